@@ -1,0 +1,13 @@
+#pragma once
+/// One version for the whole project, from the file VERSION.
+
+#include <string>
+
+namespace rekindle {
+
+/// "0.1.0".
+std::string version_number();
+/// "rekindle 0.1.0 (git 1a2b3c4, g++ 12.2.0, ...)"; what --version prints.
+std::string version_details();
+
+} // namespace rekindle

@@ -1,0 +1,189 @@
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace rekindle {
+
+namespace {
+
+constexpr std::size_t write_buffer_size = 1 << 20;
+
+std::string reason(int error_number) { return std::generic_category().message(error_number); }
+
+Error write_error(const std::filesystem::path& path, int error_number) {
+    Error error(fmt::format("cannot write: {}", reason(error_number)));
+    error.at(path.string());
+    if (error_number == ENOSPC || error_number == EDQUOT)
+        error.hint("Free some space on that disk and run the same command again; nothing that was there is lost.");
+    else if (error_number == EACCES || error_number == EROFS || error_number == EPERM)
+        error.hint("Choose a folder that you can write to.");
+    return error;
+}
+
+void sync_directory(const std::filesystem::path& directory) {
+    const FileDescriptor descriptor(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // Some file systems refuse fsync on folders; the rename is then as durable as they offer.
+    if (!descriptor || (::fsync(descriptor.get()) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EBADF))
+        throw write_error(directory, errno);
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+    return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+} // namespace
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+    if (this != &other) {
+        if (descriptor_ >= 0)
+            ::close(descriptor_);
+        descriptor_ = other.release();
+    }
+    return *this;
+}
+
+FileDescriptor::~FileDescriptor() {
+    if (descriptor_ >= 0)
+        ::close(descriptor_);
+}
+
+int FileDescriptor::release() noexcept { return std::exchange(descriptor_, -1); }
+
+FileDescriptor FileDescriptor::open_for_reading(const std::filesystem::path& path) {
+    FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!descriptor)
+        throw usage_error(fmt::format("cannot open: {}", reason(errno))).at(path.string());
+    return descriptor;
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+    const FileDescriptor descriptor = FileDescriptor::open_for_reading(path);
+    struct stat status {};
+    if (::fstat(descriptor.get(), &status) != 0)
+        throw usage_error(fmt::format("cannot read: {}", reason(errno))).at(path.string());
+    if (!S_ISREG(status.st_mode))
+        throw usage_error("not a regular file").at(path.string());
+    size_ = static_cast<std::size_t>(status.st_size);
+    if (size_ == 0)
+        return;
+    void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor.get(), 0);
+    if (address == MAP_FAILED)
+        throw usage_error(fmt::format("cannot map: {}", reason(errno))).at(path.string());
+    data_ = static_cast<const std::byte*>(address);
+    ::madvise(address, size_, MADV_SEQUENTIAL);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+}
+
+MappedFile::~MappedFile() {
+    if (data_)
+        ::munmap(const_cast<std::byte*>(data_), size_); // NOLINT(cppcoreguidelines-pro-type-const-cast)
+}
+
+void MappedFile::release(std::size_t begin, std::size_t end) const noexcept {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    begin = (begin + page - 1) / page * page;
+    end = std::min(end, size_) == size_ ? (size_ + page - 1) / page * page : end / page * page;
+    if (begin < end)
+        ::madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_DONTNEED); // NOLINT
+}
+
+std::string read_file(const std::filesystem::path& path) {
+    const FileDescriptor descriptor = FileDescriptor::open_for_reading(path);
+    std::string content;
+    for (;;) {
+        const std::size_t old_size = content.size();
+        content.resize(old_size + (1 << 16));
+        const ssize_t count = ::read(descriptor.get(), content.data() + old_size, 1 << 16);
+        if (count < 0 && errno != EINTR)
+            throw usage_error(fmt::format("cannot read: {}", reason(errno))).at(path.string());
+        content.resize(old_size + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+        if (count == 0)
+            return content;
+    }
+}
+
+AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
+    std::string pattern = (folder_of(target_) / ("." + target_.filename().string() + ".XXXXXX")).string();
+    descriptor_ = FileDescriptor(::mkostemp(pattern.data(), O_CLOEXEC));
+    if (!descriptor_)
+        throw write_error(target_, errno);
+    temporary_ = pattern;
+    buffer_.reserve(write_buffer_size);
+}
+
+AtomicFile::~AtomicFile() {
+    if (descriptor_)
+        ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::string_view text) {
+    write(std::as_bytes(std::span<const char>(text.data(), text.size())));
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+    if (buffer_.size() >= write_buffer_size)
+        flush();
+}
+
+void AtomicFile::flush() {
+    std::span<const std::byte> rest(buffer_);
+    while (!rest.empty()) {
+        const ssize_t count = ::write(descriptor_.get(), rest.data(), rest.size());
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            throw write_error(target_, errno);
+        rest = rest.subspan(static_cast<std::size_t>(count));
+        written_ += static_cast<std::uint64_t>(count);
+    }
+    buffer_.clear();
+}
+
+void AtomicFile::commit() {
+    flush();
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    ::fchmod(descriptor_.get(), 0666 & ~mask);
+    if (::fsync(descriptor_.get()) != 0)
+        throw write_error(target_, errno);
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0)
+        throw write_error(target_, errno);
+    descriptor_ = FileDescriptor();
+    sync_directory(folder_of(target_));
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view content) {
+    AtomicFile file(path);
+    file.write(content);
+    file.commit();
+}
+
+void create_directories(const std::filesystem::path& path) {
+    std::error_code code;
+    std::filesystem::create_directories(path, code);
+    if (code)
+        throw Error(fmt::format("cannot create the folder: {}", code.message())).at(path.string())
+            .hint("Choose a folder that you can write to.");
+}
+
+} // namespace rekindle

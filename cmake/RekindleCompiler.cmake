@@ -1,0 +1,37 @@
+# Compiler settings that every target of the project shares.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  message(FATAL_ERROR
+    "Rekindle needs g++ 12 or newer; this is ${CMAKE_CXX_COMPILER_VERSION}. "
+    "Install g++-12 and configure with -DCMAKE_CXX_COMPILER=g++-12 (./scripts/test does this).")
+endif()
+
+find_program(REKINDLE_CCACHE ccache)
+if(REKINDLE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${REKINDLE_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${REKINDLE_CCACHE}")
+endif()
+
+add_library(rekindle_compiler INTERFACE)
+target_compile_options(rekindle_compiler INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+    -Wnon-virtual-dtor -Woverloaded-virtual>
+  # Paths of the build machine stay out of the program.
+  -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+# g++ 12 warns of overlapping copies inside std::string that cannot happen (GCC bug 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(rekindle_compiler INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+endif()
+if(REKINDLE_WARNINGS_AS_ERRORS)
+  target_compile_options(rekindle_compiler INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
+if(REKINDLE_SANITIZE)
+  target_compile_options(rekindle_compiler INTERFACE
+    -fsanitize=${REKINDLE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(rekindle_compiler INTERFACE -fsanitize=${REKINDLE_SANITIZE})
+endif()

@@ -1,0 +1,52 @@
+# Third-party libraries, all from the distribution. The program is self-contained: static archives are preferred.
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+add_library(rekindle_fmt INTERFACE)
+add_library(rekindle::fmt ALIAS rekindle_fmt)
+target_compile_definitions(rekindle_fmt INTERFACE FMT_HEADER_ONLY=1)
+
+add_library(rekindle_static_runtime INTERFACE)
+if(NOT REKINDLE_SANITIZE)
+  target_link_options(rekindle_static_runtime INTERFACE -static-libstdc++ -static-libgcc)
+endif()
+
+# rekindle_find_archive(NAME HEADER FILE): an imported library rekindle::NAME from the static archive FILE.
+function(rekindle_find_archive name header file)
+  find_path(REKINDLE_${name}_INCLUDE ${header} REQUIRED)
+  find_library(REKINDLE_${name}_LIBRARY NAMES ${file} REQUIRED)
+  add_library(rekindle_third_party_${name} INTERFACE)
+  target_include_directories(rekindle_third_party_${name} SYSTEM INTERFACE "${REKINDLE_${name}_INCLUDE}")
+  target_link_libraries(rekindle_third_party_${name} INTERFACE "${REKINDLE_${name}_LIBRARY}" ${ARGN})
+  add_library(rekindle::${name} ALIAS rekindle_third_party_${name})
+endfunction()
+
+rekindle_find_archive(zlib zlib.h z)
+rekindle_find_archive(minizip minizip/zip.h minizip rekindle::zlib)
+rekindle_find_archive(xxhash xxhash.h xxhash)
+rekindle_find_archive(yaml_cpp yaml-cpp/yaml.h yaml-cpp)
+rekindle_find_archive(agg agg2/agg_basics.h agg)
+rekindle_find_archive(png png.h png rekindle::zlib m)
+
+# Abseil is used for civil time and zones alone. --start-group: the archives refer to each other.
+find_path(REKINDLE_absl_INCLUDE absl/time/time.h REQUIRED)
+add_library(rekindle_third_party_absl_time INTERFACE)
+add_library(rekindle::absl_time ALIAS rekindle_third_party_absl_time)
+set(absl_archives "")
+foreach(part time civil_time time_zone strings strings_internal int128 base raw_logging_internal
+             throw_delegate spinlock_wait log_severity)
+  find_library(REKINDLE_absl_${part}_LIBRARY NAMES absl_${part} REQUIRED)
+  list(APPEND absl_archives "${REKINDLE_absl_${part}_LIBRARY}")
+endforeach()
+target_include_directories(rekindle_third_party_absl_time SYSTEM INTERFACE "${REKINDLE_absl_INCLUDE}")
+target_link_libraries(rekindle_third_party_absl_time INTERFACE
+  -Wl,--start-group ${absl_archives} -Wl,--end-group)
+
+if(REKINDLE_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  add_library(rekindle_gtest INTERFACE)
+  target_link_libraries(rekindle_gtest INTERFACE GTest::gtest GTest::gmock GTest::gtest_main)
+  add_library(rekindle::gtest ALIAS rekindle_gtest)
+endif()

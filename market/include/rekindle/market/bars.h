@@ -1,0 +1,77 @@
+#pragma once
+/// Bars in columns: the form in which every later stage sees market data.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::market {
+
+/// A price in whole ticks. Prices are never compared as floating-point numbers.
+using Ticks = std::int32_t;
+
+/// The smallest price step, in points (0.25 for ES).
+struct TickSize {
+    double points = 0.25;
+    constexpr double to_points(double ticks) const noexcept { return ticks * points; }
+    friend bool operator==(const TickSize&, const TickSize&) = default;
+};
+
+/// Read-only columns of equal length, in order of time; bars of one instant are in order of contract.
+///   time      seconds since 1970-01-01T00:00:00Z of the END of the bar; with Clock::raw the label as if it were UTC
+///   open …    prices in ticks, low <= open, close <= high
+///   volume    units traded, >= 0
+///   contract  index into BarTable::contracts()
+///   vix       last value published before the bar, NaN before the first; empty when there is no VIX
+struct BarColumns {
+    std::span<const std::int64_t> time;
+    std::span<const Ticks> open, high, low, close;
+    std::span<const std::int64_t> volume;
+    std::span<const std::uint16_t> contract;
+    std::span<const float> vix;
+    std::size_t size() const noexcept { return time.size(); }
+    BarColumns subspan(std::size_t first, std::size_t count) const;
+};
+
+/// What the columns mean.
+struct BarMetadata {
+    TickSize tick;
+    std::vector<std::string> contracts;  ///< names, at least one ("" when the file names none)
+    bool dates_only = false;             ///< stamps carry no time of day: one bar is one day (or more)
+    std::int64_t bar_seconds = 60;       ///< the usual distance between bars
+};
+
+/// Bars with the memory that holds them (vectors, or a mapped column file). Immutable, cheap to copy, thread-safe.
+class BarTable {
+  public:
+    BarTable(BarColumns columns, BarMetadata metadata, std::shared_ptr<const void> owner)
+        : columns_(columns), metadata_(std::move(metadata)), owner_(std::move(owner)) {}
+    const BarColumns& columns() const noexcept { return columns_; }
+    const BarMetadata& metadata() const noexcept { return metadata_; }
+    std::size_t size() const noexcept { return columns_.size(); }
+
+  private:
+    BarColumns columns_;
+    BarMetadata metadata_;
+    std::shared_ptr<const void> owner_;
+};
+
+/// Growable columns, for readers, the simulator and tests. vix stays empty or is as long as the rest.
+struct BarBuffer {
+    std::vector<std::int64_t> time;
+    std::vector<Ticks> open, high, low, close;
+    std::vector<std::int64_t> volume;
+    std::vector<std::uint16_t> contract;
+    std::vector<float> vix;
+
+    std::size_t size() const noexcept { return time.size(); }
+    BarColumns columns() const noexcept;
+    /// Moves the columns into a table.
+    static BarTable into_table(BarBuffer buffer, BarMetadata metadata);
+};
+
+} // namespace rekindle::market

@@ -1,0 +1,49 @@
+#pragma once
+/// Sessions: which bars belong together.
+
+#include <rekindle/market/bars.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rekindle::market {
+
+/// What the stamps of a file mean.
+enum class Clock {
+    utc,      ///< UTC
+    exchange, ///< local time of the exchange's zone
+    raw,      ///< the label as it stands decides (reproduces the original system, whose stamps are UTC read as ET)
+};
+enum class StampAt { bar_end, bar_start };
+/// Regular trading hours, the overnight rest, or the whole trading day.
+enum class SessionHours { rth, eth, all };
+enum class SessionLength { day, week };
+
+struct SessionRules {
+    Clock clock = Clock::utc;
+    std::string zone = "America/New_York"; ///< IANA name of the exchange's zone
+    StampAt stamp = StampAt::bar_end;
+    SessionHours hours = SessionHours::all;
+    SessionLength length = SessionLength::day;
+    /// Local minutes since midnight. RTH holds bars that end in (rth_open, rth_close]; a trading day of
+    /// SessionHours::all begins at day_start on the evening before (ES: 18:00) .
+    int rth_open = 9 * 60 + 30;
+    int rth_close = 16 * 60;
+    int day_start = 18 * 60;
+    friend bool operator==(const SessionRules&, const SessionRules&) = default;
+};
+
+/// Consecutive bars [first, first + count) of one trading day or week.
+struct Session {
+    std::int32_t date = 0;  ///< label: days since 1970-01-01 of the trading day (of a week: its last trading day)
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::uint16_t contract = 0; ///< the contract that is held in this session
+    /// Sum, in ticks, of the gaps (new contract - old contract) of every roll up to and including this session.
+    /// A price of session s seen from a later session t is price + roll_offset(t) - roll_offset(s).
+    std::int64_t roll_offset = 0;
+    bool half_day = false;
+};
+
+} // namespace rekindle::market

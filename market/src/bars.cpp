@@ -1,0 +1,21 @@
+#include <rekindle/market/bars.h>
+
+namespace rekindle::market {
+
+BarColumns BarColumns::subspan(std::size_t first, std::size_t count) const {
+    return {time.subspan(first, count),   open.subspan(first, count),     high.subspan(first, count),
+            low.subspan(first, count),    close.subspan(first, count),    volume.subspan(first, count),
+            contract.subspan(first, count), vix.empty() ? vix : vix.subspan(first, count)};
+}
+
+BarColumns BarBuffer::columns() const noexcept {
+    return {time, open, high, low, close, volume, contract, vix};
+}
+
+BarTable BarBuffer::into_table(BarBuffer buffer, BarMetadata metadata) {
+    auto owner = std::make_shared<const BarBuffer>(std::move(buffer));
+    const BarColumns columns = owner->columns();
+    return BarTable(columns, std::move(metadata), std::move(owner));
+}
+
+} // namespace rekindle::market

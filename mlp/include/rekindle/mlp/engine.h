@@ -1,0 +1,91 @@
+#pragma once
+/// The fused training engine on the CPU.
+
+#include <rekindle/mlp/model.h>
+#include <rekindle/mlp/training.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::mlp {
+
+/// Rows of float32 inputs and their targets. Does not own them.
+struct Samples {
+    const float* inputs = nullptr;  ///< row r begins at inputs + r * stride
+    std::size_t stride = 0;         ///< floats between rows, >= the network's inputs
+    const float* targets = nullptr; ///< one per row
+    std::size_t count = 0;
+};
+
+struct TrainResult {
+    double loss_sum = 0;       ///< sum over rows of the loss, in double
+    std::size_t rows = 0;
+    std::size_t steps = 0;     ///< optimiser steps done
+    double last_gradient_norm = 0;
+    bool finite = true;        ///< false: stopped before the first step whose loss or gradient is not finite
+};
+
+/// Everything that the next step depends on: parameters, moments, average, step, schedule, pending gradients.
+/// Opaque bytes with a version; a checkpoint stores them. Bit-exact.
+struct EngineState {
+    std::vector<std::byte> bytes;
+};
+
+/// One network in training. Owns its arenas. Not thread-safe; several engines may run side by side.
+/// Same bits for any TrainingSpec::threads and on x86-64-v3 and v4. Flush-to-zero is set inside calls and restored.
+class Engine {
+  public:
+    /// Throws Error (usage) when the description and the loss do not fit each other.
+    Engine(ModelDescription model, TrainingSpec training);
+    ~Engine();
+    Engine(Engine&&) noexcept;
+    Engine& operator=(Engine&&) noexcept;
+
+    const ModelDescription& model() const noexcept;
+    const TrainingSpec& training() const noexcept;
+
+    /// Weights from the seed (Philox, purpose initial_weights), moments zero, step 0.
+    void initialise();
+    /// Parameters by name, PyTorch's layout. Throws Error naming a tensor that is missing or has another shape.
+    void set_parameters(std::span<const NamedTensor> tensors);
+    std::vector<NamedTensor> parameters() const;
+    /// The averaged weights when ema_decay > 0, else the same as parameters().
+    std::vector<NamedTensor> evaluation_parameters() const;
+    /// Optimiser moments under torch's names (exp_avg, exp_avg_sq, momentum_buffer) per parameter, in order.
+    std::vector<NamedTensor> optimizer_tensors(std::string_view moment) const;
+
+    /// Trains on rows order[0], order[1], … in batches of batch_size (the last one may be smaller).
+    TrainResult train(const Samples& samples, std::span<const std::uint32_t> order, std::size_t batch_size);
+    /// Ends an epoch: an incomplete accumulation is applied (clipped like every other).
+    void finish_accumulation();
+    /// Tells the plateau schedule the validation loss of an epoch.
+    void report_validation_loss(double loss);
+
+    /// Sum of the loss over all rows, evaluation mode (no dropout, averaged weights).
+    double evaluate(const Samples& samples) const;
+    /// Raw outputs, outputs() per row, evaluation mode.
+    void predict(const float* inputs, std::size_t stride, std::size_t rows, std::span<float> outputs) const;
+    /// Gradient of the mean loss over a batch at the current parameters, training mode at the current step, no update.
+    std::vector<NamedTensor> gradients(const Samples& samples, std::span<const std::uint32_t> rows) const;
+
+    std::uint64_t steps() const noexcept;
+    double learning_rate() const noexcept; ///< of the next step
+    EngineState save() const;
+    /// Throws Error when the bytes are of another network, version or are damaged.
+    void restore(const EngineState& state);
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// The instruction set chosen at run time: "x86-64", "x86-64-v3" or "x86-64-v4".
+/// REKINDLE_ISA=x86-64|x86-64-v3|x86-64-v4 chooses a lower one (for tests).
+std::string_view instruction_set();
+
+} // namespace rekindle::mlp
