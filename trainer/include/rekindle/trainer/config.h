@@ -1,6 +1,7 @@
 #pragma once
-/// Everything that decides a training run. `--config F.json`, the printed effective configuration and the file
-/// config.json of a run folder are this one format: a flat object whose keys are the option names with underscores.
+/// Everything that decides a training run. `--config F.json`, the printed effective configuration and the
+/// file config.json of a run folder are this one format: a flat object whose keys are the option names with
+/// underscores.
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -15,75 +16,77 @@ namespace rekindle::trainer {
 /// Defaults are the program's defaults. Strings hold one of the words listed; from_json() checks them.
 struct TrainConfig {
     // Input
-    std::vector<std::string> data;        ///< files or folders
-    std::string vix;                      ///< VIX file, "" for none
-    std::string columns;                  ///< "time=1,open=Open,…", "" recognises them
-    std::string contract = "all";         ///< all, or the beginning of a contract's name
-    double data_fraction = 1.0;           ///< (0, 1]: the latest part of the sessions
-    std::string tick = "auto";            ///< "auto" or a size in points
-    std::string bad_rows = "error";       ///< error | skip
-    std::int64_t chunk_size = 0;          ///< bars per block; 0: as many as fit
+    std::vector<std::string> data;  ///< files or folders
+    std::string vix;                ///< VIX file, "" for none
+    std::string columns;            ///< "time=1,open=Open,…", "" recognises them
+    std::string contract = "all";   ///< all, or the beginning of a contract's name
+    double data_fraction = 1.0;     ///< (0, 1]: the latest part of the sessions
+    std::string tick = "auto";      ///< "auto" or a size in points
+    std::string bad_rows = "error"; ///< error | skip
+    std::int64_t chunk_size = 0;    ///< bars per block; 0: as many as fit
 
     // Time and sessions
-    std::string clock = "utc";            ///< utc | exchange | raw
+    std::string clock = "utc"; ///< utc | exchange | raw
     std::string zone = "America/New_York";
-    std::string stamp = "end";            ///< end | start
-    std::string session = "all";          ///< rth | eth | all
-    std::string session_length = "day";   ///< day | week
-    std::string calendar;                 ///< YAML file; "" takes the embedded one
-    std::string roll = "volume";          ///< volume | calendar | single
+    std::string stamp = "end";          ///< end | start
+    std::string session = "all";        ///< rth | eth | all
+    std::string session_length = "day"; ///< day | week
+    std::string day_start = "18:00";    ///< local time at which a trading day begins, on the evening before
+    std::string calendar;               ///< YAML file; "" takes the embedded one
+    std::string roll = "volume";        ///< volume | calendar | single
 
     // Volume profile
-    std::string weighting = "uniform";    ///< uniform | close | ohlc
-    std::string value_area = "contiguous";///< greedy | contiguous | two-row
-    std::string tie = "lowest";           ///< lowest | nearest-middle
-    std::string compat = "none";          ///< none | original
+    std::string weighting = "uniform";     ///< uniform | close | ohlc
+    std::string value_area = "contiguous"; ///< greedy | contiguous | two-row
+    std::string tie = "lowest";            ///< lowest | nearest-middle
+    std::string compat = "none";           ///< none | original
 
     // Features, target, split
-    std::vector<std::string> features{"session"}; ///< groups: session, vix, returns, gap, calendar, naked-poc, minute
-    std::string scaler = "robust";        ///< robust | standard | none
-    std::string target = "return";        ///< return | direction | bar-return
-    std::int64_t target_bars = 5;         ///< k of bar-return
+    std::vector<std::string> features{
+        "session"};                ///< groups: session, vix, returns, gap, calendar, naked-poc, minute
+    std::string scaler = "robust"; ///< robust | standard | none
+    std::string target = "return"; ///< return | direction | bar-return
+    std::int64_t target_bars = 5;  ///< k of bar-return
     double train_split = 0.8;
-    std::int64_t purge = 1;               ///< rows left out before the split
-    std::int64_t embargo = 0;             ///< rows left out after the split
+    std::int64_t purge = 1;   ///< rows left out before the split
+    std::int64_t embargo = 0; ///< rows left out after the split
 
     // Network
-    std::string model;                    ///< JSON model description; "" builds the default from the next three
+    std::string model; ///< JSON model description; "" builds the default from the next three
     std::vector<std::int64_t> hidden_layers{128, 64};
     double dropout_rate = 0.4;
-    std::string activation = "silu";      ///< silu | relu | gelu | tanh
+    std::string activation = "silu"; ///< silu | relu | gelu | tanh
 
     // Optimisation
-    std::string loss = "auto";            ///< auto | mse | huber | bce | gaussian-nll
+    std::string loss = "auto"; ///< auto | mse | huber | bce | gaussian-nll
     double huber_delta = 1.0;
-    std::string optimizer = "adamw";      ///< adamw | sgd
+    std::string optimizer = "adamw"; ///< adamw | sgd
     double learning_rate = 5e-4;
     double weight_decay = 0.01;
     double momentum = 0.0;
-    std::string schedule = "plateau";     ///< constant | plateau | cosine
+    std::string schedule = "plateau"; ///< constant | plateau | cosine
     std::int64_t warmup_steps = 0;
     std::int64_t plateau_patience = 10;
     double clip_norm = 1.0;
     std::int64_t batch_size = 32;
     std::int64_t epochs = 10;
     std::int64_t gradient_accumulation_steps = 1;
-    std::int64_t early_stopping = 0;      ///< epochs without improvement; 0 is off
+    std::int64_t early_stopping = 0; ///< epochs without improvement; 0 is off
     double ema = 0.0;
     bool use_mixed_precision = false;
     std::int64_t seed = 42;
 
     // Where and how it runs
     std::string output = "TRAINING";
-    std::string device = "auto";          ///< auto | cpu | gpu | gpu:N
-    std::string device_ids;               ///< "" or "0,1"
+    std::string device = "auto"; ///< auto | cpu | gpu | gpu:N
+    std::string device_ids;      ///< "" or "0,1"
     bool no_distributed = false;
     std::string distributed_strategy = "auto"; ///< auto | dataparallel | fsdp
     bool skip_gpu_cleanup = false;
     std::int64_t threads = 0;             ///< 0: all processors
     std::int64_t checkpoint_interval = 0; ///< optimiser steps; 0: each epoch and every 30 s
     std::int64_t keep_checkpoints = 3;
-    std::string resume_from_checkpoint;   ///< run folder, "" for none
+    std::string resume_from_checkpoint; ///< run folder, "" for none
 
     friend bool operator==(const TrainConfig&, const TrainConfig&) = default;
 };
@@ -91,8 +94,8 @@ struct TrainConfig {
 /// All fields, in the order above.
 void to_json(nlohmann::ordered_json& json, const TrainConfig& config);
 
-/// Takes the keys that are present, keeps the others. Throws Error (usage) naming an unknown key (with the nearest
-/// known one), a wrong type or a value out of range.
+/// Takes the keys that are present, keeps the others. Throws Error (usage) naming an unknown key (with the
+/// nearest known one), a wrong type or a value out of range.
 void update_from_json(const nlohmann::ordered_json& json, TrainConfig& config);
 
 } // namespace rekindle::trainer

@@ -1,0 +1,48 @@
+#pragma once
+/// The next session's value from a trained model.
+
+#include <rekindle/base/cancellation.h>
+#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/progress.h>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rekindle::trainer {
+
+struct PredictOptions {
+    std::filesystem::path model;  ///< a run folder, or a .pt of the original system
+    TrainConfig input;            ///< data, vix and the reading options that `given` names
+    std::set<std::string> given;  ///< keys of `input` that the user set himself
+    std::filesystem::path scaler; ///< scaler JSON, needed for a .pt without one
+};
+
+/// Values are in the unit of the target: a log return, or the probability of a rise.
+struct Prediction {
+    std::string target;       ///< "log return of the next session, close to close"
+    std::string from_session; ///< "2025-02-27": the last complete session used
+    double value = 0;
+    double interval_low = 0, interval_high = 0;
+    double interval_level = 0.9; ///< share of validation outcomes inside such an interval
+    double baseline = 0;         ///< what the baseline says
+    std::string baseline_name;   ///< "zero return", "share of rises in training"
+    double price = 0;            ///< last close, points
+    std::string verdict;         ///< the model's verdict from its run folder
+    std::vector<std::string> notes;
+};
+
+/// Throws Error (usage) when the model's features, tick or session rules differ from the data's, naming the
+/// difference.
+Prediction predict(const PredictOptions& options, ProgressSink& progress,
+                   const CancellationToken& cancellation);
+
+/// For people, one fact a line; and for programs.
+std::vector<std::string> describe(const Prediction& prediction);
+void to_json(nlohmann::ordered_json& json, const Prediction& prediction);
+
+} // namespace rekindle::trainer

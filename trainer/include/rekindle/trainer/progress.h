@@ -1,0 +1,57 @@
+#pragma once
+/// What a long job tells while it runs. The trainer reports; cli/ draws.
+
+#include <rekindle/base/log.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rekindle::trainer {
+
+/// One line of the training history; also a line of metrics.jsonl.
+struct EpochMetrics {
+    std::int64_t epoch = 0;  ///< from 1
+    std::int64_t epochs = 0; ///< planned
+    double train_loss = 0;   ///< mean over the epoch's rows, in the loss's own unit
+    double validation_loss = 0;
+    double accuracy = 0;        ///< share of validation rows whose direction is predicted right, 0 to 1
+    double learning_rate = 0;   ///< at the end of the epoch
+    double gradient_norm = 0;   ///< of the last step, before clipping
+    std::uint64_t steps = 0;    ///< optimiser steps so far
+    double seconds = 0;         ///< of this epoch, validation included
+    double rows_per_second = 0; ///< training rows / training seconds
+    bool best = false;
+};
+
+/// Where a stage stands.
+struct StageProgress {
+    std::string_view stage; ///< "Reading bars", "Training", …
+    std::uint64_t done = 0;
+    std::uint64_t total = 0;    ///< 0: unknown
+    std::string_view unit;      ///< "bytes", "rows", "steps"
+    double loss = 0;            ///< running training loss; NaN when there is none
+    double validation_loss = 0; ///< of the last epoch; NaN when there is none
+    double learning_rate = 0;   ///< NaN when there is none
+};
+
+/// Receives progress and messages. Called from the thread that runs the job.
+class ProgressSink : public LogSink {
+  public:
+    /// A stage goes on; called often (cheap implementations limit their own rate).
+    virtual void advanced(const StageProgress& progress) = 0;
+    /// A stage has ended after so many seconds; `summary` is one line with figures and units.
+    virtual void stage_ended(std::string_view stage, double seconds, std::string_view summary) = 0;
+    virtual void epoch_ended(const EpochMetrics& metrics) = 0;
+};
+
+/// Drops everything.
+class NullProgressSink final : public ProgressSink {
+  public:
+    void log(LogLevel, std::string_view) override {}
+    void advanced(const StageProgress&) override {}
+    void stage_ended(std::string_view, double, std::string_view) override {}
+    void epoch_ended(const EpochMetrics&) override {}
+};
+
+} // namespace rekindle::trainer

@@ -1,0 +1,33 @@
+#pragma once
+/// The whole job: bars in, a run folder with a trained network out.
+
+#include <rekindle/base/cancellation.h>
+#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/progress.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace rekindle::trainer {
+
+/// What a person is told at the end.
+struct TrainOutcome {
+    std::filesystem::path run_folder;
+    std::filesystem::path report; ///< report.html in it
+    std::string verdict;          ///< one or two sentences: is there an edge over the baseline?
+    bool has_edge = false;
+    std::vector<std::string> score_lines; ///< figures with units, baseline and interval, one line each
+    bool interrupted = false;             ///< stopped by the token; a checkpoint was written
+    double seconds = 0;                   ///< wall time of the whole job
+};
+
+/// Trains as the configuration says. `given` holds the keys that the user set himself: with
+/// resume_from_checkpoint the run's own config.json is the base, and a given key that contradicts it is
+/// refused unless it cannot change the run's past (epochs, threads, checkpoint_interval, keep_checkpoints).
+/// Throws Error; nothing is written before the input has been read and found good.
+TrainOutcome train(TrainConfig config, const std::set<std::string>& given, ProgressSink& progress,
+                   const CancellationToken& cancellation);
+
+} // namespace rekindle::trainer
