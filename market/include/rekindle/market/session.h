@@ -16,7 +16,8 @@ enum class Clock {
     raw,      ///< the label as it stands decides (reproduces the original system, whose stamps are UTC read as ET)
 };
 enum class StampAt { bar_end, bar_start };
-/// Regular trading hours, the overnight rest, or the whole trading day.
+/// Regular trading hours (09:30 to 16:00), the hours from one regular close to the next regular open, or the whole
+/// trading day.
 enum class SessionHours { rth, eth, all };
 enum class SessionLength { day, week };
 
@@ -27,14 +28,19 @@ struct SessionRules {
     SessionHours hours = SessionHours::all;
     SessionLength length = SessionLength::day;
     /// Local minutes since midnight. RTH holds bars that end in (rth_open, rth_close]; a trading day of
-    /// SessionHours::all begins at day_start on the evening before (ES: 18:00) .
+    /// SessionHours::all begins at day_start on the evening before (ES: 18:00; currencies: 17:00).
     int rth_open = 9 * 60 + 30;
     int rth_close = 16 * 60;
     int day_start = 18 * 60;
     friend bool operator==(const SessionRules&, const SessionRules&) = default;
 };
 
-/// Consecutive bars [first, first + count) of one trading day or week.
+/// Session::contract of a session that mixes contracts, as the original system did.
+inline constexpr std::uint16_t mixed_contracts = 0xFFFF;
+
+/// Consecutive bars [first, first + count) of one trading day or week. Where contracts overlap, bars of other
+/// contracts lie in between: use only bars whose contract is Session::contract, or all of them when that is
+/// mixed_contracts. At least one bar of the range is to be used.
 struct Session {
     std::int32_t date = 0;  ///< label: days since 1970-01-01 of the trading day (of a week: its last trading day)
     std::size_t first = 0;
@@ -44,6 +50,9 @@ struct Session {
     /// A price of session s seen from a later session t is price + roll_offset(t) - roll_offset(s).
     std::int64_t roll_offset = 0;
     bool half_day = false;
+    /// The session is over at the last bar of the table. Only the last session of a table can be incomplete; a row
+    /// of features or a target must not be made of one that is (it would change with the next bar).
+    bool complete = true;
 };
 
 } // namespace rekindle::market
