@@ -22,11 +22,12 @@ struct TickSize {
 };
 
 /// Read-only columns of equal length, in order of time; bars of one instant are in order of contract.
-///   time      seconds since 1970-01-01T00:00:00Z of the END of the bar; with Clock::raw the label as if it were UTC
+///   time      seconds since 1970-01-01T00:00:00Z of the END of the bar; with Clock::raw the label as if it were UTC;
+///             with BarMetadata::dates_only midnight UTC of the date itself, for every clock
 ///   open …    prices in ticks, low <= open, close <= high
 ///   volume    units traded, >= 0
-///   contract  index into BarTable::contracts()
-///   vix       last value published before the bar, NaN before the first; empty when there is no VIX
+///   contract  index into BarMetadata::contracts, which are in order of their first bar
+///   vix       last value published before the bar began, NaN before the first; empty when there is no VIX
 struct BarColumns {
     std::span<const std::int64_t> time;
     std::span<const Ticks> open, high, low, close;

@@ -1,0 +1,107 @@
+#pragma once
+/// Files of bars in, one table of bars out. Every format, rule and error is described in
+/// docs/formats/bars.md.
+
+#include <rekindle/base/cancellation.h>
+#include <rekindle/base/hash.h>
+#include <rekindle/base/log.h>
+#include <rekindle/base/thread_pool.h>
+#include <rekindle/market/bars.h>
+#include <rekindle/market/session.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::market {
+
+/// What to read and how to understand it.
+struct ReadOptions {
+    /// Files, or folders: of a folder all *.csv, *.txt, *.csv.gz and *.txt.gz, sorted by name. At least one.
+    std::vector<std::filesystem::path> paths;
+    /// "time=1,open=Open,…": keys time, date, clock, open, high, low, close, volume, contract, vix; a value
+    /// is a position from 1 or a name of the header; volume=none for series without one. "" recognises the
+    /// columns.
+    std::string columns;
+    /// "all", or the beginning of a contract's name. When none matches, the error lists the names.
+    std::string contract = "all";
+    std::optional<double> tick; ///< points; nothing: inferred from the prices
+    bool skip_bad_rows = false; ///< go on without them and return them in ReadResult::rejected
+    /// Bars per block; 0 keeps everything in memory. Otherwise bars go through column_file, which is then
+    /// mapped.
+    std::size_t chunk_size = 0;
+    std::filesystem::path column_file; ///< required when chunk_size > 0
+    Clock clock = Clock::utc;
+    std::string zone = "America/New_York"; ///< of Clock::exchange
+    StampAt stamp = StampAt::bar_end;
+    std::optional<std::filesystem::path> vix; ///< VIX's own file; it goes before a VIX column
+};
+
+/// A row that cannot be used, and why.
+struct RejectedRow {
+    std::filesystem::path file;
+    std::uint64_t line = 0;   ///< from 1
+    std::uint64_t column = 0; ///< character of the line, from 1
+    std::string reason;
+    std::string expected; ///< may be empty
+    std::string text;     ///< the row, at most 400 bytes of it
+};
+
+/// A column that was recognised, or seen and not used.
+struct RecognisedColumn {
+    std::string name;         ///< "time", "open", …; "" when it is not used
+    std::string header;       ///< its name in the file, "" without a header
+    std::size_t position = 0; ///< from 1
+    friend bool operator==(const RecognisedColumn&, const RecognisedColumn&) = default;
+};
+
+struct ContractRows {
+    std::string name;
+    std::uint64_t rows = 0;
+    friend bool operator==(const ContractRows&, const ContractRows&) = default;
+};
+
+/// What reading found out.
+struct ReadReport {
+    std::string format;                    ///< of the first file, e.g. "merged CSV"
+    std::vector<RecognisedColumn> columns; ///< of the first file, in order of position
+    std::vector<std::filesystem::path> files;
+    std::uint64_t rows = 0;           ///< bars in the table
+    std::uint64_t rejected = 0;       ///< rows that skip_bad_rows left out
+    std::uint64_t prices_rounded = 0; ///< prices with float noise (within 2 % of a tick) that were rounded
+    TickSize tick;
+    bool tick_inferred = false;
+    std::int64_t bar_seconds = 0;               ///< the usual distance between bars
+    std::int64_t first_time = 0, last_time = 0; ///< as BarColumns::time
+    std::uint64_t bytes = 0;                    ///< as stored
+    Hash128 data_hash;                          ///< XXH3-128 of the bytes as stored, in order of the files
+    std::vector<ContractRows> contracts;
+    std::string vix_source = "none"; ///< "column", "file", "none"
+    std::vector<std::string> notes;  ///< sentences for the person
+};
+
+struct ReadResult {
+    BarTable bars;
+    ReadReport report;
+    std::vector<RejectedRow> rejected; ///< in order of file and line; empty unless skip_bad_rows
+};
+
+/// Reads bars. The table is the same for any number of threads and any chunk size. Throws Error:
+///   usage        the input cannot be read as bars; for bad rows, the first ten as `file:line:column: what,
+///                expected …` and a count of all
+///   failed       column_file cannot be written
+///   interrupted  the token was set
+/// `progress` is called from this thread after each block with bytes of the files as stored.
+ReadResult
+read_bars(const ReadOptions& options, ThreadPool& pool, LogSink& log, const CancellationToken& cancel,
+          const std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>& progress = {});
+
+/// Writes file,line,column,reason,text as CSV, atomically.
+void write_rejected_rows(const std::filesystem::path& rejected_csv, std::span<const RejectedRow> rows);
+
+} // namespace rekindle::market
