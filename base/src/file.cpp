@@ -178,7 +178,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
     file.commit();
 }
 
-void create_directories(const std::filesystem::path& path) {
+void ensure_directory(const std::filesystem::path& path) {
     std::error_code code;
     std::filesystem::create_directories(path, code);
     if (code)

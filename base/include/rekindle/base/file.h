@@ -82,6 +82,6 @@ class AtomicFile {
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 /// Creates the folder and its parents. Throws Error naming the path and the reason.
-void create_directories(const std::filesystem::path& path);
+void ensure_directory(const std::filesystem::path& path);
 
 } // namespace rekindle

@@ -1,0 +1,69 @@
+#pragma once
+/// Honest scores: each stands beside its baseline, with a confidence interval from a block bootstrap.
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::trainer {
+
+struct Interval {
+    double low = 0, high = 0;
+    bool contains(double value) const noexcept { return low <= value && value <= high; }
+};
+
+/// One figure beside what a model without any knowledge reaches on the same rows.
+struct Score {
+    std::string name; ///< "direction hit rate"
+    std::string unit; ///< "%", "", "nats"
+    double value = 0;
+    Interval interval; ///< 95 %, circular block bootstrap (Politis and Romano, 1992)
+    double baseline = 0;
+    std::string baseline_name; ///< "majority class (up)"
+    bool higher_is_better = true;
+};
+
+/// Rows whose predictions are alike: what was said and what came.
+struct CalibrationBin {
+    double predicted = 0, actual = 0; ///< means, in the unit of the target
+    std::size_t rows = 0;
+};
+
+struct Evaluation {
+    std::size_t rows = 0;
+    std::vector<Score> scores; ///< the first one decides about the edge
+    bool has_edge = false;
+    std::string verdict; ///< one or two sentences
+    std::vector<CalibrationBin> calibration;
+    Interval residual_quantiles; ///< 5 % and 95 % of actual - predicted: the interval of a prediction
+    double interval_level = 0.9;
+};
+
+struct EvaluationContext {
+    std::string target_text;  ///< "log return of the next session"
+    std::int64_t overlap = 1; ///< rows ahead that a target looks: blocks are at least this long
+    std::uint64_t seed = 0;   ///< of the bootstrap
+};
+
+/// Out-of-sample R² against the zero return, mean absolute error, direction hit rate against the training
+/// majority. `yesterday` is the outcome known when the prediction was made. All spans have one element per
+/// validation row.
+Evaluation evaluate_returns(std::span<const double> predicted, std::span<const double> actual,
+                            std::span<const double> yesterday, double training_share_up,
+                            const EvaluationContext& context);
+
+/// Log-loss skill against the training share of rises, accuracy against the majority class, Matthews
+/// correlation. `actual` and `yesterday` are 0 or 1; probabilities are clamped to [1e-6, 1 - 1e-6].
+Evaluation evaluate_probabilities(std::span<const double> probability, std::span<const double> actual,
+                                  std::span<const double> yesterday, double training_share_up,
+                                  const EvaluationContext& context);
+
+/// "direction hit rate 51.2 % (95 % interval 47.0 to 55.3 %), baseline 53.1 % (majority class: up)".
+std::string describe(const Score& score);
+void to_json(nlohmann::ordered_json& json, const Evaluation& evaluation);
+void from_json(const nlohmann::ordered_json& json, Evaluation& evaluation);
+
+} // namespace rekindle::trainer

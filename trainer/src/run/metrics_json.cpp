@@ -1,0 +1,35 @@
+#include "metrics_json.h"
+
+namespace rekindle::trainer {
+
+nlohmann::ordered_json metrics_to_json(const EpochMetrics& m) {
+    return {{"epoch", m.epoch},
+            {"epochs", m.epochs},
+            {"train_loss", m.train_loss},
+            {"val_loss", m.validation_loss},
+            {"accuracy", m.accuracy},
+            {"learning_rate", m.learning_rate},
+            {"gradient_norm", m.gradient_norm},
+            {"steps", m.steps},
+            {"seconds", m.seconds},
+            {"rows_per_second", m.rows_per_second},
+            {"best", m.best}};
+}
+
+EpochMetrics metrics_from_json(const nlohmann::ordered_json& json) {
+    EpochMetrics m;
+    m.epoch = json.at("epoch");
+    m.epochs = json.at("epochs");
+    m.train_loss = json.at("train_loss");
+    m.validation_loss = json.at("val_loss");
+    m.accuracy = json.at("accuracy");
+    m.learning_rate = json.at("learning_rate");
+    m.gradient_norm = json.at("gradient_norm");
+    m.steps = json.at("steps");
+    m.seconds = json.at("seconds");
+    m.rows_per_second = json.at("rows_per_second");
+    m.best = json.at("best");
+    return m;
+}
+
+} // namespace rekindle::trainer

@@ -1,0 +1,282 @@
+#include <rekindle/base/error.h>
+#include <rekindle/base/philox.h>
+#include <rekindle/trainer/scores.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+namespace rekindle::trainer {
+
+namespace {
+
+constexpr std::size_t replicates = 1000;
+constexpr std::size_t fewest_rows = 30;
+
+/// Running sums of a per-row quantity over the rows laid end to end twice, so that a block may wrap around.
+std::vector<double> wrapped_sums(std::span<const double> values) {
+    std::vector<double> sums(2 * values.size() + 1, 0.0);
+    for (std::size_t i = 0; i < 2 * values.size(); ++i)
+        sums[i + 1] = sums[i] + values[i % values.size()];
+    return sums;
+}
+
+/// 95 % interval of a statistic of column sums, over circular blocks of rows drawn with replacement.
+Interval bootstrap(const std::vector<std::vector<double>>& columns, const EvaluationContext& context,
+                   const std::function<double(std::span<const double>)>& statistic) {
+    const std::size_t rows = columns.front().size();
+    const auto natural = static_cast<std::size_t>(std::ceil(std::cbrt(static_cast<double>(rows))));
+    const std::size_t length =
+        std::clamp<std::size_t>(static_cast<std::size_t>(context.overlap), natural, rows);
+    std::vector<std::vector<double>> sums;
+    for (const auto& column : columns)
+        sums.push_back(wrapped_sums(column));
+
+    std::vector<double> results(replicates);
+    std::vector<double> totals(columns.size());
+    for (std::size_t replicate = 0; replicate < replicates; ++replicate) {
+        PhiloxStream random(context.seed, RandomPurpose::bootstrap, static_cast<std::uint32_t>(replicate));
+        std::fill(totals.begin(), totals.end(), 0.0);
+        for (std::size_t drawn = 0; drawn < rows; drawn += length) {
+            const std::size_t first = random.next_below(static_cast<std::uint32_t>(rows));
+            const std::size_t last = first + std::min(length, rows - drawn);
+            for (std::size_t c = 0; c < totals.size(); ++c)
+                totals[c] += sums[c][last] - sums[c][first];
+        }
+        results[replicate] = statistic(totals);
+    }
+    std::sort(results.begin(), results.end());
+    return {results[static_cast<std::size_t>(0.025 * replicates)],
+            results[static_cast<std::size_t>(0.975 * replicates) - 1]};
+}
+
+double quantile(std::vector<double> values, double share) {
+    const double position = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(position);
+    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(below), values.end());
+    const double low = values[below];
+    if (below + 1 == values.size())
+        return low;
+    const double high =
+        *std::min_element(values.begin() + static_cast<std::ptrdiff_t>(below) + 1, values.end());
+    return low + (position - static_cast<double>(below)) * (high - low);
+}
+
+/// Ten bins of equal size by prediction, or fewer when there are few rows.
+std::vector<CalibrationBin> calibrate(std::span<const double> predicted, std::span<const double> actual) {
+    std::vector<std::size_t> order(predicted.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return predicted[a] < predicted[b]; });
+    const std::size_t bins = std::clamp<std::size_t>(predicted.size() / 20, 1, 10);
+    std::vector<CalibrationBin> result(bins);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        CalibrationBin& bin = result[i * bins / order.size()];
+        bin.predicted += predicted[order[i]];
+        bin.actual += actual[order[i]];
+        ++bin.rows;
+    }
+    for (CalibrationBin& bin : result) {
+        bin.predicted /= static_cast<double>(bin.rows);
+        bin.actual /= static_cast<double>(bin.rows);
+    }
+    return result;
+}
+
+std::vector<double> per_row(std::size_t rows, const std::function<double(std::size_t)>& value) {
+    std::vector<double> result(rows);
+    for (std::size_t i = 0; i < rows; ++i)
+        result[i] = value(i);
+    return result;
+}
+
+double mean(std::span<const double> values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// 1 - sum(model) / sum(base): the share of the baseline's loss that the model saves.
+Score skill_score(std::string name, std::vector<double> model_loss, std::vector<double> base_loss,
+                  std::string baseline_name, const EvaluationContext& context) {
+    const auto saved = [](std::span<const double> sums) {
+        return sums[1] > 0 ? 100 * (1 - sums[0] / sums[1]) : 0.0;
+    };
+    const std::vector<std::vector<double>> columns{std::move(model_loss), std::move(base_loss)};
+    const std::array sums{std::accumulate(columns[0].begin(), columns[0].end(), 0.0),
+                          std::accumulate(columns[1].begin(), columns[1].end(), 0.0)};
+    return {std::move(name),          "%", saved(sums), bootstrap(columns, context, saved), 0,
+            std::move(baseline_name), true};
+}
+
+/// The mean of a per-row quantity times `scale`.
+Score mean_score(std::string name, std::string unit, std::vector<double> values, double scale,
+                 double baseline, std::string baseline_name, bool higher_is_better,
+                 const EvaluationContext& context) {
+    const auto rows = static_cast<double>(values.size());
+    const auto average = [=](std::span<const double> sums) { return scale * sums[0] / rows; };
+    Score score{std::move(name), std::move(unit),          scale * mean(values), {},
+                baseline,        std::move(baseline_name), higher_is_better};
+    score.interval = bootstrap({std::move(values)}, context, average);
+    return score;
+}
+
+void judge(Evaluation& evaluation, const EvaluationContext& context) {
+    const Score& decisive = evaluation.scores.front();
+    evaluation.has_edge = evaluation.rows >= fewest_rows && decisive.interval.low > decisive.baseline;
+    if (evaluation.rows < fewest_rows)
+        evaluation.verdict =
+            fmt::format("Too little to tell: {} validation rows, at least {} are needed to judge the {}.",
+                        evaluation.rows, fewest_rows, context.target_text);
+    else if (evaluation.has_edge)
+        evaluation.verdict = fmt::format("An edge on the validation part: {}. One validation part is one "
+                                         "sample; test it on data it has never seen.",
+                                         describe(decisive));
+    else
+        evaluation.verdict = fmt::format("No edge: the model does not predict the {} better than {}. {}.",
+                                         context.target_text, decisive.baseline_name, describe(decisive));
+}
+
+void require_same_size(std::size_t rows, std::size_t a, std::size_t b) {
+    if (rows == 0 || rows != a || rows != b)
+        throw internal_error(
+            fmt::format("scores need equal, non-empty columns, not {}, {} and {} rows", rows, a, b));
+}
+
+std::string majority_name(double share_up) {
+    return share_up >= 0.5 ? "always up, the training majority" : "always down, the training majority";
+}
+
+} // namespace
+
+Evaluation evaluate_returns(std::span<const double> predicted, std::span<const double> actual,
+                            std::span<const double> yesterday, double training_share_up,
+                            const EvaluationContext& context) {
+    const std::size_t rows = predicted.size();
+    require_same_size(rows, actual.size(), yesterday.size());
+    const bool majority_up = training_share_up >= 0.5;
+    const auto squared = [&](std::span<const double> guess) {
+        return per_row(rows, [&](std::size_t i) { return (actual[i] - guess[i]) * (actual[i] - guess[i]); });
+    };
+    const auto absolute_error =
+        per_row(rows, [&](std::size_t i) { return std::abs(actual[i] - predicted[i]); });
+    const auto absolute_zero = per_row(rows, [&](std::size_t i) { return std::abs(actual[i]); });
+    const auto hit =
+        per_row(rows, [&](std::size_t i) { return (predicted[i] > 0) == (actual[i] > 0) ? 1.0 : 0.0; });
+    const auto base_hit =
+        per_row(rows, [&](std::size_t i) { return majority_up == (actual[i] > 0) ? 1.0 : 0.0; });
+
+    Evaluation result;
+    result.rows = rows;
+    result.scores.push_back(skill_score("squared error saved (R² out of sample)", squared(predicted),
+                                        per_row(rows, [&](std::size_t i) { return actual[i] * actual[i]; }),
+                                        "a return of zero", context));
+    result.scores.push_back(skill_score("squared error saved against yesterday's return", squared(predicted),
+                                        squared(yesterday), "yesterday's return again", context));
+    result.scores.push_back(mean_score("mean absolute error", "%", absolute_error, 100,
+                                       100 * mean(absolute_zero), "a return of zero", false, context));
+    result.scores.push_back(mean_score("direction hit rate", "%", hit, 100, 100 * mean(base_hit),
+                                       majority_name(training_share_up), true, context));
+    result.calibration = calibrate(predicted, actual);
+    const auto residual = per_row(rows, [&](std::size_t i) { return actual[i] - predicted[i]; });
+    result.residual_quantiles = {quantile(residual, 0.05), quantile(residual, 0.95)};
+    judge(result, context);
+    return result;
+}
+
+Evaluation evaluate_probabilities(std::span<const double> probability, std::span<const double> actual,
+                                  std::span<const double> yesterday, double training_share_up,
+                                  const EvaluationContext& context) {
+    const std::size_t rows = probability.size();
+    require_same_size(rows, actual.size(), yesterday.size());
+    const auto clamped = [](double p) { return std::clamp(p, 1e-6, 1 - 1e-6); };
+    const auto log_loss = [&](double p, double y) {
+        return y > 0.5 ? -std::log(clamped(p)) : -std::log1p(-clamped(p));
+    };
+    const bool majority_up = training_share_up >= 0.5;
+    const auto hits = [&](const std::function<bool(std::size_t)>& says_up) {
+        return per_row(rows, [&](std::size_t i) { return says_up(i) == (actual[i] > 0.5) ? 1.0 : 0.0; });
+    };
+
+    Evaluation result;
+    result.rows = rows;
+    result.scores.push_back(skill_score(
+        "log loss saved", per_row(rows, [&](std::size_t i) { return log_loss(probability[i], actual[i]); }),
+        per_row(rows, [&](std::size_t i) { return log_loss(training_share_up, actual[i]); }),
+        "the share of rises in training", context));
+    result.scores.push_back(mean_score("accuracy", "%",
+                                       hits([&](std::size_t i) { return probability[i] > 0.5; }), 100,
+                                       100 * mean(hits([&](std::size_t) { return majority_up; })),
+                                       majority_name(training_share_up), true, context));
+    result.scores.push_back(mean_score("accuracy", "%",
+                                       hits([&](std::size_t i) { return probability[i] > 0.5; }), 100,
+                                       100 * mean(hits([&](std::size_t i) { return yesterday[i] > 0.5; })),
+                                       "yesterday's direction again", true, context));
+    // Columns: both up, model up, outcome up; the fourth cell follows from the number of rows.
+    const std::vector<std::vector<double>> cells{
+        per_row(rows, [&](std::size_t i) { return probability[i] > 0.5 && actual[i] > 0.5 ? 1.0 : 0.0; }),
+        per_row(rows, [&](std::size_t i) { return probability[i] > 0.5 ? 1.0 : 0.0; }),
+        per_row(rows, [&](std::size_t i) { return actual[i] > 0.5 ? 1.0 : 0.0; })};
+    const auto matthews = [n = static_cast<double>(rows)](std::span<const double> s) {
+        const double spread = std::sqrt(s[1] * (n - s[1]) * s[2] * (n - s[2]));
+        return spread > 0 ? (n * s[0] - s[1] * s[2]) / spread : 0.0;
+    };
+    std::vector<double> totals;
+    for (const auto& cell : cells)
+        totals.push_back(std::accumulate(cell.begin(), cell.end(), 0.0));
+    result.scores.push_back({"Matthews correlation", "", matthews(totals),
+                             bootstrap(cells, context, matthews), 0, "no relation", true});
+    result.calibration = calibrate(probability, actual);
+    const auto residual = per_row(rows, [&](std::size_t i) { return actual[i] - probability[i]; });
+    result.residual_quantiles = {quantile(residual, 0.05), quantile(residual, 0.95)};
+    judge(result, context);
+    return result;
+}
+
+std::string describe(const Score& score) {
+    const std::string unit = score.unit.empty() ? "" : " " + score.unit;
+    return fmt::format("{} {:.3g}{} (95 % interval {:.3g} to {:.3g}{}); baseline {:.3g}{} ({})", score.name,
+                       score.value, unit, score.interval.low, score.interval.high, unit, score.baseline, unit,
+                       score.baseline_name);
+}
+
+void to_json(nlohmann::ordered_json& json, const Evaluation& e) {
+    json = {{"rows", e.rows}, {"has_edge", e.has_edge}, {"verdict", e.verdict}};
+    auto& scores = json["scores"] = nlohmann::ordered_json::array();
+    for (const Score& s : e.scores)
+        scores.push_back({{"name", s.name},
+                          {"unit", s.unit},
+                          {"value", s.value},
+                          {"interval_95", {s.interval.low, s.interval.high}},
+                          {"baseline", s.baseline},
+                          {"baseline_name", s.baseline_name},
+                          {"higher_is_better", s.higher_is_better}});
+    auto& bins = json["calibration"] = nlohmann::ordered_json::array();
+    for (const CalibrationBin& b : e.calibration)
+        bins.push_back({{"predicted", b.predicted}, {"actual", b.actual}, {"rows", b.rows}});
+    json["residual_quantiles"] = {e.residual_quantiles.low, e.residual_quantiles.high};
+    json["interval_level"] = e.interval_level;
+}
+
+void from_json(const nlohmann::ordered_json& json, Evaluation& e) {
+    e = Evaluation{};
+    e.rows = json.at("rows");
+    e.has_edge = json.at("has_edge");
+    e.verdict = json.at("verdict");
+    for (const auto& s : json.at("scores"))
+        e.scores.push_back({s.at("name"),
+                            s.at("unit"),
+                            s.at("value"),
+                            {s.at("interval_95")[0], s.at("interval_95")[1]},
+                            s.at("baseline"),
+                            s.at("baseline_name"),
+                            s.at("higher_is_better")});
+    for (const auto& b : json.at("calibration"))
+        e.calibration.push_back({b.at("predicted"), b.at("actual"), b.at("rows")});
+    e.residual_quantiles = {json.at("residual_quantiles")[0], json.at("residual_quantiles")[1]};
+    e.interval_level = json.at("interval_level");
+}
+
+} // namespace rekindle::trainer
