@@ -1,5 +1,5 @@
 # Third-party libraries, all from the distribution. The program is self-contained: static archives are preferred.
-set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so) # .so only where a distribution has no archive: tests/package then says so
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -10,7 +10,9 @@ target_compile_definitions(rekindle_fmt INTERFACE FMT_HEADER_ONLY=1)
 
 add_library(rekindle_static_runtime INTERFACE)
 if(NOT REKINDLE_SANITIZE)
-  target_link_options(rekindle_static_runtime INTERFACE -static-libstdc++ -static-libgcc)
+  # --gc-sections: libstdc++.a drags in std::random_device, which nothing here uses and which needs arc4random of
+  # glibc 2.36; the program must run on 2.35.
+  target_link_options(rekindle_static_runtime INTERFACE -static-libstdc++ -static-libgcc -Wl,--gc-sections)
 endif()
 
 # rekindle_find_archive(NAME HEADER FILE): an imported library rekindle::NAME from the static archive FILE.

@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+# Configuring and building with the presets. Sourced after common.sh.
+
+# compiler_arguments: what CMake must be told where the default compiler is older than g++ 12.
+compiler_arguments() {
+    local version=0
+    command -v g++ >/dev/null && version=$(g++ -dumpversion)
+    if [[ ${version%%.*} -lt 12 ]]; then
+        command -v g++-12 >/dev/null || fail "There is no g++ 12 or newer; ./scripts/set-up installs it."
+        printf '%s\n' -DCMAKE_C_COMPILER=gcc-12 -DCMAKE_CXX_COMPILER=g++-12
+    fi
+}
+
+# configure PRESET [CMAKE_ARGUMENT…]: quiet unless it fails.
+configure() {
+    local preset=$1 folder=$REPOSITORY/build/$1 arguments=() compiler
+    shift
+    # A folder that another copy of the tree made cannot be used again.
+    if [[ -f $folder/CMakeCache.txt ]] &&
+        ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$REPOSITORY" "$folder/CMakeCache.txt"; then
+        rm -rf -- "$folder"
+    fi
+    if [[ $preset != fuzz ]]; then
+        compiler=$(compiler_arguments)
+        [[ -z $compiler ]] || mapfile -t arguments <<<"$compiler"
+    fi
+    mkdir -p "$folder"
+    (cd "$REPOSITORY" && cmake --preset "$preset" "${arguments[@]}" "$@") >"$folder/configure.log" 2>&1 || {
+        cat "$folder/configure.log" >&2
+        fail "CMake could not configure the preset '$preset'."
+    }
+}
+
+# build PRESET [TARGET…]: shows the progress line of Ninja on a terminal, the failures otherwise.
+build() {
+    local folder=$REPOSITORY/build/$1
+    shift
+    if [[ -t 1 ]]; then
+        ninja -C "$folder" "$@" || fail "The build failed; the compiler's messages are above."
+    else
+        ninja -C "$folder" "$@" >"$folder/build.log" 2>&1 || {
+            grep -vE '^\[[0-9]+/[0-9]+\] |^ninja: Entering' "$folder/build.log" | tail -60 >&2
+            fail "The build failed; the whole log is $folder/build.log."
+        }
+    fi
+}

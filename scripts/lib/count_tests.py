@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Counts the test cases of one ctest run.
+
+usage: count_tests.py JUNIT_FILE GTEST_JSON_FOLDER
+
+A ctest entry that is a GoogleTest program counts with each of its cases, any other entry (and a program that died
+before it wrote its results) as one. Prints the reason of each skipped case, then "PASSED FAILED SKIPPED".
+"""
+import json
+import pathlib
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def cases_of(results):
+    for suite in results["testsuites"]:
+        yield from suite["testsuite"]
+
+
+def main(junit_file, json_folder):
+    passed = failed = skipped = 0
+    for entry in ElementTree.parse(junit_file).getroot().iter("testcase"):
+        entry_passed = entry.get("status") == "run"
+        results_file = pathlib.Path(json_folder) / f"rekindle_{entry.get('name')}_tests.json"
+        if not results_file.exists():
+            passed += entry_passed
+            failed += not entry_passed
+            continue
+        failed_here = 0
+        for case in cases_of(json.loads(results_file.read_text())):
+            if case["result"] == "SKIPPED":
+                skipped += 1
+                reasons = [note.get("message", "").strip() for note in case.get("skipped", [])]
+                print(f"skipped: {case['classname']}.{case['name']}: {' '.join(reasons) or 'no reason given'}")
+            elif case["result"] == "COMPLETED" and not case.get("failures"):
+                passed += 1
+            else:
+                failed_here += 1
+        # A program can fail after its last case, at exit.
+        failed += max(failed_here, int(not entry_passed))
+    print(passed, failed, skipped)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

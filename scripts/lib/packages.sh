@@ -1,0 +1,135 @@
+# shellcheck shell=bash
+# Which packages of the distribution Rekindle needs, and how they are installed. Sourced after common.sh.
+
+INSTALLED_LIST=$STATE_FOLDER/installed-packages
+
+# Libraries whose code ends up inside the program; their licence notes go into the release.
+readonly LINKED_LIBRARIES=(libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev libminizip-dev zlib1g-dev
+    libxxhash-dev libagg-dev libpng-dev libabsl-dev)
+
+# distribution: "debian 12", "ubuntu 22.04", …
+distribution() {
+    # shellcheck disable=SC1091
+    (. /etc/os-release && printf '%s %s' "${ID:-unknown}" "${VERSION_ID:-unstable}")
+}
+
+# The C++ compiler's package: Ubuntu 22.04's default g++ is too old.
+compiler_package() {
+    case $(distribution) in
+        'ubuntu 22.04') printf 'g++-12' ;;
+        *) printf 'g++' ;;
+    esac
+}
+
+# packages_for GROUP…: the packages of each group, one a line.
+packages_for() {
+    local group
+    for group in "$@"; do
+        case $group in
+            build) printf '%s\n' "$(compiler_package)" cmake ninja-build "${LINKED_LIBRARIES[@]}" ;;
+            tests) printf '%s\n' libgtest-dev libgmock-dev ;;
+            python) printf '%s\n' python3 python3-venv ;;
+            lint) printf '%s\n' clang-format-16 clang-tidy-16 shellcheck ;;
+            fuzz) printf '%s\n' clang-16 ;;
+            chroot) printf '%s\n' debootstrap ;;
+            *) wrong_use "Unknown package group '$group'; known: build, tests, python, lint, fuzz, chroot." ;;
+        esac
+    done
+}
+
+is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+# missing_of PACKAGE…: those that are not installed.
+missing_of() {
+    local package
+    for package in "$@"; do
+        is_installed "$package" || printf '%s\n' "$package"
+    done
+}
+
+has_candidate() { LC_ALL=C apt-cache policy "$1" 2>/dev/null | grep -q '^  Candidate: [^(]'; }
+
+# without_candidate PACKAGE…: those that the system's package lists do not offer.
+without_candidate() {
+    local package
+    for package in "$@"; do
+        has_candidate "$package" || printf '%s\n' "$package"
+    done
+}
+
+# as_root COMMAND…
+as_root() {
+    if [[ $(id -u) == 0 ]]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        fail "Installing packages needs root, and there is no sudo here: run this once as root: $*"
+    fi
+}
+
+update_package_lists() {
+    say 'Fetching the package lists (apt-get update).'
+    as_root apt-get -o DPkg::Lock::Timeout=120 update -qq || fail 'apt-get update failed; its message is above.'
+}
+
+# simulated_new_packages PACKAGE…: every package that installing these would add, one a line.
+simulated_new_packages() {
+    LC_ALL=C apt-get -s -o Debug::NoLocking=1 install --no-install-recommends "$@" | awk '/^Inst / && $3 !~ /^\[/ { print $2 }'
+}
+
+# download_and_disk PACKAGE…: "fetches 93.2 MB and takes 412 MB of disk", in apt's own words and units.
+download_and_disk() {
+    LC_ALL=C apt-get --print-uris -o Debug::NoLocking=1 install --no-install-recommends "$@" | awk '
+        /^Need to get / { sub(/^Need to get /, ""); sub(/ of archives\.$/, ""); fetched = $0 }
+        /^After this operation, / { sub(/^After this operation, /, ""); sub(/ of additional disk space will be used\.$/, ""); disk = $0 }
+        END { printf "fetches %s and takes %s of disk", fetched, disk }'
+}
+
+apt_install() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y -qq \
+        --no-install-recommends "$@"
+}
+
+# ask_to_install YES PACKAGE…: names what is to come and asks on a terminal, unless YES is 1.
+ask_to_install() {
+    local yes=$1 answer
+    shift
+    say "Rekindle needs these packages of this system ($(distribution)) that are not installed:"
+    printf '  %s\n' "$@" | fmt -w 100 -t
+    say "With what they depend on, apt-get $(download_and_disk "$@")."
+    say 'No package source is added; ./scripts/uninstall --packages takes them off again.'
+    [[ $yes == 1 ]] && return
+    read -r -p 'Install them now? [y/N] ' answer
+    [[ $answer == [yY]* ]] || fail 'Nothing was installed.'
+}
+
+# install_packages YES PACKAGE…: makes sure that all are there. YES=1 does not ask.
+install_packages() {
+    local yes=$1 missing absent new
+    shift
+    command -v apt-get >/dev/null || fail "This system has no apt-get: the set-up knows Debian 12, Ubuntu 22.04 and 24.04." \
+        "Elsewhere install these packages' like and use 'cmake --preset release': $*"
+    mapfile -t missing < <(missing_of "$@")
+    [[ ${#missing[@]} == 0 ]] && return
+    [[ $yes == 1 || -t 0 ]] || wrong_use "Packages are missing (${missing[*]}) and there is no terminal to ask on: run it again with --yes."
+    mapfile -t absent < <(without_candidate "${missing[@]}")
+    if [[ ${#absent[@]} != 0 ]]; then
+        update_package_lists
+        mapfile -t absent < <(without_candidate "${missing[@]}")
+    fi
+    [[ ${#absent[@]} == 0 ]] || fail "The package sources of this system ($(distribution)) do not have: ${absent[*]}." \
+        "Supported are Debian 12 and Ubuntu 22.04 and 24.04 (with Ubuntu's component 'universe' enabled)."
+    ask_to_install "$yes" "${missing[@]}"
+    mapfile -t new < <(simulated_new_packages "${missing[@]}")
+    if ! apt_install "${missing[@]}"; then
+        # The usual reason: the lists are older than the archive. Fetch them and try once more.
+        update_package_lists
+        mapfile -t new < <(simulated_new_packages "${missing[@]}")
+        apt_install "${missing[@]}" || fail 'apt-get could not install the packages; its message is above.'
+    fi
+    mkdir -p "$STATE_FOLDER"
+    printf '%s\n' "${new[@]}" >>"$INSTALLED_LIST"
+    sort -u -o "$INSTALLED_LIST" "$INSTALLED_LIST"
+    say "Installed; the list of what is new is in $INSTALLED_LIST."
+}

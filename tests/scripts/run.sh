@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Tests of the set-up, with a package system of this file's own in place of the real one: nothing is installed.
+repository=$(cd -- "$(dirname -- "$0")/../.." && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf -- "$folder"' EXIT
+failures=0
+
+# A system of three packages: 'there' is installed, 'offered' can be, 'unknown' cannot.
+cat >"$folder/system.sh" <<'END'
+dpkg-query() { if [[ ${*: -1} == there || -e $SYSTEM/${*: -1} ]]; then printf installed; else return 1; fi; }
+apt-cache() { if [[ $2 == offered ]]; then printf '%s:\n  Candidate: 1.0\n' "$2"; else printf '%s:\n  Candidate: (none)\n' "$2"; fi; }
+apt-get() {
+    case " $* " in
+        *' update '*) printf 'update\n' >>"$SYSTEM/calls" ;;
+        *' -s '*) printf 'Inst offered (1.0)\nInst dependency (1.0)\nInst upgraded [0.9] (1.0)\n' ;;
+        *' --print-uris '*) printf 'Need to get 12.3 MB of archives.\nAfter this operation, 45.6 MB of additional disk space will be used.\n' ;;
+        *' install '*) printf 'install %s\n' "${*: -1}" >>"$SYSTEM/calls" && touch "$SYSTEM/offered" ;;
+    esac
+}
+as_root() { if [[ $1 == env ]]; then "${@:3}"; else "$@"; fi; }
+END
+
+# install YES PACKAGE…: install_packages on a new such system; output in $folder/output, status in $status.
+install() {
+    rm -rf -- "$folder/system" "$folder/state"
+    mkdir "$folder/system"
+    status=0
+    SYSTEM=$folder/system XDG_STATE_HOME=$folder/state bash -c '
+        source "$1/scripts/lib/common.sh"; source "$1/scripts/lib/packages.sh"; source "$2/system.sh"
+        install_packages "${@:3}"' - "$repository" "$folder" "$@" </dev/null >"$folder/output" 2>&1 || status=$?
+}
+
+check() {
+    if [[ $2 == "$3" ]]; then
+        printf 'ok: %s\n' "$1"
+    else
+        printf 'FAILED: %s: expected "%s", got "%s"\n' "$1" "$3" "$2"
+        sed 's/^/    /' "$folder/output"
+        failures=$((failures + 1))
+    fi
+}
+calls() { cat "$folder/system/calls" 2>/dev/null; }
+says() { grep -cF -- "$1" "$folder/output"; }
+
+install 0 there
+check 'nothing happens when all is there: status' "$status" 0
+check 'nothing happens when all is there: output' "$(cat "$folder/output")" ''
+check 'nothing happens when all is there: apt-get' "$(calls)" ''
+
+install 0 there offered
+check 'without a terminal and without --yes: status' "$status" 2
+check 'without a terminal and without --yes: apt-get' "$(calls)" ''
+check 'without a terminal and without --yes: names the option' "$(says 'run it again with --yes')" 1
+
+install 1 there offered
+check 'with --yes: status' "$status" 0
+check 'with --yes: only what is missing is installed' "$(calls)" 'install offered'
+check 'with --yes: names the size' "$(says 'fetches 12.3 MB and takes 45.6 MB of disk')" 1
+check 'with --yes: remembers what is new, and no upgrade' \
+    "$(tr '\n' ' ' <"$folder/state/rekindle/installed-packages")" 'dependency offered '
+
+install 1 unknown
+check 'a package that is nowhere: status' "$status" 1
+check 'a package that is nowhere: the lists are fetched once' "$(calls)" 'update'
+check 'a package that is nowhere: is named' "$(says 'do not have: unknown.')" 1
+
+for script in set-up test demo package sample-data uninstall; do
+    status=0
+    "$repository/scripts/$script" --no-such-option >"$folder/output" 2>&1 </dev/null || status=$?
+    check "$script refuses an unknown option" "$status" 2
+    status=0
+    "$repository/scripts/$script" --help >"$folder/output" 2>&1 </dev/null || status=$?
+    check "$script --help" "$status $(says "Usage: ./scripts/$script")" '0 1'
+done
+exit $((failures > 0))
