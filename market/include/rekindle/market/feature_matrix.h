@@ -1,0 +1,33 @@
+#pragma once
+/// Features in rows and columns, with what each row was made of.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::market {
+
+/// Row-major; every value is finite. Rows are in order of time.
+struct FeatureMatrix {
+    std::vector<std::string> names;     ///< one per column
+    std::vector<double> values;         ///< rows() × columns()
+    std::vector<std::int64_t> known_at; ///< per row: stamp (as BarColumns::time) from which the row is known
+    std::vector<std::int32_t> dates;    ///< per row: Session::date
+    std::vector<std::size_t> source;    ///< per row: index of the session, or of the bar for the minute group
+    std::size_t dropped_first =
+        0; ///< rows left out before the first complete one (look-backs not yet filled)
+    std::size_t dropped_later = 0;  ///< rows left out after it, because a value was not finite
+    std::vector<std::string> notes; ///< one sentence for everything that was left out, for the person
+
+    std::size_t rows() const noexcept { return source.size(); }
+    std::size_t columns() const noexcept { return names.size(); }
+    /// Preconditions: row < rows(), column < columns().
+    double at(std::size_t row, std::size_t column) const noexcept { return values[row * columns() + column]; }
+    std::span<const double> row(std::size_t index) const noexcept {
+        return {values.data() + index * columns(), columns()};
+    }
+};
+
+} // namespace rekindle::market

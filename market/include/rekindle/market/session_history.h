@@ -1,0 +1,69 @@
+#pragma once
+/// What a session feature may look at.
+
+#include <rekindle/market/session_summary.h>
+
+#include <cstddef>
+#include <span>
+
+namespace rekindle::market {
+
+/// Sessions in order of time, in points. A price of session s is given as seen from a session t >= s, that is
+/// shifted into t's contract: ticks + roll_offset(t) - roll_offset(s), computed in ticks, where it is exact.
+/// Refers to the summaries, which must outlive it. Read-only, thread-safe.
+class SessionHistory {
+  public:
+    SessionHistory(std::span<const SessionSummary> sessions, TickSize tick) noexcept
+        : sessions_(sessions), tick_(tick) {}
+
+    std::size_t size() const noexcept { return sessions_.size(); }
+    const SessionSummary& operator[](std::size_t session) const noexcept { return sessions_[session]; }
+    std::span<const SessionSummary> sessions() const noexcept { return sessions_; }
+    TickSize tick() const noexcept { return tick_; }
+
+    double open(std::size_t s, std::size_t seen_from) const noexcept {
+        return shifted(sessions_[s].open, s, seen_from);
+    }
+    double high(std::size_t s, std::size_t seen_from) const noexcept {
+        return shifted(sessions_[s].high, s, seen_from);
+    }
+    double low(std::size_t s, std::size_t seen_from) const noexcept {
+        return shifted(sessions_[s].low, s, seen_from);
+    }
+    double close(std::size_t s, std::size_t seen_from) const noexcept {
+        return shifted(sessions_[s].close, s, seen_from);
+    }
+    double point_of_control(std::size_t s, std::size_t seen_from) const noexcept {
+        return tick_.to_points(sessions_[s].point_of_control + static_cast<double>(roll_gap(s, seen_from)));
+    }
+
+    // In the session's own contract.
+    double volume(std::size_t s) const noexcept { return static_cast<double>(sessions_[s].total_volume); }
+    double value_area_width(std::size_t s) const noexcept {
+        return tick_.to_points(sessions_[s].value_area_high - sessions_[s].value_area_low);
+    }
+    /// max(high - low, 0.0001 points).
+    double price_range(std::size_t s) const noexcept;
+    /// 100 · price_range / open.
+    double range_percent(std::size_t s) const noexcept { return 100 * price_range(s) / open(s, s); }
+    /// 100 · (close - open) / open.
+    double close_change_percent(std::size_t s) const noexcept {
+        return 100 * (close(s, s) - open(s, s)) / open(s, s);
+    }
+    /// ln(close(s) / close(s - 1) seen from s). Precondition: s >= 1. NaN or infinite when a price is not
+    /// positive.
+    double log_return(std::size_t s) const noexcept;
+
+  private:
+    std::int64_t roll_gap(std::size_t s, std::size_t seen_from) const noexcept {
+        return sessions_[seen_from].roll_offset - sessions_[s].roll_offset;
+    }
+    double shifted(std::int64_t ticks, std::size_t s, std::size_t seen_from) const noexcept {
+        return tick_.to_points(static_cast<double>(ticks + roll_gap(s, seen_from)));
+    }
+
+    std::span<const SessionSummary> sessions_;
+    TickSize tick_;
+};
+
+} // namespace rekindle::market

@@ -1,0 +1,78 @@
+#pragma once
+/// What the network learns to predict, and the split in time.
+
+#include <rekindle/market/bars.h>
+#include <rekindle/market/feature_matrix.h>
+#include <rekindle/market/scaler.h>
+#include <rekindle/market/session.h>
+#include <rekindle/market/session_summary.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::market {
+
+/// r(k) is the log return from the close of the row's session (bar) to the close k sessions (bars) later, the
+/// earlier price being shifted into the contract of the later one: what a holder who rolls would have made.
+enum class TargetKind {
+    next_return, ///< r(1)
+    direction,   ///< 1 when r(k) > 0, otherwise 0
+    bar_return,  ///< r(k)
+    original,    ///< r(1) clamped to [-0.1, 0.1]; the original system trains on original_probability() of it
+};
+
+struct TargetSpec {
+    TargetKind kind = TargetKind::next_return;
+    std::size_t bars = 1; ///< k of direction and bar_return, >= 1
+
+    /// Sessions or bars that the target looks ahead: the smallest sound purge.
+    std::size_t horizon() const noexcept {
+        return kind == TargetKind::direction || kind == TargetKind::bar_return ? bars : 1;
+    }
+};
+
+/// One per row of the matrix. Where valid is 0 the future is not in the data (or a price is not positive) and
+/// the value is 0.
+struct Targets {
+    std::vector<float> values;
+    std::vector<std::uint8_t> valid;
+    /// One more than the last valid row: the rows from here on have no future yet.
+    std::size_t usable_rows() const noexcept;
+};
+
+/// For a matrix of sessions made from the same summaries. Throws Error (internal) when they do not belong
+/// together.
+Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSummary> sessions,
+                        TargetSpec spec);
+/// For a matrix of the minute group made from the same bars and sessions.
+Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span<const Session> sessions,
+                    TargetSpec spec);
+
+/// (y + 1) / 2: the label which the original system gives to its cross-entropy loss.
+constexpr double original_probability(double log_return) noexcept {
+    return (log_return + 1) / 2;
+}
+
+/// Training rows first, then a gap, then validation rows.
+struct Split {
+    std::size_t train_begin = 0, train_end = 0;
+    std::size_t validation_begin = 0, validation_end = 0;
+    std::size_t purge = 0;     ///< rows left out before the border, after it was raised
+    bool purge_raised = false; ///< purge was smaller than the horizon and has been raised to it
+
+    RowRange train() const noexcept { return {train_begin, train_end}; }
+    RowRange validation() const noexcept { return {validation_begin, validation_end}; }
+    friend bool operator==(const Split&, const Split&) = default;
+};
+
+/// The border is floor(rows · train_split). Training rows are [0, border - purge), validation rows
+/// [border + embargo, rows). A target that looks `horizon` rows ahead leaks into the validation rows unless
+/// purge >= horizon, therefore a smaller purge is raised; horizon 0 switches that off (the original system).
+/// Throws Error (usage) unless 0 < train_split < 1 and both parts hold at least one row.
+Split split_by_time(std::size_t rows, double train_split, std::size_t purge, std::size_t embargo,
+                    std::size_t horizon);
+
+} // namespace rekindle::market

@@ -1,0 +1,33 @@
+#pragma once
+/// The bars that belong to sessions, one after the other.
+
+#include <rekindle/market/bars.h>
+#include <rekindle/market/session.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rekindle::market {
+
+/// Positions count the bars of the sessions' contracts in order of time; bars outside of sessions and bars of
+/// other contracts are skipped. Refers to the sessions, which must outlive it. Read-only, thread-safe.
+class BarSequence {
+  public:
+    BarSequence(const BarTable& bars, std::span<const Session> sessions);
+
+    std::size_t size() const noexcept { return bar_.size(); }
+    /// Index of the bar in the table.
+    std::size_t bar(std::size_t position) const noexcept { return bar_[position]; }
+    const Session& session(std::size_t position) const noexcept { return sessions_[session_[position]]; }
+    /// Session::roll_offset of the bar's session.
+    std::int64_t roll_offset(std::size_t position) const noexcept { return session(position).roll_offset; }
+
+  private:
+    std::span<const Session> sessions_;
+    std::vector<std::uint32_t> bar_;
+    std::vector<std::uint32_t> session_;
+};
+
+} // namespace rekindle::market

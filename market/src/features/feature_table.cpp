@@ -1,0 +1,67 @@
+#include "features/session_table.h"
+
+#include <rekindle/market/features.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rekindle::market {
+namespace {
+
+std::vector<SessionFeature> make_session_table() {
+    std::vector<SessionFeature> table;
+    append_session_group(table);
+    return table;
+}
+
+std::vector<FeatureInfo> make_table() {
+    std::vector<FeatureInfo> table;
+    for (const SessionFeature& feature : session_feature_table())
+        table.push_back(feature.info);
+    return table;
+}
+
+std::string look_back_text(const FeatureInfo& info, const char* noun) {
+    if (info.look_back == FeatureInfo::all_earlier)
+        return fmt::format("all earlier {}s", noun);
+    return info.look_back == 0 ? "none"
+                               : fmt::format("{} {}{}", info.look_back, noun, info.look_back == 1 ? "" : "s");
+}
+
+} // namespace
+
+std::span<const SessionFeature> session_feature_table() {
+    static const std::vector<SessionFeature> table = make_session_table();
+    return table;
+}
+
+std::span<const FeatureInfo> feature_table() {
+    static const std::vector<FeatureInfo> table = make_table();
+    return table;
+}
+
+std::vector<std::string> feature_groups() {
+    std::vector<std::string> groups;
+    for (const FeatureInfo& info : feature_table())
+        if (std::find(groups.begin(), groups.end(), info.group) == groups.end())
+            groups.push_back(info.group);
+    return groups;
+}
+
+std::string feature_table_markdown() {
+    std::string text;
+    for (const std::string& group : feature_groups()) {
+        const char* noun = group == "minute" ? "bar" : "session";
+        text += fmt::format("{}## Group `{}`\n\n| feature | formula | look-back | first {} with a value |\n"
+                            "|---|---|---|---|\n",
+                            text.empty() ? "" : "\n", group, noun);
+        for (const FeatureInfo& info : feature_table())
+            if (info.group == group)
+                text += fmt::format("| `{}` | {} | {} | {} |\n", info.name, info.formula,
+                                    look_back_text(info, noun), info.first_valid_session + 1);
+    }
+    return text;
+}
+
+} // namespace rekindle::market

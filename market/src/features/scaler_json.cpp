@@ -1,0 +1,72 @@
+#include <rekindle/base/error.h>
+#include <rekindle/market/scaler.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace rekindle::market {
+namespace {
+
+constexpr std::array kinds{std::pair{Scaler::Kind::robust, "robust"},
+                           std::pair{Scaler::Kind::standard, "standard"},
+                           std::pair{Scaler::Kind::none, "none"}};
+
+void check(const Scaler& scaler) {
+    const auto finite = [](double value) { return std::isfinite(value); };
+    if (scaler.centre.size() != scaler.features.size() || scaler.scale.size() != scaler.features.size())
+        throw usage_error(fmt::format("the scaler has {} features, {} centres and {} scales",
+                                      scaler.features.size(), scaler.centre.size(), scaler.scale.size()))
+            .expected("as many of each");
+    for (std::size_t i = 0; i < scaler.features.size(); ++i)
+        if (!finite(scaler.centre[i]) || !finite(scaler.scale[i]) || !(scaler.scale[i] > 0))
+            throw usage_error(
+                fmt::format("the scaler's centre or scale of {} is not usable", scaler.features[i]))
+                .expected("finite numbers, and a scale above 0");
+    if (!finite(scaler.clip) || scaler.clip < 0)
+        throw usage_error("the scaler's clip is not usable").expected("a finite number of at least 0");
+}
+
+} // namespace
+
+const char* to_string(Scaler::Kind kind) noexcept {
+    for (const auto& [known, word] : kinds)
+        if (known == kind)
+            return word;
+    return "unknown";
+}
+
+Scaler::Kind scaler_kind_from_string(const std::string& word) {
+    for (const auto& [kind, known] : kinds)
+        if (word == known)
+            return kind;
+    throw usage_error(fmt::format("there is no scaler \"{}\"", word)).expected("robust, standard or none");
+}
+
+void to_json(nlohmann::json& json, const Scaler& scaler) {
+    json = {{"kind", to_string(scaler.kind)}, {"clip", scaler.clip},     {"rows", scaler.rows},
+            {"features", scaler.features},    {"centre", scaler.centre}, {"scale", scaler.scale}};
+}
+
+void from_json(const nlohmann::json& json, Scaler& scaler) {
+    Scaler read;
+    try {
+        read.kind = scaler_kind_from_string(json.at("kind").get<std::string>());
+        read.clip = json.at("clip").get<double>();
+        read.rows = json.at("rows").get<std::size_t>();
+        read.features = json.at("features").get<std::vector<std::string>>();
+        read.centre = json.at("centre").get<std::vector<double>>();
+        read.scale = json.at("scale").get<std::vector<double>>();
+    } catch (const nlohmann::json::exception& exception) {
+        throw usage_error(fmt::format("the scaler cannot be read: {}", exception.what()))
+            .expected("an object with kind, clip, rows, features, centre and scale");
+    }
+    check(read);
+    scaler = std::move(read);
+}
+
+} // namespace rekindle::market

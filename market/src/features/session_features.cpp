@@ -1,0 +1,110 @@
+#include "features/finish_matrix.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/features.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rekindle::market {
+namespace {
+
+void check_group(const std::string& group) {
+    const std::vector<std::string> known = feature_groups();
+    if (group == "minute")
+        throw usage_error("the feature group minute makes one row per bar")
+            .expected("it alone, without groups that make one row per session");
+    if (std::find(known.begin(), known.end(), group) != known.end())
+        return;
+    const std::vector<std::string_view> candidates(known.begin(), known.end());
+    const std::string_view nearest = nearest_word(group, candidates);
+    Error error = usage_error(fmt::format("there is no feature group \"{}\"", group));
+    error.expected(fmt::format("one of {}", fmt::join(known, ", ")));
+    if (!nearest.empty())
+        error.hint(fmt::format("Did you mean {}?", nearest));
+    throw error;
+}
+
+/// Leaves out the features whose look-back is not shorter than the history, and says so once per look-back.
+std::vector<const SessionFeature*> features_with_enough_history(std::span<const SessionFeature> features,
+                                                                std::size_t sessions,
+                                                                std::vector<std::string>& notes) {
+    std::vector<const SessionFeature*> usable;
+    std::vector<std::size_t> too_long;
+    for (const SessionFeature& feature : features) {
+        if (feature.period == 0 || sessions > feature.period)
+            usable.push_back(&feature);
+        else if (std::find(too_long.begin(), too_long.end(), feature.period) == too_long.end())
+            too_long.push_back(feature.period);
+    }
+    for (const std::size_t period : too_long)
+        notes.push_back(fmt::format("the features over {} sessions are left out: there are only {} sessions",
+                                    period, sessions));
+    return usable;
+}
+
+void compute_row(std::span<const SessionFeature* const> features, const SessionHistory& history,
+                 std::size_t t, std::span<double> row) {
+    for (std::size_t column = 0; column < features.size(); ++column) {
+        const SessionFeature& feature = *features[column];
+        const bool has_history = t >= static_cast<std::size_t>(feature.info.first_valid_session);
+        row[column] = has_history ? feature.value(history, t, feature.period)
+                                  : std::numeric_limits<double>::quiet_NaN();
+    }
+}
+
+} // namespace
+
+FeatureMatrix compute_session_features(std::span<const SessionFeature> features,
+                                       std::span<const SessionSummary> sessions, TickSize tick,
+                                       ThreadPool& pool) {
+    constexpr std::size_t rows_per_job = 128;
+    FeatureMatrix matrix;
+    const auto usable = features_with_enough_history(features, sessions.size(), matrix.notes);
+    for (const SessionFeature* feature : usable)
+        matrix.names.push_back(feature->info.name);
+    matrix.values.resize(sessions.size() * usable.size());
+    for (std::size_t t = 0; t < sessions.size(); ++t) {
+        matrix.known_at.push_back(sessions[t].end_time);
+        matrix.dates.push_back(sessions[t].date);
+        matrix.source.push_back(t);
+    }
+    const SessionHistory history(sessions, tick);
+    pool.for_each((sessions.size() + rows_per_job - 1) / rows_per_job, [&](std::size_t job) {
+        const std::size_t end = std::min(sessions.size(), (job + 1) * rows_per_job);
+        for (std::size_t t = job * rows_per_job; t < end; ++t)
+            compute_row(usable, history, t,
+                        std::span(matrix.values).subspan(t * usable.size(), usable.size()));
+    });
+    drop_incomplete_rows(matrix, "session");
+    return matrix;
+}
+
+FeatureMatrix session_features(std::span<const SessionSummary> sessions, TickSize tick,
+                               const std::vector<std::string>& groups, ThreadPool& pool) {
+    if (groups.empty())
+        throw usage_error("no feature group is chosen").expected("at least one, such as session");
+    for (const std::string& group : groups)
+        check_group(group);
+    const auto chosen = [&](const SessionFeature& feature) {
+        return std::find(groups.begin(), groups.end(), feature.info.group) != groups.end();
+    };
+    std::vector<SessionFeature> features;
+    for (const SessionFeature& feature : session_feature_table())
+        if (chosen(feature))
+            features.push_back(feature);
+    const bool needs_vix = std::any_of(features.begin(), features.end(), [](const SessionFeature& feature) {
+        return feature.info.group == "vix";
+    });
+    if (needs_vix && std::all_of(sessions.begin(), sessions.end(),
+                                 [](const SessionSummary& session) { return std::isnan(session.vix); }))
+        throw usage_error("the feature group vix needs the VIX, and the bars have none")
+            .hint("Give its file with --vix, or leave the group out.");
+    return compute_session_features(features, sessions, tick, pool);
+}
+
+} // namespace rekindle::market

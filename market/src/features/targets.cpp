@@ -1,0 +1,128 @@
+#include "features/bar_sequence.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/market/targets.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rekindle::market {
+namespace {
+
+void check_spec(TargetSpec spec) {
+    if (spec.bars == 0)
+        throw usage_error("a target cannot look 0 bars ahead").expected("at least 1");
+}
+
+double target_value(TargetKind kind, double log_return) {
+    constexpr double original_limit = 0.1;
+    switch (kind) {
+    case TargetKind::direction:
+        return log_return > 0 ? 1 : 0;
+    case TargetKind::original:
+        return std::clamp(log_return, -original_limit, original_limit);
+    case TargetKind::next_return:
+    case TargetKind::bar_return:
+        break;
+    }
+    return log_return;
+}
+
+/// now(row) and later(row) are prices in ticks of the later one's contract; later() is only asked for when
+/// has_future(row).
+template <class HasFuture, class Now, class Later>
+Targets make_targets(std::size_t rows, TargetKind kind, HasFuture has_future, Now now, Later later) {
+    Targets targets;
+    targets.values.assign(rows, 0);
+    targets.valid.assign(rows, 0);
+    for (std::size_t row = 0; row < rows; ++row) {
+        if (!has_future(row))
+            continue;
+        const double log_return = std::log(later(row) / now(row));
+        if (!std::isfinite(log_return))
+            continue;
+        targets.values[row] = static_cast<float>(target_value(kind, log_return));
+        targets.valid[row] = 1;
+    }
+    return targets;
+}
+
+} // namespace
+
+std::size_t Targets::usable_rows() const noexcept {
+    std::size_t rows = valid.size();
+    while (rows > 0 && valid[rows - 1] == 0)
+        --rows;
+    return rows;
+}
+
+Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSummary> sessions,
+                        TargetSpec spec) {
+    check_spec(spec);
+    const std::size_t horizon = spec.horizon();
+    if (std::any_of(matrix.source.begin(), matrix.source.end(),
+                    [&](std::size_t s) { return s >= sessions.size(); }))
+        throw internal_error("the feature matrix was not made of these sessions");
+    const auto now = [&](std::size_t row) -> const SessionSummary& { return sessions[matrix.source[row]]; };
+    const auto later = [&](std::size_t row) -> const SessionSummary& {
+        return sessions[matrix.source[row] + horizon];
+    };
+    return make_targets(
+        matrix.rows(), spec.kind,
+        [&](std::size_t row) { return matrix.source[row] + horizon < sessions.size(); },
+        [&](std::size_t row) {
+            return static_cast<double>(now(row).close + later(row).roll_offset - now(row).roll_offset);
+        },
+        [&](std::size_t row) { return static_cast<double>(later(row).close); });
+}
+
+Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span<const Session> sessions,
+                    TargetSpec spec) {
+    check_spec(spec);
+    const std::size_t horizon = spec.horizon();
+    const BarSequence sequence(bars, sessions);
+    std::vector<std::size_t> position(matrix.rows());
+    std::size_t next = 0;
+    for (std::size_t row = 0; row < matrix.rows(); ++row) {
+        while (next < sequence.size() && sequence.bar(next) != matrix.source[row])
+            ++next;
+        if (next == sequence.size())
+            throw internal_error("the feature matrix was not made of these bars");
+        position[row] = next;
+    }
+    const auto close = bars.columns().close;
+    return make_targets(
+        matrix.rows(), spec.kind, [&](std::size_t row) { return position[row] + horizon < sequence.size(); },
+        [&](std::size_t row) {
+            const std::size_t from = position[row];
+            const std::int64_t gap = sequence.roll_offset(from + horizon) - sequence.roll_offset(from);
+            return static_cast<double>(close[sequence.bar(from)] + gap);
+        },
+        [&](std::size_t row) { return static_cast<double>(close[sequence.bar(position[row] + horizon)]); });
+}
+
+Split split_by_time(std::size_t rows, double train_split, std::size_t purge, std::size_t embargo,
+                    std::size_t horizon) {
+    if (!(train_split > 0 && train_split < 1))
+        throw usage_error(fmt::format("a training share of {} leaves one part empty", train_split))
+            .expected("a number between 0 and 1, such as 0.8");
+    Split split;
+    split.purge_raised = purge < horizon;
+    split.purge = std::max(purge, horizon);
+    const auto border = static_cast<std::size_t>(static_cast<double>(rows) * train_split);
+    if (split.purge >= border || embargo >= rows - border)
+        throw usage_error(
+            fmt::format("{} rows are too few: {} % for training, less {} purged, and the rest for "
+                        "validation, less {} of embargo",
+                        rows, 100 * train_split, split.purge, embargo))
+            .expected("at least one row in each part")
+            .hint("Give more data, or shorter look-backs, purge and embargo.");
+    split.train_end = border - split.purge;
+    split.validation_begin = border + embargo;
+    split.validation_end = rows;
+    return split;
+}
+
+} // namespace rekindle::market

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Makes tests/market/data/features/: synthetic sessions and what pandas and scikit-learn compute of them.
+
+The session features are written here as the original system writes them, in pandas. Where contracts roll, the frame is
+rebuilt for each row with all earlier prices shifted into that row's contract.
+
+Needs pandas, numpy and scikit-learn (made with 3.1.1, 2.4.6 and 1.9.1). Usage: make_golden.py [FOLDER]
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+import pandas as pd
+from sklearn.preprocessing import RobustScaler, StandardScaler
+
+TICK = 0.25
+PERIODS = (5, 10, 20, 50)
+SESSIONS = 72
+ROLLS = {31: 57, 58: -13}  # session: gap in ticks
+PRICES = ["open", "high", "low", "close", "poc", "val", "vah", "vwap"]
+
+
+def synthetic_sessions():
+    random = np.random.default_rng(20240614)
+    rows, price, offset = [], 18000, 0
+    for i in range(SESSIONS):
+        gap = ROLLS.get(i, 0)
+        offset += gap
+        price += gap + int(random.integers(-40, 41))
+        open_ = price
+        close = open_ + int(random.integers(-160, 161))
+        high = max(open_, close) + int(random.integers(0, 90))
+        low = min(open_, close) - int(random.integers(0, 90))
+        val, vah = sorted(int(x) for x in random.integers(low, high + 1, 2))
+        poc = int(random.integers(val, vah + 1))
+        vwap = val + (vah - val) * random.random()
+        volume = int(random.integers(200_000, 2_500_000))
+        date = 19_000 + i // 5 * 7 + i % 5
+        vix = 14 + 8 * random.random()
+        rows.append((date, date * 86400 + 75600, offset, open_, high, low, close, volume, poc, val, vah, vwap, vix))
+        price = close
+    names = ["date", "end_time", "roll_offset", "open", "high", "low", "close", "volume",
+             "poc", "val", "vah", "vwap", "vix"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def original_features(sessions):
+    """The 54 columns from sessions whose prices are in ticks of one contract."""
+    s = sessions.copy()
+    s[PRICES] = s[PRICES] * TICK
+    f = pd.DataFrame(index=s.index)
+    f["vpoc"] = s.poc
+    f["total_volume"] = s.volume.astype(float)
+    f["value_area_low"] = s.val
+    f["value_area_high"] = s.vah
+    f["value_area_width"] = s.vah - s.val
+    f["price_range"] = np.maximum(s.high - s.low, 1e-4)
+    f["range_pct"] = 100 * f.price_range / s.open
+    f["close_change_pct"] = 100 * (s.close - s.open) / s.open
+    f["session_high"], f["session_low"], f["session_open"], f["session_close"] = s.high, s.low, s.open, s.close
+    f["vwap"] = s.vwap
+    f["close_to_vwap_pct"] = 100 * (s.close - s.vwap) / s.vwap
+    for p in PERIODS:
+        if len(f) <= p:
+            continue
+        f[f"price_mom_{p}d"] = f.session_close.pct_change(p) * 100
+        f[f"volatility_{p}d"] = f.close_change_pct.rolling(p).std()
+        f[f"volume_trend_{p}d"] = f.total_volume.pct_change(p) * 100
+        f[f"vpoc_change_{p}d"] = f.vpoc.diff(p)
+        f[f"vpoc_pct_change_{p}d"] = f.vpoc.pct_change(p) * 100
+        f[f"range_change_{p}d"] = f.range_pct.pct_change(p) * 100
+        f[f"va_width_{p}d_ma"] = f.value_area_width.rolling(p).mean()
+        f[f"va_width_change_{p}d"] = f.value_area_width / f[f"va_width_{p}d_ma"]
+        f[f"vpoc_std_{p}d"] = f.vpoc.rolling(p).std()
+        f[f"vpoc_zscore_{p}d"] = (f.vpoc - f.vpoc.rolling(p).mean()) / f[f"vpoc_std_{p}d"]
+    return f.replace([np.inf, -np.inf], np.nan)
+
+
+def rolled_features(sessions):
+    """As original_features, each row with the earlier prices shifted into its contract.
+
+    Percentages of one session are taken in that session's own contract.
+    """
+    own = original_features(sessions)
+    rows = []
+    for t in range(len(sessions)):
+        seen = sessions.iloc[: t + 1].copy()
+        seen[PRICES] = seen[PRICES].add(seen.roll_offset.iloc[-1] - seen.roll_offset, axis=0)
+        f = original_features(seen).iloc[-1].reindex(own.columns)
+        for p in PERIODS:
+            f[f"volatility_{p}d"] = own[f"volatility_{p}d"].iloc[t]
+            f[f"range_change_{p}d"] = own[f"range_change_{p}d"].iloc[t]
+        rows.append(f)
+    return pd.DataFrame(rows, index=own.index)
+
+
+def write(frame, path):
+    frame = frame.dropna()
+    frame.insert(0, "session", frame.index)
+    frame.to_csv(path, index=False, float_format="%.17g", lineterminator="\n")
+
+
+def scaler_record(scaler, centre, train, frame):
+    scaler.fit(train)
+    scaled = np.clip(scaler.transform(frame), -10, 10)
+    return {"rows": len(train), "centre": list(getattr(scaler, centre)), "scale": list(scaler.scale_),
+            "last_row": list(scaled[-1])}
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1] / "data/features"
+    folder.mkdir(parents=True, exist_ok=True)
+    sessions = synthetic_sessions()
+    sessions.to_csv(folder / "sessions.csv", index=False, float_format="%.17g", lineterminator="\n")
+    rolled = rolled_features(sessions)
+    write(rolled, folder / "session_features_rolled.csv")
+    write(original_features(sessions), folder / "session_features_mixed.csv")
+    frame = rolled.dropna().to_numpy()
+    train = frame[:15]
+    record = {"robust": scaler_record(RobustScaler(), "center_", train, frame),
+              "standard": scaler_record(StandardScaler(), "mean_", train, frame)}
+    (folder / "scaler.json").write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

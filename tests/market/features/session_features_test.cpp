@@ -1,0 +1,243 @@
+#include "features/feature_testing.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/market/features.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace rekindle::market {
+namespace {
+
+using testing::golden_sessions;
+using testing::random_sessions;
+
+constexpr TickSize tick{0.25};
+
+void expect_equals_golden(const FeatureMatrix& matrix, const std::string& file) {
+    const auto golden = testing::read_numbers(testing::golden_folder() / file);
+    ASSERT_EQ(golden.names.front(), "session");
+    ASSERT_EQ(std::vector<std::string>(golden.names.begin() + 1, golden.names.end()), matrix.names);
+    ASSERT_EQ(golden.rows.size(), matrix.rows());
+    for (std::size_t row = 0; row < matrix.rows(); ++row) {
+        ASSERT_EQ(static_cast<std::size_t>(golden.rows[row][0]), matrix.source[row]);
+        for (std::size_t column = 0; column < matrix.columns(); ++column) {
+            const double expected = golden.rows[row][column + 1];
+            // Differences of prices near 5,000 keep 1e-9 of a point where the figure itself is nearly 0.
+            EXPECT_NEAR(matrix.at(row, column), expected, 1e-9 * std::max(std::abs(expected), 1e-3))
+                << matrix.names[column] << " of session " << matrix.source[row];
+        }
+    }
+}
+
+TEST(SessionFeatures, EqualPandasAcrossRolls) {
+    ThreadPool pool(1);
+    expect_equals_golden(session_features(golden_sessions(), tick, {"session"}, pool),
+                         "session_features_rolled.csv");
+}
+
+TEST(SessionFeatures, EqualPandasWithMixedContracts) {
+    ThreadPool pool(1);
+    expect_equals_golden(session_features(golden_sessions(true), tick, {"session"}, pool),
+                         "session_features_mixed.csv");
+}
+
+TEST(SessionFeatures, AreThe54OfTheOriginalInItsOrder) {
+    std::vector<std::string> names{"vpoc",
+                                   "total_volume",
+                                   "value_area_low",
+                                   "value_area_high",
+                                   "value_area_width",
+                                   "price_range",
+                                   "range_pct",
+                                   "close_change_pct",
+                                   "session_high",
+                                   "session_low",
+                                   "session_open",
+                                   "session_close",
+                                   "vwap",
+                                   "close_to_vwap_pct"};
+    for (const std::string p : {"5d", "10d", "20d", "50d"})
+        for (const std::string name :
+             {"price_mom_", "volatility_", "volume_trend_", "vpoc_change_", "vpoc_pct_change_",
+              "range_change_", "va_width_", "va_width_change_", "vpoc_std_", "vpoc_zscore_"})
+            names.push_back(name + p + (name == "va_width_" ? "_ma" : ""));
+    ThreadPool pool(1);
+    const FeatureMatrix matrix = session_features(random_sessions(60, 1), tick, {"session"}, pool);
+    EXPECT_EQ(matrix.names, names);
+    EXPECT_EQ(matrix.columns(), 54u);
+    EXPECT_EQ(matrix.rows(), 10u);
+    EXPECT_EQ(matrix.dropped_first, 50u);
+    EXPECT_EQ(matrix.source.front(), 50u);
+}
+
+TEST(SessionFeatures, LeaveOutLookBacksThatAreTooLong) {
+    ThreadPool pool(1);
+    const auto columns = [&](std::size_t sessions) {
+        return session_features(random_sessions(sessions, 1), tick, {"session"}, pool).columns();
+    };
+    EXPECT_EQ(columns(50), 44u);
+    EXPECT_EQ(columns(51), 54u);
+    EXPECT_EQ(columns(6), 24u);
+    EXPECT_EQ(columns(5), 14u);
+    EXPECT_EQ(
+        session_features(random_sessions(50, 1), tick, {"session"}, pool).notes,
+        std::vector<std::string>{"the features over 50 sessions are left out: there are only 50 sessions"});
+}
+
+TEST(SessionFeatures, LeaveOutAndNameRowsWithoutAFiniteValue) {
+    auto sessions = random_sessions(80, 1);
+    sessions[60].total_volume = 0; // volume_trend of session 65 divides by it
+    ThreadPool pool(1);
+    const FeatureMatrix matrix = session_features(sessions, tick, {"session"}, pool);
+    EXPECT_EQ(matrix.dropped_first, 50u);
+    EXPECT_EQ(matrix.dropped_later, 2u); // sessions 65 and 70
+    EXPECT_EQ(matrix.rows(), 28u);
+    ASSERT_EQ(matrix.notes.size(), 1u);
+    EXPECT_EQ(matrix.notes[0], "2 sessions left out because a feature has no finite value there: "
+                               "volume_trend_5d (1 row), volume_trend_10d (1 row)");
+    EXPECT_TRUE(std::none_of(matrix.source.begin(), matrix.source.end(),
+                             [](std::size_t session) { return session == 65 || session == 70; }));
+}
+
+TEST(SessionFeatures, ConstantWindowHasDeviationZero) {
+    auto sessions = random_sessions(60, 1);
+    for (std::size_t i = 40; i < 60; ++i) {
+        sessions[i].open = 16003;
+        sessions[i].close = 16010;
+    }
+    ThreadPool pool(1);
+    const FeatureMatrix matrix = session_features(sessions, tick, {"session"}, pool);
+    const auto column =
+        std::find(matrix.names.begin(), matrix.names.end(), "volatility_5d") - matrix.names.begin();
+    EXPECT_EQ(matrix.at(matrix.rows() - 1, static_cast<std::size_t>(column)), 0.0);
+}
+
+TEST(SessionFeatures, RefuseWrongGroups) {
+    ThreadPool pool(1);
+    const auto sessions = random_sessions(60, 1);
+    const auto status_and_text = [&](const std::vector<std::string>& groups) {
+        try {
+            session_features(sessions, tick, groups, pool);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.status(), ExitStatus::usage);
+            return error.render();
+        }
+        return std::string("accepted");
+    };
+    EXPECT_NE(status_and_text({"sesion"}).find("Did you mean session?"), std::string::npos);
+    EXPECT_NE(status_and_text({"minute"}).find("one row per bar"), std::string::npos);
+    EXPECT_NE(status_and_text({}).find("no feature group"), std::string::npos);
+}
+
+TEST(SessionFeatures, NoSessionIsAnError) {
+    ThreadPool pool(1);
+    EXPECT_THROW(session_features({}, tick, {"session"}, pool), Error);
+}
+
+TEST(SessionFeatures, SameBitsForAnyNumberOfThreads) {
+    const auto sessions = random_sessions(700, 3);
+    ThreadPool one(1);
+    ThreadPool three(3);
+    EXPECT_TRUE(testing::identical(session_features(sessions, tick, {"session"}, one),
+                                   session_features(sessions, tick, {"session"}, three)));
+}
+
+TEST(SessionFeatures, DoNotDependOnWhereTheRollOffsetBegins) {
+    auto sessions = random_sessions(150, 3);
+    ThreadPool pool(1);
+    const FeatureMatrix before = session_features(sessions, tick, {"session"}, pool);
+    for (SessionSummary& session : sessions)
+        session.roll_offset += 12345;
+    EXPECT_TRUE(testing::identical(before, session_features(sessions, tick, {"session"}, pool)));
+}
+
+TEST(FeatureTable, RowsAreComplete) {
+    std::set<std::string> names;
+    for (const FeatureInfo& info : feature_table()) {
+        EXPECT_TRUE(names.insert(info.name).second) << info.name << " occurs twice";
+        EXPECT_FALSE(info.formula.empty()) << info.name;
+        EXPECT_GE(info.first_valid_session, std::max(info.look_back, 0)) << info.name;
+        EXPECT_NE(feature_table_markdown().find("| `" + info.name + "` |"), std::string::npos);
+    }
+    EXPECT_EQ(feature_groups().front(), "session");
+}
+
+/// What the prefix test finds wrong with a feature, "" when it is sound: the value at session t must be the
+/// same, to the last bit, whatever comes after t.
+std::string prefix_violation(const SessionFeature& feature, const std::vector<SessionSummary>& sessions) {
+    const SessionHistory whole(sessions, tick);
+    const auto first = static_cast<std::size_t>(feature.info.first_valid_session);
+    for (std::size_t t = first; t < sessions.size(); ++t) {
+        const std::vector<SessionSummary> prefix(sessions.begin(),
+                                                 sessions.begin() + static_cast<std::ptrdiff_t>(t) + 1);
+        const double seen_then = feature.value(SessionHistory(prefix, tick), t, feature.period);
+        const double seen_later = feature.value(whole, t, feature.period);
+        if (std::bit_cast<std::uint64_t>(seen_then) != std::bit_cast<std::uint64_t>(seen_later))
+            return feature.info.name + " of session " + std::to_string(t) +
+                   " changes when the future is known";
+        if (t == first && !std::isfinite(seen_then))
+            return feature.info.name + " has no value at its first valid session";
+    }
+    return "";
+}
+
+TEST(PrefixTest, HoldsForEveryFeatureOfTheTable) {
+    const auto sessions = random_sessions(140, 11);
+    ASSERT_GE(session_feature_table().size(), 54u);
+    for (const SessionFeature& feature : session_feature_table())
+        EXPECT_EQ(prefix_violation(feature, sessions), "");
+}
+
+TEST(PrefixTest, FindsAFeatureThatLooksAhead) {
+    const SessionFeature peeks{{"tomorrow", "test", "close of the next session", 0, 0},
+                               0,
+                               [](const SessionHistory& history, std::size_t t, std::size_t) {
+                                   const std::size_t next = std::min(t + 1, history.size() - 1);
+                                   return history.close(next, next);
+                               }};
+    EXPECT_EQ(prefix_violation(peeks, random_sessions(140, 11)),
+              "tomorrow of session 0 changes when the future is known");
+}
+
+TEST(PrefixTest, LookBackSaysWhatIsRead) {
+    const auto sessions = random_sessions(140, 12);
+    for (const SessionFeature& feature : session_feature_table()) {
+        if (feature.info.look_back == FeatureInfo::all_earlier)
+            continue;
+        constexpr std::size_t t = 120;
+        const std::size_t first = t - static_cast<std::size_t>(feature.info.look_back);
+        auto changed = sessions;
+        for (std::size_t s = 0; s < first; ++s) {
+            changed[s] = random_sessions(140, 99)[s];
+            changed[s].roll_offset = sessions[s].roll_offset;
+        }
+        EXPECT_EQ(feature.value(SessionHistory(sessions, tick), t, feature.period),
+                  feature.value(SessionHistory(changed, tick), t, feature.period))
+            << feature.info.name << " reads more than its look-back";
+    }
+}
+
+TEST(PrefixTest, HoldsForTheMatrix) {
+    const auto sessions = random_sessions(140, 13);
+    ThreadPool pool(2);
+    const FeatureMatrix whole = session_features(sessions, tick, {"session"}, pool);
+    for (const std::size_t count : {51u, 52u, 77u, 129u, 139u}) {
+        const FeatureMatrix prefix =
+            session_features(std::span(sessions).first(count), tick, {"session"}, pool);
+        ASSERT_EQ(prefix.names, whole.names);
+        ASSERT_EQ(prefix.rows(), count - 50);
+        for (std::size_t row = 0; row < prefix.rows(); ++row) {
+            EXPECT_EQ(prefix.source[row], whole.source[row]);
+            EXPECT_TRUE(std::ranges::equal(prefix.row(row), whole.row(row)));
+        }
+    }
+}
+
+} // namespace
+} // namespace rekindle::market

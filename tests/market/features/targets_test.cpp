@@ -1,0 +1,149 @@
+#include "features/feature_testing.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/market/features.h>
+#include <rekindle/market/targets.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace rekindle::market {
+namespace {
+
+/// Sessions with these closes (ticks) and roll offsets, and a matrix with a row for each of `rows`.
+struct Case {
+    std::vector<SessionSummary> sessions;
+    FeatureMatrix matrix;
+};
+
+Case make_case(const std::vector<std::int64_t>& closes, const std::vector<std::int64_t>& offsets,
+               const std::vector<std::size_t>& rows) {
+    Case made;
+    for (std::size_t i = 0; i < closes.size(); ++i) {
+        SessionSummary session;
+        session.close = closes[i];
+        session.roll_offset = offsets[i];
+        made.sessions.push_back(session);
+    }
+    made.matrix.source = rows;
+    return made;
+}
+
+TEST(Targets, NextReturnIsTakenInTheLaterContract) {
+    const Case c = make_case({1000, 1010, 1125, 1120}, {0, 0, 100, 100}, {0, 1, 2, 3});
+    const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::next_return});
+    EXPECT_FLOAT_EQ(targets.values[0], static_cast<float>(std::log(1010.0 / 1000)));
+    EXPECT_FLOAT_EQ(targets.values[1], static_cast<float>(std::log(1125.0 / 1110)));
+    EXPECT_FLOAT_EQ(targets.values[2], static_cast<float>(std::log(1120.0 / 1125)));
+    EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{1, 1, 1, 0}));
+    EXPECT_EQ(targets.usable_rows(), 3u);
+}
+
+TEST(Targets, FollowTheSessionOfTheRowAndNotTheNextRow) {
+    const Case c = make_case({1000, 1010, 1125, 1120}, {0, 0, 0, 0}, {0, 2});
+    const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::next_return});
+    EXPECT_FLOAT_EQ(targets.values[0], static_cast<float>(std::log(1010.0 / 1000)));
+    EXPECT_FLOAT_EQ(targets.values[1], static_cast<float>(std::log(1120.0 / 1125)));
+}
+
+TEST(Targets, DirectionIsOneOnlyForARise) {
+    const Case c = make_case({1000, 1010, 1010, 900}, {0, 0, 0, 0}, {0, 1, 2, 3});
+    const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::direction});
+    EXPECT_EQ(targets.values, (std::vector<float>{1, 0, 0, 0}));
+    EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{1, 1, 1, 0}));
+}
+
+TEST(Targets, OriginalIsClamped) {
+    const Case c = make_case({1000, 2000, 1990, 100, 101}, {0, 0, 0, 0, 0}, {0, 1, 2, 3});
+    const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::original});
+    EXPECT_EQ(targets.values[0], 0.1f);
+    EXPECT_FLOAT_EQ(targets.values[1], static_cast<float>(std::log(1990.0 / 2000)));
+    EXPECT_EQ(targets.values[2], -0.1f);
+    EXPECT_DOUBLE_EQ(original_probability(-0.1), 0.45);
+    EXPECT_DOUBLE_EQ(original_probability(0.1), 0.55);
+}
+
+TEST(Targets, BarReturnLooksKAheadAndNeverPastTheEnd) {
+    const Case c = make_case({1000, 1010, 1020, 1030, 1040}, {0, 0, 7, 7, 7}, {0, 1, 2, 3, 4});
+    const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::bar_return, 3});
+    EXPECT_FLOAT_EQ(targets.values[0], static_cast<float>(std::log(1030.0 / 1007)));
+    EXPECT_FLOAT_EQ(targets.values[1], static_cast<float>(std::log(1040.0 / 1017)));
+    EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{1, 1, 0, 0, 0}));
+    EXPECT_THROW(session_targets(c.matrix, c.sessions, {TargetKind::bar_return, 0}), Error);
+}
+
+TEST(Targets, APriceThatIsNotPositiveHasNone) {
+    const Case c = make_case({1000, -5, 10, 20}, {0, 0, 0, 0}, {0, 1, 2});
+    const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::next_return});
+    EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{0, 0, 1}));
+    EXPECT_EQ(targets.usable_rows(), 3u);
+}
+
+/// Brute force: walks the bars of the sessions' contracts one by one.
+TEST(Targets, OfBarsSkipForeignBarsAndShiftAtRolls) {
+    const auto data = testing::random_bars(6, 40, 5);
+    std::vector<std::size_t> own;
+    std::vector<std::int64_t> offset;
+    for (const Session& session : data.sessions)
+        for (std::size_t bar = session.first; bar < session.first + session.count; ++bar)
+            if (data.bars.columns().contract[bar] == session.contract) {
+                own.push_back(bar);
+                offset.push_back(session.roll_offset);
+            }
+    ASSERT_EQ(own.size(), 240u);
+    FeatureMatrix matrix;
+    matrix.source.assign(own.begin() + 10, own.end());
+    const Targets targets = bar_targets(matrix, data.bars, data.sessions, {TargetKind::bar_return, 5});
+    const auto close = data.bars.columns().close;
+    for (std::size_t row = 0; row < matrix.rows(); ++row) {
+        const std::size_t from = row + 10;
+        const std::size_t to = from + 5;
+        ASSERT_EQ(targets.valid[row], to < own.size());
+        if (to >= own.size())
+            continue;
+        const auto earlier = static_cast<double>(close[own[from]] + offset[to] - offset[from]);
+        EXPECT_FLOAT_EQ(targets.values[row], static_cast<float>(std::log(close[own[to]] / earlier)));
+    }
+}
+
+TEST(Split, LeavesOutPurgeAndEmbargo) {
+    const Split split = split_by_time(100, 0.8, 3, 4, 1);
+    EXPECT_EQ(split.train(), (RowRange{0, 77}));
+    EXPECT_EQ(split.validation(), (RowRange{84, 100}));
+    EXPECT_FALSE(split.purge_raised);
+}
+
+TEST(Split, RaisesAPurgeBelowTheHorizon) {
+    const Split split = split_by_time(100, 0.8, 1, 0, 5);
+    EXPECT_EQ(split.train_end, 75u);
+    EXPECT_EQ(split.purge, 5u);
+    EXPECT_TRUE(split.purge_raised);
+    EXPECT_EQ(split_by_time(100, 0.8, 0, 0, 0).train_end, 80u);
+}
+
+/// The reason for the purge: no training target may look into the validation rows.
+TEST(Split, NoTrainingTargetReachesTheValidationRows) {
+    for (std::size_t rows = 20; rows < 60; ++rows)
+        for (std::size_t horizon = 1; horizon <= 5; ++horizon) {
+            const Split split = split_by_time(rows, 0.7, 0, 0, horizon);
+            EXPECT_LT(split.train_end - 1 + horizon, split.validation_begin);
+        }
+}
+
+TEST(Split, CountsOfTheOriginal) {
+    EXPECT_EQ(split_by_time(961, 0.8, 0, 0, 0).train().size(), 768u); // the published "768 train" of 961 rows
+}
+
+TEST(Split, RefusesEmptyParts) {
+    EXPECT_THROW(split_by_time(100, 0, 1, 0, 1), Error);
+    EXPECT_THROW(split_by_time(100, 1, 1, 0, 1), Error);
+    EXPECT_THROW(split_by_time(100, std::nan(""), 1, 0, 1), Error);
+    EXPECT_THROW(split_by_time(10, 0.8, 8, 0, 1), Error);
+    EXPECT_THROW(split_by_time(10, 0.8, 1, 2, 1), Error);
+    EXPECT_THROW(split_by_time(0, 0.8, 1, 0, 1), Error);
+    EXPECT_NO_THROW(split_by_time(10, 0.8, 7, 1, 1));
+}
+
+} // namespace
+} // namespace rekindle::market
