@@ -1,0 +1,171 @@
+#pragma once
+/// The volume profile: how much volume traded at each price, and the figures read from it.
+///
+/// A bar says how much traded between its low and its high, not at which price. Its volume is therefore
+/// spread over the price levels low, low + 1 tick, …, high by one of three weightings. All arithmetic is on
+/// whole ticks and on volumes in units of 2^-16: sums are exact, so neither order nor chunks nor threads
+/// change a result, and what was added can be subtracted again without a trace.
+
+#include <rekindle/base/thread_pool.h>
+#include <rekindle/market/bars.h>
+#include <rekindle/market/session.h>
+#include <rekindle/market/session_summary.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rekindle::market {
+
+/// Weight of price p within a bar; |p - x| is in points.
+enum class Weighting {
+    uniform, ///< 1
+    close,   ///< 1 + 1 / (1 + |p - close|)
+    ohlc,    ///< 1 + sum of 1 / (1 + |p - x|) over x = open, high, low, close
+};
+
+/// Which prices hold the given share (70 %) of the volume. Every method begins at the point of control.
+enum class ValueAreaMethod {
+    greedy, ///< take levels by falling volume (equal ones by the tie rule); lowest and highest of those taken
+    contiguous, ///< take the larger of the next level above and the next below; the upper one when they are
+                ///< equal
+    two_row, ///< Dalton: take the next two levels above or the next two below, whichever pair holds more (one
+             ///< level where only one is left); the upper pair when they are equal
+};
+
+/// Which of several levels of equal volume comes first.
+enum class TieRule {
+    lowest,         ///< the lowest price
+    nearest_middle, ///< nearest to the middle of the profile's range, the lower of two equally near
+};
+
+/// Reproduction of the original system's three generations, see docs/volume-profile.md. Weighting, value area
+/// and tie rule are then the generation's own, and sums are made in the original's order and type.
+enum class Compatibility {
+    none,
+    notebook, ///< N: uniform, greedy, float64
+    cpu,      ///< C: ohlc, smoothed, mean of the top levels, contiguous, float64
+    gpu,      ///< G: close, greedy, float32: the one that the original's training used
+};
+
+/// How a profile is made and read.
+struct ProfileRules {
+    Weighting weighting = Weighting::uniform;
+    ValueAreaMethod value_area = ValueAreaMethod::contiguous;
+    TieRule tie = TieRule::lowest;
+    Compatibility compatibility = Compatibility::none;
+    double value_area_share =
+        0.70; ///< (0, 1], used to the sixth decimal except in a compatibility generation
+    std::size_t gpu_chunk_bars =
+        3500; ///< generation G adds up sessions of more than 1000 bars in such chunks
+    friend bool operator==(const ProfileRules&, const ProfileRules&) = default;
+};
+
+/// One unit of volume in the fixed-point representation.
+inline constexpr int volume_fraction_bits = 16;
+/// Largest volume that one profile can hold.
+inline constexpr std::int64_t largest_profile_volume = std::int64_t{1} << 46;
+/// Largest number of price levels that one profile can have; more means that the tick does not fit the
+/// prices.
+inline constexpr std::size_t most_profile_levels = std::size_t{1} << 24;
+
+/// Prices low … high, both included, and the volume between them in units of 2^-16.
+struct ValueArea {
+    Ticks low = 0;
+    Ticks high = 0;
+    std::int64_t volume = 0;
+    friend bool operator==(const ValueArea&, const ValueArea&) = default;
+};
+
+/// What counts as a node. The profile is first smoothed: s(p) is the sum of the volumes of p - half_width … p
+/// + half_width. A high volume node is a peak of s whose prominence is at least min_prominence of the highest
+/// s; the prominence of a peak is its height above the higher of the two lowest points that separate it from
+/// higher ground on either side (from the end of the profile, where s is 0, when there is none). Of a flat
+/// peak the lower middle is reported. Between two neighbouring high volume nodes lies one low volume node:
+/// the price of the lowest s between them (the lower middle of the first such run).
+struct NodeRules {
+    int half_width = 2;           ///< ticks, >= 0
+    double min_prominence = 0.05; ///< (0, 1]
+    friend bool operator==(const NodeRules&, const NodeRules&) = default;
+};
+
+/// In order of price.
+struct VolumeNodes {
+    std::vector<Ticks> high;
+    std::vector<Ticks> low; ///< one fewer than high
+    friend bool operator==(const VolumeNodes&, const VolumeNodes&) = default;
+};
+
+/// Volume by price. A bar of volume v over n levels gives each level floor(v · 2^16 / n) units (uniform); the
+/// remainder, below one unit per level, is given to no level. For the other weightings every term of the
+/// weight is the integer floor(2^24 · term), w is their sum, and the share is floor(floor(v · 2^40 / sum of
+/// w) · w / 2^24). Copyable; not thread-safe while written.
+class VolumeProfile {
+  public:
+    explicit VolumeProfile(TickSize tick = {}, Weighting weighting = Weighting::uniform)
+        : tick_(tick), weighting_(weighting) {}
+
+    /// Adds every bar. Throws Error (usage) when the volume or the levels exceed the limits above.
+    void add(const BarColumns& bars);
+    /// Adds the bars of one contract, or all of them for mixed_contracts.
+    void add(const BarColumns& bars, std::uint16_t contract);
+    /// Adds a profile of the same tick and weighting.
+    void add(const VolumeProfile& other);
+
+    bool empty() const noexcept { return volumes_.empty(); }
+    TickSize tick() const noexcept { return tick_; }
+    Weighting weighting() const noexcept { return weighting_; }
+    /// Prices of the first and the last level: lowest low and highest high. Precondition: !empty().
+    Ticks lowest() const noexcept { return lowest_; }
+    Ticks highest() const noexcept { return lowest_ + static_cast<Ticks>(volumes_.size()) - 1; }
+    /// Volume of price lowest() + i, in units of 2^-16.
+    std::span<const std::int64_t> volumes() const noexcept { return volumes_; }
+    /// Volume at a price in units of 2^-16; 0 outside the range.
+    std::int64_t volume_at(Ticks price) const noexcept;
+    /// Volume of the bars, exact.
+    std::int64_t total_volume() const noexcept { return total_volume_; }
+
+    /// The level of the most volume. Precondition: !empty().
+    Ticks point_of_control(TieRule tie = TieRule::lowest) const;
+    /// Shares are of the volume that the levels hold. Precondition: !empty(). Throws Error (usage) when the
+    /// share is not in (0, 1].
+    ValueArea value_area(ValueAreaMethod method = ValueAreaMethod::contiguous, TieRule tie = TieRule::lowest,
+                         double share = 0.70) const;
+    VolumeNodes nodes(const NodeRules& rules = {}) const;
+
+    friend bool operator==(const VolumeProfile&, const VolumeProfile&) = default;
+
+  private:
+    void cover(Ticks low, Ticks high);
+
+    TickSize tick_;
+    Weighting weighting_;
+    Ticks lowest_ = 0;
+    std::vector<std::int64_t> volumes_;
+    std::int64_t total_volume_ = 0;
+};
+
+/// The figures that a session's summary takes from its profile, in ticks.
+struct ProfileFigures {
+    double point_of_control = 0;
+    double value_area_low = 0;
+    double value_area_high = 0;
+    friend bool operator==(const ProfileFigures&, const ProfileFigures&) = default;
+};
+
+/// The profile of one session's bars (those that Session says count). In a compatibility generation the
+/// profile is the fixed-point one with the generation's weighting, for drawing; the generation's figures come
+/// from session_figures().
+VolumeProfile session_profile(const BarTable& bars, const Session& session, const ProfileRules& rules);
+
+/// A session without volume has no profile to read: its point of control is the close, its value area low …
+/// high (the original's rule for VIX). Generations N and G do so only where the original did.
+ProfileFigures session_figures(const BarTable& bars, const Session& session, const ProfileRules& rules);
+
+/// One summary per session, in the same order. Deterministic for any number of threads. Throws Error (usage)
+/// when a session's volume or price range exceeds the limits above, naming the session's date.
+std::vector<SessionSummary> summarise_sessions(const BarTable& bars, std::span<const Session> sessions,
+                                               const ProfileRules& rules, ThreadPool& pool);
+
+} // namespace rekindle::market

@@ -1,0 +1,122 @@
+#include "profile/levels.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace rekindle::market::profile {
+namespace {
+
+/// Twice the distance of a level to the middle of the profile.
+std::size_t distance_to_middle(std::size_t level, std::size_t count) noexcept {
+    const std::size_t twice = 2 * level;
+    const std::size_t middle = count - 1;
+    return twice < middle ? middle - twice : twice - middle;
+}
+
+LevelRange greedy_area(std::span<const std::int64_t> volumes, std::int64_t target, TieRule tie) {
+    std::vector<std::size_t> order(volumes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto before = [&](std::size_t a, std::size_t b) {
+        return volumes[a] != volumes[b] ? volumes[a] > volumes[b] : comes_first(a, b, volumes.size(), tie);
+    };
+    std::sort(order.begin(), order.end(), before);
+    LevelRange area{order.front(), order.front(), 0};
+    std::int64_t taken = 0;
+    for (const std::size_t level : order) {
+        taken += volumes[level];
+        area.low = std::min(area.low, level);
+        area.high = std::max(area.high, level);
+        if (taken >= target)
+            break;
+    }
+    const auto inside = volumes.subspan(area.low, area.high - area.low + 1);
+    area.volume = std::accumulate(inside.begin(), inside.end(), std::int64_t{0});
+    return area;
+}
+
+/// `step` levels at a time: 1 is the contiguous method, 2 is Dalton's.
+LevelRange grown_area(std::span<const std::int64_t> volumes, std::size_t peak, std::int64_t target,
+                      std::size_t step) {
+    LevelRange area{peak, peak, volumes[peak]};
+    while (area.volume < target) {
+        const std::size_t above = std::min(step, volumes.size() - 1 - area.high);
+        const std::size_t below = std::min(step, area.low);
+        std::int64_t upper = 0;
+        for (std::size_t i = 1; i <= above; ++i)
+            upper += volumes[area.high + i];
+        std::int64_t lower = 0;
+        for (std::size_t i = 1; i <= below; ++i)
+            lower += volumes[area.low - i];
+        if (above > 0 && (upper >= lower || below == 0)) {
+            area.high += above;
+            area.volume += upper;
+        } else if (below > 0) {
+            area.low -= below;
+            area.volume += lower;
+        } else {
+            break;
+        }
+    }
+    return area;
+}
+
+} // namespace
+
+bool comes_first(std::size_t a, std::size_t b, std::size_t count, TieRule tie) noexcept {
+    if (tie == TieRule::nearest_middle) {
+        const std::size_t distance_a = distance_to_middle(a, count);
+        const std::size_t distance_b = distance_to_middle(b, count);
+        if (distance_a != distance_b)
+            return distance_a < distance_b;
+    }
+    return a < b;
+}
+
+std::size_t peak(std::span<const std::int64_t> volumes, TieRule tie) noexcept {
+    const std::int64_t most = *std::max_element(volumes.begin(), volumes.end());
+    const auto lowest =
+        static_cast<std::size_t>(std::find(volumes.begin(), volumes.end(), most) - volumes.begin());
+    std::size_t best = lowest;
+    if (tie == TieRule::nearest_middle)
+        for (std::size_t i = lowest + 1; i < volumes.size(); ++i)
+            if (volumes[i] == most && comes_first(i, best, volumes.size(), tie))
+                best = i;
+    return best;
+}
+
+std::int64_t share_in_millionths(double share, const char* name) {
+    const double millionths = std::round(share * 1e6);
+    if (!(millionths >= 1 && millionths <= 1e6))
+        throw usage_error(std::string(name) + " " + shortest(share))
+            .expected("a share above 0 and at most 1");
+    return static_cast<std::int64_t>(millionths);
+}
+
+std::int64_t target_volume(std::int64_t total, std::int64_t share_in_millionths) noexcept {
+    constexpr std::int64_t million = 1'000'000;
+    // Split so that no product exceeds 64 bits: total = whole · 10^6 + rest.
+    const std::int64_t whole = total / million;
+    const std::int64_t rest = total % million;
+    return whole * share_in_millionths + (rest * share_in_millionths + million - 1) / million;
+}
+
+LevelRange value_area(std::span<const std::int64_t> volumes, std::size_t peak, std::int64_t target,
+                      ValueAreaMethod method, TieRule tie) {
+    switch (method) {
+    case ValueAreaMethod::greedy:
+        return greedy_area(volumes, target, tie);
+    case ValueAreaMethod::contiguous:
+        return grown_area(volumes, peak, target, 1);
+    case ValueAreaMethod::two_row:
+        return grown_area(volumes, peak, target, 2);
+    }
+    throw internal_error("unknown value area method");
+}
+
+} // namespace rekindle::market::profile

@@ -1,0 +1,150 @@
+#include "profile/levels.h"
+#include "profile/original.h"
+#include "profile/wide_integer.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/market/volume_profile.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <string_view>
+
+namespace rekindle::market {
+namespace {
+
+/// Sessions that one job of the pool summarises.
+constexpr std::size_t sessions_per_job = 16;
+
+std::string date_text(std::int32_t days) {
+    const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{days}}};
+    return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+}
+
+Weighting weighting_of(const ProfileRules& rules) noexcept {
+    switch (rules.compatibility) {
+    case Compatibility::none:
+        return rules.weighting;
+    case Compatibility::notebook:
+        return Weighting::uniform;
+    case Compatibility::cpu:
+        return Weighting::ohlc;
+    case Compatibility::gpu:
+        return Weighting::close;
+    }
+    return rules.weighting;
+}
+
+/// Everything of a summary but the profile's figures.
+SessionSummary prices_and_volume(const BarTable& table, const Session& session) {
+    const BarColumns bars = table.columns().subspan(session.first, session.count);
+    SessionSummary summary{.date = session.date,
+                           .first_bar = session.first,
+                           .contract = session.contract,
+                           .roll_offset = session.roll_offset,
+                           .vix = std::numeric_limits<double>::quiet_NaN()};
+    profile::Int128 close_times_volume = 0;
+    profile::Int128 volume = 0;
+    for (std::size_t i = 0; i < bars.size(); ++i) {
+        if (session.contract != mixed_contracts && bars.contract[i] != session.contract)
+            continue;
+        if (summary.bars++ == 0) {
+            summary.open = bars.open[i];
+            summary.high = bars.high[i];
+            summary.low = bars.low[i];
+        }
+        summary.high = std::max<std::int64_t>(summary.high, bars.high[i]);
+        summary.low = std::min<std::int64_t>(summary.low, bars.low[i]);
+        summary.close = bars.close[i];
+        summary.end_time = bars.time[i];
+        close_times_volume += static_cast<profile::Int128>(bars.close[i]) * bars.volume[i];
+        volume += bars.volume[i];
+        if (!bars.vix.empty())
+            summary.vix = static_cast<double>(bars.vix[i]);
+    }
+    if (summary.bars == 0)
+        throw internal_error("session " + date_text(session.date) + " has no bar of its contract");
+    if (volume > largest_profile_volume)
+        throw usage_error("more volume in one session than a profile can hold")
+            .expected(fmt::format("at most {}", largest_profile_volume));
+    summary.total_volume = static_cast<std::int64_t>(volume);
+    summary.vwap = volume == 0 ? static_cast<double>(summary.close)
+                               : static_cast<double>(close_times_volume) / static_cast<double>(volume);
+    return summary;
+}
+
+/// Does the session follow the rule for a series without volume?
+bool without_volume(const BarTable& table, const SessionSummary& summary, const ProfileRules& rules) {
+    if (summary.total_volume != 0)
+        return false;
+    switch (rules.compatibility) {
+    case Compatibility::none:
+    case Compatibility::cpu:
+        return true;
+    case Compatibility::notebook:
+        return false;
+    case Compatibility::gpu: {
+        const auto& names = table.metadata().contracts;
+        return summary.contract < names.size() && names[summary.contract].find("VIX") != std::string::npos;
+    }
+    }
+    return true;
+}
+
+ProfileFigures figures_of(const BarTable& table, const Session& session, const SessionSummary& summary,
+                          const ProfileRules& rules) {
+    if (without_volume(table, summary, rules))
+        return {static_cast<double>(summary.close), static_cast<double>(summary.low),
+                static_cast<double>(summary.high)};
+    if (rules.compatibility != Compatibility::none)
+        return profile::original_figures(table.columns().subspan(session.first, session.count),
+                                         session.contract, table.metadata().tick, rules);
+    const VolumeProfile made = session_profile(table, session, rules);
+    const ValueArea area = made.value_area(rules.value_area, rules.tie, rules.value_area_share);
+    return {static_cast<double>(made.point_of_control(rules.tie)), static_cast<double>(area.low),
+            static_cast<double>(area.high)};
+}
+
+SessionSummary summarise(const BarTable& table, const Session& session, const ProfileRules& rules) {
+    try {
+        SessionSummary summary = prices_and_volume(table, session);
+        const ProfileFigures figures = figures_of(table, session, summary, rules);
+        summary.point_of_control = figures.point_of_control;
+        summary.value_area_low = figures.value_area_low;
+        summary.value_area_high = figures.value_area_high;
+        return summary;
+    } catch (Error& error) {
+        if (error.where().empty())
+            error.at("session " + date_text(session.date));
+        throw;
+    }
+}
+
+} // namespace
+
+VolumeProfile session_profile(const BarTable& bars, const Session& session, const ProfileRules& rules) {
+    VolumeProfile profile(bars.metadata().tick, weighting_of(rules));
+    profile.add(bars.columns().subspan(session.first, session.count), session.contract);
+    return profile;
+}
+
+ProfileFigures session_figures(const BarTable& bars, const Session& session, const ProfileRules& rules) {
+    return figures_of(bars, session, prices_and_volume(bars, session), rules);
+}
+
+std::vector<SessionSummary> summarise_sessions(const BarTable& bars, std::span<const Session> sessions,
+                                               const ProfileRules& rules, ThreadPool& pool) {
+    profile::share_in_millionths(rules.value_area_share, "value area share");
+    std::vector<SessionSummary> summaries(sessions.size());
+    pool.for_each((sessions.size() + sessions_per_job - 1) / sessions_per_job, [&](std::size_t job) {
+        const std::size_t end = std::min((job + 1) * sessions_per_job, sessions.size());
+        for (std::size_t s = job * sessions_per_job; s < end; ++s)
+            summaries[s] = summarise(bars, sessions[s], rules);
+    });
+    return summaries;
+}
+
+} // namespace rekindle::market
