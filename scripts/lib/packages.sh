@@ -47,7 +47,10 @@ missing_of() {
     done
 }
 
-has_candidate() { LC_ALL=C apt-cache policy "$1" 2>/dev/null | grep -q '^  Candidate: [^(]'; }
+has_candidate() {
+    local policy
+    policy=$(LC_ALL=C apt-cache policy "$1" 2>/dev/null) && [[ $policy == *'  Candidate: '[!\(]* ]]
+}
 
 # without_candidate PACKAGE…: those that the system's package lists do not offer.
 without_candidate() {
@@ -86,17 +89,23 @@ download_and_disk() {
         END { printf "fetches %s and takes %s of disk", fetched, disk }'
 }
 
+# apt_install PACKAGE…: apt's many lines go into build/set-up.log.
 apt_install() {
+    local log=$REPOSITORY/build/set-up.log
+    mkdir -p "$REPOSITORY/build"
+    say 'Installing; what apt-get says goes into build/set-up.log.'
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y -qq \
-        --no-install-recommends "$@"
+        --no-install-recommends "$@" >"$log" 2>&1 || {
+        grep -E '^(E|W|Err):' "$log" | tail -20 >&2
+        return 1
+    }
 }
 
 # ask_to_install YES PACKAGE…: names what is to come and asks on a terminal, unless YES is 1.
 ask_to_install() {
     local yes=$1 answer
     shift
-    say "Rekindle needs these packages of this system ($(distribution)) that are not installed:"
-    printf '  %s\n' "$@" | fmt -w 100 -t
+    say "Rekindle needs packages of this system ($(distribution)) that are not installed: $*."
     say "With what they depend on, apt-get $(download_and_disk "$@")."
     say 'No package source is added; ./scripts/uninstall --packages takes them off again.'
     [[ $yes == 1 ]] && return
@@ -126,10 +135,10 @@ install_packages() {
         # The usual reason: the lists are older than the archive. Fetch them and try once more.
         update_package_lists
         mapfile -t new < <(simulated_new_packages "${missing[@]}")
-        apt_install "${missing[@]}" || fail 'apt-get could not install the packages; its message is above.'
+        apt_install "${missing[@]}" || fail 'apt-get could not install the packages; the whole of what it said is in build/set-up.log.'
     fi
     mkdir -p "$STATE_FOLDER"
     printf '%s\n' "${new[@]}" >>"$INSTALLED_LIST"
     sort -u -o "$INSTALLED_LIST" "$INSTALLED_LIST"
-    say "Installed; the list of what is new is in $INSTALLED_LIST."
+    say "Installed ${#new[@]} packages; their list is in $INSTALLED_LIST."
 }

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# Usage: tests/chroot/run.sh [COMMAND…]
+#
+# Proves that the README's commands work on a Debian 12 that has nothing but git: makes such a system in a folder,
+# clones the committed state of this tree into it and runs there ./scripts/test, ./scripts/demo, both a second time,
+# and ./scripts/uninstall --packages; with arguments, only that command. This machine's settings for reaching package
+# archives (resolver, proxies, certificates, pip's) are copied in, its programs and packages are not.
+# Needs root and debootstrap. REKINDLE_CHROOT is the folder to use and to keep; a temporary one otherwise.
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
+
+readonly suite=bookworm
+[[ $(id -u) == 0 ]] || wrong_use 'Making a chroot needs root.'
+command -v debootstrap >/dev/null || wrong_use "There is no debootstrap; './scripts/set-up chroot' installs it."
+# The mounts live in a namespace of their own and are gone with it, before the folder is removed from outside.
+if [[ ${REKINDLE_IN_NAMESPACE:-} != 1 ]]; then
+    root=${REKINDLE_CHROOT:-}
+    if [[ -z $root ]]; then
+        root=$(mktemp -d "${TMPDIR:-/var/tmp}/rekindle-chroot.XXXXXX")
+        trap 'rm -rf --one-file-system -- "$root"' EXIT
+    fi
+    chmod 755 "$root"
+    status=0
+    REKINDLE_IN_NAMESPACE=1 unshare --mount --pid --fork --kill-child "$0" "$root" "$@" || status=$?
+    exit "$status"
+fi
+root=$1
+shift
+
+# debian_mirror: the archive that this machine itself uses, where it is a Debian.
+debian_mirror() {
+    local mirror
+    mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+        grep -ohE "https?://[^ ]+/debian/?( |\$)" | head -1 | tr -d ' ')
+    printf '%s' "${mirror:-http://deb.debian.org/debian}"
+}
+
+# copy_settings FILE_OR_FOLDER…: to the same place in the chroot, where it exists here.
+copy_settings() {
+    local path
+    for path in "$@"; do
+        [[ -e $path ]] || continue
+        mkdir -p "$root$(dirname -- "$path")"
+        cp -rL --no-preserve=ownership -- "$path" "$root$(dirname -- "$path")/"
+    done
+}
+
+# local_package_folders: the folders that this machine's pip reads packages from, by path or file://.
+local_package_folders() {
+    {
+        cat /etc/pip.conf "${HOME:-/root}/.config/pip/pip.conf" "${HOME:-/root}/.pip/pip.conf" 2>/dev/null || true
+        env | grep '^PIP_' || true
+    } | grep -oE '(file://|[= ])/[^ ]+' | sed -E 's#^(file://|[= ])##' | while read -r path; do
+        [[ ! -d $path ]] || printf '%s\n' "$path"
+    done | sort -u
+}
+
+make_system() {
+    debootstrap --variant=minbase --include=git "$suite" "$root" "$(debian_mirror)" >"$root.log" 2>&1 || {
+        tail -20 "$root.log" >&2
+        fail 'debootstrap failed.'
+    }
+    rm -f -- "$root.log"
+    copy_settings /etc/resolv.conf /etc/hosts /etc/apt/apt.conf.d /usr/local/share/ca-certificates /etc/pip.conf
+    if [[ -d ${HOME:-/root}/.config/pip ]]; then
+        mkdir -p "$root/root/.config"
+        cp -rL -- "${HOME:-/root}/.config/pip" "$root/root/.config/"
+    fi
+}
+
+mount_system() {
+    local folder
+    mount --make-rprivate /
+    mount -t proc proc "$root/proc"
+    mount --rbind /dev "$root/dev"
+    while read -r folder; do
+        mkdir -p "$root$folder"
+        mount --bind -o ro "$folder" "$root$folder"
+    done < <(local_package_folders)
+}
+
+# inside COMMAND…: in the clone, with a fresh environment that has only the settings for reaching archives.
+inside() {
+    local settings=()
+    mapfile -t settings < <(env | grep -E '^(PIP_[A-Z_]+|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|(https?|no|HTTPS?|NO)_(proxy|PROXY))=')
+    chroot "$root" env -i "${settings[@]}" HOME=/root LANG=C.UTF-8 TERM=dumb \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        bash -c 'cd /root/rekindle && exec "$@"' - "$@" </dev/null
+}
+
+step() {
+    local name=$1
+    shift
+    say "== in the chroot: $*"
+    timed "$name" "$@" || fail "'$name' failed in a bare Debian 12."
+}
+
+[[ -e $root/usr/bin/git ]] || timed debootstrap make_system
+mount_system
+rm -rf -- "$root/root/rekindle"
+git clone --quiet --no-hardlinks "$REPOSITORY" "$root/root/rekindle"
+say "A bare $suite with git: $(chroot "$root" dpkg-query -f '.\n' -W | wc -l) packages, $(du -sxh "$root" | cut -f1)B."
+for tool in make cmake ninja g++ cc python3; do
+    ! chroot "$root" env -i PATH=/usr/bin:/bin sh -c "command -v $tool" >/dev/null || [[ -n ${REKINDLE_CHROOT:-} ]] ||
+        fail "The bare system has $tool: it proves nothing."
+done
+
+if [[ $# != 0 ]]; then
+    step command inside "$@"
+else
+    step test inside ./scripts/test --yes
+    step demo inside ./scripts/demo --yes
+    step 'test again' inside ./scripts/test
+    step 'demo again' inside ./scripts/demo
+    step uninstall inside ./scripts/uninstall --packages
+fi
+say "Took: $(times_line)."
