@@ -13,11 +13,11 @@ namespace rekindle::market {
 enum class Clock {
     utc,      ///< UTC
     exchange, ///< local time of the exchange's zone
-    raw,      ///< the label as it stands decides (reproduces the original system, whose stamps are UTC read as ET)
+    raw, ///< the label as it stands decides (reproduces the original system, whose stamps are UTC read as ET)
 };
 enum class StampAt { bar_end, bar_start };
-/// Regular trading hours (09:30 to 16:00), the hours from one regular close to the next regular open, or the whole
-/// trading day.
+/// Regular trading hours (09:30 to 16:00), the hours from one regular close to the next regular open, or the
+/// whole trading day.
 enum class SessionHours { rth, eth, all };
 enum class SessionLength { day, week };
 
@@ -42,16 +42,17 @@ inline constexpr std::uint16_t mixed_contracts = 0xFFFF;
 /// contracts lie in between: use only bars whose contract is Session::contract, or all of them when that is
 /// mixed_contracts. At least one bar of the range is to be used.
 struct Session {
-    std::int32_t date = 0;  ///< label: days since 1970-01-01 of the trading day (of a week: its last trading day)
+    std::int32_t date =
+        0; ///< label: days since 1970-01-01 of the trading day (of a week: its last trading day)
     std::size_t first = 0;
     std::size_t count = 0;
     std::uint16_t contract = 0; ///< the contract that is held in this session
-    /// Sum, in ticks, of the gaps (new contract - old contract) of every roll up to and including this session.
-    /// A price of session s seen from a later session t is price + roll_offset(t) - roll_offset(s).
+    /// Sum, in ticks, of the gaps (new contract - old contract) of every roll up to and including this
+    /// session. A price of session s seen from a later session t is price + roll_offset(t) - roll_offset(s).
     std::int64_t roll_offset = 0;
     bool half_day = false;
-    /// The session is over at the last bar of the table. Only the last session of a table can be incomplete; a row
-    /// of features or a target must not be made of one that is (it would change with the next bar).
+    /// The session is over at the last bar of the table. Only the last session of a table can be incomplete;
+    /// a row of features or a target must not be made of one that is (it would change with the next bar).
     bool complete = true;
 };
 

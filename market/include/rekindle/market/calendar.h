@@ -1,0 +1,53 @@
+#pragma once
+/// Days on which the exchange is closed or closes early.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace rekindle::market {
+
+/// Holidays and half days of one exchange, with the dates between which the list is complete. The YAML form
+/// is described in docs/formats/calendar.md. Dates are days since 1970-01-01. Immutable, thread-safe.
+class HolidayCalendar {
+  public:
+    /// The calendar inside the program: cash equities in New York, which regular hours of US index futures
+    /// follow.
+    static const HolidayCalendar& embedded();
+    /// Throws Error (usage) with file:line:column of what is wrong.
+    static HolidayCalendar load(const std::filesystem::path& path);
+    /// As load(); `where` names the text in errors.
+    static HolidayCalendar parse(std::string_view yaml, const std::string& where);
+    /// Knows of no holiday and covers every day: for markets that never close on weekdays.
+    static HolidayCalendar none();
+
+    bool is_holiday(std::int32_t date) const { return holidays_.contains(date); }
+    /// When regular hours end early: local minutes since midnight.
+    std::optional<int> half_day_close(std::int32_t date) const;
+    /// Neither weekend nor holiday.
+    bool is_business_day(std::int32_t date) const;
+    /// The list is complete for this day.
+    bool covers(std::int32_t date) const noexcept { return date >= valid_from_ && date <= valid_to_; }
+
+    const std::string& name() const noexcept { return name_; }
+    const std::string& source() const noexcept { return source_; }
+    std::int32_t valid_from() const noexcept { return valid_from_; }
+    std::int32_t valid_to() const noexcept { return valid_to_; }
+    /// When the list was last compared with its source.
+    std::int32_t checked() const noexcept { return checked_; }
+
+  private:
+    std::string name_;
+    std::string source_;
+    std::int32_t valid_from_ = 0;
+    std::int32_t valid_to_ = 0;
+    std::int32_t checked_ = 0;
+    std::set<std::int32_t> holidays_;
+    std::map<std::int32_t, int> half_days_;
+};
+
+} // namespace rekindle::market

@@ -1,0 +1,187 @@
+#include "sessions/cut_sessions.h"
+
+#include "sessions/trading_hours.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/market/clock.h>
+
+#include <algorithm>
+
+namespace rekindle::market {
+namespace {
+
+using Times = std::span<const std::int64_t>;
+
+/// Index of the first bar from `from` on that ends after `boundary`: galloping, for it is usually near.
+std::size_t first_after(Times time, std::size_t from, std::int64_t boundary) {
+    std::size_t step = 64, low = from, high = from;
+    while (high < time.size() && time[high] <= boundary) {
+        low = high + 1;
+        high += step;
+        step *= 2;
+    }
+    const auto begin = time.begin() + static_cast<std::ptrdiff_t>(low);
+    const auto end = time.begin() + static_cast<std::ptrdiff_t>(std::min(high, time.size()));
+    return static_cast<std::size_t>(std::upper_bound(begin, end, boundary) - time.begin());
+}
+
+Session make_session(std::int32_t date, std::size_t first, std::size_t end) {
+    Session session;
+    session.date = date;
+    session.first = first;
+    session.count = end - first;
+    return session;
+}
+
+/// Sessions by the date of the label alone: data of dates, and the original system.
+DaySessions cut_label_dates(const BarTable& bars, const SessionRules& rules) {
+    const Times time = bars.columns().time;
+    DaySessions result;
+    for (std::size_t i = 0; i < time.size();) {
+        const std::int32_t date = date_of(time[i]);
+        const std::int64_t midnight = std::int64_t{date} * day_seconds;
+        const std::size_t end = first_after(time, i, midnight + day_seconds - 1);
+        if (rules.hours == SessionHours::all) {
+            result.days.push_back(make_session(date, i, end));
+        } else if (is_weekend(date)) {
+            result.weekend_bars += end - i;
+        } else {
+            const std::size_t first = first_after(time, i, midnight + rules.rth_open * 60 - 1);
+            const std::size_t last = first_after(time, first, midnight + rules.rth_close * 60 - 1);
+            if (last > first)
+                result.days.push_back(make_session(date, first, last));
+        }
+        i = end;
+    }
+    return result;
+}
+
+/// Whether the trading day that the table ends with is over: its last bar is no earlier than those of the
+/// days before usually are (the daily halt), or than the early close.
+bool trading_day_is_over(const BarTable& bars, const TradingHours& hours, const std::vector<Session>& days) {
+    const Times time = bars.columns().time;
+    const std::int64_t next_bar = time.back() + bars.metadata().bar_seconds;
+    const Session& last = days.back();
+    if (const auto early = hours.early_close(last.date))
+        return next_bar > *early;
+    std::vector<std::int64_t> before_end;
+    for (std::size_t i = days.size() - 1; i-- > 0 && before_end.size() < 20;)
+        if (!days[i].half_day)
+            before_end.push_back(hours.day(days[i].date).end - time[days[i].first + days[i].count - 1]);
+    std::int64_t usual = 0;
+    if (!before_end.empty()) {
+        const auto middle = before_end.begin() + static_cast<std::ptrdiff_t>(before_end.size() / 2);
+        std::nth_element(before_end.begin(), middle, before_end.end());
+        usual = *middle;
+    }
+    return next_bar > hours.day(last.date).end - usual;
+}
+
+DaySessions cut_trading_days(const BarTable& bars, const TradingHours& hours,
+                             const HolidayCalendar& calendar) {
+    const Times time = bars.columns().time;
+    DaySessions result;
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < time.size(); i = end) {
+        const std::int32_t date = hours.trading_day(time[i]);
+        end = first_after(time, i, hours.day(date).end);
+        if (is_weekend(date)) {
+            result.weekend_bars += end - i;
+            continue;
+        }
+        Session session = make_session(date, i, end);
+        session.half_day = calendar.is_holiday(date) || calendar.half_day_close(date).has_value();
+        result.days.push_back(session);
+    }
+    if (!result.days.empty() && result.days.back().first + result.days.back().count == time.size())
+        result.days.back().complete = trading_day_is_over(bars, hours, result.days);
+    return result;
+}
+
+DaySessions cut_regular_hours(const BarTable& bars, const TradingHours& hours,
+                              const HolidayCalendar& calendar) {
+    const Times time = bars.columns().time;
+    DaySessions result;
+    for (std::size_t i = 0; i < time.size();) {
+        const std::int32_t date = hours.local_date(time[i]);
+        const StampWindow window = hours.regular(date);
+        const std::size_t first = first_after(time, i, window.begin);
+        const std::size_t end = first_after(time, first, window.end);
+        if (is_weekend(date)) {
+            result.weekend_bars += end - first;
+        } else if (calendar.is_holiday(date)) {
+            result.holiday_bars += end - first;
+        } else if (end > first) {
+            Session session = make_session(date, first, end);
+            session.half_day = calendar.half_day_close(date).has_value();
+            session.complete = end < time.size() || time.back() + bars.metadata().bar_seconds > window.end;
+            result.days.push_back(session);
+        }
+        i = first_after(time, end, hours.regular(date + 1).begin);
+    }
+    return result;
+}
+
+DaySessions cut_overnight_hours(const BarTable& bars, const TradingHours& hours,
+                                const HolidayCalendar& calendar) {
+    const Times time = bars.columns().time;
+    DaySessions result;
+    for (std::size_t i = 0; i < time.size();) {
+        std::int32_t date = hours.business_day_from(hours.local_date(time[i]));
+        if (const StampWindow regular = hours.regular(date); time[i] > regular.end) {
+            date = hours.business_day_from(date + 1);
+        } else if (time[i] > regular.begin) {
+            i = first_after(time, i, regular.end);
+            continue;
+        }
+        const std::int64_t open = hours.regular(date).begin;
+        const std::size_t end = first_after(time, i, open);
+        Session session = make_session(date, i, end);
+        session.half_day = calendar.half_day_close(date).has_value();
+        session.complete = end < time.size() || time.back() + bars.metadata().bar_seconds > open;
+        result.days.push_back(session);
+        i = end;
+    }
+    return result;
+}
+
+void require_all_hours(const SessionRules& rules, const char* why) {
+    if (rules.hours != SessionHours::all)
+        throw usage_error(std::string("session hours ") + (rules.hours == SessionHours::rth ? "rth" : "eth") +
+                          " are impossible here: " + why)
+            .expected("all");
+}
+
+} // namespace
+
+DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar) {
+    if (bars.metadata().dates_only) {
+        require_all_hours(rules, "the data carry dates without a time of day");
+        return cut_label_dates(bars, rules);
+    }
+    if (rules.clock == Clock::raw) {
+        if (rules.hours == SessionHours::eth)
+            require_all_hours(
+                rules, "with the raw clock they are the two ends of each date, not one stretch of bars");
+        return cut_label_dates(bars, rules);
+    }
+    const TradingHours hours(rules, calendar);
+    switch (rules.hours) {
+    case SessionHours::rth:
+        return cut_regular_hours(bars, hours, calendar);
+    case SessionHours::eth:
+        return cut_overnight_hours(bars, hours, calendar);
+    case SessionHours::all:
+        break;
+    }
+    return cut_trading_days(bars, hours, calendar);
+}
+
+bool is_last_of_week(std::int32_t date, const HolidayCalendar& calendar) {
+    for (std::int32_t day = date + 1; week_of(day) == week_of(date); ++day)
+        if (calendar.is_business_day(day))
+            return false;
+    return true;
+}
+
+} // namespace rekindle::market

@@ -1,0 +1,171 @@
+#include "sessions/contract_choice.h"
+#include "sessions/cut_sessions.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/market/session_plan.h>
+
+#include <utility>
+
+namespace rekindle::market {
+namespace {
+
+/// Days that share an ISO week become one session; `held` keeps the entry of each week's first day.
+std::vector<Session> join_weeks(const std::vector<Session>& days, std::vector<HeldContract>& held,
+                                const HolidayCalendar& calendar) {
+    std::vector<Session> weeks;
+    std::vector<HeldContract> held_by_week;
+    std::string reason; // of a change inside a week, which takes effect with the next one
+    for (std::size_t i = 0; i < days.size(); ++i) {
+        if (weeks.empty() || week_of(weeks.back().date) != week_of(days[i].date)) {
+            weeks.push_back(days[i]);
+            weeks.back().half_day = false;
+            held_by_week.push_back(held[i]);
+            if (held[i].reason.empty())
+                held_by_week.back().reason = std::exchange(reason, "");
+            continue;
+        }
+        if (!held[i].reason.empty())
+            reason = held[i].reason;
+        Session& week = weeks.back();
+        week.date = days[i].date;
+        week.count = days[i].first + days[i].count - week.first;
+        week.complete = days[i].complete;
+        if (held_by_week.back().contract == mixed_contracts)
+            held_by_week.back() = held[i];
+    }
+    if (!weeks.empty() && !is_last_of_week(weeks.back().date, calendar))
+        weeks.back().complete = false;
+    held = std::move(held_by_week);
+    return weeks;
+}
+
+std::string count_of(std::size_t count, const char* singular, const char* plural) {
+    return with_thousands(static_cast<std::int64_t>(count)) + " " + (count == 1 ? singular : plural);
+}
+
+std::string describe_gap(const Roll& roll) {
+    if (roll.gap_distance < 0)
+        return "the gap is unknown (the contracts never traded within four days of each other) and taken as "
+               "0";
+    if (roll.gap_distance > 0)
+        return "the gap is estimated from prices " + format_duration(static_cast<double>(roll.gap_distance)) +
+               " apart, so the market's move in between is part of it";
+    return "";
+}
+
+/// Gives each session its contract and offset, records the rolls, drops sessions without a bar of theirs.
+void assign_contracts(const BarTable& bars, const std::vector<Session>& cut,
+                      const std::vector<HeldContract>& held, const std::vector<std::int32_t>& first_days,
+                      SessionPlan& plan) {
+    std::size_t without_contract = 0;
+    std::int64_t offset = 0;
+    std::string reason;
+    for (std::size_t i = 0; i < cut.size(); ++i) {
+        if (!held[i].reason.empty())
+            reason = held[i].reason;
+        if (held[i].contract == mixed_contracts) {
+            ++without_contract;
+            continue;
+        }
+        Session session = cut[i];
+        session.contract = held[i].contract;
+        if (!plan.sessions.empty() && plan.sessions.back().contract != session.contract) {
+            Roll roll;
+            roll.date = first_days[i];
+            roll.from = plan.sessions.back().contract;
+            roll.to = session.contract;
+            roll.session = plan.sessions.size();
+            roll.reason = reason;
+            measure_gap(bars, session.first, roll);
+            offset += roll.gap_ticks;
+            if (const std::string gap = describe_gap(roll); !gap.empty())
+                plan.notes.push_back("Roll of " + format_date(roll.date) + " from \"" +
+                                     bars.metadata().contracts[roll.from] + "\" to \"" +
+                                     bars.metadata().contracts[roll.to] + "\": " + gap + ".");
+            plan.rolls.push_back(std::move(roll));
+        }
+        session.roll_offset = offset;
+        plan.sessions.push_back(session);
+    }
+    if (without_contract > 0)
+        plan.notes.push_back(count_of(without_contract, "session is", "sessions are") +
+                             " left out: the held contract has no bar there.");
+}
+
+void note_left_out(const DaySessions& cut, std::vector<std::string>& notes) {
+    if (cut.weekend_bars > 0)
+        notes.push_back(count_of(cut.weekend_bars, "bar lies", "bars lie") +
+                        " outside Monday to Friday trading days and is left out.");
+    if (cut.holiday_bars > 0)
+        notes.push_back(count_of(cut.holiday_bars, "bar lies", "bars lie") +
+                        " in the regular hours of holidays, which have no regular session.");
+}
+
+void note_calendar(const std::vector<Session>& sessions, const HolidayCalendar& calendar,
+                   std::vector<std::string>& notes) {
+    std::size_t outside = 0;
+    for (const Session& session : sessions)
+        outside += calendar.covers(session.date) ? 0 : 1;
+    if (outside > 0)
+        notes.push_back(count_of(outside, "session lies", "sessions lie") + " outside the calendar \"" +
+                        calendar.name() + "\" (" + format_date(calendar.valid_from()) + " to " +
+                        format_date(calendar.valid_to()) + "): holidays and half days are not known there.");
+}
+
+/// Contracts whose spans overlap but that never share a minute: a file that kept one row per minute.
+bool overlap_was_thinned(const BarTable& bars, const Roll& roll) {
+    return roll.gap_distance > 0 && roll.gap_distance <= 2 * bars.metadata().bar_seconds;
+}
+
+} // namespace
+
+std::span<const Session> SessionPlan::complete_sessions() const noexcept {
+    const std::span<const Session> all(sessions);
+    return all.empty() || all.back().complete ? all : all.first(all.size() - 1);
+}
+
+SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar,
+                          RollMethod method, bool mix_contracts_like_original) {
+    if (rules.length == SessionLength::week && rules.hours != SessionHours::all)
+        throw usage_error("weekly sessions of regular or overnight hours are not one stretch of bars")
+            .expected("session hours all with session length week");
+    DaySessions cut = cut_days(bars, rules, calendar);
+    std::vector<HeldContract> held = mix_contracts_like_original ? std::vector<HeldContract>(cut.days.size())
+                                                                 : choose_contracts(bars, cut.days, method);
+    std::vector<std::int32_t> first_days;
+    for (std::size_t i = 0; i < cut.days.size(); ++i)
+        if (rules.length == SessionLength::day || i == 0 ||
+            week_of(cut.days[i].date) != week_of(cut.days[i - 1].date))
+            first_days.push_back(cut.days[i].date);
+    const std::vector<Session> sessions =
+        rules.length == SessionLength::week ? join_weeks(cut.days, held, calendar) : std::move(cut.days);
+
+    SessionPlan plan;
+    note_left_out(cut, plan.notes);
+    if (rules.clock != Clock::raw && !bars.metadata().dates_only)
+        note_calendar(sessions, calendar, plan.notes);
+    if (mix_contracts_like_original) {
+        plan.sessions = sessions;
+        for (Session& session : plan.sessions)
+            session.contract = mixed_contracts;
+    } else {
+        assign_contracts(bars, sessions, held, first_days, plan);
+        for (const Roll& roll : plan.rolls)
+            if (overlap_was_thinned(bars, roll)) {
+                plan.notes.push_back(
+                    "Before the roll of " + format_date(roll.date) +
+                    " no minute has both contracts, as if the overlap had been thinned to one row "
+                    "a minute: volumes of those days are understated.");
+                break;
+            }
+    }
+    if (!plan.sessions.empty() && !plan.sessions.back().complete)
+        plan.notes.push_back("The last session (" + format_date(plan.sessions.back().date) +
+                             ") is not over at the last bar, " + format_civil(bars.columns().time.back()) +
+                             " UTC: nothing is learnt from it.");
+    return plan;
+}
+
+} // namespace rekindle::market

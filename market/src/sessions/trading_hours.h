@@ -1,0 +1,48 @@
+#pragma once
+/// The boundaries of trading days and regular hours, in the stamps of a table.
+
+#include <rekindle/market/calendar.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/market/session.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace rekindle::market {
+
+/// Bars that end in (begin, end].
+struct StampWindow {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+};
+
+/// Answers for one market: zone, rules and calendar. Keeps references to rules and calendar. Thread-safe.
+class TradingHours {
+  public:
+    /// Throws Error (usage) when the rules contradict each other.
+    TradingHours(const SessionRules& rules, const HolidayCalendar& calendar);
+
+    std::int32_t local_date(std::int64_t stamp) const noexcept { return date_of(zone_.to_local(stamp)); }
+    /// The trading day that holds a bar with this stamp (the end of the bar).
+    std::int32_t trading_day(std::int64_t stamp) const noexcept;
+    StampWindow day(std::int32_t date) const noexcept { return {day_begin(date), day_begin(date + 1)}; }
+    /// Regular hours of a business day, shorter on a half day.
+    StampWindow regular(std::int32_t date) const;
+    /// The first business day from date on.
+    std::int32_t business_day_from(std::int32_t date) const;
+    std::int32_t business_day_before(std::int32_t date) const;
+    /// The early close of a half day as a stamp.
+    std::optional<std::int64_t> early_close(std::int32_t date) const;
+
+  private:
+    std::int64_t at(std::int32_t date, int minute) const noexcept {
+        return zone_.to_utc(std::int64_t{date} * day_seconds + std::int64_t{minute} * 60);
+    }
+    std::int64_t day_begin(std::int32_t date) const noexcept;
+
+    const SessionRules& rules_;
+    const HolidayCalendar& calendar_;
+    ZoneClock zone_;
+};
+
+} // namespace rekindle::market
