@@ -1,0 +1,191 @@
+#include "column_file_writer.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/market/column_file.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace rekindle::market {
+
+namespace {
+
+constexpr std::string_view magic = "RKBARS\r\n";
+constexpr std::uint32_t version = 1;
+constexpr std::uint64_t alignment = 64;
+constexpr std::uint64_t max_header = 1 << 26;
+constexpr std::size_t prologue = 8 + 4 + 4; ///< magic, version, length of the JSON text
+
+constexpr std::uint64_t aligned(std::uint64_t offset) {
+    return (offset + alignment - 1) / alignment * alignment;
+}
+
+std::vector<ColumnSpec> column_layout(bool vix) {
+    std::vector<ColumnSpec> columns{{"time", "int64", 8},     {"open", "int32", 4},  {"high", "int32", 4},
+                                    {"low", "int32", 4},      {"close", "int32", 4}, {"volume", "int64", 8},
+                                    {"contract", "uint16", 2}};
+    if (vix)
+        columns.push_back({"vix", "float32", 4});
+    return columns;
+}
+
+nlohmann::ordered_json header_json(const BarMetadata& metadata, std::uint64_t rows, bool vix) {
+    nlohmann::ordered_json json;
+    json["rows"] = rows;
+    json["tick"] = metadata.tick.points;
+    json["bar_seconds"] = metadata.bar_seconds;
+    json["dates_only"] = metadata.dates_only;
+    json["contracts"] = metadata.contracts;
+    json["vix"] = vix;
+    return json;
+}
+
+/// Offsets follow from the header's length and the number of rows alone.
+void set_offsets(std::vector<ColumnSpec>& columns, std::uint64_t header_end, std::uint64_t rows) {
+    std::uint64_t offset = header_end;
+    for (ColumnSpec& column : columns) {
+        column.offset = aligned(offset);
+        offset = column.offset + rows * column.width;
+    }
+}
+
+std::uint64_t file_size(const std::vector<ColumnSpec>& columns, std::uint64_t rows) {
+    return columns.back().offset + rows * columns.back().width;
+}
+
+template <class T>
+void write_number(AtomicFile& file, T value) {
+    file.write(std::as_bytes(std::span(&value, 1)));
+}
+
+Error damaged(const std::filesystem::path& path, std::string what) {
+    return usage_error(std::move(what))
+        .at(path.string())
+        .expected("a column file of Rekindle, version 1")
+        .hint("Remove it and read the bars again.");
+}
+
+template <class T>
+std::span<const T> column(const MappedFile& file, const ColumnSpec& spec, std::uint64_t rows) {
+    return {reinterpret_cast<const T*>(file.bytes().data() + spec.offset), static_cast<std::size_t>(rows)};
+}
+
+struct Header {
+    std::uint64_t rows = 0;
+    bool vix = false;
+    BarMetadata metadata;
+    std::uint64_t end = 0;
+};
+
+Header read_header(const std::filesystem::path& path, const MappedFile& file) {
+    const std::string_view text = file.text();
+    if (!text.starts_with(magic) || text.size() < prologue)
+        throw damaged(path, "not a column file");
+    std::uint32_t stored_version = 0;
+    std::uint32_t length = 0;
+    std::memcpy(&stored_version, text.data() + 8, 4);
+    std::memcpy(&length, text.data() + 12, 4);
+    if (stored_version != version)
+        throw damaged(path, fmt::format("a column file of version {}", stored_version));
+    if (length > max_header || length > text.size() - prologue)
+        throw damaged(path, "the header is cut short");
+    Header header;
+    header.end = prologue + length;
+    try {
+        const auto json = nlohmann::json::parse(text.substr(prologue, length));
+        header.rows = json.at("rows").get<std::uint64_t>();
+        header.vix = json.at("vix").get<bool>();
+        header.metadata.tick.points = json.at("tick").get<double>();
+        header.metadata.bar_seconds = json.at("bar_seconds").get<std::int64_t>();
+        header.metadata.dates_only = json.at("dates_only").get<bool>();
+        header.metadata.contracts = json.at("contracts").get<std::vector<std::string>>();
+    } catch (const nlohmann::json::exception& exception) {
+        throw damaged(path, fmt::format("the header cannot be read: {}", exception.what()));
+    }
+    if (header.rows > text.size() || !(header.metadata.tick.points > 0) || header.metadata.contracts.empty())
+        throw damaged(path, "the header contradicts itself or the file");
+    return header;
+}
+
+} // namespace
+
+ColumnFileWriter::ColumnFileWriter(const std::filesystem::path& path, const BarMetadata& metadata,
+                                   std::uint64_t rows, bool vix)
+    : file_(path), rows_(rows), columns_(column_layout(vix)) {
+    const std::string header = header_json(metadata, rows, vix).dump();
+    file_.write(magic);
+    write_number(file_, version);
+    write_number(file_, static_cast<std::uint32_t>(header.size()));
+    file_.write(header);
+    set_offsets(columns_, file_.position(), rows);
+    begin_column();
+}
+
+void ColumnFileWriter::require_width(std::size_t width) const {
+    if (column_ >= columns_.size() || columns_[column_].width != width)
+        throw internal_error("a value of the wrong type for the column file");
+}
+
+void ColumnFileWriter::begin_column() {
+    while (file_.position() < columns_[column_].offset)
+        file_.write(std::string_view("\0", 1));
+}
+
+void ColumnFileWriter::end_column() {
+    row_ = 0;
+    if (++column_ < columns_.size())
+        begin_column();
+}
+
+void ColumnFileWriter::commit() {
+    if (rows_ != 0 && column_ != columns_.size())
+        throw internal_error("the column file is not complete");
+    file_.commit();
+}
+
+void write_column_file(const std::filesystem::path& path, const BarTable& bars) {
+    const BarColumns& columns = bars.columns();
+    ColumnFileWriter writer(path, bars.metadata(), bars.size(), !columns.vix.empty());
+    const auto put_all = [&](const auto& values) {
+        for (const auto value : values)
+            writer.put(value);
+    };
+    put_all(columns.time);
+    for (const auto prices : {columns.open, columns.high, columns.low, columns.close})
+        put_all(prices);
+    put_all(columns.volume);
+    put_all(columns.contract);
+    put_all(columns.vix);
+    writer.commit();
+}
+
+BarTable open_column_file(const std::filesystem::path& path) {
+    auto file = std::make_shared<MappedFile>(path);
+    const Header header = read_header(path, *file);
+    std::vector<ColumnSpec> specs = column_layout(header.vix);
+    set_offsets(specs, header.end, header.rows);
+    if (file->bytes().size() != file_size(specs, header.rows))
+        throw damaged(
+            path, fmt::format("{} bytes instead of {}", file->bytes().size(), file_size(specs, header.rows)));
+    BarColumns columns;
+    columns.time = column<std::int64_t>(*file, specs[0], header.rows);
+    columns.open = column<Ticks>(*file, specs[1], header.rows);
+    columns.high = column<Ticks>(*file, specs[2], header.rows);
+    columns.low = column<Ticks>(*file, specs[3], header.rows);
+    columns.close = column<Ticks>(*file, specs[4], header.rows);
+    columns.volume = column<std::int64_t>(*file, specs[5], header.rows);
+    columns.contract = column<std::uint16_t>(*file, specs[6], header.rows);
+    if (header.vix)
+        columns.vix = column<float>(*file, specs[7], header.rows);
+    const std::size_t contracts = header.metadata.contracts.size();
+    if (std::any_of(columns.contract.begin(), columns.contract.end(),
+                    [&](std::uint16_t contract) { return contract >= contracts; }))
+        throw damaged(path, "a bar names a contract that is not there");
+    return BarTable(columns, header.metadata, std::move(file));
+}
+
+} // namespace rekindle::market

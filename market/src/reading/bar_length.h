@@ -1,0 +1,48 @@
+#pragma once
+/// The usual distance between bars.
+
+#include <cstdint>
+#include <map>
+
+namespace rekindle::market::reading {
+
+/// Counts distances between neighbouring bars. Fast for the usual case that one distance repeats.
+class DistanceCounter {
+  public:
+    void add(std::int64_t distance) {
+        if (distance == current_) [[likely]] {
+            ++run_;
+            return;
+        }
+        flush();
+        current_ = distance;
+        run_ = 1;
+    }
+    /// The most frequent distance, of several the shortest; 0 without any.
+    std::int64_t most_frequent() {
+        flush();
+        std::int64_t best = 0;
+        std::uint64_t best_count = 0;
+        for (const auto& [distance, count] : counts_)
+            if (count > best_count) {
+                best = distance;
+                best_count = count;
+            }
+        return best;
+    }
+
+  private:
+    /// More different distances than any series of bars has: later new ones are not worth counting.
+    static constexpr std::size_t limit = 100'000;
+
+    void flush() {
+        if (run_ > 0 && (counts_.size() < limit || counts_.contains(current_)))
+            counts_[current_] += run_;
+        run_ = 0;
+    }
+    std::map<std::int64_t, std::uint64_t> counts_;
+    std::int64_t current_ = 0;
+    std::uint64_t run_ = 0;
+};
+
+} // namespace rekindle::market::reading

@@ -1,0 +1,180 @@
+#include "reading/collector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rekindle::market::reading {
+
+namespace {
+
+constexpr std::int64_t before_all = std::numeric_limits<std::int64_t>::min();
+constexpr std::size_t off_tick_limit = 4096;
+
+std::string civil(std::int64_t label) {
+    return format_civil(label);
+}
+
+/// Takes out the marked elements.
+template <class T>
+void drop(std::vector<T>& values, const std::vector<bool>& dropped) {
+    if (values.empty())
+        return;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (!dropped[i])
+            values[kept++] = values[i];
+    values.resize(kept);
+}
+
+void drop_rows(ParsedBlock& block, const std::vector<bool>& dropped) {
+    BarBuffer& bars = block.bars;
+    drop(bars.time, dropped);
+    drop(bars.open, dropped);
+    drop(bars.high, dropped);
+    drop(bars.low, dropped);
+    drop(bars.close, dropped);
+    drop(bars.volume, dropped);
+    drop(bars.contract, dropped);
+    drop(bars.vix, dropped);
+    drop(block.line, dropped);
+}
+
+} // namespace
+
+void BarCollector::begin_file(const std::filesystem::path& path, const FileLayout& layout) {
+    path_ = path;
+    layout_ = &layout;
+    next_line_ = layout.data_line;
+    previous_.assign(contracts_.size(), before_all);
+    file_starts_.push_back(totals_.rows);
+}
+
+std::vector<std::uint16_t> BarCollector::global_contracts(const ParsedBlock& block) {
+    std::vector<std::uint16_t> indices;
+    for (const std::string& name : block.contracts) {
+        auto found = std::find_if(contracts_.begin(), contracts_.end(),
+                                  [&](const CollectedContract& contract) { return contract.name == name; });
+        if (found == contracts_.end()) {
+            if (contracts_.size() > std::numeric_limits<std::uint16_t>::max())
+                throw usage_error("more than 65,536 contracts").at(path_.string());
+            found = contracts_.insert(contracts_.end(), {name, 0, std::numeric_limits<std::int64_t>::max()});
+            previous_.push_back(before_all);
+        }
+        indices.push_back(static_cast<std::uint16_t>(found - contracts_.begin()));
+    }
+    return indices;
+}
+
+RejectedRow BarCollector::describe(const ParsedBlock& block, std::size_t row, std::string reason,
+                                   std::string expected) const {
+    RejectedRow rejected;
+    rejected.line = block.line[row];
+    rejected.column = 1;
+    rejected.reason = std::move(reason);
+    rejected.expected = std::move(expected);
+    const std::string_view rest = block.text.substr(block.offset[row]);
+    rejected.text = row_excerpt(rest.substr(0, rest.find('\n')));
+    return rejected;
+}
+
+void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rejected,
+                               std::vector<bool>& dropped) {
+    BarBuffer& bars = block.bars;
+    const bool convert = convert_ && !layout_->stamp.offset;
+    const auto reject = [&](std::size_t row, std::string reason, std::string expected) {
+        dropped.resize(bars.size());
+        dropped[row] = true;
+        if (rejected.size() < rejects_.limit())
+            rejected.push_back(describe(block, row, std::move(reason), std::move(expected)));
+        else
+            rejects_.add_count(1);
+    };
+    for (std::size_t row = 0; row < bars.size(); ++row) {
+        const std::int64_t label = bars.time[row];
+        std::int64_t& previous = previous_[bars.contract[row]];
+        if (convert) {
+            const auto instant = convert_->to_utc(label, previous);
+            if (!instant) {
+                reject(row,
+                       fmt::format("{} does not exist in {}: the clocks are put forward over it",
+                                   civil(label), convert_->zone()),
+                       "a time of that zone, or another --clock");
+                continue;
+            }
+            bars.time[row] = *instant;
+        }
+        const std::int64_t time = bars.time[row];
+        if (time <= previous) [[unlikely]] {
+            const std::string& name = contracts_[bars.contract[row]].name;
+            const std::string of = name.empty() ? "" : " of contract " + name;
+            if (time == previous)
+                reject(row, fmt::format("a second bar{} at {}", of, civil(label)), "one bar at a time");
+            else
+                reject(row, fmt::format("the time runs backwards to {}{}", civil(label), of),
+                       "bars in order of time");
+            continue;
+        }
+        if (previous != before_all)
+            distances_.add(time - previous);
+        previous = time;
+        needs_ordering_ |= time <= last_time_;
+        last_time_ = time;
+        if (!bars.vix.empty() && !std::isnan(bars.vix[row]))
+            vix_.add(date_of(label), bars.vix[row]);
+    }
+}
+
+void BarCollector::report(ParsedBlock& block, std::vector<RejectedRow> rejected) {
+    rejects_.add_count(block.rejected_count - block.rejected.size());
+    rejected.insert(rejected.end(), std::make_move_iterator(block.rejected.begin()),
+                    std::make_move_iterator(block.rejected.end()));
+    std::stable_sort(rejected.begin(), rejected.end(),
+                     [](const RejectedRow& a, const RejectedRow& b) { return a.line < b.line; });
+    for (RejectedRow& row : rejected) {
+        row.file = path_;
+        row.line += next_line_;
+        rejects_.add(std::move(row));
+    }
+}
+
+void BarCollector::add(ParsedBlock& block) {
+    BarBuffer& bars = block.bars;
+    const std::vector<std::uint16_t> contract_of = global_contracts(block);
+    if (contract_of != std::vector<std::uint16_t>{0})
+        for (std::uint16_t& contract : bars.contract)
+            contract = contract_of[contract];
+    std::vector<RejectedRow> rejected;
+    std::vector<bool> dropped;
+    check_order(block, rejected, dropped);
+    if (!dropped.empty())
+        drop_rows(block, dropped);
+    report(block, std::move(rejected));
+
+    for (std::size_t row = 0; row < bars.size(); ++row) {
+        CollectedContract& contract = contracts_[bars.contract[row]];
+        ++contract.rows;
+        contract.first_time = std::min(contract.first_time, bars.time[row]);
+    }
+    for (const std::string& name : block.other_contracts)
+        if (other_contracts_.size() < 1000 &&
+            std::find(other_contracts_.begin(), other_contracts_.end(), name) == other_contracts_.end())
+            other_contracts_.push_back(name);
+    totals_.rows += bars.size();
+    totals_.prices += block.prices;
+    totals_.prices_rounded += block.prices_rounded;
+    totals_.prices_off_tick += block.prices_off_tick;
+    for (const Decimal& price : block.off_tick)
+        if (off_tick_.size() < off_tick_limit)
+            off_tick_.push_back(price);
+    if (keep_lines_)
+        for (std::uint32_t& line : block.line)
+            line = static_cast<std::uint32_t>(line + next_line_);
+    stage_.append(bars, keep_lines_ ? std::span<const std::uint32_t>(block.line)
+                                    : std::span<const std::uint32_t>());
+    next_line_ += block.lines;
+}
+
+} // namespace rekindle::market::reading

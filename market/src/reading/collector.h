@@ -1,0 +1,86 @@
+#pragma once
+/// Parsed blocks, in order, to rows of instants whose order within each contract is proved.
+
+#include "reading/bar_length.h"
+#include "reading/rejects.h"
+#include "reading/row_parser.h"
+#include "reading/stage.h"
+#include "reading/time_conversion.h"
+#include "reading/vix.h"
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rekindle::market::reading {
+
+/// What is known of one contract.
+struct CollectedContract {
+    std::string name;
+    std::uint64_t rows = 0;
+    std::int64_t first_time = 0;
+};
+
+/// Counters over all files.
+struct Totals {
+    std::uint64_t rows = 0;
+    std::uint64_t prices = 0;
+    std::uint64_t prices_rounded = 0;
+    std::uint64_t prices_off_tick = 0;
+};
+
+/// Feed it files one after the other, each in blocks from its beginning.
+class BarCollector {
+  public:
+    /// keep_lines: line numbers are wanted (bars of several files may meet). `convert`: nothing keeps labels,
+    /// as do files whose stamps carry their offset from UTC.
+    BarCollector(RowStage& stage, RejectLog& rejects, bool keep_lines, std::optional<LabelConverter> convert)
+        : stage_(stage), rejects_(rejects), keep_lines_(keep_lines), convert_(std::move(convert)) {}
+
+    void begin_file(const std::filesystem::path& path, const FileLayout& layout);
+    /// Takes the next block of the file; changes it.
+    void add(ParsedBlock& block);
+
+    const std::vector<CollectedContract>& contracts() const noexcept { return contracts_; }
+    const std::vector<std::string>& other_contracts() const noexcept { return other_contracts_; }
+    const Totals& totals() const noexcept { return totals_; }
+    const std::vector<Decimal>& off_tick() const noexcept { return off_tick_; }
+    DistanceCounter& distances() noexcept { return distances_; }
+    const DailyValues& vix() const noexcept { return vix_; }
+    /// A row turned out to be a duplicate of another file's.
+    void uncount_row(std::uint16_t contract) noexcept { --contracts_[contract].rows; }
+    /// Row at which each file begins.
+    const std::vector<std::uint64_t>& file_starts() const noexcept { return file_starts_; }
+    /// False when rows are already in order of time, with no two of one instant.
+    bool needs_ordering() const noexcept { return needs_ordering_; }
+
+  private:
+    std::vector<std::uint16_t> global_contracts(const ParsedBlock& block);
+    void check_order(ParsedBlock& block, std::vector<RejectedRow>& rejected, std::vector<bool>& dropped);
+    RejectedRow describe(const ParsedBlock& block, std::size_t row, std::string reason,
+                         std::string expected) const;
+    void report(ParsedBlock& block, std::vector<RejectedRow> rejected);
+
+    RowStage& stage_;
+    RejectLog& rejects_;
+    bool keep_lines_;
+    std::optional<LabelConverter> convert_;
+
+    std::filesystem::path path_;
+    const FileLayout* layout_ = nullptr;
+    std::uint64_t next_line_ = 1;
+    std::vector<std::int64_t> previous_; ///< of each contract in this file
+
+    std::vector<CollectedContract> contracts_;
+    std::vector<std::string> other_contracts_;
+    Totals totals_;
+    std::vector<Decimal> off_tick_;
+    DistanceCounter distances_;
+    DailyValues vix_;
+    std::vector<std::uint64_t> file_starts_;
+    std::int64_t last_time_ = std::numeric_limits<std::int64_t>::min();
+    bool needs_ordering_ = false;
+};
+
+} // namespace rekindle::market::reading

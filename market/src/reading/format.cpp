@@ -1,0 +1,404 @@
+#include "reading/format.h"
+
+#include "reading/number.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+namespace rekindle::market::reading {
+
+namespace {
+
+/// What a column can be, and the names (lower case, without blanks, _ and -) by which headers call it.
+struct Role {
+    std::string_view name;
+    int ColumnMap::*column;
+    std::vector<std::string_view> aliases;
+};
+
+const std::vector<Role>& roles() {
+    static const std::vector<Role> table{
+        {"time", &ColumnMap::time, {"timestamp", "datetime", "time", "date"}},
+        {"date", &ColumnMap::date, {"date"}},
+        {"clock", &ColumnMap::clock, {"time"}},
+        {"open", &ColumnMap::open, {"open"}},
+        {"high", &ColumnMap::high, {"high"}},
+        {"low", &ColumnMap::low, {"low"}},
+        {"close", &ColumnMap::close, {"close"}},
+        {"volume", &ColumnMap::volume, {"volume", "vol"}},
+        {"contract", &ColumnMap::contract, {"contract", "symbol", "instrument"}},
+        {"vix", &ColumnMap::vix, {"vix", "volatility", "vixclose"}},
+    };
+    return table;
+}
+
+std::string lower(std::string_view text) {
+    std::string result;
+    for (const char character : text)
+        result += static_cast<char>(std::tolower(static_cast<unsigned char>(character)));
+    return result;
+}
+
+/// "Bar_Range" and "bar range" are one name.
+std::string plain_name(std::string_view header) {
+    std::string name = lower(trim(header));
+    std::erase_if(name, [](char c) { return c == ' ' || c == '_' || c == '-'; });
+    return name;
+}
+
+std::string where(const FileHead& head) {
+    return fmt::format("{}:{}", head.path.string(), head.first_line_number);
+}
+
+bool is_number(std::string_view text) {
+    return parse_decimal(text).has_value();
+}
+
+/// The separator that splits the line into most fields; nothing below two.
+std::optional<char> find_delimiter(std::string_view line) {
+    constexpr std::array candidates{',', ';', '\t'};
+    const auto count = [&](char c) { return std::count(line.begin(), line.end(), c); };
+    const char best = *std::max_element(candidates.begin(), candidates.end(),
+                                        [&](char a, char b) { return count(a) < count(b); });
+    return count(best) > 0 ? std::optional(best) : std::nullopt;
+}
+
+/// A first line in which a price stands holds data, not names.
+bool is_header(const std::vector<std::string>& fields) {
+    return std::none_of(fields.begin(), fields.end(),
+                        [](const std::string& field) { return is_number(field) || recognise_stamp(field); });
+}
+
+std::vector<std::string> required_fields(const FileHead& head, std::string_view line, char delimiter) {
+    auto fields = split_fields(line, delimiter);
+    if (!fields)
+        throw usage_error("a quote is not closed").at(where(head)).expected("quotes in pairs");
+    return std::move(*fields);
+}
+
+FileLayout layout_with_header(const FileHead& head, std::string format, char delimiter) {
+    FileLayout layout;
+    layout.format = std::move(format);
+    layout.delimiter = delimiter;
+    layout.header = required_fields(head, head.first_line, delimiter);
+    layout.column_count = layout.header.size();
+    layout.data_offset = head.second_line_offset;
+    layout.data_line = head.first_line_number + 1;
+    return layout;
+}
+
+FileLayout layout_without_header(const FileHead& head, std::string format, char delimiter) {
+    FileLayout layout;
+    layout.format = std::move(format);
+    layout.delimiter = delimiter;
+    layout.column_count = required_fields(head, head.first_line, delimiter).size();
+    layout.header.resize(layout.column_count);
+    layout.data_offset = head.first_line_offset;
+    layout.data_line = head.first_line_number;
+    return layout;
+}
+
+// ---- The formats
+// ---------------------------------------------------------------------------------------------
+
+/// `yyyyMMdd HHmmss;open;high;low;close;volume` without a header; daily bars have the date alone.
+std::optional<FileLayout> recognise_ninjatrader(const FileHead& head) {
+    const auto fields = split(head.first_line, ';');
+    if (fields.size() != 6 || (!parse_stamp({DateFormat::compact, TimeFormat::compact, false}, fields[0]) &&
+                               !parse_stamp({DateFormat::compact, TimeFormat::none, false}, fields[0])))
+        return std::nullopt;
+    FileLayout layout = layout_without_header(head, "NinjaTrader export", ';');
+    layout.columns = {.time = 0, .open = 1, .high = 2, .low = 3, .close = 4, .volume = 5};
+    return layout;
+}
+
+/// Position of the only column with one of the names, in order of preference.
+int find_column(const FileHead& head, const std::vector<std::string>& names, const Role& role) {
+    for (const std::string_view alias : role.aliases) {
+        const auto first = std::find(names.begin(), names.end(), alias);
+        if (first == names.end())
+            continue;
+        if (std::find(first + 1, names.end(), alias) != names.end())
+            throw usage_error(fmt::format("two columns are named {}", alias))
+                .at(where(head))
+                .expected("one")
+                .hint(fmt::format("Name the one that is meant: --columns {}=POSITION", role.name));
+        return static_cast<int>(first - names.begin());
+    }
+    return no_column;
+}
+
+/// A header that names the columns, in any order.
+std::optional<FileLayout> recognise_header(const FileHead& head) {
+    const auto delimiter = find_delimiter(head.first_line);
+    if (!delimiter)
+        return std::nullopt;
+    FileLayout layout = layout_with_header(head, "OHLCV CSV", *delimiter);
+    if (!is_header(layout.header))
+        return std::nullopt;
+    std::vector<std::string> names;
+    for (const std::string& header : layout.header)
+        names.push_back(plain_name(header));
+    ColumnMap& columns = layout.columns;
+    for (const Role& role : roles())
+        columns.*role.column = find_column(head, names, role);
+    // `date` and `time` are one stamp in two fields only where no column holds both.
+    const bool has_stamp = columns.time != columns.clock && columns.time != columns.date;
+    if (has_stamp || columns.date == no_column || columns.clock == no_column)
+        columns.date = columns.clock = no_column;
+    else
+        columns.time = no_column;
+    if (columns.time == no_column && columns.date == no_column && names.front().empty())
+        columns.time = 0;
+    const auto has = [&](std::string_view name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (columns.contract != no_column && has("session") && has("barrange"))
+        layout.format = "merged CSV";
+    return layout;
+}
+
+// ---- --columns
+// -----------------------------------------------------------------------------------------------
+
+Error column_error(std::string what) {
+    return usage_error(std::move(what))
+        .at("--columns")
+        .expected("KEY=POSITION or KEY=HEADER separated by commas, as in "
+                  "time=1,open=2,high=3,low=4,close=5,volume=6")
+        .hint("Keys are time, date, clock, open, high, low, close, volume, contract, vix; volume=none is "
+              "allowed.");
+}
+
+int resolve_column(const FileHead& head, const FileLayout& layout, std::string_view key,
+                   std::string_view value) {
+    std::size_t position = 0;
+    const auto result = std::from_chars(value.data(), value.data() + value.size(), position);
+    if (result.ec == std::errc() && result.ptr == value.data() + value.size()) {
+        if (position < 1 || position > layout.column_count)
+            throw column_error(
+                fmt::format("{}={}: {} has {} columns", key, value, head.path.string(), layout.column_count));
+        return static_cast<int>(position - 1);
+    }
+    for (const bool exact : {true, false})
+        for (std::size_t i = 0; i < layout.header.size(); ++i)
+            if (exact ? trim(layout.header[i]) == value : lower(trim(layout.header[i])) == lower(value))
+                return static_cast<int>(i);
+    throw column_error(fmt::format("{}={}: no such column; {} has: {}", key, value, head.path.string(),
+                                   fmt::join(layout.header, ", ")));
+}
+
+FileLayout layout_as_asked(const FileHead& head, std::string_view request) {
+    const char delimiter = find_delimiter(head.first_line).value_or(',');
+    const bool header = is_header(required_fields(head, head.first_line, delimiter));
+    FileLayout layout = header ? layout_with_header(head, "columns as given", delimiter)
+                               : layout_without_header(head, "columns as given", delimiter);
+    for (const std::string_view part : split(request, ',')) {
+        const std::size_t equals = part.find('=');
+        const std::string key = lower(trim(part.substr(0, equals)));
+        const auto role =
+            std::find_if(roles().begin(), roles().end(), [&](const Role& r) { return r.name == key; });
+        if (equals == std::string_view::npos || role == roles().end())
+            throw column_error(fmt::format("{} is not understood", part));
+        const std::string_view value = trim(part.substr(equals + 1));
+        int& column = layout.columns.*role->column;
+        if (column != no_column || (role->column == &ColumnMap::volume && layout.columns.without_volume))
+            throw column_error(fmt::format("{} is given twice", key));
+        if (role->column == &ColumnMap::volume && lower(value) == "none")
+            layout.columns.without_volume = true;
+        else
+            column = resolve_column(head, layout, key, value);
+    }
+    return layout;
+}
+
+/// A format of bar files. To add one: write its recogniser and add a line to formats().
+struct Format {
+    std::string_view name;
+    std::optional<FileLayout> (*recognise)(const FileHead&); ///< nothing when the file is of another format
+};
+
+constexpr std::array formats{
+    Format{"NinjaTrader export", &recognise_ninjatrader},
+    Format{"CSV with a header", &recognise_header},
+};
+
+// ---- What every layout needs
+// ---------------------------------------------------------------------------------
+
+void require_columns(const FileHead& head, const FileLayout& layout) {
+    std::vector<std::string_view> missing;
+    const ColumnMap& columns = layout.columns;
+    if (columns.time == no_column && (columns.date == no_column || columns.clock == no_column))
+        missing.emplace_back(columns.date != no_column ? "clock" : "time");
+    for (const Role& role : roles())
+        if (role.column == &ColumnMap::open || role.column == &ColumnMap::high ||
+            role.column == &ColumnMap::low || role.column == &ColumnMap::close ||
+            (role.column == &ColumnMap::volume && !columns.without_volume))
+            if (columns.*role.column == no_column)
+                missing.push_back(role.name);
+    if (missing.empty())
+        return;
+    throw usage_error(
+        fmt::format("no column for {}; the columns are: {}", fmt::join(missing, ", "), head.first_line))
+        .at(where(head))
+        .expected("time, open, high, low, close and volume")
+        .hint("Name the columns with --columns, for instance --columns "
+              "time=1,open=2,high=3,low=4,close=5,volume=6 "
+              "(volume=none for a series without volume).");
+}
+
+void recognise_stamps(const FileHead& head, FileLayout& layout) {
+    const std::string& line =
+        layout.data_offset == head.first_line_offset ? head.first_line : head.second_line;
+    const std::string place = fmt::format("{}:{}", head.path.string(), layout.data_line);
+    if (line.empty())
+        throw usage_error("no rows follow the header").at(head.path.string()).expected("at least one bar");
+    const auto fields = split_fields(line, layout.delimiter).value_or(std::vector<std::string>{});
+    const auto text = [&](int column) {
+        const auto index = static_cast<std::size_t>(column);
+        return index < fields.size() ? std::string_view(fields[index]) : std::string_view();
+    };
+    const ColumnMap& columns = layout.columns;
+    const bool one_field = columns.time != no_column;
+    const auto stamp = one_field ? recognise_stamp(text(columns.time))
+                                 : recognise_stamp(text(columns.date), text(columns.clock));
+    const std::string_view date = text(one_field ? columns.time : columns.date);
+    if (stamp) {
+        layout.stamp = *stamp;
+        return;
+    }
+    const std::string seen = one_field ? std::string(date) : fmt::format("{} {}", date, text(columns.clock));
+    if (looks_like_day_first(date))
+        throw usage_error(fmt::format("\"{}\" has the day before the month", seen))
+            .at(place)
+            .expected("month/day/year or year-month-day")
+            .hint("Day/month/year is refused because 3/4/2024 would be read as March 4: convert the dates "
+                  "first.");
+    throw usage_error(fmt::format("\"{}\" is not a time that can be read", seen))
+        .at(place)
+        .expected(
+            "2024-03-15 09:31:00, 2024-03-15T09:31:00Z, 20240315 093100, 3/15/2024 9:31, or a date alone");
+}
+
+} // namespace
+
+std::optional<std::vector<std::string>> split_fields(std::string_view line, char delimiter) {
+    std::vector<std::string> fields(1);
+    bool quoted = false;
+    bool at_start = true;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+        const char c = line[i];
+        if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"')
+            fields.back() += line[i++];
+        else if (c == '"' && (quoted || at_start))
+            quoted = !quoted;
+        else if (c == delimiter && !quoted)
+            fields.emplace_back();
+        else
+            fields.back() += c;
+        at_start = c == delimiter && !quoted;
+    }
+    if (quoted)
+        return std::nullopt;
+    return fields;
+}
+
+FileHead read_head(const std::filesystem::path& path, std::string_view beginning) {
+    FileHead head;
+    head.path = path;
+    std::size_t offset = beginning.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+    std::uint64_t number = 0;
+    bool found = false;
+    while (offset < beginning.size()) {
+        const std::size_t newline = std::min(beginning.find('\n', offset), beginning.size());
+        const std::string_view line = beginning.substr(offset, newline - offset);
+        const std::string_view content = line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
+        ++number;
+        if (found && !trim(content).empty()) {
+            head.second_line = content;
+            return head;
+        }
+        if (!found && content.starts_with('#')) {
+            head.comments.emplace_back(trim(content.substr(1)));
+        } else if (!found && !trim(content).empty()) {
+            found = true;
+            head.first_line = content;
+            head.first_line_number = number;
+            head.first_line_offset = offset;
+            head.second_line_offset = std::min(newline + 1, beginning.size());
+        }
+        offset = newline + 1;
+    }
+    if (!found)
+        throw usage_error("no rows: the file holds only blank lines and comments")
+            .at(path.string())
+            .expected("at least one bar");
+    return head;
+}
+
+FileLayout recognise_layout(const FileHead& head, std::string_view columns) {
+    std::optional<FileLayout> layout;
+    if (!columns.empty())
+        layout = layout_as_asked(head, columns);
+    for (auto format = formats.begin(); !layout && format != formats.end(); ++format)
+        layout = format->recognise(head);
+    if (!layout)
+        throw usage_error(fmt::format("the columns have no names and the line is of no known format: {}",
+                                      head.first_line.substr(0, 100)))
+            .at(where(head))
+            .expected("a header such as timestamp,open,high,low,close,volume, or yyyyMMdd "
+                      "HHmmss;open;high;low;close;volume")
+            .hint("Without a header: --columns time=1,open=2,high=3,low=4,close=5,volume=6");
+    require_columns(head, *layout);
+    recognise_stamps(head, *layout);
+    if (layout->columns.contract == no_column)
+        layout->contract = contract_of_file(head.path);
+    if (!head.comments.empty())
+        layout->notes.push_back(
+            fmt::format("{} says: {}", head.path.string(), head.comments.front().substr(0, 200)));
+    return std::move(*layout);
+}
+
+std::string contract_of_file(const std::filesystem::path& path) {
+    std::string name = path.filename().string();
+    if (name.ends_with(".gz"))
+        name.resize(name.size() - 3);
+    if (name.ends_with(".Last.txt"))
+        return name.substr(0, name.size() - 9);
+    name = std::filesystem::path(name).stem().string();
+    const auto digit = [&](std::size_t from_end) {
+        return name.size() >= from_end &&
+               std::isdigit(static_cast<unsigned char>(name[name.size() - from_end]));
+    };
+    const auto is = [&](std::size_t from_end, std::string_view set) {
+        return name.size() >= from_end && set.find(name[name.size() - from_end]) != std::string_view::npos;
+    };
+    const bool numbers =
+        name.size() > 6 && digit(1) && digit(2) && is(3, "-_") && digit(4) && is(5, "01") && is(6, " _");
+    const bool letter = name.size() > 3 && digit(1) && digit(2) && is(3, "FGHJKMNQUVXZ") &&
+                        std::isupper(static_cast<unsigned char>(name[name.size() - 4]));
+    return numbers || letter ? name : std::string();
+}
+
+std::vector<RecognisedColumn> describe_columns(const FileLayout& layout) {
+    std::vector<RecognisedColumn> described;
+    for (std::size_t i = 0; i < layout.column_count; ++i) {
+        RecognisedColumn column{"", std::string(trim(layout.header[i])), i + 1};
+        for (const Role& role : roles())
+            if (layout.columns.*role.column == static_cast<int>(i))
+                column.name = role.name;
+        described.push_back(std::move(column));
+    }
+    return described;
+}
+
+} // namespace rekindle::market::reading

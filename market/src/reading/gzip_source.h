@@ -1,0 +1,19 @@
+#pragma once
+/// Files packed with gzip, unpacked piece by piece ahead of the parser.
+
+#include "reading/text_source.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+
+namespace rekindle::market::reading {
+
+bool is_gzip(std::string_view bytes) noexcept;
+
+/// See open_text_source. Several members one after the other are one text.
+std::unique_ptr<TextSource> open_gzip_source(const std::filesystem::path& path, MappedFile file,
+                                             Hasher& hasher);
+
+Error line_too_long(const std::filesystem::path& path);
+
+} // namespace rekindle::market::reading

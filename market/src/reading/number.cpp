@@ -1,0 +1,177 @@
+#include "reading/number.h"
+
+#include <rekindle/base/text.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace rekindle::market::reading {
+
+namespace {
+
+constexpr int max_digits = 18;
+
+constexpr std::array<std::int64_t, 19> powers_of_ten = [] {
+    std::array<std::int64_t, 19> powers{};
+    powers[0] = 1;
+    for (std::size_t i = 1; i < powers.size(); ++i)
+        powers[i] = powers[i - 1] * 10;
+    return powers;
+}();
+
+constexpr unsigned digit_of(char character) noexcept {
+    return static_cast<unsigned>(static_cast<unsigned char>(character)) - '0';
+}
+
+/// Digits of one number, collected up to the 18th significant one.
+struct DigitCollector {
+    std::int64_t mantissa = 0;
+    int significant = 0;
+    int scale = 0;
+    bool any = false;
+    bool exact = true;
+
+    void add(unsigned digit, bool fraction) noexcept {
+        any = true;
+        if (significant == max_digits) {
+            exact = exact && digit == 0;
+            scale -= fraction ? 0 : 1;
+            return;
+        }
+        mantissa = mantissa * 10 + static_cast<std::int64_t>(digit);
+        significant += mantissa != 0;
+        scale += fraction;
+    }
+};
+
+/// Brings the scale into [0, 18].
+std::optional<Decimal> normalised(Decimal value) noexcept {
+    if (value.mantissa == 0)
+        return Decimal{0, 0, value.exact};
+    while (value.scale < 0) {
+        if (std::abs(value.mantissa) >= powers_of_ten[17])
+            return std::nullopt;
+        value.mantissa *= 10;
+        ++value.scale;
+    }
+    while (value.scale > 18 && value.mantissa != 0) {
+        value.exact = value.exact && value.mantissa % 10 == 0;
+        value.mantissa /= 10;
+        --value.scale;
+    }
+    if (value.mantissa == 0)
+        value.scale = 0;
+    return value;
+}
+
+/// Blanks, exponents and more digits than fit.
+std::optional<Decimal> parse_any_decimal(std::string_view text) noexcept {
+    text = trim(text);
+    const bool negative = !text.empty() && text.front() == '-';
+    if (negative)
+        text.remove_prefix(1);
+    DigitCollector digits;
+    std::size_t i = 0;
+    for (; i < text.size() && digit_of(text[i]) <= 9; ++i)
+        digits.add(digit_of(text[i]), false);
+    if (i < text.size() && text[i] == '.')
+        for (++i; i < text.size() && digit_of(text[i]) <= 9; ++i)
+            digits.add(digit_of(text[i]), true);
+    if (!digits.any)
+        return std::nullopt;
+    int exponent = 0;
+    if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
+        ++i;
+        i += i + 1 < text.size() && text[i] == '+';
+        const auto result = std::from_chars(text.data() + i, text.data() + text.size(), exponent);
+        if (result.ec != std::errc() || exponent < -400 || exponent > 400)
+            return std::nullopt;
+        i = static_cast<std::size_t>(result.ptr - text.data());
+    }
+    if (i != text.size())
+        return std::nullopt;
+    return normalised({negative ? -digits.mantissa : digits.mantissa, digits.scale - exponent, digits.exact});
+}
+
+} // namespace
+
+double Decimal::value() const noexcept {
+    return static_cast<double>(mantissa) /
+           static_cast<double>(powers_of_ten[static_cast<std::size_t>(scale)]);
+}
+
+std::optional<Decimal> parse_decimal(std::string_view text) noexcept {
+    const char* p = text.data();
+    const char* const end = p + text.size();
+    if (text.size() > max_digits)
+        return parse_any_decimal(text);
+    const bool negative = p != end && *p == '-';
+    p += negative;
+    std::int64_t mantissa = 0;
+    const char* const first = p;
+    for (; p != end && digit_of(*p) <= 9; ++p)
+        mantissa = mantissa * 10 + static_cast<std::int64_t>(digit_of(*p));
+    auto digits = p - first;
+    int scale = 0;
+    if (p != end && *p == '.') {
+        const char* const fraction = ++p;
+        for (; p != end && digit_of(*p) <= 9; ++p)
+            mantissa = mantissa * 10 + static_cast<std::int64_t>(digit_of(*p));
+        scale = static_cast<int>(p - fraction);
+        digits += scale;
+    }
+    if (p != end || digits == 0)
+        return parse_any_decimal(text);
+    return Decimal{negative ? -mantissa : mantissa, scale, true};
+}
+
+bool is_missing_value(std::string_view text) noexcept {
+    text = trim(text);
+    constexpr std::array<std::string_view, 5> words{"", "nan", "null", "na", "n/a"};
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+        return std::equal(text.begin(), text.end(), word.begin(), word.end(),
+                          [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+    });
+}
+
+bool TickConverter::is_usable_tick(TickSize tick) noexcept {
+    if (!(tick.points >= 1e-9 && tick.points <= 1e9))
+        return false;
+    const auto decimal = parse_decimal(shortest(tick.points));
+    return decimal && decimal->exact && decimal->mantissa < 1'000'000'000;
+}
+
+TickConverter::TickConverter(TickSize tick) : tick_(tick), decimal_(*parse_decimal(shortest(tick.points))) {
+    for (std::size_t scale = 0; scale < ticks_per_unit_.size(); ++scale)
+        ticks_per_unit_[scale] =
+            static_cast<double>(powers_of_ten[static_cast<std::size_t>(decimal_.scale)]) /
+            (static_cast<double>(decimal_.mantissa) * static_cast<double>(powers_of_ten[scale]));
+}
+
+PriceStatus TickConverter::convert(const Decimal& price, Ticks& ticks) const noexcept {
+    const double quotient =
+        static_cast<double>(price.mantissa) * ticks_per_unit_[static_cast<std::size_t>(price.scale)];
+    if (!(quotient < static_cast<double>(std::numeric_limits<Ticks>::max())))
+        return PriceStatus::too_large;
+    const auto nearest = static_cast<std::int64_t>(quotient + 0.5);
+    ticks = static_cast<Ticks>(nearest);
+    // Both products stay below 10^18: the first because quotient × tick mantissa does, the second because it
+    // is within half a tick of the first.
+    const int shift = decimal_.scale - price.scale;
+    const std::int64_t in_ticks = nearest * decimal_.mantissa;
+    const bool exact =
+        shift >= 0 ? price.mantissa * powers_of_ten[static_cast<std::size_t>(shift)] == in_ticks
+                   : static_cast<double>(in_ticks) *
+                                 static_cast<double>(powers_of_ten[static_cast<std::size_t>(-shift)]) <
+                             9e18 &&
+                         price.mantissa == in_ticks * powers_of_ten[static_cast<std::size_t>(-shift)];
+    if (exact && price.exact)
+        return PriceStatus::exact;
+    return std::abs(quotient - static_cast<double>(nearest)) <= noise && nearest > 0 ? PriceStatus::rounded
+                                                                                     : PriceStatus::off_tick;
+}
+
+} // namespace rekindle::market::reading

@@ -1,0 +1,352 @@
+#include "reading/assemble.h"
+#include "reading/collector.h"
+#include "reading/input_files.h"
+#include "reading/ordering.h"
+#include "reading/report.h"
+#include "reading/text_source.h"
+#include "reading/tick.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/read_bars.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace rekindle::market::reading {
+
+namespace {
+
+constexpr std::size_t piece_size = 4 << 20;   ///< text that is parsed at a time
+constexpr std::size_t block_size = 256 << 10; ///< text that one thread parses at a time
+
+/// Whole lines of about block_size bytes each.
+std::vector<std::string_view> split_blocks(std::string_view text) {
+    std::vector<std::string_view> blocks;
+    while (!text.empty()) {
+        const std::size_t newline =
+            text.size() <= block_size ? std::string_view::npos : text.find('\n', block_size);
+        const std::size_t end = newline == std::string_view::npos ? text.size() : newline + 1;
+        blocks.push_back(text.substr(0, end));
+        text.remove_prefix(end);
+    }
+    return blocks;
+}
+
+std::string contract_filter(const std::string& contract) {
+    std::string lower;
+    for (const char c : contract)
+        lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return lower == "all" ? "" : contract;
+}
+
+/// The whole job, step by step.
+class BarReader {
+  public:
+    BarReader(const ReadOptions& options, ThreadPool& pool, const CancellationToken& cancel,
+              const std::function<void(std::uint64_t, std::uint64_t)>& progress)
+        : options_(options), pool_(pool), cancel_(cancel), progress_(progress) {}
+
+    ReadResult read() {
+        check_options();
+        paths_ = expand_paths(options_.paths);
+        files_ = inspect_files(paths_, options_.columns, sample_);
+        for (const InputFile& file : files_)
+            bytes_total_ += file.bytes;
+        dates_only_ = files_.front().layout.stamp.time == TimeFormat::none;
+        TickSize tick = options_.tick ? TickSize{*options_.tick} : inferred_tick();
+        parse_all(tick);
+        while (!options_.tick &&
+               collector_->totals().prices_off_tick > tolerated_off_tick(collector_->totals().prices)) {
+            sample_.insert(sample_.end(), collector_->off_tick().begin(), collector_->off_tick().end());
+            const TickSize finer = inferred_tick();
+            if (finer.points >= tick.points)
+                break;
+            tick = finer;
+            parse_all(tick);
+        }
+        tick_ = tick;
+        read_vix();
+        if (!options_.skip_bad_rows && rejects_->count() > 0)
+            throw rejects_->error(all_paths());
+        require_rows();
+        return finish();
+    }
+
+  private:
+    void check_options() const {
+        if (options_.tick && !TickConverter::is_usable_tick({*options_.tick}))
+            throw usage_error(fmt::format("{} is no tick", shortest(*options_.tick)))
+                .at("--tick")
+                .expected("a price step from 1e-9 to 1e9 with at most 9 digits");
+        if (options_.chunk_size > 0 && options_.column_file.empty())
+            throw internal_error("chunk_size needs a column_file");
+    }
+
+    TickSize inferred_tick() const {
+        if (sample_.empty())
+            return {0.01}; // no row of the samples can be read: parsing will say why
+        const auto tick = infer_tick(sample_);
+        if (!tick)
+            throw usage_error("no tick fits the prices")
+                .at(files_.front().path.string())
+                .expected("prices on a common grid")
+                .hint("Give the price step with --tick.");
+        return *tick;
+    }
+
+    std::size_t expected_rows() const {
+        double rows = 1000;
+        for (const InputFile& file : files_)
+            rows += static_cast<double>(file.bytes) * (file.packed ? 4 : 1.03) / file.bytes_per_row;
+        return static_cast<std::size_t>(rows);
+    }
+
+    std::filesystem::path folder() const {
+        return options_.column_file.has_parent_path() ? options_.column_file.parent_path() : ".";
+    }
+
+    void parse_all(TickSize tick) {
+        stage_ = options_.chunk_size > 0 ? make_file_stage(folder()) : make_memory_stage(expected_rows());
+        rejects_.emplace(options_.skip_bad_rows);
+        std::optional<LabelConverter> convert;
+        if (options_.clock == Clock::exchange && !dates_only_)
+            convert.emplace(options_.zone);
+        collector_.emplace(*stage_, *rejects_, files_.size() > 1, std::move(convert));
+        hasher_.emplace();
+        bytes_before_ = 0;
+        for (const InputFile& file : files_) {
+            parse_file(file, tick);
+            bytes_before_ += file.bytes;
+        }
+    }
+
+    void parse_file(const InputFile& file, TickSize tick) {
+        const RowParser parser({.layout = file.layout,
+                                .tick = TickConverter(tick),
+                                .contract_filter = contract_filter(options_.contract),
+                                .labels = options_.clock == Clock::raw,
+                                .rejected_limit = rejects_->limit()});
+        std::size_t target = piece_size;
+        if (options_.chunk_size > 0)
+            target = static_cast<std::size_t>(
+                std::min(static_cast<double>(piece_size),
+                         static_cast<double>(options_.chunk_size) * file.bytes_per_row));
+        const auto source = open_text_source(file.path, *hasher_);
+        collector_->begin_file(file.path, file.layout);
+        std::size_t before_rows = file.layout.data_offset;
+        for (std::string_view text = source->next(target); !text.empty(); text = source->next(target)) {
+            if (cancel_.requested())
+                throw Error("interrupted while reading bars", ExitStatus::interrupted);
+            const std::size_t skip = std::min(before_rows, text.size());
+            before_rows -= skip;
+            parse_piece(parser, text.substr(skip), *source);
+            if (progress_)
+                progress_(bytes_before_ + source->bytes_done(), bytes_total_);
+        }
+    }
+
+    void parse_piece(const RowParser& parser, std::string_view text, TextSource& source) {
+        const auto parts = split_blocks(text);
+        blocks_.resize(std::max(blocks_.size(), parts.size()));
+        pool_.for_each(parts.size() + 1, [&](std::size_t job) {
+            if (job == 0)
+                source.prefetch();
+            else
+                parser.parse(parts[job - 1], blocks_[job - 1]);
+        });
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            collector_->add(blocks_[i]);
+    }
+
+    std::vector<std::filesystem::path> all_paths() const {
+        auto paths = paths_;
+        if (options_.vix)
+            paths.push_back(*options_.vix);
+        return paths;
+    }
+
+    void read_vix() {
+        if (options_.vix)
+            vix_file_ = read_vix_file(*options_.vix, *rejects_);
+    }
+
+    void require_rows() const {
+        if (collector_->totals().rows > 0)
+            return;
+        const auto& others = collector_->other_contracts();
+        if (!others.empty())
+            throw usage_error(fmt::format("no contract begins with \"{}\"", options_.contract))
+                .at("--contract")
+                .expected(fmt::format("the beginning of one of: {}", fmt::join(others, ", ")));
+        throw usage_error(rejects_->count() > 0 ? "no rows are left: every one was rejected" : "no rows")
+            .at(files_.front().path.string())
+            .expected("at least one bar");
+    }
+
+    /// Contracts by their first bar, then by name.
+    std::vector<std::size_t> contracts_in_order() const {
+        const auto& contracts = collector_->contracts();
+        std::vector<std::size_t> order;
+        for (std::size_t i = 0; i < contracts.size(); ++i)
+            if (contracts[i].rows > 0)
+                order.push_back(i);
+        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return std::tie(contracts[a].first_time, contracts[a].name) <
+                   std::tie(contracts[b].first_time, contracts[b].name);
+        });
+        return order;
+    }
+
+    /// The order of the rows when it is not theirs, in memory or on disk as the rows themselves.
+    std::span<const std::uint64_t> order_rows(const Assembly& assembly) {
+        if (!collector_->needs_ordering())
+            return {};
+        if (options_.chunk_size > 0)
+            order_spool_.emplace(folder());
+        merge_rows(
+            assembly.rows.bars, assembly.rank,
+            [&](std::uint64_t row) {
+                if (order_spool_)
+                    order_spool_->append(std::as_bytes(std::span(&row, 1)));
+                else
+                    order_.push_back(row);
+            },
+            [&](std::uint64_t row, std::uint64_t first) { reject_duplicate(assembly, row, first); });
+        if (!order_spool_)
+            return order_;
+        const auto bytes = order_spool_->map();
+        return {reinterpret_cast<const std::uint64_t*>(bytes.data()), bytes.size() / sizeof(std::uint64_t)};
+    }
+
+    void reject_duplicate(const Assembly& assembly, std::uint64_t row, std::uint64_t first) {
+        const auto& starts = collector_->file_starts();
+        const auto file_of = [&](std::uint64_t r) {
+            return static_cast<std::size_t>(std::upper_bound(starts.begin(), starts.end(), r) -
+                                            starts.begin()) -
+                   1;
+        };
+        const BarColumns& bars = assembly.rows.bars;
+        RejectedRow rejected;
+        rejected.file = files_[file_of(row)].path;
+        rejected.line = assembly.rows.line[row];
+        rejected.column = 1;
+        rejected.reason =
+            fmt::format("a second bar {}at the time of {}:{}", contract_text(bars.contract[row]),
+                        files_[file_of(first)].path.string(), assembly.rows.line[first]);
+        rejected.expected = "one bar at a time";
+        rejects_->add(std::move(rejected));
+        collector_->uncount_row(bars.contract[row]);
+    }
+
+    std::string contract_text(std::uint16_t contract) const {
+        const std::string& name = collector_->contracts()[contract].name;
+        return name.empty() ? "" : "of contract " + name + " ";
+    }
+
+    ReadResult finish() {
+        Assembly assembly;
+        assembly.rows = stage_->finish();
+        const std::vector<std::size_t> contracts = contracts_in_order();
+        assembly.rank.resize(collector_->contracts().size());
+        for (std::size_t i = 0; i < contracts.size(); ++i) {
+            assembly.rank[contracts[i]] = static_cast<std::uint16_t>(i);
+            assembly.metadata.contracts.push_back(collector_->contracts()[contracts[i]].name);
+        }
+        assembly.order = order_rows(assembly);
+        if (!options_.skip_bad_rows && rejects_->count() > 0)
+            throw rejects_->error(all_paths());
+        assembly.metadata.tick = tick_;
+        assembly.metadata.dates_only = dates_only_;
+        const std::int64_t usual_distance = collector_->distances().most_frequent();
+        assembly.metadata.bar_seconds = usual_distance > 0 ? usual_distance : dates_only_ ? day_seconds : 60;
+        if (options_.stamp == StampAt::bar_start && !dates_only_) {
+            if (usual_distance == 0)
+                throw usage_error("the length of a bar cannot be told from one bar")
+                    .at("--stamp start")
+                    .expected("two bars of one contract or more");
+            assembly.time_shift = assembly.metadata.bar_seconds;
+        }
+        const DailyValues& closes = options_.vix ? vix_file_ : collector_->vix();
+        const PublishedSeries series = PublishedSeries::of_daily_closes(closes, dates_only_);
+        assembly.vix = closes.empty() ? nullptr : &series;
+        BarTable bars = assemble(assembly);
+        ReadReport report = make_report(assembly, contracts, bars);
+        return {std::move(bars), std::move(report), take_rejected()};
+    }
+
+    std::vector<RejectedRow> take_rejected() {
+        return options_.skip_bad_rows ? rejects_->take_sorted(all_paths()) : std::vector<RejectedRow>();
+    }
+
+    BarTable assemble(const Assembly& assembly) {
+        if (options_.chunk_size > 0)
+            return assemble_column_file(assembly, options_.column_file);
+        return assemble_in_memory(assembly, assembly.order.empty() ? stage_->take() : std::nullopt);
+    }
+
+    ReadReport make_report(const Assembly& assembly, const std::vector<std::size_t>& contracts,
+                           const BarTable& bars) {
+        ReadReport report;
+        describe_files(files_, report);
+        report.rows = bars.size();
+        report.rejected = rejects_->count();
+        report.prices_rounded = collector_->totals().prices_rounded;
+        report.tick = tick_;
+        report.tick_inferred = !options_.tick;
+        report.bar_seconds = assembly.metadata.bar_seconds;
+        report.first_time = bars.columns().time.front();
+        report.last_time = bars.columns().time.back();
+        report.bytes = bytes_total_;
+        report.data_hash = hasher_->digest();
+        for (const std::size_t i : contracts)
+            report.contracts.push_back({collector_->contracts()[i].name, collector_->contracts()[i].rows});
+        if (assembly.vix)
+            report.vix_source = options_.vix ? "file" : "column";
+        add_notes(options_, files_, *collector_, report);
+        return report;
+    }
+
+    const ReadOptions& options_;
+    ThreadPool& pool_;
+    const CancellationToken& cancel_;
+    const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
+
+    std::vector<std::filesystem::path> paths_;
+    std::vector<InputFile> files_;
+    std::vector<Decimal> sample_;
+    std::uint64_t bytes_total_ = 0;
+    std::uint64_t bytes_before_ = 0;
+    bool dates_only_ = false;
+    TickSize tick_;
+
+    std::unique_ptr<RowStage> stage_;
+    std::optional<RejectLog> rejects_;
+    std::optional<BarCollector> collector_;
+    std::optional<Hasher> hasher_;
+    std::vector<ParsedBlock> blocks_;
+    DailyValues vix_file_;
+    std::vector<std::uint64_t> order_;
+    std::optional<NumberSpool> order_spool_;
+};
+
+} // namespace
+
+} // namespace rekindle::market::reading
+
+namespace rekindle::market {
+
+ReadResult read_bars(const ReadOptions& options, ThreadPool& pool, LogSink& log,
+                     const CancellationToken& cancel,
+                     const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
+    ReadResult result = reading::BarReader(options, pool, cancel, progress).read();
+    for (const std::string& note : result.report.notes)
+        log.debug(note);
+    return result;
+}
+
+} // namespace rekindle::market

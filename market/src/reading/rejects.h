@@ -1,0 +1,42 @@
+#pragma once
+/// Rows that cannot be used: the first ten make the error, or all are kept for rejected.csv.
+
+#include <rekindle/base/error.h>
+#include <rekindle/market/read_bars.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+namespace rekindle::market::reading {
+
+class RejectLog {
+  public:
+    static constexpr std::size_t shown = 10;
+
+    explicit RejectLog(bool keep_all) : limit_(keep_all ? SIZE_MAX : shown) {}
+    /// How many rejected rows are worth describing.
+    std::size_t limit() const noexcept { return limit_; }
+    bool keeps_all() const noexcept { return limit_ == SIZE_MAX; }
+
+    void add(RejectedRow row) {
+        ++count_;
+        if (rows_.size() < limit_)
+            rows_.push_back(std::move(row));
+    }
+    /// Rows that were counted without a description.
+    void add_count(std::uint64_t count) noexcept { count_ += count; }
+
+    std::uint64_t count() const noexcept { return count_; }
+    /// In order of file and line, where `files` gives the order of the files.
+    std::vector<RejectedRow> take_sorted(const std::vector<std::filesystem::path>& files);
+    /// The first ten as `file:line:column: what, expected …`, and the count of all.
+    Error error(const std::vector<std::filesystem::path>& files);
+
+  private:
+    std::size_t limit_;
+    std::uint64_t count_ = 0;
+    std::vector<RejectedRow> rows_;
+};
+
+} // namespace rekindle::market::reading

@@ -1,0 +1,405 @@
+#include "reading/row_parser.h"
+
+#include <rekindle/base/text.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+
+namespace rekindle::market::reading {
+
+namespace {
+
+constexpr std::size_t excerpt_limit = 400;
+constexpr std::size_t off_tick_limit = 4096;
+
+/// A value as it may be shown in a message: short, and without control characters.
+std::string shown(std::string_view text) {
+    std::string result;
+    for (const char c : text.substr(0, 40))
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+            result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        else
+            result += c;
+    return text.size() > 40 ? result + "…" : result;
+}
+
+/// Why a row cannot be used; field is a position from 0.
+struct Problem {
+    std::size_t field = 0;
+    std::string reason;
+    std::string expected;
+};
+
+using Fields = std::span<const std::string_view>;
+
+constexpr std::array<int ColumnMap::*, 4> price_columns{&ColumnMap::open, &ColumnMap::high, &ColumnMap::low,
+                                                        &ColumnMap::close};
+constexpr std::array<std::string_view, 4> price_names{"open", "high", "low", "close"};
+enum Price : std::size_t { open, high, low, close };
+
+Problem missing_or_malformed(std::size_t field, std::string_view name, std::string_view text) {
+    if (is_missing_value(text))
+        return {field,
+                fmt::format("the {} is missing{}", name,
+                            trim(text).empty() ? "" : fmt::format(" ({})", shown(trim(text)))),
+                "a number"};
+    return {field, fmt::format("the {} \"{}\" is not a number", name, shown(text)),
+            "a decimal number with a point, as in 4527.25"};
+}
+
+} // namespace
+
+std::string row_excerpt(std::string_view line) {
+    if (line.ends_with('\r'))
+        line.remove_suffix(1);
+    return std::string(line.substr(0, excerpt_limit));
+}
+
+void ParsedBlock::clear() {
+    for (auto* column : {&bars.open, &bars.high, &bars.low, &bars.close})
+        column->clear();
+    bars.time.clear();
+    bars.volume.clear();
+    bars.contract.clear();
+    bars.vix.clear();
+    line.clear();
+    offset.clear();
+    contracts.clear();
+    other_contracts.clear();
+    rejected.clear();
+    off_tick.clear();
+    rejected_count = lines = prices = prices_rounded = prices_off_tick = 0;
+}
+
+/// One pass over one block.
+class RowParser::Pass {
+  public:
+    Pass(const Settings& settings, ParsedBlock& block)
+        : settings_(settings), columns_(settings.layout.columns), block_(block) {}
+
+    /// Calls row(fields) for each row that has fields; malformed lines are rejected.
+    template <class Row>
+    void for_each_row(const Row& row) {
+        const std::string_view text = block_.text;
+        const bool quotes = text.find('"') != std::string_view::npos;
+        const auto separators = find_separators(text, settings_.layout.delimiter, block_.separators);
+        std::vector<std::string_view> fields;
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < separators.size(); ++block_.lines) {
+            line_begin_ = begin;
+            fields.clear();
+            for (;; ++i) {
+                const std::size_t end = separators[i];
+                fields.emplace_back(text.data() + begin, end - begin);
+                begin = end + 1;
+                if (end == text.size() || text[end] == '\n')
+                    break;
+            }
+            ++i;
+            if (fields.back().ends_with('\r'))
+                fields.back().remove_suffix(1);
+            line_ = text.substr(line_begin_, begin - 1 - line_begin_);
+            if (fields.size() == 1 && trim(fields[0]).empty())
+                continue;
+            if (quotes && line_.find('"') != std::string_view::npos)
+                parse_quoted(row);
+            else
+                check_and_parse(fields, row);
+        }
+    }
+
+    void add_row(Fields fields) {
+        Problem problem;
+        const std::size_t old_size = block_.bars.size();
+        if (!parse_fields(fields, problem))
+            reject(problem, fields);
+        else if (block_.bars.size() != old_size) {
+            block_.line.push_back(static_cast<std::uint32_t>(block_.lines));
+            block_.offset.push_back(static_cast<std::uint32_t>(line_begin_));
+        }
+    }
+
+    void collect(Fields fields, std::vector<Decimal>& prices) const {
+        std::array<Decimal, 4> row;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const auto value = parse_decimal(fields[static_cast<std::size_t>(columns_.*price_columns[i])]);
+            if (!value || value->mantissa <= 0)
+                return;
+            row[i] = *value;
+        }
+        prices.insert(prices.end(), row.begin(), row.end());
+    }
+
+  private:
+    template <class Row>
+    void check_and_parse(Fields fields, const Row& row) {
+        const std::size_t expected = settings_.layout.column_count;
+        if (fields.size() != expected)
+            return reject({std::min(fields.size(), expected) - 1, fmt::format("{} fields", fields.size()),
+                           fmt::format("{}", expected)},
+                          fields);
+        row(fields);
+    }
+
+    template <class Row>
+    void parse_quoted(const Row& row) {
+        const std::string_view line = line_.ends_with('\r') ? line_.substr(0, line_.size() - 1) : line_;
+        const auto texts = split_fields(line, settings_.layout.delimiter);
+        if (!texts)
+            return reject({0, "a quote is not closed", "quotes in pairs"}, {});
+        const std::vector<std::string_view> fields(texts->begin(), texts->end());
+        quoted_ = true;
+        check_and_parse(fields, row);
+        quoted_ = false;
+    }
+
+    void reject(const Problem& problem, Fields fields) {
+        ++block_.rejected_count;
+        if (block_.rejected.size() >= settings_.rejected_limit)
+            return;
+        RejectedRow row;
+        row.line = block_.lines;
+        row.column = column_of(problem.field, fields);
+        row.reason = problem.reason;
+        row.expected = problem.expected;
+        row.text = row_excerpt(line_);
+        block_.rejected.push_back(std::move(row));
+    }
+
+    /// Fields of a quoted line are copies: their place is found again by walking the line.
+    std::uint64_t column_of(std::size_t field, Fields fields) const {
+        if (fields.empty())
+            return 1;
+        if (!quoted_)
+            return static_cast<std::uint64_t>(fields[field].data() - line_.data()) + 1;
+        bool inside = false;
+        for (std::size_t i = 0; i < line_.size(); ++i) {
+            if (field == 0)
+                return i + 1;
+            inside ^= line_[i] == '"';
+            field -= !inside && line_[i] == settings_.layout.delimiter;
+        }
+        return line_.size() + 1;
+    }
+
+    bool parse_fields(Fields fields, Problem& problem) {
+        std::uint16_t contract = 0;
+        bool wanted = true;
+        std::int64_t time = 0;
+        std::array<Ticks, 4> prices{};
+        std::int64_t volume = 0;
+        float vix = std::numeric_limits<float>::quiet_NaN();
+        if (!parse_contract(fields, contract, wanted, problem))
+            return false;
+        if (!wanted)
+            return true;
+        if (!parse_time(fields, time, problem) || !parse_prices(fields, prices, problem) ||
+            !parse_volume(fields, volume, problem) || !parse_vix(fields, vix, problem))
+            return false;
+        BarBuffer& bars = block_.bars;
+        bars.time.push_back(time);
+        bars.open.push_back(prices[open]);
+        bars.high.push_back(prices[high]);
+        bars.low.push_back(prices[low]);
+        bars.close.push_back(prices[close]);
+        bars.volume.push_back(volume);
+        bars.contract.push_back(contract);
+        if (columns_.vix != no_column)
+            bars.vix.push_back(vix);
+        return true;
+    }
+
+    static std::string_view field(Fields fields, int column) {
+        return fields[static_cast<std::size_t>(column)];
+    }
+
+    bool parse_contract(Fields fields, std::uint16_t& index, bool& wanted, Problem& problem) {
+        const bool has_column = columns_.contract != no_column;
+        const std::string_view name =
+            has_column ? field(fields, columns_.contract) : std::string_view(settings_.layout.contract);
+        if (last_contract_ != npos && name == block_.contracts[last_contract_]) {
+            index = static_cast<std::uint16_t>(last_contract_);
+            return true;
+        }
+        if (has_column && trim(name).empty()) {
+            problem = {static_cast<std::size_t>(columns_.contract), "the contract is missing", "its name"};
+            return false;
+        }
+        wanted = name.starts_with(settings_.contract_filter);
+        auto& names = wanted ? block_.contracts : block_.other_contracts;
+        auto found = std::find(names.begin(), names.end(), name);
+        if (found == names.end() && names.size() > std::numeric_limits<std::uint16_t>::max()) {
+            problem = {static_cast<std::size_t>(std::max(columns_.contract, 0)), "more than 65,536 contracts",
+                       "fewer"};
+            return false;
+        }
+        if (found == names.end())
+            found = names.emplace(names.end(), name);
+        if (wanted)
+            last_contract_ = static_cast<std::size_t>(found - names.begin());
+        index = static_cast<std::uint16_t>(found - names.begin());
+        return true;
+    }
+
+    bool parse_time(Fields fields, std::int64_t& time, Problem& problem) const {
+        const bool one_field = columns_.time != no_column;
+        const std::string_view date = field(fields, one_field ? columns_.time : columns_.date);
+        const StampFormat& format = settings_.layout.stamp;
+        const auto stamp =
+            one_field ? parse_stamp(format, date) : parse_stamp(format, date, field(fields, columns_.clock));
+        if (stamp) {
+            time = stamp->label - (settings_.labels ? 0 : stamp->offset);
+            return true;
+        }
+        problem.field = static_cast<std::size_t>(one_field ? columns_.time : columns_.date);
+        problem.expected = format.example();
+        if (is_missing_value(date))
+            problem.reason = "the time is missing";
+        else if (format.date == DateFormat::us && looks_like_day_first(date))
+            problem.reason = fmt::format("\"{}\" has the day before the month", shown(date));
+        else
+            problem.reason = fmt::format("\"{}{}{}\" is not such a time", shown(date), one_field ? "" : " ",
+                                         one_field ? "" : shown(field(fields, columns_.clock)));
+        return false;
+    }
+
+    bool parse_prices(Fields fields, std::array<Ticks, 4>& prices, Problem& problem) {
+        std::array<Decimal, 4> values;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const auto position = static_cast<std::size_t>(columns_.*price_columns[i]);
+            const auto value = parse_decimal(fields[position]);
+            if (!value) {
+                problem = missing_or_malformed(position, price_names[i], fields[position]);
+                return false;
+            }
+            if (value->mantissa <= 0) {
+                problem = {position,
+                           fmt::format("the {} {} is not positive", price_names[i], shown(fields[position])),
+                           "a price above zero"};
+                return false;
+            }
+            values[i] = *value;
+        }
+        return convert_prices(fields, values, prices, problem) && check_range(fields, prices, problem);
+    }
+
+    /// All four are converted, so that the counts do not depend on which is wrong first.
+    bool convert_prices(Fields fields, const std::array<Decimal, 4>& values, std::array<Ticks, 4>& prices,
+                        Problem& problem) {
+        bool good = true;
+        block_.prices += values.size();
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const PriceStatus status = settings_.tick.convert(values[i], prices[i]);
+            if (status == PriceStatus::exact) [[likely]]
+                continue;
+            if (status == PriceStatus::rounded) {
+                ++block_.prices_rounded;
+                continue;
+            }
+            ++block_.prices_off_tick;
+            if (block_.off_tick.size() < off_tick_limit)
+                block_.off_tick.push_back(values[i]);
+            if (good) {
+                const auto position = static_cast<std::size_t>(columns_.*price_columns[i]);
+                problem = {position,
+                           fmt::format("the {} {} is {}", price_names[i], shown(fields[position]),
+                                       status == PriceStatus::too_large ? "too large for the tick"
+                                                                        : "between two ticks"),
+                           fmt::format("a multiple of the tick {}", shortest(settings_.tick.tick().points))};
+            }
+            good = false;
+        }
+        return good;
+    }
+
+    bool check_range(Fields fields, const std::array<Ticks, 4>& prices, Problem& problem) const {
+        const auto position = [&](std::size_t i) {
+            return static_cast<std::size_t>(columns_.*price_columns[i]);
+        };
+        const auto text = [&](std::size_t i) { return shown(fields[position(i)]); };
+        if (prices[high] < prices[low]) {
+            problem = {position(high), fmt::format("the high {} is below the low {}", text(high), text(low)),
+                       "high >= low"};
+            return false;
+        }
+        for (const std::size_t i : {open, close})
+            if (prices[i] < prices[low] || prices[i] > prices[high]) {
+                problem = {position(i),
+                           fmt::format("the {} {} is outside the range {} to {}", price_names[i], text(i),
+                                       text(low), text(high)),
+                           "low <= open, close <= high"};
+                return false;
+            }
+        return true;
+    }
+
+    bool parse_volume(Fields fields, std::int64_t& volume, Problem& problem) const {
+        if (columns_.volume == no_column)
+            return true;
+        const auto position = static_cast<std::size_t>(columns_.volume);
+        const auto value = parse_decimal(fields[position]);
+        if (!value) {
+            problem = missing_or_malformed(position, "volume", fields[position]);
+            return false;
+        }
+        volume = value->mantissa;
+        int scale = value->scale;
+        for (; scale > 0 && volume % 10 == 0; --scale)
+            volume /= 10;
+        if (value->mantissa < 0)
+            problem = {position, fmt::format("the volume {} is negative", shown(fields[position])),
+                       "zero or more"};
+        else if (scale > 0 || !value->exact)
+            problem = {position, fmt::format("the volume {} is no whole number", shown(fields[position])),
+                       "whole units; multiply fractional volumes (by 10^8 for coins) first"};
+        else
+            return true;
+        return false;
+    }
+
+    bool parse_vix(Fields fields, float& vix, Problem& problem) const {
+        if (columns_.vix == no_column || fields[static_cast<std::size_t>(columns_.vix)].empty())
+            return true;
+        const auto position = static_cast<std::size_t>(columns_.vix);
+        if (is_missing_value(fields[position]))
+            return true;
+        const auto value = parse_decimal(fields[position]);
+        if (!value || value->mantissa <= 0) {
+            problem = {position,
+                       fmt::format("the VIX \"{}\" is not a positive number", shown(fields[position])),
+                       "a number above zero, or nothing"};
+            return false;
+        }
+        vix = static_cast<float>(value->value());
+        return true;
+    }
+
+    static constexpr std::size_t npos = static_cast<std::size_t>(-1);
+    const Settings& settings_;
+    const ColumnMap& columns_;
+    ParsedBlock& block_;
+    std::size_t line_begin_ = 0;
+    std::string_view line_;
+    bool quoted_ = false;
+    std::size_t last_contract_ = npos;
+};
+
+void RowParser::parse(std::string_view text, ParsedBlock& block) const {
+    block.clear();
+    block.text = text;
+    Pass pass(settings_, block);
+    pass.for_each_row([&](Fields fields) { pass.add_row(fields); });
+}
+
+void RowParser::collect_prices(std::string_view text, std::vector<Decimal>& prices) const {
+    ParsedBlock block;
+    block.text = text;
+    Pass pass(settings_, block);
+    pass.for_each_row([&](Fields fields) { pass.collect(fields, prices); });
+}
+
+} // namespace rekindle::market::reading

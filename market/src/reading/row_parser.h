@@ -1,0 +1,70 @@
+#pragma once
+/// Rows of text to columns of numbers, one block of lines at a time. Blocks are independent of each other.
+
+#include "reading/format.h"
+#include "reading/number.h"
+
+#include <rekindle/market/read_bars.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::market::reading {
+
+/// What a block of lines holds. Reused from block to block to keep its memory.
+struct ParsedBlock {
+    std::string_view text; ///< the lines; must outlive the block's use
+    BarBuffer bars; ///< time: label as if UTC, or UTC when the stamps carry an offset; no order checked.
+                    ///< contract: index into `contracts`. vix: as given, NaN where missing
+    std::vector<std::uint32_t> line;    ///< of each bar, from 0 in the block
+    std::vector<std::uint32_t> offset;  ///< of each bar's line, in bytes from the block's begin
+    std::vector<std::string> contracts; ///< names in order of appearance, those that were filtered out not
+    std::vector<std::string> other_contracts; ///< names that the filter left out
+    std::vector<RejectedRow>
+        rejected; ///< lines from 0 in the block; at most RowParser::Settings::rejected_limit
+    std::uint64_t rejected_count = 0;
+    std::uint64_t lines = 0;
+    std::uint64_t prices = 0; ///< that were converted, off-tick ones included
+    std::uint64_t prices_rounded = 0;
+    std::uint64_t prices_off_tick = 0;
+    std::vector<Decimal> off_tick;         ///< the first of them
+    std::vector<std::uint32_t> separators; ///< scratch memory of the parser
+
+    void clear();
+};
+
+/// Parses rows of one layout. Immutable: many threads may use one parser.
+class RowParser {
+  public:
+    struct Settings {
+        FileLayout layout;
+        TickConverter tick;
+        std::string contract_filter;     ///< beginning of a name, "" for all
+        bool labels = false;             ///< ignore offsets from UTC: the label as it stands counts
+        std::size_t rejected_limit = 10; ///< rejected rows that are described; all are counted
+    };
+
+    explicit RowParser(Settings settings) : settings_(std::move(settings)) {}
+    const FileLayout& layout() const noexcept { return settings_.layout; }
+    /// Clears `block` and parses whole lines into it. Precondition: text.size() < 2^32.
+    void parse(std::string_view text, ParsedBlock& block) const;
+    /// The positive prices of the rows that have four of them, for inferring the tick.
+    void collect_prices(std::string_view text, std::vector<Decimal>& prices) const;
+
+  private:
+    class Pass;
+    Settings settings_;
+};
+
+/// Offsets of every newline and delimiter in order; a text that does not end in a newline gets one at
+/// text.size(). The result lies in `memory`, which grows as needed.
+std::span<const std::uint32_t> find_separators(std::string_view text, char delimiter,
+                                               std::vector<std::uint32_t>& memory);
+
+/// The row as it may be shown: at most 400 bytes.
+std::string row_excerpt(std::string_view line);
+
+} // namespace rekindle::market::reading

@@ -1,0 +1,273 @@
+#include "reading/stamp.h"
+
+#include <rekindle/base/text.h>
+
+#include <array>
+
+namespace rekindle::market::reading {
+
+namespace {
+
+constexpr std::int64_t seconds_per_day = 86400;
+
+/// A place in the text that is read from the left.
+class Cursor {
+  public:
+    explicit Cursor(std::string_view text) noexcept : text_(text) {}
+    bool at_end() const noexcept { return text_.empty(); }
+    char peek() const noexcept { return text_.empty() ? '\0' : text_.front(); }
+    bool take(char character) noexcept {
+        if (peek() != character)
+            return false;
+        text_.remove_prefix(1);
+        return true;
+    }
+    /// A number of `fewest` to `most` digits, all digits that stand there.
+    std::optional<unsigned> number(std::size_t fewest, std::size_t most) noexcept {
+        std::size_t count = 0;
+        unsigned value = 0;
+        while (count < text_.size() && count <= most && text_[count] >= '0' && text_[count] <= '9')
+            value = value * 10 + static_cast<unsigned>(text_[count++] - '0');
+        if (count < fewest || count > most)
+            return std::nullopt;
+        text_.remove_prefix(count);
+        return value;
+    }
+    /// Exactly `count` digits; more may follow.
+    std::optional<unsigned> digits(std::size_t count) noexcept {
+        if (text_.size() < count)
+            return std::nullopt;
+        Cursor part(text_.substr(0, count));
+        const auto value = part.number(count, count);
+        if (value)
+            text_.remove_prefix(count);
+        return value;
+    }
+    std::string_view rest() const noexcept { return text_; }
+
+  private:
+    std::string_view text_;
+};
+
+constexpr bool is_leap(unsigned year) noexcept {
+    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+std::optional<std::int64_t> checked_days(unsigned year, unsigned month, unsigned day) noexcept {
+    constexpr std::array<unsigned, 12> lengths{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (year < 1900 || year > 2199 || month < 1 || month > 12 || day < 1)
+        return std::nullopt;
+    if (day > lengths[month - 1] + (month == 2 && is_leap(year) ? 1u : 0u))
+        return std::nullopt;
+    return days_from_civil(year, month, day);
+}
+
+std::optional<std::int64_t> parse_date(DateFormat format, Cursor& cursor) noexcept {
+    std::optional<unsigned> year;
+    std::optional<unsigned> month;
+    std::optional<unsigned> day;
+    switch (format) {
+    case DateFormat::iso:
+        if (!(year = cursor.digits(4)) || !cursor.take('-') || !(month = cursor.digits(2)) ||
+            !cursor.take('-') || !(day = cursor.number(2, 2)))
+            return std::nullopt;
+        break;
+    case DateFormat::compact:
+        if (!(year = cursor.digits(4)) || !(month = cursor.digits(2)) || !(day = cursor.number(2, 2)))
+            return std::nullopt;
+        break;
+    case DateFormat::us:
+        if (!(month = cursor.number(1, 2)) || !cursor.take('/') || !(day = cursor.number(1, 2)) ||
+            !cursor.take('/') || !(year = cursor.number(4, 4)))
+            return std::nullopt;
+        break;
+    }
+    return checked_days(*year, *month, *day);
+}
+
+/// AM or PM after a time of 12 hours; hour becomes one of 24.
+bool apply_half_of_day(Cursor& cursor, unsigned& hour) noexcept {
+    Cursor ahead = cursor;
+    ahead.take(' ');
+    const char letter = static_cast<char>(ahead.peek() | 0x20);
+    if (letter != 'a' && letter != 'p')
+        return true;
+    ahead.take(ahead.peek());
+    if ((ahead.peek() | 0x20) != 'm' || hour < 1 || hour > 12)
+        return false;
+    ahead.take(ahead.peek());
+    hour = hour % 12 + (letter == 'p' ? 12 : 0);
+    cursor = ahead;
+    return true;
+}
+
+bool fraction_is_zero(Cursor& cursor) noexcept {
+    if (!cursor.take('.'))
+        return true;
+    if (cursor.peek() != '0')
+        return false;
+    while (cursor.take('0')) {
+    }
+    return true;
+}
+
+std::optional<std::int64_t> parse_time(TimeFormat format, Cursor& cursor) noexcept {
+    if (format == TimeFormat::none)
+        return 0;
+    std::optional<unsigned> hour;
+    std::optional<unsigned> minute;
+    unsigned second = 0;
+    if (format == TimeFormat::compact) {
+        if (!(hour = cursor.digits(2)) || !(minute = cursor.digits(2)))
+            return std::nullopt;
+        if (!cursor.at_end()) {
+            const auto value = cursor.number(2, 2);
+            if (!value)
+                return std::nullopt;
+            second = *value;
+        }
+    } else {
+        if (!(hour = cursor.number(1, 2)) || !cursor.take(':') || !(minute = cursor.number(2, 2)))
+            return std::nullopt;
+        if (cursor.take(':')) {
+            const auto value = cursor.number(2, 2);
+            if (!value || !fraction_is_zero(cursor))
+                return std::nullopt;
+            second = *value;
+        }
+        if (!apply_half_of_day(cursor, *hour))
+            return std::nullopt;
+    }
+    if (*hour > 23 || *minute > 59 || second > 59)
+        return std::nullopt;
+    return *hour * 3600 + *minute * 60 + second;
+}
+
+/// Z, +05:30, -0500.
+std::optional<std::int32_t> parse_offset(Cursor& cursor) noexcept {
+    if (cursor.take('Z'))
+        return 0;
+    const bool west = cursor.peek() == '-';
+    if (!cursor.take('+') && !cursor.take('-'))
+        return std::nullopt;
+    const auto hours = cursor.digits(2);
+    cursor.take(':');
+    const auto minutes = cursor.at_end() ? std::optional<unsigned>(0) : cursor.number(2, 2);
+    if (!hours || !minutes || *hours > 14 || *minutes > 59)
+        return std::nullopt;
+    const auto seconds = static_cast<std::int32_t>(*hours * 3600 + *minutes * 60);
+    return west ? -seconds : seconds;
+}
+
+/// "YYYY-MM-DD HH:MM:SS", by far the most frequent: all digits are checked together at the end.
+bool parse_common(std::string_view text, std::int64_t& label) noexcept {
+    if (text.size() != 19)
+        return false;
+    const auto digit = [&](std::size_t i) {
+        return static_cast<unsigned>(static_cast<unsigned char>(text[i])) - '0';
+    };
+    const auto pair = [&](std::size_t i) { return digit(i) * 10 + digit(i + 1); };
+    bool wrong = text[4] != '-' || text[7] != '-' || (text[10] != ' ' && text[10] != 'T') ||
+                 text[13] != ':' || text[16] != ':';
+    for (const std::size_t i : {0u, 1u, 2u, 3u, 5u, 6u, 8u, 9u, 11u, 12u, 14u, 15u, 17u, 18u})
+        wrong |= digit(i) > 9;
+    const unsigned hour = pair(11);
+    const unsigned minute = pair(14);
+    const unsigned second = pair(17);
+    if (wrong || hour > 23 || minute > 59 || second > 59)
+        return false;
+    const auto days = checked_days(pair(0) * 100 + pair(2), pair(5), pair(8));
+    if (!days)
+        return false;
+    label = *days * seconds_per_day + hour * 3600 + minute * 60 + second;
+    return true;
+}
+
+std::optional<Stamp> finish(const StampFormat& format, std::int64_t days, Cursor& cursor) noexcept {
+    const auto seconds = parse_time(format.time, cursor);
+    if (!seconds)
+        return std::nullopt;
+    Stamp stamp{days * seconds_per_day + *seconds, 0};
+    if (format.offset) {
+        const auto offset = parse_offset(cursor);
+        if (!offset)
+            return std::nullopt;
+        stamp.offset = *offset;
+    }
+    return cursor.at_end() ? std::optional(stamp) : std::nullopt;
+}
+
+template <class Parse>
+std::optional<StampFormat> first_match(const Parse& matches) noexcept {
+    for (const DateFormat date : {DateFormat::iso, DateFormat::compact, DateFormat::us})
+        for (const TimeFormat time : {TimeFormat::none, TimeFormat::colons, TimeFormat::compact})
+            for (const bool offset : {false, true}) {
+                const StampFormat format{date, time, offset};
+                if ((time != TimeFormat::none || !offset) && matches(format))
+                    return format;
+            }
+    return std::nullopt;
+}
+
+} // namespace
+
+std::int64_t days_from_civil(std::int64_t year, unsigned month, unsigned day) noexcept {
+    year -= month <= 2;
+    const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
+    const auto year_of_era = static_cast<std::int64_t>(year - era * 400);
+    const std::int64_t day_of_year = (153 * (month + (month > 2 ? -3u : 9u)) + 2) / 5 + day - 1;
+    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
+}
+
+std::string StampFormat::example() const {
+    constexpr std::array dates{"2024-03-15", "20240315", "3/15/2024"};
+    constexpr std::array times{"", " 09:31:00", " 093100"};
+    return std::string("a stamp like ") + dates[static_cast<std::size_t>(date)] +
+           times[static_cast<std::size_t>(time)] + (offset ? "-05:00" : "");
+}
+
+std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view text) noexcept {
+    if (format == StampFormat{DateFormat::iso, TimeFormat::colons, false}) {
+        Stamp stamp;
+        if (parse_common(text, stamp.label))
+            return stamp;
+    }
+    Cursor cursor(trim(text));
+    const auto days = parse_date(format.date, cursor);
+    if (!days)
+        return std::nullopt;
+    if (format.time != TimeFormat::none && !cursor.take(' ') && !cursor.take('T'))
+        return std::nullopt;
+    return finish(format, *days, cursor);
+}
+
+std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view date,
+                                 std::string_view time) noexcept {
+    Cursor date_cursor(trim(date));
+    Cursor time_cursor(trim(time));
+    const auto days = parse_date(format.date, date_cursor);
+    if (!days || !date_cursor.at_end())
+        return std::nullopt;
+    return finish(format, *days, time_cursor);
+}
+
+std::optional<StampFormat> recognise_stamp(std::string_view text) noexcept {
+    return first_match([&](const StampFormat& format) { return parse_stamp(format, text).has_value(); });
+}
+
+std::optional<StampFormat> recognise_stamp(std::string_view date, std::string_view time) noexcept {
+    return first_match([&](const StampFormat& format) {
+        return format.time != TimeFormat::none && parse_stamp(format, date, time).has_value();
+    });
+}
+
+bool looks_like_day_first(std::string_view text) noexcept {
+    Cursor cursor(trim(text));
+    const auto first = cursor.number(1, 2);
+    if (!first || (!cursor.take('/') && !cursor.take('.') && !cursor.take('-')))
+        return false;
+    const auto second = cursor.number(1, 2);
+    return first && second && *first > 12 && *first <= 31 && *second >= 1 && *second <= 12;
+}
+
+} // namespace rekindle::market::reading

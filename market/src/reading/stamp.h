@@ -1,0 +1,56 @@
+#pragma once
+/// Texts of dates and times to seconds. The way a file writes its stamps is recognised from its first row and
+/// then holds for all of them.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rekindle::market::reading {
+
+enum class DateFormat {
+    iso,     ///< 2024-03-15
+    compact, ///< 20240315
+    us,      ///< 3/15/2024, month first
+};
+enum class TimeFormat {
+    none,
+    colons,  ///< 9:31, 09:31:00, 09:31:00.000, each with AM or PM or without
+    compact, ///< 0931, 093100
+};
+
+/// How the stamps of a file are written.
+struct StampFormat {
+    DateFormat date = DateFormat::iso;
+    TimeFormat time = TimeFormat::none;
+    bool offset = false; ///< Z or ±hh:mm follows
+    friend bool operator==(const StampFormat&, const StampFormat&) = default;
+    /// For "expected …": "a stamp like 2024-03-15 09:31:00".
+    std::string example() const;
+};
+
+struct Stamp {
+    std::int64_t label = 0;  ///< the text as if it were UTC, seconds since 1970
+    std::int32_t offset = 0; ///< seconds east of UTC, when the format has one
+};
+
+/// Days since 1970-01-01 of a date of the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible
+/// low-level date algorithms", days_from_civil). Precondition: a valid month.
+std::int64_t days_from_civil(std::int64_t year, unsigned month, unsigned day) noexcept;
+
+/// The format of one stamp, date and time in one field. Nothing when it is none that can be read.
+std::optional<StampFormat> recognise_stamp(std::string_view text) noexcept;
+/// The same for two fields.
+std::optional<StampFormat> recognise_stamp(std::string_view date, std::string_view time) noexcept;
+
+/// Reads a stamp of that format. Nothing when it is written otherwise or names no existing date from 1900 to
+/// 2199 or no whole second.
+std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view text) noexcept;
+std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view date,
+                                 std::string_view time) noexcept;
+
+/// True when the text looks like day/month/year: its first number exceeds 12 and its second does not.
+bool looks_like_day_first(std::string_view text) noexcept;
+
+} // namespace rekindle::market::reading

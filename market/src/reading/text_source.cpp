@@ -1,0 +1,99 @@
+#include "reading/text_source.h"
+
+#include "reading/gzip_source.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+
+#include <algorithm>
+#include <string>
+
+namespace rekindle::market::reading {
+
+namespace {
+
+/// A plain file, mapped. Pieces that were parsed leave the resident set.
+class MappedSource final : public TextSource {
+  public:
+    MappedSource(std::filesystem::path path, MappedFile file, Hasher& hasher)
+        : path_(std::move(path)), file_(std::move(file)), hasher_(hasher) {}
+
+    std::string_view next(std::size_t target) override {
+        prefetch();
+        file_.release(begin_, end_);
+        begin_ = end_;
+        const std::string_view text = file_.text();
+        end_ = std::min(text.size(), begin_ + std::max<std::size_t>(target, 1));
+        if (end_ < text.size()) {
+            const std::size_t newline = text.substr(end_ - 1, max_line_length).find('\n');
+            if (newline == std::string_view::npos && text.size() - end_ >= max_line_length)
+                throw line_too_long(path_);
+            end_ = newline == std::string_view::npos ? text.size() : end_ + newline;
+        }
+        return text.substr(begin_, end_ - begin_);
+    }
+
+    void prefetch() override {
+        hasher_.update(file_.text().substr(hashed_, end_ - hashed_));
+        hashed_ = end_;
+    }
+
+    std::vector<std::string> samples(std::size_t count, std::size_t size) const override {
+        const std::string_view text = file_.text();
+        std::vector<std::string> pieces;
+        for (std::size_t i = 1; i <= count; ++i) {
+            const std::size_t begin = text.size() / (count + 1) * i;
+            std::string_view piece = text.substr(begin, size);
+            piece.remove_prefix(std::min(piece.size(), piece.find('\n')));
+            piece = piece.substr(0, piece.rfind('\n') + 1);
+            if (piece.size() > 1)
+                pieces.emplace_back(piece.substr(1));
+            file_.release(begin, begin + size);
+        }
+        return pieces;
+    }
+    bool packed() const override { return false; }
+
+    std::uint64_t bytes_done() const override { return end_; }
+    std::uint64_t bytes_total() const override { return file_.text().size(); }
+
+  private:
+    std::filesystem::path path_;
+    MappedFile file_;
+    Hasher& hasher_;
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    std::size_t hashed_ = 0;
+};
+
+void require_text(const std::filesystem::path& path, std::string_view text) {
+    if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+        throw usage_error("the text is UTF-16")
+            .at(path.string())
+            .expected("UTF-8 or ASCII")
+            .hint("Save it again as UTF-8, for instance: iconv -f UTF-16 -t UTF-8");
+    if (text.substr(0, max_line_length).find('\0') != std::string_view::npos)
+        throw usage_error("the file is not text: it holds zero bytes")
+            .at(path.string())
+            .expected("lines of fields, plain or packed with gzip");
+}
+
+} // namespace
+
+std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path, Hasher& hasher) {
+    MappedFile file(path);
+    if (file.bytes().empty())
+        throw usage_error("the file is empty").at(path.string()).expected("at least one row");
+    if (is_gzip(file.text()))
+        return open_gzip_source(path, std::move(file), hasher);
+    require_text(path, file.text());
+    return std::make_unique<MappedSource>(path, std::move(file), hasher);
+}
+
+Error line_too_long(const std::filesystem::path& path) {
+    return usage_error("a line is longer than 65,536 bytes")
+        .at(path.string())
+        .expected("rows of bars, one a line");
+}
+
+} // namespace rekindle::market::reading

@@ -1,0 +1,147 @@
+#include "reading/vix.h"
+
+#include "reading/format.h"
+#include "reading/number.h"
+#include "reading/row_parser.h"
+#include "reading/text_source.h"
+
+#include <rekindle/base/text.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace rekindle::market::reading {
+
+namespace {
+
+/// Cboe disseminates the closing value at 16:15 New York time; on half days earlier, for which this is late
+/// and safe.
+constexpr std::int64_t publication_second = (16 * 60 + 15) * 60;
+
+struct VixLayout {
+    char delimiter = ',';
+    std::size_t fields = 0;
+    std::size_t date = 0;
+    std::size_t value = 0;
+    StampFormat stamp;
+};
+
+std::string lower(std::string_view text) {
+    std::string result(trim(text));
+    std::transform(result.begin(), result.end(), result.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
+}
+
+VixLayout recognise_vix(const FileHead& head) {
+    VixLayout layout;
+    layout.delimiter = head.first_line.find(';') != std::string::npos ? ';' : ',';
+    const auto names = split_fields(head.first_line, layout.delimiter).value_or(std::vector<std::string>{});
+    const auto find = [&](std::initializer_list<std::string_view> wanted) -> std::optional<std::size_t> {
+        for (const std::string_view name : wanted)
+            for (std::size_t i = 0; i < names.size(); ++i)
+                if (lower(names[i]) == name)
+                    return i;
+        return std::nullopt;
+    };
+    const auto date = find({"date"});
+    const auto value = find({"vix", "close", "vix close", "vix_close"});
+    if (!date || !value)
+        throw usage_error(fmt::format("not a VIX file; its columns are: {}", head.first_line.substr(0, 200)))
+            .at(fmt::format("{}:{}", head.path.string(), head.first_line_number))
+            .expected("DATE,OPEN,HIGH,LOW,CLOSE (Cboe) or Date,vix");
+    layout.fields = names.size();
+    layout.date = *date;
+    layout.value = *value;
+    const auto first = split_fields(head.second_line, layout.delimiter).value_or(std::vector<std::string>{});
+    const auto stamp = layout.date < first.size() ? recognise_stamp(first[layout.date]) : std::nullopt;
+    if (!stamp || stamp->time != TimeFormat::none)
+        throw usage_error("the first row has no date that can be read")
+            .at(fmt::format("{}:{}", head.path.string(), head.first_line_number + 1))
+            .expected("month/day/year or year-month-day");
+    layout.stamp = *stamp;
+    return layout;
+}
+
+/// The reason why a row has no value, or nothing.
+std::optional<std::string> parse_vix_row(const VixLayout& layout, const std::vector<std::string>& fields,
+                                         std::int32_t& date, float& value) {
+    if (fields.size() != layout.fields)
+        return fmt::format("{} fields where the header has {}", fields.size(), layout.fields);
+    const auto stamp = parse_stamp(layout.stamp, fields[layout.date]);
+    if (!stamp)
+        return fmt::format("\"{}\" is not a date like {}", fields[layout.date].substr(0, 40),
+                           layout.stamp.example());
+    const auto number = parse_decimal(fields[layout.value]);
+    if (!number || number->mantissa <= 0)
+        return fmt::format("the VIX \"{}\" is not a positive number", fields[layout.value].substr(0, 40));
+    date = date_of(stamp->label);
+    value = static_cast<float>(number->value());
+    return std::nullopt;
+}
+
+} // namespace
+
+DailyValues read_vix_file(const std::filesystem::path& path, RejectLog& rejects) {
+    Hasher unused;
+    const auto source = open_text_source(path, unused);
+    constexpr std::size_t piece = 1 << 20;
+    std::string_view text = source->next(piece);
+    const FileHead head = read_head(path, text);
+    const VixLayout layout = recognise_vix(head);
+    text.remove_prefix(head.second_line_offset);
+    DailyValues values;
+    std::int32_t previous = std::numeric_limits<std::int32_t>::min();
+    std::uint64_t line_number = head.first_line_number;
+    for (; !text.empty(); text = source->next(piece))
+        while (!text.empty()) {
+            const std::size_t end = std::min(text.find('\n'), text.size());
+            const std::string_view line = trim(text.substr(0, end));
+            text.remove_prefix(std::min(end + 1, text.size()));
+            ++line_number;
+            if (line.empty())
+                continue;
+            std::int32_t date = 0;
+            float value = 0;
+            const auto fields = split_fields(line, layout.delimiter);
+            auto problem = fields ? parse_vix_row(layout, *fields, date, value) : "a quote is not closed";
+            if (!problem && date <= previous)
+                problem =
+                    fmt::format("{} follows {}: dates must rise", format_date(date), format_date(previous));
+            if (problem) {
+                rejects.add({path, line_number, 1, *problem, "", row_excerpt(line)});
+                continue;
+            }
+            values.add(date, value);
+            previous = date;
+        }
+    if (values.empty() && rejects.count() == 0)
+        throw usage_error("no values follow the header").at(path.string()).expected("one value a day");
+    return values;
+}
+
+PublishedSeries PublishedSeries::of_daily_closes(const DailyValues& closes, bool dates_only) {
+    PublishedSeries series;
+    if (closes.empty())
+        return series;
+    const ZoneClock new_york = ZoneClock::load("America/New_York");
+    for (const auto& [date, value] : closes.values()) {
+        const std::int64_t midnight = std::int64_t{date} * day_seconds;
+        series.values_.push_back(
+            {dates_only ? midnight + day_seconds : new_york.to_utc(midnight + publication_second), value});
+    }
+    return series;
+}
+
+float PublishedSeries::known_at(std::int64_t instant) noexcept {
+    while (next_ < values_.size() && values_[next_].published <= instant)
+        ++next_;
+    return next_ == 0 ? std::numeric_limits<float>::quiet_NaN() : values_[next_ - 1].value;
+}
+
+} // namespace rekindle::market::reading

@@ -1,0 +1,82 @@
+#pragma once
+/// Files of one test and short ways to read them.
+
+#include <rekindle/base/error.h>
+#include <rekindle/market/read_bars.h>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdlib.h>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+
+namespace rekindle::market {
+
+/// A folder that vanishes with the object.
+class TestFolder {
+  public:
+    TestFolder() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "rekindle-reading-XXXXXX").string();
+        path_ = ::mkdtemp(pattern.data());
+    }
+    ~TestFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    TestFolder(const TestFolder&) = delete;
+    TestFolder& operator=(const TestFolder&) = delete;
+
+    const std::filesystem::path& path() const { return path_; }
+    std::filesystem::path write(const std::string& name, std::string_view content) const {
+        std::ofstream(path_ / name, std::ios::binary) << content;
+        return path_ / name;
+    }
+
+  private:
+    std::filesystem::path path_;
+};
+
+inline ReadOptions options_for(const std::filesystem::path& path) {
+    ReadOptions options;
+    options.paths = {path};
+    return options;
+}
+
+inline ReadResult read_with(const ReadOptions& options, std::size_t threads = 1) {
+    ThreadPool pool(threads);
+    NullLogSink log;
+    const CancellationToken cancel;
+    return read_bars(options, pool, log, cancel);
+}
+
+/// Reads the text as one file.
+inline ReadResult read_text(std::string_view text, ReadOptions options = {},
+                            const std::string& name = "bars.csv") {
+    const TestFolder folder;
+    options.paths = {folder.write(name, text)};
+    return read_with(options);
+}
+
+/// The rendered error of reading the text, its folder cut off; "" when there is none.
+inline std::string error_of(std::string_view text, ReadOptions options = {},
+                            const std::string& name = "bars.csv") {
+    const TestFolder folder;
+    options.paths = {folder.write(name, text)};
+    std::string message;
+    try {
+        read_with(options);
+        return "";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), ExitStatus::usage) << error.render();
+        message = error.render();
+    }
+    const std::string prefix = folder.path().string() + "/";
+    for (std::size_t at = message.find(prefix); at != std::string::npos; at = message.find(prefix))
+        message.erase(at, prefix.size());
+    return message;
+}
+
+} // namespace rekindle::market
