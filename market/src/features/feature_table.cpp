@@ -1,6 +1,7 @@
 #include "features/session_table.h"
 
 #include <rekindle/market/features.h>
+#include <rekindle/market/minute_features.h>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,8 @@ std::vector<SessionFeature> make_session_table() {
 std::vector<FeatureInfo> make_table() {
     std::vector<FeatureInfo> table;
     for (const SessionFeature& feature : session_feature_table())
+        table.push_back(feature.info);
+    for (const MinuteFeature& feature : minute_feature_table())
         table.push_back(feature.info);
     return table;
 }

@@ -4,6 +4,8 @@
 #include <rekindle/base/philox.h>
 #include <rekindle/base/text.h>
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -61,6 +63,46 @@ std::vector<SessionSummary> golden_sessions(bool mixed) {
         sessions.push_back(s);
     }
     return sessions;
+}
+
+void expect_equals_golden(const FeatureMatrix& matrix, const std::string& file) {
+    const auto golden = read_numbers(golden_folder() / file);
+    ASSERT_EQ(golden.names.front(), "row");
+    ASSERT_EQ(std::vector<std::string>(golden.names.begin() + 1, golden.names.end()), matrix.names);
+    ASSERT_EQ(golden.rows.size(), matrix.rows());
+    for (std::size_t row = 0; row < matrix.rows(); ++row) {
+        ASSERT_EQ(static_cast<std::size_t>(golden.rows[row][0]), matrix.source[row]);
+        for (std::size_t column = 0; column < matrix.columns(); ++column) {
+            const double expected = golden.rows[row][column + 1];
+            // Differences of prices near 5,000 keep 1e-9 of a point where the figure itself is nearly 0.
+            EXPECT_NEAR(matrix.at(row, column), expected, 1e-9 * std::max(std::abs(expected), 1e-3))
+                << matrix.names[column] << " of session " << matrix.source[row];
+        }
+    }
+}
+
+BarsAndSessions golden_bars() {
+    BarBuffer buffer;
+    std::vector<Session> sessions;
+    for (const std::vector<double>& row : read_numbers(golden_folder() / "bars.csv").rows) {
+        const auto date = static_cast<std::int32_t>(row.at(0));
+        const auto offset = static_cast<std::int64_t>(row.at(2));
+        const auto contract = static_cast<std::uint16_t>(offset != 0);
+        if (sessions.empty() || sessions.back().date != date)
+            sessions.push_back(
+                {.date = date, .first = buffer.size(), .contract = contract, .roll_offset = offset});
+        ++sessions.back().count;
+        buffer.time.push_back(static_cast<std::int64_t>(row.at(1)));
+        buffer.open.push_back(static_cast<Ticks>(row.at(3)));
+        buffer.high.push_back(static_cast<Ticks>(row.at(4)));
+        buffer.low.push_back(static_cast<Ticks>(row.at(5)));
+        buffer.close.push_back(static_cast<Ticks>(row.at(6)));
+        buffer.volume.push_back(static_cast<std::int64_t>(row.at(7)));
+        buffer.vix.push_back(static_cast<float>(row.at(8)));
+        buffer.contract.push_back(contract);
+    }
+    return {BarBuffer::into_table(std::move(buffer), {.tick = {0.25}, .contracts = {"H", "M"}}),
+            std::move(sessions)};
 }
 
 std::vector<SessionSummary> random_sessions(std::size_t count, std::uint64_t seed) {

@@ -7,6 +7,7 @@ rebuilt for each row with all earlier prices shifted into that row's contract.
 Needs pandas, numpy and scikit-learn (made with 3.1.1, 2.4.6 and 1.9.1). Usage: make_golden.py [FOLDER]
 """
 
+import datetime
 import json
 import pathlib
 import sys
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.preprocessing import RobustScaler, StandardScaler
 
+EPOCH = datetime.date(1970, 1, 1)
 TICK = 0.25
 PERIODS = (5, 10, 20, 50)
 SESSIONS = 72
@@ -96,9 +98,82 @@ def rolled_features(sessions):
     return pd.DataFrame(rows, index=own.index)
 
 
+BARS = 830
+BARS_PER_SESSION = 275
+BAR_ROLL, BAR_GAP = 2, 41  # session, ticks
+
+
+def synthetic_bars():
+    random = np.random.default_rng(7)
+    rows, price = [], 18000
+    for i in range(BARS):
+        session = i // BARS_PER_SESSION
+        if i == BAR_ROLL * BARS_PER_SESSION:
+            price += BAR_GAP
+        open_ = price + int(random.integers(-2, 3))
+        close = open_ + (0 if random.random() < 0.3 else int(random.integers(-7, 8)))
+        high = max(open_, close) + int(random.integers(0, 4))
+        low = min(open_, close) - int(random.integers(0, 4))
+        volume = 0 if random.random() < 0.05 else int(random.integers(1, 4000))
+        date = 19_003 + session * (1 if session < 2 else 2)
+        offset = BAR_GAP if session >= BAR_ROLL else 0
+        vix = int(random.integers(48, 120)) / 4
+        rows.append((date, date * 86400 + 50000 + 60 * (i % BARS_PER_SESSION), offset, open_, high, low, close, volume,
+                     vix))
+        price = close
+    return pd.DataFrame(rows, columns=["date", "time", "roll_offset", "open", "high", "low", "close", "volume", "vix"])
+
+
+def minute_features(bars):
+    """The 19 columns per bar from bars whose prices are in one contract; the stamp is the end of the bar."""
+    close, volume = bars.close.astype(float), bars.volume.astype(float)
+    f = pd.DataFrame(index=bars.index)
+    for n in (1, 3, 5):
+        f[f"price_momentum_{n}d"] = 100 * close.pct_change(n)
+    f["price_vs_ma_10d"] = 100 * (close / close.rolling(10).mean() - 1)
+    f["price_acceleration"] = f.price_momentum_1d.diff()
+    volume_mean = volume.rolling(5).mean()
+    f["volume_ratio_5d"] = volume / volume_mean
+    f["volume_surge"] = (f.volume_ratio_5d > 1.5).astype(float)
+    opposite = np.sign(close.diff(5)) * np.sign(volume.rolling(5).sum().diff(5))
+    f["volume_price_divergence"] = (opposite < 0).astype(float)
+    change = close.diff()
+    short, long = change.rolling(10).std(), change.rolling(60).std()
+    f["volatility_regime"] = short / long
+    f["volatility_trend"] = (short - short.shift(10)) / long
+    bar_range = (bars.high - bars.low).astype(float)
+    f["range_ratio_10d"] = bar_range / bar_range.rolling(10).mean()
+    rises = change.clip(lower=0).rolling(14).mean()
+    falls = -change.clip(upper=0).rolling(14).mean()
+    f["rsi_14_lagged"] = (100 - 100 / (1 + rises / falls)).shift(1)
+    line = close.ewm(span=12, adjust=False).mean() - close.ewm(span=26, adjust=False).mean()
+    f["macd_crossover"] = (line > line.ewm(span=9, adjust=False).mean()).astype(float)
+    previous = close.shift(1)
+    true_range = pd.concat([bars.high - bars.low, (bars.high - previous).abs(), (bars.low - previous).abs()],
+                           axis=1).max(axis=1)
+    f["atr_ratio"] = 100 * true_range.rolling(14).mean() / close
+    vwap = (close * volume).rolling(720).sum() / volume.rolling(720).sum()
+    f["close_to_vwap_12h_pct"] = 100 * (close - vwap) / vwap
+    f["vwap_12h_trend"] = 100 * vwap.pct_change(60)
+    f["close_above_vwap_12h"] = (close > vwap).astype(float)
+    f["vix_lagged"] = bars.vix.shift(1)
+    f["day_of_week"] = bars.date.map(lambda days: (EPOCH + datetime.timedelta(days)).weekday()).astype(float)
+    return f
+
+
+def rolled_minute_features(bars, first):
+    rows = []
+    for t in range(first, len(bars)):
+        seen = bars.iloc[: t + 1].copy()
+        prices = ["open", "high", "low", "close"]
+        seen[prices] = seen[prices].add(seen.roll_offset.iloc[-1] - seen.roll_offset, axis=0)
+        rows.append(minute_features(seen).iloc[-1])
+    return pd.DataFrame(rows, index=range(first, len(bars)))
+
+
 def write(frame, path):
     frame = frame.dropna()
-    frame.insert(0, "session", frame.index)
+    frame.insert(0, "row", frame.index)
     frame.to_csv(path, index=False, float_format="%.17g", lineterminator="\n")
 
 
@@ -117,6 +192,9 @@ def main():
     rolled = rolled_features(sessions)
     write(rolled, folder / "session_features_rolled.csv")
     write(original_features(sessions), folder / "session_features_mixed.csv")
+    bars = synthetic_bars()
+    bars.to_csv(folder / "bars.csv", index=False, float_format="%.17g", lineterminator="\n")
+    write(rolled_minute_features(bars, 779), folder / "minute_features.csv")
     frame = rolled.dropna().to_numpy()
     train = frame[:15]
     record = {"robust": scaler_record(RobustScaler(), "center_", train, frame),

@@ -14,26 +14,11 @@
 namespace rekindle::market {
 namespace {
 
+using testing::expect_equals_golden;
 using testing::golden_sessions;
 using testing::random_sessions;
 
 constexpr TickSize tick{0.25};
-
-void expect_equals_golden(const FeatureMatrix& matrix, const std::string& file) {
-    const auto golden = testing::read_numbers(testing::golden_folder() / file);
-    ASSERT_EQ(golden.names.front(), "session");
-    ASSERT_EQ(std::vector<std::string>(golden.names.begin() + 1, golden.names.end()), matrix.names);
-    ASSERT_EQ(golden.rows.size(), matrix.rows());
-    for (std::size_t row = 0; row < matrix.rows(); ++row) {
-        ASSERT_EQ(static_cast<std::size_t>(golden.rows[row][0]), matrix.source[row]);
-        for (std::size_t column = 0; column < matrix.columns(); ++column) {
-            const double expected = golden.rows[row][column + 1];
-            // Differences of prices near 5,000 keep 1e-9 of a point where the figure itself is nearly 0.
-            EXPECT_NEAR(matrix.at(row, column), expected, 1e-9 * std::max(std::abs(expected), 1e-3))
-                << matrix.names[column] << " of session " << matrix.source[row];
-        }
-    }
-}
 
 TEST(SessionFeatures, EqualPandasAcrossRolls) {
     ThreadPool pool(1);

@@ -1,0 +1,30 @@
+#pragma once
+/// The safetensors format: an eight-byte length, a JSON header, the tensors. Holds no code by design.
+
+#include <rekindle/mlp/model.h>
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::trainer {
+
+struct SafeTensors {
+    std::vector<mlp::NamedTensor> tensors; ///< in the order of their data; converted to float32
+    std::map<std::string, std::string> metadata;
+};
+
+/// F64, F32, F16, BF16, I64, I32, I16, I8, U8 and BOOL are read. Throws Error (usage) naming the file for a
+/// header that is not sound: sizes that lie, data that overlap or leave holes, an unknown type, a duplicate
+/// name.
+SafeTensors read_safetensors(const std::filesystem::path& path);
+SafeTensors parse_safetensors(std::string_view bytes, const std::string& name);
+
+/// F32, atomically; data begin at a multiple of 64 bytes.
+void write_safetensors(const std::filesystem::path& path, std::span<const mlp::NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata = {});
+
+} // namespace rekindle::trainer
