@@ -1,4 +1,5 @@
 #include "features/bar_sequence.h"
+#include "features/quarterly_expiry.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
@@ -20,11 +21,6 @@ constexpr std::int64_t largest_change = std::int64_t{1} << 25;
     throw usage_error(fmt::format("bar {} has {} of {}", with_thousands(static_cast<std::int64_t>(bar) + 1),
                                   what, with_thousands(value)))
         .expected(fmt::format("at most {}, so that sums over many bars stay exact", with_thousands(limit)));
-}
-
-/// 1970-01-01 was a Thursday.
-std::int8_t weekday_of(std::int32_t date) {
-    return static_cast<std::int8_t>(((date + 3) % 7 + 7) % 7);
 }
 
 /// From the contract of the first bar of the sequence into that of bar i, in ticks.
@@ -60,7 +56,7 @@ BarWindow::BarWindow(const BarTable& bars, const BarSequence& sequence,
         close_.push_back(close);
         offset_.push_back(offset);
         vix_.push_back(columns.vix.empty() ? std::numeric_limits<float>::quiet_NaN() : columns.vix[bar]);
-        weekday_.push_back(weekday_of(sequence.session(i).date));
+        weekday_.push_back(static_cast<std::int8_t>(weekday_from_monday(sequence.session(i).date)));
         close_sum_.append(close);
         volume_.append(volume);
         range_.append(high - low);

@@ -13,6 +13,10 @@ namespace {
 std::vector<SessionFeature> make_session_table() {
     std::vector<SessionFeature> table;
     append_session_group(table);
+    append_vix_group(table);
+    append_returns_group(table);
+    append_gap_group(table);
+    append_calendar_group(table);
     return table;
 }
 

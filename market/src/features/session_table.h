@@ -8,5 +8,9 @@
 namespace rekindle::market {
 
 void append_session_group(std::vector<SessionFeature>& table);
+void append_vix_group(std::vector<SessionFeature>& table);
+void append_returns_group(std::vector<SessionFeature>& table);
+void append_gap_group(std::vector<SessionFeature>& table);
+void append_calendar_group(std::vector<SessionFeature>& table);
 
 } // namespace rekindle::market

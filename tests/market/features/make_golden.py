@@ -7,7 +7,9 @@ rebuilt for each row with all earlier prices shifted into that row's contract.
 Needs pandas, numpy and scikit-learn (made with 3.1.1, 2.4.6 and 1.9.1). Usage: make_golden.py [FOLDER]
 """
 
+import calendar
 import datetime
+import functools
 import json
 import pathlib
 import sys
@@ -96,6 +98,48 @@ def rolled_features(sessions):
             f[f"range_change_{p}d"] = own[f"range_change_{p}d"].iloc[t]
         rows.append(f)
     return pd.DataFrame(rows, index=own.index)
+
+
+def third_friday(year, month):
+    fridays = [week[calendar.FRIDAY] for week in calendar.monthcalendar(year, month) if week[calendar.FRIDAY]]
+    return datetime.date(year, month, fridays[2])
+
+
+def optional_features(sessions, shifted):
+    """The groups that are off by default; shifted(t) is the frame up to t with prices in t's contract, in points."""
+    rows = []
+    for t in range(50, len(sessions)):
+        s = shifted(t)
+        f = {}
+        f["vix_level"] = s.vix.iloc[-1]
+        f["vix_change_1d"] = s.vix.diff().iloc[-1]
+        f["vix_change_5d"] = s.vix.diff(5).iloc[-1]
+        f["vix_zscore_20d"] = (s.vix.iloc[-1] - s.vix[-20:].mean()) / s.vix[-20:].std()
+        returns = np.array([np.log(shifted(i).close.iloc[-1] / shifted(i).close.iloc[-2]) for i in range(1, t + 1)])
+        years = (s.date.iloc[-1] - s.date.iloc[-21]) / 365.25
+        f["vix_minus_realised_20d"] = s.vix.iloc[-1] - 100 * np.sqrt((returns[-20:] ** 2).sum() / years)
+        for p in (1,) + PERIODS:
+            f[f"log_return_{p}d"] = 100 * np.log(s.close.iloc[-1] / s.close.iloc[-1 - p])
+        for p in PERIODS:
+            f[f"realised_vol_{p}d"] = 100 * np.sqrt((returns[-p:] ** 2).mean())
+        last, before = s.iloc[-1], s.iloc[-2]
+        f["overnight_gap_pct"] = 100 * (last.open - before.close) / before.close
+        f["overnight_gap_to_range"] = (last.open - before.close) / (before.high - before.low)
+        f["overnight_gap_filled"] = float(last.low <= before.close <= last.high)
+        date = EPOCH + datetime.timedelta(int(last.date))
+        f["session_weekday"], f["session_month"] = date.weekday(), date.month
+        expiries = [third_friday(date.year + i // 4, 3 * (i % 4) + 3) for i in range(8)]
+        expiry = min(day for day in expiries if day >= date)
+        f["days_to_expiry"] = (expiry - date).days
+        f["expiry_week"] = float(expiry.isocalendar()[:2] == date.isocalendar()[:2])
+        rows.append(f)
+    return pd.DataFrame(rows, index=range(50, len(sessions)))
+
+
+def shift_into(sessions, t):
+    seen = sessions.iloc[: t + 1].copy()
+    seen[PRICES] = seen[PRICES].add(seen.roll_offset.iloc[-1] - seen.roll_offset, axis=0) * TICK
+    return seen
 
 
 BARS = 830
@@ -192,6 +236,8 @@ def main():
     rolled = rolled_features(sessions)
     write(rolled, folder / "session_features_rolled.csv")
     write(original_features(sessions), folder / "session_features_mixed.csv")
+    shifted = functools.lru_cache(None)(lambda t: shift_into(sessions, t))
+    write(optional_features(sessions, shifted), folder / "optional_features.csv")
     bars = synthetic_bars()
     bars.to_csv(folder / "bars.csv", index=False, float_format="%.17g", lineterminator="\n")
     write(rolled_minute_features(bars, 779), folder / "minute_features.csv")

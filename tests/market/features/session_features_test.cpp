@@ -32,6 +32,43 @@ TEST(SessionFeatures, EqualPandasWithMixedContracts) {
                          "session_features_mixed.csv");
 }
 
+TEST(SessionFeatures, OptionalGroupsEqualPandas) {
+    ThreadPool pool(1);
+    // The order of the groups' names does not matter.
+    expect_equals_golden(
+        session_features(golden_sessions(), tick, {"calendar", "gap", "vix", "returns"}, pool),
+        "optional_features.csv");
+}
+
+TEST(SessionFeatures, QuarterlyExpiryDates) {
+    // 2024-06-20, the day before the expiry of ES 06-24, to 2024-06-24, the Monday after it.
+    auto sessions = random_sessions(4, 1);
+    const std::vector<std::int32_t> dates{19894, 19895, 19896, 19898};
+    for (std::size_t i = 0; i < dates.size(); ++i)
+        sessions[i].date = dates[i];
+    ThreadPool pool(1);
+    const FeatureMatrix matrix = session_features(sessions, tick, {"calendar"}, pool);
+    EXPECT_EQ(matrix.names, (std::vector<std::string>{"session_weekday", "session_month", "days_to_expiry",
+                                                      "expiry_week"}));
+    EXPECT_EQ(matrix.values, (std::vector<double>{3, 6, 1, 1, 4, 6, 0, 1, 5, 6, 90, 0, 0, 6, 88, 0}));
+}
+
+TEST(SessionFeatures, VixGroupNeedsTheVix) {
+    auto sessions = random_sessions(60, 1);
+    for (SessionSummary& session : sessions)
+        session.vix = std::numeric_limits<double>::quiet_NaN();
+    ThreadPool pool(1);
+    EXPECT_THROW(session_features(sessions, tick, {"session", "vix"}, pool), Error);
+    EXPECT_NO_THROW(session_features(sessions, tick, {"session"}, pool));
+    sessions[30].vix = 20; // one value is not enough for a z-score
+    try {
+        session_features(sessions, tick, {"vix"}, pool);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_NE(error.render().find("vix_zscore_20d (60 rows)"), std::string::npos) << error.render();
+    }
+}
+
 TEST(SessionFeatures, AreThe54OfTheOriginalInItsOrder) {
     std::vector<std::string> names{"vpoc",
                                    "total_volume",

@@ -1,0 +1,140 @@
+/// Groups that are off by default: VIX, returns, overnight gap, calendar.
+
+#include "features/quarterly_expiry.h"
+#include "features/session_table.h"
+#include "features/window_statistics.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace rekindle::market {
+namespace {
+
+constexpr std::array<std::size_t, 4> periods{5, 10, 20, 50};
+constexpr double days_per_year = 365.25;
+
+/// Sum of the squared log returns of the p sessions that end with t.
+double sum_of_squared_returns(const SessionHistory& h, std::size_t t, std::size_t p) {
+    double sum = 0;
+    for (std::size_t s = t + 1 - p; s <= t; ++s)
+        sum += h.log_return(s) * h.log_return(s);
+    return sum;
+}
+
+/// In percent a year; the years are those of the calendar, whatever the length of a session.
+double annual_volatility(const SessionHistory& h, std::size_t t, std::size_t p) {
+    const double years = (h[t].date - h[t - p].date) / days_per_year;
+    return 100 * std::sqrt(sum_of_squared_returns(h, t, p) / years);
+}
+
+double log_return_percent(const SessionHistory& h, std::size_t t, std::size_t p) {
+    return 100 * std::log(h.close(t, t) / h.close(t - p, t));
+}
+
+double vix_change(const SessionHistory& h, std::size_t t, std::size_t p) {
+    return h[t].vix - h[t - p].vix;
+}
+
+/// Adds rows of one group.
+class GroupWriter {
+  public:
+    GroupWriter(std::vector<SessionFeature>& table, const char* group) : table_(table), group_(group) {}
+
+    /// `period` is the p that the column needs more sessions than, 0 for none.
+    void add(std::string name, std::string formula, std::size_t look_back, std::size_t period,
+             double (*value)(const SessionHistory&, std::size_t, std::size_t)) {
+        const int sessions = static_cast<int>(look_back);
+        table_.push_back({{std::move(name), group_, std::move(formula), sessions, sessions}, period, value});
+    }
+
+  private:
+    std::vector<SessionFeature>& table_;
+    const char* group_;
+};
+
+} // namespace
+
+void append_vix_group(std::vector<SessionFeature>& table) {
+    GroupWriter group(table, "vix");
+    group.add("vix_level", "last VIX published before the end of the session, in VIX points", 0, 0,
+              [](const SessionHistory& h, std::size_t t, std::size_t) { return h[t].vix; });
+    group.add("vix_change_1d", "change of vix_level over 1 session, in VIX points", 1, 1, vix_change);
+    group.add("vix_change_5d", "change of vix_level over 5 sessions, in VIX points", 5, 5, vix_change);
+    group.add(
+        "vix_zscore_20d",
+        "(vix_level - its mean over 20 sessions) / its sample standard deviation, in standard deviations", 19,
+        20, [](const SessionHistory& h, std::size_t t, std::size_t p) {
+            const auto window = window_statistics(p, [&](std::size_t i) { return h[t + 1 - p + i].vix; });
+            return (h[t].vix - window.mean) / window.sample_deviation;
+        });
+    group.add(
+        "vix_minus_realised_20d",
+        "vix_level - 100 · square root of (sum of squared log returns of the close over 20 sessions / years "
+        "between their dates), in percent a year",
+        20, 20, [](const SessionHistory& h, std::size_t t, std::size_t p) {
+            return h[t].vix - annual_volatility(h, t, p);
+        });
+}
+
+void append_returns_group(std::vector<SessionFeature>& table) {
+    GroupWriter group(table, "returns");
+    group.add("log_return_1d", "100 · ln(session_close / session_close 1 session ago), in percent", 1, 1,
+              log_return_percent);
+    for (const std::size_t p : periods)
+        group.add(fmt::format("log_return_{}d", p),
+                  fmt::format("100 · ln(session_close / session_close {} sessions ago), in percent", p), p, p,
+                  log_return_percent);
+    for (const std::size_t p : periods)
+        group.add(
+            fmt::format("realised_vol_{}d", p),
+            fmt::format("100 · square root of the mean squared log return of the close over {} sessions, in "
+                        "percent a session",
+                        p),
+            p, p, [](const SessionHistory& h, std::size_t t, std::size_t n) {
+                return 100 * std::sqrt(sum_of_squared_returns(h, t, n) / static_cast<double>(n));
+            });
+}
+
+void append_gap_group(std::vector<SessionFeature>& table) {
+    GroupWriter group(table, "gap");
+    group.add("overnight_gap_pct", "session_open against the session_close before, in percent", 1, 1,
+              [](const SessionHistory& h, std::size_t t, std::size_t) {
+                  return 100 * (h.open(t, t) / h.close(t - 1, t) - 1);
+              });
+    group.add("overnight_gap_to_range",
+              "(session_open - session_close before) / price_range of the session before, a ratio", 1, 1,
+              [](const SessionHistory& h, std::size_t t, std::size_t) {
+                  return (h.open(t, t) - h.close(t - 1, t)) / h.price_range(t - 1);
+              });
+    group.add("overnight_gap_filled", "1 when the session traded at the session_close before, otherwise 0", 1,
+              1, [](const SessionHistory& h, std::size_t t, std::size_t) {
+                  const double before = h.close(t - 1, t);
+                  return h.low(t, t) <= before && before <= h.high(t, t) ? 1.0 : 0.0;
+              });
+}
+
+void append_calendar_group(std::vector<SessionFeature>& table) {
+    GroupWriter group(table, "calendar");
+    group.add("session_weekday", "day of the week of the session's date, 0 is Monday", 0, 0,
+              [](const SessionHistory& h, std::size_t t, std::size_t) {
+                  return static_cast<double>(weekday_from_monday(h[t].date));
+              });
+    group.add("session_month", "month of the session's date, 1 to 12", 0, 0,
+              [](const SessionHistory& h, std::size_t t, std::size_t) {
+                  return static_cast<double>(month_of(h[t].date));
+              });
+    group.add("days_to_expiry",
+              "days from the session's date to the next third Friday of March, June, September or December, "
+              "0 on it",
+              0, 0, [](const SessionHistory& h, std::size_t t, std::size_t) {
+                  return static_cast<double>(days_to_quarterly_expiry(h[t].date));
+              });
+    group.add("expiry_week", "1 from Monday to Friday of the week of that Friday, otherwise 0", 0, 0,
+              [](const SessionHistory& h, std::size_t t, std::size_t) {
+                  return days_to_quarterly_expiry(h[t].date) < 5 ? 1.0 : 0.0;
+              });
+}
+
+} // namespace rekindle::market
