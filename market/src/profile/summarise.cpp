@@ -3,26 +3,19 @@
 #include "profile/wide_integer.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
 #include <rekindle/market/volume_profile.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
 #include <limits>
-#include <string_view>
+#include <string>
 
 namespace rekindle::market {
 namespace {
 
 /// Sessions that one job of the pool summarises.
 constexpr std::size_t sessions_per_job = 16;
-
-std::string date_text(std::int32_t days) {
-    const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::days{days}}};
-    return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
-                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
-}
 
 Weighting weighting_of(const ProfileRules& rules) noexcept {
     switch (rules.compatibility) {
@@ -66,10 +59,10 @@ SessionSummary prices_and_volume(const BarTable& table, const Session& session) 
             summary.vix = static_cast<double>(bars.vix[i]);
     }
     if (summary.bars == 0)
-        throw internal_error("session " + date_text(session.date) + " has no bar of its contract");
+        throw internal_error("session " + format_date(session.date) + " has no bar of its contract");
     if (volume > largest_profile_volume)
         throw usage_error("more volume in one session than a profile can hold")
-            .expected(fmt::format("at most {}", largest_profile_volume));
+            .expected("at most " + with_thousands(largest_profile_volume));
     summary.total_volume = static_cast<std::int64_t>(volume);
     summary.vwap = volume == 0 ? static_cast<double>(summary.close)
                                : static_cast<double>(close_times_volume) / static_cast<double>(volume);
@@ -118,7 +111,7 @@ SessionSummary summarise(const BarTable& table, const Session& session, const Pr
         return summary;
     } catch (Error& error) {
         if (error.where().empty())
-            error.at("session " + date_text(session.date));
+            error.at("session " + format_date(session.date));
         throw;
     }
 }

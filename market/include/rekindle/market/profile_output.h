@@ -1,0 +1,63 @@
+#pragma once
+/// What `rekindle volume-profile` writes and draws.
+
+#include <rekindle/base/thread_pool.h>
+#include <rekindle/market/migration.h>
+#include <rekindle/market/session.h>
+#include <rekindle/market/volume_profile.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::market {
+
+/// Everything that is reported of the profiles of consecutive sessions. The vectors of sessions are of one
+/// length.
+struct ProfileReport {
+    BarMetadata metadata;
+    Clock clock = Clock::utc; ///< says how end times are printed: with Z, or (raw) as labels without zone
+    ProfileRules rules;
+    std::vector<SessionSummary> sessions;
+    std::vector<VolumeNodes> nodes;
+    std::vector<std::optional<std::size_t>> first_touches;
+    std::vector<MigrationTrend> trends;
+};
+
+/// Summaries, nodes, touches and trends of the sessions. Deterministic for any number of threads. Throws
+/// Error as summarise_sessions().
+ProfileReport make_profile_report(const BarTable& bars, std::span<const Session> sessions, Clock clock,
+                                  const ProfileRules& rules, ThreadPool& pool,
+                                  const NodeRules& node_rules = {});
+
+/// A price in points: with as many decimals as the tick needs, without trailing zeros but with one decimal at
+/// least
+/// ("4557.5", "4578.0"), so that no binary noise shows.
+std::string price_text(double ticks, TickSize tick);
+
+/// The published layout, LF line ends:
+///   date,vpoc,value_area_low,value_area_high,value_area_width,total_volume
+///   2021-12-06,4557.5,4530.5,4578.0,47.5,16072
+std::string render_profile_csv(const ProfileReport& report);
+/// start_date,end_date,direction,consecutive_count,vpoc_start,vpoc_end,vpoc_change
+std::string render_trends_csv(const ProfileReport& report);
+/// One JSON object, described in docs/formats/volume-profile-json.md. Ends with a newline.
+std::string render_profile_json(const ProfileReport& report);
+
+/// How a profile is drawn.
+struct DrawOptions {
+    std::size_t columns = 80; ///< no line is wider; fewer than 24 are taken as 24
+    std::size_t rows = 24;    ///< price rows at most; levels are joined so that they fit
+    bool utf8 = true;         ///< false: plain ASCII
+    bool colour = false;      ///< ANSI colours besides (never instead of) letters and shades
+};
+
+/// The profile as horizontal bars, highest price first. The row of the point of control is marked P, those of
+/// the value area's ends H and L; bars inside the value area are solid, those outside are light. A legend in
+/// words follows. Every line ends with a newline.
+std::string draw_profile(const VolumeProfile& profile, const ProfileFigures& figures,
+                         const DrawOptions& options = {});
+
+} // namespace rekindle::market
