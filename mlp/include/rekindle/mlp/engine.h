@@ -23,11 +23,13 @@ struct Samples {
 };
 
 struct TrainResult {
-    double loss_sum = 0;       ///< sum over rows of the loss, in double
+    double loss_sum = 0; ///< sum over rows of the loss, in double
     std::size_t rows = 0;
-    std::size_t steps = 0;     ///< optimiser steps done
+    std::size_t steps = 0; ///< optimiser steps done
     double last_gradient_norm = 0;
-    bool finite = true;        ///< false: stopped before the first step whose loss or gradient is not finite
+    /// false: stopped before the first step whose loss or gradient is not finite. Parameters and moments are
+    /// those of the step before; gradients accumulated for that step are dropped.
+    bool finite = true;
 };
 
 /// Everything that the next step depends on: parameters, moments, average, step, schedule, pending gradients.
@@ -36,12 +38,24 @@ struct EngineState {
     std::vector<std::byte> bytes;
 };
 
+enum class InstructionSet { x86_64, x86_64_v3, x86_64_v4 };
+/// "x86-64", "x86-64-v3" or "x86-64-v4".
+std::string_view name(InstructionSet instructions) noexcept;
+/// Whether this processor has it.
+bool supported(InstructionSet instructions) noexcept;
+/// The best one of this processor. REKINDLE_ISA=x86-64|x86-64-v3|x86-64-v4 chooses a lower one (for tests);
+/// throws Error (usage) when it names something else or one that the processor lacks.
+InstructionSet chosen_instruction_set();
+
 /// One network in training. Owns its arenas. Not thread-safe; several engines may run side by side.
-/// Same bits for any TrainingSpec::threads and on x86-64-v3 and v4. Flush-to-zero is set inside calls and restored.
+/// Same bits for any TrainingSpec::threads and on x86-64-v3 and v4. Flush-to-zero is set inside calls and
+/// restored.
 class Engine {
   public:
-    /// Throws Error (usage) when the description and the loss do not fit each other.
-    Engine(ModelDescription model, TrainingSpec training);
+    /// Throws Error (usage) when the description and the loss do not fit each other, or when this processor
+    /// lacks the instruction set. Parameters are zero until initialise() or set_parameters().
+    Engine(ModelDescription model, TrainingSpec training,
+           InstructionSet instructions = chosen_instruction_set());
     ~Engine();
     Engine(Engine&&) noexcept;
     Engine& operator=(Engine&&) noexcept;
@@ -51,7 +65,8 @@ class Engine {
 
     /// Weights from the seed (Philox, purpose initial_weights), moments zero, step 0.
     void initialise();
-    /// Parameters by name, PyTorch's layout. Throws Error naming a tensor that is missing or has another shape.
+    /// Parameters by name, PyTorch's layout. Throws Error naming a tensor that is missing or has another
+    /// shape.
     void set_parameters(std::span<const NamedTensor> tensors);
     std::vector<NamedTensor> parameters() const;
     /// The averaged weights when ema_decay > 0, else the same as parameters().
@@ -70,22 +85,24 @@ class Engine {
     double evaluate(const Samples& samples) const;
     /// Raw outputs, outputs() per row, evaluation mode.
     void predict(const float* inputs, std::size_t stride, std::size_t rows, std::span<float> outputs) const;
-    /// Gradient of the mean loss over a batch at the current parameters, training mode at the current step, no update.
+    /// Gradient of the mean loss over a batch at the current parameters, training mode at the current step,
+    /// no update.
     std::vector<NamedTensor> gradients(const Samples& samples, std::span<const std::uint32_t> rows) const;
 
-    std::uint64_t steps() const noexcept;
-    double learning_rate() const noexcept; ///< of the next step
+    std::uint64_t steps() const noexcept;   ///< of the optimiser
+    std::uint64_t batches() const noexcept; ///< seen: the number that keys the dropout masks
+    double learning_rate() const noexcept;  ///< of the next step
     EngineState save() const;
     /// Throws Error when the bytes are of another network, version or are damaged.
     void restore(const EngineState& state);
 
+    struct Impl; ///< defined in the library's sources alone
+
   private:
-    struct Impl;
     std::unique_ptr<Impl> impl_;
 };
 
-/// The instruction set chosen at run time: "x86-64", "x86-64-v3" or "x86-64-v4".
-/// REKINDLE_ISA=x86-64|x86-64-v3|x86-64-v4 chooses a lower one (for tests).
+/// name(chosen_instruction_set())
 std::string_view instruction_set();
 
 } // namespace rekindle::mlp

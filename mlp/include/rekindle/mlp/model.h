@@ -13,15 +13,16 @@ namespace rekindle::mlp {
 
 enum class Activation { identity, silu, relu, gelu, tanh };
 
-/// One step of the network. `name` is the state-dict prefix of its parameters ("input_layer", "hidden_layers.0.0").
+/// One step of the network. `name` is the state-dict prefix of its parameters ("input_layer",
+/// "hidden_layers.0.0").
 struct Layer {
     enum class Kind { linear, layer_norm, activation, dropout, residual_begin, residual_end };
     Kind kind = Kind::linear;
     std::string name;
-    std::size_t inputs = 0, outputs = 0;             ///< linear (inputs == outputs otherwise)
-    Activation activation = Activation::identity;    ///< activation
-    double dropout_rate = 0;                         ///< dropout, in [0, 1)
-    double epsilon = 1e-5;                           ///< layer_norm
+    std::size_t inputs = 0, outputs = 0;          ///< linear (inputs == outputs otherwise)
+    Activation activation = Activation::identity; ///< activation
+    double dropout_rate = 0;                      ///< dropout, in [0, 1)
+    double epsilon = 1e-5;                        ///< layer_norm
     friend bool operator==(const Layer&, const Layer&) = default;
 };
 
@@ -38,9 +39,9 @@ struct ModelDescription {
     void validate() const;
     friend bool operator==(const ModelDescription&, const ModelDescription&) = default;
 
-    /// The network of the original system: Linear + SiLU, then [Linear, LayerNorm, SiLU, Dropout(rate·(1+0.2·i))]*,
-    /// LayerNorm, Linear(→outputs); state-dict keys input_layer.*, hidden_layers.{i}.0.*, hidden_layers.{i}.1.*,
-    /// final_norm.*, output_layer.*.
+    /// The network of the original system: Linear + SiLU, then [Linear, LayerNorm, SiLU,
+    /// Dropout(rate·(1+0.2·i))]*, LayerNorm, Linear(→outputs); state-dict keys input_layer.*,
+    /// hidden_layers.{i}.0.*, hidden_layers.{i}.1.*, final_norm.*, output_layer.*.
     static ModelDescription default_network(std::size_t inputs, std::span<const std::size_t> hidden,
                                             double dropout_rate, Activation activation = Activation::silu,
                                             std::size_t outputs = 1);

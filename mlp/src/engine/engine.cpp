@@ -1,0 +1,191 @@
+#include "engine/impl.h"
+#include "engine/team.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/philox.h>
+#include <rekindle/mlp/engine.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rekindle::mlp {
+
+using namespace engine;
+
+static_assert(static_cast<std::uint32_t>(RandomPurpose::dropout) == 3, "masks.h states it");
+
+Engine::Impl::Impl(ModelDescription m, TrainingSpec spec, InstructionSet instructions)
+    : model(std::move(m)), training(std::move(spec)), plan(model, training), network(plan.network()),
+      kernels(engine::kernels(instructions)) {
+    const std::size_t floats = plan.parameter_floats();
+    parameters = Arena(floats, 0);
+    const bool momentum = training.optimizer.momentum != 0;
+    if (adam() || momentum)
+        first_moment = Arena(floats, 10);
+    if (adam())
+        second_moment = Arena(floats, 15);
+    if (training.ema_decay > 0)
+        average = Arena(floats, 20);
+    if (training.bf16_storage)
+        rounded = Arena(floats, 25);
+    if (training.accumulation_steps > 1)
+        pending = Arena(floats, 30);
+    transposed = Arena(plan.transposed_floats());
+}
+
+void Engine::Impl::parameters_changed() {
+    const FlushSubnormals flush;
+    if (rounded)
+        kernels.round_bf16(parameters.data(), rounded.data(), 0, parameters.size());
+    transpose_share(0, 1);
+}
+
+void Engine::Impl::restart() {
+    progress = {};
+    for (Arena* arena : {&first_moment, &second_moment, &pending})
+        arena->clear();
+    if (average)
+        std::ranges::copy(parameters.values(), average.data());
+    parameters_changed();
+}
+
+std::vector<NamedTensor> Engine::Impl::tensors(const Arena& arena) const {
+    std::vector<NamedTensor> result;
+    for (const Parameter& p : plan.parameters()) {
+        NamedTensor tensor{p.name, p.shape(), std::vector<float>(p.size())};
+        for (std::size_t i = 0; i < p.size(); ++i)
+            tensor.values[i] = arena.data()[p.position(i)];
+        result.push_back(std::move(tensor));
+    }
+    return result;
+}
+
+namespace {
+
+/// torch.nn.Linear.reset_parameters, or the original system's kaiming_normal_(nonlinearity='leaky_relu') and
+/// zero bias.
+float initial_value(const Parameter& p, Initialisation initialisation, PhiloxStream& random) {
+    if (p.role == Parameter::Role::gain)
+        return 1;
+    if (p.role == Parameter::Role::shift)
+        return 0;
+    const double inputs = static_cast<double>(p.inputs);
+    if (initialisation == Initialisation::pytorch_default)
+        return static_cast<float>((2 * random.next_double() - 1) / std::sqrt(inputs));
+    if (p.role == Parameter::Role::bias)
+        return 0;
+    return static_cast<float>(random.next_normal() * std::sqrt(2 / inputs));
+}
+
+std::string shape_text(std::span<const std::size_t> shape) {
+    std::string text = "[";
+    for (std::size_t i = 0; i < shape.size(); ++i)
+        text += (i ? ", " : "") + std::to_string(shape[i]);
+    return text + "]";
+}
+
+} // namespace
+
+Engine::Engine(ModelDescription model, TrainingSpec training, InstructionSet instructions)
+    : impl_(std::make_unique<Impl>(std::move(model), std::move(training), instructions)) {}
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+const ModelDescription& Engine::model() const noexcept {
+    return impl_->model;
+}
+const TrainingSpec& Engine::training() const noexcept {
+    return impl_->training;
+}
+
+void Engine::initialise() {
+    std::uint64_t index = 0;
+    for (const Parameter& p : impl_->plan.parameters()) {
+        PhiloxStream random(impl_->training.seed, RandomPurpose::initial_weights, 0, index++);
+        for (std::size_t i = 0; i < p.size(); ++i)
+            impl_->parameters.data()[p.position(i)] = initial_value(p, impl_->model.initialisation, random);
+    }
+    impl_->restart();
+}
+
+void Engine::set_parameters(std::span<const NamedTensor> tensors) {
+    const auto find = [&](const Parameter& p) -> const NamedTensor& {
+        const auto found = std::ranges::find(tensors, p.name, &NamedTensor::name);
+        if (found == tensors.end())
+            throw usage_error("the tensor is missing").at(p.name).expected("shape " + shape_text(p.shape()));
+        if (found->shape != p.shape() || found->values.size() != p.size())
+            throw usage_error("the tensor has shape " + shape_text(found->shape))
+                .at(p.name)
+                .expected(shape_text(p.shape()));
+        return *found;
+    };
+    for (const Parameter& p : impl_->plan.parameters())
+        find(p);
+    for (const Parameter& p : impl_->plan.parameters()) {
+        const NamedTensor& tensor = find(p);
+        for (std::size_t i = 0; i < p.size(); ++i)
+            impl_->parameters.data()[p.position(i)] = tensor.values[i];
+    }
+    impl_->restart();
+}
+
+std::vector<NamedTensor> Engine::parameters() const {
+    return impl_->tensors(impl_->parameters);
+}
+std::vector<NamedTensor> Engine::evaluation_parameters() const {
+    return impl_->tensors(impl_->averaged());
+}
+
+std::vector<NamedTensor> Engine::optimizer_tensors(std::string_view moment) const {
+    if (moment == "exp_avg_sq" && impl_->adam())
+        return impl_->tensors(impl_->second_moment);
+    if (moment == (impl_->adam() ? "exp_avg" : "momentum_buffer") && impl_->first_moment)
+        return impl_->tensors(impl_->first_moment);
+    throw usage_error("the optimiser has no '" + std::string(moment) + "'");
+}
+
+TrainResult Engine::train(const Samples& samples, std::span<const std::uint32_t> order,
+                          std::size_t batch_size) {
+    return impl_->train(samples, order, batch_size);
+}
+void Engine::finish_accumulation() {
+    impl_->apply_pending();
+}
+void Engine::report_validation_loss(double loss) {
+    report_epoch(impl_->training, loss, impl_->progress.plateau);
+}
+
+double Engine::evaluate(const Samples& samples) const {
+    return impl_->evaluate(samples);
+}
+
+void Engine::predict(const float* inputs, std::size_t stride, std::size_t rows,
+                     std::span<float> outputs) const {
+    if (outputs.size() != rows * impl_->network.head.outputs)
+        throw internal_error("predict: outputs of another size than rows times the network's outputs");
+    impl_->predict({inputs, stride, nullptr, nullptr, rows, nullptr, 0}, outputs.data());
+}
+
+std::vector<NamedTensor> Engine::gradients(const Samples& samples,
+                                           std::span<const std::uint32_t> rows) const {
+    return impl_->gradients(samples, rows);
+}
+
+std::uint64_t Engine::steps() const noexcept {
+    return impl_->progress.steps;
+}
+std::uint64_t Engine::batches() const noexcept {
+    return impl_->progress.batches;
+}
+double Engine::learning_rate() const noexcept {
+    return impl_->rate();
+}
+EngineState Engine::save() const {
+    return impl_->save();
+}
+void Engine::restore(const EngineState& state) {
+    impl_->restore(state);
+}
+
+} // namespace rekindle::mlp

@@ -1,0 +1,68 @@
+#pragma once
+/// The state of an Engine.
+
+#include "engine/arena.h"
+#include "engine/instruction_set.h"
+#include "engine/plan.h"
+#include "engine/schedule.h"
+
+#include <rekindle/mlp/engine.h>
+
+#include <array>
+#include <vector>
+
+namespace rekindle::mlp {
+
+/// Counters that a checkpoint must hold besides the arenas.
+struct Progress {
+    std::uint64_t steps = 0;
+    std::uint64_t batches = 0;
+    std::uint64_t pending_batches = 0;       ///< accumulated since the last step
+    double beta1_power = 1, beta2_power = 1; ///< beta^steps, by repeated multiplication
+    engine::PlateauState plateau;
+};
+
+struct Engine::Impl {
+    Impl(ModelDescription model, TrainingSpec training, InstructionSet instructions);
+
+    ModelDescription model;
+    TrainingSpec training;
+    engine::Plan plan;
+    engine::Network network;
+    const engine::KernelTable& kernels;
+    Progress progress;
+
+    engine::Arena parameters, first_moment, second_moment;
+    engine::Arena average; ///< ema_decay > 0
+    engine::Arena rounded; ///< bf16_storage: what forward and backward read
+    engine::Arena pending; ///< accumulation_steps > 1: the gradient so far
+    engine::Arena transposed;
+    std::array<engine::Arena, engine::gradient_slots> slots; ///< made when a batch first needs them
+    std::vector<engine::Arena> workspaces;                   ///< one per thread
+
+    bool adam() const { return training.optimizer.kind == OptimizerSpec::Kind::adamw; }
+    const engine::Arena& forward_parameters() const { return rounded ? rounded : parameters; }
+    const engine::Arena& averaged() const { return average ? average : parameters; }
+    double rate() const { return engine::learning_rate(training, progress.plateau, progress.steps); }
+
+    /// After the parameters were set from outside: everything that is derived from them.
+    void parameters_changed();
+    /// Resets moments and counters.
+    void restart();
+    std::vector<NamedTensor> tensors(const engine::Arena& arena) const;
+    TrainResult train(const Samples& samples, std::span<const std::uint32_t> order, std::size_t batch_size);
+    /// One optimiser step with this gradient, of which scale is the clipping factor; the part of thread t of
+    /// `threads`.
+    void update_share(const float* gradient, double norm, std::size_t t, std::size_t threads);
+    void transpose_share(std::size_t t, std::size_t threads);
+    void advance_step();
+    void apply_pending();
+    double evaluate(const Samples& samples) const;
+    void predict(const engine::Rows& rows, float* outputs) const;
+    std::vector<NamedTensor> gradients(const Samples& samples, std::span<const std::uint32_t> rows) const;
+    EngineState save() const;
+    void restore(const EngineState& state);
+    std::vector<engine::Arena*> saved_arenas();
+};
+
+} // namespace rekindle::mlp

@@ -1,0 +1,13 @@
+#pragma once
+/// The table of kernels of an instruction set.
+
+#include "engine/kernels.h"
+
+#include <rekindle/mlp/engine.h>
+
+namespace rekindle::mlp::engine {
+
+/// Throws Error (usage) when this processor lacks the instruction set.
+const KernelTable& kernels(InstructionSet instructions);
+
+} // namespace rekindle::mlp::engine

@@ -1,0 +1,139 @@
+/// A bridge for scripts: trains a network, or computes gradients, from a JSON file. Built with the tests
+/// only.
+///
+///     rekindle_mlp_tool SPECIFICATION.json
+///
+/// {"model": …, "training": …, "action": "train" | "gradients" | "time", "rows": N, "batch_size": B, "steps":
+/// S,
+///  "epochs": E, "shuffled": bool, "parameters": FILE?, "inputs": FILE, "targets": FILE, "output": FILE,
+///  "instruction_set": "x86-64-v3"?}
+/// Files hold little-endian float32: parameters in the engine's order (state-dict order), PyTorch's layout.
+/// train: `steps` batches of consecutive rows, wrapping round; output: parameters. gradients: of the first
+/// batch_size rows. time: prints seconds per step as JSON, the median of `repeats` runs.
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+#include <rekindle/base/philox.h>
+#include <rekindle/mlp/engine.h>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+
+namespace {
+
+using namespace rekindle;
+using nlohmann::json;
+
+std::vector<float> read_floats(const std::string& path) {
+    const std::string bytes = read_file(path);
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+    return values;
+}
+
+void write_tensors(const std::string& path, const std::vector<mlp::NamedTensor>& tensors) {
+    AtomicFile file(path);
+    for (const mlp::NamedTensor& tensor : tensors)
+        file.write(std::as_bytes(std::span(tensor.values)));
+    file.commit();
+}
+
+void load_parameters(mlp::Engine& engine, const std::vector<float>& values) {
+    std::vector<mlp::NamedTensor> tensors = engine.parameters();
+    std::size_t at = 0;
+    for (mlp::NamedTensor& tensor : tensors)
+        for (float& value : tensor.values)
+            value = values.at(at++);
+    engine.set_parameters(tensors);
+}
+
+/// Rows of `steps` batches, consecutive or shuffled, round and round.
+std::vector<std::uint32_t> make_order(std::size_t rows, std::size_t count, bool shuffled) {
+    std::vector<std::uint32_t> pass(rows), order;
+    std::iota(pass.begin(), pass.end(), 0u);
+    PhiloxStream random(1, RandomPurpose::shuffle);
+    while (order.size() < count) {
+        if (shuffled)
+            for (std::size_t i = rows; i-- > 1;)
+                std::swap(pass[i], pass[random.next_below(static_cast<std::uint32_t>(i + 1))]);
+        order.insert(order.end(), pass.begin(), pass.end());
+    }
+    order.resize(count);
+    return order;
+}
+
+mlp::InstructionSet instructions(const json& spec) {
+    const std::string wish = spec.value("instruction_set", "");
+    for (const auto candidate :
+         {mlp::InstructionSet::x86_64, mlp::InstructionSet::x86_64_v3, mlp::InstructionSet::x86_64_v4})
+        if (mlp::name(candidate) == wish)
+            return candidate;
+    return mlp::chosen_instruction_set();
+}
+
+double median_seconds(mlp::Engine& engine, const mlp::Samples& samples, std::span<const std::uint32_t> order,
+                      std::size_t batch_size, std::size_t repeats) {
+    std::vector<double> seconds;
+    for (std::size_t i = 0; i < repeats; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        engine.train(samples, order, batch_size);
+        seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(repeats / 2));
+    return seconds[repeats / 2];
+}
+
+void run(const json& spec) {
+    mlp::Engine engine(spec.at("model").get<mlp::ModelDescription>(),
+                       spec.at("training").get<mlp::TrainingSpec>(), instructions(spec));
+    engine.initialise();
+    if (spec.contains("parameters"))
+        load_parameters(engine, read_floats(spec.at("parameters")));
+    const std::vector<float> inputs = read_floats(spec.at("inputs")),
+                             targets = read_floats(spec.at("targets"));
+    const mlp::Samples samples{inputs.data(), engine.model().inputs, targets.data(), targets.size()};
+    const std::size_t batch_size = spec.at("batch_size");
+    const std::size_t steps = spec.value("steps", std::size_t{1});
+    const auto order = make_order(targets.size(), steps * batch_size, spec.value("shuffled", false));
+    const std::string action = spec.at("action");
+    if (action == "gradients") {
+        write_tensors(spec.at("output"), engine.gradients(samples, std::span(order).first(batch_size)));
+    } else if (action == "train") {
+        const mlp::TrainResult result = engine.train(samples, order, batch_size);
+        engine.finish_accumulation();
+        write_tensors(spec.at("output"), engine.parameters());
+        std::puts(json{{"loss_sum", result.loss_sum}, {"steps", result.steps}, {"finite", result.finite}}
+                      .dump()
+                      .c_str());
+    } else if (action == "time") {
+        const double seconds =
+            median_seconds(engine, samples, order, batch_size, spec.value("repeats", std::size_t{5}));
+        std::puts(json{{"seconds_per_step", seconds / static_cast<double>(steps)}}.dump().c_str());
+    } else {
+        throw usage_error("unknown action '" + action + "'").expected("train, gradients or time");
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        std::fputs("usage: rekindle_mlp_tool SPECIFICATION.json\n", stderr);
+        return static_cast<int>(ExitStatus::usage);
+    }
+    try {
+        run(json::parse(read_file(argv[1])));
+        return 0;
+    } catch (const Error& error) {
+        std::fprintf(stderr, "%s\n", error.render().c_str());
+        return static_cast<int>(error.status());
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return static_cast<int>(ExitStatus::internal);
+    }
+}
