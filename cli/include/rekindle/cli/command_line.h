@@ -1,0 +1,50 @@
+#pragma once
+/// Arguments → what was asked for.
+
+#include <rekindle/cli/option_table.h>
+#include <rekindle/trainer/config.h>
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::cli {
+
+/// What was written on the command line, checked against the table.
+struct CommandLine {
+    const CommandSpec* command = nullptr;
+    nlohmann::ordered_json settings =
+        nlohmann::ordered_json::object(); ///< keys of TrainConfig that were given
+    nlohmann::ordered_json options =
+        nlohmann::ordered_json::object(); ///< the other options that were given, by key()
+    std::vector<std::string> positionals;
+
+    bool has(std::string_view key) const { return options.contains(std::string(key)); }
+    bool flag(std::string_view key) const { return has(key) && options.at(std::string(key)).get<bool>(); }
+    std::string text(std::string_view key, std::string_view otherwise = "") const;
+    std::int64_t integer(std::string_view key, std::int64_t otherwise) const;
+};
+
+/// Brings every spelling into the one that the parser knows: "--batch_size 8", "-b 8" → "--batch-size=8".
+/// Throws usage_error for an unknown option (with the nearest name) and for a missing value.
+std::vector<std::string> normalise(const CommandSpec& command, std::span<const std::string> arguments);
+
+/// `arguments` are those after the command's name. Throws usage_error.
+CommandLine parse_command_line(const CommandSpec& command, std::span<const std::string> arguments);
+
+/// The configuration that is in force and where it comes from.
+struct EffectiveConfig {
+    trainer::TrainConfig config;
+    std::set<std::string> given; ///< keys set by --config or on the command line
+    std::string user_defaults;   ///< path of the file with the user's defaults that was read, "" for none
+};
+
+/// Defaults, then the user's defaults (`user_defaults_file`, when it exists), then --config, then the command
+/// line. Throws usage_error, naming the file.
+EffectiveConfig effective_config(const CommandLine& line, const std::string& user_defaults_file);
+
+} // namespace rekindle::cli

@@ -1,0 +1,101 @@
+#pragma once
+/// The one table of commands and options. Parsing, help, completions, man pages and docs/ are all made from
+/// it; default values are not in it: they are read from TrainConfig{}.
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::cli {
+
+/// What may be written after an option.
+enum class ValueKind {
+    flag,         ///< nothing, or =true / =false
+    text,         ///< anything; `words` are special values and are matched in any case
+    path,         ///< a file or folder
+    path_list,    ///< one or more files or folders; may be repeated
+    word,         ///< one of `words`, in any case
+    word_list,    ///< some of `words`, separated by commas
+    integer,      ///< a whole number in `range`
+    integer_list, ///< whole numbers in `range`, separated by commas
+    number,       ///< a finite number in `range`
+    device_ids,   ///< numbers separated by commas, kept as text
+    device,       ///< auto, cpu, gpu, gpu:N; cuda and hip mean gpu
+};
+
+/// Values that an option takes.
+struct Range {
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+    bool low_excluded = false;
+    bool high_excluded = false;
+
+    bool contains(double value) const noexcept {
+        return (low_excluded ? value > low : value >= low) && (high_excluded ? value < high : value <= high);
+    }
+};
+
+/// One option of one or more commands. Strings are ASCII.
+struct OptionSpec {
+    std::string_view name;                      ///< with hyphens and without the leading ones: "batch-size"
+    std::vector<std::string_view> aliases = {}; ///< short and old names with their hyphens: "-b", "-lr"
+    ValueKind kind = ValueKind::text;
+    std::string_view value_name = ""; ///< what stands for the value in help: "N"
+    std::vector<std::string_view> words = {};
+    Range range = {};
+    bool in_config = false;                 ///< sets the key of TrainConfig that is the name with underscores
+    std::string_view group;                 ///< heading in help
+    std::string_view brief;                 ///< one line, with units
+    std::string_view detail;                ///< a paragraph
+    std::string_view example;               ///< arguments of the command, without the program's name
+    std::vector<std::string_view> commands; ///< names of the commands that take it
+    std::string_view default_text = "";     ///< only where in_config is false and there is a default
+    bool required = false;
+
+    /// "batch_size".
+    std::string key() const;
+    bool belongs_to(std::string_view command) const noexcept;
+};
+
+/// A worked example of a command: its arguments and what it does.
+struct Example {
+    std::string_view arguments;
+    std::string_view meaning;
+};
+
+struct CommandSpec {
+    std::string_view name;
+    std::vector<std::string_view> aliases = {};
+    std::string_view positional = ""; ///< "FILE..." as shown in the usage line; "" for none
+    bool positional_required = false;
+    std::vector<std::string_view> positional_words = {}; ///< allowed words; empty: a path
+    std::string_view brief;                              ///< one line
+    std::string_view detail;                             ///< paragraphs, separated by an empty line
+    std::vector<Example> examples;
+    bool hidden = false; ///< left out of the short help
+};
+
+/// All commands, in the order of the help.
+const std::vector<CommandSpec>& command_table();
+/// All options, in the order of the help.
+const std::vector<OptionSpec>& option_table();
+
+/// The command of this name or alias, or nullptr.
+const CommandSpec* find_command(std::string_view name) noexcept;
+/// The options of a command, in the order of the table.
+std::vector<const OptionSpec*> options_of(std::string_view command);
+/// The option that `written` ("--batch_size", "-b", "-lr") means for this command, or nullptr.
+const OptionSpec* find_option(std::string_view command, std::string_view written);
+
+/// The default as it would be written on the command line; "" when there is none.
+std::string default_of(const OptionSpec& option);
+/// "a whole number from 1 to 4096", "one of: utc, exchange, raw".
+std::string describe_values(const OptionSpec& option);
+/// Reads what was written after the option. Throws usage_error naming the option, the value and what was
+/// expected. path_list takes all of `values`, every other kind the last one; a flag without a value is true.
+nlohmann::ordered_json parse_value(const OptionSpec& option, const std::vector<std::string>& values);
+
+} // namespace rekindle::cli

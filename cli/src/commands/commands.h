@@ -1,0 +1,39 @@
+#pragma once
+/// One function per command: takes what was asked for, calls the libraries, prints.
+
+#include <rekindle/base/error.h>
+#include <rekindle/cli/command_line.h>
+#include <rekindle/cli/progress_view.h>
+#include <rekindle/cli/reference.h>
+#include <rekindle/cli/terminal.h>
+
+namespace rekindle::cli {
+
+/// What every command gets.
+struct Context {
+    CommandLine line;
+    MessageOptions messages;
+    Stream& output;
+    Stream& errors;
+    Environment environment;
+    UserFolders folders;
+
+    /// The configuration that is in force; says when the user's own defaults take part.
+    EffectiveConfig config(LogSink& log) const;
+};
+
+/// "unknown command", with the nearest one.
+Error unknown_command(std::string_view written);
+
+ExitStatus run_train(Context& context);
+ExitStatus run_predict(Context& context);
+ExitStatus run_inspect(Context& context);
+ExitStatus run_volume_profile(Context& context);
+ExitStatus run_features(Context& context);
+ExitStatus run_simulate(Context& context);
+ExitStatus run_devices(Context& context);
+ExitStatus run_completions(Context& context);
+ExitStatus run_generate_docs(Context& context);
+ExitStatus run_help(Context& context);
+
+} // namespace rekindle::cli

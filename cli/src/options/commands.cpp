@@ -1,0 +1,131 @@
+#include <rekindle/cli/option_table.h>
+
+namespace rekindle::cli {
+
+namespace {
+
+CommandSpec train() {
+    return {
+        .name = "train",
+        .brief = "Train a network on market bars",
+        .detail = "Reads bars, forms sessions, computes volume profiles and features, splits them by time, "
+                  "trains the "
+                  "network and writes a run folder with the models (.pt and .safetensors), metadata, "
+                  "metrics, charts and "
+                  "a report.\n\n"
+                  "Every score is printed beside its baseline with a confidence interval; a model without an "
+                  "edge is "
+                  "called that. Ctrl-C finishes the step, saves a checkpoint and ends with status 130; a "
+                  "second Ctrl-C "
+                  "ends at once.",
+        .examples = {
+            {"--data bars.csv --output TRAINING/ --epochs 3 --batch-size 8", "a short run"},
+            {"--data bars.csv --session-length week --hidden-layers 32,16", "weekly sessions, small network"},
+            {"--data bars.csv --print-config", "what would be done, as JSON"},
+            {"--resume-from-checkpoint TRAINING/train_20261121_101500", "go on after an interruption"}}};
+}
+
+CommandSpec predict() {
+    return {.name = "predict",
+            .brief = "The next session's value from a trained network",
+            .detail =
+                "Prints the prediction for the session after the last complete one, with its interval, the "
+                "baseline beside it and the model's verdict. A model whose features, tick or session rules "
+                "differ from the data is refused, and the difference is named.",
+            .examples = {
+                {"--model TRAINING/train_20261121_101500 --data bars.csv", "predict from a run folder"}}};
+}
+
+CommandSpec inspect() {
+    return {.name = "inspect",
+            .positional = "FILE...",
+            .positional_required = true,
+            .brief = "What a file of bars holds",
+            .detail =
+                "Prints the columns recognised, rows, span, gaps, tick, contracts and rolls, sessions, and "
+                "which time zone the peak of volume and the daily halt suggest.",
+            .examples = {{"bars.csv", "look at a file before training on it"}}};
+}
+
+CommandSpec volume_profile() {
+    return {.name = "volume-profile",
+            .aliases = {"profile"},
+            .brief = "Point of control and value area of each session",
+            .detail =
+                "Writes one line per session and draws the last profiles in the terminal. Prices are in "
+                "points, volumes in units of the data. Without --output only the drawing is shown.",
+            .examples = {{"--data bars.csv --session rth --output profile.csv", "regular hours, to CSV"},
+                         {"--data bars.csv --draw 2", "the last two sessions on the screen"}}};
+}
+
+CommandSpec features() {
+    return {.name = "features",
+            .brief = "The matrix of features, as CSV or .npy",
+            .detail =
+                "Computes the features that rekindle train would use, unscaled, one row per session (per "
+                "minute with --features minute).",
+            .examples = {{"--data bars.csv --output features.csv", "the 54 columns"},
+                         {"--data bars.csv --features session,gap --output features.npy", "for NumPy"}}};
+}
+
+CommandSpec simulate() {
+    return {
+        .name = "simulate",
+        .brief = "Make synthetic one-minute bars",
+        .detail =
+            "Writes bars like those of ES futures: ticks of 0.25 points, UTC stamps at the end of the bar, "
+            "volume high at open and close, an overnight session, contract rolls and a VIX column. The "
+            "first line of the file says that it is synthetic. Prices are a random walk: there is nothing "
+            "to learn from them but the speed and soundness of the program.",
+        .examples = {{"--bars 100000 --seed 1 --output simulated.csv", "about 72 trading days"}}};
+}
+
+CommandSpec devices() {
+    return {.name = "devices",
+            .brief = "Processors that can train",
+            .detail = "Shows the processor, its cores and the instruction set that the engine chose.",
+            .examples = {{"", "what this machine trains on"}}};
+}
+
+CommandSpec completions() {
+    return {.name = "completions",
+            .positional = "SHELL",
+            .positional_required = true,
+            .positional_words = {"bash", "zsh", "fish"},
+            .brief = "Completion script for bash, zsh or fish",
+            .detail =
+                "Prints a script. bash: source <(rekindle completions bash). zsh: rekindle completions zsh > "
+                "\"${fpath[1]}/_rekindle\". fish: rekindle completions fish > "
+                "~/.config/fish/completions/rekindle.fish.",
+            .examples = {{"bash", "print the script"}}};
+}
+
+CommandSpec generate_docs() {
+    return {.name = "generate-docs",
+            .positional = "FOLDER",
+            .positional_required = true,
+            .brief = "Write the pages of docs/, manual pages and completions",
+            .detail = "Everything is made from the table of options that also parses the command line. For "
+                      "maintainers: after a change of the table, rekindle generate-docs docs --only pages.",
+            .examples = {{"docs --only pages", "renew docs/flags and docs/commands"}},
+            .hidden = true};
+}
+
+CommandSpec help() {
+    return {.name = "help",
+            .positional = "COMMAND",
+            .brief = "Help of a command",
+            .detail = "The same as rekindle COMMAND --help.",
+            .examples = {{"train", "all options of train"}}};
+}
+
+} // namespace
+
+const std::vector<CommandSpec>& command_table() {
+    static const std::vector<CommandSpec> table{train(),         predict(),  inspect(), volume_profile(),
+                                                features(),      simulate(), devices(), completions(),
+                                                generate_docs(), help()};
+    return table;
+}
+
+} // namespace rekindle::cli

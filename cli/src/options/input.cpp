@@ -1,0 +1,108 @@
+#include "rows.h"
+
+namespace rekindle::cli::rows {
+
+std::vector<OptionSpec> input() {
+    const std::string_view group = "Input";
+    return {
+        {.name = "data",
+         .aliases = {"-d"},
+         .kind = ValueKind::path_list,
+         .value_name = "PATH",
+         .in_config = true,
+         .group = group,
+         .brief = "Files or folders with bars: CSV, six-field ;-export, .gz",
+         .detail =
+             "The bars to read. Several files, or all files of a folder, are read as one history in order of "
+             "time. The format is recognised: the merged CSV with a header, the six-field export separated "
+             "by semicolons, any CSV with open, high, low, close and volume, each also as .gz.",
+         .example = "--data DATA/MERGED/merged_es_vix_test.csv",
+         .commands = {"train", "predict", "volume-profile", "features"},
+         .required = true},
+        {.name = "vix",
+         .kind = ValueKind::path,
+         .value_name = "FILE",
+         .in_config = true,
+         .group = group,
+         .brief = "Daily VIX closes in a file of their own",
+         .detail =
+             "A CSV file with a date and a closing value. Each bar gets the last value that was published "
+             "before it. Without this option a VIX column of the bars is used where features ask for it.",
+         .example = "--vix VIX_History.csv",
+         .commands = readers},
+        {.name = "columns",
+         .value_name = "MAP",
+         .in_config = true,
+         .group = group,
+         .brief = "Which column is what: time=1,open=Open,...",
+         .detail = "Pairs NAME=COLUMN separated by commas, where COLUMN is a heading or a number that counts "
+                   "from 1. "
+                   "Names are time, date, open, high, low, close, volume, contract and vix. Without this "
+                   "option the "
+                   "columns are recognised by their headings.",
+         .example = "--columns time=1,open=Open,high=High,low=Low,close=Close,volume=Volume",
+         .commands = readers},
+        {.name = "contract",
+         .aliases = {"-c"},
+         .value_name = "NAME",
+         .words = {"all"},
+         .in_config = true,
+         .group = group,
+         .brief = "Only contracts whose name begins with NAME",
+         .detail =
+             "Takes the contracts whose name begins with the text given, for example ES or \"ES 03-25\". The "
+             "word all takes every contract. It is an error when no contract matches.",
+         .example = "--contract ES",
+         .commands = readers},
+        {.name = "data-fraction",
+         .aliases = {"-df"},
+         .kind = ValueKind::number,
+         .value_name = "F",
+         .range = {.low = 0, .high = 1, .low_excluded = true},
+         .in_config = true,
+         .group = group,
+         .brief = "Use the latest part F of the sessions",
+         .detail = "A share of the sessions, counted from the end of the data: 0.25 keeps the latest "
+                   "quarter. Whole "
+                   "sessions are kept, so the minutes within a session stay complete.",
+         .example = "--data-fraction 0.25",
+         .commands = {"train", "features"}},
+        {.name = "tick",
+         .value_name = "SIZE",
+         .words = {"auto"},
+         .in_config = true,
+         .group = group,
+         .brief = "Smallest price step in points; auto infers it",
+         .detail =
+             "The smallest step between two prices, in points: 0.25 for ES. The word auto infers it from the "
+             "data and prints it. Prices within 2 % of a tick are rounded and counted; others are errors.",
+         .example = "--tick 0.25",
+         .commands = readers},
+        {.name = "bad-rows",
+         .kind = ValueKind::word,
+         .value_name = "WORD",
+         .words = {"error", "skip"},
+         .in_config = true,
+         .group = group,
+         .brief = "Stop at malformed rows, or skip them and list them",
+         .detail =
+             "With error, the first ten malformed rows are shown with file, line and column, and nothing is "
+             "written. With skip, they are left out and listed with their reasons in rejected.csv.",
+         .example = "--bad-rows skip",
+         .commands = readers},
+        {.name = "chunk-size",
+         .kind = ValueKind::integer,
+         .value_name = "BARS",
+         .range = {.low = 0},
+         .in_config = true,
+         .group = group,
+         .brief = "Bars read at a time; 0: as many as fit",
+         .detail =
+             "How many bars are held in memory at a time. Results are the same for every value; a small one "
+             "needs less memory and more time, so a file larger than memory can be used.",
+         .example = "--chunk-size 3500",
+         .commands = profilers},
+    };
+}
+
+} // namespace rekindle::cli::rows

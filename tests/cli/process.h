@@ -1,0 +1,42 @@
+#pragma once
+/// Runs programs as a user would.
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rekindle::cli {
+
+struct Finished {
+    int status = -1; ///< exit status, or 128 + signal
+    std::string output;
+    std::string errors;
+};
+
+struct Surroundings {
+    std::string folder{};                             ///< working folder, "" for the test's own
+    std::map<std::string, std::string> environment{}; ///< added to PATH and HOME, which are all there is
+};
+
+/// The first word is the program. Standard input is empty.
+Finished run_process(const std::vector<std::string>& words, const Surroundings& surroundings = {});
+/// run_process() with the program that is tested.
+Finished rekindle(std::vector<std::string> arguments, const Surroundings& surroundings = {});
+/// Whether a program of this name is in PATH.
+bool is_installed(const std::string& program);
+
+/// A folder that vanishes with the object.
+class TemporaryFolder {
+  public:
+    TemporaryFolder();
+    ~TemporaryFolder();
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    const std::string& path() const noexcept { return path_; }
+    std::string file(const std::string& name, const std::string& content) const;
+
+  private:
+    std::string path_;
+};
+
+} // namespace rekindle::cli
