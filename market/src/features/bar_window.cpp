@@ -15,7 +15,7 @@ namespace rekindle::market {
 namespace {
 
 constexpr std::int64_t largest_volume = std::int64_t{1} << 48;
-constexpr std::int64_t largest_change = std::int64_t{1} << 25;
+constexpr std::int64_t largest_change = std::int64_t{1} << 24;
 
 [[noreturn]] void throw_too_large(std::size_t bar, const char* what, std::int64_t value, std::int64_t limit) {
     throw usage_error(fmt::format("bar {} has {} of {}", with_thousands(static_cast<std::int64_t>(bar) + 1),

@@ -16,6 +16,21 @@ constexpr std::array kinds{std::pair{Scaler::Kind::robust, "robust"},
                            std::pair{Scaler::Kind::standard, "standard"},
                            std::pair{Scaler::Kind::none, "none"}};
 
+/// nlohmann converts numbers silently (-1 becomes a large count, true becomes 1).
+std::size_t read_count(const nlohmann::json& json) {
+    if (!json.is_number_unsigned())
+        throw usage_error("the scaler's rows are not a count").expected("a whole number of at least 0");
+    return json.get<std::size_t>();
+}
+
+std::vector<double> read_numbers(const nlohmann::json& json, const char* key) {
+    const nlohmann::json& array = json.at(key);
+    if (!array.is_array() ||
+        !std::all_of(array.begin(), array.end(), [](const auto& x) { return x.is_number(); }))
+        throw usage_error(fmt::format("the scaler's {} is not usable", key)).expected("an array of numbers");
+    return array.get<std::vector<double>>();
+}
+
 void check(const Scaler& scaler) {
     const auto finite = [](double value) { return std::isfinite(value); };
     if (scaler.centre.size() != scaler.features.size() || scaler.scale.size() != scaler.features.size())
@@ -56,11 +71,13 @@ void from_json(const nlohmann::json& json, Scaler& scaler) {
     Scaler read;
     try {
         read.kind = scaler_kind_from_string(json.at("kind").get<std::string>());
+        if (!json.at("clip").is_number())
+            throw usage_error("the scaler's clip is not usable").expected("a finite number of at least 0");
         read.clip = json.at("clip").get<double>();
-        read.rows = json.at("rows").get<std::size_t>();
+        read.rows = read_count(json.at("rows"));
         read.features = json.at("features").get<std::vector<std::string>>();
-        read.centre = json.at("centre").get<std::vector<double>>();
-        read.scale = json.at("scale").get<std::vector<double>>();
+        read.centre = read_numbers(json, "centre");
+        read.scale = read_numbers(json, "scale");
     } catch (const nlohmann::json::exception& exception) {
         throw usage_error(fmt::format("the scaler cannot be read: {}", exception.what()))
             .expected("an object with kind, clip, rows, features, centre and scale");

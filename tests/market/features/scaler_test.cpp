@@ -2,6 +2,7 @@
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
+#include <rekindle/base/philox.h>
 #include <rekindle/market/features.h>
 #include <rekindle/market/scaler.h>
 
@@ -204,9 +205,47 @@ TEST(ScalerJson, RefusesWhatCannotScale) {
     EXPECT_TRUE(refused("centre", nullptr));
     EXPECT_TRUE(refused("kind", "minmax"));
     EXPECT_TRUE(refused("clip", -1));
+    EXPECT_TRUE(refused("clip", true));
+    EXPECT_TRUE(refused("rows", -1));
+    EXPECT_TRUE(refused("rows", 2.5));
+    EXPECT_TRUE(refused("features", nlohmann::json::array({1})));
+    nlohmann::json with_flag = good.at("centre");
+    with_flag[3] = true;
+    EXPECT_TRUE(refused("centre", with_flag));
     nlohmann::json short_one = good;
     short_one.erase("features");
     EXPECT_THROW((void)short_one.get<Scaler>(), Error);
+}
+
+/// Whatever a damaged file holds: an Error, or a scaler that can scale.
+TEST(ScalerJson, DamagedTextIsRefusedOrUsable) {
+    ThreadPool pool(1);
+    const FeatureMatrix matrix = golden_features();
+    const std::string text = nlohmann::json(Scaler::fit(matrix, {0, 15}, Scaler::Kind::robust, pool)).dump();
+    PhiloxStream random(9, RandomPurpose::test, 2, 0);
+    const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random.next_u64() % limit); };
+    constexpr std::string_view replacements = "0123456789-+.eE\",:[]{}nulltrue ";
+    std::size_t refused = 0;
+    for (int round = 0; round < 4000; ++round) {
+        std::string damaged = text;
+        for (std::size_t edits = 1 + below(3); edits > 0; --edits)
+            damaged[below(damaged.size())] = replacements[below(replacements.size())];
+        if (below(4) == 0)
+            damaged.resize(below(damaged.size()));
+        const nlohmann::json json = nlohmann::json::parse(damaged, nullptr, false);
+        try {
+            const auto scaler = json.get<Scaler>();
+            for (const double scale : scaler.scale)
+                ASSERT_GT(scale, 0);
+            ASSERT_EQ(scaler.scale.size(), scaler.features.size());
+            ASSERT_EQ(nlohmann::json(scaler).get<Scaler>(), scaler);
+        } catch (const Error& error) {
+            ASSERT_EQ(error.status(), ExitStatus::usage);
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, 500u);
+    EXPECT_LT(refused, 4000u);
 }
 
 } // namespace

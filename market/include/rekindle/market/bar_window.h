@@ -21,7 +21,7 @@ class BarWindow {
   public:
     /// Bars [first, end) of the sequence. `macd_above_signal` is that of macd_above_signal() for the whole
     /// sequence. Throws Error (usage) naming the bar whose volume exceeds 2^48 or whose price is more than
-    /// 2^25 ticks away from the one before: sums over windows would not be exact.
+    /// 2^24 ticks away from the one before: sums over windows would not be exact.
     BarWindow(const BarTable& bars, const BarSequence& sequence,
               std::span<const std::uint8_t> macd_above_signal, std::size_t first, std::size_t end);
 

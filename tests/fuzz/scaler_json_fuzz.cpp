@@ -1,0 +1,20 @@
+#include <rekindle/base/error.h>
+#include <rekindle/market/scaler.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using rekindle::market::Scaler;
+    const auto json = nlohmann::json::parse(data, data + size, nullptr, false);
+    try {
+        const auto scaler = json.get<Scaler>();
+        // What is written must read back as the same.
+        if (!(nlohmann::json(scaler).get<Scaler>() == scaler))
+            __builtin_trap();
+    } catch (const rekindle::Error&) {
+    }
+    return 0;
+}
