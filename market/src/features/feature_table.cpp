@@ -17,6 +17,7 @@ std::vector<SessionFeature> make_session_table() {
     append_returns_group(table);
     append_gap_group(table);
     append_calendar_group(table);
+    append_naked_poc_group(table);
     return table;
 }
 

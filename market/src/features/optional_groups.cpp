@@ -1,4 +1,4 @@
-/// Groups that are off by default: VIX, returns, overnight gap, calendar.
+/// Groups that are off by default: VIX, returns, overnight gap, calendar, naked points of control.
 
 #include "features/quarterly_expiry.h"
 #include "features/session_table.h"
@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 namespace rekindle::market {
 namespace {
@@ -35,6 +37,12 @@ double log_return_percent(const SessionHistory& h, std::size_t t, std::size_t p)
 
 double vix_change(const SessionHistory& h, std::size_t t, std::size_t p) {
     return h[t].vix - h[t - p].vix;
+}
+
+/// A distance of points in percent of the close, at most 10: also where there is none.
+double naked_distance_percent(const SessionHistory& h, std::size_t t, std::optional<double> points) {
+    constexpr double farthest = 10;
+    return points ? std::min(farthest, 100 * *points / h.close(t, t)) : farthest;
 }
 
 /// Adds rows of one group.
@@ -135,6 +143,25 @@ void append_calendar_group(std::vector<SessionFeature>& table) {
               [](const SessionHistory& h, std::size_t t, std::size_t) {
                   return days_to_quarterly_expiry(h[t].date) < 5 ? 1.0 : 0.0;
               });
+}
+
+void append_naked_poc_group(std::vector<SessionFeature>& table) {
+    GroupWriter group(table, "naked-poc");
+    const auto add = [&](const char* name, const char* side, auto value) {
+        group.add(name,
+                  fmt::format(
+                      "distance from session_close {} to the nearest vpoc of an earlier session at which no "
+                      "session has traded since, in percent, at most 10; 10 when there is none",
+                      side),
+                  0, 0, value);
+        table.back().info.look_back = FeatureInfo::all_earlier;
+    };
+    add("naked_poc_above_pct", "up", [](const SessionHistory& h, std::size_t t, std::size_t) {
+        return naked_distance_percent(h, t, h.naked_above(t));
+    });
+    add("naked_poc_below_pct", "down", [](const SessionHistory& h, std::size_t t, std::size_t) {
+        return naked_distance_percent(h, t, h.naked_below(t));
+    });
 }
 
 } // namespace rekindle::market

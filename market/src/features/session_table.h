@@ -12,5 +12,6 @@ void append_vix_group(std::vector<SessionFeature>& table);
 void append_returns_group(std::vector<SessionFeature>& table);
 void append_gap_group(std::vector<SessionFeature>& table);
 void append_calendar_group(std::vector<SessionFeature>& table);
+void append_naked_poc_group(std::vector<SessionFeature>& table);
 
 } // namespace rekindle::market

@@ -132,6 +132,11 @@ def optional_features(sessions, shifted):
         expiry = min(day for day in expiries if day >= date)
         f["days_to_expiry"] = (expiry - date).days
         f["expiry_week"] = float(expiry.isocalendar()[:2] == date.isocalendar()[:2])
+        naked = [s.poc[i] for i in range(t) if not ((s.low[i + 1:] <= s.poc[i]) & (s.poc[i] <= s.high[i + 1:])).any()]
+        above = min((poc - last.close for poc in naked if poc > last.close), default=np.inf)
+        below = min((last.close - poc for poc in naked if poc < last.close), default=np.inf)
+        f["naked_poc_above_pct"] = min(100 * above / last.close, 10)
+        f["naked_poc_below_pct"] = min(100 * below / last.close, 10)
         rows.append(f)
     return pd.DataFrame(rows, index=range(50, len(sessions)))
 

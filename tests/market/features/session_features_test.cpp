@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 namespace rekindle::market {
@@ -36,7 +37,7 @@ TEST(SessionFeatures, OptionalGroupsEqualPandas) {
     ThreadPool pool(1);
     // The order of the groups' names does not matter.
     expect_equals_golden(
-        session_features(golden_sessions(), tick, {"calendar", "gap", "vix", "returns"}, pool),
+        session_features(golden_sessions(), tick, {"naked-poc", "calendar", "gap", "vix", "returns"}, pool),
         "optional_features.csv");
 }
 
@@ -51,6 +52,30 @@ TEST(SessionFeatures, QuarterlyExpiryDates) {
     EXPECT_EQ(matrix.names, (std::vector<std::string>{"session_weekday", "session_month", "days_to_expiry",
                                                       "expiry_week"}));
     EXPECT_EQ(matrix.values, (std::vector<double>{3, 6, 1, 1, 4, 6, 0, 1, 5, 6, 90, 0, 0, 6, 88, 0}));
+}
+
+TEST(SessionFeatures, NakedPointsOfControlOnBothSides) {
+    const auto session = [](std::int64_t low, std::int64_t high, double point_of_control, std::int64_t close,
+                            std::int64_t roll_offset) {
+        SessionSummary s;
+        s.low = low;
+        s.high = high;
+        s.open = s.close = close;
+        s.point_of_control = point_of_control;
+        s.roll_offset = roll_offset;
+        return s;
+    };
+    // The third session belongs to a contract 1,000 ticks higher; the fourth trades at the first one's 1,050.
+    const std::vector<SessionSummary> sessions{
+        session(1000, 1100, 1050, 1090, 0), session(1200, 1300, 1250, 1220, 0),
+        session(2120, 2180, 2150, 2160, 1000), session(2040, 2110, 2045, 2100, 1000)};
+    ThreadPool pool(1);
+    const FeatureMatrix matrix = session_features(sessions, tick, {"naked-poc"}, pool);
+    EXPECT_EQ(matrix.names, (std::vector<std::string>{"naked_poc_above_pct", "naked_poc_below_pct"}));
+    EXPECT_EQ(matrix.values, (std::vector<double>{10, 10,                                // none yet
+                                                  10, 10,                                // 1,050 is 14 % away
+                                                  100 * 90 / 2160.0, 100 * 110 / 2160.0, // 2,250 and 2,050
+                                                  100 * 50 / 2100.0, 10})); // 2,150 of the session before
 }
 
 TEST(SessionFeatures, VixGroupNeedsTheVix) {
@@ -190,30 +215,38 @@ TEST(FeatureTable, RowsAreComplete) {
     EXPECT_EQ(feature_groups().front(), "session");
 }
 
-/// What the prefix test finds wrong with a feature, "" when it is sound: the value at session t must be the
-/// same, to the last bit, whatever comes after t.
-std::string prefix_violation(const SessionFeature& feature, const std::vector<SessionSummary>& sessions) {
+/// What the prefix test finds wrong with features, one line each, "" when they are sound: the value at
+/// session t must be the same, to the last bit, whatever comes after t.
+std::string prefix_violations(std::span<const SessionFeature> features,
+                              const std::vector<SessionSummary>& sessions) {
     const SessionHistory whole(sessions, tick);
-    const auto first = static_cast<std::size_t>(feature.info.first_valid_session);
-    for (std::size_t t = first; t < sessions.size(); ++t) {
+    std::map<std::string, std::string> found;
+    for (std::size_t t = 0; t < sessions.size(); ++t) {
         const std::vector<SessionSummary> prefix(sessions.begin(),
                                                  sessions.begin() + static_cast<std::ptrdiff_t>(t) + 1);
-        const double seen_then = feature.value(SessionHistory(prefix, tick), t, feature.period);
-        const double seen_later = feature.value(whole, t, feature.period);
-        if (std::bit_cast<std::uint64_t>(seen_then) != std::bit_cast<std::uint64_t>(seen_later))
-            return feature.info.name + " of session " + std::to_string(t) +
-                   " changes when the future is known";
-        if (t == first && !std::isfinite(seen_then))
-            return feature.info.name + " has no value at its first valid session";
+        const SessionHistory then(prefix, tick);
+        for (const SessionFeature& feature : features) {
+            const auto first = static_cast<std::size_t>(feature.info.first_valid_session);
+            if (t < first)
+                continue;
+            const double seen_then = feature.value(then, t, feature.period);
+            const double seen_later = feature.value(whole, t, feature.period);
+            const std::string of_session = feature.info.name + " of session " + std::to_string(t);
+            if (std::bit_cast<std::uint64_t>(seen_then) != std::bit_cast<std::uint64_t>(seen_later))
+                found.emplace(feature.info.name, of_session + " changes when the future is known\n");
+            else if (!std::isfinite(seen_then))
+                found.emplace(feature.info.name, of_session + " has no value\n");
+        }
     }
-    return "";
+    std::string text;
+    for (const auto& [name, line] : found)
+        text += line;
+    return text;
 }
 
 TEST(PrefixTest, HoldsForEveryFeatureOfTheTable) {
-    const auto sessions = random_sessions(140, 11);
     ASSERT_GE(session_feature_table().size(), 54u);
-    for (const SessionFeature& feature : session_feature_table())
-        EXPECT_EQ(prefix_violation(feature, sessions), "");
+    EXPECT_EQ(prefix_violations(session_feature_table(), random_sessions(140, 11)), "");
 }
 
 TEST(PrefixTest, FindsAFeatureThatLooksAhead) {
@@ -223,8 +256,8 @@ TEST(PrefixTest, FindsAFeatureThatLooksAhead) {
                                    const std::size_t next = std::min(t + 1, history.size() - 1);
                                    return history.close(next, next);
                                }};
-    EXPECT_EQ(prefix_violation(peeks, random_sessions(140, 11)),
-              "tomorrow of session 0 changes when the future is known");
+    EXPECT_EQ(prefix_violations(std::span(&peeks, 1), random_sessions(140, 11)),
+              "tomorrow of session 0 changes when the future is known\n");
 }
 
 TEST(PrefixTest, LookBackSaysWhatIsRead) {

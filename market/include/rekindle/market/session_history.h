@@ -4,7 +4,10 @@
 #include <rekindle/market/session_summary.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace rekindle::market {
 
@@ -13,8 +16,7 @@ namespace rekindle::market {
 /// Refers to the summaries, which must outlive it. Read-only, thread-safe.
 class SessionHistory {
   public:
-    SessionHistory(std::span<const SessionSummary> sessions, TickSize tick) noexcept
-        : sessions_(sessions), tick_(tick) {}
+    SessionHistory(std::span<const SessionSummary> sessions, TickSize tick);
 
     std::size_t size() const noexcept { return sessions_.size(); }
     const SessionSummary& operator[](std::size_t session) const noexcept { return sessions_[session]; }
@@ -54,6 +56,12 @@ class SessionHistory {
     /// positive.
     double log_return(std::size_t s) const noexcept;
 
+    /// Points from the close of session t up (down) to the nearest point of control of an earlier session
+    /// that no session up to t has traded at since, rounded to the tick; empty when there is none. 0 cannot
+    /// occur.
+    std::optional<double> naked_above(std::size_t t) const noexcept { return in_points(naked_[t].above); }
+    std::optional<double> naked_below(std::size_t t) const noexcept { return in_points(naked_[t].below); }
+
   private:
     std::int64_t roll_gap(std::size_t s, std::size_t seen_from) const noexcept {
         return sessions_[seen_from].roll_offset - sessions_[s].roll_offset;
@@ -62,8 +70,18 @@ class SessionHistory {
         return tick_.to_points(static_cast<double>(ticks + roll_gap(s, seen_from)));
     }
 
+    /// Distances in ticks; 0 where there is none.
+    struct NakedDistances {
+        std::int64_t above = 0;
+        std::int64_t below = 0;
+    };
+    std::optional<double> in_points(std::int64_t ticks) const noexcept {
+        return ticks > 0 ? std::optional(tick_.to_points(static_cast<double>(ticks))) : std::nullopt;
+    }
+
     std::span<const SessionSummary> sessions_;
     TickSize tick_;
+    std::vector<NakedDistances> naked_;
 };
 
 } // namespace rekindle::market
