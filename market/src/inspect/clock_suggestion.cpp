@@ -1,0 +1,295 @@
+#include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/market/clock_suggestion.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace rekindle::market {
+namespace {
+
+constexpr int day_minutes = 24 * 60;
+constexpr std::size_t least_days = 5;
+constexpr std::int64_t weekend_pause = 20 * 3600;
+constexpr double clear_margin = 2.0; ///< points of score
+
+/// Index m: bars that end in (m, m + 1] minutes after midnight.
+struct MinuteHistogram {
+    std::vector<std::int64_t> bars = std::vector<std::int64_t>(day_minutes);
+    std::vector<std::int64_t> volume = std::vector<std::int64_t>(day_minutes);
+};
+
+/// Days of the file on which every candidate has one offset.
+struct OffsetGroup {
+    MinuteHistogram minutes;
+    std::vector<int>
+        before_weekend; ///< minutes of the stamps' clock at which the last bar before a long pause ends
+};
+
+int wrapped(int minute) {
+    return ((minute % day_minutes) + day_minutes) % day_minutes;
+}
+
+/// Sum over the minutes (begin, begin + length], which may pass midnight.
+std::int64_t sum_of(const std::vector<std::int64_t>& histogram, int begin, int length) {
+    std::int64_t sum = 0;
+    for (int i = 0; i < length; ++i)
+        sum += histogram[static_cast<std::size_t>(wrapped(begin + i))];
+    return sum;
+}
+
+/// log2 of numerator / denominator, cut to ±2; 0 / 0 says nothing.
+double cut_log2(double ratio) {
+    return std::isnan(ratio) ? 0 : std::clamp(std::log2(ratio), -2.0, 2.0);
+}
+
+double ratio_of(std::int64_t numerator, std::int64_t denominator) {
+    return static_cast<double>(numerator) / static_cast<double>(denominator);
+}
+
+std::vector<std::string> candidate_zones(const SessionRules& rules) {
+    std::vector<std::string> zones{"UTC",           "America/New_York", "America/Chicago", "Europe/London",
+                                   "Europe/Berlin", "Europe/Athens",    "Asia/Tokyo"};
+    if (std::find(zones.begin(), zones.end(), rules.zone) == zones.end())
+        zones.push_back(rules.zone);
+    return zones;
+}
+
+class ClockJudge {
+  public:
+    ClockJudge(const BarTable& bars, const SessionRules& rules)
+        : bars_(bars), rules_(rules), exchange_(ZoneClock::load(rules.zone)), names_(candidate_zones(rules)) {
+        for (const std::string& name : names_)
+            zones_.push_back(ZoneClock::load(name));
+        collect();
+    }
+
+    std::size_t days() const noexcept { return days_; }
+    std::vector<ClockCandidate> candidates() const;
+    std::vector<SeasonProfile> seasons() const;
+
+  private:
+    /// The stamp as it stands in the file.
+    std::int64_t label(std::size_t i) const {
+        const std::int64_t time = bars_.columns().time[i];
+        return rules_.clock == Clock::exchange ? exchange_.to_local(time) : time;
+    }
+    void collect();
+    ClockCandidate judge(std::size_t candidate) const;
+
+    const BarTable& bars_;
+    const SessionRules& rules_;
+    ZoneClock exchange_;
+    std::vector<std::string> names_;
+    std::vector<ZoneClock> zones_;
+    /// By what each candidate adds to a stamp, in minutes, to give the exchange's local time.
+    std::map<std::vector<int>, OffsetGroup> groups_;
+    std::size_t days_ = 0;
+};
+
+void ClockJudge::collect() {
+    const BarColumns& columns = bars_.columns();
+    OffsetGroup* group = nullptr;
+    std::int64_t midnight = 0, before = 0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        const std::int64_t stamp = label(i) - 1; // a bar that ends at midnight belongs to the day before
+        if (group && stamp - before > weekend_pause)
+            group->before_weekend.push_back(static_cast<int>((before - midnight) / 60) + 1);
+        if (!group || stamp < midnight || stamp >= midnight + day_seconds) {
+            midnight = std::int64_t{date_of(stamp)} * day_seconds;
+            const std::int64_t noon = midnight + day_seconds / 2;
+            std::vector<int> offsets;
+            for (const ZoneClock& zone : zones_)
+                offsets.push_back(static_cast<int>((exchange_.to_local(zone.to_utc(noon)) - noon) / 60));
+            group = &groups_[std::move(offsets)];
+            ++days_;
+        }
+        const auto minute = static_cast<std::size_t>((stamp - midnight) / 60);
+        ++group->minutes.bars[minute];
+        group->minutes.volume[minute] += columns.volume[i];
+        before = stamp;
+    }
+}
+
+ClockCandidate ClockJudge::judge(std::size_t candidate) const {
+    MinuteHistogram local;
+    std::vector<double> distances;
+    for (const auto& [offsets, group] : groups_) {
+        const int offset = offsets[candidate];
+        for (int minute = 0; minute < day_minutes; ++minute) {
+            const auto from = static_cast<std::size_t>(minute);
+            const auto to = static_cast<std::size_t>(wrapped(minute + offset));
+            local.bars[to] += group.minutes.bars[from];
+            local.volume[to] += group.minutes.volume[from];
+        }
+        for (const int minute : group.before_weekend) {
+            const int past = wrapped(minute + offset - rules_.day_start + day_minutes / 2) - day_minutes / 2;
+            distances.push_back(past > 0 ? past : std::max(0, -60 - past));
+        }
+    }
+    ClockCandidate result;
+    result.zone = names_[candidate];
+    const std::int64_t all_bars = sum_of(local.bars, 0, day_minutes);
+    result.halt_share = 24 * ratio_of(sum_of(local.bars, rules_.day_start - 60, 60), all_bars);
+    result.score = 2 * (1 - std::min(result.halt_share, 1.0));
+    if (bars_.metadata().bar_seconds <= 900 && sum_of(local.volume, 0, day_minutes) > 0) {
+        const double jump = ratio_of(sum_of(local.volume, rules_.rth_open, 30),
+                                     sum_of(local.volume, rules_.rth_open - 30, 30));
+        const double drop = ratio_of(sum_of(local.volume, rules_.rth_close - 15, 15),
+                                     sum_of(local.volume, rules_.rth_close + 15, 15));
+        result.score += cut_log2(jump) + cut_log2(drop);
+        if (std::isfinite(jump))
+            result.open_jump = jump;
+        if (std::isfinite(drop))
+            result.close_drop = drop;
+    }
+    if (!distances.empty()) {
+        const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
+        std::nth_element(distances.begin(), middle, distances.end());
+        result.weekend_distance = *middle;
+        result.score -= std::min(*middle / 60, 4.0);
+    }
+    return result;
+}
+
+std::vector<ClockCandidate> ClockJudge::candidates() const {
+    std::vector<ClockCandidate> all;
+    for (std::size_t i = 0; i < zones_.size(); ++i)
+        all.push_back(judge(i));
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
+    return all;
+}
+
+std::string offset_name(int minutes) {
+    const int magnitude = std::abs(minutes);
+    return std::string(minutes < 0 ? "UTC-" : "UTC+") + format_minute(magnitude);
+}
+
+std::vector<int> two_peaks(const std::vector<std::int64_t>& volume) {
+    std::vector<int> peaks;
+    while (peaks.size() < 2) {
+        int best = -1;
+        for (int minute = 0; minute < day_minutes; ++minute) {
+            const bool near = !peaks.empty() && std::abs(minute - peaks[0]) < 60;
+            if (!near && volume[static_cast<std::size_t>(minute)] > 0 &&
+                (best < 0 ||
+                 volume[static_cast<std::size_t>(minute)] > volume[static_cast<std::size_t>(best)]))
+                best = minute;
+        }
+        if (best < 0)
+            break;
+        peaks.push_back(best);
+    }
+    for (int& peak : peaks)
+        ++peak; // the minute at which the bar ends
+    return peaks;
+}
+
+std::vector<SeasonProfile> ClockJudge::seasons() const {
+    std::map<int, MinuteHistogram>
+        by_offset; // the first candidate is UTC: what it adds is the exchange's offset
+    for (const auto& [offsets, group] : groups_) {
+        MinuteHistogram& season = by_offset[offsets[0]];
+        for (std::size_t minute = 0; minute < day_minutes; ++minute) {
+            season.bars[minute] += group.minutes.bars[minute];
+            season.volume[minute] += group.minutes.volume[minute];
+        }
+    }
+    std::vector<SeasonProfile> result;
+    for (const auto& [offset, minutes] : by_offset) {
+        SeasonProfile season;
+        season.season = offset_name(offset);
+        for (int hour = 0; hour < 24; ++hour) {
+            season.bars[static_cast<std::size_t>(hour)] = sum_of(minutes.bars, hour * 60, 60);
+            season.volume[static_cast<std::size_t>(hour)] = sum_of(minutes.volume, hour * 60, 60);
+        }
+        season.peak_minutes = two_peaks(minutes.volume);
+        const std::int64_t all = sum_of(minutes.bars, 0, day_minutes);
+        const auto quiet = std::min_element(season.bars.begin(), season.bars.end());
+        const auto active = std::count_if(season.bars.begin(), season.bars.end(),
+                                          [&](std::int64_t bars) { return bars * 24 * 20 >= all; });
+        if (*quiet * 24 * 20 < all && active >= 20)
+            season.quiet_hour = static_cast<int>(quiet - season.bars.begin());
+        result.push_back(std::move(season));
+    }
+    return result;
+}
+
+std::string describe(const SeasonProfile& season) {
+    std::string text;
+    if (!season.peak_minutes.empty())
+        text = "volume peaks at " + format_minute(season.peak_minutes[0]) +
+               (season.peak_minutes.size() > 1 ? " and " + format_minute(season.peak_minutes[1]) : "");
+    if (season.quiet_hour)
+        text += std::string(text.empty() ? "" : ", ") + "hardly a bar from " +
+                format_minute(*season.quiet_hour * 60) + " to " + format_minute(*season.quiet_hour * 60 + 60);
+    return text;
+}
+
+std::string evidence(const ClockSuggestion& suggestion, const SessionRules& rules) {
+    std::string text;
+    for (const SeasonProfile& season : suggestion.seasons)
+        if (const std::string found = describe(season); !found.empty())
+            text += (text.empty() ? "By the clock of the stamps, " : "; ") + found + " while " + rules.zone +
+                    " is at " + season.season;
+    return text.empty() ? "" : text + ". ";
+}
+
+/// Zones that are as likely as the best one.
+std::string likeliest(const std::vector<ClockCandidate>& candidates) {
+    std::string text;
+    for (const ClockCandidate& candidate : candidates)
+        if (candidate.score >= candidates.front().score - 0.5)
+            text += (text.empty() ? "" : " or ") + candidate.zone;
+    return text;
+}
+
+std::string advice(const std::string& zone, const SessionRules& rules) {
+    if (zone == "UTC")
+        return "Use --clock utc.";
+    if (zone == rules.zone)
+        return "Use --clock exchange (with --zone " + rules.zone + ").";
+    return "No --clock setting reads that zone beside an exchange in " + rules.zone +
+           ": convert the stamps to UTC.";
+}
+
+} // namespace
+
+ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules) {
+    ClockSuggestion result;
+    result.read_as = rules.clock == Clock::exchange ? rules.zone : "UTC";
+    if (bars.metadata().dates_only) {
+        result.message = "The stamps are dates without a time of day, so no clock can be told from them.";
+        return result;
+    }
+    const ClockJudge judge(bars, rules);
+    if (judge.days() < least_days) {
+        result.message = "With bars of " + std::to_string(judge.days()) +
+                         " dates the clock of the stamps cannot be told; " + std::to_string(least_days) +
+                         " are needed.";
+        return result;
+    }
+    result.candidates = judge.candidates();
+    result.seasons = judge.seasons();
+    const std::vector<ClockCandidate>& all = result.candidates;
+    const auto used =
+        std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.zone == result.read_as; });
+    const double best = all.front().score, middle = all[all.size() / 2].score;
+    const std::string found = evidence(result, rules);
+    if (best - middle < clear_margin) {
+        result.message = found + "That fits no clock clearly better than the others.";
+    } else if (best - used->score < clear_margin) {
+        result.verdict = ClockSuggestion::Verdict::agrees;
+        result.message = found + "That fits stamps in " + result.read_as + ", as they are read.";
+    } else {
+        result.verdict = ClockSuggestion::Verdict::contradicts;
+        result.message = found + "That fits stamps in " + likeliest(all) + "; they are read as " +
+                         result.read_as +
+                         (rules.clock == Clock::raw ? " labels, as the original system does. " : ". ") +
+                         advice(all.front().zone, rules);
+    }
+    return result;
+}
+
+} // namespace rekindle::market

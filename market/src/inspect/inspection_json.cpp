@@ -1,0 +1,144 @@
+#include "inspect/words.h"
+
+#include <rekindle/market/inspect.h>
+
+#include <nlohmann/json.hpp>
+
+namespace rekindle::market {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json optional_number(const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+Json moment(const ReportTimes& times, std::int64_t stamp) {
+    return {{"seconds", stamp}, {"text", times.text(stamp)}};
+}
+
+Json reading_json(const InspectReport& report, const ReportTimes& times) {
+    const ReadReport& reading = report.reading;
+    Json json{{"format", reading.format}};
+    json["files"] = Json::array();
+    for (const auto& file : reading.files)
+        json["files"].push_back(file.string());
+    json["bytes"] = reading.bytes;
+    json["data_hash_xxh3_128"] = reading.data_hash.hex();
+    json["columns"] = Json::array();
+    for (const RecognisedColumn& column : reading.columns)
+        json["columns"].push_back({{"position", column.position},
+                                   {"header", column.header},
+                                   {"used_as", column.name.empty() ? Json(nullptr) : Json(column.name)}});
+    json["rows"] = reading.rows;
+    json["rows_rejected"] = reading.rejected;
+    json["prices_rounded"] = reading.prices_rounded;
+    json["bar_seconds"] = report.metadata.bar_seconds;
+    json["dates_only"] = report.metadata.dates_only;
+    json["tick_points"] = reading.tick.points;
+    json["tick_inferred"] = reading.tick_inferred;
+    json["vix"] = reading.vix_source;
+    json["first_bar"] = moment(times, reading.first_time);
+    json["last_bar"] = moment(times, reading.last_time);
+    json["contracts"] = Json::array();
+    for (const ContractRows& contract : reading.contracts)
+        json["contracts"].push_back({{"name", contract.name}, {"bars", contract.rows}});
+    return json;
+}
+
+Json sessions_json(const InspectReport& report) {
+    Json json = Json::array();
+    for (const SessionCount& kind : report.sessions) {
+        Json entry{{"hours", hours_name(kind.hours)}, {"length", length_name(kind.length)}};
+        if (!kind.refused.empty()) {
+            entry["refused"] = kind.refused;
+        } else {
+            entry["sessions"] = kind.sessions;
+            entry["median_bars"] = kind.median_bars;
+            entry["first"] = kind.sessions ? Json(format_date(kind.first)) : Json(nullptr);
+            entry["last"] = kind.sessions ? Json(format_date(kind.last)) : Json(nullptr);
+            entry["sessions_lacking"] = lacking_sessions(report, kind);
+        }
+        json.push_back(std::move(entry));
+    }
+    return json;
+}
+
+Json rolls_json(const InspectReport& report, const ReportTimes& times) {
+    Json json = Json::array();
+    for (const Roll& roll : report.plan.rolls)
+        json.push_back(
+            {{"date", format_date(roll.date)},
+             {"from", report.metadata.contracts[roll.from]},
+             {"to", report.metadata.contracts[roll.to]},
+             {"gap_ticks", roll.gap_ticks},
+             {"gap_points", report.metadata.tick.to_points(static_cast<double>(roll.gap_ticks))},
+             {"gap_known_at", moment(times, roll.gap_known_at)},
+             {"gap_distance_seconds", roll.gap_distance < 0 ? Json(nullptr) : Json(roll.gap_distance)},
+             {"reason", roll.reason}});
+    return json;
+}
+
+Json clock_json(const ClockSuggestion& clock) {
+    Json json{
+        {"verdict", verdict_name(clock.verdict)}, {"read_as", clock.read_as}, {"message", clock.message}};
+    json["candidates"] = Json::array();
+    for (const ClockCandidate& candidate : clock.candidates)
+        json["candidates"].push_back(
+            {{"zone", candidate.zone},
+             {"score", candidate.score},
+             {"open_volume_ratio", optional_number(candidate.open_jump)},
+             {"close_volume_ratio", optional_number(candidate.close_drop)},
+             {"halt_share", candidate.halt_share},
+             {"weekend_distance_minutes", optional_number(candidate.weekend_distance)}});
+    json["seasons"] = Json::array();
+    for (const SeasonProfile& season : clock.seasons) {
+        Json peaks = Json::array();
+        for (const int minute : season.peak_minutes)
+            peaks.push_back(format_minute(minute));
+        json["seasons"].push_back(
+            {{"exchange_offset", season.season},
+             {"bars_by_hour", season.bars},
+             {"volume_by_hour", season.volume},
+             {"peak_minutes", std::move(peaks)},
+             {"quiet_hour",
+              season.quiet_hour ? Json(format_minute(*season.quiet_hour * 60)) : Json(nullptr)}});
+    }
+    return json;
+}
+
+} // namespace
+
+Json to_json(const InspectReport& report) {
+    const ReportTimes times(report);
+    Json json = reading_json(report, times);
+    json["clock"] = clock_name(report.rules.clock);
+    json["zone"] = report.rules.zone;
+    json["sessions"] = sessions_json(report);
+    json["sessions_needed"] = report.sessions_needed;
+    json["rolls"] = rolls_json(report, times);
+    json["roll_error"] = report.roll_error.empty() ? Json(nullptr) : Json(report.roll_error);
+    json["regular_pauses"] = Json::array();
+    for (const RegularPause& pause : report.regular_pauses)
+        json["regular_pauses"].push_back({{"begin", format_minute(pause.begin_minute)},
+                                          {"end", format_minute(pause.end_minute)},
+                                          {"zone", times.local_zone()},
+                                          {"days", pause.days}});
+    json["hole_seconds"] = report.hole_seconds;
+    json["holes"] = report.holes;
+    json["largest_holes"] = Json::array();
+    for (const Hole& hole : report.largest_holes)
+        json["largest_holes"].push_back(
+            {{"after", moment(times, hole.after)}, {"before", moment(times, hole.before)}});
+    json["missing_days"] = report.missing_day_count;
+    json["first_missing_days"] = Json::array();
+    for (const std::int32_t day : report.missing_days)
+        json["first_missing_days"].push_back(format_date(day));
+    json["clock_suggestion"] = clock_json(report.clock);
+    json["notes"] = report.reading.notes;
+    for (const std::string& note : report.plan.notes)
+        json["notes"].push_back(note);
+    return json;
+}
+
+} // namespace rekindle::market

@@ -1,0 +1,191 @@
+#include "inspect/words.h"
+
+#include <rekindle/base/text.h>
+#include <rekindle/market/inspect.h>
+
+#include <algorithm>
+
+namespace rekindle::market {
+namespace {
+
+constexpr std::size_t heading_width = 11;
+
+/// Headings on the left, wrapped text on the right.
+class Page {
+  public:
+    explicit Page(std::size_t width) : width_(std::max<std::size_t>(width, 40)) {}
+
+    /// One paragraph; later lines are indented like the first.
+    void put(const std::string& heading, const std::string& text) {
+        std::string line = heading;
+        line.resize(std::max(heading.size() + 1, heading_width), ' ');
+        bool fresh = true;
+        for (const std::string_view word : split(text, ' ')) {
+            if (!fresh && line.size() + 1 + word.size() > width_) {
+                text_ += line + "\n";
+                line.assign(heading_width, ' ');
+                fresh = true;
+            }
+            line += (fresh ? "" : " ");
+            line += word;
+            fresh = false;
+        }
+        text_ += line + "\n";
+    }
+    /// A line as it is, indented.
+    void put_line(const std::string& text) { text_ += std::string(heading_width, ' ') + text + "\n"; }
+    std::string take() { return std::move(text_); }
+
+  private:
+    std::size_t width_;
+    std::string text_;
+};
+
+std::string padded(std::string text, std::size_t width, bool right = false) {
+    if (text.size() < width)
+        text.insert(right ? 0 : text.size(), width - text.size(), ' ');
+    return text;
+}
+
+std::string count(std::uint64_t value) {
+    return with_thousands(static_cast<std::int64_t>(value));
+}
+
+void put_columns(const InspectReport& report, Page& page) {
+    std::string used, unused;
+    for (const RecognisedColumn& column : report.reading.columns) {
+        const std::string place =
+            std::to_string(column.position) + (column.header.empty() ? "" : " " + column.header);
+        if (column.name.empty())
+            unused += (unused.empty() ? "" : ", ") + place;
+        else
+            used += (used.empty() ? "" : ", ") + place + " = " + column.name;
+    }
+    page.put("Columns", used.empty() ? "none recognised" : used);
+    if (!unused.empty())
+        page.put("", "not used: " + unused);
+}
+
+void put_rows(const InspectReport& report, Page& page) {
+    const ReadReport& reading = report.reading;
+    std::string files;
+    for (const auto& file : reading.files)
+        files += (files.empty() ? "" : ", ") + file.string();
+    page.put(reading.files.size() == 1 ? "File" : "Files", files);
+    page.put("Format",
+             reading.format + ", " + format_bytes(reading.bytes) + ", XXH3-128 " + reading.data_hash.hex());
+    put_columns(report, page);
+    page.put("Rows", count(reading.rows) + " bars of " +
+                         format_duration(static_cast<double>(report.metadata.bar_seconds)) +
+                         (report.metadata.dates_only ? " (dates without a time of day)" : "") +
+                         (reading.rejected ? ", " + count(reading.rejected) + " rows rejected" : ""));
+    const ReportTimes times(report);
+    page.put("Span", times.text(reading.first_time) + " to " + times.text(reading.last_time));
+    page.put(
+        "Tick",
+        shortest(reading.tick.points) + " points" +
+            (reading.tick_inferred ? ", inferred from the prices" : "") +
+            (reading.prices_rounded ? "; " + count(reading.prices_rounded) + " prices rounded to it" : ""));
+    page.put("VIX", reading.vix_source == "none" ? "none" : "from the " + reading.vix_source);
+}
+
+void put_contracts(const InspectReport& report, Page& page) {
+    std::string names;
+    for (const ContractRows& contract : report.reading.contracts)
+        names += (names.empty() ? "" : ", ") + quoted_contract(contract.name) + " " + count(contract.rows);
+    page.put("Contracts", names.empty() ? "none named" : names + " bars");
+    if (!report.roll_error.empty())
+        page.put("Rolls", report.roll_error);
+    for (const Roll& roll : report.plan.rolls)
+        page.put(&roll == report.plan.rolls.data() ? "Rolls" : "",
+                 format_date(roll.date) + " " + quoted_contract(report.metadata.contracts[roll.from]) +
+                     " to " + quoted_contract(report.metadata.contracts[roll.to]) + ", gap " +
+                     gap_text(report, roll) + ": " + roll.reason);
+}
+
+void put_sessions(const InspectReport& report, Page& page) {
+    bool first = true;
+    for (const SessionCount& kind : report.sessions) {
+        std::string text = padded(hours_name(kind.hours), 3) + " by " + padded(length_name(kind.length), 5);
+        if (!kind.refused.empty()) {
+            text += "not possible: " + kind.refused;
+        } else {
+            text += count(kind.sessions) + (kind.sessions == 1 ? " session" : " sessions");
+            if (kind.sessions > 0)
+                text += ", " + format_date(kind.first) + " to " + format_date(kind.last) + ", usually " +
+                        count(kind.median_bars) + (kind.median_bars == 1 ? " bar" : " bars");
+            const int lacking = lacking_sessions(report, kind);
+            text += lacking > 0 ? "; the look-backs still lack " + std::to_string(lacking)
+                                : "; enough for the look-backs";
+        }
+        page.put(first ? "Sessions" : "", text);
+        first = false;
+    }
+    page.put("", "(days are " + (report.metadata.dates_only ? "dates of the file" : day_rule(report)) +
+                     "; the default features need " + std::to_string(report.sessions_needed) +
+                     " sessions for their first row)");
+}
+
+void put_holes(const InspectReport& report, Page& page) {
+    const ReportTimes times(report);
+    for (const RegularPause& pause : report.regular_pauses)
+        page.put("Pause", "from " + format_minute(pause.begin_minute) + " to " +
+                              format_minute(pause.end_minute) + " " + times.local_zone() + " on " +
+                              count(pause.days) + " days");
+    if (report.hole_seconds > 0)
+        page.put("Holes", count(report.holes) + " of " +
+                              format_duration(static_cast<double>(report.hole_seconds)) +
+                              " or more inside trading days" + (report.holes ? ", the longest:" : ""));
+    for (const Hole& hole : report.largest_holes)
+        page.put_line(times.text(hole.after) + " + " +
+                      format_duration(static_cast<double>(hole.before - hole.after)));
+    std::string days;
+    for (const std::int32_t day : report.missing_days)
+        days += (days.empty() ? ": " : ", ") + format_date(day);
+    if (report.missing_day_count > report.missing_days.size())
+        days += " ...";
+    page.put("Missing", count(report.missing_day_count) + " business days without a bar" + days);
+}
+
+/// Bars of '#' over the hours of the stamps' clock, one column for each season.
+void put_hours(const InspectReport& report, Page& page) {
+    if (report.clock.seasons.empty())
+        return;
+    page.put("Volume", "by hour of the stamps' clock, by the offset of " + report.rules.zone +
+                           " ('#': a share of the busiest hour; "
+                           "-: no bar)");
+    std::string header = padded("", 8);
+    for (const SeasonProfile& season : report.clock.seasons)
+        header += padded(season.season, 24);
+    page.put_line(header);
+    for (std::size_t hour = 0; hour < 24; ++hour) {
+        std::string line = padded(format_minute(static_cast<int>(hour) * 60), 8);
+        for (const SeasonProfile& season : report.clock.seasons) {
+            const std::int64_t most =
+                std::max<std::int64_t>(1, *std::max_element(season.volume.begin(), season.volume.end()));
+            const auto length = static_cast<std::size_t>(20 * static_cast<double>(season.volume[hour]) /
+                                                         static_cast<double>(most));
+            line += padded(season.bars[hour] == 0 ? "-" : std::string(length, '#'), 24);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        page.put_line(line);
+    }
+}
+
+} // namespace
+
+std::string render(const InspectReport& report, std::size_t width) {
+    Page page(width);
+    put_rows(report, page);
+    put_contracts(report, page);
+    put_sessions(report, page);
+    put_holes(report, page);
+    put_hours(report, page);
+    page.put("Clock", std::string(verdict_name(report.clock.verdict)) + ": " + report.clock.message);
+    for (const auto* notes : {&report.reading.notes, &report.plan.notes})
+        for (const std::string& note : *notes)
+            page.put("Note", note);
+    return page.take();
+}
+
+} // namespace rekindle::market

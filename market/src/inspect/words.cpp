@@ -1,0 +1,88 @@
+#include "inspect/words.h"
+
+#include <rekindle/base/text.h>
+
+namespace rekindle::market {
+
+const char* hours_name(SessionHours hours) noexcept {
+    switch (hours) {
+    case SessionHours::rth:
+        return "rth";
+    case SessionHours::eth:
+        return "eth";
+    case SessionHours::all:
+        break;
+    }
+    return "all";
+}
+
+const char* length_name(SessionLength length) noexcept {
+    return length == SessionLength::week ? "week" : "day";
+}
+
+const char* clock_name(Clock clock) noexcept {
+    switch (clock) {
+    case Clock::exchange:
+        return "exchange";
+    case Clock::raw:
+        return "raw";
+    case Clock::utc:
+        break;
+    }
+    return "utc";
+}
+
+const char* verdict_name(ClockSuggestion::Verdict verdict) noexcept {
+    switch (verdict) {
+    case ClockSuggestion::Verdict::agrees:
+        return "agrees";
+    case ClockSuggestion::Verdict::contradicts:
+        return "contradicts";
+    case ClockSuggestion::Verdict::unclear:
+        break;
+    }
+    return "unclear";
+}
+
+std::string quoted_contract(const std::string& name) {
+    return "\"" + name + "\"";
+}
+
+std::string gap_text(const InspectReport& report, const Roll& roll) {
+    const std::string points =
+        shortest(report.metadata.tick.to_points(static_cast<double>(roll.gap_ticks))) + " points";
+    if (roll.gap_distance == 0)
+        return points;
+    if (roll.gap_distance < 0)
+        return "unknown (taken as 0 points)";
+    return points + " (estimated, prices " + format_duration(static_cast<double>(roll.gap_distance)) +
+           " apart)";
+}
+
+std::string day_rule(const InspectReport& report) {
+    if (report.rules.clock == Clock::raw)
+        return "dates of the labels";
+    const std::string start = format_minute(report.rules.day_start);
+    return start + " to " + start + " " + report.rules.zone;
+}
+
+ReportTimes::ReportTimes(const InspectReport& report)
+    : dates_only_(report.metadata.dates_only), zone_name_(report.rules.zone) {
+    if (report.rules.clock != Clock::raw)
+        zone_ = ZoneClock::load(zone_name_);
+}
+
+std::string ReportTimes::text(std::int64_t stamp) const {
+    if (dates_only_)
+        return format_date(date_of(stamp));
+    if (!zone_)
+        return format_civil(stamp) + " by the label";
+    return format_civil(stamp) + " UTC (" + format_civil(zone_->to_local(stamp)).substr(11) + " " +
+           zone_name_ + ")";
+}
+
+std::string ReportTimes::local_zone() const {
+    return zone_ ? zone_name_ : "by the label";
+}
+
+} // namespace rekindle::market

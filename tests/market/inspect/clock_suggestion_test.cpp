@@ -1,0 +1,117 @@
+#include "sessions/bar_builder.h"
+
+#include <rekindle/market/clock_suggestion.h>
+#include <rekindle/market/simulate.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rekindle::market {
+namespace {
+
+using Verdict = ClockSuggestion::Verdict;
+using testing::HasSubstr;
+
+BarTable simulated() {
+    SimulateOptions options;
+    options.bars = 200'000; // half a year: both offsets of New York
+    options.seed = 9;
+    return simulate_table(options);
+}
+
+/// The bars as a reader gives them when the stamps are local time of `zone` and are taken for UTC.
+BarTable stamped_in(const BarTable& table, const char* zone, std::int64_t bar_seconds = 60) {
+    const ZoneClock clock = ZoneClock::load(zone);
+    const BarColumns& from = table.columns();
+    BarBuffer buffer;
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        if (from.time[i] % bar_seconds != 0)
+            continue;
+        buffer.time.push_back(clock.to_local(from.time[i]));
+        buffer.open.push_back(from.open[i]);
+        buffer.high.push_back(from.high[i]);
+        buffer.low.push_back(from.low[i]);
+        buffer.close.push_back(from.close[i]);
+        buffer.volume.push_back(from.volume[i]);
+        buffer.contract.push_back(from.contract[i]);
+    }
+    BarMetadata metadata = table.metadata();
+    metadata.bar_seconds = bar_seconds;
+    return BarBuffer::into_table(std::move(buffer), metadata);
+}
+
+TEST(SuggestClock, AgreesWithUtcStamps) {
+    const ClockSuggestion result = suggest_clock(simulated(), SessionRules{});
+    EXPECT_EQ(result.verdict, Verdict::agrees) << result.message;
+    EXPECT_EQ(result.candidates.front().zone, "UTC");
+    ASSERT_EQ(result.seasons.size(), 2u);
+    EXPECT_EQ(result.seasons[0].season, "UTC-05:00");
+    EXPECT_THAT(result.seasons[0].peak_minutes, testing::UnorderedElementsAre(14 * 60 + 31, 21 * 60));
+    EXPECT_EQ(result.seasons[0].quiet_hour, 22);
+    EXPECT_THAT(result.seasons[1].peak_minutes, testing::UnorderedElementsAre(13 * 60 + 31, 20 * 60));
+    EXPECT_EQ(result.seasons[1].quiet_hour, 21);
+}
+
+TEST(SuggestClock, FindsEveryZoneThatStampsWereWrittenIn) {
+    const BarTable table = simulated();
+    for (const char* zone :
+         {"America/New_York", "America/Chicago", "Europe/Berlin", "Europe/London", "Asia/Tokyo"})
+        for (const std::int64_t bar_seconds : {60, 3600}) {
+            const ClockSuggestion result =
+                suggest_clock(stamped_in(table, zone, bar_seconds), SessionRules{});
+            EXPECT_EQ(result.candidates.front().zone, zone) << result.message;
+            // London is UTC in winter: a clear difference needs the summer part of the minute data.
+            if (std::string(zone) != "Europe/London") {
+                EXPECT_EQ(result.verdict, Verdict::contradicts) << zone << ": " << result.message;
+                EXPECT_THAT(result.message, HasSubstr(zone));
+            }
+        }
+}
+
+TEST(SuggestClock, SaysWhichOptionToTake) {
+    const BarTable local = stamped_in(simulated(), "America/New_York");
+    EXPECT_THAT(suggest_clock(local, SessionRules{}).message, HasSubstr("Use --clock exchange"));
+    EXPECT_THAT(suggest_clock(stamped_in(simulated(), "Asia/Tokyo"), SessionRules{}).message,
+                HasSubstr("convert the stamps to UTC"));
+    // UTC stamps read as exchange time: the reader has turned them into instants that are five hours off.
+    SessionRules exchange;
+    exchange.clock = Clock::exchange;
+    BarTable table = simulated();
+    const ZoneClock new_york = ZoneClock::load("America/New_York");
+    BarBuffer buffer;
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        buffer.time.push_back(new_york.to_utc(table.columns().time[i]));
+        for (auto* prices : {&buffer.open, &buffer.high, &buffer.low, &buffer.close})
+            prices->push_back(1);
+        buffer.volume.push_back(table.columns().volume[i]);
+        buffer.contract.push_back(0);
+    }
+    const ClockSuggestion result =
+        suggest_clock(BarBuffer::into_table(std::move(buffer), BarMetadata{{}, {""}, false, 60}), exchange);
+    EXPECT_EQ(result.verdict, Verdict::contradicts) << result.message;
+    EXPECT_THAT(result.message, HasSubstr("Use --clock utc"));
+}
+
+TEST(SuggestClock, RawReadsLabelsAndSaysWhatTheyAre) {
+    SessionRules raw;
+    raw.clock = Clock::raw;
+    EXPECT_EQ(suggest_clock(simulated(), raw).verdict,
+              Verdict::agrees); // labels are UTC: what raw stamps usually are
+}
+
+TEST(SuggestClock, DoesNotGuessWithoutEvidence) {
+    using testing_support::BarBuilder;
+    BarBuilder always; // trades evenly round the clock, all week
+    for (std::int64_t minute = 0; minute < 60 * 24 * 60; minute += 5)
+        always.add(1'700'000'000 + minute * 60, 100, 10);
+    EXPECT_EQ(suggest_clock(always.bar_seconds(300).table(), SessionRules{}).verdict, Verdict::unclear);
+    BarBuilder few;
+    few.add(1'700'000'000).add(1'700'000'060);
+    EXPECT_THAT(suggest_clock(few.table(), SessionRules{}).message, HasSubstr("cannot be told"));
+    BarBuilder dates;
+    dates.dates_only().add(0).add(day_seconds);
+    EXPECT_THAT(suggest_clock(dates.table(), SessionRules{}).message, HasSubstr("without a time of day"));
+}
+
+} // namespace
+} // namespace rekindle::market
