@@ -23,8 +23,8 @@ struct MinuteHistogram {
 /// Days of the file on which every candidate has one offset.
 struct OffsetGroup {
     MinuteHistogram minutes;
-    std::vector<int>
-        before_weekend; ///< minutes of the stamps' clock at which the last bar before a long pause ends
+    std::vector<int> before_weekend; ///< minutes of the day at which the last bar before a long pause ends
+    std::vector<int> after_weekend;  ///< and the first bar after it
 };
 
 int wrapped(int minute) {
@@ -68,6 +68,9 @@ class ClockJudge {
     std::size_t days() const noexcept { return days_; }
     std::vector<ClockCandidate> candidates() const;
     std::vector<SeasonProfile> seasons() const;
+    /// The minute of the exchange's local time at which most weeks begin, if one does, in the likeliest
+    /// clock.
+    std::optional<int> usual_week_begin(const std::string& zone) const;
 
   private:
     /// The stamp as it stands in the file.
@@ -94,7 +97,8 @@ void ClockJudge::collect() {
     std::int64_t midnight = 0, before = 0;
     for (std::size_t i = 0; i < columns.size(); ++i) {
         const std::int64_t stamp = label(i) - 1; // a bar that ends at midnight belongs to the day before
-        if (group && stamp - before > weekend_pause)
+        const bool after_weekend = group && stamp - before > weekend_pause;
+        if (after_weekend)
             group->before_weekend.push_back(static_cast<int>((before - midnight) / 60) + 1);
         if (!group || stamp < midnight || stamp >= midnight + day_seconds) {
             midnight = std::int64_t{date_of(stamp)} * day_seconds;
@@ -106,6 +110,8 @@ void ClockJudge::collect() {
             ++days_;
         }
         const auto minute = static_cast<std::size_t>((stamp - midnight) / 60);
+        if (after_weekend)
+            group->after_weekend.push_back(static_cast<int>(minute) + 1);
         ++group->minutes.bars[minute];
         group->minutes.volume[minute] += columns.volume[i];
         before = stamp;
@@ -161,6 +167,22 @@ std::vector<ClockCandidate> ClockJudge::candidates() const {
     return all;
 }
 
+std::optional<int> ClockJudge::usual_week_begin(const std::string& zone) const {
+    const auto candidate =
+        static_cast<std::size_t>(std::find(names_.begin(), names_.end(), zone) - names_.begin());
+    std::map<int, std::size_t> weeks_of;
+    std::size_t weeks = 0;
+    for (const auto& [offsets, group] : groups_)
+        for (const int minute : group.after_weekend) {
+            ++weeks_of[wrapped(minute + offsets[candidate])];
+            ++weeks;
+        }
+    for (const auto& [minute, count] : weeks_of)
+        if (count >= 3 && count * 2 > weeks)
+            return minute;
+    return std::nullopt;
+}
+
 std::string offset_name(int minutes) {
     const int magnitude = std::abs(minutes);
     return std::string(minutes < 0 ? "UTC-" : "UTC+") + format_minute(magnitude);
@@ -183,6 +205,7 @@ std::vector<int> two_peaks(const std::vector<std::int64_t>& volume) {
     }
     for (int& peak : peaks)
         ++peak; // the minute at which the bar ends
+    std::sort(peaks.begin(), peaks.end());
     return peaks;
 }
 
@@ -245,6 +268,21 @@ std::string likeliest(const std::vector<ClockCandidate>& candidates) {
     return text;
 }
 
+/// A week that begins with a bar ending at the opening: short bars on the half hour, long ones when the day
+/// begins. Currencies open at 17:00 New York, which is also told where the rules say 18:00.
+std::string judge_stamps(int week_begin, const BarMetadata& metadata, const SessionRules& rules) {
+    if (rules.stamp == StampAt::bar_start)
+        return "";
+    const bool currencies =
+        rules.zone == "America/New_York" && rules.day_start == 18 * 60 && week_begin == 17 * 60;
+    const bool at_opening =
+        metadata.bar_seconds < 1800 ? week_begin % 30 == 0 : week_begin == rules.day_start || currencies;
+    if (!at_opening)
+        return "";
+    return "Most weeks begin with a bar stamped " + format_minute(week_begin) + " " + rules.zone +
+           ", when the market opens: the stamps seem to be the START of bars. Use --stamp start.";
+}
+
 std::string advice(const std::string& zone, const SessionRules& rules) {
     if (zone == "UTC")
         return "Use --clock utc.";
@@ -276,6 +314,8 @@ ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules) {
     const auto used =
         std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.zone == result.read_as; });
     const double best = all.front().score, middle = all[all.size() / 2].score;
+    if (const auto begin = judge.usual_week_begin(all.front().zone))
+        result.stamp_message = judge_stamps(*begin, bars.metadata(), rules);
     const std::string found = evidence(result, rules);
     if (best - middle < clear_margin) {
         result.message = found + "That fits no clock clearly better than the others.";

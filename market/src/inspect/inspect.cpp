@@ -4,12 +4,14 @@
 #include <rekindle/market/inspect.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 namespace rekindle::market {
 namespace {
 
 constexpr std::size_t most_listed = 10;
+constexpr int tolerance_minutes = 15;
 
 bool is_held(const Session& session, std::uint16_t contract) {
     return session.contract == mixed_contracts || session.contract == contract;
@@ -74,14 +76,16 @@ void find_holes(const BarTable& bars, const ZoneClock& zone, InspectReport& repo
             any = true;
         }
     }
-    const auto is_regular = [&](std::size_t days) {
-        return days >= 5 && days * 4 >= report.plan.sessions.size();
-    };
     for (const auto& [minutes, days] : days_of)
-        if (is_regular(days))
+        if (days >= 5 && days * 4 >= report.plan.sessions.size())
             report.regular_pauses.push_back({minutes.first, minutes.second, days});
     std::erase_if(pauses, [&](const Hole& hole) {
-        return is_regular(days_of[{minute_at(hole.after), minute_at(hole.before)}]);
+        // A thin minute at either end of the daily pause makes it no hole.
+        return std::any_of(
+            report.regular_pauses.begin(), report.regular_pauses.end(), [&](const RegularPause& usual) {
+                return std::abs(minute_at(hole.after) - usual.begin_minute) < tolerance_minutes &&
+                       std::abs(minute_at(hole.before) - usual.end_minute) < tolerance_minutes;
+            });
     });
     report.holes = pauses.size();
     std::stable_sort(pauses.begin(), pauses.end(),

@@ -80,8 +80,10 @@ Json rolls_json(const InspectReport& report, const ReportTimes& times) {
 }
 
 Json clock_json(const ClockSuggestion& clock) {
-    Json json{
-        {"verdict", verdict_name(clock.verdict)}, {"read_as", clock.read_as}, {"message", clock.message}};
+    Json json{{"verdict", verdict_name(clock.verdict)},
+              {"read_as", clock.read_as},
+              {"message", clock.message},
+              {"stamp_message", clock.stamp_message.empty() ? Json(nullptr) : Json(clock.stamp_message)}};
     json["candidates"] = Json::array();
     for (const ClockCandidate& candidate : clock.candidates)
         json["candidates"].push_back(

@@ -33,7 +33,10 @@ class Page {
         text_ += line + "\n";
     }
     /// A line as it is, indented.
-    void put_line(const std::string& text) { text_ += std::string(heading_width, ' ') + text + "\n"; }
+    void put_line(const std::string& text) {
+        const std::size_t end = text.find_last_not_of(' ') + 1;
+        text_ += std::string(heading_width, ' ') + text.substr(0, end) + "\n";
+    }
     std::string take() { return std::move(text_); }
 
   private:
@@ -153,7 +156,7 @@ void put_hours(const InspectReport& report, Page& page) {
         return;
     page.put("Volume", "by hour of the stamps' clock, by the offset of " + report.rules.zone +
                            " ('#': a share of the busiest hour; "
-                           "-: no bar)");
+                           ".: less, -: no bar)");
     std::string header = padded("", 8);
     for (const SeasonProfile& season : report.clock.seasons)
         header += padded(season.season, 24);
@@ -165,9 +168,8 @@ void put_hours(const InspectReport& report, Page& page) {
                 std::max<std::int64_t>(1, *std::max_element(season.volume.begin(), season.volume.end()));
             const auto length = static_cast<std::size_t>(20 * static_cast<double>(season.volume[hour]) /
                                                          static_cast<double>(most));
-            line += padded(season.bars[hour] == 0 ? "-" : std::string(length, '#'), 24);
+            line += padded(season.bars[hour] == 0 ? "-" : length == 0 ? "." : std::string(length, '#'), 24);
         }
-        line.erase(line.find_last_not_of(' ') + 1);
         page.put_line(line);
     }
 }
@@ -182,6 +184,8 @@ std::string render(const InspectReport& report, std::size_t width) {
     put_holes(report, page);
     put_hours(report, page);
     page.put("Clock", std::string(verdict_name(report.clock.verdict)) + ": " + report.clock.message);
+    if (!report.clock.stamp_message.empty())
+        page.put("Stamps", report.clock.stamp_message);
     for (const auto* notes : {&report.reading.notes, &report.plan.notes})
         for (const std::string& note : *notes)
             page.put("Note", note);

@@ -96,8 +96,8 @@ void assign_contracts(const BarTable& bars, const std::vector<Session>& cut,
 
 void note_left_out(const DaySessions& cut, std::vector<std::string>& notes) {
     if (cut.weekend_bars > 0)
-        notes.push_back(count_of(cut.weekend_bars, "bar lies", "bars lie") +
-                        " outside Monday to Friday trading days and is left out.");
+        notes.push_back(count_of(cut.weekend_bars, "bar outside", "bars outside") +
+                        " Monday to Friday trading days left out.");
     if (cut.holiday_bars > 0)
         notes.push_back(count_of(cut.holiday_bars, "bar lies", "bars lie") +
                         " in the regular hours of holidays, which have no regular session.");

@@ -99,6 +99,25 @@ TEST(SuggestClock, RawReadsLabelsAndSaysWhatTheyAre) {
               Verdict::agrees); // labels are UTC: what raw stamps usually are
 }
 
+TEST(SuggestClock, TellsStampsAtTheStartOfBars) {
+    const BarTable table = simulated();
+    EXPECT_EQ(suggest_clock(table, SessionRules{}).stamp_message, "");
+    for (const std::int64_t bar_seconds : {60, 3600}) {
+        const BarTable ends = stamped_in(table, "UTC", bar_seconds);
+        EXPECT_EQ(suggest_clock(ends, SessionRules{}).stamp_message, "");
+        std::vector<std::int64_t> starts(ends.columns().time.begin(), ends.columns().time.end());
+        for (std::int64_t& time : starts)
+            time -= bar_seconds;
+        BarColumns columns = ends.columns();
+        columns.time = starts;
+        const BarTable shifted(columns, ends.metadata(), nullptr);
+        EXPECT_THAT(suggest_clock(shifted, SessionRules{}).stamp_message, HasSubstr("Use --stamp start"))
+            << bar_seconds;
+        EXPECT_THAT(suggest_clock(shifted, SessionRules{}).stamp_message,
+                    HasSubstr("18:00 America/New_York"));
+    }
+}
+
 TEST(SuggestClock, DoesNotGuessWithoutEvidence) {
     using testing_support::BarBuilder;
     BarBuilder always; // trades evenly round the clock, all week

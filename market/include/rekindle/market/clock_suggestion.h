@@ -53,6 +53,9 @@ struct ClockSuggestion {
     std::vector<SeasonProfile> seasons;
     /// What was found and what to do, in one or two sentences.
     std::string message;
+    /// Not empty when the stamps look like the START of bars although they are read as ends: most weeks then
+    /// begin with a bar that ends at the very moment the market opens, before anyone could trade.
+    std::string stamp_message;
 };
 
 /// Judges the stamps as they stand in the file. `rules` says how they were read (clock and zone) and when the
