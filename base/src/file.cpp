@@ -5,27 +5,30 @@
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
-#include <utility>
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace rekindle {
 
 namespace {
 
 constexpr std::size_t write_buffer_size = 1 << 20;
+constexpr unsigned most_temporary_names = 1000;
 
-std::string reason(int error_number) { return std::generic_category().message(error_number); }
+std::string reason(int error_number) {
+    return std::generic_category().message(error_number);
+}
 
 Error write_error(const std::filesystem::path& path, int error_number) {
     Error error(fmt::format("cannot write: {}", reason(error_number)));
     error.at(path.string());
     if (error_number == ENOSPC || error_number == EDQUOT)
-        error.hint("Free some space on that disk and run the same command again; nothing that was there is lost.");
+        error.hint(
+            "Free some space on that disk and run the same command again; nothing that was there is lost.");
     else if (error_number == EACCES || error_number == EROFS || error_number == EPERM)
         error.hint("Choose a folder that you can write to.");
     return error;
@@ -34,7 +37,8 @@ Error write_error(const std::filesystem::path& path, int error_number) {
 void sync_directory(const std::filesystem::path& directory) {
     const FileDescriptor descriptor(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     // Some file systems refuse fsync on folders; the rename is then as durable as they offer.
-    if (!descriptor || (::fsync(descriptor.get()) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EBADF))
+    if (!descriptor ||
+        (::fsync(descriptor.get()) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EBADF))
         throw write_error(directory, errno);
 }
 
@@ -58,7 +62,9 @@ FileDescriptor::~FileDescriptor() {
         ::close(descriptor_);
 }
 
-int FileDescriptor::release() noexcept { return std::exchange(descriptor_, -1); }
+int FileDescriptor::release() noexcept {
+    return std::exchange(descriptor_, -1);
+}
 
 FileDescriptor FileDescriptor::open_for_reading(const std::filesystem::path& path) {
     FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -122,11 +128,16 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
-    std::string pattern = (folder_of(target_) / ("." + target_.filename().string() + ".XXXXXX")).string();
-    descriptor_ = FileDescriptor(::mkostemp(pattern.data(), O_CLOEXEC));
-    if (!descriptor_)
-        throw write_error(target_, errno);
-    temporary_ = pattern;
+    // A name of our own rather than mkstemp's: open() then applies the umask, which cannot be read without a
+    // race.
+    for (unsigned attempt = 0; !descriptor_; ++attempt) {
+        temporary_ = folder_of(target_) /
+                     fmt::format(".{}.{}-{}.part", target_.filename().string(), ::getpid(), attempt);
+        descriptor_ =
+            FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        if (!descriptor_ && (errno != EEXIST || attempt == most_temporary_names))
+            throw write_error(target_, errno);
+    }
     buffer_.reserve(write_buffer_size);
 }
 
@@ -161,9 +172,6 @@ void AtomicFile::flush() {
 
 void AtomicFile::commit() {
     flush();
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    ::fchmod(descriptor_.get(), 0666 & ~mask);
     if (::fsync(descriptor_.get()) != 0)
         throw write_error(target_, errno);
     if (::rename(temporary_.c_str(), target_.c_str()) != 0)
@@ -179,11 +187,15 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 }
 
 void ensure_directory(const std::filesystem::path& path) {
-    std::error_code code;
-    std::filesystem::create_directories(path, code);
-    if (code)
-        throw Error(fmt::format("cannot create the folder: {}", code.message())).at(path.string())
+    // Not the overload with an error_code: libstdc++ 12 throws from it all the same when a file is in the
+    // way.
+    try {
+        std::filesystem::create_directories(path);
+    } catch (const std::filesystem::filesystem_error& error) {
+        throw Error(fmt::format("cannot create the folder: {}", error.code().message()))
+            .at(path.string())
             .hint("Choose a folder that you can write to.");
+    }
 }
 
 } // namespace rekindle

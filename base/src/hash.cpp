@@ -8,13 +8,21 @@
 namespace rekindle {
 
 namespace {
-Hash128 from_xxh(XXH128_hash_t hash) { return {hash.high64, hash.low64}; }
+Hash128 from_xxh(XXH128_hash_t hash) {
+    return {hash.high64, hash.low64};
+}
 } // namespace
 
-std::string Hash128::hex() const { return fmt::format("{:016x}{:016x}", high, low); }
+std::string Hash128::hex() const {
+    return fmt::format("{:016x}{:016x}", high, low);
+}
 
-Hash128 hash128(std::span<const std::byte> bytes) { return from_xxh(XXH3_128bits(bytes.data(), bytes.size())); }
-Hash128 hash128(std::string_view text) { return from_xxh(XXH3_128bits(text.data(), text.size())); }
+Hash128 hash128(std::span<const std::byte> bytes) {
+    return from_xxh(XXH3_128bits(bytes.data(), bytes.size()));
+}
+Hash128 hash128(std::string_view text) {
+    return from_xxh(XXH3_128bits(text.data(), text.size()));
+}
 
 struct Hasher::State {
     struct Free {
@@ -34,7 +42,11 @@ Hasher& Hasher::operator=(Hasher&&) noexcept = default;
 void Hasher::update(std::span<const std::byte> bytes) {
     XXH3_128bits_update(state_->xxh.get(), bytes.data(), bytes.size());
 }
-void Hasher::update(std::string_view text) { XXH3_128bits_update(state_->xxh.get(), text.data(), text.size()); }
-Hash128 Hasher::digest() const { return from_xxh(XXH3_128bits_digest(state_->xxh.get())); }
+void Hasher::update(std::string_view text) {
+    XXH3_128bits_update(state_->xxh.get(), text.data(), text.size());
+}
+Hash128 Hasher::digest() const {
+    return from_xxh(XXH3_128bits_digest(state_->xxh.get()));
+}
 
 } // namespace rekindle

@@ -19,9 +19,10 @@ std::string with_thousands(std::int64_t value) {
 }
 
 std::string format_duration(double seconds) {
-    if (seconds < 0.01)
+    // The limits are where rounding reaches the next unit.
+    if (seconds < 0.00995)
         return fmt::format("{:.1f} ms", seconds * 1e3);
-    if (seconds < 60)
+    if (seconds < 59.995)
         return fmt::format("{:.2f} s", seconds);
     const auto whole = static_cast<std::int64_t>(std::llround(seconds));
     if (whole < 3600)
@@ -35,7 +36,7 @@ std::string format_bytes(std::uint64_t bytes) {
         return fmt::format("{} B", bytes);
     auto value = static_cast<double>(bytes);
     std::size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < units.size(); ++unit)
+    for (; value >= 1023.95 && unit + 1 < units.size(); ++unit)
         value /= 1024;
     return fmt::format("{:.1f} {}", value, units[unit]);
 }
@@ -84,7 +85,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest_word(std::string_view word, const std::vector<std::string_view>& candidates) {
     std::string_view best;
-    std::size_t best_distance = 3;
+    std::size_t best_distance = std::min<std::size_t>(2, word.size() / 2) + 1;
     for (const std::string_view candidate : candidates) {
         const std::size_t distance = edit_distance(word, candidate);
         if (distance < best_distance) {

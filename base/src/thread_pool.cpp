@@ -5,11 +5,10 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <sched.h>
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include <sched.h>
 
 namespace rekindle {
 
@@ -68,7 +67,9 @@ ThreadPool::ThreadPool(std::size_t threads) : state_(std::make_unique<State>()) 
 
 ThreadPool::~ThreadPool() = default;
 
-std::size_t ThreadPool::size() const noexcept { return state_->threads.size() + 1; }
+std::size_t ThreadPool::size() const noexcept {
+    return state_->threads.size() + 1;
+}
 
 void ThreadPool::for_each(std::size_t count, const std::function<void(std::size_t)>& job) {
     {

@@ -12,9 +12,9 @@ namespace rekindle {
 /// Exit statuses of every Rekindle program.
 enum class ExitStatus : int {
     success = 0,
-    failed = 1,      ///< the job failed, or there are findings
-    usage = 2,       ///< wrong use or wrong input
-    internal = 70,   ///< a defect of Rekindle
+    failed = 1,    ///< the job failed, or there are findings
+    usage = 2,     ///< wrong use or wrong input
+    internal = 70, ///< a defect of Rekindle
     interrupted = 130,
 };
 
@@ -25,14 +25,32 @@ class Error : public std::exception {
         : what_(std::move(what)), status_(status) {}
 
     /// Where it went wrong: `file:line:column`, a path, an option.
-    Error& at(std::string where) & { where_ = std::move(where); return *this; }
-    Error&& at(std::string where) && { where_ = std::move(where); return std::move(*this); }
+    Error& at(std::string where) & {
+        where_ = std::move(where);
+        return *this;
+    }
+    Error&& at(std::string where) && {
+        where_ = std::move(where);
+        return std::move(*this);
+    }
     /// What was expected instead.
-    Error& expected(std::string text) & { expected_ = std::move(text); return *this; }
-    Error&& expected(std::string text) && { expected_ = std::move(text); return std::move(*this); }
+    Error& expected(std::string text) & {
+        expected_ = std::move(text);
+        return *this;
+    }
+    Error&& expected(std::string text) && {
+        expected_ = std::move(text);
+        return std::move(*this);
+    }
     /// What the person can do now.
-    Error& hint(std::string text) & { hint_ = std::move(text); return *this; }
-    Error&& hint(std::string text) && { hint_ = std::move(text); return std::move(*this); }
+    Error& hint(std::string text) & {
+        hint_ = std::move(text);
+        return *this;
+    }
+    Error&& hint(std::string text) && {
+        hint_ = std::move(text);
+        return std::move(*this);
+    }
 
     const char* what() const noexcept override { return what_.c_str(); }
     const std::string& message() const noexcept { return what_; }
@@ -53,9 +71,13 @@ class Error : public std::exception {
 };
 
 /// Wrong use or input: exit status 2.
-inline Error usage_error(std::string what) { return Error(std::move(what), ExitStatus::usage); }
+inline Error usage_error(std::string what) {
+    return Error(std::move(what), ExitStatus::usage);
+}
 /// A defect of Rekindle itself: exit status 70.
-inline Error internal_error(std::string what) { return Error(std::move(what), ExitStatus::internal); }
+inline Error internal_error(std::string what) {
+    return Error(std::move(what), ExitStatus::internal);
+}
 
 /// A value or the reason why there is none. For failures that the caller expects; std::expected needs g++ 13.
 template <class T>
@@ -68,9 +90,18 @@ class Expected {
     explicit operator bool() const noexcept { return has_value(); }
 
     /// The value; throws the error when there is none.
-    T& value() & { require(); return std::get<0>(state_); }
-    const T& value() const& { require(); return std::get<0>(state_); }
-    T&& value() && { require(); return std::get<0>(std::move(state_)); }
+    T& value() & {
+        require();
+        return std::get<0>(state_);
+    }
+    const T& value() const& {
+        require();
+        return std::get<0>(state_);
+    }
+    T&& value() && {
+        require();
+        return std::get<0>(std::move(state_));
+    }
     /// Precondition: has_value().
     T& operator*() & { return *std::get_if<0>(&state_); }
     const T& operator*() const& { return *std::get_if<0>(&state_); }

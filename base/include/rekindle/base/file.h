@@ -54,8 +54,9 @@ class MappedFile {
 std::string read_file(const std::filesystem::path& path);
 
 /// Collects output in a temporary file of the same folder; commit() makes it the file: write, fsync, rename,
-/// fsync of the folder. Destroyed without commit(): the temporary file is removed and the old file is untouched.
-/// Every failure (full disk, read-only folder) throws Error naming the file and the reason. Not thread-safe.
+/// fsync of the folder. Destroyed without commit(): the temporary file is removed and the old file is
+/// untouched. Every failure (full disk, read-only folder) throws Error naming the file and the reason. Not
+/// thread-safe.
 class AtomicFile {
   public:
     explicit AtomicFile(std::filesystem::path target);

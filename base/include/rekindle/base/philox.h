@@ -1,6 +1,7 @@
 #pragma once
 /// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers:
-/// as easy as 1, 2, 3" (SC 2011). A value depends on its key and counter alone, so order and threads never matter.
+/// as easy as 1, 2, 3" (SC 2011). A value depends on its key and counter alone, so order and threads never
+/// matter.
 
 #include <array>
 #include <cstdint>
@@ -24,8 +25,9 @@ constexpr PhiloxBlock philox4x32(PhiloxBlock counter, std::array<std::uint32_t, 
     for (int round = 0; round < 10; ++round) {
         const std::uint64_t low = std::uint64_t{0xD2511F53u} * counter[0];
         const std::uint64_t high = std::uint64_t{0xCD9E8D57u} * counter[2];
-        counter = {static_cast<std::uint32_t>(high >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(high),
-                   static_cast<std::uint32_t>(low >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(low)};
+        counter = {
+            static_cast<std::uint32_t>(high >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(high),
+            static_cast<std::uint32_t>(low >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(low)};
         key[0] += 0x9E3779B9u;
         key[1] += 0xBB67AE85u;
     }
@@ -33,7 +35,8 @@ constexpr PhiloxBlock philox4x32(PhiloxBlock counter, std::array<std::uint32_t, 
 }
 
 /// A stream of random numbers keyed by (seed, purpose, step, index). Copyable; not shared between threads.
-/// Key: low and high half of seed, the high half mixed with the purpose. Counter: block number, index (2 words), step.
+/// Key: low and high half of seed, the high half mixed with the purpose. Counter: block number, index (2
+/// words), step.
 class PhiloxStream {
   public:
     constexpr PhiloxStream(std::uint64_t seed, RandomPurpose purpose, std::uint32_t step = 0,

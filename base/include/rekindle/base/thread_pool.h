@@ -7,7 +7,8 @@
 
 namespace rekindle {
 
-/// Runs indexed jobs on `threads` threads, the caller's among them. Thread-compatible: one for_each at a time.
+/// Runs indexed jobs on `threads` threads, the caller's among them. Thread-compatible: one for_each at a
+/// time.
 class ThreadPool {
   public:
     /// threads = 0 takes the number of processors that this process may use.
@@ -17,8 +18,8 @@ class ThreadPool {
     ThreadPool& operator=(const ThreadPool&) = delete;
 
     std::size_t size() const noexcept;
-    /// Calls job(i) for each i in [0, count), in any order, and returns when all are done. The first exception
-    /// is rethrown here; jobs not yet begun are then skipped.
+    /// Calls job(i) for each i in [0, count), in any order, and returns when all are done. The first
+    /// exception is rethrown here; jobs not yet begun are then skipped.
     void for_each(std::size_t count, const std::function<void(std::size_t)>& job);
 
   private:

@@ -1,0 +1,150 @@
+// What a full disk, a folder without permission and kill -9 do to AtomicFile. Each runs in a child process.
+#include "temporary_folder.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+#include <rekindle/base/philox.h>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <sched.h>
+#include <string>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace rekindle {
+namespace {
+
+using test::TemporaryFolder;
+
+constexpr int not_possible_here = 77;
+
+// Runs the body in a child; its result is the child's exit status, -1 when it died.
+int in_child(const std::function<int()>& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        int status = 70;
+        try {
+            status = body();
+        } catch (const std::exception& error) {
+            std::fprintf(stderr, "%s\n", error.what());
+        }
+        ::_exit(status);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// 0 when writing to the path fails with this reason and names the file.
+int expect_refusal(const std::filesystem::path& path, const std::string& content, const std::string& reason) {
+    try {
+        write_file_atomically(path, content);
+    } catch (const Error& error) {
+        if (error.where() == path.string() && error.message() == "cannot write: " + reason)
+            return 0;
+        std::fprintf(stderr, "another error: %s\n", error.render().c_str());
+        return 1;
+    }
+    std::fprintf(stderr, "no error\n");
+    return 1;
+}
+
+bool is_alone_in_folder(const std::filesystem::path& path) {
+    auto entries = std::filesystem::directory_iterator(path.parent_path());
+    return entries->path() == path && ++entries == std::filesystem::directory_iterator();
+}
+
+TEST(AtomicFileFailure, AFullDiskLeavesTheOldFile) {
+    const TemporaryFolder folder;
+    const int status = in_child([&] {
+        // A disk of 256 KiB in a mount namespace of the child's own.
+        if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0 ||
+            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=256k") != 0)
+            return not_possible_here;
+        const auto path = folder / "model.bin";
+        write_file_atomically(path, "old");
+        if (expect_refusal(path, std::string(4 << 20, 'x'), "No space left on device") != 0)
+            return 1;
+        return read_file(path) == "old" && is_alone_in_folder(path) ? 0 : 2;
+    });
+    if (status == not_possible_here)
+        GTEST_SKIP() << "this system lets the test mount no file system";
+    EXPECT_EQ(status, 0);
+}
+
+TEST(AtomicFileFailure, AFileSizeLimitLeavesTheOldFile) {
+    const TemporaryFolder folder;
+    const auto path = folder / "model.bin";
+    write_file_atomically(path, "old");
+    EXPECT_EQ(in_child([&] {
+                  std::signal(SIGXFSZ, SIG_IGN);
+                  const rlimit limit{100000, 100000};
+                  ::setrlimit(RLIMIT_FSIZE, &limit);
+                  return expect_refusal(path, std::string(4 << 20, 'x'), "File too large");
+              }),
+              0);
+    EXPECT_EQ(read_file(path), "old");
+    EXPECT_TRUE(is_alone_in_folder(path));
+}
+
+TEST(AtomicFileFailure, AReadOnlyFolderIsAnError) {
+    const TemporaryFolder folder;
+    const auto path = folder / "model.bin";
+    write_file_atomically(path, "old");
+    std::filesystem::permissions(folder.path(), std::filesystem::perms{0555});
+    EXPECT_EQ(in_child([&] {
+                  constexpr uid_t nobody = 65534; // root may write anywhere
+                  if (::geteuid() == 0 && ::setuid(nobody) != 0)
+                      return not_possible_here;
+                  return expect_refusal(path, "new", "Permission denied");
+              }),
+              0);
+    EXPECT_EQ(read_file(path), "old");
+    EXPECT_TRUE(is_alone_in_folder(path));
+    std::filesystem::permissions(folder.path(), std::filesystem::perms{0755});
+}
+
+ino_t inode_of(const std::filesystem::path& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+TEST(AtomicFileFailure, KillLeavesTheOldFileOrTheNewOne) {
+    using std::chrono::steady_clock;
+    const TemporaryFolder folder;
+    const auto path = folder / "model.bin";
+    constexpr std::size_t size = 1 << 20;
+    write_file_atomically(path, std::string(size, 'a'));
+    PhiloxStream random(1, RandomPurpose::test);
+    for (int round = 0; round < 20; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            for (char letter = 'a';; letter = letter == 'z' ? 'a' : static_cast<char>(letter + 1))
+                write_file_atomically(path, std::string(size, letter));
+        }
+        // Not before its first replacement; then anywhere within the next two.
+        const auto begin = steady_clock::now();
+        for (const ino_t first = inode_of(path); inode_of(path) == first;) {
+            ASSERT_LT(steady_clock::now() - begin, std::chrono::seconds(30)) << "the child wrote nothing";
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+        std::this_thread::sleep_for((steady_clock::now() - begin) * (2 * random.next_double()));
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+        const std::string content = read_file(path);
+        ASSERT_EQ(content.size(), size);
+        ASSERT_EQ(content.find_first_not_of(content[0]), std::string::npos) << "a mixture of two versions";
+    }
+}
+
+} // namespace
+} // namespace rekindle
