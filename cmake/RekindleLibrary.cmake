@@ -18,9 +18,17 @@ function(rekindle_test name)
   endif()
   add_executable(rekindle_${name}_tests ${sources})
   target_include_directories(rekindle_${name}_tests PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/support" "${name}")
-  target_compile_definitions(rekindle_${name}_tests PRIVATE
-    REKINDLE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/${name}/data"
-    REKINDLE_PROGRAM="$<$<TARGET_EXISTS:rekindle>:$<TARGET_FILE:rekindle>>")
+  # The paths lie in one small file of their own, so that all others compile alike wherever the tree lies.
+  set(paths "${CMAKE_CURRENT_BINARY_DIR}/${name}_paths.cpp")
+  file(CONFIGURE OUTPUT "${paths}" CONTENT "#include <paths.h>
+
+namespace rekindle::test {
+const char* const data_folder = \"${CMAKE_CURRENT_SOURCE_DIR}/${name}/data\";
+const char* const program_path = \"${CMAKE_BINARY_DIR}/bin/rekindle\";
+} // namespace rekindle::test
+" @ONLY)
+  target_sources(rekindle_${name}_tests PRIVATE "${paths}")
+  target_compile_options(rekindle_${name}_tests PRIVATE -include "${CMAKE_CURRENT_SOURCE_DIR}/support/paths.h")
   target_link_libraries(rekindle_${name}_tests PRIVATE ${ARGN} rekindle_compiler rekindle::gtest)
   add_test(NAME ${name} COMMAND rekindle_${name}_tests)
   set_tests_properties(${name} PROPERTIES LABELS "${name}")

@@ -272,7 +272,7 @@ TEST(OriginalGpu, EqualsTheLiteralReference) {
 /// data/original_profiles.txt holds what NumPy and pandas make of random sessions; make_original_golden.py
 /// wrote it.
 TEST(OriginalGenerations, EqualTheLibrariesThatTheOriginalUsed) {
-    std::ifstream file(REKINDLE_TEST_DATA "/original_profiles.txt");
+    std::ifstream file(std::string(REKINDLE_TEST_DATA) + "/original_profiles.txt");
     ASSERT_TRUE(file);
     const std::map<std::string, std::pair<Compatibility, std::size_t>> generations{
         {"N", {Compatibility::notebook, 3500}},
