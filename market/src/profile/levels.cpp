@@ -40,27 +40,42 @@ LevelRange greedy_area(std::span<const std::int64_t> volumes, std::int64_t targe
     return area;
 }
 
-/// `step` levels at a time: 1 is the contiguous method, 2 is Dalton's.
-LevelRange grown_area(std::span<const std::int64_t> volumes, std::size_t peak, std::int64_t target,
-                      std::size_t step) {
+/// One level at a time, in runs: a side goes on while its next level is larger than the other side's, which
+/// stays.
+LevelRange contiguous_area(std::span<const std::int64_t> volumes, std::size_t peak, std::int64_t target) {
+    const std::size_t top = volumes.size() - 1;
+    LevelRange area{peak, peak, volumes[peak]};
+    while (area.volume < target && (area.high < top || area.low > 0)) {
+        const std::int64_t below = area.low > 0 ? volumes[area.low - 1] : -1;
+        while (area.volume < target && area.high < top && volumes[area.high + 1] >= below)
+            area.volume += volumes[++area.high];
+        const std::int64_t above = area.high < top ? volumes[area.high + 1] : -1;
+        while (area.volume < target && area.low > 0 && volumes[area.low - 1] > above)
+            area.volume += volumes[--area.low];
+    }
+    return area;
+}
+
+/// Dalton's: the sum of the next two levels on either side decides, one where only one is left.
+LevelRange two_row_area(std::span<const std::int64_t> volumes, std::size_t peak, std::int64_t target) {
     LevelRange area{peak, peak, volumes[peak]};
     while (area.volume < target) {
-        const std::size_t above = std::min(step, volumes.size() - 1 - area.high);
-        const std::size_t below = std::min(step, area.low);
-        std::int64_t upper = 0;
+        const std::size_t above = std::min<std::size_t>(2, volumes.size() - 1 - area.high);
+        const std::size_t below = std::min<std::size_t>(2, area.low);
+        if (above + below == 0)
+            break;
+        std::int64_t upper = above == 0 ? -1 : 0;
         for (std::size_t i = 1; i <= above; ++i)
             upper += volumes[area.high + i];
-        std::int64_t lower = 0;
+        std::int64_t lower = below == 0 ? -1 : 0;
         for (std::size_t i = 1; i <= below; ++i)
             lower += volumes[area.low - i];
-        if (above > 0 && (upper >= lower || below == 0)) {
+        if (upper >= lower) {
             area.high += above;
             area.volume += upper;
-        } else if (below > 0) {
+        } else {
             area.low -= below;
             area.volume += lower;
-        } else {
-            break;
         }
     }
     return area;
@@ -112,9 +127,9 @@ LevelRange value_area(std::span<const std::int64_t> volumes, std::size_t peak, s
     case ValueAreaMethod::greedy:
         return greedy_area(volumes, target, tie);
     case ValueAreaMethod::contiguous:
-        return grown_area(volumes, peak, target, 1);
+        return contiguous_area(volumes, peak, target);
     case ValueAreaMethod::two_row:
-        return grown_area(volumes, peak, target, 2);
+        return two_row_area(volumes, peak, target);
     }
     throw internal_error("unknown value area method");
 }

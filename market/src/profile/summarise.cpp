@@ -69,6 +69,11 @@ SessionSummary prices_and_volume(const BarTable& table, const Session& session) 
     return summary;
 }
 
+ProfileFigures figures_by_price(const SessionSummary& summary) {
+    return {static_cast<double>(summary.close), static_cast<double>(summary.low),
+            static_cast<double>(summary.high)};
+}
+
 /// Does the session follow the rule for a series without volume?
 bool without_volume(const BarTable& table, const SessionSummary& summary, const ProfileRules& rules) {
     if (summary.total_volume != 0)
@@ -90,12 +95,14 @@ bool without_volume(const BarTable& table, const SessionSummary& summary, const 
 ProfileFigures figures_of(const BarTable& table, const Session& session, const SessionSummary& summary,
                           const ProfileRules& rules) {
     if (without_volume(table, summary, rules))
-        return {static_cast<double>(summary.close), static_cast<double>(summary.low),
-                static_cast<double>(summary.high)};
+        return figures_by_price(summary);
     if (rules.compatibility != Compatibility::none)
         return profile::original_figures(table.columns().subspan(session.first, session.count),
                                          session.contract, table.metadata().tick, rules);
     const VolumeProfile made = session_profile(table, session, rules);
+    // Bars of more than 65,536 levels can hold too little volume for one unit a level.
+    if (std::ranges::all_of(made.volumes(), [](std::int64_t volume) { return volume == 0; }))
+        return figures_by_price(summary);
     const ValueArea area = made.value_area(rules.value_area, rules.tie, rules.value_area_share);
     return {static_cast<double>(made.point_of_control(rules.tie)), static_cast<double>(area.low),
             static_cast<double>(area.high)};
