@@ -241,7 +241,7 @@ TEST(Rolls, AgreeWithTheRuleInWordsAndWithEveryPrefix) {
                 EXPECT_EQ(roll.gap_ticks, 50 * (roll.to - roll.from));
             }
         }
-        for (std::size_t count = 1; count < bars.size(); count += 5) {
+        for (std::size_t count = 1; count < bars.size(); count += 11) {
             const SessionPlan beginning = plan(builder.table(count));
             for (std::size_t i = 0; i + 1 < beginning.sessions.size(); ++i) {
                 EXPECT_EQ(beginning.sessions[i].contract, whole.sessions[i].contract);

@@ -28,7 +28,7 @@ struct SimulateOptions {
 /// The bars as a table.
 BarTable simulate_table(const SimulateOptions& options);
 
-/// The bars as text in the layout of the merged CSV (docs/formats/merged-csv.md), after a first line that
+/// The bars as text in the layout of the merged CSV (docs/formats/bars.md), after a first line that
 /// begins with
 /// "# synthetic:". `write` receives consecutive pieces. Throws Error (usage) for options out of range.
 void simulate_csv(const SimulateOptions& options, const std::function<void(std::string_view)>& write);
