@@ -90,17 +90,17 @@ class Network(nn.Module):
         return [p.numel() for p in self.parameters()]
 
 
-def initial_weights(model):
+def initial_weights(model, seed=0):
     """Spread like PyTorch's own; gains of norms about one, so that every gradient is exercised."""
-    parts = []
+    parts, seed = [], 1000 * seed
     for index, layer in enumerate(model["layers"]):
         if layer["kind"] == "linear":
             scale = 1 / np.sqrt(layer["inputs"])
-            parts.append(hashed(layer["inputs"] * layer["outputs"], 100 + index) * scale)
-            parts.append(hashed(layer["outputs"], 200 + index) * scale)
+            parts.append(hashed(layer["inputs"] * layer["outputs"], 100 + index + seed) * scale)
+            parts.append(hashed(layer["outputs"], 200 + index + seed) * scale)
         elif layer["kind"] == "layer_norm":
-            parts.append(1 + 0.2 * hashed(layer["inputs"], 300 + index))
-            parts.append(0.2 * hashed(layer["inputs"], 400 + index))
+            parts.append(1 + 0.2 * hashed(layer["inputs"], 300 + index + seed))
+            parts.append(0.2 * hashed(layer["inputs"], 400 + index + seed))
     return np.concatenate(parts).astype(np.float32)
 
 
@@ -180,3 +180,27 @@ class Run:
         self.schedule.step()
         decay = self.training["ema_decay"]
         self.average = self.average * decay + self.network.flat() * (1 - decay)
+
+
+def weights_along_the_way(case, steps=(0, 1, 10, 100)):
+    """float32 weights taken from those steps of a float64 run."""
+    run, taken = Run(case), {}
+    for step in range(max(steps) + 1):
+        if step in steps:
+            taken[step] = run.network.flat().astype(np.float32)
+        run.step()
+    return taken
+
+
+def gradient_at(case, weights, dtype=torch.float64):
+    """Gradient of the mean loss of the first batch."""
+    run = Run(case, dtype, weights)
+    run.gradient()
+    return run.network.flat_gradient() * case["training"]["accumulation_steps"]
+
+
+def tensor_distances(got, expected, sizes):
+    """Norm of the difference over the norm, tensor by tensor."""
+    edges = np.cumsum([0] + list(sizes))
+    return [np.linalg.norm(got[a:b].astype(np.float64) - expected[a:b]) / max(np.linalg.norm(expected[a:b]), 1e-30)
+            for a, b in zip(edges, edges[1:])]

@@ -2,6 +2,7 @@
 /// only.
 ///
 ///     rekindle_mlp_tool SPECIFICATION.json
+///     rekindle_mlp_tool peak          the multiply-add peak of one processor, measured
 ///
 /// {"model": …, "training": …, "action": "train" | "gradients" | "time", "rows": N, "batch_size": B, "steps":
 /// S,
@@ -10,6 +11,8 @@
 /// Files hold little-endian float32: parameters in the engine's order (state-dict order), PyTorch's layout.
 /// train: `steps` batches of consecutive rows, wrapping round; output: parameters. gradients: of the first
 /// batch_size rows. time: prints seconds per step as JSON, the median of `repeats` runs.
+
+#include "engine/instruction_set.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
@@ -22,6 +25,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <numeric>
 
 namespace {
@@ -76,16 +80,27 @@ mlp::InstructionSet instructions(const json& spec) {
     return mlp::chosen_instruction_set();
 }
 
-double median_seconds(mlp::Engine& engine, const mlp::Samples& samples, std::span<const std::uint32_t> order,
-                      std::size_t batch_size, std::size_t repeats) {
-    std::vector<double> seconds;
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+/// Seconds a step by the wall clock and by this process's own clock, which does not count waiting for a
+/// processor.
+json time_steps(mlp::Engine& engine, const mlp::Samples& samples, std::span<const std::uint32_t> order,
+                std::size_t batch_size, std::size_t repeats) {
+    std::vector<double> wall, own;
+    const auto steps = static_cast<double>(order.size() / batch_size);
+    engine.train(samples, order.first(order.size() / 10 / batch_size * batch_size), batch_size); // warm up
     for (std::size_t i = 0; i < repeats; ++i) {
         const auto start = std::chrono::steady_clock::now();
+        const std::clock_t own_start = std::clock();
         engine.train(samples, order, batch_size);
-        seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        own.push_back(static_cast<double>(std::clock() - own_start) / CLOCKS_PER_SEC / steps);
+        wall.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+                       steps);
     }
-    std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(repeats / 2));
-    return seconds[repeats / 2];
+    return {{"wall_seconds_per_step", median(wall)}, {"cpu_seconds_per_step", median(own)}};
 }
 
 void run(const json& spec) {
@@ -111,23 +126,44 @@ void run(const json& spec) {
                       .dump()
                       .c_str());
     } else if (action == "time") {
-        const double seconds =
-            median_seconds(engine, samples, order, batch_size, spec.value("repeats", std::size_t{5}));
-        std::puts(json{{"seconds_per_step", seconds / static_cast<double>(steps)}}.dump().c_str());
+        std::puts(time_steps(engine, samples, order, batch_size, spec.value("repeats", std::size_t{5}))
+                      .dump()
+                      .c_str());
     } else {
         throw usage_error("unknown action '" + action + "'").expected("train, gradients or time");
     }
+}
+
+void print_peak() {
+    const mlp::InstructionSet instructions = mlp::chosen_instruction_set();
+    const mlp::engine::KernelTable& kernels = mlp::engine::kernels(instructions);
+    constexpr std::size_t iterations = 1'000'000;
+    constexpr double operations = 2.0 * 14 * mlp::engine::lanes * iterations;
+    std::vector<double> gigaflops;
+    float sink = 0;
+    for (int repeat = 0; repeat < 5; ++repeat) {
+        const std::clock_t start = std::clock();
+        sink += kernels.multiply_add_chains(iterations);
+        gigaflops.push_back(operations * CLOCKS_PER_SEC / static_cast<double>(std::clock() - start) * 1e-9);
+    }
+    if (sink == 0)
+        throw internal_error("the chains of multiply-adds gave nothing");
+    std::puts(
+        json{{"gigaflops", median(gigaflops)}, {"instruction_set", mlp::name(instructions)}}.dump().c_str());
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
     if (argc != 2) {
-        std::fputs("usage: rekindle_mlp_tool SPECIFICATION.json\n", stderr);
+        std::fputs("usage: rekindle_mlp_tool SPECIFICATION.json | peak\n", stderr);
         return static_cast<int>(ExitStatus::usage);
     }
     try {
-        run(json::parse(read_file(argv[1])));
+        if (argv[1] == std::string_view("peak"))
+            print_peak();
+        else
+            run(json::parse(read_file(argv[1])));
         return 0;
     } catch (const Error& error) {
         std::fprintf(stderr, "%s\n", error.render().c_str());

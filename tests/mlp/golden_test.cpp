@@ -1,0 +1,156 @@
+/// Against PyTorch in float64: data/golden.* are made by make_golden.py; inputs are made here by the same
+/// rule.
+
+#include "engine/schedule.h"
+#include "networks.h"
+
+#include <rekindle/base/file.h>
+#include <rekindle/mlp/dropout.h>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace {
+
+using namespace rekindle;
+using namespace rekindle::mlp;
+using namespace rekindle::mlp::test;
+using nlohmann::json;
+
+class Golden : public testing::Test {
+  protected:
+    Golden() : description(json::parse(read_file(REKINDLE_TEST_DATA "/golden.json"))) {
+        const std::string bytes = read_file(REKINDLE_TEST_DATA "/golden.f32");
+        floats.resize(bytes.size() / sizeof(float));
+        std::memcpy(floats.data(), bytes.data(), floats.size() * sizeof(float));
+    }
+
+    /// The array at that offset, cut into the engine's tensors.
+    std::vector<NamedTensor> tensors(const Engine& engine, std::size_t at) const {
+        std::vector<NamedTensor> result = engine.parameters();
+        for (NamedTensor& tensor : result)
+            for (float& value : tensor.values)
+                value = floats.at(at++);
+        return result;
+    }
+
+    json description;
+    std::vector<float> floats;
+};
+
+/// Batches of consecutive rows, round and round.
+std::vector<std::uint32_t> round_and_round(std::size_t rows, std::size_t count) {
+    std::vector<std::uint32_t> order(count);
+    for (std::size_t i = 0; i < count; ++i)
+        order[i] = static_cast<std::uint32_t>(i % rows);
+    return order;
+}
+
+double distance(std::span<const float> got, std::span<const float> expected) {
+    double difference = 0, norm = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        difference += std::pow(static_cast<double>(got[i]) - expected[i], 2);
+        norm += std::pow(static_cast<double>(expected[i]), 2);
+    }
+    return std::sqrt(difference / std::max(norm, std::numeric_limits<double>::min()));
+}
+
+struct Case {
+    explicit Case(const json& j)
+        : name(j.at("name")),
+          engine(j.at("model").get<ModelDescription>(), j.at("training").get<TrainingSpec>()),
+          batch_size(j.at("batch_size")),
+          table(engine.model().inputs, j.at("rows"),
+                engine.training().loss.kind == LossSpec::Kind::bce_with_logits) {}
+    std::string name;
+    Engine engine;
+    std::size_t batch_size;
+    Table table;
+};
+
+TEST_F(Golden, EveryGradientIsThatOfFloat64) {
+    ASSERT_GE(description.at("cases").size(), 10u);
+    for (const json& j : description.at("cases")) {
+        Case c(j);
+        ASSERT_EQ(j.at("points").size(), 4u);
+        for (const json& point : j.at("points")) {
+            c.engine.set_parameters(tensors(c.engine, point.at("weights")));
+            const auto got =
+                c.engine.gradients(c.table.samples(), std::span(c.table.order).first(c.batch_size));
+            const auto expected = tensors(c.engine, point.at("gradient"));
+            for (std::size_t t = 0; t < got.size(); ++t)
+                EXPECT_LE(distance(got[t].values, expected[t].values), 1e-5)
+                    << c.name << ", step " << point.at("step") << ", " << got[t].name;
+        }
+    }
+}
+
+TEST_F(Golden, TrainingFollowsFloat64) {
+    for (const json& j : description.at("cases")) {
+        Case c(j);
+        c.engine.set_parameters(tensors(c.engine, j.at("points").at(0).at("weights")));
+        const std::size_t steps = j.at("steps");
+        const auto order = round_and_round(c.table.order.size(),
+                                           steps * c.engine.training().accumulation_steps * c.batch_size);
+        const TrainResult result = c.engine.train(c.table.samples(), order, c.batch_size);
+        EXPECT_EQ(result.steps, steps);
+        EXPECT_LE(distance(flat(c.engine.parameters()), flat(tensors(c.engine, j.at("trained")))), 3e-6)
+            << c.name;
+        if (c.engine.training().ema_decay > 0) {
+            const auto average = flat(tensors(c.engine, j.at("average")));
+            EXPECT_LE(distance(flat(c.engine.evaluation_parameters()), average), 3e-6) << c.name;
+        }
+    }
+}
+
+TEST_F(Golden, PlateauFollowsPyTorch) {
+    const json& plateau = description.at("plateau");
+    TrainingSpec spec;
+    spec.optimizer.learning_rate = plateau.at("learning_rate");
+    spec.schedule = {.kind = ScheduleSpec::Kind::plateau,
+                     .plateau_factor = plateau.at("factor"),
+                     .plateau_patience = plateau.at("patience")};
+    engine::PlateauState state;
+    const json& losses = plateau.at("losses");
+    ASSERT_GE(losses.size(), 30u);
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+        const double loss =
+            losses[i].is_null() ? std::numeric_limits<double>::quiet_NaN() : losses[i].get<double>();
+        engine::report_epoch(spec, loss, state);
+        EXPECT_DOUBLE_EQ(engine::learning_rate(spec, state, 0), plateau.at("rates").at(i).get<double>()) << i;
+    }
+}
+
+TEST_F(Golden, DropoutMasks) {
+    for (const json& mask : description.at("masks")) {
+        std::uint32_t row = 0;
+        for (const std::string line : mask.at("kept")) {
+            std::string got;
+            for (std::uint32_t unit = 0; unit < line.size(); ++unit)
+                got += dropout_keeps({mask.at("seed"), mask.at("layer"), mask.at("batch"), row, unit},
+                                     mask.at("rate"))
+                           ? '#'
+                           : '.';
+            EXPECT_EQ(got, line) << mask.at("seed") << " row " << row;
+            ++row;
+        }
+    }
+}
+
+TEST(Schedule, WarmUpRisesToTheRateAndCosineFallsToZero) {
+    TrainingSpec spec;
+    spec.optimizer.learning_rate = 1;
+    spec.schedule = {.kind = ScheduleSpec::Kind::cosine, .warmup_steps = 4, .total_steps = 12};
+    const double expected[] = {0.25, 0.5, 0.75, 1, 1, 0.5 * (1 + std::sqrt(2 + std::sqrt(2.0)) / 2)};
+    for (std::uint64_t step = 0; step < 6; ++step)
+        EXPECT_NEAR(engine::learning_rate(spec, {}, step), expected[step], 1e-15) << step;
+    EXPECT_NEAR(engine::learning_rate(spec, {}, 8), 0.5, 1e-15);
+    EXPECT_EQ(engine::learning_rate(spec, {}, 12), 0);
+    EXPECT_EQ(engine::learning_rate(spec, {}, 1000), 0);
+}
+
+} // namespace
