@@ -21,10 +21,14 @@ using namespace rekindle::mlp;
 using namespace rekindle::mlp::test;
 using nlohmann::json;
 
+std::string data_file(const char* name) {
+    return std::string(rekindle::test::data_folder) + "/" + name;
+}
+
 class Golden : public testing::Test {
   protected:
-    Golden() : description(json::parse(read_file(REKINDLE_TEST_DATA "/golden.json"))) {
-        const std::string bytes = read_file(REKINDLE_TEST_DATA "/golden.f32");
+    Golden() : description(json::parse(read_file(data_file("golden.json")))) {
+        const std::string bytes = read_file(data_file("golden.f32"));
         floats.resize(bytes.size() / sizeof(float));
         std::memcpy(floats.data(), bytes.data(), floats.size() * sizeof(float));
     }
