@@ -45,6 +45,12 @@ std::string count_of(std::size_t count, const char* singular, const char* plural
     return with_thousands(static_cast<std::int64_t>(count)) + " " + (count == 1 ? singular : plural);
 }
 
+/// Both contracts have bars before the roll but never in one minute: a file that kept one row a minute.
+bool overlap_was_thinned(const BarTable& bars, const SessionPlan& plan, const Roll& roll) {
+    return roll.gap_distance > 0 &&
+           roll.gap_known_at < bars.columns().time[plan.sessions[roll.session].first];
+}
+
 std::string describe_gap(const Roll& roll) {
     if (roll.gap_distance < 0)
         return "the gap is unknown (the contracts never traded within four days of each other) and taken as "
@@ -53,6 +59,23 @@ std::string describe_gap(const Roll& roll) {
         return "the gap is estimated from prices " + format_duration(static_cast<double>(roll.gap_distance)) +
                " apart, so the market's move in between is part of it";
     return "";
+}
+
+void note_gaps(const BarTable& bars, SessionPlan& plan) {
+    std::size_t thinned = 0;
+    for (const Roll& roll : plan.rolls) {
+        if (overlap_was_thinned(bars, plan, roll))
+            ++thinned;
+        else if (const std::string gap = describe_gap(roll); !gap.empty())
+            plan.notes.push_back("Roll of " + format_date(roll.date) + " from \"" +
+                                 bars.metadata().contracts[roll.from] + "\" to \"" +
+                                 bars.metadata().contracts[roll.to] + "\": " + gap + ".");
+    }
+    if (thinned > 0)
+        plan.notes.push_back(
+            "Before " + count_of(thinned, "roll", "rolls") +
+            " the contracts never share a bar, as if their overlap had been thinned to one row at a "
+            "time: volumes there are understated, and gaps come from neighbouring bars.");
 }
 
 /// Gives each session its contract and offset, records the rolls, drops sessions without a bar of theirs.
@@ -80,10 +103,6 @@ void assign_contracts(const BarTable& bars, const std::vector<Session>& cut,
             roll.reason = reason;
             measure_gap(bars, session.first, roll);
             offset += roll.gap_ticks;
-            if (const std::string gap = describe_gap(roll); !gap.empty())
-                plan.notes.push_back("Roll of " + format_date(roll.date) + " from \"" +
-                                     bars.metadata().contracts[roll.from] + "\" to \"" +
-                                     bars.metadata().contracts[roll.to] + "\": " + gap + ".");
             plan.rolls.push_back(std::move(roll));
         }
         session.roll_offset = offset;
@@ -112,11 +131,6 @@ void note_calendar(const std::vector<Session>& sessions, const HolidayCalendar& 
         notes.push_back(count_of(outside, "session lies", "sessions lie") + " outside the calendar \"" +
                         calendar.name() + "\" (" + format_date(calendar.valid_from()) + " to " +
                         format_date(calendar.valid_to()) + "): holidays and half days are not known there.");
-}
-
-/// Contracts whose spans overlap but that never share a minute: a file that kept one row per minute.
-bool overlap_was_thinned(const BarTable& bars, const Roll& roll) {
-    return roll.gap_distance > 0 && roll.gap_distance <= 2 * bars.metadata().bar_seconds;
 }
 
 } // namespace
@@ -152,14 +166,7 @@ SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const
             session.contract = mixed_contracts;
     } else {
         assign_contracts(bars, sessions, held, first_days, plan);
-        for (const Roll& roll : plan.rolls)
-            if (overlap_was_thinned(bars, roll)) {
-                plan.notes.push_back(
-                    "Before the roll of " + format_date(roll.date) +
-                    " no minute has both contracts, as if the overlap had been thinned to one row "
-                    "a minute: volumes of those days are understated.");
-                break;
-            }
+        note_gaps(bars, plan);
     }
     if (!plan.sessions.empty() && !plan.sessions.back().complete)
         plan.notes.push_back("The last session (" + format_date(plan.sessions.back().date) +

@@ -98,6 +98,7 @@ TEST(Rolls, NoOverlapEstimatesTheGapAndSaysSo) {
     EXPECT_EQ(next_day.rolls[0].gap_distance, day_seconds - 9 * 60);
     EXPECT_THAT(next_day.rolls[0].reason, testing::HasSubstr("\"A\" has no bar"));
     EXPECT_THAT(next_day.notes, testing::Contains(testing::HasSubstr("estimated from prices")));
+    EXPECT_THAT(next_day.notes, testing::Not(testing::Contains(testing::HasSubstr("thinned"))));
     const SessionPlan next_month = plan(with_pause(30));
     ASSERT_EQ(next_month.rolls.size(), 1u);
     EXPECT_EQ(next_month.rolls[0].gap_ticks, 0);
