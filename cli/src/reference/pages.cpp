@@ -1,4 +1,5 @@
 #include <rekindle/cli/reference.h>
+#include <rekindle/market/features.h>
 
 #include <fmt/format.h>
 
@@ -89,11 +90,22 @@ std::string command_index() {
     return text;
 }
 
+std::string feature_page() {
+    return "<!-- Made from the table of features by `rekindle generate-docs docs --only pages`; edit "
+           "market/src/features/. -->\n\n# Features\n\nEvery column that `--features GROUPS` can choose. "
+           "Prices are in "
+           "points; prices of earlier sessions are shifted into the contract of the row's session. How they "
+           "are "
+           "scaled, and what is predicted from them: [scaling-and-targets.md](scaling-and-targets.md).\n\n" +
+           market::feature_table_markdown();
+}
+
 } // namespace
 
 std::map<std::string, std::string> reference_pages() {
     std::map<std::string, std::string> pages{{"flags/README.md", flag_index()},
-                                             {"commands/README.md", command_index()}};
+                                             {"commands/README.md", command_index()},
+                                             {"features/README.md", feature_page()}};
     for (const OptionSpec& option : option_table()) {
         std::string& page = pages[fmt::format("flags/{}.md", option.name)];
         if (page.empty())

@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
 
 namespace rekindle::market {
 namespace {
@@ -37,6 +40,27 @@ std::string look_back_text(const FeatureInfo& info, const char* noun) {
                                : fmt::format("{} {}{}", info.look_back, noun, info.look_back == 1 ? "" : "s");
 }
 
+std::string_view describe_group(std::string_view group) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> descriptions{{
+        {"session",
+         "The default: the 54 columns of the original system, same names, order and formulas. \"d\" means "
+         "sessions. Look-backs of 5, 10, 20 and 50 sessions; one that is not shorter than the data is left "
+         "out, and that is said."},
+        {"vix", "The VIX beside the sessions. It needs a VIX column in the bars, or `--vix`."},
+        {"returns", "Log returns and realised volatility."},
+        {"gap", "From the close of one session to the open of the next."},
+        {"calendar", "What the date alone says."},
+        {"naked-poc", "Points of control to which the market has not come back."},
+        {"minute",
+         "One row per bar instead of one per session, so that it stands alone. The names are those of the "
+         "original system's per-minute set, in which \"d\" means bars. Windows run on across sessions, with "
+         "prices shifted across rolls."},
+    }};
+    const auto found = std::find_if(descriptions.begin(), descriptions.end(),
+                                    [&](const auto& description) { return description.first == group; });
+    return found == descriptions.end() ? std::string_view{} : found->second;
+}
+
 } // namespace
 
 std::span<const SessionFeature> session_feature_table() {
@@ -61,9 +85,10 @@ std::string feature_table_markdown() {
     std::string text;
     for (const std::string& group : feature_groups()) {
         const char* noun = group == "minute" ? "bar" : "session";
-        text += fmt::format("{}## Group `{}`\n\n| feature | formula | look-back | first {} with a value |\n"
-                            "|---|---|---|---|\n",
-                            text.empty() ? "" : "\n", group, noun);
+        text +=
+            fmt::format("{}## Group `{}`\n\n{}\n\n| feature | formula | look-back | first {} with a value |\n"
+                        "|---|---|---|---|\n",
+                        text.empty() ? "" : "\n", group, describe_group(group), noun);
         for (const FeatureInfo& info : feature_table())
             if (info.group == group)
                 text += fmt::format("| `{}` | {} | {} | {} |\n", info.name, info.formula,

@@ -1,6 +1,7 @@
 #include "features/bar_sequence.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 #include <rekindle/market/targets.h>
 
 #include <fmt/format.h>
@@ -33,17 +34,20 @@ double target_value(TargetKind kind, double log_return) {
 /// now(row) and later(row) are prices in ticks of the later one's contract; later() is only asked for when
 /// has_future(row).
 template <class HasFuture, class Now, class Later>
-Targets make_targets(std::size_t rows, TargetKind kind, HasFuture has_future, Now now, Later later) {
+Targets make_targets(std::size_t rows, TargetSpec spec, HasFuture has_future, Now now, Later later) {
+    const std::size_t horizon = spec.horizon();
     Targets targets;
     targets.values.assign(rows, 0);
     targets.valid.assign(rows, 0);
     for (std::size_t row = 0; row < rows; ++row) {
         if (!has_future(row))
             continue;
+        if (!(now(row) > 0 && later(row) > 0))
+            throw usage_error(fmt::format("row {} has a close of {} ticks and {} ticks {} ahead", row,
+                                          shortest(now(row)), shortest(later(row)), horizon))
+                .expected("prices above 0: the target is a logarithm of their ratio");
         const double log_return = std::log(later(row) / now(row));
-        if (!std::isfinite(log_return))
-            continue;
-        targets.values[row] = static_cast<float>(target_value(kind, log_return));
+        targets.values[row] = static_cast<float>(target_value(spec.kind, log_return));
         targets.valid[row] = 1;
     }
     return targets;
@@ -70,8 +74,7 @@ Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSumm
         return sessions[matrix.source[row] + horizon];
     };
     return make_targets(
-        matrix.rows(), spec.kind,
-        [&](std::size_t row) { return matrix.source[row] + horizon < sessions.size(); },
+        matrix.rows(), spec, [&](std::size_t row) { return matrix.source[row] + horizon < sessions.size(); },
         [&](std::size_t row) {
             return static_cast<double>(now(row).close + later(row).roll_offset - now(row).roll_offset);
         },
@@ -94,7 +97,7 @@ Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span
     }
     const auto close = bars.columns().close;
     return make_targets(
-        matrix.rows(), spec.kind, [&](std::size_t row) { return position[row] + horizon < sequence.size(); },
+        matrix.rows(), spec, [&](std::size_t row) { return position[row] + horizon < sequence.size(); },
         [&](std::size_t row) {
             const std::size_t from = position[row];
             const std::int64_t gap = sequence.roll_offset(from + horizon) - sequence.roll_offset(from);

@@ -73,11 +73,15 @@ TEST(Targets, BarReturnLooksKAheadAndNeverPastTheEnd) {
     EXPECT_THROW(session_targets(c.matrix, c.sessions, {TargetKind::bar_return, 0}), Error);
 }
 
-TEST(Targets, APriceThatIsNotPositiveHasNone) {
+TEST(Targets, APriceThatIsNotPositiveIsRefused) {
     const Case c = make_case({1000, -5, 10, 20}, {0, 0, 0, 0}, {0, 1, 2});
-    const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::next_return});
-    EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{0, 0, 1}));
-    EXPECT_EQ(targets.usable_rows(), 3u);
+    try {
+        session_targets(c.matrix, c.sessions, {TargetKind::next_return});
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), ExitStatus::usage);
+        EXPECT_EQ(error.message(), "row 0 has a close of 1000 ticks and -5 ticks 1 ahead");
+    }
 }
 
 /// Brute force: walks the bars of the sessions' contracts one by one.

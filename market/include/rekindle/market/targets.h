@@ -34,8 +34,7 @@ struct TargetSpec {
     }
 };
 
-/// One per row of the matrix. Where valid is 0 the future is not in the data (or a price is not positive) and
-/// the value is 0.
+/// One per row of the matrix. Where valid is 0 the future is not in the data and the value is 0.
 struct Targets {
     std::vector<float> values;
     std::vector<std::uint8_t> valid;
@@ -43,11 +42,11 @@ struct Targets {
     std::size_t usable_rows() const noexcept;
 };
 
-/// For a matrix of sessions made from the same summaries. Throws Error (internal) when they do not belong
-/// together.
+/// For a matrix of sessions made from the same summaries. Throws Error (usage) when a price is not positive or k is 0,
+/// Error (internal) when matrix and sessions do not belong together.
 Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSummary> sessions,
                         TargetSpec spec);
-/// For a matrix of the minute group made from the same bars and sessions.
+/// The same for a matrix of the minute group made from the same bars and sessions.
 Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span<const Session> sessions,
                     TargetSpec spec);
 
