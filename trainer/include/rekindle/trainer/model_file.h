@@ -1,0 +1,74 @@
+#pragma once
+/// The model files of a run folder: best_model.pt, model_final.pt, their _metadata.json, and files of the original
+/// system. Format: docs/formats/torch-archive.md.
+
+#include <rekindle/mlp/model.h>
+#include <rekindle/mlp/training.h>
+#include <rekindle/trainer/progress.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rekindle::trainer {
+
+/// What torch.optim.AdamW or SGD would hold.
+struct OptimizerFile {
+    mlp::OptimizerSpec spec;
+    double learning_rate = 0; ///< of the next step
+    std::uint64_t steps = 0;
+    /// Per parameter, in the order of ModelFile::parameters: exp_avg (adamw) or momentum_buffer (sgd; empty without).
+    std::vector<mlp::NamedTensor> first_moments;
+    std::vector<mlp::NamedTensor> second_moments; ///< exp_avg_sq (adamw)
+};
+
+/// Everything in a model file. Losses are in the unit of the loss; NaN where unknown.
+struct ModelFile {
+    static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    std::string version;   ///< "v20251031_120000", of the run, UTC
+    std::string timestamp; ///< the same form, of this file
+    mlp::ModelDescription model;
+    std::vector<std::int64_t> hidden_layers;
+    double dropout_rate = 0;
+    std::vector<std::string> feature_columns; ///< in input order
+    std::vector<mlp::NamedTensor> parameters; ///< state-dict names
+    std::optional<OptimizerFile> optimizer;
+    std::int64_t epoch = 0; ///< from 1
+    double loss = unknown;  ///< validation loss, or training loss without validation rows
+    double accuracy = unknown, train_loss = unknown, validation_loss = unknown;
+    std::vector<EpochMetrics> history;
+    double training_seconds = unknown;
+    /// All that the original had no place for (scaler, tick, session rules, data hash, seed, split dates, timings):
+    /// an object, kept under the key "rekindle". Its key "model" is the network and is written by this library.
+    nlohmann::ordered_json details = nlohmann::ordered_json::object();
+};
+
+/// The dictionary without the state dicts: the content of <name>_metadata.json. NaN becomes null.
+nlohmann::ordered_json model_metadata(const ModelFile& file);
+/// The reverse; `parameters` and `optimizer` stay empty. Throws Error (usage) naming the key that is wrong.
+ModelFile model_from_metadata(const nlohmann::ordered_json& metadata);
+
+/// `<stem>.pt` and `<stem>_metadata.json`, each atomically, read back before it is put in place.
+void write_model_file(const std::filesystem::path& path, const ModelFile& file);
+
+/// A model file of Rekindle or of the original system.
+struct ImportedModel {
+    ModelFile file; ///< `model` from the file where it is told, else from the tensors' shapes
+    bool written_by_rekindle = false;
+    /// The file says nothing of how its features were scaled (the original never did): ask for a scaler.
+    bool needs_scaler = false;
+    /// The file names no features, or not as many as it has inputs.
+    bool needs_feature_names = false;
+    std::vector<std::string> notes; ///< for people: what was derived, ignored or is missing
+};
+
+/// Reads a .pt as data: no code in it is ever run. Moments of the optimiser are not read (a checkpoint has them).
+/// Throws Error (usage) when the file is unsound, or its tensors are not those of the original network.
+ImportedModel import_model(const std::filesystem::path& path);
+
+} // namespace rekindle::trainer
