@@ -19,9 +19,12 @@ nlohmann::ordered_json convert(PickleValue value, int depth, std::size_t& budget
         return object;
     }
     switch (value.kind()) {
-    case PickleKind::boolean: return *value.as_boolean();
-    case PickleKind::integer: return *value.as_integer();
-    case PickleKind::string: return std::string(*value.as_string());
+    case PickleKind::boolean:
+        return *value.as_boolean();
+    case PickleKind::integer:
+        return *value.as_integer();
+    case PickleKind::string:
+        return std::string(*value.as_string());
     case PickleKind::list:
     case PickleKind::tuple: {
         auto array = nlohmann::ordered_json::array();
@@ -29,7 +32,8 @@ nlohmann::ordered_json convert(PickleValue value, int depth, std::size_t& budget
             array.push_back(convert(value.at(element), depth + 1, budget));
         return array;
     }
-    default: break;
+    default:
+        break;
     }
     const auto number = value.as_number();
     return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json();
@@ -40,8 +44,10 @@ nlohmann::ordered_json convert(PickleValue value, int depth, std::size_t& budget
 PickleId pickle_from_json(PickleDocument& document, const nlohmann::ordered_json& json) {
     using Type = nlohmann::ordered_json::value_t;
     switch (json.type()) {
-    case Type::boolean: return document.boolean(json.get<bool>());
-    case Type::number_integer: return document.integer(json.get<std::int64_t>());
+    case Type::boolean:
+        return document.boolean(json.get<bool>());
+    case Type::number_integer:
+        return document.integer(json.get<std::int64_t>());
     case Type::number_unsigned: {
         const auto value = json.get<std::uint64_t>();
         if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
@@ -52,8 +58,10 @@ PickleId pickle_from_json(PickleDocument& document, const nlohmann::ordered_json
         bytes.push_back('\0');
         return document.big_integer(bytes);
     }
-    case Type::number_float: return document.real(json.get<double>());
-    case Type::string: return document.string(json.get<std::string>());
+    case Type::number_float:
+        return document.real(json.get<double>());
+    case Type::string:
+        return document.string(json.get<std::string>());
     case Type::array: {
         std::vector<PickleId> elements;
         for (const auto& element : json)
@@ -66,7 +74,8 @@ PickleId pickle_from_json(PickleDocument& document, const nlohmann::ordered_json
             document.insert(dict, key, pickle_from_json(document, element));
         return dict;
     }
-    default: return document.none();
+    default:
+        return document.none();
     }
 }
 

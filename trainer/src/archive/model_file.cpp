@@ -56,7 +56,8 @@ PickleId optimizer_group(PickleDocument& document, const OptimizerFile& optimize
 }
 
 /// The layout of torch.optim.Optimizer.state_dict().
-PickleId optimizer_state(TorchArchiveBuilder& builder, const OptimizerFile& optimizer, std::size_t parameters) {
+PickleId optimizer_state(TorchArchiveBuilder& builder, const OptimizerFile& optimizer,
+                         std::size_t parameters) {
     PickleDocument& document = builder.document();
     const bool adamw = optimizer.spec.kind == mlp::OptimizerSpec::Kind::adamw;
     const auto fits = [&](const auto& moments) { return moments.empty() || moments.size() == parameters; };
@@ -78,7 +79,8 @@ PickleId optimizer_state(TorchArchiveBuilder& builder, const OptimizerFile& opti
     }
     const PickleId result = document.dict();
     document.insert(result, "state", state);
-    document.insert(result, "param_groups", document.list({optimizer_group(document, optimizer, parameters)}));
+    document.insert(result, "param_groups",
+                    document.list({optimizer_group(document, optimizer, parameters)}));
     return result;
 }
 
@@ -121,8 +123,7 @@ std::string shape_text(std::span<const std::size_t> shape) {
 /// Shape [outputs, inputs] of a Linear's weight.
 std::array<std::size_t, 2> linear_shape(const mlp::NamedTensor& weight, const std::string& path) {
     if (weight.shape.size() != 2 || weight.shape[0] == 0 || weight.shape[1] == 0)
-        throw usage_error(
-            fmt::format("the tensor {} has shape {}", weight.name, shape_text(weight.shape)))
+        throw usage_error(fmt::format("the tensor {} has shape {}", weight.name, shape_text(weight.shape)))
             .at(path)
             .expected("two sizes, outputs and inputs");
     return {weight.shape[0], weight.shape[1]};
@@ -142,7 +143,8 @@ mlp::ModelDescription network_of(const Tensors& tensors, double dropout_rate, co
                                   fmt::join(names, ", "), tensors.size() > 4 ? ", …" : ""));
     }
     std::vector<std::size_t> hidden{linear_shape(*input, path)[0]};
-    while (const auto* weight = find_tensor(tensors, fmt::format("hidden_layers.{}.0.weight", hidden.size() - 1)))
+    while (const auto* weight =
+               find_tensor(tensors, fmt::format("hidden_layers.{}.0.weight", hidden.size() - 1)))
         hidden.push_back(linear_shape(*weight, path)[0]);
     return mlp::ModelDescription::default_network(linear_shape(*input, path)[1], hidden, dropout_rate,
                                                   mlp::Activation::silu, linear_shape(*output, path)[0]);
@@ -154,8 +156,9 @@ void check_tensors(const mlp::ModelDescription& model, const Tensors& tensors, c
     const auto check = [&](const std::string& name, const std::vector<std::size_t>& shape) {
         const mlp::NamedTensor* tensor = find_tensor(tensors, name);
         if (!tensor || tensor->shape != shape)
-            throw usage_error(tensor ? fmt::format("the tensor {} has shape {}", name, shape_text(tensor->shape))
-                                     : fmt::format("the tensor {} is missing", name))
+            throw usage_error(tensor
+                                  ? fmt::format("the tensor {} has shape {}", name, shape_text(tensor->shape))
+                                  : fmt::format("the tensor {} is missing", name))
                 .at(path)
                 .expected(fmt::format("shape {}", shape_text(shape)));
         ++expected;
@@ -170,8 +173,9 @@ void check_tensors(const mlp::ModelDescription& model, const Tensors& tensors, c
         }
     }
     if (tensors.size() != expected)
-        throw usage_error(fmt::format("the file has {} tensors; the network that their shapes describe has {}",
-                                      tensors.size(), expected))
+        throw usage_error(
+            fmt::format("the file has {} tensors; the network that their shapes describe has {}",
+                        tensors.size(), expected))
             .at(path);
 }
 
@@ -183,7 +187,8 @@ void note_what_is_missing(ImportedModel& imported) {
         imported.notes.push_back(fmt::format("the file names {} features for {} inputs",
                                              file.feature_columns.size(), file.model.inputs));
     if (imported.needs_scaler)
-        imported.notes.emplace_back("the file does not say how its features were scaled: a scaler must be given");
+        imported.notes.emplace_back(
+            "the file does not say how its features were scaled: a scaler must be given");
 }
 
 } // namespace
@@ -211,8 +216,9 @@ ImportedModel import_model(const std::filesystem::path& path) {
         for (const mlp::Layer& layer : file.model.layers)
             if (layer.kind == mlp::Layer::Kind::linear && layer.name != "output_layer")
                 file.hidden_layers.push_back(static_cast<std::int64_t>(layer.outputs));
-        imported.notes.push_back(fmt::format("the network is derived from the tensors' shapes: {} inputs, hidden {}",
-                                             file.model.inputs, fmt::join(file.hidden_layers, ", ")));
+        imported.notes.push_back(
+            fmt::format("the network is derived from the tensors' shapes: {} inputs, hidden {}",
+                        file.model.inputs, fmt::join(file.hidden_layers, ", ")));
     }
     check_tensors(file.model, file.parameters, path.string());
     note_what_is_missing(imported);

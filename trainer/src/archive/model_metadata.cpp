@@ -12,7 +12,9 @@ namespace {
 using nlohmann::ordered_json;
 
 /// JSON has no NaN: null stands for it.
-ordered_json figure(double value) { return std::isfinite(value) ? ordered_json(value) : ordered_json(); }
+ordered_json figure(double value) {
+    return std::isfinite(value) ? ordered_json(value) : ordered_json();
+}
 
 double number_at(const ordered_json& json, const char* key) {
     const auto found = json.find(key);
@@ -27,7 +29,8 @@ T value_at(const ordered_json& json, const char* key, T otherwise = {}) {
     try {
         return found->get<T>();
     } catch (const nlohmann::json::exception&) {
-        throw usage_error(fmt::format("the key '{}' of a model file holds {}", key, found->dump().substr(0, 60)));
+        throw usage_error(
+            fmt::format("the key '{}' of a model file holds {}", key, found->dump().substr(0, 60)));
     }
 }
 
@@ -57,7 +60,8 @@ ordered_json history_json(const std::vector<EpochMetrics>& history) {
 }
 
 template <class T>
-void fill(const ordered_json& json, const char* key, std::vector<EpochMetrics>& history, T EpochMetrics::*member) {
+void fill(const ordered_json& json, const char* key, std::vector<EpochMetrics>& history,
+          T EpochMetrics::*member) {
     const auto found = json.find(key);
     if (found == json.end() || !found->is_array())
         return;

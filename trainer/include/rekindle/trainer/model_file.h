@@ -1,6 +1,6 @@
 #pragma once
-/// The model files of a run folder: best_model.pt, model_final.pt, their _metadata.json, and files of the original
-/// system. Format: docs/formats/torch-archive.md.
+/// The model files of a run folder: best_model.pt, model_final.pt, their _metadata.json, and files of the
+/// original system. Format: docs/formats/torch-archive.md.
 
 #include <rekindle/mlp/model.h>
 #include <rekindle/mlp/training.h>
@@ -22,7 +22,8 @@ struct OptimizerFile {
     mlp::OptimizerSpec spec;
     double learning_rate = 0; ///< of the next step
     std::uint64_t steps = 0;
-    /// Per parameter, in the order of ModelFile::parameters: exp_avg (adamw) or momentum_buffer (sgd; empty without).
+    /// Per parameter, in the order of ModelFile::parameters: exp_avg (adamw) or momentum_buffer (sgd; empty
+    /// without).
     std::vector<mlp::NamedTensor> first_moments;
     std::vector<mlp::NamedTensor> second_moments; ///< exp_avg_sq (adamw)
 };
@@ -43,8 +44,9 @@ struct ModelFile {
     double accuracy = unknown, train_loss = unknown, validation_loss = unknown;
     std::vector<EpochMetrics> history;
     double training_seconds = unknown;
-    /// All that the original had no place for (scaler, tick, session rules, data hash, seed, split dates, timings):
-    /// an object, kept under the key "rekindle". Its key "model" is the network and is written by this library.
+    /// All that the original had no place for (scaler, tick, session rules, data hash, seed, split dates,
+    /// timings): an object, kept under the key "rekindle". Its key "model" is the network and is written by
+    /// this library.
     nlohmann::ordered_json details = nlohmann::ordered_json::object();
 };
 
@@ -67,8 +69,9 @@ struct ImportedModel {
     std::vector<std::string> notes; ///< for people: what was derived, ignored or is missing
 };
 
-/// Reads a .pt as data: no code in it is ever run. Moments of the optimiser are not read (a checkpoint has them).
-/// Throws Error (usage) when the file is unsound, or its tensors are not those of the original network.
+/// Reads a .pt as data: no code in it is ever run. Moments of the optimiser are not read (a checkpoint has
+/// them). Throws Error (usage) when the file is unsound, or its tensors are not those of the original
+/// network.
 ImportedModel import_model(const std::filesystem::path& path);
 
 } // namespace rekindle::trainer

@@ -1,0 +1,84 @@
+#pragma once
+/// report.html and training_history.png of a run folder. See docs/formats/run-folder-report.md.
+
+#include <rekindle/trainer/chart.h>
+#include <rekindle/trainer/progress.h>
+#include <rekindle/trainer/scores.h>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rekindle::trainer {
+
+/// Volume by price of one session.
+struct ReportProfile {
+    std::string label;           ///< "2025-02-27, ESH5"
+    std::vector<double> prices;  ///< points, rising by one tick
+    std::vector<double> volumes; ///< contracts or shares at each price
+    double point_of_control = 0; ///< points, as are the next three
+    double value_area_low = 0;
+    double value_area_high = 0;
+    double close = 0;
+};
+
+struct ReportTable {
+    std::string title;
+    std::vector<std::string> columns; ///< with units
+    std::vector<std::vector<std::string>> rows;
+    std::string caption; ///< below the table
+};
+
+/// A name and what it is, with its unit.
+using ReportFact = std::pair<std::string, std::string>;
+
+/// A measured time.
+struct ReportTiming {
+    std::string stage;
+    double seconds = 0;
+    std::string summary; ///< "1,140,000 rows, 42 M rows/s"
+};
+
+/// What the report shows. Empty parts are left out of the page.
+struct ReportData {
+    std::string title;            ///< "S&P 500, weekly sessions"
+    std::string run;              ///< name of the run folder
+    std::string finished;         ///< "2025-03-01 12:00:05 UTC"
+    std::string program;          ///< "rekindle 0.1.0"
+    bool synthetic = false;       ///< simulated bars: said beside the title
+    std::string target;           ///< "log return of the next session"
+    std::string target_unit;      ///< of predicted and actual as given: "%", "probability"
+    std::string loss_name;        ///< "Huber loss"
+    std::string loss_unit;        ///< "nats", "" when it has none
+    Evaluation evaluation;        ///< its calibration is in the unit of the target
+    double calibration_scale = 1; ///< factor from the calibration's unit to target_unit (100 for %)
+    std::vector<EpochMetrics> history;
+    std::vector<ReportProfile> profiles;   ///< last sessions, oldest first
+    std::vector<double> predicted, actual; ///< validation rows in order of time, in target_unit
+    std::vector<ReportFact> data;          ///< rows, span, sessions, tick, hash
+    std::vector<ReportTable> tables;       ///< sessions, rolls, split
+    std::vector<ReportFact> configuration;
+    std::vector<ReportTiming> timings;
+    std::vector<std::string> warnings, notes;
+};
+
+/// The page: complete HTML without any outside resource or script. All text is escaped.
+std::string render_report(const ReportData& data);
+/// render_report, written atomically.
+void write_report(const std::filesystem::path& path, const ReportData& data);
+
+/// Two panels: losses, and the share of directions predicted right. `loss_title`: "Huber loss", with its
+/// unit.
+void write_training_history(const std::filesystem::path& path, std::span<const EpochMetrics> history,
+                            const std::string& loss_title = "loss");
+
+/// The charts of the page, for other uses (the terminal, tests).
+Chart loss_chart(std::span<const EpochMetrics> history, const std::string& loss_title);
+Chart accuracy_chart(std::span<const EpochMetrics> history);
+Chart profile_chart(const ReportProfile& profile);
+Chart outcome_chart(const ReportData& data);
+Chart calibration_chart(const ReportData& data);
+
+} // namespace rekindle::trainer

@@ -1,0 +1,167 @@
+#include <rekindle/base/text.h>
+#include <rekindle/trainer/report.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace rekindle::trainer {
+
+namespace {
+
+constexpr std::size_t most_profile_bars = 60;
+constexpr std::size_t most_outcomes = 1500;
+constexpr double room_for_label = 0.32; // right of the longest bar
+constexpr int panel_width = 560, panel_height = 380;
+
+std::vector<double> column(std::span<const EpochMetrics> history, auto&& value) {
+    std::vector<double> values;
+    for (const EpochMetrics& epoch : history)
+        values.push_back(static_cast<double>(value(epoch)));
+    return values;
+}
+
+std::string with_unit(const std::string& name, const std::string& unit) {
+    return unit.empty() ? name : fmt::format("{} ({})", name, unit);
+}
+
+Axis epoch_axis(std::span<const EpochMetrics> history) {
+    Axis axis{.title = "epoch", .integers = true, .padding = 0.02};
+    if (history.size() > 1)
+        axis.minimum = static_cast<double>(history.front().epoch);
+    return axis;
+}
+
+} // namespace
+
+Chart loss_chart(std::span<const EpochMetrics> history, const std::string& loss_title) {
+    const auto epochs = column(history, [](const EpochMetrics& e) { return e.epoch; });
+    Chart chart;
+    chart.title = "Loss";
+    chart.x = epoch_axis(history);
+    chart.y.title = loss_title;
+    chart.series.push_back({.name = "training",
+                            .x = epochs,
+                            .y = column(history, [](const EpochMetrics& e) { return e.train_loss; }),
+                            .style = 1});
+    chart.series.push_back({.name = "validation",
+                            .x = epochs,
+                            .y = column(history, [](const EpochMetrics& e) { return e.validation_loss; }),
+                            .style = 0});
+    const auto best = std::ranges::find_if(history.rbegin(), history.rend(), &EpochMetrics::best);
+    if (best != history.rend() && std::isfinite(best->validation_loss)) {
+        chart.series.push_back({.name = fmt::format("best: epoch {}", best->epoch),
+                                .mark = Mark::scatter,
+                                .x = {static_cast<double>(best->epoch)},
+                                .y = {best->validation_loss},
+                                .style = 0});
+        chart.description =
+            fmt::format("Training and validation loss over {} epochs; the lowest validation loss is "
+                        "{:.4g}, in epoch {}.",
+                        history.size(), best->validation_loss, best->epoch);
+    }
+    return chart;
+}
+
+Chart accuracy_chart(std::span<const EpochMetrics> history) {
+    Chart chart;
+    chart.title = "Direction predicted right";
+    chart.x = epoch_axis(history);
+    chart.y.title = "share of validation rows (%)";
+    chart.series.push_back({.name = "validation",
+                            .x = column(history, [](const EpochMetrics& e) { return e.epoch; }),
+                            .y = column(history, [](const EpochMetrics& e) { return 100 * e.accuracy; }),
+                            .style = 0});
+    chart.rules.push_back({.value = 50, .label = "a coin: 50 %"});
+    if (!history.empty())
+        chart.description =
+            fmt::format("Share of validation rows whose direction is predicted right; {:.1f} % in the "
+                        "last epoch.",
+                        100 * history.back().accuracy);
+    return chart;
+}
+
+Chart profile_chart(const ReportProfile& profile) {
+    Chart chart;
+    chart.title = profile.label;
+    chart.description =
+        fmt::format("Volume by price. Point of control {:g}, value area {:g} to {:g}, close {:g} points.",
+                    profile.point_of_control, profile.value_area_low, profile.value_area_high, profile.close);
+    chart.x = {.title = "volume", .include_zero = true, .padding = room_for_label};
+    chart.y = {.title = "price (points)", .padding = 0.01};
+    chart.legend = false;
+    const std::size_t levels = std::min(profile.prices.size(), profile.volumes.size());
+    const std::size_t group = std::max<std::size_t>(1, (levels + most_profile_bars - 1) / most_profile_bars);
+    const double tick = levels > 1 ? profile.prices[1] - profile.prices[0] : 1;
+    Series inside{.name = "value area", .mark = Mark::horizontal_bar, .style = 0};
+    Series outside{.name = "outside", .mark = Mark::horizontal_bar, .style = 0, .strong = false};
+    inside.bar_width = outside.bar_width = tick * static_cast<double>(group) * 0.85;
+    for (std::size_t begin = 0; begin < levels; begin += group) {
+        const std::size_t end = std::min(begin + group, levels);
+        double volume = 0;
+        for (std::size_t i = begin; i < end; ++i)
+            volume += profile.volumes[i];
+        const double price = (profile.prices[begin] + profile.prices[end - 1]) / 2;
+        Series& target =
+            price >= profile.value_area_low && price <= profile.value_area_high ? inside : outside;
+        target.x.push_back(volume);
+        target.y.push_back(price);
+    }
+    chart.series = {outside, inside};
+    chart.rules.push_back(
+        {.value = profile.point_of_control, .label = fmt::format("POC {:g}", profile.point_of_control)});
+    return chart;
+}
+
+Chart outcome_chart(const ReportData& data) {
+    Chart chart;
+    chart.title = "Prediction against outcome";
+    chart.x.title = with_unit("predicted", data.target_unit);
+    chart.y.title = with_unit("what came", data.target_unit);
+    const std::size_t rows = std::min(data.predicted.size(), data.actual.size());
+    const std::size_t stride = std::max<std::size_t>(1, (rows + most_outcomes - 1) / most_outcomes);
+    Series points{.name = stride == 1 ? fmt::format("{} validation rows",
+                                                    with_thousands(static_cast<std::int64_t>(rows)))
+                                      : fmt::format("every {}th of {} validation rows", stride,
+                                                    with_thousands(static_cast<std::int64_t>(rows))),
+                  .mark = Mark::scatter,
+                  .style = 0,
+                  .strong = false};
+    for (std::size_t i = 0; i < rows; i += stride) {
+        points.x.push_back(data.predicted[i]);
+        points.y.push_back(data.actual[i]);
+    }
+    chart.series.push_back(std::move(points));
+    chart.diagonal = true;
+    chart.description =
+        "Each point is one validation row; on the dashed line prediction and outcome are equal.";
+    return chart;
+}
+
+Chart calibration_chart(const ReportData& data) {
+    Chart chart;
+    chart.title = "Calibration";
+    chart.x.title = with_unit("mean prediction of a group", data.target_unit);
+    chart.y.title = with_unit("mean outcome of the group", data.target_unit);
+    Series groups{.name = fmt::format("{} groups of equal size", data.evaluation.calibration.size()),
+                  .mark = Mark::scatter,
+                  .style = 1};
+    for (const CalibrationBin& bin : data.evaluation.calibration) {
+        groups.x.push_back(data.calibration_scale * bin.predicted);
+        groups.y.push_back(data.calibration_scale * bin.actual);
+    }
+    chart.series.push_back(std::move(groups));
+    chart.diagonal = true;
+    chart.description = "A calibrated model's groups lie on the dashed line.";
+    return chart;
+}
+
+void write_training_history(const std::filesystem::path& path, std::span<const EpochMetrics> history,
+                            const std::string& loss_title) {
+    const std::array<Chart, 2> panels{loss_chart(history, loss_title), accuracy_chart(history)};
+    write_png(path, panels, panel_width, panel_height);
+}
+
+} // namespace rekindle::trainer
