@@ -19,9 +19,13 @@ endif()
 function(rekindle_find_archive name header file)
   find_path(REKINDLE_${name}_INCLUDE ${header} REQUIRED)
   find_library(REKINDLE_${name}_LIBRARY NAMES ${file} REQUIRED)
-  add_library(rekindle_third_party_${name} INTERFACE)
-  target_include_directories(rekindle_third_party_${name} SYSTEM INTERFACE "${REKINDLE_${name}_INCLUDE}")
-  target_link_libraries(rekindle_third_party_${name} INTERFACE "${REKINDLE_${name}_LIBRARY}" ${ARGN})
+  # Imported, not a bare path: the linker then gets an archive before those that it needs itself.
+  add_library(rekindle_third_party_${name} UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(rekindle_third_party_${name} PROPERTIES
+    IMPORTED_LOCATION "${REKINDLE_${name}_LIBRARY}"
+    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${REKINDLE_${name}_INCLUDE}"
+    INTERFACE_INCLUDE_DIRECTORIES "${REKINDLE_${name}_INCLUDE}")
+  target_link_libraries(rekindle_third_party_${name} INTERFACE ${ARGN})
   add_library(rekindle::${name} ALIAS rekindle_third_party_${name})
 endfunction()
 

@@ -75,7 +75,7 @@ Chart accuracy_chart(std::span<const EpochMetrics> history) {
                             .y = column(history, [](const EpochMetrics& e) { return 100 * e.accuracy; }),
                             .style = 0});
     chart.rules.push_back({.value = 50, .label = "a coin: 50 %"});
-    if (!history.empty())
+    if (!history.empty() && std::isfinite(history.back().accuracy))
         chart.description =
             fmt::format("Share of validation rows whose direction is predicted right; {:.1f} % in the "
                         "last epoch.",
