@@ -17,7 +17,8 @@ function(rekindle_test name)
     return()
   endif()
   add_executable(rekindle_${name}_tests ${sources})
-  target_include_directories(rekindle_${name}_tests PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/support" "${name}")
+  target_include_directories(rekindle_${name}_tests PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/support" "${name}"
+    "${PROJECT_SOURCE_DIR}/${name}/src") # tests of internals: #include "reading/number.h"
   # The paths lie in one small file of their own, so that all others compile alike wherever the tree lies.
   set(paths "${CMAKE_CURRENT_BINARY_DIR}/${name}_paths.cpp")
   file(CONFIGURE OUTPUT "${paths}" CONTENT "#include <paths.h>

@@ -26,11 +26,12 @@ void for_each_value(const Assembly& assembly, std::span<const T> column, const P
 }
 
 template <class T>
-std::vector<T> gather(const Assembly& assembly, std::span<const T> column) {
+void reorder(std::vector<T>& column, std::span<const std::uint64_t> order) {
     std::vector<T> values;
-    values.reserve(final_rows(assembly));
-    for_each_value(assembly, column, [&](T value) { values.push_back(value); });
-    return values;
+    values.reserve(order.size());
+    for (const std::uint64_t row : order)
+        values.push_back(column[row]);
+    column = std::move(values);
 }
 
 /// The VIX known when a bar with that (final) time began.
@@ -40,19 +41,13 @@ float vix_at(PublishedSeries& series, const BarMetadata& metadata, std::int64_t 
 
 } // namespace
 
-BarTable assemble_in_memory(const Assembly& assembly, std::optional<BarBuffer> owned) {
-    const BarColumns& rows = assembly.rows.bars;
-    BarBuffer bars;
-    if (owned) {
-        bars = std::move(*owned);
-    } else {
-        bars.time = gather(assembly, rows.time);
-        bars.open = gather(assembly, rows.open);
-        bars.high = gather(assembly, rows.high);
-        bars.low = gather(assembly, rows.low);
-        bars.close = gather(assembly, rows.close);
-        bars.volume = gather(assembly, rows.volume);
-        bars.contract = gather(assembly, rows.contract);
+BarTable assemble_in_memory(const Assembly& assembly, BarBuffer bars) {
+    if (!assembly.order.empty()) {
+        reorder(bars.time, assembly.order);
+        for (auto* prices : {&bars.open, &bars.high, &bars.low, &bars.close})
+            reorder(*prices, assembly.order);
+        reorder(bars.volume, assembly.order);
+        reorder(bars.contract, assembly.order);
     }
     if (assembly.time_shift != 0)
         for (std::int64_t& time : bars.time)

@@ -7,7 +7,6 @@
 #include <rekindle/market/bars.h>
 
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,9 +22,9 @@ struct Assembly {
     BarMetadata metadata;
 };
 
-/// `owned` holds the staged columns themselves when they lie in memory and the order stays: they are not
-/// copied then.
-BarTable assemble_in_memory(const Assembly& assembly, std::optional<BarBuffer> owned);
+/// `bars` are the staged columns themselves. Needs memory for one more column at a time when the order
+/// changes.
+BarTable assemble_in_memory(const Assembly& assembly, BarBuffer bars);
 /// Writes a column file and maps it.
 BarTable assemble_column_file(const Assembly& assembly, const std::filesystem::path& path);
 

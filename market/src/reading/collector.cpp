@@ -11,7 +11,7 @@ namespace rekindle::market::reading {
 namespace {
 
 constexpr std::int64_t before_all = std::numeric_limits<std::int64_t>::min();
-constexpr std::size_t off_tick_limit = 4096;
+constexpr std::size_t misfit_limit = 4096;
 
 std::string civil(std::int64_t label) {
     return format_civil(label);
@@ -60,7 +60,7 @@ std::vector<std::uint16_t> BarCollector::global_contracts(const ParsedBlock& blo
         if (found == contracts_.end()) {
             if (contracts_.size() > std::numeric_limits<std::uint16_t>::max())
                 throw usage_error("more than 65,536 contracts").at(path_.string());
-            found = contracts_.insert(contracts_.end(), {name, 0, std::numeric_limits<std::int64_t>::max()});
+            found = contracts_.insert(contracts_.end(), {.name = name});
             previous_.push_back(before_all);
         }
         indices.push_back(static_cast<std::uint16_t>(found - contracts_.begin()));
@@ -157,6 +157,7 @@ void BarCollector::add(ParsedBlock& block) {
         CollectedContract& contract = contracts_[bars.contract[row]];
         ++contract.rows;
         contract.first_time = std::min(contract.first_time, bars.time[row]);
+        contract.last_time = std::max(contract.last_time, bars.time[row]);
     }
     for (const std::string& name : block.other_contracts)
         if (other_contracts_.size() < 1000 &&
@@ -165,10 +166,10 @@ void BarCollector::add(ParsedBlock& block) {
     totals_.rows += bars.size();
     totals_.prices += block.prices;
     totals_.prices_rounded += block.prices_rounded;
-    totals_.prices_off_tick += block.prices_off_tick;
-    for (const Decimal& price : block.off_tick)
-        if (off_tick_.size() < off_tick_limit)
-            off_tick_.push_back(price);
+    totals_.prices_misfit += block.prices_misfit;
+    for (const Decimal& price : block.misfits)
+        if (misfits_.size() < misfit_limit)
+            misfits_.push_back(price);
     if (keep_lines_)
         for (std::uint32_t& line : block.line)
             line = static_cast<std::uint32_t>(line + next_line_);

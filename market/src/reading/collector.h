@@ -19,7 +19,8 @@ namespace rekindle::market::reading {
 struct CollectedContract {
     std::string name;
     std::uint64_t rows = 0;
-    std::int64_t first_time = 0;
+    std::int64_t first_time = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last_time = std::numeric_limits<std::int64_t>::min();
 };
 
 /// Counters over all files.
@@ -27,7 +28,7 @@ struct Totals {
     std::uint64_t rows = 0;
     std::uint64_t prices = 0;
     std::uint64_t prices_rounded = 0;
-    std::uint64_t prices_off_tick = 0;
+    std::uint64_t prices_misfit = 0;
 };
 
 /// Feed it files one after the other, each in blocks from its beginning.
@@ -45,7 +46,7 @@ class BarCollector {
     const std::vector<CollectedContract>& contracts() const noexcept { return contracts_; }
     const std::vector<std::string>& other_contracts() const noexcept { return other_contracts_; }
     const Totals& totals() const noexcept { return totals_; }
-    const std::vector<Decimal>& off_tick() const noexcept { return off_tick_; }
+    const std::vector<Decimal>& misfits() const noexcept { return misfits_; }
     DistanceCounter& distances() noexcept { return distances_; }
     const DailyValues& vix() const noexcept { return vix_; }
     /// A row turned out to be a duplicate of another file's.
@@ -75,7 +76,7 @@ class BarCollector {
     std::vector<CollectedContract> contracts_;
     std::vector<std::string> other_contracts_;
     Totals totals_;
-    std::vector<Decimal> off_tick_;
+    std::vector<Decimal> misfits_;
     DistanceCounter distances_;
     DailyValues vix_;
     std::vector<std::uint64_t> file_starts_;

@@ -170,8 +170,10 @@ PriceStatus TickConverter::convert(const Decimal& price, Ticks& ticks) const noe
                          price.mantissa == in_ticks * powers_of_ten[static_cast<std::size_t>(-shift)];
     if (exact && price.exact)
         return PriceStatus::exact;
-    return std::abs(quotient - static_cast<double>(nearest)) <= noise && nearest > 0 ? PriceStatus::rounded
-                                                                                     : PriceStatus::off_tick;
+    const double distance = std::abs(quotient - static_cast<double>(nearest));
+    if (distance > noise || nearest == 0)
+        return PriceStatus::off_tick;
+    return distance <= quotient * float_precision ? PriceStatus::rounded : PriceStatus::noisy;
 }
 
 } // namespace rekindle::market::reading

@@ -25,13 +25,20 @@ std::optional<Decimal> parse_decimal(std::string_view text) noexcept;
 /// Whether the text means "no value here": empty, NaN, null, NA (any case).
 bool is_missing_value(std::string_view text) noexcept;
 
-enum class PriceStatus { exact, rounded, off_tick, too_large };
+enum class PriceStatus {
+    exact,
+    rounded,   ///< as near to a whole tick as a 32-bit float can be
+    noisy,     ///< within 2 % of a tick, but farther than that
+    off_tick,  ///< between two ticks
+    too_large, ///< 2^31 ticks or more
+};
 
 /// Prices to whole ticks.
 class TickConverter {
   public:
-    /// Part of a tick that counts as float noise.
+    /// Part of a tick that counts as float noise, and part of a price that a 32-bit float loses (twice over).
     static constexpr double noise = 0.02;
+    static constexpr double float_precision = 0x1p-22;
 
     /// Precondition: is_usable_tick(tick).
     explicit TickConverter(TickSize tick);
@@ -39,7 +46,7 @@ class TickConverter {
     static bool is_usable_tick(TickSize tick) noexcept;
 
     TickSize tick() const noexcept { return tick_; }
-    /// Sets `ticks` for exact and rounded. Precondition: price.mantissa > 0.
+    /// Sets `ticks` for exact, rounded and noisy. Precondition: price.mantissa > 0.
     PriceStatus convert(const Decimal& price, Ticks& ticks) const noexcept;
 
   private:

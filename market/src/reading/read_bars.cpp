@@ -61,8 +61,8 @@ class BarReader {
         TickSize tick = options_.tick ? TickSize{*options_.tick} : inferred_tick();
         parse_all(tick);
         while (!options_.tick &&
-               collector_->totals().prices_off_tick > tolerated_off_tick(collector_->totals().prices)) {
-            sample_.insert(sample_.end(), collector_->off_tick().begin(), collector_->off_tick().end());
+               collector_->totals().prices_misfit > tolerated_misfits(collector_->totals().prices)) {
+            sample_.insert(sample_.end(), collector_->misfits().begin(), collector_->misfits().end());
             const TickSize finer = inferred_tick();
             if (finer.points >= tick.points)
                 break;
@@ -188,16 +188,16 @@ class BarReader {
             .expected("at least one bar");
     }
 
-    /// Contracts by their first bar, then by name.
+    /// Contracts by their first bar, then by their last, then as they appear.
     std::vector<std::size_t> contracts_in_order() const {
         const auto& contracts = collector_->contracts();
         std::vector<std::size_t> order;
         for (std::size_t i = 0; i < contracts.size(); ++i)
             if (contracts[i].rows > 0)
                 order.push_back(i);
-        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-            return std::tie(contracts[a].first_time, contracts[a].name) <
-                   std::tie(contracts[b].first_time, contracts[b].name);
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return std::tie(contracts[a].first_time, contracts[a].last_time) <
+                   std::tie(contracts[b].first_time, contracts[b].last_time);
         });
         return order;
     }
@@ -208,6 +208,8 @@ class BarReader {
             return {};
         if (options_.chunk_size > 0)
             order_spool_.emplace(folder());
+        else
+            order_.reserve(assembly.rows.bars.size());
         merge_rows(
             assembly.rows.bars, assembly.rank,
             [&](std::uint64_t row) {
@@ -286,7 +288,7 @@ class BarReader {
     BarTable assemble(const Assembly& assembly) {
         if (options_.chunk_size > 0)
             return assemble_column_file(assembly, options_.column_file);
-        return assemble_in_memory(assembly, assembly.order.empty() ? stage_->take() : std::nullopt);
+        return assemble_in_memory(assembly, stage_->take());
     }
 
     ReadReport make_report(const Assembly& assembly, const std::vector<std::size_t>& contracts,

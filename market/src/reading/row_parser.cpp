@@ -14,7 +14,7 @@ namespace rekindle::market::reading {
 namespace {
 
 constexpr std::size_t excerpt_limit = 400;
-constexpr std::size_t off_tick_limit = 4096;
+constexpr std::size_t misfit_limit = 4096;
 
 /// A value as it may be shown in a message: short, and without control characters.
 std::string shown(std::string_view text) {
@@ -71,8 +71,8 @@ void ParsedBlock::clear() {
     contracts.clear();
     other_contracts.clear();
     rejected.clear();
-    off_tick.clear();
-    rejected_count = lines = prices = prices_rounded = prices_off_tick = 0;
+    misfits.clear();
+    rejected_count = lines = prices = prices_rounded = prices_misfit = 0;
 }
 
 /// One pass over one block.
@@ -139,7 +139,7 @@ class RowParser::Pass {
     void check_and_parse(Fields fields, const Row& row) {
         const std::size_t expected = settings_.layout.column_count;
         if (fields.size() != expected)
-            return reject({std::min(fields.size(), expected) - 1, fmt::format("{} fields", fields.size()),
+            return reject({std::min(fields.size() - 1, expected), fmt::format("{} fields", fields.size()),
                            fmt::format("{}", expected)},
                           fields);
         row(fields);
@@ -296,13 +296,14 @@ class RowParser::Pass {
             const PriceStatus status = settings_.tick.convert(values[i], prices[i]);
             if (status == PriceStatus::exact) [[likely]]
                 continue;
-            if (status == PriceStatus::rounded) {
-                ++block_.prices_rounded;
+            block_.prices_rounded += status == PriceStatus::rounded || status == PriceStatus::noisy;
+            if (status == PriceStatus::rounded)
                 continue;
-            }
-            ++block_.prices_off_tick;
-            if (block_.off_tick.size() < off_tick_limit)
-                block_.off_tick.push_back(values[i]);
+            ++block_.prices_misfit;
+            if (block_.misfits.size() < misfit_limit)
+                block_.misfits.push_back(values[i]);
+            if (status == PriceStatus::noisy)
+                continue;
             if (good) {
                 const auto position = static_cast<std::size_t>(columns_.*price_columns[i]);
                 problem = {position,

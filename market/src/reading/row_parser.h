@@ -27,10 +27,10 @@ struct ParsedBlock {
         rejected; ///< lines from 0 in the block; at most RowParser::Settings::rejected_limit
     std::uint64_t rejected_count = 0;
     std::uint64_t lines = 0;
-    std::uint64_t prices = 0; ///< that were converted, off-tick ones included
+    std::uint64_t prices = 0; ///< that were converted or could not be
     std::uint64_t prices_rounded = 0;
-    std::uint64_t prices_off_tick = 0;
-    std::vector<Decimal> off_tick;         ///< the first of them
+    std::uint64_t prices_misfit = 0;       ///< noisy, off_tick or too_large
+    std::vector<Decimal> misfits;          ///< the first of them
     std::vector<std::uint32_t> separators; ///< scratch memory of the parser
 
     void clear();

@@ -38,7 +38,7 @@ class MemoryStage final : public RowStage {
         add(lines_, lines);
     }
     StagedRows finish() override { return {bars_.columns(), lines_}; }
-    std::optional<BarBuffer> take() override { return std::move(bars_); }
+    BarBuffer take() override { return std::move(bars_); }
 
   private:
     BarBuffer bars_;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,8 +25,8 @@ class RowStage {
     virtual void append(const BarBuffer& rows, std::span<const std::uint32_t> lines) = 0;
     /// All rows. Call it once, after the last append; the spans live as long as the stage.
     virtual StagedRows finish() = 0;
-    /// The columns themselves when they lie in memory, to be taken without a copy; nothing otherwise.
-    virtual std::optional<BarBuffer> take() { return std::nullopt; }
+    /// The columns themselves, to be taken without a copy; empty when they do not lie in memory.
+    virtual BarBuffer take() { return {}; }
 };
 
 /// In memory, with room for `expected_rows`.

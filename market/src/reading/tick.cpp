@@ -30,14 +30,14 @@ const std::vector<TickSize>& tick_candidates() {
     return candidates;
 }
 
-std::uint64_t tolerated_off_tick(std::uint64_t prices) noexcept {
+std::uint64_t tolerated_misfits(std::uint64_t prices) noexcept {
     return std::max<std::uint64_t>(prices / 1000, prices >= 100 ? 1 : 0);
 }
 
 std::optional<TickSize> infer_tick(std::span<const Decimal> prices) {
     if (prices.empty())
         return std::nullopt;
-    const std::uint64_t tolerated = tolerated_off_tick(prices.size());
+    const std::uint64_t tolerated = tolerated_misfits(prices.size());
     for (const TickSize tick : tick_candidates()) {
         const TickConverter converter(tick);
         std::uint64_t misfits = 0;

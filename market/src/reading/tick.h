@@ -14,12 +14,12 @@ namespace rekindle::market::reading {
 /// 1/256.
 const std::vector<TickSize>& tick_candidates();
 
-/// How many of `prices` prices may lie between two ticks before the tick itself is thought wrong: one in a
+/// How many of `prices` prices may miss the ticks before the tick itself is thought wrong: one in a
 /// thousand, and one of a hundred or more.
-std::uint64_t tolerated_off_tick(std::uint64_t prices) noexcept;
+std::uint64_t tolerated_misfits(std::uint64_t prices) noexcept;
 
-/// The coarsest candidate on which all but the tolerated prices lie (within float noise). Nothing when there
-/// is none, or without prices. Precondition: positive prices.
+/// The coarsest candidate on which all but the tolerated prices lie, as far as 32-bit floats can tell.
+/// Nothing when there is none, or without prices. Precondition: positive prices.
 std::optional<TickSize> infer_tick(std::span<const Decimal> prices);
 
 } // namespace rekindle::market::reading

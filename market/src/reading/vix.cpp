@@ -68,7 +68,13 @@ VixLayout recognise_vix(const FileHead& head) {
     return layout;
 }
 
-/// The reason why a row has no value, or nothing.
+/// FRED and files made from it write a point on holidays.
+bool is_holiday(const VixLayout& layout, const std::vector<std::string>& fields) {
+    return fields.size() == layout.fields &&
+           (trim(fields[layout.value]) == "." || is_missing_value(fields[layout.value]));
+}
+
+/// The reason why a row cannot be used, or nothing.
 std::optional<std::string> parse_vix_row(const VixLayout& layout, const std::vector<std::string>& fields,
                                          std::int32_t& date, float& value) {
     if (fields.size() != layout.fields)
@@ -109,6 +115,8 @@ DailyValues read_vix_file(const std::filesystem::path& path, RejectLog& rejects)
             std::int32_t date = 0;
             float value = 0;
             const auto fields = split_fields(line, layout.delimiter);
+            if (fields && is_holiday(layout, *fields))
+                continue;
             auto problem = fields ? parse_vix_row(layout, *fields, date, value) : "a quote is not closed";
             if (!problem && date <= previous)
                 problem =

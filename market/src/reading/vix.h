@@ -59,7 +59,8 @@ class PublishedSeries {
 };
 
 /// Reads a VIX file: a header with a date column and one named close or vix (CBOE: DATE,OPEN,HIGH,LOW,CLOSE).
-/// Bad rows go to `rejects`. Throws Error (usage) when it is no such file or holds no values.
+/// A date whose value is empty or a point is a holiday. Bad rows go to `rejects`. Throws Error (usage) when
+/// it is no such file or holds no values.
 DailyValues read_vix_file(const std::filesystem::path& path, RejectLog& rejects);
 
 } // namespace rekindle::market::reading

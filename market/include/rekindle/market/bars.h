@@ -26,7 +26,7 @@ struct TickSize {
 ///             with BarMetadata::dates_only midnight UTC of the date itself, for every clock
 ///   open …    prices in ticks, low <= open, close <= high
 ///   volume    units traded, >= 0
-///   contract  index into BarMetadata::contracts, which are in order of their first bar
+///   contract  index into BarMetadata::contracts, which are in order of their first bar, then of their last
 ///   vix       last value published before the bar began, NaN before the first; empty when there is no VIX
 struct BarColumns {
     std::span<const std::int64_t> time;

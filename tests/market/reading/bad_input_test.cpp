@@ -1,0 +1,235 @@
+#include "reading_support.h"
+
+#include <rekindle/base/file.h>
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+namespace rekindle::market {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string header = "time,open,high,low,close,volume\n";
+const std::string good = "2024-12-12 05:01:00,100,101,99.75,100.25,5\n";
+
+ReadOptions with_tick(double tick) {
+    ReadOptions options;
+    options.tick = tick;
+    return options;
+}
+
+struct BadRow {
+    const char* row;
+    const char* column; ///< of the line
+    const char* what;
+    const char* expected;
+};
+
+class BadRows : public testing::TestWithParam<BadRow> {};
+
+TEST_P(BadRows, NamesPlaceAndReason) {
+    const BadRow& bad = GetParam();
+    const std::string text = header + good + bad.row + "\n2024-12-12 05:09:00,100,101,99.75,100.25,5\n";
+    const std::string message = error_of(text, with_tick(0.25));
+    EXPECT_THAT(message, StartsWith(std::string("bars.csv:3:") + bad.column + ": "));
+    EXPECT_THAT(message, HasSubstr(bad.what));
+    EXPECT_THAT(message, HasSubstr(std::string("expected ") + bad.expected));
+    EXPECT_THAT(message, HasSubstr("--bad-rows skip"));
+
+    ReadOptions skip = with_tick(0.25);
+    skip.skip_bad_rows = true;
+    const ReadResult result = read_text(text, skip);
+    EXPECT_EQ(result.bars.size(), 2u);
+    ASSERT_EQ(result.rejected.size(), 1u);
+    EXPECT_EQ(result.rejected[0].line, 3u);
+    EXPECT_EQ(result.rejected[0].text, std::string(bad.row).substr(0, 400));
+    EXPECT_EQ(result.report.rejected, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ReadBars, BadRows,
+    testing::Values(
+        BadRow{"2024-12-12 05:02:00,100,101,99,100", "32", "5 fields", "6"},
+        BadRow{"2024-12-12 05:02:00,100,101,99,100,5,7", "38", "7 fields", "6"},
+        BadRow{"rubbish", "1", "1 fields", "6"},
+        BadRow{"2024-12-12 05:02:00,,101,99,100,5", "21", "the open is missing", "a number"},
+        BadRow{"2024-12-12 05:02:00,100,NaN,99,100,5", "25", "the high is missing (NaN)", "a number"},
+        BadRow{"2024-12-12 05:02:00,100,101,x,100,5", "29", "the low \"x\" is not a number",
+               "a decimal number"},
+        BadRow{"2024-12-12 05:02:00,100,101,99,inf,5", "32", "the close \"inf\" is not a number",
+               "a decimal number"},
+        BadRow{"2024-12-12 05:02:00,100,101,99,100,", "36", "the volume is missing", "a number"},
+        BadRow{"2024-12-12 05:02:00,100,101,99,100,-5", "36", "the volume -5 is negative", "zero or more"},
+        BadRow{"2024-12-12 05:02:00,100,101,99,100,5.5", "36", "the volume 5.5 is no whole number",
+               "whole units"},
+        BadRow{"2024-12-12 05:02:00,100,98,99,100,5", "25", "the high 98 is below the low 99", "high >= low"},
+        BadRow{"2024-12-12 05:02:00,102,101,99,100,5", "21", "the open 102 is outside the range 99 to 101",
+               "low <= open"},
+        BadRow{"2024-12-12 05:02:00,100,101,99,98.75,5", "32", "the close 98.75 is outside", "low <= open"},
+        BadRow{"2024-12-12 05:02:00,100.1,101,99,100,5", "21", "the open 100.1 is between two ticks",
+               "a multiple of the tick 0.25"},
+        BadRow{"2024-12-12 05:02:00,100,999999999,99,100,5", "25", "too large", "a multiple of the tick"},
+        BadRow{"2024-12-12 05:02:00,0,101,0,100,5", "21", "the open 0 is not positive", "a price above zero"},
+        BadRow{"2024-12-12 05:02:00,100,101,-99,100,5", "29", "the low -99 is not positive",
+               "a price above zero"},
+        BadRow{"12/12/2024 05:02,100,101,99,100,5", "1", "\"12/12/2024 05:02\" is not such a time",
+               "a stamp like 2024-03-15 09:31:00"},
+        BadRow{"2024-02-30 05:02:00,100,101,99,100,5", "1", "is not such a time", "a stamp like"},
+        BadRow{",100,101,99,100,5", "1", "the time is missing", "a stamp like"},
+        BadRow{"2024-12-12 05:01:00,100,101,99,100,5", "1", "a second bar at 2024-12-12 05:01:00",
+               "one bar at a time"},
+        BadRow{"2024-12-12 05:00:00,100,101,99,100,5", "1", "the time runs backwards to 2024-12-12 05:00:00",
+               "bars in order of time"},
+        BadRow{"\"2024-12-12 05:02:00\",100,101,\"bad\",100,5", "31", "the low \"bad\" is not a number",
+               "a decimal number"},
+        BadRow{"\"2024-12-12 05:02:00,100,101,99,100,5", "1", "a quote is not closed", "quotes in pairs"},
+        BadRow{"# a comment", "1", "1 fields", "6"}));
+
+TEST(ReadBarsErrors, FirstTenAndACountOfAll) {
+    std::string text = header + good;
+    for (int i = 0; i < 1234; ++i)
+        text += "2024-12-12 05:02:00,100,101,99,,5\n";
+    const std::string message = error_of(text, with_tick(0.25));
+    EXPECT_THAT(message,
+                StartsWith("1,234 rows cannot be used; the first 10:\n  bars.csv:3:32: the close is missing, "
+                           "expected a number\n  bars.csv:4:32: "));
+    EXPECT_THAT(message, HasSubstr("bars.csv:12:32"));
+    EXPECT_THAT(message, testing::Not(HasSubstr("bars.csv:13:32")));
+}
+
+struct BadFile {
+    const char* name;
+    std::string content;
+    const char* message;
+};
+
+TEST(ReadBarsErrors, FilesThatAreNoBars) {
+    for (const BadFile& bad : {
+             BadFile{"a.csv", "", "a.csv: the file is empty, expected at least one row"},
+             BadFile{"a.csv", "\n \r\n\n", "a.csv: no rows: the file holds only blank lines"},
+             BadFile{"a.csv", header, "a.csv: no rows follow the header, expected at least one bar"},
+             BadFile{"a.csv", std::string("ab\0cd\n", 6), "a.csv: the file is not text: it holds zero bytes"},
+             BadFile{"a.csv", "\xFF\xFEt\0i\0m\0e\0", "a.csv: the text is UTF-16, expected UTF-8"},
+             BadFile{"a.csv", "time,open,high,close,volume\n" + good,
+                     "a.csv:1: no column for low; the columns are: time,open,high,close,volume, expected "
+                     "time, open"},
+             BadFile{"a.csv", "time,open,high,low,close\n" + good, "no column for volume"},
+             BadFile{"a.csv", "a,b,c\n1,2,3\n",
+                     "no column for time, open, high, low, close, volume; the columns are: a,b,c"},
+             BadFile{"a.csv", "open,open,high,low,close,time,volume\n", "two columns are named open"},
+             BadFile{"a.csv", "5,6,7,8\n",
+                     "the columns have no names and the line is of no known format: 5,6,7,8"},
+             BadFile{"a.csv", "hello world\n", "no known format"},
+             BadFile{"a.csv", header + "31/12/2024,1,1,1,1,1\n",
+                     "a.csv:2: \"31/12/2024\" has the day before the month"},
+             BadFile{"a.csv", header + "yesterday,1,1,1,1,1\n",
+                     "a.csv:2: \"yesterday\" is not a time that can be read"},
+             BadFile{"a.csv", "Time,open,high,low,close,volume\n09:31,1,1,1,1,1\n",
+                     "is not a time that can be read"},
+             BadFile{"a.csv", header + std::string(200'000, '7'), "a line is longer than 65,536 bytes"},
+             BadFile{"a.csv.gz", "\x1F\x8B rubbish", "a.csv.gz: the gzip data is damaged"},
+         }) {
+        const std::string message = error_of(bad.content, {}, bad.name);
+        EXPECT_THAT(message, HasSubstr(bad.message)) << bad.content.substr(0, 60);
+    }
+}
+
+TEST(ReadBarsErrors, NoRowsLeft) {
+    ReadOptions skip = with_tick(0.25);
+    skip.skip_bad_rows = true;
+    EXPECT_THAT(error_of(header + "2024-12-12 05:02:00,0,0,0,0,0\n", skip),
+                HasSubstr("no rows are left: every one was rejected"));
+}
+
+TEST(ReadBarsErrors, Options) {
+    EXPECT_THAT(error_of(header + good, with_tick(-1)), HasSubstr("--tick: -1 is no tick"));
+    for (const auto& [columns, message] : {
+             std::pair{"time=1,open=9", "open=9: bars.csv has 6 columns"},
+             {"time=1,opening=2", "opening=2 is not understood"},
+             {"time=1,open=Start",
+              "open=Start: no such column; bars.csv has: time, open, high, low, close, volume"},
+             {"time=1,time=2", "time is given twice"},
+             {"time=1,open=2,high=3,low=4,close=5", "no column for volume"},
+             {"date=1,open=2,high=3,low=4,close=5,volume=6", "no column for clock"},
+         }) {
+        ReadOptions options;
+        options.columns = columns;
+        EXPECT_THAT(error_of(header + good, options), HasSubstr(message)) << columns;
+    }
+    EXPECT_THROW(read_with(options_for("/nonexistent/bars.csv")), Error);
+    const TestFolder folder;
+    EXPECT_THROW(read_with(options_for(folder.path())), Error);
+}
+
+// A wrong price among many does not change the inferred tick: it is an error. Many of them do.
+TEST(ReadBarsErrors, InferredTickSurvivesOneWrongPrice) {
+    std::string text = header;
+    for (int i = 0; i < 600; ++i)
+        text += "2024-12-12 " + std::to_string(10 + i / 60) + ":" + std::to_string(100 + i % 60).substr(1) +
+                ":00," + (i == 400 ? "100.13" : "100.25") + ",101,99.75,100.5,5\n";
+    EXPECT_THAT(error_of(text),
+                StartsWith("bars.csv:402:21: the open 100.13 is between two ticks, expected a multiple of "
+                           "the tick 0.25"));
+    for (std::size_t at = text.find("100.25"); at != std::string::npos; at = text.find("100.25"))
+        text.replace(at, 6, "100.13");
+    EXPECT_EQ(read_text(text).report.tick.points, 0.01);
+}
+
+// The samples that infer the tick may miss the part of the file that has a finer one.
+TEST(ReadBarsErrors, TickIsInferredAgainWhenTheRestIsFiner) {
+    std::string text = header;
+    for (int i = 0; i < 20'000; ++i) {
+        char stamp[32];
+        std::snprintf(stamp, sizeof stamp, "2024-12-%02d %02d:%02d:00", 1 + i / 1440, i / 60 % 24, i % 60);
+        text += std::string(stamp) +
+                (i >= 1500 && i < 1900 ? ",100.01,101,99.75,100.5,5\n" : ",100.25,101,99.75,100.5,5\n");
+    }
+    const ReadResult result = read_text(text);
+    EXPECT_EQ(result.report.tick.points, 0.01);
+    EXPECT_EQ(result.bars.columns().open[1500], 10001);
+    EXPECT_EQ(result.bars.columns().open[0], 10025);
+}
+
+TEST(ReadBarsErrors, DuplicatesAcrossFilesNameBothPlaces) {
+    const TestFolder folder;
+    folder.write("a.csv", header + "2024-12-12 05:01:00,1,1,1,1,1\n2024-12-12 05:02:00,1,1,1,1,2\n");
+    folder.write("b.csv", header + "\n2024-12-12 05:02:00,1,1,1,1,3\n2024-12-12 05:03:00,1,1,1,1,4\n");
+    ReadOptions options = options_for(folder.path());
+    options.tick = 1;
+    try {
+        read_with(options);
+        FAIL() << "the duplicate went unnoticed";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.render(), HasSubstr("b.csv:3:1: a second bar at the time of "));
+        EXPECT_THAT(error.render(), HasSubstr("a.csv:3"));
+    }
+    options.skip_bad_rows = true;
+    const ReadResult result = read_with(options);
+    EXPECT_THAT(result.bars.columns().volume, testing::ElementsAre(1, 2, 4));
+    EXPECT_EQ(result.report.contracts[0].rows, 3u);
+    ASSERT_EQ(result.rejected.size(), 1u);
+    EXPECT_EQ(result.rejected[0].line, 3u);
+}
+
+TEST(RejectedRows, AreWrittenAsCsv) {
+    const TestFolder folder;
+    RejectedRow row;
+    row.file = "a,b.csv";
+    row.line = 3;
+    row.column = 7;
+    row.reason = "the low \"x\" is not a number";
+    row.expected = "a decimal number";
+    row.text = "1,\"x\"";
+    write_rejected_rows(folder.path() / "rejected.csv", std::vector{row});
+    EXPECT_EQ(
+        read_file(folder.path() / "rejected.csv"),
+        "file,line,column,reason,text\n"
+        "\"a,b.csv\",3,7,\"the low \"\"x\"\" is not a number, expected a decimal number\",\"1,\"\"x\"\"\"\n");
+}
+
+} // namespace
+} // namespace rekindle::market
