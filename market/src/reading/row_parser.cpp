@@ -51,6 +51,26 @@ Problem missing_or_malformed(std::size_t field, std::string_view name, std::stri
             "a decimal number with a point, as in 4527.25"};
 }
 
+/// Valid UTF-8 (Unicode 15, table 3-7) without control characters.
+bool is_plain_text(std::string_view text) {
+    for (std::size_t i = 0; i < text.size();) {
+        const auto byte = [&](std::size_t at) {
+            return at < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[at])) : 0u;
+        };
+        const unsigned lead = byte(i);
+        const std::size_t more = lead < 0x80 ? 0 : lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
+        const unsigned lowest = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+        const unsigned highest = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+        if (lead < 0x20 || lead == 0x7F || (lead >= 0x80 && lead < 0xC2) || lead > 0xF4)
+            return false;
+        for (std::size_t k = 1; k <= more; ++k)
+            if (byte(i + k) < (k == 1 ? lowest : 0x80) || byte(i + k) > (k == 1 ? highest : 0xBF))
+                return false;
+        i += 1 + more;
+    }
+    return true;
+}
+
 } // namespace
 
 std::string row_excerpt(std::string_view line) {
@@ -227,6 +247,12 @@ class RowParser::Pass {
         }
         if (has_column && trim(name).empty()) {
             problem = {static_cast<std::size_t>(columns_.contract), "the contract is missing", "its name"};
+            return false;
+        }
+        if (!is_plain_text(name)) {
+            problem = {static_cast<std::size_t>(std::max(columns_.contract, 0)),
+                       fmt::format("the contract \"{}\" is no text", shown(name)),
+                       "UTF-8 without control characters"};
             return false;
         }
         wanted = name.starts_with(settings_.contract_filter);

@@ -194,6 +194,18 @@ TEST(ReadBarsErrors, TickIsInferredAgainWhenTheRestIsFiner) {
     EXPECT_EQ(result.bars.columns().open[0], 10025);
 }
 
+TEST(ReadBarsErrors, ContractsAreText) {
+    const std::string row = "2024-12-12 05:01:00,1,1,1,1,1,";
+    const std::string columns = "time,open,high,low,close,volume,contract\n";
+    for (const char* name :
+         {"ES\xFF", "\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "a\x01", "\xF5"})
+        EXPECT_THAT(error_of(columns + row + name + "\n"), HasSubstr("bars.csv:2:31: the contract \""))
+            << name;
+    for (const char* name : {"ES 03-25", "\xE8\x9E\xBA\xE7\xBA\xB9", "\xC2\xB5", "\xF0\x9F\x94\xA5"})
+        EXPECT_EQ(read_text(columns + row + name + "\n").bars.metadata().contracts[0], name);
+    EXPECT_THAT(error_of(columns + row + "\n"), HasSubstr("bars.csv:2:31: the contract is missing"));
+}
+
 TEST(ReadBarsErrors, DuplicatesAcrossFilesNameBothPlaces) {
     const TestFolder folder;
     folder.write("a.csv", header + "2024-12-12 05:01:00,1,1,1,1,1\n2024-12-12 05:02:00,1,1,1,1,2\n");

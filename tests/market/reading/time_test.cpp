@@ -1,0 +1,98 @@
+#include "reading_support.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace rekindle::market {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string bars_at(std::initializer_list<const char*> times) {
+    std::string text = "time,open,high,low,close,volume\n";
+    for (const char* time : times)
+        text += std::string(time) + ",1,1,1,1,1\n";
+    return text;
+}
+
+ReadOptions exchange() {
+    ReadOptions options;
+    options.clock = Clock::exchange;
+    options.tick = 1;
+    return options;
+}
+
+std::vector<std::int64_t> times_of(const std::string& text, const ReadOptions& options) {
+    const ReadResult result = read_text(text, options);
+    return {result.bars.columns().time.begin(), result.bars.columns().time.end()};
+}
+
+// 2024-03-10 07:00 UTC and 2024-11-03 06:00 UTC are the changes in New York; 1710054000 and 1730613600 by
+// `date -u`.
+constexpr std::int64_t spring = 1710054000;
+constexpr std::int64_t autumn = 1730613600;
+
+TEST(BarTimes, SpringSkipsAnHour) {
+    EXPECT_THAT(
+        times_of(bars_at({"2024-03-10 01:59:00", "2024-03-10 02:00:00", "2024-03-10 03:01:00"}), exchange()),
+        ElementsAre(spring - 60, spring, spring + 60));
+    EXPECT_THAT(times_of(bars_at({"2024-03-10 01:59:00", "2024-03-10 03:00:00"}), exchange()),
+                ElementsAre(spring - 60, spring));
+    EXPECT_THAT(
+        error_of(bars_at({"2024-03-10 01:59:00", "2024-03-10 02:01:00", "2024-03-10 03:01:00"}), exchange()),
+        HasSubstr("bars.csv:3:1: 2024-03-10 02:01:00 does not exist in America/New_York"));
+    EXPECT_THAT(error_of(bars_at({"2024-03-10 02:00:00", "2024-03-10 03:00:00"}), exchange()),
+                HasSubstr("a second bar"));
+}
+
+TEST(BarTimes, AutumnRepeatsAnHour) {
+    EXPECT_THAT(times_of(bars_at({"2024-11-03 01:30:00", "2024-11-03 01:59:00", "2024-11-03 01:00:00",
+                                  "2024-11-03 01:30:00", "2024-11-03 02:00:00"}),
+                         exchange()),
+                ElementsAre(autumn - 1800, autumn - 60, autumn, autumn + 1800, autumn + 3600));
+    EXPECT_THAT(
+        error_of(bars_at({"2024-11-03 01:30:00", "2024-11-03 01:30:00", "2024-11-03 01:30:00"}), exchange()),
+        HasSubstr("bars.csv:4:1: the time runs backwards"));
+}
+
+TEST(BarTimes, ClocksAndStamps) {
+    const std::string text = bars_at({"2024-07-01 09:30:00", "2024-07-01 09:31:00", "2024-07-01 09:32:00"});
+    constexpr std::int64_t label = 1719826200; // 2024-07-01 09:30 UTC
+    ReadOptions options;
+    options.tick = 1;
+    EXPECT_THAT(times_of(text, options), ElementsAre(label, label + 60, label + 120));
+    options.clock = Clock::raw;
+    EXPECT_THAT(times_of(text, options), ElementsAre(label, label + 60, label + 120));
+    options = exchange();
+    EXPECT_THAT(times_of(text, options), ElementsAre(label + 14400, label + 14460, label + 14520));
+    options.stamp = StampAt::bar_start;
+    EXPECT_THAT(times_of(text, options), ElementsAre(label + 14460, label + 14520, label + 14580));
+    options.zone = "Europe/Berlin";
+    options.stamp = StampAt::bar_end;
+    EXPECT_THAT(times_of(text, options), ElementsAre(label - 7200, label - 7140, label - 7080));
+    options.stamp = StampAt::bar_start;
+    EXPECT_THAT(error_of(bars_at({"2024-07-01 09:30:00"}), options),
+                HasSubstr("the length of a bar cannot be told"));
+    options.zone = "Mars/Olympus";
+    EXPECT_NE(error_of(text, options), "");
+}
+
+TEST(BarTimes, DatesAloneKeepTheirDate) {
+    ReadOptions options = exchange();
+    options.stamp = StampAt::bar_start;
+    EXPECT_THAT(times_of(bars_at({"2024-07-01", "2024-07-02"}), options),
+                ElementsAre(19905 * 86400, 19906 * 86400));
+}
+
+TEST(BarTimes, UsualDistance) {
+    EXPECT_EQ(
+        read_text(bars_at({"2024-07-01 09:30", "2024-07-01 10:30", "2024-07-01 11:30", "2024-07-02 09:30"}))
+            .report.bar_seconds,
+        3600);
+    EXPECT_EQ(read_text(bars_at({"2024-07-01", "2024-07-02", "2024-07-05"})).report.bar_seconds, 86400);
+}
+
+} // namespace
+} // namespace rekindle::market
