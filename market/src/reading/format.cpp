@@ -363,6 +363,8 @@ FileLayout recognise_layout(const FileHead& head, std::string_view columns) {
     if (layout->columns.contract == no_column)
         layout->contract = contract_of_file(head.path);
     if (!head.comments.empty())
+        layout->synthetic = head.comments.front().starts_with("synthetic");
+    if (!head.comments.empty())
         layout->notes.push_back(
             fmt::format("{} says: {}", head.path.string(), head.comments.front().substr(0, 200)));
     return std::move(*layout);

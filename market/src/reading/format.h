@@ -51,6 +51,7 @@ struct FileLayout {
     std::size_t data_offset = 0; ///< where the rows begin, in bytes
     std::uint64_t data_line = 1; ///< the line that begins there
     std::vector<std::string> notes;
+    bool synthetic = false; ///< the first comment says so
 };
 
 /// Finds the first lines in the beginning of a file. Throws Error (usage) when there is none.

@@ -47,8 +47,10 @@ void note_vix(const ReadOptions& options, const std::vector<InputFile>& files, c
 void describe_files(const std::vector<InputFile>& files, ReadReport& report) {
     report.format = files.front().layout.format;
     report.columns = describe_columns(files.front().layout);
-    for (const InputFile& file : files)
+    for (const InputFile& file : files) {
         report.files.push_back(file.path);
+        report.synthetic = report.synthetic || file.layout.synthetic;
+    }
 }
 
 void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, const BarCollector& collector,

@@ -55,9 +55,10 @@ PickleId optimizer_group(PickleDocument& document, const OptimizerFile& optimize
     return group;
 }
 
-/// The layout of torch.optim.Optimizer.state_dict().
-PickleId optimizer_state(TorchArchiveBuilder& builder, const OptimizerFile& optimizer,
-                         std::size_t parameters) {
+} // namespace
+
+PickleId optimizer_state_dict(TorchArchiveBuilder& builder, const OptimizerFile& optimizer,
+                              std::size_t parameters) {
     PickleDocument& document = builder.document();
     const bool adamw = optimizer.spec.kind == mlp::OptimizerSpec::Kind::adamw;
     const auto fits = [&](const auto& moments) { return moments.empty() || moments.size() == parameters; };
@@ -84,8 +85,6 @@ PickleId optimizer_state(TorchArchiveBuilder& builder, const OptimizerFile& opti
     return result;
 }
 
-} // namespace
-
 void write_model_file(const std::filesystem::path& path, const ModelFile& file) {
     const nlohmann::ordered_json metadata = model_metadata(file);
     TorchArchiveBuilder builder;
@@ -96,7 +95,7 @@ void write_model_file(const std::filesystem::path& path, const ModelFile& file) 
         document.insert(root, key, pickle_from_json(document, value));
         if (key == "feature_columns" && file.optimizer)
             document.insert(root, "optimizer_state_dict",
-                            optimizer_state(builder, *file.optimizer, file.parameters.size()));
+                            optimizer_state_dict(builder, *file.optimizer, file.parameters.size()));
     }
     write_torch_archive(path, std::move(builder), root);
 

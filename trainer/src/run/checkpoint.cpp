@@ -98,7 +98,6 @@ std::string encode_checkpoint(const Checkpoint& c) {
               {"best_validation_loss", c.best_validation_loss},
               {"best_epoch", c.best_epoch},
               {"epochs_without_improvement", c.epochs_without_improvement},
-              {"finished", c.finished},
               {"best_parameters", describe_tensors(c.best_parameters)}};
     json["history"] = Json::array();
     for (const EpochMetrics& metrics : c.history)
@@ -135,7 +134,6 @@ Checkpoint decode_checkpoint(std::string_view bytes) {
         c.best_validation_loss = json.at("best_validation_loss");
         c.best_epoch = json.at("best_epoch");
         c.epochs_without_improvement = json.at("epochs_without_improvement");
-        c.finished = json.at("finished");
         for (const Json& metrics : json.at("history"))
             c.history.push_back(metrics_from_json(metrics));
         const std::string_view engine = blocks.next();
@@ -149,7 +147,12 @@ Checkpoint decode_checkpoint(std::string_view bytes) {
 }
 
 CheckpointStore::CheckpointStore(std::filesystem::path folder, std::int64_t keep)
-    : folder_(std::move(folder)), keep_(std::max<std::int64_t>(1, keep)) {}
+    : folder_(std::move(folder)), keep_(std::max<std::int64_t>(1, keep)) {
+    std::error_code ignored; // no folder yet, or a file that another run removed
+    for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored))
+        if (entry.path().filename().string().starts_with(".epoch-"))
+            std::filesystem::remove(entry.path(), ignored);
+}
 
 std::vector<std::filesystem::path> CheckpointStore::files_oldest_first() const {
     std::vector<std::filesystem::path> files;

@@ -82,6 +82,7 @@ struct ReadReport {
     Hash128 data_hash;                          ///< XXH3-128 of the bytes as stored, in order of the files
     std::vector<ContractRows> contracts;
     std::string vix_source = "none"; ///< "column", "file", "none"
+    bool synthetic = false;          ///< a file says in its first comment that its bars are simulated
     std::vector<std::string> notes;  ///< sentences for the person
 };
 

@@ -26,7 +26,6 @@ struct Checkpoint {
     double best_validation_loss = 0;
     std::int64_t best_epoch = 0; ///< 0: none yet
     std::int64_t epochs_without_improvement = 0;
-    bool finished = false; ///< no epoch is left, early stopping included
     mlp::EngineState engine;
     std::vector<mlp::NamedTensor> best_parameters;
 };
@@ -34,7 +33,8 @@ struct Checkpoint {
 /// Writes and finds the checkpoints of one run folder. Not thread-safe.
 class CheckpointStore {
   public:
-    /// `keep`: how many of the latest stay, at least 1. The folder is made on the first save.
+    /// `keep`: how many of the latest stay, at least 1. The folder is made on the first save. What a killed process
+    /// left half written is removed.
     CheckpointStore(std::filesystem::path folder, std::int64_t keep);
 
     /// Temporary file, fsync, rename, fsync of the folder; then removes the oldest. Returns the file.

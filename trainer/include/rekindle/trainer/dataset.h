@@ -1,0 +1,74 @@
+#pragma once
+/// From sessions to what the network sees: features, targets, split, scaling.
+
+#include <rekindle/base/thread_pool.h>
+#include <rekindle/market/feature_matrix.h>
+#include <rekindle/market/scaler.h>
+#include <rekindle/market/targets.h>
+#include <rekindle/mlp/engine.h>
+#include <rekindle/mlp/training.h>
+#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/market_data.h>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::trainer {
+
+/// What the network's raw output means. A value that is saved with the model.
+struct TargetMeaning {
+    market::TargetKind kind = market::TargetKind::next_return;
+    std::size_t horizon = 1; ///< sessions or bars that the target looks ahead
+    bool per_bar = false;    ///< rows are bars (feature group minute), not sessions
+    double scale = 1;        ///< returns are learnt in units of this (their training standard deviation)
+    mlp::LossSpec loss;
+
+    bool is_probability() const noexcept { return kind == market::TargetKind::direction; }
+    /// A label above it is a rise.
+    double up_threshold() const noexcept;
+    /// "log return of the next session, close to close".
+    std::string text() const;
+    /// What the network is trained on, for a target in its own unit.
+    double label(double target) const noexcept;
+    /// The target's own unit (log return, or probability of a rise) from the network's first output.
+    double value(double raw_output) const noexcept;
+};
+
+/// Rows in order of time. `matrix.values` are given back to the system once they are scaled (train) or kept
+/// (predict).
+struct Dataset {
+    market::FeatureMatrix matrix;
+    market::Targets targets;
+    market::Split split;
+    market::Scaler scaler;
+    TargetMeaning meaning;
+    std::vector<float> inputs;    ///< scaled, split.validation_end × columns
+    std::vector<float> labels;    ///< one per row of inputs
+    double training_share_up = 0; ///< share of training targets that are rises
+
+    mlp::Samples train() const;
+    mlp::Samples validation() const;
+    /// The outcome known at each validation row: the target of `horizon` rows before, 0 where there is none.
+    std::vector<double> yesterday() const;
+    std::vector<double> validation_targets() const;
+};
+
+/// The features that the configuration asks for, one row per session or (group minute) per bar.
+market::FeatureMatrix build_features(const TrainConfig& config, const MarketData& data, ThreadPool& pool);
+/// The target and the loss that the configuration asks for. Throws Error (usage) when they do not fit each
+/// other.
+TargetMeaning target_meaning(const TrainConfig& config);
+/// Reports the stage "Building features". Throws Error (usage) when too few rows are left, saying how many
+/// are missing.
+Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
+                      ProgressSink& progress);
+
+/// The network's first outputs in the unit of the target.
+std::vector<double> predict_values(const mlp::Engine& engine, const TargetMeaning& meaning,
+                                   std::span<const float> inputs, std::size_t rows);
+
+void to_json(nlohmann::ordered_json& json, const TargetMeaning& meaning);
+void from_json(const nlohmann::ordered_json& json, TargetMeaning& meaning);
+
+} // namespace rekindle::trainer

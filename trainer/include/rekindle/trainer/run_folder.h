@@ -1,0 +1,76 @@
+#pragma once
+/// The folder of one training run, <output>/train_YYYYMMDD_HHMMSS/. Its files: docs/formats/run-folder.md.
+
+#include <rekindle/base/file.h>
+#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/progress.h>
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::trainer {
+
+/// A run folder that appears whole or not at all: it is prepared under a hidden name beside its place;
+/// publish() renames it. Destroyed before that, what was prepared is removed. Movable; not thread-safe.
+class RunFolder {
+  public:
+    /// Prepares a new folder in `output`, which is made when needed. Throws Error naming the folder when it
+    /// cannot.
+    static RunFolder prepare(const std::filesystem::path& output);
+    /// An existing run. Throws Error (usage) when it is none, naming the newest run below the path if there
+    /// is one.
+    static RunFolder open(const std::filesystem::path& folder);
+
+    RunFolder(RunFolder&&) noexcept;
+    RunFolder& operator=(RunFolder&&) = delete;
+    ~RunFolder();
+
+    /// Where files are to be written now; changes with publish().
+    const std::filesystem::path& path() const noexcept { return path_; }
+    /// "20251031_120000": the run's start in local time, as in its name.
+    const std::string& timestamp() const noexcept { return timestamp_; }
+    void publish();
+    /// Keeps every other process from training in this folder as long as the object lives. Throws Error
+    /// (usage) when one does already.
+    void lock();
+
+    void write_config(const TrainConfig& config) const;
+    TrainConfig read_config() const;
+    void write_metrics(std::span<const EpochMetrics> history) const;
+
+  private:
+    RunFolder(std::filesystem::path path, std::filesystem::path place, std::string timestamp, bool published);
+    std::filesystem::path path_;
+    std::filesystem::path place_;
+    std::vector<std::filesystem::path> made_; ///< folders that did not exist before, innermost first
+    std::string timestamp_;
+    bool published_;
+    FileDescriptor lock_;
+};
+
+/// The time now as "20251031_120000", local.
+std::string timestamp_now();
+
+/// Passes everything on and keeps it in <run>/logs/futures_vpoc_<timestamp>.log as "time - name - level -
+/// message", time in UTC. Messages before open() are kept back until then.
+class LoggedProgress final : public ProgressSink {
+  public:
+    explicit LoggedProgress(ProgressSink& next);
+    ~LoggedProgress() override;
+    /// Throws Error naming the file. A resumed run gets a second file beside the first.
+    void open(const std::filesystem::path& run_folder);
+
+    void log(LogLevel level, std::string_view message) override;
+    void advanced(const StageProgress& progress) override;
+    void stage_ended(std::string_view stage, double seconds, std::string_view summary) override;
+    void epoch_ended(const EpochMetrics& metrics) override;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+} // namespace rekindle::trainer

@@ -1,0 +1,99 @@
+#include "network.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace rekindle::trainer {
+
+namespace {
+
+mlp::Activation activation_of(const std::string& word) {
+    if (word == "relu")
+        return mlp::Activation::relu;
+    if (word == "gelu")
+        return mlp::Activation::gelu;
+    return word == "tanh" ? mlp::Activation::tanh : mlp::Activation::silu;
+}
+
+mlp::ModelDescription read_model(const std::string& path) {
+    try {
+        return nlohmann::json::parse(read_file(path)).get<mlp::ModelDescription>();
+    } catch (const nlohmann::json::exception& error) {
+        throw usage_error(fmt::format("this is not a model description: {}", error.what()))
+            .at(path)
+            .hint("docs/formats/model.md describes the format; any run folder holds one as model.json.");
+    }
+}
+
+} // namespace
+
+mlp::ModelDescription network_of(const TrainConfig& config, std::size_t inputs,
+                                 const TargetMeaning& meaning) {
+    const std::size_t outputs = meaning.loss.kind == mlp::LossSpec::Kind::gaussian_nll ? 2 : 1;
+    if (config.model.empty()) {
+        const std::vector<std::size_t> hidden(config.hidden_layers.begin(), config.hidden_layers.end());
+        auto model = mlp::ModelDescription::default_network(inputs, hidden, config.dropout_rate,
+                                                            activation_of(config.activation), outputs);
+        model.initialisation = mlp::Initialisation::pytorch_default;
+        return model;
+    }
+    mlp::ModelDescription model = read_model(config.model);
+    model.validate();
+    if (model.inputs != inputs || model.outputs() != outputs)
+        throw usage_error(
+            fmt::format("the network has {} inputs and {} outputs, the job {} features and {} outputs",
+                        model.inputs, model.outputs(), inputs, outputs))
+            .at(config.model);
+    return model;
+}
+
+mlp::TrainingSpec training_spec(const TrainConfig& config, const Dataset& set, std::size_t threads) {
+    mlp::TrainingSpec spec;
+    spec.loss = set.meaning.loss;
+    spec.optimizer.kind =
+        config.optimizer == "sgd" ? mlp::OptimizerSpec::Kind::sgd : mlp::OptimizerSpec::Kind::adamw;
+    spec.optimizer.learning_rate = config.learning_rate;
+    spec.optimizer.weight_decay = config.weight_decay;
+    spec.optimizer.momentum = config.momentum;
+    spec.schedule.kind = config.schedule == "constant" ? mlp::ScheduleSpec::Kind::constant
+                         : config.schedule == "cosine" ? mlp::ScheduleSpec::Kind::cosine
+                                                       : mlp::ScheduleSpec::Kind::plateau;
+    spec.schedule.plateau_patience = static_cast<int>(config.plateau_patience);
+    spec.schedule.warmup_steps = static_cast<std::uint64_t>(config.warmup_steps);
+    spec.accumulation_steps = static_cast<std::size_t>(config.gradient_accumulation_steps);
+    const std::uint64_t rows = set.split.train_end - set.split.train_begin;
+    const auto batch = static_cast<std::uint64_t>(config.batch_size);
+    const std::uint64_t batches = (rows + batch - 1) / batch;
+    spec.schedule.total_steps = static_cast<std::uint64_t>(config.epochs) *
+                                ((batches + spec.accumulation_steps - 1) / spec.accumulation_steps);
+    spec.clip_norm = config.clip_norm;
+    spec.ema_decay = config.ema;
+    spec.bf16_storage = config.use_mixed_precision;
+    spec.seed = static_cast<std::uint64_t>(config.seed);
+    spec.threads = threads;
+    return spec;
+}
+
+mlp::Engine engine_with(const mlp::ModelDescription& model, mlp::TrainingSpec spec,
+                        std::span<const mlp::NamedTensor> parameters) {
+    spec.ema_decay = 0; // the parameters are already those that are evaluated
+    mlp::Engine engine(model, spec);
+    engine.initialise();
+    engine.set_parameters(parameters);
+    return engine;
+}
+
+std::string describe_network(const mlp::ModelDescription& model) {
+    std::string text = std::to_string(model.inputs);
+    for (const mlp::Layer& layer : model.layers)
+        if (layer.kind == mlp::Layer::Kind::linear)
+            text += fmt::format("-{}", layer.outputs);
+    return text;
+}
+
+} // namespace rekindle::trainer

@@ -1,0 +1,23 @@
+#pragma once
+/// From a configuration to a network and the way it is trained.
+
+#include <rekindle/mlp/engine.h>
+#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/dataset.h>
+
+#include <span>
+#include <string>
+
+namespace rekindle::trainer {
+
+/// The network of --model, else the default one. Throws Error (usage) when its inputs or outputs do not fit
+/// the data.
+mlp::ModelDescription network_of(const TrainConfig& config, std::size_t inputs, const TargetMeaning& meaning);
+mlp::TrainingSpec training_spec(const TrainConfig& config, const Dataset& set, std::size_t threads);
+/// An engine for evaluation that holds the given parameters.
+mlp::Engine engine_with(const mlp::ModelDescription& model, mlp::TrainingSpec spec,
+                        std::span<const mlp::NamedTensor> parameters);
+/// "54-128-64-1".
+std::string describe_network(const mlp::ModelDescription& model);
+
+} // namespace rekindle::trainer

@@ -1,0 +1,98 @@
+#include "run_metadata.h"
+#include "run_report.h"
+#include "trained_run.h"
+
+#include <rekindle/base/file.h>
+#include <rekindle/trainer/model_file.h>
+#include <rekindle/trainer/safetensors.h>
+#include <rekindle/trainer/torch_archive.h>
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+namespace rekindle::trainer {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+OptimizerFile optimizer_file(const mlp::Engine& engine) {
+    const mlp::OptimizerSpec& spec = engine.training().optimizer;
+    OptimizerFile file{spec, engine.learning_rate(), engine.steps(), {}, {}};
+    if (spec.kind == mlp::OptimizerSpec::Kind::adamw) {
+        file.first_moments = engine.optimizer_tensors("exp_avg");
+        file.second_moments = engine.optimizer_tensors("exp_avg_sq");
+    } else if (spec.momentum > 0) {
+        file.first_moments = engine.optimizer_tensors("momentum_buffer");
+    }
+    return file;
+}
+
+/// What both model files have in common.
+ModelFile model_file(const RunFolder& folder, const TrainedRun& run, const mlp::Engine& engine,
+                     std::int64_t epoch) {
+    ModelFile file;
+    file.version = "v" + folder.timestamp();
+    file.timestamp = "v" + timestamp_now();
+    file.model = engine.model();
+    file.hidden_layers = run.config.hidden_layers;
+    file.dropout_rate = run.config.dropout_rate;
+    file.feature_columns = run.set.matrix.names;
+    file.parameters = engine.parameters();
+    file.epoch = epoch;
+    if (epoch >= 1 && static_cast<std::size_t>(epoch) <= run.fit.history.size()) {
+        const EpochMetrics& metrics = run.fit.history[static_cast<std::size_t>(epoch) - 1];
+        file.loss = file.validation_loss = metrics.validation_loss;
+        file.train_loss = metrics.train_loss;
+        file.accuracy = metrics.accuracy;
+    }
+    file.history = run.fit.history;
+    file.training_seconds = run.fit.training_seconds;
+    file.details = run_metadata(run);
+    return file;
+}
+
+void write_safetensors_of(const fs::path& path, const mlp::Engine& engine) {
+    write_safetensors(path, engine.parameters(),
+                      {{"format", "pt"}, {"model", nlohmann::json(engine.model()).dump()}});
+}
+
+/// The original's checkpoint under its own keys, for its tools; Rekindle goes on from checkpoints/.
+void write_original_checkpoint(const fs::path& path, const TrainedRun& run) {
+    TorchArchiveBuilder builder;
+    PickleDocument& document = builder.document();
+    const PickleId root = document.dict();
+    document.insert(root, "epoch", document.integer(static_cast<std::int64_t>(run.fit.history.size())));
+    document.insert(root, "batch_idx", document.integer(0));
+    document.insert(root, "model_state_dict", builder.state_dict(run.final_engine.parameters()));
+    document.insert(root, "optimizer_state_dict",
+                    optimizer_state_dict(builder, optimizer_file(run.final_engine),
+                                         run.final_engine.parameters().size()));
+    document.insert(root, "scaler_state_dict", document.none()); // bfloat16 needs no loss scaling
+    document.insert(root, "avg_loss",
+                    document.real(run.fit.history.empty() ? 0.0 : run.fit.history.back().train_loss));
+    document.insert(root, "gradient_accumulation_steps",
+                    document.integer(run.config.gradient_accumulation_steps));
+    write_torch_archive(path, std::move(builder), root);
+}
+
+} // namespace
+
+void write_outputs(const RunFolder& folder, const TrainedRun& run) {
+    const fs::path& path = folder.path();
+    ModelFile last =
+        model_file(folder, run, run.final_engine, static_cast<std::int64_t>(run.fit.history.size()));
+    last.optimizer = optimizer_file(run.final_engine);
+    write_model_file(path / "model_final.pt", last);
+    write_safetensors_of(path / "model_final.safetensors", run.final_engine);
+    write_original_checkpoint(path / "checkpoint.pt", run);
+    write_state_dict(path / "model.pt", run.best_engine.parameters());
+    write_file_atomically(path / "model.json", nlohmann::json(run.best_engine.model()).dump(2) + "\n");
+    write_safetensors_of(path / "best_model.safetensors", run.best_engine);
+    write_run_report(folder, run);
+    // Last: its metadata tell predict that the run is finished.
+    write_model_file(path / "best_model.pt", model_file(folder, run, run.best_engine, run.fit.best_epoch));
+}
+
+} // namespace rekindle::trainer

@@ -1,0 +1,121 @@
+#include "run_metadata.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+#include <rekindle/base/version.h>
+#include <rekindle/market/clock.h>
+
+#include <fmt/format.h>
+
+namespace rekindle::trainer {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int metadata_format = 1;
+
+std::string date_of_row(const Dataset& set, std::size_t row) {
+    return market::format_date(set.matrix.dates[row]);
+}
+
+Json split_json(const Dataset& set) {
+    const market::Split& split = set.split;
+    return {{"train_rows", split.train_end - split.train_begin},
+            {"train_from", date_of_row(set, split.train_begin)},
+            {"train_to", date_of_row(set, split.train_end - 1)},
+            {"rows_left_out_between", split.validation_begin - split.train_end},
+            {"validation_rows", split.validation_end - split.validation_begin},
+            {"validation_from", date_of_row(set, split.validation_begin)},
+            {"validation_to", date_of_row(set, split.validation_end - 1)}};
+}
+
+Json data_json(const market::ReadReport& report) {
+    Json json{{"format", report.format},
+              {"rows", report.rows},
+              {"rejected_rows", report.rejected},
+              {"prices_rounded", report.prices_rounded},
+              {"bytes", report.bytes},
+              {"xxh3_128", report.data_hash.hex()},
+              {"vix_source", report.vix_source}};
+    for (const auto& file : report.files)
+        json["files"].push_back(file.string());
+    return json;
+}
+
+Json rolls_json(const MarketData& data) {
+    Json list = Json::array();
+    const auto& names = data.read.bars.metadata().contracts;
+    for (const market::Roll& roll : data.plan.rolls)
+        list.push_back({{"date", market::format_date(roll.date)},
+                        {"from", names[roll.from]},
+                        {"to", names[roll.to]},
+                        {"gap_points", data.read.report.tick.to_points(static_cast<double>(roll.gap_ticks))},
+                        {"reason", roll.reason}});
+    return list;
+}
+
+template <class T>
+T convert(const Json& json) {
+    return nlohmann::json(json).template get<T>();
+}
+
+} // namespace
+
+Json run_metadata(const TrainedRun& run) {
+    Json config, evaluation, target;
+    to_json(config, run.config);
+    to_json(evaluation, run.evaluation);
+    to_json(target, run.set.meaning);
+    Json rules = Json::object();
+    for (const char* key : meaning_keys)
+        rules[key] = config[key];
+    Json timings = Json::object();
+    for (const auto& [stage, seconds] : run.stage_seconds)
+        timings[stage + ", s"] = seconds;
+    return {{"format", metadata_format},
+            {"software", version_details()},
+            {"instruction_set", std::string(mlp::instruction_set())},
+            {"seed", run.config.seed},
+            {"tick_points", run.data.read.report.tick.points},
+            {"rules", rules},
+            {"target", target},
+            {"training_share_up", run.set.training_share_up},
+            {"split", split_json(run.set)},
+            {"data", data_json(run.data.read.report)},
+            {"rolls", rolls_json(run.data)},
+            {"scaler", Json(nlohmann::json(run.set.scaler))},
+            {"model", Json(nlohmann::json(run.best_engine.model()))},
+            {"evaluation", evaluation},
+            {"timings", timings},
+            {"config", config}};
+}
+
+StoredModel read_stored_model(const std::filesystem::path& run_folder) {
+    const auto path = run_folder / "best_model_metadata.json";
+    if (!std::filesystem::exists(path))
+        throw usage_error("this folder holds no finished run")
+            .at(run_folder.string())
+            .expected(path.filename().string())
+            .hint("rekindle train --resume-from-checkpoint " + run_folder.string() +
+                  " finishes a run that was interrupted.");
+    StoredModel stored;
+    try {
+        const Json json = Json::parse(read_file(path)).at("rekindle");
+        if (json.at("format").get<int>() != metadata_format)
+            throw usage_error(fmt::format("the metadata have format {}", json.at("format").dump()))
+                .at(path.string())
+                .expected(std::to_string(metadata_format));
+        stored.model = convert<mlp::ModelDescription>(json.at("model"));
+        stored.scaler = convert<market::Scaler>(json.at("scaler"));
+        from_json(json.at("target"), stored.meaning);
+        from_json(json.at("evaluation"), stored.evaluation);
+        stored.tick = json.at("tick_points");
+        stored.training_share_up = json.at("training_share_up");
+        update_from_json(json.at("config"), stored.config);
+    } catch (const nlohmann::json::exception& error) {
+        throw usage_error(fmt::format("the metadata cannot be read: {}", error.what())).at(path.string());
+    }
+    return stored;
+}
+
+} // namespace rekindle::trainer

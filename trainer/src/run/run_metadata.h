@@ -1,0 +1,40 @@
+#pragma once
+/// What a model needs to be used again, beside its weights: the object "rekindle" of a run's _metadata.json.
+
+#include "trained_run.h"
+
+#include <rekindle/market/scaler.h>
+#include <rekindle/mlp/model.h>
+#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/dataset.h>
+#include <rekindle/trainer/scores.h>
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <filesystem>
+
+namespace rekindle::trainer {
+
+/// The keys of a configuration that decide what a row of features means: predict refuses other values.
+inline constexpr std::array meaning_keys{
+    "clock",     "zone",       "stamp", "session", "session_length", "day_start", "calendar", "roll",
+    "weighting", "value_area", "tie",   "compat",  "features",       "scaler",    "target",   "target_bars"};
+
+nlohmann::ordered_json run_metadata(const TrainedRun& run);
+
+/// The part of it that predict reads.
+struct StoredModel {
+    mlp::ModelDescription model;
+    market::Scaler scaler;
+    TargetMeaning meaning;
+    Evaluation evaluation;
+    double tick = 0; ///< points
+    double training_share_up = 0;
+    TrainConfig config; ///< of the run
+};
+
+/// Reads best_model_metadata.json of a run folder. Throws Error (usage) naming the file and what is missing.
+StoredModel read_stored_model(const std::filesystem::path& run_folder);
+
+} // namespace rekindle::trainer

@@ -1,0 +1,10 @@
+#pragma once
+/// report.html and training_history.png of a run.
+
+#include "trained_run.h"
+
+namespace rekindle::trainer {
+
+void write_run_report(const RunFolder& folder, const TrainedRun& run);
+
+} // namespace rekindle::trainer

@@ -1,0 +1,283 @@
+#include "device.h"
+#include "network.h"
+#include "trained_run.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+#include <rekindle/base/hash.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/clock_suggestion.h>
+#include <rekindle/trainer/train.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+namespace rekindle::trainer {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+/// Settings that a resumed run may change: they do not touch the steps that are already done.
+constexpr std::array changeable_on_resume{"epochs", "threads", "checkpoint_interval", "keep_checkpoints",
+                                          "resume_from_checkpoint"};
+/// Settings that do not decide the weights of a given epoch.
+constexpr std::array neutral{"data",
+                             "vix",
+                             "output",
+                             "device",
+                             "device_ids",
+                             "no_distributed",
+                             "distributed_strategy",
+                             "skip_gpu_cleanup",
+                             "threads",
+                             "checkpoint_interval",
+                             "keep_checkpoints",
+                             "resume_from_checkpoint",
+                             "chunk_size",
+                             "epochs"};
+
+template <class Keys>
+bool holds(const Keys& keys, const std::string& key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Remembers what was told and how long each stage took, for the report.
+class Recorder final : public ProgressSink {
+  public:
+    explicit Recorder(ProgressSink& next) : next_(next) {}
+    void log(LogLevel level, std::string_view message) override {
+        if (level != LogLevel::debug)
+            notes.emplace_back(message);
+        next_.log(level, message);
+    }
+    void advanced(const StageProgress& progress) override { next_.advanced(progress); }
+    void stage_ended(std::string_view stage, double seconds, std::string_view summary) override {
+        stages.emplace_back(stage, seconds);
+        next_.stage_ended(stage, seconds, summary);
+    }
+    void epoch_ended(const EpochMetrics& metrics) override { next_.epoch_ended(metrics); }
+
+    std::vector<std::string> notes;
+    std::vector<std::pair<std::string, double>> stages;
+
+  private:
+    ProgressSink& next_;
+};
+
+/// The run's own settings, with those that may change taken from the user; any other difference is refused.
+TrainConfig resumed_config(const TrainConfig& asked, const std::set<std::string>& given,
+                           const TrainConfig& stored) {
+    Json wanted, own;
+    to_json(wanted, asked);
+    to_json(own, stored);
+    for (const std::string& key : given) {
+        if (holds(changeable_on_resume, key)) {
+            own[key] = wanted[key];
+            continue;
+        }
+        const bool is_path =
+            key == "data" || key == "vix" || key == "output" || key == "calendar" || key == "model";
+        if (!is_path && own[key] != wanted[key])
+            throw usage_error(fmt::format("this run was begun with {} = {} and cannot go on with {}", key,
+                                          own[key].dump(), wanted[key].dump()))
+                .at("--resume-from-checkpoint")
+                .hint("Leave the option out, or begin a new run.");
+        if (key == "data" || key == "vix")
+            own[key] = wanted[key]; // the file may have moved; its content is compared
+    }
+    TrainConfig config;
+    update_from_json(own, config);
+    return config;
+}
+
+/// --compat original stands for a set of rules; an explicit option still wins.
+void apply_compatibility(TrainConfig& config, const std::set<std::string>& given, ProgressSink& progress) {
+    if (config.compat != "original")
+        return;
+    if (!given.contains("clock"))
+        config.clock = "raw";
+    for (std::int64_t& width : config.hidden_layers)
+        width = (width + 31) / 32 * 32;
+    progress.info(fmt::format("--compat original: generation G of the volume profile, sessions by {} date, "
+                              "contracts mixed, widths {} "
+                              "(multiples of 32), target (y + 1) / 2 with cross-entropy, no purge",
+                              config.clock, fmt::join(config.hidden_layers, ",")));
+}
+
+std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& model) {
+    Json json;
+    to_json(json, config);
+    for (const char* key : neutral)
+        json.erase(key);
+    if (config.schedule == "cosine")
+        json["epochs"] = config.epochs; // the end of the schedule shapes every step
+    nlohmann::json description = model;
+    return hash128(json.dump() + description.dump()).hex();
+}
+
+std::string data_hash(const Dataset& set) {
+    Hasher hasher;
+    hasher.update(std::as_bytes(std::span(set.inputs)));
+    hasher.update(std::as_bytes(std::span(set.labels)));
+    const std::array<std::uint64_t, 3> split{set.split.train_end, set.split.validation_begin,
+                                             set.split.validation_end};
+    hasher.update(std::as_bytes(std::span(split)));
+    return hasher.digest().hex();
+}
+
+std::optional<Checkpoint> find_checkpoint(const CheckpointStore& store, const FitOptions& options,
+                                          LogSink& log) {
+    auto checkpoint = store.load_newest(log);
+    if (!checkpoint) {
+        log.warning("the run holds no checkpoint yet; it begins again from its own settings");
+        return checkpoint;
+    }
+    if (checkpoint->config_hash != options.config_hash)
+        throw usage_error("the checkpoint was made with other settings")
+            .at("--resume-from-checkpoint")
+            .hint("With --schedule cosine the number of epochs is one of them, and config.json may have been "
+                  "edited. Begin a "
+                  "new run.");
+    if (checkpoint->data_hash != options.data_hash)
+        throw usage_error("the input is not the one that this run was begun with")
+            .at("--resume-from-checkpoint")
+            .hint("Give the same files with --data and --vix, or begin a new run.");
+    log.info(fmt::format("going on after {} complete epochs and {} batches of the next one",
+                         checkpoint->epoch, checkpoint->batches_in_epoch));
+    return checkpoint;
+}
+
+void warn_of_clock(const MarketData& data, const TrainConfig& config, ProgressSink& progress) {
+    if (data.read.bars.metadata().dates_only || config.compat == "original")
+        return;
+    const market::ClockSuggestion suggestion = market::suggest_clock(data.read.bars, data.session_rules);
+    if (suggestion.verdict == market::ClockSuggestion::Verdict::contradicts)
+        progress.warning(fmt::format("--clock {} looks wrong: {}", config.clock, suggestion.message));
+    if (!suggestion.stamp_message.empty())
+        progress.warning(suggestion.stamp_message);
+}
+
+Evaluation evaluate(const TrainConfig& config, const Dataset& set, const std::vector<double>& predicted) {
+    const EvaluationContext context{set.meaning.text(), static_cast<std::int64_t>(set.meaning.horizon),
+                                    static_cast<std::uint64_t>(config.seed)};
+    const auto actual = set.validation_targets();
+    const auto yesterday = set.yesterday();
+    if (set.meaning.is_probability())
+        return evaluate_probabilities(predicted, actual, yesterday, set.training_share_up, context);
+    return evaluate_returns(predicted, actual, yesterday, set.training_share_up, context);
+}
+
+std::vector<double> predict_validation(const Dataset& set, const mlp::Engine& engine) {
+    const mlp::Samples samples = set.validation();
+    return predict_values(engine, set.meaning, {samples.inputs, samples.count * samples.stride},
+                          samples.count);
+}
+
+TrainConfig with_absolute_paths(TrainConfig config) {
+    for (std::string& path : config.data)
+        path = fs::absolute(path).lexically_normal().string();
+    for (std::string* path : {&config.vix, &config.calendar, &config.model})
+        if (!path->empty())
+            *path = fs::absolute(*path).lexically_normal().string();
+    return config;
+}
+
+void say_what_is_trained(const TrainConfig& config, const mlp::Engine& engine, const Dataset& set,
+                         ProgressSink& progress) {
+    std::size_t parameters = 0;
+    for (const auto& tensor : engine.parameters())
+        parameters += tensor.values.size();
+    progress.info(fmt::format(
+        "network {} with {} parameters; target: {}; {} {:g}, batch {}{}, {} epochs, seed {}",
+        describe_network(engine.model()), with_thousands(static_cast<std::int64_t>(parameters)),
+        set.meaning.text(), config.optimizer, config.learning_rate, config.batch_size,
+        config.gradient_accumulation_steps > 1 ? fmt::format(" × {}", config.gradient_accumulation_steps)
+                                               : "",
+        config.epochs, config.seed));
+}
+
+} // namespace
+
+TrainOutcome train(TrainConfig config, const std::set<std::string>& given, ProgressSink& sink,
+                   const CancellationToken& cancellation) {
+    const auto start = Clock::now();
+    LoggedProgress logged(sink);
+    Recorder progress(logged);
+    const bool resuming = !config.resume_from_checkpoint.empty();
+    if (!resuming)
+        apply_compatibility(config, given, progress);
+    settle_device(config, progress);
+    RunFolder folder =
+        resuming ? RunFolder::open(config.resume_from_checkpoint) : RunFolder::prepare(config.output);
+    if (resuming)
+        config = resumed_config(config, given, folder.read_config());
+    config = with_absolute_paths(std::move(config));
+
+    ThreadPool pool(static_cast<std::size_t>(config.threads));
+    const MarketData data =
+        load_market_data(config, folder.path() / "bars.columns", pool, progress, cancellation);
+    warn_of_clock(data, config, progress);
+    const Dataset set = build_dataset(config, data, pool, progress);
+    const mlp::ModelDescription model = network_of(config, set.matrix.columns(), set.meaning);
+    mlp::Engine engine(model, training_spec(config, set, pool.size()));
+    engine.initialise();
+    say_what_is_trained(config, engine, set, progress);
+
+    if (!data.read.rejected.empty())
+        market::write_rejected_rows(folder.path() / "rejected.csv", data.read.rejected);
+    folder.write_config(config);
+    if (!resuming)
+        folder.publish();
+    folder.lock();
+    logged.open(folder.path());
+
+    FitOptions options{config.epochs,
+                       static_cast<std::size_t>(config.batch_size),
+                       static_cast<std::uint64_t>(config.seed),
+                       config.early_stopping,
+                       config.checkpoint_interval,
+                       set.meaning.up_threshold(),
+                       config_hash(config, model),
+                       data_hash(set)};
+    CheckpointStore store(folder.path() / "checkpoints", config.keep_checkpoints);
+    const auto checkpoint = resuming ? find_checkpoint(store, options, progress) : std::nullopt;
+    const FitResult result =
+        fit(engine, set.train(), set.validation(), options, store, checkpoint, progress, cancellation);
+    folder.write_metrics(result.history);
+
+    TrainOutcome outcome;
+    outcome.run_folder = folder.path();
+    outcome.interrupted = result.interrupted;
+    if (!result.interrupted) {
+        const mlp::Engine best = engine_with(model, engine.training(), result.best_parameters);
+        const auto predicted = predict_validation(set, best);
+        const Evaluation evaluation = evaluate(config, set, predicted);
+        const auto writing = Clock::now();
+        write_outputs(folder, {config, data, set, engine, best, result, evaluation, predicted, progress.notes,
+                               progress.stages});
+        progress.stage_ended("Writing results", seconds_since(writing),
+                             fmt::format("into {}", folder.path().string()));
+        outcome.report = folder.path() / "report.html";
+        outcome.verdict = evaluation.verdict;
+        outcome.has_edge = evaluation.has_edge;
+        for (const Score& score : evaluation.scores)
+            outcome.score_lines.push_back(describe(score));
+    }
+    outcome.seconds = seconds_since(start);
+    return outcome;
+}
+
+} // namespace rekindle::trainer
