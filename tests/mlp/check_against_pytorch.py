@@ -12,7 +12,7 @@ import torch
 
 import cases
 import make_golden
-from reference import Network, Run, data, gradient_at, initial_weights, tensor_distances, weights_along_the_way
+from reference import Network, Run, data, gradient_at, initial_weights, layer_distances, weights_along_the_way
 
 LARGEST_GRADIENT_DISTANCE = 1e-5
 SEEDS = 16
@@ -52,13 +52,13 @@ def check_golden(failures):
 
 
 def check_gradients(engine, case, failures):
-    """Every tensor's gradient at weights from four steps of a float64 run."""
+    """Every layer's gradient at weights from four steps of a float64 run."""
     sizes = Network(case["model"], 0, torch.float64).sizes()
     worst, torch_worst = 0.0, 0.0
     for weights in weights_along_the_way(case).values():
         expected = gradient_at(case, weights)
-        worst = max(worst, *tensor_distances(engine.run(case, weights, "gradients"), expected, sizes))
-        torch_worst = max(torch_worst, *tensor_distances(gradient_at(case, weights, torch.float32), expected, sizes))
+        worst = max(worst, *layer_distances(engine.run(case, weights, "gradients"), expected, sizes))
+        torch_worst = max(torch_worst, *layer_distances(gradient_at(case, weights, torch.float32), expected, sizes))
     fine = worst <= LARGEST_GRADIENT_DISTANCE
     print(f"  {case['name']:36s} engine {worst:.1e}   PyTorch float32 {torch_worst:.1e}   {'' if fine else 'TOO FAR'}", flush=True)
     if not fine:
@@ -94,7 +94,7 @@ def main():
     check_golden(failures)
     with tempfile.TemporaryDirectory() as folder:
         engine = Engine(options.tool, folder)
-        print(f"largest distance of a tensor's gradient to float64 (at most {LARGEST_GRADIENT_DISTANCE:.0e}):")
+        print(f"largest distance of a layer's gradient to float64 (at most {LARGEST_GRADIENT_DISTANCE:.0e}):")
         for case in cases.SMALL + cases.LARGE:
             check_gradients(engine, case, failures)
         print(f"distance to float64 after 100 steps, median of {SEEDS} seeds (ratio at most 2):")

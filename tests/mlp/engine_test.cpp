@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <immintrin.h>
 #include <limits>
@@ -207,6 +208,35 @@ TEST(Engine, ParametersRoundTripAndWrongOnesAreNamed) {
     expect_error("hidden_layers.0.0.weight");
     tensors.erase(tensors.begin() + 2);
     expect_error("hidden_layers.0.0.weight");
+}
+
+float rounded_to_bf16(float value) {
+    auto bits = std::bit_cast<std::uint32_t>(value);
+    bits += 0x7FFFu + (bits >> 16 & 1u);
+    return std::bit_cast<float>(bits & 0xFFFF0000u);
+}
+
+TEST(Engine, Bf16RoundsWeightsAndActivationsAndKeepsMasterWeights) {
+    // A single Linear by hand: rounded inputs times rounded weights, in double.
+    const Table table(20, 50);
+    TrainingSpec spec;
+    spec.bf16_storage = true;
+    Engine engine = make_engine(ModelDescription::plain(20, {}), spec);
+    const std::vector<NamedTensor> tensors = engine.parameters();
+    std::vector<float> outputs(50);
+    engine.predict(table.x.data(), 20, 50, outputs);
+    for (std::size_t r = 0; r < 50; ++r) {
+        double expected = rounded_to_bf16(tensors[1].values[0]);
+        for (std::size_t i = 0; i < 20; ++i)
+            expected += static_cast<double>(rounded_to_bf16(table.x[20 * r + i])) *
+                        rounded_to_bf16(tensors[0].values[i]);
+        EXPECT_NEAR(outputs[r], expected, 1e-6);
+    }
+    engine.train(table.samples(), table.order, 10);
+    std::size_t finer = 0;
+    for (const float value : flat(engine.parameters()))
+        finer += value != rounded_to_bf16(value);
+    EXPECT_GT(finer, 15u); // of 21: the master weights hold what bf16 cannot
 }
 
 TEST(Engine, OutputsAndLossMustFit) {

@@ -36,7 +36,7 @@ class Barrier {
             phase_.notify_all();
             return;
         }
-        for (int spin = 0; spin < 4000; ++spin) {
+        for (int spin = 0; spin < 1000; ++spin) {
             if (phase_.load(std::memory_order_acquire) != phase)
                 return;
             _mm_pause();
