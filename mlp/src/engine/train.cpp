@@ -75,7 +75,6 @@ struct TrainLoop {
     std::array<double, gradient_slots> slot_losses{};
     std::vector<double> squares; ///< one per reduction chunk
     TrainResult result;
-    bool stopped = false;
 
     void run(std::size_t t);
     bool step(std::size_t t, std::size_t first);
