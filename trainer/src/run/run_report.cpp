@@ -17,7 +17,7 @@ namespace rekindle::trainer {
 
 namespace {
 
-constexpr std::size_t shown_profiles = 4;
+constexpr std::size_t shown_profiles = 3;
 /// More points than this cannot be told apart in a picture; the rows are then taken at equal distances.
 constexpr std::size_t shown_outcomes = 3000;
 
@@ -173,6 +173,11 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
     for (const auto& [stage, seconds] : run.stage_seconds)
         report.timings.push_back({stage, seconds, ""});
     report.notes.insert(report.notes.begin(), run.notes.begin(), run.notes.end());
+    if (run.fit.history.size() > 1)
+        report.notes.push_back(fmt::format(
+            "The best of {} epochs was chosen by its loss on the validation rows, which favours the model "
+            "a little; an edge must be seen again on later data.",
+            run.fit.history.size()));
     write_report(folder.path() / "report.html", report);
     write_training_history(folder.path() / "training_history.png", run.fit.history, report.loss_name);
 }
