@@ -102,10 +102,10 @@ step() {
 }
 
 [[ -e $root/usr/bin/git ]] || timed debootstrap make_system
+say "A bare $suite with git: $(chroot "$root" dpkg-query -f '.\n' -W | wc -l) packages, $(du -sxh "$root" | cut -f1)B."
 mount_system
 rm -rf -- "$root/root/rekindle"
 git clone --quiet --no-hardlinks "$REPOSITORY" "$root/root/rekindle"
-say "A bare $suite with git: $(chroot "$root" dpkg-query -f '.\n' -W | wc -l) packages, $(du -sxh "$root" | cut -f1)B."
 for tool in make cmake ninja g++ cc python3; do
     ! chroot "$root" env -i PATH=/usr/bin:/bin sh -c "command -v $tool" >/dev/null || [[ -n ${REKINDLE_CHROOT:-} ]] ||
         fail "The bare system has $tool: it proves nothing."
