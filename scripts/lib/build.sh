@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # Configuring and building with the presets. Sourced after common.sh.
 
+# Where ccache is installed, another copy of the tree finds what this one compiled.
+export CCACHE_BASEDIR=$REPOSITORY CCACHE_NOHASHDIR=1
+
 # compiler_arguments: what CMake must be told where the default compiler is older than g++ 12.
 compiler_arguments() {
     local version=0

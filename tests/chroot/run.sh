@@ -47,16 +47,15 @@ copy_settings() {
 # local_package_folders: the folders that this machine's pip reads packages from. An index (file://FOLDER/simple)
 # refers to files beside it, so its parent is taken.
 local_package_folders() {
-    local kind path
+    local path
     {
         cat /etc/pip.conf "${HOME:-/root}/.config/pip/pip.conf" "${HOME:-/root}/.pip/pip.conf" 2>/dev/null || true
         env | grep '^PIP_' || true
-    } | grep -oE '(file://|[= ])/[^ ]+' | sed -E 's#^(file://|[= ])/#\1 /#' | while read -r kind path; do
-        if [[ -z $path ]]; then
-            path=$kind
-        else
-            path=$(dirname -- "$path")
-        fi
+    } | grep -oE '(file://|[= ])/[^ ]+' | while read -r path; do
+        case $path in
+            file://*) path=$(dirname -- "${path#file://}") ;;
+            =*) path=${path#=} ;;
+        esac
         [[ ! -d $path ]] || printf '%s\n' "$path"
     done | sort -u
 }
