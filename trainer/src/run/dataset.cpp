@@ -76,17 +76,25 @@ void learn_labels(Dataset& set) {
         set.labels[row] = static_cast<float>(set.meaning.label(set.targets.values[row]));
 }
 
-void require_rows(const market::FeatureMatrix& matrix, std::size_t usable, std::size_t sessions) {
+/// The look-back of the default features before the first row.
+constexpr std::size_t longest_look_back = 50;
+
+void require_rows(const market::FeatureMatrix& matrix, std::size_t usable, std::size_t sessions,
+                  std::size_t horizon) {
     if (usable >= fewest_rows)
         return;
-    std::string notes;
+    const std::size_t needed = longest_look_back + fewest_rows + horizon;
+    std::string hint =
+        needed > sessions ? fmt::format("The look-backs reach {} sessions back: {} more sessions are needed.",
+                                        longest_look_back, needed - sessions)
+                          : std::string("Features without a value were left out:");
     for (const std::string& note : matrix.notes)
-        notes += note + " ";
+        hint += "\n  " + note;
     throw usage_error(
         fmt::format("only {} rows with all features and a known outcome are left of {} sessions", usable,
                     sessions))
         .expected(fmt::format("at least {}", fewest_rows))
-        .hint(notes + "The longest look-back needs 50 sessions before the first row: give a longer file.");
+        .hint(std::move(hint));
 }
 
 } // namespace
@@ -189,7 +197,7 @@ Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadP
                       ? market::bar_targets(set.matrix, data.read.bars, data.plan.sessions, spec)
                       : market::session_targets(set.matrix, data.summaries, spec);
     const std::size_t usable = set.targets.usable_rows();
-    require_rows(set.matrix, usable, data.summaries.size());
+    require_rows(set.matrix, usable, data.summaries.size(), spec.horizon());
     const bool original = config.compat == "original";
     set.split = market::split_by_time(
         usable, config.train_split, original ? 0 : static_cast<std::size_t>(config.purge),
