@@ -65,6 +65,20 @@ std::string interval_picture(const Score& score) {
     return svg;
 }
 
+/// The first sentence of a verdict, the rest being figures that the scores show; without the words that the
+/// badge above it says already.
+std::string headline_of(std::string verdict) {
+    if (const std::size_t end = verdict.find(". "); end != std::string::npos)
+        verdict.resize(end + 1);
+    for (const std::string_view said : {"No edge: ", "Edge: "})
+        if (verdict.starts_with(said)) {
+            verdict.erase(0, said.size());
+            if (!verdict.empty() && verdict[0] >= 'a' && verdict[0] <= 'z')
+                verdict[0] = static_cast<char>(verdict[0] - 'a' + 'A');
+        }
+    return verdict;
+}
+
 class Page {
   public:
     explicit Page(const ReportData& data) : data_(data) {
@@ -99,10 +113,7 @@ class Page {
                 escaped(data_.finished) + " \u00b7 " + escaped(data_.program) + "</p>\n</header>\n";
 
         if (!evaluation.verdict.empty()) {
-            // The first sentence is the verdict, the rest its figures.
-            const std::size_t end = evaluation.verdict.find(". ");
-            const std::string headline =
-                end == std::string::npos ? evaluation.verdict : evaluation.verdict.substr(0, end + 1);
+            const std::string headline = headline_of(evaluation.verdict);
             out_ += fmt::format("<section class=\"verdict {}\" aria-label=\"Verdict\">\n"
                                 "<p class=\"badge\"><span aria-hidden=\"true\">{}</span> {}</p>\n<p "
                                 "class=\"headline\">{}</p>\n",
