@@ -97,10 +97,11 @@ double BarWindow::vwap(std::size_t i, std::size_t n, std::size_t seen_from) cons
     return static_cast<double>(traded) / static_cast<double>(volume);
 }
 
-std::vector<std::uint8_t> macd_above_signal(const BarTable& bars, const BarSequence& sequence) {
+ScratchArray<std::uint8_t> macd_above_signal(const BarTable& bars, const BarSequence& sequence,
+                                             const Workspace& workspace) {
     constexpr auto weight = [](double span) { return 2 / (span + 1); };
     const auto close = bars.columns().close;
-    std::vector<std::uint8_t> above(sequence.size());
+    ScratchArray<std::uint8_t> above(sequence.size(), workspace.folder);
     double fast = 0;
     double slow = 0;
     double signal = 0;

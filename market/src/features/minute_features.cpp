@@ -39,42 +39,36 @@ std::size_t warm_up(std::span<const MinuteFeature> features) {
     return static_cast<std::size_t>(bars);
 }
 
-FeatureMatrix make_rows(const BarTable& bars, const BarSequence& sequence,
-                        std::span<const MinuteFeature> features, std::size_t first) {
+FeatureMatrix make_rows(std::size_t rows, std::span<const MinuteFeature> features,
+                        const Workspace& workspace) {
     FeatureMatrix matrix;
     for (const MinuteFeature& feature : features)
         matrix.names.push_back(feature.info.name);
-    const std::size_t rows = sequence.size() - first;
-    matrix.dropped_first = first;
-    matrix.values.resize(rows * features.size());
-    matrix.known_at.resize(rows);
-    matrix.dates.resize(rows);
-    matrix.source.resize(rows);
-    for (std::size_t row = 0; row < rows; ++row) {
-        const std::size_t i = first + row;
-        matrix.source[row] = sequence.bar(i);
-        matrix.known_at[row] = bars.columns().time[sequence.bar(i)];
-        matrix.dates[row] = sequence.session(i).date;
-    }
+    matrix.values = {rows * features.size(), workspace.folder};
+    matrix.known_at = {rows, workspace.folder};
+    matrix.dates = {rows, workspace.folder};
+    matrix.source = {rows, workspace.folder};
     return matrix;
 }
 
 } // namespace
 
 FeatureMatrix compute_minute_features(std::span<const MinuteFeature> features, const BarTable& bars,
-                                      std::span<const Session> sessions, ThreadPool& pool) {
-    constexpr std::size_t rows_per_job = 16384;
+                                      std::span<const Session> sessions, ThreadPool& pool,
+                                      const Workspace& workspace) {
+    const std::size_t rows_per_job = workspace.rows_per_block(16384);
     std::vector<std::string> notes;
     const std::vector<MinuteFeature> kept = computable(features, has_vix(bars), notes);
-    const BarSequence sequence(bars, sessions);
+    const BarSequence sequence(bars, sessions, workspace);
     const std::size_t first = warm_up(kept);
     if (sequence.size() <= first)
         throw usage_error(fmt::format("{} bars are too few for the feature group minute",
                                       with_thousands(static_cast<std::int64_t>(sequence.size()))))
             .expected(fmt::format("at least {}", with_thousands(static_cast<std::int64_t>(first) + 1)));
-    FeatureMatrix matrix = make_rows(bars, sequence, kept, first);
+    FeatureMatrix matrix = make_rows(sequence.size() - first, kept, workspace);
+    matrix.dropped_first = first;
     matrix.notes = std::move(notes);
-    const std::vector<std::uint8_t> macd = macd_above_signal(bars, sequence);
+    const auto macd = macd_above_signal(bars, sequence, workspace);
     pool.for_each((matrix.rows() + rows_per_job - 1) / rows_per_job, [&](std::size_t job) {
         const std::size_t begin = first + job * rows_per_job;
         const std::size_t end = std::min(sequence.size(), begin + rows_per_job);
@@ -82,16 +76,25 @@ FeatureMatrix compute_minute_features(std::span<const MinuteFeature> features, c
         const std::size_t history = std::min(begin, first + 1);
         const BarWindow window(bars, sequence, macd, begin - history, end);
         double* value = matrix.values.data() + (begin - first) * kept.size();
-        for (std::size_t i = begin; i < end; ++i)
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::size_t bar = sequence.bar(i);
+            matrix.source[i - first] = bar;
+            matrix.known_at[i - first] = bars.columns().time[bar];
+            matrix.dates[i - first] = sequence.session(i).date;
             for (const MinuteFeature& feature : kept)
                 *value++ = feature.value(window, i);
+        }
+        matrix.release(begin - first, end - begin);
+        sequence.release(begin, end - begin);
+        macd.release(begin, end - begin);
     });
-    drop_incomplete_rows(matrix, "bar");
+    drop_incomplete_rows(matrix, "bar", workspace);
     return matrix;
 }
 
-FeatureMatrix minute_features(const BarTable& bars, std::span<const Session> sessions, ThreadPool& pool) {
-    return compute_minute_features(minute_feature_table(), bars, sessions, pool);
+FeatureMatrix minute_features(const BarTable& bars, std::span<const Session> sessions, ThreadPool& pool,
+                              const Workspace& workspace) {
+    return compute_minute_features(minute_feature_table(), bars, sessions, pool, workspace);
 }
 
 } // namespace rekindle::market

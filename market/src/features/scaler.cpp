@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace rekindle::market {
@@ -93,7 +94,7 @@ void check_finite(std::span<const double> values, const std::string& feature, st
             .expected("finite values to fit a scaler on");
 }
 
-CentreAndScale fit_column(std::vector<double>& values, const std::string& feature, Scaler::Kind kind,
+CentreAndScale fit_column(std::span<double> values, const std::string& feature, Scaler::Kind kind,
                           std::size_t first_row) {
     check_finite(values, feature, first_row);
     CentreAndScale fitted = kind == Scaler::Kind::robust ? fit_robust(values) : fit_standard(values);
@@ -125,9 +126,51 @@ float scaled(const Scaler& scaler, std::size_t column, double value) {
         .expected("a finite value");
 }
 
+/// Rows at a time of a pass over the matrix.
+constexpr std::size_t usual_rows = 8192;
+
+/// block(first, count) for every part of the range, in any order.
+void for_each_block(RowRange range, const Workspace& workspace, ThreadPool& pool,
+                    const std::function<void(std::size_t, std::size_t)>& block) {
+    const std::size_t rows = workspace.rows_per_block(usual_rows);
+    pool.for_each((range.size() + rows - 1) / rows, [&](std::size_t job) {
+        const std::size_t first = range.begin + job * rows;
+        block(first, std::min(rows, range.end - first));
+    });
+}
+
+/// The rows of the range column by column, in the workspace: one pass over a matrix that may lie on disk
+/// instead of one for each column.
+ScratchArray<double> lay_out_columns(const FeatureMatrix& matrix, RowRange range, const Workspace& workspace,
+                                     ThreadPool& pool) {
+    ScratchArray<double> columns(range.size() * matrix.columns(), workspace.folder);
+    for_each_block(range, workspace, pool, [&](std::size_t first, std::size_t count) {
+        for (std::size_t column = 0; column < matrix.columns(); ++column) {
+            const std::size_t to = column * range.size() + first - range.begin;
+            for (std::size_t i = 0; i < count; ++i)
+                columns[to + i] = matrix.at(first + i, column);
+            columns.release(to, count);
+        }
+        matrix.release(first, count);
+    });
+    return columns;
+}
+
+void scale_rows(const Scaler& scaler, const FeatureMatrix& matrix, std::size_t first, std::size_t count,
+                float* out) {
+    for (std::size_t row = first; row < first + count; ++row, out += matrix.columns()) {
+        for (std::size_t column = 0; column < matrix.columns(); ++column) {
+            out[column] = scaled(scaler, column, matrix.at(row, column));
+            if (!std::isfinite(out[column]))
+                throw_not_finite(scaler.features[column], matrix.at(row, column), fmt::format("row {}", row));
+        }
+    }
+}
+
 } // namespace
 
-Scaler Scaler::fit(const FeatureMatrix& matrix, RowRange range, Kind kind, ThreadPool& pool) {
+Scaler Scaler::fit(const FeatureMatrix& matrix, RowRange range, Kind kind, ThreadPool& pool,
+                   const Workspace& workspace) {
     if (range.begin >= range.end || range.end > matrix.rows())
         throw usage_error("there is no row to fit the scaler on");
     Scaler scaler{kind, kind == Kind::none ? 0 : default_clip, range.size(), matrix.names, {}, {}};
@@ -135,39 +178,58 @@ Scaler Scaler::fit(const FeatureMatrix& matrix, RowRange range, Kind kind, Threa
     scaler.scale.assign(matrix.columns(), 1);
     if (kind == Kind::none)
         return scaler;
-    pool.for_each(matrix.columns(), [&](std::size_t column) {
-        std::vector<double> values(range.size());
-        for (std::size_t i = 0; i < values.size(); ++i)
-            values[i] = matrix.at(range.begin + i, column);
+    const auto keep = [&](std::size_t column, std::span<double> values) {
         const CentreAndScale fitted = fit_column(values, matrix.names[column], kind, range.begin);
         scaler.centre[column] = fitted.centre;
         scaler.scale[column] = fitted.scale;
+    };
+    if (workspace.folder.empty()) {
+        pool.for_each(matrix.columns(), [&](std::size_t column) {
+            std::vector<double> values(range.size());
+            for (std::size_t i = 0; i < values.size(); ++i)
+                values[i] = matrix.at(range.begin + i, column);
+            keep(column, values);
+        });
+        return scaler;
+    }
+    ScratchArray<double> columns = lay_out_columns(matrix, range, workspace, pool);
+    pool.for_each(matrix.columns(), [&](std::size_t column) {
+        const std::size_t first = column * range.size();
+        keep(column, std::span(columns).subspan(first, range.size()));
+        columns.release(first, range.size());
     });
     return scaler;
 }
 
 void Scaler::transform(const FeatureMatrix& matrix, RowRange range, std::span<float> out,
                        ThreadPool& pool) const {
-    constexpr std::size_t rows_per_job = 8192;
     check_features(*this, matrix.names);
     if (range.begin > range.end || range.end > matrix.rows() || out.size() != range.size() * matrix.columns())
         throw internal_error("the rows to scale and the space for them differ");
-    pool.for_each((range.size() + rows_per_job - 1) / rows_per_job, [&](std::size_t job) {
-        const std::size_t end = std::min(range.end, range.begin + (job + 1) * rows_per_job);
-        for (std::size_t row = range.begin + job * rows_per_job; row < end; ++row) {
-            float* scaled_row = out.data() + (row - range.begin) * matrix.columns();
-            for (std::size_t column = 0; column < matrix.columns(); ++column) {
-                scaled_row[column] = scaled(*this, column, matrix.at(row, column));
-                if (!std::isfinite(scaled_row[column]))
-                    throw_not_finite(features[column], matrix.at(row, column), fmt::format("row {}", row));
-            }
-        }
+    for_each_block(range, {}, pool, [&](std::size_t first, std::size_t count) {
+        scale_rows(*this, matrix, first, count, out.data() + (first - range.begin) * matrix.columns());
     });
 }
 
 std::vector<float> Scaler::transform(const FeatureMatrix& matrix, RowRange range, ThreadPool& pool) const {
     std::vector<float> out(range.size() * matrix.columns());
     transform(matrix, range, out, pool);
+    return out;
+}
+
+ScratchArray<float> Scaler::transform(const FeatureMatrix& matrix, RowRange range, ThreadPool& pool,
+                                      const Workspace& workspace) const {
+    check_features(*this, matrix.names);
+    if (range.begin > range.end || range.end > matrix.rows())
+        throw internal_error("the rows to scale are not in the matrix");
+    const std::size_t columns = matrix.columns();
+    ScratchArray<float> out(range.size() * columns, workspace.folder);
+    for_each_block(range, workspace, pool, [&](std::size_t first, std::size_t count) {
+        const std::size_t to = (first - range.begin) * columns;
+        scale_rows(*this, matrix, first, count, out.data() + to);
+        out.release(to, count * columns);
+        matrix.release(first, count);
+    });
     return out;
 }
 

@@ -67,11 +67,15 @@ FeatureMatrix compute_session_features(std::span<const SessionFeature> features,
     const auto usable = features_with_enough_history(features, sessions.size(), matrix.notes);
     for (const SessionFeature* feature : usable)
         matrix.names.push_back(feature->info.name);
-    matrix.values.resize(sessions.size() * usable.size());
+    const std::filesystem::path in_memory;
+    matrix.values = {sessions.size() * usable.size(), in_memory};
+    matrix.known_at = {sessions.size(), in_memory};
+    matrix.dates = {sessions.size(), in_memory};
+    matrix.source = {sessions.size(), in_memory};
     for (std::size_t t = 0; t < sessions.size(); ++t) {
-        matrix.known_at.push_back(sessions[t].end_time);
-        matrix.dates.push_back(sessions[t].date);
-        matrix.source.push_back(t);
+        matrix.known_at[t] = sessions[t].end_time;
+        matrix.dates[t] = sessions[t].date;
+        matrix.source[t] = t;
     }
     const SessionHistory history(sessions, tick);
     pool.for_each((sessions.size() + rows_per_job - 1) / rows_per_job, [&](std::size_t job) {

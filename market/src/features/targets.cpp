@@ -31,14 +31,13 @@ double target_value(TargetKind kind, double log_return) {
     return log_return;
 }
 
-/// now(row) and later(row) are prices in ticks of the later one's contract; later() is only asked for when
-/// has_future(row).
+/// has_future() is asked once for each row, in their order. now(row) and later(row) are prices in ticks of
+/// the later one's contract, only asked for after has_future(row) was true.
 template <class HasFuture, class Now, class Later>
-Targets make_targets(std::size_t rows, TargetSpec spec, HasFuture has_future, Now now, Later later) {
+Targets make_targets(std::size_t rows, TargetSpec spec, const Workspace& workspace, HasFuture has_future,
+                     Now now, Later later) {
     const std::size_t horizon = spec.horizon();
-    Targets targets;
-    targets.values.assign(rows, 0);
-    targets.valid.assign(rows, 0);
+    Targets targets{{rows, workspace.folder}, {rows, workspace.folder}};
     for (std::size_t row = 0; row < rows; ++row) {
         if (!has_future(row))
             continue;
@@ -74,7 +73,8 @@ Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSumm
         return sessions[matrix.source[row] + horizon];
     };
     return make_targets(
-        matrix.rows(), spec, [&](std::size_t row) { return matrix.source[row] + horizon < sessions.size(); },
+        matrix.rows(), spec, {},
+        [&](std::size_t row) { return matrix.source[row] + horizon < sessions.size(); },
         [&](std::size_t row) {
             return static_cast<double>(now(row).close + later(row).roll_offset - now(row).roll_offset);
         },
@@ -82,28 +82,30 @@ Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSumm
 }
 
 Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span<const Session> sessions,
-                    TargetSpec spec) {
+                    TargetSpec spec, const Workspace& workspace) {
     check_spec(spec);
     const std::size_t horizon = spec.horizon();
-    const BarSequence sequence(bars, sessions);
-    std::vector<std::size_t> position(matrix.rows());
-    std::size_t next = 0;
-    for (std::size_t row = 0; row < matrix.rows(); ++row) {
-        while (next < sequence.size() && sequence.bar(next) != matrix.source[row])
-            ++next;
-        if (next == sequence.size())
+    const BarSequence sequence(bars, sessions, workspace);
+    std::size_t position = 0; // of the row that was asked for last
+    const auto find = [&](std::size_t row) {
+        while (position < sequence.size() && sequence.bar(position) != matrix.source[row])
+            ++position;
+        if (position == sequence.size())
             throw internal_error("the feature matrix was not made of these bars");
-        position[row] = next;
-    }
+    };
     const auto close = bars.columns().close;
     return make_targets(
-        matrix.rows(), spec, [&](std::size_t row) { return position[row] + horizon < sequence.size(); },
+        matrix.rows(), spec, workspace,
         [&](std::size_t row) {
-            const std::size_t from = position[row];
-            const std::int64_t gap = sequence.roll_offset(from + horizon) - sequence.roll_offset(from);
-            return static_cast<double>(close[sequence.bar(from)] + gap);
+            find(row);
+            return position + horizon < sequence.size();
         },
-        [&](std::size_t row) { return static_cast<double>(close[sequence.bar(position[row] + horizon)]); });
+        [&](std::size_t) {
+            const std::int64_t gap =
+                sequence.roll_offset(position + horizon) - sequence.roll_offset(position);
+            return static_cast<double>(close[sequence.bar(position)] + gap);
+        },
+        [&](std::size_t) { return static_cast<double>(close[sequence.bar(position + horizon)]); });
 }
 
 Split split_by_time(std::size_t rows, double train_split, std::size_t purge, std::size_t embargo,

@@ -26,13 +26,15 @@ FeatureMatrix matrix_of(const std::vector<std::vector<double>>& columns) {
     FeatureMatrix matrix;
     for (std::size_t column = 0; column < columns.size(); ++column)
         matrix.names.push_back("f" + std::to_string(column));
-    for (std::size_t row = 0; row < columns[0].size(); ++row) {
+    const std::size_t rows = columns[0].size();
+    std::vector<double> values;
+    for (std::size_t row = 0; row < rows; ++row)
         for (const auto& column : columns)
-            matrix.values.push_back(column[row]);
-        matrix.source.push_back(row);
-        matrix.known_at.push_back(0);
-        matrix.dates.push_back(0);
-    }
+            values.push_back(column[row]);
+    matrix.values = values;
+    matrix.source = std::vector<std::size_t>(rows);
+    matrix.known_at = std::vector<std::int64_t>(rows);
+    matrix.dates = std::vector<std::int32_t>(rows);
     return matrix;
 }
 

@@ -97,7 +97,7 @@ TEST(Targets, OfBarsSkipForeignBarsAndShiftAtRolls) {
             }
     ASSERT_EQ(own.size(), 240u);
     FeatureMatrix matrix;
-    matrix.source.assign(own.begin() + 10, own.end());
+    matrix.source = std::vector<std::size_t>(own.begin() + 10, own.end());
     const Targets targets = bar_targets(matrix, data.bars, data.sessions, {TargetKind::bar_return, 5});
     const auto close = data.bars.columns().close;
     for (std::size_t row = 0; row < matrix.rows(); ++row) {

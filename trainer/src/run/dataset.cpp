@@ -60,7 +60,7 @@ market::Scaler::Kind scaler_kind(const TrainConfig& config) {
     return market::scaler_kind_from_string(config.scaler);
 }
 
-void learn_labels(Dataset& set) {
+void learn_labels(Dataset& set, const Workspace& workspace) {
     const auto train = std::span(set.targets.values)
                            .subspan(set.split.train_begin, set.split.train_end - set.split.train_begin);
     const bool labels = set.meaning.is_probability();
@@ -71,7 +71,7 @@ void learn_labels(Dataset& set) {
                          set.meaning.kind == market::TargetKind::bar_return;
     if (const double deviation = returns ? standard_deviation(train) : 1; deviation > 0)
         set.meaning.scale = deviation;
-    set.labels.resize(set.split.validation_end);
+    set.labels = {set.split.validation_end, workspace.folder};
     for (std::size_t row = 0; row < set.labels.size(); ++row)
         set.labels[row] = static_cast<float>(set.meaning.label(set.targets.values[row]));
 }
@@ -159,6 +159,12 @@ std::vector<double> Dataset::validation_targets() const {
             targets.values.begin() + static_cast<std::ptrdiff_t>(split.validation_end)};
 }
 
+Workspace workspace_of(const TrainConfig& config, const std::filesystem::path& folder) {
+    if (config.chunk_size == 0)
+        return {};
+    return {folder, static_cast<std::size_t>(config.chunk_size)};
+}
+
 TargetMeaning target_meaning(const TrainConfig& config) {
     TargetMeaning meaning;
     meaning.per_bar = per_bar(config);
@@ -174,7 +180,8 @@ TargetMeaning target_meaning(const TrainConfig& config) {
     return meaning;
 }
 
-market::FeatureMatrix build_features(const TrainConfig& config, const MarketData& data, ThreadPool& pool) {
+market::FeatureMatrix build_features(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
+                                     const Workspace& workspace) {
     if (!per_bar(config))
         return market::session_features(data.summaries, data.read.bars.metadata().tick, config.features,
                                         pool);
@@ -183,18 +190,18 @@ market::FeatureMatrix build_features(const TrainConfig& config, const MarketData
             "the group minute makes one row per bar and cannot be joined with groups of sessions")
             .at("--features")
             .expected("minute alone, or groups without it");
-    return market::minute_features(data.read.bars, data.plan.sessions, pool);
+    return market::minute_features(data.read.bars, data.plan.sessions, pool, workspace);
 }
 
 Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
-                      ProgressSink& progress) {
+                      ProgressSink& progress, const Workspace& workspace) {
     const auto start = Clock::now();
     Dataset set;
     set.meaning = target_meaning(config);
-    set.matrix = build_features(config, data, pool);
+    set.matrix = build_features(config, data, pool, workspace);
     const market::TargetSpec spec{set.meaning.kind, set.meaning.horizon};
     set.targets = set.meaning.per_bar
-                      ? market::bar_targets(set.matrix, data.read.bars, data.plan.sessions, spec)
+                      ? market::bar_targets(set.matrix, data.read.bars, data.plan.sessions, spec, workspace)
                       : market::session_targets(set.matrix, data.summaries, spec);
     const std::size_t usable = set.targets.usable_rows();
     require_rows(set.matrix, usable, data.summaries.size(), spec.horizon());
@@ -205,10 +212,10 @@ Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadP
     if (set.split.purge_raised)
         progress.info(fmt::format("--purge was raised to {}, the number of rows that the target looks ahead",
                                   set.split.purge));
-    set.scaler = market::Scaler::fit(set.matrix, set.split.train(), scaler_kind(config), pool);
-    set.inputs = set.scaler.transform(set.matrix, {0, usable}, pool);
-    std::vector<double>().swap(set.matrix.values);
-    learn_labels(set);
+    set.scaler = market::Scaler::fit(set.matrix, set.split.train(), scaler_kind(config), pool, workspace);
+    set.inputs = set.scaler.transform(set.matrix, {0, usable}, pool, workspace);
+    set.matrix.values = {};
+    learn_labels(set, workspace);
     for (const std::string& note : set.matrix.notes)
         progress.info(note);
     progress.stage_ended(

@@ -177,7 +177,8 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
     const ScratchFile columns;
     const MarketData data = load_market_data(config, columns.path(), pool, progress, cancellation);
     require_same_tick(model, data, options.model);
-    const market::FeatureMatrix matrix = build_features(config, data, pool);
+    const market::FeatureMatrix matrix =
+        build_features(config, data, pool, workspace_of(config, columns.path().parent_path()));
     require_same_features(model.stored.scaler, matrix, options.model);
 
     const std::size_t last = matrix.rows() - 1;

@@ -132,6 +132,7 @@ std::string data_hash(const Dataset& set) {
     Hasher hasher;
     hasher.update(std::as_bytes(std::span(set.inputs)));
     hasher.update(std::as_bytes(std::span(set.labels)));
+    set.inputs.release(0, set.inputs.size());
     const std::array<std::uint64_t, 3> split{set.split.train_end, set.split.validation_begin,
                                              set.split.validation_end};
     hasher.update(std::as_bytes(std::span(split)));
@@ -230,7 +231,7 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     const MarketData data =
         load_market_data(config, folder.path() / "bars.columns", pool, progress, cancellation);
     warn_of_clock(data, config, progress);
-    const Dataset set = build_dataset(config, data, pool, progress);
+    const Dataset set = build_dataset(config, data, pool, progress, workspace_of(config, folder.path()));
     const mlp::ModelDescription model = network_of(config, set.matrix.columns(), set.meaning);
     mlp::Engine engine(model, training_spec(config, set, pool.size()));
     engine.initialise();

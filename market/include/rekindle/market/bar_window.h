@@ -1,6 +1,7 @@
 #pragma once
 /// What a feature of bars may look at: windows that end with a bar, as exact whole-number sums.
 
+#include <rekindle/base/scratch_array.h>
 #include <rekindle/market/bars.h>
 
 #include <cstddef>
@@ -83,6 +84,7 @@ class BarWindow {
 /// Per position of the sequence: 1 where the MACD line (exponential means over 12 and 26 bars) lies above its
 /// signal line (exponential mean over 9 bars). Exponential means start with the first close, as pandas with
 /// adjust=False.
-std::vector<std::uint8_t> macd_above_signal(const BarTable& bars, const BarSequence& sequence);
+ScratchArray<std::uint8_t> macd_above_signal(const BarTable& bars, const BarSequence& sequence,
+                                             const Workspace& workspace = {});
 
 } // namespace rekindle::market

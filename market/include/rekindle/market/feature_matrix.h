@@ -1,6 +1,8 @@
 #pragma once
 /// Features in rows and columns, with what each row was made of.
 
+#include <rekindle/base/scratch_array.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,13 +11,13 @@
 
 namespace rekindle::market {
 
-/// Row-major; every value is finite. Rows are in order of time.
+/// Row-major; every value is finite. Rows are in order of time. Movable.
 struct FeatureMatrix {
-    std::vector<std::string> names;     ///< one per column
-    std::vector<double> values;         ///< rows() × columns()
-    std::vector<std::int64_t> known_at; ///< per row: stamp (as BarColumns::time) from which the row is known
-    std::vector<std::int32_t> dates;    ///< per row: Session::date
-    std::vector<std::size_t> source;    ///< per row: index of the session, or of the bar for the minute group
+    std::vector<std::string> names;      ///< one per column
+    ScratchArray<double> values;         ///< rows() × columns()
+    ScratchArray<std::int64_t> known_at; ///< per row: stamp (as BarColumns::time) from which the row is known
+    ScratchArray<std::int32_t> dates;    ///< per row: Session::date
+    ScratchArray<std::size_t> source; ///< per row: index of the session, or of the bar for the minute group
     std::size_t dropped_first =
         0; ///< rows left out before the first complete one (look-backs not yet filled)
     std::size_t dropped_later = 0;  ///< rows left out after it, because a value was not finite
@@ -28,6 +30,8 @@ struct FeatureMatrix {
     std::span<const double> row(std::size_t index) const noexcept {
         return {values.data() + index * columns(), columns()};
     }
+    /// Done with these rows for now (ScratchArray::release).
+    void release(std::size_t first, std::size_t count) const noexcept;
 };
 
 } // namespace rekindle::market

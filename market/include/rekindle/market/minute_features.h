@@ -1,6 +1,7 @@
 #pragma once
 /// Features of bars: one row per bar, without look-ahead.
 
+#include <rekindle/base/scratch_array.h>
 #include <rekindle/base/thread_pool.h>
 #include <rekindle/market/bar_window.h>
 #include <rekindle/market/features.h>
@@ -25,12 +26,15 @@ std::span<const MinuteFeature> minute_feature_table();
 /// One row per bar of a session (of the session's contract only), from the first bar on at which all features
 /// have a value; FeatureMatrix::source is the index of the bar in the table. Windows run on across sessions,
 /// with prices shifted across rolls. Without VIX the feature that needs it is left out and noted. The same
-/// bits for any number of threads, and a prefix of the bars gives a prefix of the rows. Throws Error (usage)
-/// when no row remains.
-FeatureMatrix minute_features(const BarTable& bars, std::span<const Session> sessions, ThreadPool& pool);
+/// bits for any number of threads and any workspace, and a prefix of the bars gives a prefix of the rows.
+/// Throws Error (usage) when no row remains, Error naming the workspace's folder when it has no space for
+/// them.
+FeatureMatrix minute_features(const BarTable& bars, std::span<const Session> sessions, ThreadPool& pool,
+                              const Workspace& workspace = {});
 
 /// The same for any features.
 FeatureMatrix compute_minute_features(std::span<const MinuteFeature> features, const BarTable& bars,
-                                      std::span<const Session> sessions, ThreadPool& pool);
+                                      std::span<const Session> sessions, ThreadPool& pool,
+                                      const Workspace& workspace = {});
 
 } // namespace rekindle::market

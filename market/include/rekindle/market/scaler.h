@@ -1,6 +1,7 @@
 #pragma once
 /// Scaling of features, fitted on the training rows only and saved with the model.
 
+#include <rekindle/base/scratch_array.h>
 #include <rekindle/base/thread_pool.h>
 #include <rekindle/market/feature_matrix.h>
 
@@ -41,13 +42,18 @@ struct Scaler {
 
     /// Exact and independent of the number of threads. Throws Error (usage) when the range is empty, Error
     /// naming the feature when a value is not finite or its spread overflows.
-    static Scaler fit(const FeatureMatrix& matrix, RowRange range, Kind kind, ThreadPool& pool);
+    /// With a workspace on disk the columns are laid out there once and searched there.
+    static Scaler fit(const FeatureMatrix& matrix, RowRange range, Kind kind, ThreadPool& pool,
+                      const Workspace& workspace = {});
 
     /// Scales rows [begin, end) into `out`, row-major, range.size() × columns. Throws Error (usage) when the
     /// matrix has other features than the scaler, naming the first difference; Error naming feature and row
     /// when a result is not finite.
     void transform(const FeatureMatrix& matrix, RowRange range, std::span<float> out, ThreadPool& pool) const;
     std::vector<float> transform(const FeatureMatrix& matrix, RowRange range, ThreadPool& pool) const;
+    /// Into an array of the workspace; rows that are done leave memory when it is on disk.
+    ScratchArray<float> transform(const FeatureMatrix& matrix, RowRange range, ThreadPool& pool,
+                                  const Workspace& workspace) const;
     /// Scales one row of columns() values; the same bits as transform().
     std::vector<float> transform_row(std::span<const double> row) const;
 

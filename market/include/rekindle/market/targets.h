@@ -1,6 +1,7 @@
 #pragma once
 /// What the network learns to predict, and the split in time.
 
+#include <rekindle/base/scratch_array.h>
 #include <rekindle/market/bars.h>
 #include <rekindle/market/feature_matrix.h>
 #include <rekindle/market/scaler.h>
@@ -36,19 +37,19 @@ struct TargetSpec {
 
 /// One per row of the matrix. Where valid is 0 the future is not in the data and the value is 0.
 struct Targets {
-    std::vector<float> values;
-    std::vector<std::uint8_t> valid;
+    ScratchArray<float> values;
+    ScratchArray<std::uint8_t> valid;
     /// One more than the last valid row: the rows from here on have no future yet.
     std::size_t usable_rows() const noexcept;
 };
 
-/// For a matrix of sessions made from the same summaries. Throws Error (usage) when a price is not positive or k is 0,
-/// Error (internal) when matrix and sessions do not belong together.
+/// For a matrix of sessions made from the same summaries. Throws Error (usage) when a price is not positive
+/// or k is 0, Error (internal) when matrix and sessions do not belong together.
 Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSummary> sessions,
                         TargetSpec spec);
 /// The same for a matrix of the minute group made from the same bars and sessions.
 Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span<const Session> sessions,
-                    TargetSpec spec);
+                    TargetSpec spec, const Workspace& workspace = {});
 
 /// (y + 1) / 2: the label which the original system gives to its cross-entropy loss.
 constexpr double original_probability(double log_return) noexcept {

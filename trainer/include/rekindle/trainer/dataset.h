@@ -1,6 +1,7 @@
 #pragma once
 /// From sessions to what the network sees: features, targets, split, scaling.
 
+#include <rekindle/base/scratch_array.h>
 #include <rekindle/base/thread_pool.h>
 #include <rekindle/market/feature_matrix.h>
 #include <rekindle/market/scaler.h>
@@ -43,8 +44,8 @@ struct Dataset {
     market::Split split;
     market::Scaler scaler;
     TargetMeaning meaning;
-    std::vector<float> inputs;    ///< scaled, split.validation_end × columns
-    std::vector<float> labels;    ///< one per row of inputs
+    ScratchArray<float> inputs;   ///< scaled, split.validation_end × columns
+    ScratchArray<float> labels;   ///< one per row of inputs
     double training_share_up = 0; ///< share of training targets that are rises
 
     mlp::Samples train() const;
@@ -54,15 +55,20 @@ struct Dataset {
     std::vector<double> validation_targets() const;
 };
 
+/// With chunk_size > 0 the large arrays lie in files of `folder` and chunk_size rows are worked on at a time;
+/// without it they lie in memory. The results are the same.
+Workspace workspace_of(const TrainConfig& config, const std::filesystem::path& folder);
+
 /// The features that the configuration asks for, one row per session or (group minute) per bar.
-market::FeatureMatrix build_features(const TrainConfig& config, const MarketData& data, ThreadPool& pool);
+market::FeatureMatrix build_features(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
+                                     const Workspace& workspace = {});
 /// The target and the loss that the configuration asks for. Throws Error (usage) when they do not fit each
 /// other.
 TargetMeaning target_meaning(const TrainConfig& config);
 /// Reports the stage "Building features". Throws Error (usage) when too few rows are left, saying how many
 /// are missing.
 Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
-                      ProgressSink& progress);
+                      ProgressSink& progress, const Workspace& workspace = {});
 
 /// The network's first outputs in the unit of the target.
 std::vector<double> predict_values(const mlp::Engine& engine, const TargetMeaning& meaning,

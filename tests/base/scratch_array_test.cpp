@@ -1,0 +1,176 @@
+// ScratchArray in memory and on disk. What a full disk or a limit does to it runs in a child process.
+#include "temporary_folder.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+#include <rekindle/base/scratch_array.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <numeric>
+#include <sched.h>
+#include <string>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rekindle {
+namespace {
+
+using test::TemporaryFolder;
+
+constexpr int not_possible_here = 77;
+
+int in_child(const std::function<int()>& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        int status = 70;
+        try {
+            status = body();
+        } catch (const std::exception& error) {
+            std::fprintf(stderr, "%s\n", error.what());
+        }
+        ::_exit(status);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// 0 when the array is refused for this reason, with the folder and a hint.
+int expect_refusal(const std::filesystem::path& folder, std::size_t bytes, const std::string& reason) {
+    try {
+        const ScratchArray<std::uint8_t> array(bytes, folder);
+    } catch (const Error& error) {
+        if (error.where() == folder.string() && error.message().ends_with(": " + reason) &&
+            !error.advice().empty())
+            return 0;
+        std::fprintf(stderr, "another error: %s\n", error.render().c_str());
+        return 1;
+    }
+    std::fprintf(stderr, "no error\n");
+    return 1;
+}
+
+// Bytes of a line such as "RssAnon:  123 kB" of this process's status.
+std::uint64_t status_bytes(const std::string& key) {
+    const std::string status = read_file("/proc/self/status");
+    return std::stoull(status.substr(status.find(key + ":") + key.size() + 1)) * 1024;
+}
+
+/// Pages of mapped files that are in memory; those of a tmpfs are counted apart.
+std::uint64_t resident_file_bytes() {
+    return status_bytes("RssFile") + status_bytes("RssShmem");
+}
+
+class ScratchArrayTest : public ::testing::TestWithParam<bool> {
+  protected:
+    std::filesystem::path place() const { return GetParam() ? folder_.path() : std::filesystem::path(); }
+    TemporaryFolder folder_;
+};
+
+TEST_P(ScratchArrayTest, BeginsWithZerosAndKeepsWhatIsWritten) {
+    constexpr std::size_t size = 100'003;
+    ScratchArray<std::uint32_t> array(size, place());
+    ASSERT_EQ(array.size(), size);
+    EXPECT_EQ(std::accumulate(array.begin(), array.end(), 0ull), 0u);
+    std::iota(array.begin(), array.end(), 7u);
+    for (std::size_t block = 0; block < size; block += 10)
+        array.release(block, std::min<std::size_t>(10, size - block));
+    array.release(0, size);
+    array.release(5, 0);
+    for (std::size_t i = 0; i < size; ++i)
+        ASSERT_EQ(array[i], i + 7);
+    array.truncate(3);
+    EXPECT_EQ(array, (std::vector<std::uint32_t>{7, 8, 9}));
+}
+
+TEST_P(ScratchArrayTest, MovesItsMemory) {
+    ScratchArray<double> from(3, place());
+    from[2] = 1.5;
+    const double* const address = from.data();
+    ScratchArray<double> to(std::move(from));
+    EXPECT_EQ(to.data(), address);
+    EXPECT_TRUE(from.empty()); // NOLINT(bugprone-use-after-move): it is documented
+    ScratchArray<double> other(1000, place());
+    other = std::move(to);
+    EXPECT_EQ(other, (std::vector<double>{0, 0, 1.5}));
+    other = {};
+    EXPECT_TRUE(other.empty());
+}
+
+TEST_P(ScratchArrayTest, LeavesNoNameInTheFolder) {
+    const ScratchArray<double> array(1000, place());
+    const ScratchArray<double> nothing(0, place());
+    EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+    EXPECT_EQ(nothing.begin(), nothing.end());
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, ScratchArrayTest, ::testing::Bool(),
+                         [](const auto& place) { return place.param ? "OnDisk" : "InMemory"; });
+
+TEST(ScratchArray, OnDiskTakesNoAnonymousMemoryAndGivesPagesBack) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer keeps memory of its own for every page that is touched";
+#endif
+    constexpr std::size_t size = 32 << 20;
+    constexpr std::size_t block = 1000;
+    const TemporaryFolder folder;
+    const std::uint64_t anonymous = status_bytes("RssAnon");
+    const std::uint64_t resident = resident_file_bytes();
+    ScratchArray<std::uint8_t> array(size, folder.path());
+    std::fill(array.begin(), array.end(), std::uint8_t{1});
+    EXPECT_GE(resident_file_bytes(), resident + size / 2);
+    EXPECT_LE(status_bytes("RssAnon"), anonymous + size / 8);
+    for (std::size_t first = 0; first < size; first += block)
+        array.release(first, std::min(block, size - first));
+    EXPECT_LE(resident_file_bytes(), resident + size / 8);
+    EXPECT_EQ(std::accumulate(array.begin(), array.end(), std::size_t{0}), size);
+}
+
+TEST(ScratchArray, AFullDiskIsAnErrorAtOnce) {
+    const TemporaryFolder folder;
+    const int status = in_child([&] {
+        if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0 ||
+            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=256k") != 0)
+            return not_possible_here;
+        if (expect_refusal(folder.path(), 4 << 20, "No space left on device") != 0)
+            return 1;
+        // What was taken in vain is free again.
+        ScratchArray<std::uint8_t> fits(128 << 10, folder.path());
+        std::fill(fits.begin(), fits.end(), std::uint8_t{1});
+        return std::filesystem::is_empty(folder.path()) ? 0 : 2;
+    });
+    if (status == not_possible_here)
+        GTEST_SKIP() << "this system lets the test mount no file system";
+    EXPECT_EQ(status, 0);
+}
+
+TEST(ScratchArray, AFileSizeLimitIsAnErrorAndNoSignal) {
+    const TemporaryFolder folder;
+    EXPECT_EQ(in_child([&] {
+                  const rlimit limit{100'000, 100'000};
+                  ::setrlimit(RLIMIT_FSIZE, &limit);
+                  const ScratchArray<std::uint8_t> fits(100'000, folder.path());
+                  return expect_refusal(folder.path(), 100'001, "File too large");
+              }),
+              0);
+}
+
+TEST(ScratchArray, AFolderThatIsNotThereIsAnError) {
+    const TemporaryFolder folder;
+    EXPECT_EQ(expect_refusal(folder / "none", 1, "No such file or directory"), 0);
+}
+
+TEST(ScratchArray, ASizeThatNoMemoryHasIsAnException) {
+    EXPECT_THROW(ScratchArray<double>(std::size_t{1} << 61, std::filesystem::path()),
+                 std::bad_array_new_length);
+}
+
+} // namespace
+} // namespace rekindle
