@@ -38,7 +38,6 @@ function(rekindle_find_archive name header file)
 endfunction()
 
 rekindle_find_archive(zlib zlib.h z)
-rekindle_find_archive(minizip minizip/zip.h minizip rekindle::zlib)
 rekindle_find_archive(xxhash xxhash.h xxhash)
 rekindle_find_archive(yaml_cpp yaml-cpp/yaml.h yaml-cpp)
 rekindle_find_archive(agg agg2/agg_basics.h agg)

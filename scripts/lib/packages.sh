@@ -4,7 +4,7 @@
 INSTALLED_LIST=$STATE_FOLDER/installed-packages
 
 # Libraries whose code ends up inside the program; their licence notes go into the release.
-readonly LINKED_LIBRARIES=(libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev libminizip-dev zlib1g-dev
+readonly LINKED_LIBRARIES=(libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev zlib1g-dev
     libxxhash-dev libagg-dev libpng-dev libabsl-dev)
 
 # distribution: "debian 12", "ubuntu 22.04", …

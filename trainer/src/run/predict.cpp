@@ -5,6 +5,7 @@
 #include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
+#include <rekindle/market/profile_output.h>
 #include <rekindle/trainer/model_file.h>
 #include <rekindle/trainer/predict.h>
 #include <rekindle/trainer/safetensors.h>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <unistd.h>
 
 namespace rekindle::trainer {
@@ -192,7 +194,9 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
     prediction.from_session = market::format_date(matrix.dates[last]);
     prediction.value = predict_values(engine, model.stored.meaning, row, 1).front();
     const market::SessionSummary& summary = data.summaries.back();
-    prediction.price = data.read.report.tick.to_points(static_cast<double>(summary.close));
+    // Through its shortest decimal text: 248574 ticks of 0.01 are 2485.74, not 2485.7400000000002.
+    const market::TickSize tick = data.read.report.tick;
+    prediction.price = std::stod(market::price_text(static_cast<double>(summary.close), tick));
     if (!model.stored.meaning.per_bar && matrix.source[last] + 1 != data.summaries.size())
         prediction.notes.push_back(
             fmt::format("The newest session, {}, has a feature without a value; the one before it is used.",
