@@ -155,6 +155,15 @@ EffectiveConfig Context::config(LogSink& log) const {
     return effective;
 }
 
+void Context::result(const nlohmann::ordered_json& result) {
+    nlohmann::ordered_json event;
+    if (messages.json)
+        event["event"] = "result";
+    event.update(result);
+    output.line(event.dump(messages.json ? -1 : 2, ' ', !output.traits().utf8,
+                           nlohmann::json::error_handler_t::replace));
+}
+
 int run(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
     Stream output(stdout, terminal_traits(1, process_environment));

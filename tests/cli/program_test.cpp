@@ -1,5 +1,7 @@
 #include "process.h"
 
+#include <rekindle/base/file.h>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -75,6 +77,36 @@ TEST(Program, GeneratesItsReference) {
     for (const char* name :
          {"flags/batch-size.md", "commands/train.md", "man1/rekindle-train.1", "completions/_rekindle"})
         EXPECT_TRUE(std::ifstream(folder.path() + "/" + name)) << name;
+}
+
+TEST(Program, SimulatesTheSameFileForTheSameSeed) {
+    const TemporaryFolder folder;
+    const auto simulated = [&](const char* seed) {
+        const std::string file = folder.path() + "/bars.csv";
+        EXPECT_EQ(rekindle({"simulate", "--bars", "500", "--seed", seed, "--output", file}).status, 0);
+        return read_file(file);
+    };
+    const std::string first = simulated("1");
+    EXPECT_TRUE(first.starts_with("# synthetic")) << first.substr(0, 200);
+    EXPECT_EQ(simulated("1"), first);
+    EXPECT_NE(simulated("2"), first);
+    EXPECT_EQ(rekindle({"simulate", "--output", "x", "--start-date", "2024-13-01"}).status, 2);
+    EXPECT_EQ(rekindle({"simulate", "--bars", "0", "--output", "x"}).status, 2);
+    EXPECT_EQ(rekindle({"simulate", "--bars", "5", "--output", folder.path() + "/no/such/folder"}).status, 1);
+}
+
+TEST(Program, ListsTheProcessor) {
+    const Finished text = rekindle({"devices"});
+    EXPECT_EQ(text.status, 0);
+    EXPECT_NE(text.output.find("x86-64"), std::string::npos) << text.output;
+    EXPECT_NE(text.output.find("Vulkan"), std::string::npos) << text.output;
+    const auto json = nlohmann::json::parse(rekindle({"devices", "--format", "json"}).output);
+    EXPECT_EQ(json.at("devices").at(0).at("device"), "cpu");
+    EXPECT_GE(json.at("devices").at(0).at("usable_processors"), 1);
+    const auto lower = nlohmann::json::parse(
+        rekindle({"devices", "--log-format", "json"}, {.environment = {{"REKINDLE_ISA", "x86-64"}}}).output);
+    EXPECT_EQ(lower.at("event"), "result");
+    EXPECT_EQ(lower.at("devices").at(0).at("instruction_set"), "x86-64");
 }
 
 } // namespace

@@ -20,6 +20,8 @@ struct Context {
 
     /// The configuration that is in force; says when the user's own defaults take part.
     EffectiveConfig config(LogSink& log) const;
+    /// Prints a result as JSON: as one line with "event":"result" under --log-format json, else indented.
+    void result(const nlohmann::ordered_json& result);
 };
 
 /// "unknown command", with the nearest one.

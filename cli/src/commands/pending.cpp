@@ -13,9 +13,6 @@ ExitStatus not_yet(const Context& context) {
 ExitStatus run_train(Context& context) {
     return not_yet(context);
 }
-ExitStatus run_devices(Context& context) {
-    return not_yet(context);
-}
 ExitStatus run_predict(Context& context) {
     return not_yet(context);
 }
@@ -26,9 +23,6 @@ ExitStatus run_volume_profile(Context& context) {
     return not_yet(context);
 }
 ExitStatus run_features(Context& context) {
-    return not_yet(context);
-}
-ExitStatus run_simulate(Context& context) {
     return not_yet(context);
 }
 

@@ -73,11 +73,11 @@ CommandSpec simulate() {
         .name = "simulate",
         .brief = "Make synthetic one-minute bars",
         .detail =
-            "Writes bars like those of ES futures: ticks of 0.25 points, UTC stamps at the end of the bar, "
-            "volume high at open and close, an overnight session, contract rolls and a VIX column. The "
-            "first line of the file says that it is synthetic. Prices are a random walk: there is nothing "
-            "to learn from them but the speed and soundness of the program.",
-        .examples = {{"--bars 100000 --seed 1 --output simulated.csv", "about 72 trading days"}}};
+            "Writes bars in the shape of ES futures: ticks of 0.25 points, UTC stamps at the end of the bar, "
+            "volume high at open and close and low overnight, the daily halt, holidays, quarterly contracts "
+            "and a VIX column. The first line of the file says that it is synthetic. The price has no "
+            "drift: there is no edge to be learnt, only the soundness and speed of the program.",
+        .examples = {{"--bars 100000 --seed 1 --output simulated.csv", "about 70 trading days"}}};
 }
 
 CommandSpec devices() {

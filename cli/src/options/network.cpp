@@ -23,9 +23,9 @@ std::vector<OptionSpec> network() {
          .in_config = true,
          .group = group,
          .brief = "Width of each hidden layer",
-         .detail =
-             "Widths of the hidden layers, separated by commas, taken as they are (the original rounded each "
-             "up to a multiple of 32).",
+         .detail = "Widths of the hidden layers, separated by commas, taken as they are. The original "
+                   "rounded each up to "
+                   "a multiple of 32; --compat original does so too.",
          .example = "--hidden-layers 32,16",
          .commands = trainers},
         {.name = "dropout-rate",
@@ -36,7 +36,9 @@ std::vector<OptionSpec> network() {
          .in_config = true,
          .group = group,
          .brief = "Share of hidden units dropped in training",
-         .detail = "The probability with which a hidden unit is dropped in a training step.",
+         .detail = "Widths of the hidden layers, separated by commas, taken as they are. (The original "
+                   "rounded each up to "
+                   "a multiple of 32, as --compat original does.)",
          .example = "--dropout-rate 0.2",
          .commands = trainers},
         {.name = "activation",
@@ -96,9 +98,9 @@ std::vector<OptionSpec> optimisation() {
          .in_config = true,
          .group = group,
          .brief = "Loss; auto follows the target",
-         .detail = "auto takes huber for returns and bce (with logits) for direction. gaussian-nll predicts "
-                   "a variance "
-                   "too. A loss that does not fit the target is refused.",
+         .detail = "auto takes mse for returns and bce (with logits) for direction. gaussian-nll predicts a "
+                   "variance too. "
+                   "A loss that does not fit the target is refused.",
          .example = "--loss mse",
          .commands = trainers},
         {.name = "huber-delta",

@@ -99,7 +99,7 @@ const OptionSpec* find_option(std::string_view command, std::string_view written
 
 std::string default_of(const OptionSpec& option) {
     if (!option.in_config)
-        return std::string(option.default_text);
+        return option.default_text;
     const nlohmann::ordered_json& value = default_config().at(option.key());
     return option.kind == ValueKind::flag ? "" : written(value);
 }

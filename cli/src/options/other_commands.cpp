@@ -1,8 +1,12 @@
 #include "rows.h"
 
+#include <rekindle/market/clock.h>
+#include <rekindle/market/simulate.h>
+
 namespace rekindle::cli::rows {
 
 std::vector<OptionSpec> other_commands() {
+    const market::SimulateOptions simulated;
     return {
         {.name = "model",
          .aliases = {"-m"},
@@ -40,14 +44,23 @@ std::vector<OptionSpec> other_commands() {
          .kind = ValueKind::path,
          .value_name = "FILE",
          .group = "Output",
-         .brief = "File to write; its ending chooses the format",
+         .brief = "CSV, or JSON when it ends in .json; - is standard output",
          .detail =
-             "volume-profile writes CSV (date,vpoc,value_area_low,value_area_high,value_area_width,"
-             "total_volume; prices in points) or, to FILE.json, JSON. features writes CSV or, to FILE.npy, "
-             "a NumPy array beside the names of its columns. simulate writes CSV. A file that exists is "
-             "replaced at once and whole, or not at all.",
-         .example = "--data bars.csv --output result.csv",
-         .commands = {"volume-profile", "features", "simulate"}},
+             "The CSV has the columns date,vpoc,value_area_low,value_area_high,value_area_width,total_volume "
+             "with prices in points. JSON has more: nodes, untested points of control, trends, rules. A file "
+             "that exists is replaced as a whole or not at all.",
+         .example = "--data bars.csv --output profile.csv",
+         .commands = {"volume-profile"}},
+        {.name = "trends",
+         .kind = ValueKind::path,
+         .value_name = "FILE",
+         .group = "Output",
+         .brief = "CSV of the trends of the point of control",
+         .detail =
+             "Runs of sessions in which the point of control moves one way, with the columns start_date,"
+             "end_date,direction,consecutive_count,vpoc_start,vpoc_end,vpoc_change.",
+         .example = "--data bars.csv --trends trends.csv",
+         .commands = {"volume-profile"}},
         {.name = "draw",
          .kind = ValueKind::integer,
          .value_name = "N",
@@ -60,16 +73,32 @@ std::vector<OptionSpec> other_commands() {
          .example = "--draw 3",
          .commands = {"volume-profile"},
          .default_text = "1"},
+        {.name = "output",
+         .aliases = {"-o"},
+         .kind = ValueKind::path,
+         .value_name = "FILE",
+         .group = "Output",
+         .brief = "File to write: CSV, or of features also .npy",
+         .detail =
+             "A file that exists is replaced as a whole or not at all. features writes CSV or, to FILE.npy, "
+             "a "
+             "NumPy array of float64 and beside it FILE.columns.txt with the names of its columns. simulate "
+             "writes CSV.",
+         .example = "--data bars.csv --output features.csv",
+         .commands = {"features", "simulate"},
+         .required = true},
         {.name = "bars",
          .kind = ValueKind::integer,
          .value_name = "N",
-         .range = {.low = 1},
+         .range = {.low = 1, .high = 1e9},
          .group = "Simulation",
          .brief = "One-minute bars to make",
-         .detail = "How many bars the file gets. A trading day has about 1,380.",
+         .detail =
+             "How many rows the file gets. A trading day has 1,380 minutes; for two weeks a quarter two "
+             "contracts trade beside each other.",
          .example = "--bars 1140000 --seed 1 --output simulated.csv",
          .commands = {"simulate"},
-         .default_text = "100000"},
+         .default_text = std::to_string(simulated.bars)},
         {.name = "seed",
          .aliases = {"-s"},
          .kind = ValueKind::integer,
@@ -77,10 +106,20 @@ std::vector<OptionSpec> other_commands() {
          .range = {.low = 0},
          .group = "Simulation",
          .brief = "Seed; the same seed gives the same file",
-         .detail = "Every random choice follows from it, on every machine.",
+         .detail =
+             "Every random choice follows from it: the same options give the same bytes on every machine.",
          .example = "--bars 1000 --seed 7 --output simulated.csv",
          .commands = {"simulate"},
-         .default_text = "1"},
+         .default_text = std::to_string(simulated.seed)},
+        {.name = "start-date",
+         .value_name = "DATE",
+         .group = "Simulation",
+         .brief = "First trading day, YYYY-MM-DD",
+         .detail = "The first trading day, not before 1995. It begins at 18:00 New York time on the evening "
+                   "before.",
+         .example = "--bars 1000 --start-date 2024-03-04 --output simulated.csv",
+         .commands = {"simulate"},
+         .default_text = market::format_date(simulated.start_date)},
         {.name = "only",
          .kind = ValueKind::word,
          .value_name = "WORD",

@@ -12,9 +12,8 @@ std::vector<OptionSpec> volume_profile() {
          .in_config = true,
          .group = group,
          .brief = "How a bar's volume is spread over its prices",
-         .detail =
-             "uniform gives every tick from low to high the same share, close puts all of it at the close, "
-             "ohlc a quarter each at open, high, low and close.",
+         .detail = "uniform gives every tick from low to high the same share, close , "
+                   "ohlc a quarter each at open, high, low and close.",
          .example = "--weighting close",
          .commands = profilers},
         {.name = "value-area",
@@ -24,9 +23,11 @@ std::vector<OptionSpec> volume_profile() {
          .in_config = true,
          .group = group,
          .brief = "How the 70 % value area grows",
-         .detail = "contiguous grows from the point of control by the larger neighbour, two-row compares two "
-                   "rows on "
-                   "each side (Dalton), greedy takes the largest rows wherever they are.",
+         .detail = "Every method begins at the point of control and ends once 70 % of the volume is held. "
+                   "contiguous "
+                   "adds the larger of the next prices above and below, two-row the larger of the next pairs "
+                   "(Dalton), "
+                   "greedy the prices of the most volume wherever they are.",
          .example = "--value-area two-row",
          .commands = profilers},
         {.name = "tie",
@@ -92,9 +93,11 @@ std::vector<OptionSpec> features_and_target() {
          .in_config = true,
          .group = target,
          .brief = "What is predicted",
-         .detail = "return is the next session's log return, direction whether it is above zero, bar-return "
-                   "the log "
-                   "return over the next --target-bars bars.",
+         .detail =
+             "original repeats the rules of the system that Rekindle replaces: its volume profile "
+             "(generation G), "
+             "sessions cut at its raw labels, mixed contracts, its clipped target and widths rounded up to "
+             "multiples of 32, so that results can be compared. It is not meant for real use.",
          .example = "--target direction",
          .commands = trainers},
         {.name = "target-bars",

@@ -52,7 +52,7 @@ struct OptionSpec {
     std::string_view detail;                ///< a paragraph
     std::string_view example;               ///< arguments of the command, without the program's name
     std::vector<std::string_view> commands; ///< names of the commands that take it
-    std::string_view default_text = "";     ///< only where in_config is false and there is a default
+    std::string default_text = {};          ///< only where in_config is false and there is a default
     bool required = false;
 
     /// "batch_size".
