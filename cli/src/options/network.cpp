@@ -36,9 +36,7 @@ std::vector<OptionSpec> network() {
          .in_config = true,
          .group = group,
          .brief = "Share of hidden units dropped in training",
-         .detail = "Widths of the hidden layers, separated by commas, taken as they are. (The original "
-                   "rounded each up to "
-                   "a multiple of 32, as --compat original does.)",
+         .detail = "The probability with which a hidden unit is dropped in a training step.",
          .example = "--dropout-rate 0.2",
          .commands = trainers},
         {.name = "activation",

@@ -48,12 +48,6 @@ bool original(const TrainConfig& config) {
     return config.compat == "original";
 }
 
-market::RollMethod roll_method(const TrainConfig& config) {
-    if (config.roll == "volume")
-        return market::RollMethod::volume;
-    return config.roll == "calendar" ? market::RollMethod::calendar : market::RollMethod::single;
-}
-
 /// Keeps the latest share of the sessions; the sessions themselves stay whole.
 void keep_latest(std::vector<market::Session>& sessions, double fraction, ProgressSink& progress) {
     if (fraction >= 1)
@@ -137,6 +131,12 @@ market::ProfileRules profile_rules(const TrainConfig& config) {
             rules.gpu_chunk_bars = static_cast<std::size_t>(config.chunk_size);
     }
     return rules;
+}
+
+market::RollMethod roll_method(const TrainConfig& config) {
+    if (config.roll == "volume")
+        return market::RollMethod::volume;
+    return config.roll == "calendar" ? market::RollMethod::calendar : market::RollMethod::single;
 }
 
 market::HolidayCalendar holiday_calendar(const TrainConfig& config) {

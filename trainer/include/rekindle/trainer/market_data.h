@@ -30,6 +30,7 @@ struct MarketData {
 market::ReadOptions read_options(const TrainConfig& config, const std::filesystem::path& column_file);
 market::SessionRules session_rules(const TrainConfig& config);
 market::ProfileRules profile_rules(const TrainConfig& config);
+market::RollMethod roll_method(const TrainConfig& config);
 market::HolidayCalendar holiday_calendar(const TrainConfig& config);
 
 /// Reads, cuts into sessions, profiles. Reports the stages "Reading bars" and "Profiling sessions", what was

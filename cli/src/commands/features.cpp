@@ -1,0 +1,60 @@
+#include "market_input.h"
+
+#include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/feature_export.h>
+#include <rekindle/trainer/dataset.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace rekindle::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void write_matrix(const market::FeatureMatrix& matrix, const fs::path& output, market::Clock clock) {
+    if (output.extension() != ".npy") {
+        market::write_features_csv(output, matrix, clock == market::Clock::raw ? "" : "Z");
+        return;
+    }
+    market::write_features_npy(output, matrix, market::NpyType::float64);
+    std::string names;
+    for (const std::string& name : matrix.names)
+        names += name + "\n";
+    write_file_atomically(fs::path(output).replace_extension(".columns.txt"), names);
+}
+
+} // namespace
+
+ExitStatus run_features(Context& context) {
+    ProgressView view(context.errors, context.errors, context.messages);
+    const trainer::TrainConfig config = context.config(view).config;
+    if (printed_config(context, config))
+        return ExitStatus::success;
+    const fs::path output = context.line.text("output");
+    CancellationToken cancellation;
+    const InterruptionGuard guard(cancellation);
+    const ScratchFile scratch(context.folders);
+    ThreadPool pool(static_cast<std::size_t>(config.threads));
+    const trainer::MarketData data =
+        trainer::load_market_data(config, scratch.path(), pool, view, cancellation);
+    const market::FeatureMatrix matrix = trainer::build_features(config, data, pool);
+    stop_if_requested(cancellation);
+    for (const std::string& note : matrix.notes)
+        view.info(note);
+    view.finish();
+
+    write_rejected(data.read.rejected, output, view);
+    write_matrix(matrix, output, data.session_rules.clock);
+    if (context.messages.json)
+        context.result({{"output", output.string()}, {"rows", matrix.rows()}, {"columns", matrix.columns()}});
+    else if (!context.messages.quiet)
+        context.output.line(fmt::format("{}: {} rows of {} features", output.string(),
+                                        with_thousands(static_cast<std::int64_t>(matrix.rows())),
+                                        matrix.columns()));
+    return ExitStatus::success;
+}
+
+} // namespace rekindle::cli

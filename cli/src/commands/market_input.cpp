@@ -1,0 +1,46 @@
+#include "market_input.h"
+
+#include <rekindle/base/file.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <unistd.h>
+
+namespace rekindle::cli {
+
+namespace fs = std::filesystem;
+
+ScratchFile::ScratchFile(const UserFolders& folders) {
+    const fs::path folder = folders.cache.empty() ? fs::temp_directory_path() : fs::path(folders.cache);
+    path_ = folder / fmt::format("bars-{}.columns", getpid());
+}
+
+ScratchFile::~ScratchFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+}
+
+void write_rejected(std::span<const market::RejectedRow> rejected, const fs::path& output, LogSink& log) {
+    if (rejected.empty())
+        return;
+    const fs::path file = output.parent_path() / "rejected.csv";
+    market::write_rejected_rows(file, rejected);
+    log.info(fmt::format("the rows that were left out are listed in {}", file.string()));
+}
+
+void stop_if_requested(const CancellationToken& cancellation) {
+    if (cancellation.requested())
+        throw Error("interrupted; nothing was written", ExitStatus::interrupted);
+}
+
+bool printed_config(Context& context, const trainer::TrainConfig& config) {
+    if (!context.line.flag("print_config"))
+        return false;
+    nlohmann::ordered_json json;
+    trainer::to_json(json, config);
+    context.output.line(json.dump(2));
+    return true;
+}
+
+} // namespace rekindle::cli

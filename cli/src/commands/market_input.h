@@ -1,0 +1,40 @@
+#pragma once
+/// What the commands that read bars share.
+
+#include "../interruption.h"
+#include "commands.h"
+
+#include <rekindle/base/cancellation.h>
+#include <rekindle/market/read_bars.h>
+#include <rekindle/trainer/market_data.h>
+
+#include <filesystem>
+#include <span>
+
+namespace rekindle::cli {
+
+/// A name for a file that holds bars while a command runs; whatever is there is removed with the object.
+class ScratchFile {
+  public:
+    /// In the user's cache folder, or in the system's folder for temporary files when there is none.
+    explicit ScratchFile(const UserFolders& folders);
+    ~ScratchFile();
+    ScratchFile(const ScratchFile&) = delete;
+    ScratchFile& operator=(const ScratchFile&) = delete;
+    const std::filesystem::path& path() const noexcept { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+/// Writes rejected.csv beside `output` (in the working folder when that is empty), when rows were rejected.
+void write_rejected(std::span<const market::RejectedRow> rejected, const std::filesystem::path& output,
+                    LogSink& log);
+
+/// Ends the command when the token was set while it ran.
+void stop_if_requested(const CancellationToken& cancellation);
+
+/// Prints the configuration when --print-config asks for it.
+bool printed_config(Context& context, const trainer::TrainConfig& config);
+
+} // namespace rekindle::cli

@@ -1,0 +1,70 @@
+#include "market_input.h"
+
+#include <rekindle/base/text.h>
+#include <rekindle/cli/surroundings.h>
+#include <rekindle/trainer/train.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace rekindle::cli {
+
+namespace {
+
+void print_outcome(Context& context, const trainer::TrainOutcome& outcome) {
+    Stream& output = context.output;
+    if (context.messages.json) {
+        context.result({{"interrupted", outcome.interrupted},
+                        {"run_folder", outcome.run_folder.string()},
+                        {"report", outcome.report.string()},
+                        {"verdict", outcome.verdict},
+                        {"has_edge", outcome.has_edge},
+                        {"scores", outcome.score_lines},
+                        {"seconds", outcome.seconds}});
+        return;
+    }
+    if (outcome.interrupted) {
+        output.line(fmt::format("interrupted after {}; everything up to the last step is saved in {}",
+                                format_duration(outcome.seconds), outcome.run_folder.string()));
+        output.line(fmt::format("continue with: rekindle train --resume-from-checkpoint {}",
+                                outcome.run_folder.string()));
+        return;
+    }
+    output.line("");
+    for (const std::string& line : outcome.score_lines)
+        output.line(line);
+    output.line(outcome.verdict);
+    output.line("");
+    output.line(fmt::format("run folder: {}", outcome.run_folder.string()));
+    if (!outcome.report.empty())
+        output.line(fmt::format("report:     {}", outcome.report.string()));
+    output.line(fmt::format("total time: {}", format_duration(outcome.seconds)));
+}
+
+} // namespace
+
+ExitStatus run_train(Context& context) {
+    ProgressView view(context.output, context.errors, context.messages);
+    const EffectiveConfig effective = context.config(view);
+    if (printed_config(context, effective.config))
+        return ExitStatus::success;
+    if (effective.config.data.empty() && effective.config.resume_from_checkpoint.empty())
+        throw usage_error("no bars were given")
+            .expected("--data PATH")
+            .hint("rekindle simulate --output bars.csv makes some to try.");
+    if (const std::string sentence = ineffective_variables(process_variables()); !sentence.empty())
+        view.info(sentence);
+    if (!effective.given.contains("output") && effective.config.resume_from_checkpoint.empty())
+        view.info(fmt::format("the run folder goes to {} (--output chooses another place)",
+                              effective.config.output));
+
+    CancellationToken cancellation;
+    const InterruptionGuard guard(cancellation);
+    const trainer::TrainOutcome outcome =
+        trainer::train(effective.config, effective.given, view, cancellation);
+    view.finish();
+    print_outcome(context, outcome);
+    return outcome.interrupted ? ExitStatus::interrupted : ExitStatus::success;
+}
+
+} // namespace rekindle::cli
