@@ -149,6 +149,7 @@ mlp::Samples Dataset::validation() const {
 
 std::vector<double> Dataset::yesterday() const {
     std::vector<double> result;
+    result.reserve(split.validation_end - split.validation_begin);
     for (std::size_t row = split.validation_begin; row < split.validation_end; ++row)
         result.push_back(row >= meaning.horizon ? targets.values[row - meaning.horizon] : 0.0f);
     return result;

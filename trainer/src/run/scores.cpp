@@ -160,13 +160,20 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
     const auto squared = [&](std::span<const double> guess) {
         return per_row(rows, [&](std::size_t i) { return (actual[i] - guess[i]) * (actual[i] - guess[i]); });
     };
-    const auto absolute_error =
-        per_row(rows, [&](std::size_t i) { return std::abs(actual[i] - predicted[i]); });
-    const auto absolute_zero = per_row(rows, [&](std::size_t i) { return std::abs(actual[i]); });
-    const auto hit =
-        per_row(rows, [&](std::size_t i) { return (predicted[i] > 0) == (actual[i] > 0) ? 1.0 : 0.0; });
-    const auto base_hit =
-        per_row(rows, [&](std::size_t i) { return majority_up == (actual[i] > 0) ? 1.0 : 0.0; });
+    // Columns are made where they are used: many validation rows make each of them large.
+    const auto absolute_error = [&] {
+        return per_row(rows, [&](std::size_t i) { return std::abs(actual[i] - predicted[i]); });
+    };
+    const auto absolute_zero = [&] {
+        return per_row(rows, [&](std::size_t i) { return std::abs(actual[i]); });
+    };
+    const auto hit = [&] {
+        return per_row(rows,
+                       [&](std::size_t i) { return (predicted[i] > 0) == (actual[i] > 0) ? 1.0 : 0.0; });
+    };
+    const auto base_hit = [&] {
+        return per_row(rows, [&](std::size_t i) { return majority_up == (actual[i] > 0) ? 1.0 : 0.0; });
+    };
 
     Evaluation result;
     result.rows = rows;
@@ -175,9 +182,9 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
                                         "a return of zero", context));
     result.scores.push_back(skill_score("squared error saved against yesterday's return", squared(predicted),
                                         squared(yesterday), "yesterday's return again", context));
-    result.scores.push_back(mean_score("mean absolute error", "%", absolute_error, 100,
-                                       100 * mean(absolute_zero), "a return of zero", false, context));
-    result.scores.push_back(mean_score("direction hit rate", "%", hit, 100, 100 * mean(base_hit),
+    result.scores.push_back(mean_score("mean absolute error", "%", absolute_error(), 100,
+                                       100 * mean(absolute_zero()), "a return of zero", false, context));
+    result.scores.push_back(mean_score("direction hit rate", "%", hit(), 100, 100 * mean(base_hit()),
                                        majority_name(training_share_up), true, context));
     result.calibration = calibrate(predicted, actual);
     const auto residual = per_row(rows, [&](std::size_t i) { return actual[i] - predicted[i]; });
