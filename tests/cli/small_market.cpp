@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rekindle::cli {
 
 namespace {
@@ -46,8 +48,12 @@ std::string row(std::int32_t date, int hour, const Bar& bar, double gap, std::ui
                        volume, contract, volume % 17 + 1);
 }
 
+/// One layer of four units with tanh.
 std::string network_description() {
-    return R"({"format": "rekindle-model/1"})";
+    return R"({"version": 1, "initialisation": "pytorch_default", "inputs": 54, "layers": [
+        {"kind": "linear", "name": "input_layer", "inputs": 54, "outputs": 4},
+        {"kind": "activation", "activation": "tanh", "inputs": 4},
+        {"kind": "linear", "name": "output_layer", "inputs": 4, "outputs": 1}]})";
 }
 
 } // namespace

@@ -12,8 +12,11 @@ std::vector<OptionSpec> volume_profile() {
          .in_config = true,
          .group = group,
          .brief = "How a bar's volume is spread over its prices",
-         .detail = "uniform gives every tick from low to high the same share, close , "
-                   "ohlc a quarter each at open, high, low and close.",
+         .detail =
+             "A bar tells how much traded between its low and its high, not where. uniform gives every price "
+             "of it the same share, close gives more the nearer a price is to the close, ohlc the nearer it "
+             "is "
+             "to open, high, low or close. docs/volume-profile.md has the formulas.",
          .example = "--weighting close",
          .commands = profilers},
         {.name = "value-area",
@@ -49,8 +52,10 @@ std::vector<OptionSpec> volume_profile() {
          .group = group,
          .brief = "Reproduce the original system's figures",
          .detail =
-             "original repeats the rules of the system that Rekindle replaces, with its mixed contracts and "
-             "its clipped target, so that results can be compared. It is not meant for real use.",
+             "original repeats the rules of the system that Rekindle replaces: its volume profile "
+             "(generation G), "
+             "sessions cut at its raw labels, mixed contracts, its clipped target and widths rounded up to "
+             "multiples of 32, so that results can be compared. It is not meant for real use.",
          .example = "--compat original",
          .commands = profilers},
     };
