@@ -118,5 +118,17 @@ TEST(TrainCommandLines, WithoutOutputTheRunGoesToTRAININGWhichIsSaid) {
     EXPECT_FALSE(run_folder(folder).empty());
 }
 
+TEST(TrainCommandLines, CtrlCSavesSaysHowToGoOnAndEndsWith130) {
+    const TemporaryFolder folder;
+    const std::string data = folder.file("merged.csv", make_bars(1, 0, 200));
+    const Finished finished = run_process({"timeout", "--preserve-status", "-s", "INT", "2", REKINDLE_PROGRAM,
+                                           "train", "--data", data, "--epochs", "100000000"},
+                                          {.folder = folder.path()});
+    EXPECT_EQ(finished.status, 130) << finished.errors;
+    EXPECT_NE(finished.output.find("continue with: rekindle train --resume-from-checkpoint TRAINING/"),
+              std::string::npos)
+        << finished.output.substr(0, 2000);
+}
+
 } // namespace
 } // namespace rekindle::cli
