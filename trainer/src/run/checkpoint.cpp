@@ -86,9 +86,22 @@ std::vector<mlp::NamedTensor> unpack_tensors(const Json& list, std::string_view 
 
 } // namespace
 
+OptimizerMoments optimizer_moments(const mlp::Engine& engine) {
+    const mlp::OptimizerSpec& spec = engine.training().optimizer;
+    OptimizerMoments moments{engine.steps(), engine.learning_rate(), {}, {}};
+    if (spec.kind == mlp::OptimizerSpec::Kind::adamw) {
+        moments.first = engine.optimizer_tensors("exp_avg");
+        moments.second = engine.optimizer_tensors("exp_avg_sq");
+    } else if (spec.momentum > 0) {
+        moments.first = engine.optimizer_tensors("momentum_buffer");
+    }
+    return moments;
+}
+
 std::string encode_checkpoint(const Checkpoint& c) {
     Json json{{"config_hash", c.config_hash},
               {"data_hash", c.data_hash},
+              {"data_summary", c.data_summary},
               {"epoch", c.epoch},
               {"batches_in_epoch", c.batches_in_epoch},
               {"epoch_loss_sum", c.epoch_loss_sum},
@@ -98,7 +111,11 @@ std::string encode_checkpoint(const Checkpoint& c) {
               {"best_validation_loss", c.best_validation_loss},
               {"best_epoch", c.best_epoch},
               {"epochs_without_improvement", c.epochs_without_improvement},
-              {"best_parameters", describe_tensors(c.best_parameters)}};
+              {"best_parameters", describe_tensors(c.best_parameters)},
+              {"best_steps", c.best_optimizer.steps},
+              {"best_learning_rate", c.best_optimizer.learning_rate},
+              {"best_first_moments", describe_tensors(c.best_optimizer.first)},
+              {"best_second_moments", describe_tensors(c.best_optimizer.second)}};
     json["history"] = Json::array();
     for (const EpochMetrics& metrics : c.history)
         json["history"].push_back(metrics_to_json(metrics));
@@ -107,6 +124,8 @@ std::string encode_checkpoint(const Checkpoint& c) {
     append_block(bytes, json.dump());
     append_block(bytes, {reinterpret_cast<const char*>(c.engine.bytes.data()), c.engine.bytes.size()});
     append_block(bytes, pack_values(c.best_parameters));
+    append_block(bytes, pack_values(c.best_optimizer.first));
+    append_block(bytes, pack_values(c.best_optimizer.second));
     bytes += hash128(std::string_view(bytes)).hex();
     return bytes;
 }
@@ -125,6 +144,7 @@ Checkpoint decode_checkpoint(std::string_view bytes) {
         const Json json = Json::parse(blocks.next());
         c.config_hash = json.at("config_hash");
         c.data_hash = json.at("data_hash");
+        c.data_summary = json.at("data_summary");
         c.epoch = json.at("epoch");
         c.batches_in_epoch = json.at("batches_in_epoch");
         c.epoch_loss_sum = json.at("epoch_loss_sum");
@@ -140,6 +160,10 @@ Checkpoint decode_checkpoint(std::string_view bytes) {
         const auto engine_bytes = std::as_bytes(std::span(engine.data(), engine.size()));
         c.engine.bytes.assign(engine_bytes.begin(), engine_bytes.end());
         c.best_parameters = unpack_tensors(json.at("best_parameters"), blocks.next());
+        c.best_optimizer.steps = json.at("best_steps");
+        c.best_optimizer.learning_rate = json.at("best_learning_rate");
+        c.best_optimizer.first = unpack_tensors(json.at("best_first_moments"), blocks.next());
+        c.best_optimizer.second = unpack_tensors(json.at("best_second_moments"), blocks.next());
     } catch (const Json::exception& error) {
         throw Error(fmt::format("the checkpoint is damaged: {}", error.what()));
     }

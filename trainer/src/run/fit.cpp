@@ -38,6 +38,7 @@ class Fitting {
           batches_per_epoch_((train.count + options.batch_size - 1) / options.batch_size) {
         state_.config_hash = options.config_hash;
         state_.data_hash = options.data_hash;
+        state_.data_summary = options.data_summary;
         state_.best_validation_loss = std::numeric_limits<double>::max();
     }
 
@@ -53,10 +54,10 @@ class Fitting {
         }
         if (!done())
             save();
-        FitResult result{
-            state_.history,          state_.best_parameters, state_.best_epoch,   state_.best_validation_loss,
-            state_.training_seconds, checkpoints_,           checkpoint_seconds_, !done(),
-            stopped_early()};
+        FitResult result{state_.history,    state_.best_parameters,      state_.best_optimizer,
+                         state_.best_epoch, state_.best_validation_loss, state_.training_seconds,
+                         checkpoints_,      checkpoint_seconds_,         !done(),
+                         stopped_early()};
         progress_.stage_ended("Training", seconds_since(start), summary(result));
         return result;
     }
@@ -145,6 +146,7 @@ class Fitting {
             state_.best_validation_loss = metrics.validation_loss;
             state_.best_epoch = state_.epoch + 1;
             state_.best_parameters = engine_.evaluation_parameters();
+            state_.best_optimizer = optimizer_moments(engine_);
             state_.epochs_without_improvement = 0;
         } else {
             ++state_.epochs_without_improvement;

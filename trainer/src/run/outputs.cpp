@@ -17,21 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-OptimizerFile optimizer_file(const mlp::Engine& engine) {
-    const mlp::OptimizerSpec& spec = engine.training().optimizer;
-    OptimizerFile file{spec, engine.learning_rate(), engine.steps(), {}, {}};
-    if (spec.kind == mlp::OptimizerSpec::Kind::adamw) {
-        file.first_moments = engine.optimizer_tensors("exp_avg");
-        file.second_moments = engine.optimizer_tensors("exp_avg_sq");
-    } else if (spec.momentum > 0) {
-        file.first_moments = engine.optimizer_tensors("momentum_buffer");
-    }
-    return file;
+OptimizerFile optimizer_file(const mlp::OptimizerSpec& spec, const OptimizerMoments& moments) {
+    return {spec, moments.learning_rate, moments.steps, moments.first, moments.second};
 }
 
 /// What both model files have in common.
 ModelFile model_file(const RunFolder& folder, const TrainedRun& run, const mlp::Engine& engine,
-                     std::int64_t epoch) {
+                     std::int64_t epoch, OptimizerFile optimizer) {
     ModelFile file;
     file.version = "v" + folder.timestamp();
     file.timestamp = "v" + timestamp_now();
@@ -40,6 +32,7 @@ ModelFile model_file(const RunFolder& folder, const TrainedRun& run, const mlp::
     file.dropout_rate = run.config.dropout_rate;
     file.feature_columns = run.set.matrix.names;
     file.parameters = engine.parameters();
+    file.optimizer = std::move(optimizer);
     file.epoch = epoch;
     if (epoch >= 1 && static_cast<std::size_t>(epoch) <= run.fit.history.size()) {
         const EpochMetrics& metrics = run.fit.history[static_cast<std::size_t>(epoch) - 1];
@@ -59,7 +52,7 @@ void write_safetensors_of(const fs::path& path, const mlp::Engine& engine) {
 }
 
 /// The original's checkpoint under its own keys, for its tools; Rekindle goes on from checkpoints/.
-void write_original_checkpoint(const fs::path& path, const TrainedRun& run) {
+void write_original_checkpoint(const fs::path& path, const TrainedRun& run, const OptimizerFile& optimizer) {
     TorchArchiveBuilder builder;
     PickleDocument& document = builder.document();
     const PickleId root = document.dict();
@@ -67,8 +60,7 @@ void write_original_checkpoint(const fs::path& path, const TrainedRun& run) {
     document.insert(root, "batch_idx", document.integer(0));
     document.insert(root, "model_state_dict", builder.state_dict(run.final_engine.parameters()));
     document.insert(root, "optimizer_state_dict",
-                    optimizer_state_dict(builder, optimizer_file(run.final_engine),
-                                         run.final_engine.parameters().size()));
+                    optimizer_state_dict(builder, optimizer, run.final_engine.parameters().size()));
     document.insert(root, "scaler_state_dict", document.none()); // bfloat16 needs no loss scaling
     document.insert(root, "avg_loss",
                     document.real(run.fit.history.empty() ? 0.0 : run.fit.history.back().train_loss));
@@ -81,18 +73,20 @@ void write_original_checkpoint(const fs::path& path, const TrainedRun& run) {
 
 void write_outputs(const RunFolder& folder, const TrainedRun& run) {
     const fs::path& path = folder.path();
-    ModelFile last =
-        model_file(folder, run, run.final_engine, static_cast<std::int64_t>(run.fit.history.size()));
-    last.optimizer = optimizer_file(run.final_engine);
-    write_model_file(path / "model_final.pt", last);
+    const mlp::OptimizerSpec& spec = run.final_engine.training().optimizer;
+    const OptimizerFile last = optimizer_file(spec, optimizer_moments(run.final_engine));
+    write_model_file(
+        path / "model_final.pt",
+        model_file(folder, run, run.final_engine, static_cast<std::int64_t>(run.fit.history.size()), last));
     write_safetensors_of(path / "model_final.safetensors", run.final_engine);
-    write_original_checkpoint(path / "checkpoint.pt", run);
+    write_original_checkpoint(path / "checkpoint.pt", run, last);
     write_state_dict(path / "model.pt", run.best_engine.parameters());
     write_file_atomically(path / "model.json", nlohmann::json(run.best_engine.model()).dump(2) + "\n");
     write_safetensors_of(path / "best_model.safetensors", run.best_engine);
     write_run_report(folder, run);
     // Last: its metadata tell predict that the run is finished.
-    write_model_file(path / "best_model.pt", model_file(folder, run, run.best_engine, run.fit.best_epoch));
+    write_model_file(path / "best_model.pt", model_file(folder, run, run.best_engine, run.fit.best_epoch,
+                                                        optimizer_file(spec, run.fit.best_optimizer)));
 }
 
 } // namespace rekindle::trainer

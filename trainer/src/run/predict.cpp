@@ -66,10 +66,25 @@ UsableModel load_run(const fs::path& folder) {
     return model;
 }
 
-UsableModel load_original(const PredictOptions& options) {
+market::Scaler read_scaler(const fs::path& path) {
+    try {
+        return nlohmann::json::parse(read_file(path)).get<market::Scaler>();
+    } catch (const nlohmann::json::exception& error) {
+        throw usage_error(fmt::format("this is not a scaler: {}", error.what())).at(path.string());
+    } catch (Error& error) {
+        throw error.at(path.string());
+    }
+}
+
+UsableModel load_model_file(const PredictOptions& options) {
     UsableModel model{{}, {}, false};
     ImportedModel imported = import_model(options.model);
     model.parameters = std::move(imported.file.parameters);
+    if (!imported.needs_scaler) { // written by Rekindle: it tells all that a run folder does
+        model.stored = stored_model(imported.file.details, options.model);
+        model.evaluated = true;
+        return model;
+    }
     model.stored.model = std::move(imported.file.model);
     model.stored.config = options.input;
     if (options.scaler.empty())
@@ -78,11 +93,11 @@ UsableModel load_original(const PredictOptions& options) {
             .at(options.model.string())
             .hint("Give it with --scaler FILE (docs/formats/scaler.md), or train a model with `rekindle "
                   "train`.");
-    try {
-        model.stored.scaler = nlohmann::json::parse(read_file(options.scaler)).get<market::Scaler>();
-    } catch (const nlohmann::json::exception& error) {
-        throw usage_error(fmt::format("this is not a scaler: {}", error.what())).at(options.scaler.string());
-    }
+    model.stored.scaler = read_scaler(options.scaler);
+    if (model.stored.scaler.features.size() != model.stored.model.inputs)
+        throw usage_error(fmt::format("the scaler has {} features, the network {} inputs",
+                                      model.stored.scaler.features.size(), model.stored.model.inputs))
+            .at(options.scaler.string());
     model.stored.meaning = target_meaning(options.input);
     return model;
 }
@@ -173,7 +188,7 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation) {
     const UsableModel model = fs::is_directory(options.model)
                                   ? load_run(RunFolder::open(options.model).path())
-                                  : load_original(options);
+                                  : load_model_file(options);
     const TrainConfig config = prediction_config(options, model.stored.config);
     ThreadPool pool(static_cast<std::size_t>(config.threads));
     const ScratchFile columns;
@@ -182,6 +197,10 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
     const market::FeatureMatrix matrix =
         build_features(config, data, pool, workspace_of(config, columns.path().parent_path()));
     require_same_features(model.stored.scaler, matrix, options.model);
+    if (matrix.rows() == 0)
+        throw usage_error(fmt::format("none of the {} sessions has all features", data.summaries.size()))
+            .expected("a longer file, for the look-backs of the features")
+            .hint(fmt::format("{}", fmt::join(matrix.notes, " ")));
 
     const std::size_t last = matrix.rows() - 1;
     const std::vector<float> row = model.stored.scaler.transform_row(matrix.row(last));

@@ -8,9 +8,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <ctime>
+#include <fcntl.h>
+#include <string_view>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace rekindle::trainer {
@@ -32,6 +37,46 @@ fs::path newest_run(const fs::path& folder) {
     return newest;
 }
 
+constexpr std::string_view hidden_suffix = ".partial";
+
+/// Holds the lock of a folder, or nothing when another process has it or the folder is gone.
+FileDescriptor lock_folder(const fs::path& folder) {
+    FileDescriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct stat opened {
+    }, named{};
+    if (!descriptor || ::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0 ||
+        ::fstat(descriptor.get(), &opened) != 0 || ::stat(folder.c_str(), &named) != 0 ||
+        opened.st_ino != named.st_ino)
+        return {};
+    return descriptor;
+}
+
+/// Removes what processes had prepared that were killed: nobody holds its lock.
+void remove_abandoned(const fs::path& output) {
+    std::error_code ignored; // what cannot be removed is hidden and harmless
+    for (const auto& entry : fs::directory_iterator(output, ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.starts_with(".train_") || !name.ends_with(hidden_suffix))
+            continue;
+        if (const FileDescriptor lock = lock_folder(entry.path()))
+            fs::remove_all(entry.path(), ignored);
+    }
+}
+
+/// A folder that this process alone has made.
+fs::path new_hidden_folder(const fs::path& output, const std::string& timestamp) {
+    for (int number = 1;; ++number) {
+        const fs::path hidden =
+            output / fmt::format(".train_{}_{}_{}{}", timestamp, ::getpid(), number, hidden_suffix);
+        if (::mkdir(hidden.c_str(), 0777) == 0)
+            return hidden;
+        if (errno != EEXIST)
+            throw Error(fmt::format("cannot create the folder: {}", std::generic_category().message(errno)))
+                .at(hidden.string())
+                .hint("Choose a folder that you can write to.");
+    }
+}
+
 } // namespace
 
 std::string timestamp_now() {
@@ -42,14 +87,12 @@ std::string timestamp_now() {
                        local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
 }
 
-RunFolder::RunFolder(fs::path path, fs::path place, std::string timestamp, bool published)
-    : path_(std::move(path)), place_(std::move(place)), timestamp_(std::move(timestamp)),
-      published_(published) {}
+RunFolder::RunFolder(fs::path path, std::string timestamp, bool published)
+    : path_(std::move(path)), timestamp_(std::move(timestamp)), published_(published) {}
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)), place_(std::move(other.place_)), made_(std::move(other.made_)),
-      timestamp_(std::move(other.timestamp_)), published_(std::exchange(other.published_, true)),
-      lock_(std::move(other.lock_)) {}
+    : path_(std::move(other.path_)), made_(std::move(other.made_)), timestamp_(std::move(other.timestamp_)),
+      published_(std::exchange(other.published_, true)), lock_(std::move(other.lock_)) {}
 
 RunFolder::~RunFolder() {
     if (published_)
@@ -67,17 +110,16 @@ RunFolder RunFolder::prepare(const fs::path& output) {
          folder = folder.parent_path())
         made.push_back(folder);
     ensure_directory(output);
+    remove_abandoned(output);
     const std::string timestamp = timestamp_now();
-    fs::path place = output / ("train_" + timestamp);
-    for (int number = 2; fs::exists(place); ++number)
-        place = output / fmt::format("train_{}_{}", timestamp, number);
-    fs::path hidden = output / ("." + place.filename().string() + ".partial");
-    std::error_code code;
-    fs::remove_all(hidden, code);
-    ensure_directory(hidden);
-    RunFolder run(std::move(hidden), std::move(place), timestamp, false);
-    run.made_ = std::move(made);
-    return run;
+    for (;;) {
+        RunFolder run(new_hidden_folder(output, timestamp), timestamp, false);
+        run.made_ = made;
+        if (run.try_lock())
+            return run;
+        // Another process took it for abandoned in the moment before it was locked.
+        run.published_ = true;
+    }
 }
 
 RunFolder RunFolder::open(const fs::path& folder) {
@@ -86,7 +128,7 @@ RunFolder RunFolder::open(const fs::path& folder) {
         std::string name = fs::canonical(folder).filename().string();
         if (name.starts_with("train_"))
             name = name.substr(6);
-        return {folder, folder, std::move(name), true};
+        return {folder, std::move(name), true};
     }
     Error error = usage_error("this is not the folder of a run").at(folder.string());
     error.expected(fmt::format("a folder that holds {}", config_name));
@@ -96,17 +138,25 @@ RunFolder RunFolder::open(const fs::path& folder) {
 }
 
 void RunFolder::publish() {
-    std::error_code code;
-    fs::rename(path_, place_, code);
-    if (code)
-        throw Error(fmt::format("cannot make the run folder: {}", code.message())).at(place_.string());
-    path_ = place_;
+    const fs::path output = path_.parent_path();
+    fs::path place = output / ("train_" + timestamp_);
+    for (int number = 2; ::rename(path_.c_str(), place.c_str()) != 0; ++number) {
+        if (errno != EEXIST && errno != ENOTEMPTY) // the name is taken: another run began in this second
+            throw Error(fmt::format("cannot make the run folder: {}", std::generic_category().message(errno)))
+                .at(place.string());
+        place = output / fmt::format("train_{}_{}", timestamp_, number);
+    }
+    path_ = place;
     published_ = true;
 }
 
+bool RunFolder::try_lock() {
+    lock_ = lock_folder(path_);
+    return static_cast<bool>(lock_);
+}
+
 void RunFolder::lock() {
-    lock_ = FileDescriptor::open_for_reading(path_);
-    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (!lock_ && !try_lock())
         throw usage_error("another process is training in this folder")
             .at(path_.string())
             .hint("Wait for it, or stop it with Ctrl-C: it then saves its state.");
@@ -125,6 +175,8 @@ TrainConfig RunFolder::read_config() const {
     } catch (const nlohmann::json::exception& error) {
         throw usage_error(fmt::format("this is not JSON: {}", error.what()))
             .at((path_ / config_name).string());
+    } catch (Error& error) {
+        throw error.at(fmt::format("{}: {}", (path_ / config_name).string(), error.where()));
     }
     return config;
 }

@@ -90,6 +90,27 @@ Json run_metadata(const TrainedRun& run) {
             {"config", config}};
 }
 
+StoredModel stored_model(const Json& details, const std::filesystem::path& source) {
+    StoredModel stored;
+    try {
+        if (details.at("format").get<int>() != metadata_format)
+            throw usage_error(fmt::format("the metadata have format {}", details.at("format").dump()))
+                .expected(std::to_string(metadata_format));
+        stored.model = convert<mlp::ModelDescription>(details.at("model"));
+        stored.scaler = convert<market::Scaler>(details.at("scaler"));
+        from_json(details.at("target"), stored.meaning);
+        from_json(details.at("evaluation"), stored.evaluation);
+        stored.tick = details.at("tick_points");
+        stored.training_share_up = details.at("training_share_up");
+        update_from_json(details.at("config"), stored.config);
+    } catch (const nlohmann::json::exception& error) {
+        throw usage_error(fmt::format("the metadata cannot be read: {}", error.what())).at(source.string());
+    } catch (Error& error) {
+        throw error.at(source.string());
+    }
+    return stored;
+}
+
 StoredModel read_stored_model(const std::filesystem::path& run_folder) {
     const auto path = run_folder / "best_model_metadata.json";
     if (!std::filesystem::exists(path))
@@ -98,24 +119,11 @@ StoredModel read_stored_model(const std::filesystem::path& run_folder) {
             .expected(path.filename().string())
             .hint("rekindle train --resume-from-checkpoint " + run_folder.string() +
                   " finishes a run that was interrupted.");
-    StoredModel stored;
     try {
-        const Json json = Json::parse(read_file(path)).at("rekindle");
-        if (json.at("format").get<int>() != metadata_format)
-            throw usage_error(fmt::format("the metadata have format {}", json.at("format").dump()))
-                .at(path.string())
-                .expected(std::to_string(metadata_format));
-        stored.model = convert<mlp::ModelDescription>(json.at("model"));
-        stored.scaler = convert<market::Scaler>(json.at("scaler"));
-        from_json(json.at("target"), stored.meaning);
-        from_json(json.at("evaluation"), stored.evaluation);
-        stored.tick = json.at("tick_points");
-        stored.training_share_up = json.at("training_share_up");
-        update_from_json(json.at("config"), stored.config);
+        return stored_model(Json::parse(read_file(path)).at("rekindle"), path);
     } catch (const nlohmann::json::exception& error) {
         throw usage_error(fmt::format("the metadata cannot be read: {}", error.what())).at(path.string());
     }
-    return stored;
 }
 
 } // namespace rekindle::trainer

@@ -34,6 +34,8 @@ struct StoredModel {
     TrainConfig config; ///< of the run
 };
 
+/// From the object "rekindle"; `source` is for messages. Throws Error (usage) naming it and what is missing.
+StoredModel stored_model(const nlohmann::ordered_json& details, const std::filesystem::path& source);
 /// Reads best_model_metadata.json of a run folder. Throws Error (usage) naming the file and what is missing.
 StoredModel read_stored_model(const std::filesystem::path& run_folder);
 

@@ -6,6 +6,7 @@
 #include <rekindle/base/file.h>
 #include <rekindle/base/hash.h>
 #include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
 #include <rekindle/market/clock_suggestion.h>
 #include <rekindle/trainer/train.h>
 
@@ -32,6 +33,8 @@ constexpr std::array changeable_on_resume{"epochs", "threads", "checkpoint_inter
 /// Settings that do not decide the weights of a given epoch.
 constexpr std::array neutral{"data",
                              "vix",
+                             "calendar", // shows in the rows, which are compared
+                             "model",    // its content is part of the hash
                              "output",
                              "device",
                              "device_ids",
@@ -77,26 +80,29 @@ class Recorder final : public ProgressSink {
     ProgressSink& next_;
 };
 
+/// Files that may have moved since: their content is compared, not their name.
+constexpr std::array input_files{"data", "vix", "calendar", "model"};
+
 /// The run's own settings, with those that may change taken from the user; any other difference is refused.
 TrainConfig resumed_config(const TrainConfig& asked, const std::set<std::string>& given,
-                           const TrainConfig& stored) {
+                           const TrainConfig& stored, ProgressSink& progress) {
     Json wanted, own;
     to_json(wanted, asked);
     to_json(own, stored);
     for (const std::string& key : given) {
-        if (holds(changeable_on_resume, key)) {
-            own[key] = wanted[key];
+        if (key == "output") {
+            progress.info("--output is without effect: a run that goes on stays in its folder");
             continue;
         }
-        const bool is_path =
-            key == "data" || key == "vix" || key == "output" || key == "calendar" || key == "model";
-        if (!is_path && own[key] != wanted[key])
-            throw usage_error(fmt::format("this run was begun with {} = {} and cannot go on with {}", key,
-                                          own[key].dump(), wanted[key].dump()))
+        const bool ends_elsewhere = key == "epochs" && stored.schedule == "cosine"; // it shapes every step
+        const bool free = (holds(changeable_on_resume, key) && !ends_elsewhere) || holds(input_files, key);
+        if (!free && own[key] != wanted[key])
+            throw usage_error(fmt::format("this run was begun with {} = {} and cannot go on with {}{}", key,
+                                          own[key].dump(), wanted[key].dump(),
+                                          ends_elsewhere ? ", because its schedule is cosine" : ""))
                 .at("--resume-from-checkpoint")
                 .hint("Leave the option out, or begin a new run.");
-        if (key == "data" || key == "vix")
-            own[key] = wanted[key]; // the file may have moved; its content is compared
+        own[key] = wanted[key];
     }
     TrainConfig config;
     update_from_json(own, config);
@@ -139,9 +145,17 @@ std::string data_hash(const Dataset& set) {
     return hasher.digest().hex();
 }
 
-std::optional<Checkpoint> find_checkpoint(const CheckpointStore& store, const FitOptions& options,
-                                          LogSink& log) {
-    auto checkpoint = store.load_newest(log);
+/// What a person recognises an input by.
+std::string data_summary(const Dataset& set) {
+    const auto date = [&](std::size_t row) { return market::format_date(set.matrix.dates[row]); };
+    return fmt::format("{} rows of {} features from {} to train on and {} to validate, the last of {}",
+                       set.split.train_end - set.split.train_begin, set.matrix.columns(),
+                       date(set.split.train_begin), set.split.validation_end - set.split.validation_begin,
+                       date(set.split.validation_end - 1));
+}
+
+std::optional<Checkpoint> find_checkpoint(const RunFolder& folder, const FitOptions& options, LogSink& log) {
+    auto checkpoint = CheckpointStore(folder.checkpoints(), 1).load_newest(log);
     if (!checkpoint) {
         log.warning("the run holds no checkpoint yet; it begins again from its own settings");
         return checkpoint;
@@ -149,13 +163,20 @@ std::optional<Checkpoint> find_checkpoint(const CheckpointStore& store, const Fi
     if (checkpoint->config_hash != options.config_hash)
         throw usage_error("the checkpoint was made with other settings")
             .at("--resume-from-checkpoint")
-            .hint("With --schedule cosine the number of epochs is one of them, and config.json may have been "
-                  "edited. Begin a "
-                  "new run.");
+            .hint("The run's config.json or the file of --model was changed since. Begin a new run.");
     if (checkpoint->data_hash != options.data_hash)
-        throw usage_error("the input is not the one that this run was begun with")
+        throw usage_error(fmt::format("the input is not the one that this run was begun with: {}",
+                                      checkpoint->data_summary == options.data_summary
+                                          ? "there are as many rows of the same dates, with other values"
+                                          : fmt::format("it made {}, now there are {}",
+                                                        checkpoint->data_summary, options.data_summary)))
             .at("--resume-from-checkpoint")
             .hint("Give the same files with --data and --vix, or begin a new run.");
+    if (checkpoint->epoch > options.epochs)
+        throw usage_error(fmt::format("the run has {} complete epochs and cannot go back to {}",
+                                      checkpoint->epoch, options.epochs))
+            .at("--epochs")
+            .expected(fmt::format("{} or more", checkpoint->epoch));
     log.info(fmt::format("going on after {} complete epochs and {} batches of the next one",
                          checkpoint->epoch, checkpoint->batches_in_epoch));
     return checkpoint;
@@ -223,8 +244,9 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     settle_device(config, progress);
     RunFolder folder =
         resuming ? RunFolder::open(config.resume_from_checkpoint) : RunFolder::prepare(config.output);
+    folder.lock();
     if (resuming)
-        config = resumed_config(config, given, folder.read_config());
+        config = resumed_config(config, given, folder.read_config(), progress);
     config = with_absolute_paths(std::move(config));
 
     ThreadPool pool(static_cast<std::size_t>(config.threads));
@@ -237,24 +259,24 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     engine.initialise();
     say_what_is_trained(config, engine, set, progress);
 
+    const FitOptions options{config.epochs,
+                             static_cast<std::size_t>(config.batch_size),
+                             static_cast<std::uint64_t>(config.seed),
+                             config.early_stopping,
+                             config.checkpoint_interval,
+                             set.meaning.up_threshold(),
+                             config_hash(config, model),
+                             data_hash(set),
+                             data_summary(set)};
+    const auto checkpoint = resuming ? find_checkpoint(folder, options, progress) : std::nullopt;
+
     if (!data.read.rejected.empty())
         market::write_rejected_rows(folder.path() / "rejected.csv", data.read.rejected);
     folder.write_config(config);
     if (!resuming)
         folder.publish();
-    folder.lock();
     logged.open(folder.path());
-
-    FitOptions options{config.epochs,
-                       static_cast<std::size_t>(config.batch_size),
-                       static_cast<std::uint64_t>(config.seed),
-                       config.early_stopping,
-                       config.checkpoint_interval,
-                       set.meaning.up_threshold(),
-                       config_hash(config, model),
-                       data_hash(set)};
-    CheckpointStore store(folder.path() / "checkpoints", config.keep_checkpoints);
-    const auto checkpoint = resuming ? find_checkpoint(store, options, progress) : std::nullopt;
+    CheckpointStore store(folder.checkpoints(), config.keep_checkpoints);
     const FitResult result =
         fit(engine, set.train(), set.validation(), options, store, checkpoint, progress, cancellation);
     folder.write_metrics(result.history);

@@ -12,10 +12,21 @@
 
 namespace rekindle::trainer {
 
+/// The optimiser at the end of an epoch: moments per parameter, in order.
+struct OptimizerMoments {
+    std::uint64_t steps = 0;
+    double learning_rate = 0;             ///< of the next step
+    std::vector<mlp::NamedTensor> first;  ///< exp_avg, or momentum_buffer; empty without
+    std::vector<mlp::NamedTensor> second; ///< exp_avg_sq; empty with SGD
+};
+
+OptimizerMoments optimizer_moments(const mlp::Engine& engine);
+
 /// The state between two batches.
 struct Checkpoint {
     std::string config_hash;            ///< of the settings that decide the weights; another one is refused
     std::string data_hash;              ///< of the input
+    std::string data_summary;           ///< of the input, for people
     std::int64_t epoch = 0;             ///< complete epochs
     std::uint64_t batches_in_epoch = 0; ///< done in the epoch that is under way
     double epoch_loss_sum = 0;          ///< over the rows of those batches
@@ -28,13 +39,14 @@ struct Checkpoint {
     std::int64_t epochs_without_improvement = 0;
     mlp::EngineState engine;
     std::vector<mlp::NamedTensor> best_parameters;
+    OptimizerMoments best_optimizer; ///< at the end of the best epoch
 };
 
 /// Writes and finds the checkpoints of one run folder. Not thread-safe.
 class CheckpointStore {
   public:
-    /// `keep`: how many of the latest stay, at least 1. The folder is made on the first save. What a killed process
-    /// left half written is removed.
+    /// `keep`: how many of the latest stay, at least 1. The folder is made on the first save. What a killed
+    /// process left half written is removed.
     CheckpointStore(std::filesystem::path folder, std::int64_t keep);
 
     /// Temporary file, fsync, rename, fsync of the folder; then removes the oldest. Returns the file.

@@ -20,12 +20,13 @@ struct FitOptions {
     std::int64_t early_stopping = 0;      ///< epochs without improvement; 0 is off
     std::int64_t checkpoint_interval = 0; ///< batches; 0: at the end of each epoch and every 30 s
     double up_threshold = 0;              ///< a target above it is a rise (0 for returns, 0.5 for labels)
-    std::string config_hash{}, data_hash{}; ///< stored in checkpoints
+    std::string config_hash{}, data_hash{}, data_summary{}; ///< stored in checkpoints
 };
 
 struct FitResult {
     std::vector<EpochMetrics> history;
     std::vector<mlp::NamedTensor> best_parameters; ///< of the epoch with the lowest validation loss
+    OptimizerMoments best_optimizer;               ///< at the end of that epoch
     std::int64_t best_epoch = 0;
     double best_validation_loss = 0;
     double training_seconds = 0;   ///< all sessions of a resumed run together

@@ -17,8 +17,8 @@ namespace rekindle::trainer {
 /// publish() renames it. Destroyed before that, what was prepared is removed. Movable; not thread-safe.
 class RunFolder {
   public:
-    /// Prepares a new folder in `output`, which is made when needed. Throws Error naming the folder when it
-    /// cannot.
+    /// Prepares a new, locked folder in `output`, which is made when needed; what killed processes had
+    /// prepared there is removed. Throws Error naming the folder when it cannot.
     static RunFolder prepare(const std::filesystem::path& output);
     /// An existing run. Throws Error (usage) when it is none, naming the newest run below the path if there
     /// is one.
@@ -32,6 +32,7 @@ class RunFolder {
     const std::filesystem::path& path() const noexcept { return path_; }
     /// "20251031_120000": the run's start in local time, as in its name.
     const std::string& timestamp() const noexcept { return timestamp_; }
+    std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
     void publish();
     /// Keeps every other process from training in this folder as long as the object lives. Throws Error
     /// (usage) when one does already.
@@ -42,9 +43,9 @@ class RunFolder {
     void write_metrics(std::span<const EpochMetrics> history) const;
 
   private:
-    RunFolder(std::filesystem::path path, std::filesystem::path place, std::string timestamp, bool published);
+    RunFolder(std::filesystem::path path, std::string timestamp, bool published);
+    bool try_lock();
     std::filesystem::path path_;
-    std::filesystem::path place_;
     std::vector<std::filesystem::path> made_; ///< folders that did not exist before, innermost first
     std::string timestamp_;
     bool published_;
