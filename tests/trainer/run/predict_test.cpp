@@ -188,7 +188,7 @@ TEST_F(PredictTest, TooFewSessionsAreSaid) {
     write_lines(folder_ / "short.csv", daily_lines(30));
     other.data = {(folder_ / "short.csv").string()};
     const std::string error = error_of([&] { predict_with({model, other, {"data"}, {}}); });
-    EXPECT_TRUE(contains(error, "sessions")) << error;
+    EXPECT_TRUE(contains(error, "there are only 30 sessions")) << error;
 }
 
 TEST_F(PredictTest, RefusesOtherRulesAndNamesThem) {

@@ -81,7 +81,8 @@ UsableModel load_model_file(const PredictOptions& options) {
     ImportedModel imported = import_model(options.model);
     model.parameters = std::move(imported.file.parameters);
     if (!imported.needs_scaler) { // written by Rekindle: it tells all that a run folder does
-        model.stored = stored_model(imported.file.details, options.model);
+        // Numbers from a pickle are all signed; the text makes counts of them again.
+        model.stored = stored_model(Json::parse(imported.file.details.dump()), options.model);
         model.evaluated = true;
         return model;
     }
@@ -162,7 +163,8 @@ void require_same_features(const market::Scaler& scaler, const market::FeatureMa
         if (wanted != found)
             throw usage_error(
                 fmt::format("feature {} of the model is {}, of the data {}", i + 1, wanted, found))
-                .at(path.string());
+                .at(path.string())
+                .hint(fmt::format("{}", fmt::join(matrix.notes, " "))); // too few sessions for a look-back
     }
 }
 
