@@ -1,3 +1,5 @@
 #include <rekindle/cli/cli.h>
 
-int main(int argc, char** argv) { return rekindle::cli::run(argc, argv); }
+int main(int argc, char** argv) {
+    return rekindle::cli::run(argc, argv);
+}

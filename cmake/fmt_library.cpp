@@ -1,5 +1,6 @@
-// fmt 9 compiled once: Debian has it as a shared library or header-only, and header-only it is half of the time that
-// our files take to compile. The instantiations are those that fmt/format.h and fmt/core.h expect elsewhere.
+// fmt 9 compiled once: Debian has it as a shared library or header-only, and header-only it is half of the
+// time that our files take to compile. The instantiations are those that fmt/format.h and fmt/core.h expect
+// elsewhere.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
@@ -11,6 +12,7 @@ template FMT_API auto locale_ref::get<std::locale>() const -> std::locale;
 template FMT_API auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
 template FMT_API auto decimal_point_impl(locale_ref) -> char;
 template FMT_API void buffer<char>::append(const char*, const char*);
-template FMT_API void vformat_to(buffer<char>&, string_view, basic_format_args<buffer_context<char>>, locale_ref);
+template FMT_API void vformat_to(buffer<char>&, string_view, basic_format_args<buffer_context<char>>,
+                                 locale_ref);
 } // namespace detail
 FMT_END_NAMESPACE

@@ -3,8 +3,9 @@
 namespace rekindle::market {
 
 BarColumns BarColumns::subspan(std::size_t first, std::size_t count) const {
-    return {time.subspan(first, count),   open.subspan(first, count),     high.subspan(first, count),
-            low.subspan(first, count),    close.subspan(first, count),    volume.subspan(first, count),
+    return {time.subspan(first, count),     open.subspan(first, count),
+            high.subspan(first, count),     low.subspan(first, count),
+            close.subspan(first, count),    volume.subspan(first, count),
             contract.subspan(first, count), vix.empty() ? vix : vix.subspan(first, count)};
 }
 

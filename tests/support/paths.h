@@ -1,5 +1,6 @@
 #pragma once
-/// Where a test program finds its files. Every test file sees this header (cmake/RekindleLibrary.cmake includes it).
+/// Where a test program finds its files. Every test file sees this header (cmake/RekindleLibrary.cmake
+/// includes it).
 
 namespace rekindle::test {
 

@@ -40,7 +40,8 @@ ExitStatus run_features(Context& context) {
     ThreadPool pool(static_cast<std::size_t>(config.threads));
     const trainer::MarketData data =
         trainer::load_market_data(config, scratch.path(), pool, view, cancellation);
-    const market::FeatureMatrix matrix = trainer::build_features(config, data, pool);
+    const market::FeatureMatrix matrix = trainer::build_features(
+        config, data, pool, trainer::workspace_of(config, scratch.path().parent_path()));
     stop_if_requested(cancellation);
     for (const std::string& note : matrix.notes)
         view.info(note);

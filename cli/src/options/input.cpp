@@ -98,7 +98,9 @@ std::vector<OptionSpec> input() {
          .group = group,
          .brief = "Bars read at a time; 0: as many as fit",
          .detail =
-             "How many bars are held in memory at a time. Results are the same for every value; a small one "
+             "How many bars are held in memory at a time. Results are the same for every value (with "
+             "--compat original it is also the "
+             "original's number of bars per profile chunk, which can move its float32 sums); a small one "
              "needs less memory and more time, so a file larger than memory can be used.",
          .example = "--chunk-size 3500",
          .commands = profilers},

@@ -188,6 +188,10 @@ class ScratchFile {
 
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation) {
+    if (!fs::exists(options.model))
+        throw usage_error("there is no such model")
+            .at(options.model.string())
+            .expected("the folder of a run, or a .pt file");
     const UsableModel model = fs::is_directory(options.model)
                                   ? load_run(RunFolder::open(options.model).path())
                                   : load_model_file(options);

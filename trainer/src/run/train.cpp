@@ -192,6 +192,34 @@ void warn_of_clock(const MarketData& data, const TrainConfig& config, ProgressSi
         progress.warning(suggestion.stamp_message);
 }
 
+/// Settings that were given and cannot change anything, each with the reason.
+void say_what_has_no_effect(const TrainConfig& config, const std::set<std::string>& given,
+                            const TargetMeaning& meaning, ProgressSink& progress) {
+    const auto say = [&](const char* key, bool without_effect, std::string_view reason) {
+        std::string option = "--" + std::string(key);
+        std::replace(option.begin(), option.end(), '_', '-');
+        if (given.contains(key) && without_effect)
+            progress.info(fmt::format("{} has no effect: {}", option, reason));
+    };
+    const bool looks_at_bars =
+        config.target == "bar-return" || (config.target == "direction" && meaning.per_bar);
+    say("target_bars", !looks_at_bars, "the target looks one session ahead");
+    say("dropout_rate", config.model.empty() && config.hidden_layers.size() < 2,
+        "the first hidden layer has no dropout");
+    say("huber_delta", config.loss != "huber", "the loss is not huber");
+    say("momentum", config.optimizer != "sgd", "the optimiser is not sgd");
+    say("plateau_patience", config.schedule != "plateau", "the schedule is not plateau");
+    for (const char* key : {"hidden_layers", "dropout_rate", "activation"})
+        say(key, !config.model.empty(), "--model describes the network");
+}
+
+void say_whether_vix_is_used(const TrainConfig& config, const MarketData& data, ProgressSink& progress) {
+    const bool used = holds(config.features, "vix") || holds(config.features, "minute");
+    if (!used && data.read.report.vix_source != "none")
+        progress.info(fmt::format("the VIX {} is present and unused; --features session,vix uses it",
+                                  data.read.report.vix_source));
+}
+
 Evaluation evaluate(const TrainConfig& config, const Dataset& set, const std::vector<double>& predicted) {
     const EvaluationContext context{set.meaning.text(), static_cast<std::int64_t>(set.meaning.horizon),
                                     static_cast<std::uint64_t>(config.seed)};
@@ -253,10 +281,12 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     const MarketData data =
         load_market_data(config, folder.path() / "bars.columns", pool, progress, cancellation);
     warn_of_clock(data, config, progress);
+    say_whether_vix_is_used(config, data, progress);
     const Dataset set = build_dataset(config, data, pool, progress, workspace_of(config, folder.path()));
     const mlp::ModelDescription model = network_of(config, set.matrix.columns(), set.meaning);
     mlp::Engine engine(model, training_spec(config, set, pool.size()));
     engine.initialise();
+    say_what_has_no_effect(config, given, set.meaning, progress);
     say_what_is_trained(config, engine, set, progress);
 
     const FitOptions options{config.epochs,

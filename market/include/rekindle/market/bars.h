@@ -22,7 +22,8 @@ struct TickSize {
 };
 
 /// Read-only columns of equal length, in order of time; bars of one instant are in order of contract.
-///   time      seconds since 1970-01-01T00:00:00Z of the END of the bar; with Clock::raw the label as if it were UTC;
+///   time      seconds since 1970-01-01T00:00:00Z of the END of the bar; with Clock::raw the label as if it
+///   were UTC;
 ///             with BarMetadata::dates_only midnight UTC of the date itself, for every clock
 ///   open …    prices in ticks, low <= open, close <= high
 ///   volume    units traded, >= 0
@@ -41,12 +42,13 @@ struct BarColumns {
 /// What the columns mean.
 struct BarMetadata {
     TickSize tick;
-    std::vector<std::string> contracts;  ///< names, at least one ("" when the file names none)
-    bool dates_only = false;             ///< stamps carry no time of day: one bar is one day (or more)
-    std::int64_t bar_seconds = 60;       ///< the usual distance between bars
+    std::vector<std::string> contracts; ///< names, at least one ("" when the file names none)
+    bool dates_only = false;            ///< stamps carry no time of day: one bar is one day (or more)
+    std::int64_t bar_seconds = 60;      ///< the usual distance between bars
 };
 
-/// Bars with the memory that holds them (vectors, or a mapped column file). Immutable, cheap to copy, thread-safe.
+/// Bars with the memory that holds them (vectors, or a mapped column file). Immutable, cheap to copy,
+/// thread-safe.
 class BarTable {
   public:
     BarTable(BarColumns columns, BarMetadata metadata, std::shared_ptr<const void> owner)

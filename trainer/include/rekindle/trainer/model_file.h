@@ -56,8 +56,10 @@ nlohmann::ordered_json model_metadata(const ModelFile& file);
 /// The reverse; `parameters` and `optimizer` stay empty. Throws Error (usage) naming the key that is wrong.
 ModelFile model_from_metadata(const nlohmann::ordered_json& metadata);
 
-/// The layout of torch.optim.Optimizer.state_dict(). Throws Error (internal) when the moments are not one per parameter.
-PickleId optimizer_state_dict(TorchArchiveBuilder& builder, const OptimizerFile& optimizer, std::size_t parameters);
+/// The layout of torch.optim.Optimizer.state_dict(). Throws Error (internal) when the moments are not one per
+/// parameter.
+PickleId optimizer_state_dict(TorchArchiveBuilder& builder, const OptimizerFile& optimizer,
+                              std::size_t parameters);
 
 /// `<stem>.pt` and `<stem>_metadata.json`, each atomically, read back before it is put in place.
 void write_model_file(const std::filesystem::path& path, const ModelFile& file);
