@@ -1,4 +1,4 @@
-/// A run that is killed again and again ends with the weights of one that is not.
+/// A run that is killed or interrupted again and again ends with the weights of one that is not.
 
 #include "program.h"
 
@@ -7,8 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -24,6 +27,7 @@ constexpr int kills_inside_a_write_wanted = 2;
 constexpr int kills_wanted = 100;
 constexpr int kills_inside_a_write_wanted = 10;
 #endif
+constexpr int kills_in_each_stage_wanted = 1;
 
 bool holds_half_written_checkpoint(const fs::path& run) {
     std::error_code code;
@@ -31,6 +35,22 @@ bool holds_half_written_checkpoint(const fs::path& run) {
         if (entry.path().filename().string().starts_with('.'))
             return true;
     return false;
+}
+
+/// The stages of a run and the line that ends each, in order.
+constexpr std::array<std::pair<const char*, const char*>, 4> stages{
+    {{"reading", "Reading bars:"},
+     {"profiling and features", "Building features:"},
+     {"training", "Training:"},
+     {"writing results", "Writing results:"}}};
+
+/// Where a run was killed, by the last line that it had printed. One that had printed its end counts as
+/// writing.
+const char* stage_of(const std::string& output) {
+    for (const auto& [stage, end] : stages)
+        if (output.find(end) == std::string::npos)
+            return stage;
+    return stages.back().first;
 }
 
 fs::path only_run(const fs::path& output) {
@@ -45,27 +65,25 @@ class KillTest : public ScratchFolderTest {
   protected:
     std::vector<std::string> begin(const fs::path& output) const {
         return {"train",
-                "--quiet",
                 "--data",
                 bars_.string(),
                 "--output",
                 output.string(),
                 "--epochs",
-                "6",
+                "8",
                 "--batch-size",
                 "1",
                 "--hidden-layers",
                 "32,16",
                 "--checkpoint-interval",
-                "4",
+                "2",
                 "--features",
                 "session,returns"};
     }
     std::vector<std::string> go_on(const fs::path& output) const {
         const fs::path run = only_run(output);
-        return run.empty()
-                   ? begin(output)
-                   : std::vector<std::string>{"train", "--quiet", "--resume-from-checkpoint", run.string()};
+        return run.empty() ? begin(output)
+                           : std::vector<std::string>{"train", "--resume-from-checkpoint", run.string()};
     }
     void SetUp() override {
         ScratchFolderTest::SetUp();
@@ -86,28 +104,97 @@ TEST_F(KillTest, TheWeightsAreThoseOfAnUninterruptedRun) {
 
     PhiloxStream random(1, RandomPurpose::test);
     int kills = 0, inside_a_write = 0, finished = 0;
-    while (kills < kills_wanted || inside_a_write < kills_inside_a_write_wanted || finished == 0) {
-        ASSERT_LT(kills, 20 * kills_wanted) << "no kill fell into a checkpoint write";
+    std::map<std::string, int> in_stage;
+    const auto enough = [&] {
+        return kills >= kills_wanted && inside_a_write >= kills_inside_a_write_wanted &&
+               std::ranges::all_of(stages, [&](const auto& stage) {
+                   return in_stage[stage.first] >= kills_in_each_stage_wanted;
+               });
+    };
+    while (!enough() || finished == 0) {
+        ASSERT_LT(kills, 20 * kills_wanted) << "some stage or checkpoint write was never hit";
         const fs::path output = folder() / ("run" + std::to_string(finished));
         RunningProgram program(go_on(output));
         // Early kills reach reading and profiling, late ones training and writing.
-        const bool killed = kills < kills_wanted || inside_a_write < kills_inside_a_write_wanted
-                                ? program.kill_after(seconds * 1.1 * random.next_double())
-                                : program.wait_for_end().status != 0;
+        const bool killed = !enough() && program.kill_after(seconds * 1.1 * random.next_double());
+        const ProgramResult& result = program.wait_for_end();
         if (killed) {
             ++kills;
+            ++in_stage[stage_of(result.output)];
             const fs::path run = only_run(output);
             inside_a_write += !run.empty() && holds_half_written_checkpoint(run);
             continue;
         }
-        ASSERT_EQ(program.wait_for_end().status, 0) << program.wait_for_end().error;
+        ASSERT_EQ(result.status, 0) << result.error;
         EXPECT_EQ(read_whole(only_run(output) / "model_final.safetensors"), expected)
             << "run " << finished << " after " << kills << " kills";
         ++finished;
     }
-    std::printf("%d kills, %d of them inside a checkpoint write, %d runs finished, an uninterrupted run "
-                "takes %.2f s\n",
-                kills, inside_a_write, finished, seconds);
+    std::printf(
+        "%d kills of %d wanted, %d of them inside a checkpoint write, %d runs finished, an uninterrupted run "
+        "takes %.2f s\n",
+        kills, kills_wanted, inside_a_write, finished, seconds);
+    for (const auto& [stage, count] : in_stage)
+        std::printf("  killed while %s: %d\n", stage.c_str(), count);
+}
+
+/// A run that is long enough to be interrupted by hand.
+class InterruptTest : public KillTest {
+  protected:
+    std::vector<std::string> begin_long(const std::string& output) const {
+        return {"train",
+                "--data",
+                bars_.string(),
+                "--output",
+                (folder() / output).string(),
+                "--features",
+                "minute",
+                "--epochs",
+                "4",
+                "--batch-size",
+                "64",
+                "--target",
+                "direction",
+                "--learning-rate",
+                "0.001"};
+    }
+    /// Sends SIGINT so many times once the first checkpoint is there.
+    ProgramResult interrupt(const std::string& output, int times) const {
+        RunningProgram program(begin_long(output));
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (std::chrono::steady_clock::now() < deadline) {
+            const fs::path run = only_run(folder() / output);
+            std::error_code code;
+            if (!run.empty() && fs::exists(run / "checkpoints", code) &&
+                !fs::is_empty(run / "checkpoints", code))
+                break;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        for (int i = 0; i < times; ++i)
+            program.send(SIGINT);
+        return program.wait_for_end();
+    }
+    std::string weights(const std::string& output) const {
+        return read_whole(only_run(folder() / output) / "model_final.safetensors");
+    }
+};
+
+TEST_F(InterruptTest, SavesItsStateAndGoesOnToTheSameWeights) {
+    ASSERT_EQ(run_program(begin_long("whole")).status, 0);
+    for (const int times : {1, 2}) {
+        const std::string output = "interrupted" + std::to_string(times);
+        const ProgramResult result = interrupt(output, times);
+        EXPECT_EQ(result.status, 130) << result.output << result.error;
+        const fs::path run = only_run(folder() / output);
+        EXPECT_FALSE(fs::exists(run / "best_model_metadata.json")) << "it had ended before the signal came";
+        if (times == 1) {
+            EXPECT_NE(result.output.find("--resume-from-checkpoint"), std::string::npos) << result.output;
+        }
+        const ProgramResult rest =
+            run_program({"train", "--quiet", "--resume-from-checkpoint", run.string()});
+        EXPECT_EQ(rest.status, 0) << rest.error;
+        EXPECT_EQ(weights(output), weights("whole"));
+    }
 }
 
 } // namespace
