@@ -8,6 +8,7 @@ before it wrote its results) as one. Prints the reason of each skipped case, the
 """
 import json
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -15,6 +16,12 @@ import xml.etree.ElementTree as ElementTree
 def cases_of(results):
     for suite in results["testsuites"]:
         yield from suite["testsuite"]
+
+
+def printed_reasons(entry):
+    """Reasons of skipped cases in the order of the output: GoogleTest 1.12 leaves them out of its JSON."""
+    output = "".join(text.text or "" for text in entry.iter("system-out"))
+    return iter(re.findall(r": Skipped\n(.+)", output))
 
 
 def main(junit_file, json_folder):
@@ -27,11 +34,13 @@ def main(junit_file, json_folder):
             failed += not entry_passed
             continue
         failed_here = 0
+        printed = printed_reasons(entry)
         for case in cases_of(json.loads(results_file.read_text())):
             if case["result"] == "SKIPPED":
                 skipped += 1
                 reasons = [note.get("message", "").strip() for note in case.get("skipped", [])]
-                print(f"skipped: {case['classname']}.{case['name']}: {' '.join(reasons) or 'no reason given'}")
+                reason = " ".join(reasons) or next(printed, "no reason given")
+                print(f"skipped: {case['classname']}.{case['name']}: {reason}")
             elif case["result"] == "COMPLETED" and not case.get("failures"):
                 passed += 1
             else:
