@@ -6,6 +6,7 @@
 # and ./scripts/uninstall --packages; with arguments, only that command. This machine's settings for reaching package
 # archives (resolver, proxies, certificates, pip's) are copied in, its programs and packages are not.
 # Needs root and debootstrap. REKINDLE_CHROOT is the folder to use and to keep; a temporary one otherwise.
+# REKINDLE_DEBIAN_MIRROR is the archive to take Debian from; by default the one that this machine itself uses.
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
 
 readonly suite=bookworm
@@ -31,7 +32,9 @@ debian_mirror() {
     local mirror
     mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
         grep -ohE "https?://[^ ]+/debian/?( |\$)" | head -1 | tr -d ' ')
-    printf '%s' "${mirror:-http://deb.debian.org/debian}"
+    mirror=${REKINDLE_DEBIAN_MIRROR:-$mirror}
+    [[ -n $mirror ]] || fail 'No Debian archive is configured here; name one in REKINDLE_DEBIAN_MIRROR.'
+    printf '%s' "$mirror"
 }
 
 # copy_settings FILE_OR_FOLDER…: to the same place in the chroot, where it exists here.
