@@ -31,7 +31,7 @@ shift
 debian_mirror() {
     local mirror
     mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-        grep -ohE "https?://[^ ]+/debian/?( |\$)" | head -1 | tr -d ' ')
+        grep -ohE "https?://[^ ]+/debian/?( |\$)" | head -1 | tr -d ' ') || mirror=''
     mirror=${REKINDLE_DEBIAN_MIRROR:-$mirror}
     [[ -n $mirror ]] || fail 'No Debian archive is configured here; name one in REKINDLE_DEBIAN_MIRROR.'
     printf '%s' "$mirror"
