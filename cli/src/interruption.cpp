@@ -3,6 +3,8 @@
 #include <rekindle/base/error.h>
 
 #include <atomic>
+#include <cstdint>
+#include <ctime>
 #include <unistd.h>
 
 namespace rekindle::cli {
@@ -14,10 +16,25 @@ std::atomic<CancellationToken*> asked_token{
     nullptr}; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 static_assert(std::atomic<CancellationToken*>::is_always_lock_free);
 
+std::atomic<std::int64_t> asked_at{0}; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+/// timeout, make and process managers signal a program and then its whole group: one wish, two signals.
+constexpr std::int64_t same_wish_ms = 500;
+
+std::int64_t monotonic_ms() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
 extern "C" void rekindle_interrupt(int) {
     CancellationToken* token = asked_token.load();
-    if (token == nullptr || token->requested())
+    if (token == nullptr || (token->requested() && monotonic_ms() - asked_at.load() > same_wish_ms))
         _exit(static_cast<int>(ExitStatus::interrupted));
+    if (token->requested())
+        return;
+    asked_at.store(monotonic_ms());
     token->request();
 }
 
