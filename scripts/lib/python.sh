@@ -26,7 +26,7 @@ python_with_torch() {
     python_environment
     say 'Fetching the CPU build of PyTorch and NumPy into build/python (about 200 MB; takes about 800 MB of disk).'
     if ! { "$PYTHON" -m pip install --quiet numpy &&
-        "$PYTHON" -m pip install --quiet torch --index-url https://download.pytorch.org/whl/cpu; }; then
+        "$PYTHON" -m pip install --quiet --retries 1 torch==2.13.0+cpu --extra-index-url https://download.pytorch.org/whl/cpu; }; then
         fail 'pip could not install PyTorch; its message is above. Any python3 on the PATH that has torch and numpy is used instead.'
     fi
 }
