@@ -40,6 +40,8 @@ endfunction()
 rekindle_find_archive(zlib zlib.h z)
 rekindle_find_archive(xxhash xxhash.h xxhash)
 rekindle_find_archive(yaml_cpp yaml-cpp/yaml.h yaml-cpp)
+rekindle_find_archive(zstd zstd.h zstd)
+rekindle_find_archive(re2 re2/re2.h re2)
 rekindle_find_archive(agg agg2/agg_basics.h agg)
 rekindle_find_archive(png png.h png rekindle::zlib m)
 

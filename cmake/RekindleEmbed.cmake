@@ -2,7 +2,17 @@
 # Puts files into TARGET's read-only data. A file data/style.css becomes
 #   std::string_view rekindle::NAMESPACE::embedded_file("style.css")
 # declared in the generated header <rekindle/NAMESPACE/embedded.h>; an unknown name gives an empty view.
+# embedded_names() lists them. rekindle_embed_tree(TARGET NAMESPACE FOLDER FILE...) names the files by their path below
+# FOLDER: embedded_file("signatures/blas.yaml").
 function(rekindle_embed target namespace)
+  rekindle_embed_named(${target} ${namespace} "" ${ARGN})
+endfunction()
+
+function(rekindle_embed_tree target namespace folder)
+  rekindle_embed_named(${target} ${namespace} "${folder}" ${ARGN})
+endfunction()
+
+function(rekindle_embed_named target namespace folder)
   set(directory "${CMAKE_CURRENT_BINARY_DIR}/embedded")
   set(assembly "${directory}/${namespace}_embedded.S")
   set(source "${directory}/${namespace}_embedded.cpp")
@@ -10,11 +20,18 @@ function(rekindle_embed target namespace)
   set(asm_text ".section .rodata\n")
   set(declarations "")
   set(table "")
+  set(names "")
   set(index 0)
   set(paths "")
   foreach(file IN LISTS ARGN)
-    get_filename_component(path "${file}" ABSOLUTE)
-    get_filename_component(name "${file}" NAME)
+    if(folder)
+      set(name "${file}")
+      get_filename_component(path "${folder}/${file}" ABSOLUTE)
+    else()
+      get_filename_component(name "${file}" NAME)
+      get_filename_component(path "${file}" ABSOLUTE)
+    endif()
+    string(APPEND names "    \"${name}\",\n")
     set(symbol "rekindle_${namespace}_embedded_${index}")
     string(APPEND asm_text
       ".global ${symbol}_begin\n.global ${symbol}_end\n.balign 64\n"
@@ -29,11 +46,14 @@ function(rekindle_embed target namespace)
   file(CONFIGURE OUTPUT "${assembly}" CONTENT "${asm_text}" @ONLY)
   file(CONFIGURE OUTPUT "${header}" CONTENT
 "#pragma once
+#include <span>
 #include <string_view>
 
 namespace rekindle::${namespace} {
 /// The content of an embedded file, or an empty view when there is none of that name. Lives for ever.
 std::string_view embedded_file(std::string_view name) noexcept;
+/// The names of all embedded files, in the order of their paths.
+std::span<const std::string_view> embedded_names() noexcept;
 } // namespace rekindle::${namespace}
 " @ONLY)
   file(CONFIGURE OUTPUT "${source}" CONTENT
@@ -47,6 +67,12 @@ ${declarations}}
 namespace rekindle::${namespace} {
 std::string_view embedded_file(std::string_view name) noexcept {
 ${table}    return {};
+}
+
+std::span<const std::string_view> embedded_names() noexcept {
+    static constexpr std::string_view names[] = {
+${names}    };
+    return names;
 }
 } // namespace rekindle::${namespace}
 " @ONLY)

@@ -5,7 +5,7 @@ INSTALLED_LIST=$STATE_FOLDER/installed-packages
 
 # Libraries whose code ends up inside the program; their licence notes go into the release.
 readonly LINKED_LIBRARIES=(libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev zlib1g-dev
-    libxxhash-dev libagg-dev libpng-dev libabsl-dev)
+    libxxhash-dev libagg-dev libpng-dev libabsl-dev libre2-dev libzstd-dev)
 
 # distribution: "debian 12", "ubuntu 22.04", …
 distribution() {

@@ -1,0 +1,39 @@
+#pragma once
+/// One thing that was read of a host: what, where, or why not. Collectors make facts and never judge them.
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace rekindle::doctor {
+
+/// Three states: a value; no value and a reason (`unread`); neither, when nobody looked.
+template <class T>
+struct Fact {
+    std::optional<T> value;
+    std::string source; ///< path, command, option or "this process"; as it would be on the host itself (without --root)
+    std::string unread; ///< why there is no value: "Permission denied"; "" when there is one or nobody looked
+
+    Fact() = default;
+    Fact(T known, std::string read_from) : value(std::move(known)), source(std::move(read_from)) {}
+
+    static Fact failed(std::string reason, std::string read_from) {
+        Fact fact;
+        fact.unread = std::move(reason);
+        fact.source = std::move(read_from);
+        return fact;
+    }
+
+    bool known() const noexcept { return value.has_value(); }
+    explicit operator bool() const noexcept { return known(); }
+    /// Precondition: known().
+    const T& operator*() const { return *value; }
+    const T* operator->() const { return &*value; }
+    T value_or(T otherwise) const { return value.value_or(std::move(otherwise)); }
+    /// Whether the value is known and is this one.
+    bool is(const T& other) const { return value.has_value() && *value == other; }
+
+    friend bool operator==(const Fact&, const Fact&) = default;
+};
+
+} // namespace rekindle::doctor

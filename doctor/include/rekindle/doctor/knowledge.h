@@ -1,0 +1,216 @@
+#pragma once
+/// What the doctor knows, as data: knowledge/*.yaml, embedded, or a folder given by --knowledge. Every entry says where it
+/// comes from and when that was checked. The fields are described in knowledge/README.md.
+
+#include <rekindle/doctor/finding.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::doctor {
+
+/// Where an entry stands: "signatures/blas.yaml:12".
+struct Origin {
+    std::string file;
+    int line = 0;
+};
+
+/// What backs an entry.
+struct Backing {
+    std::string kind; ///< "source", "thread", "documentation", "measured", "inferred"
+    std::string reference; ///< repository, path and version; or thread number
+    std::string note;
+};
+
+/// What every entry has.
+struct Entry {
+    Origin origin;
+    std::vector<Backing> evidence; ///< at least one
+    std::string checked;           ///< date, YYYY-MM-DD
+};
+
+struct GfxTarget : Entry {
+    std::string name;          ///< "gfx1010"
+    std::string architecture;  ///< "RDNA1"
+    int kfd_version = 0;       ///< gfx_target_version, 100100
+    std::vector<std::string> gc_versions; ///< ip_discovery, "10.1.10"
+    std::string generic;       ///< "gfx10-1-generic", "" for none
+    bool integrated = false;   ///< only ever inside a processor
+    std::string note;
+    /// Overrides that were tried, and what became of them.
+    struct Override {
+        std::string value;   ///< "10.3.0"
+        std::string verdict; ///< "safe", "risky", "unsafe", "unneeded"
+        std::string reason;
+    };
+    std::vector<Override> overrides;
+};
+
+struct GpuModel : Entry {
+    std::string name;          ///< "Radeon RX 5600 XT"
+    std::string vendor;        ///< "amd", "nvidia", "intel"
+    std::vector<std::string> pci; ///< "1002:731f:ca" or "1002:1586" when every revision is this one
+    std::string target;        ///< "gfx1010", "sm_61"
+    double memory_gib = 0;     ///< 0: shared with the system, or not known
+    bool integrated = false;
+};
+
+/// A place from which torch is installed and what its wheels contain.
+struct WheelIndex : Entry {
+    std::string id;            ///< "rocm6.2", "cu128", "cpu", "therock"
+    std::string kind;          ///< "rocm", "cuda", "cpu"
+    std::string url;
+    std::string rocm;          ///< "6.2", or ""
+    std::string cuda;          ///< "12.8", or ""
+    std::string minimum_driver; ///< NVIDIA driver for Linux, "525.60.13"; ""
+    std::string needs_kernel;  ///< oldest kernel driver where known
+    struct Release {
+        std::string torch;     ///< "2.5.1"
+        std::vector<std::string> python; ///< "3.9" …; empty: not recorded
+        std::vector<std::string> targets; ///< of this release where it differs from the index's
+    };
+    std::vector<Release> releases; ///< oldest first
+    std::vector<std::string> targets; ///< of the newest wheel there
+    bool device_packages = false; ///< targets are installed as torch[device-gfxNNNN]
+    std::string note;
+    const std::vector<std::string>& targets_of(std::string_view torch) const;
+};
+
+/// Why training fails. The slug is the stable name, the code the stable number.
+struct Cause : Entry {
+    std::string slug;
+    std::string code;      ///< "D017"
+    std::string title;     ///< a few words for a heading
+    std::string sentence;  ///< the explanation in one sentence
+    std::string detail;    ///< how it comes about and how to be sure
+    Severity severity = Severity::problem;
+    std::vector<std::string> remedies;   ///< ids, best first
+    std::vector<std::string> tell_apart; ///< what decides
+    std::vector<std::string> wrong_advice; ///< what is often said and does not help, with the reason
+};
+
+struct EnvironmentVariable : Entry {
+    std::string name;      ///< "HSA_OVERRIDE_GFX_VERSION"; a trailing * stands for any ending
+    std::string component; ///< "ROCR", "HIP", "PyTorch", …
+    std::string status;    ///< "real", "unreal", "build-time"
+    std::string meaning;
+    std::string effect_when; ///< "" or a condition in words: "only MI300", "torch 2.6: not read on ROCm"
+    std::string advice;    ///< what the doctor says when it is set
+    bool worth_reporting = true; ///< collectors report it with the facts
+};
+
+/// One thing to do.
+struct Remedy : Entry {
+    std::string id;
+    std::string title;
+    std::string changes;   ///< what it changes on the host
+    std::vector<std::string> commands; ///< with {placeholders}; a line each
+    std::string verify;    ///< command
+    std::string expect;    ///< the line that it prints then
+    std::vector<std::string> undo;
+    double minutes = 0;
+    std::string risk;      ///< "none", "low", "medium", "high", with a reason after a colon
+    bool root = false;
+    bool reboot = false;
+    bool reversible = true;
+    bool automatic = false; ///< --fix may run it: reversible, without root, only in a new environment
+    int cost = 0;           ///< order: 0 look, 1 set a variable, 2 new environment, 3 container, 4 system package, 5 reboot, 6 hardware
+};
+
+struct Alternative : Entry {
+    std::string id;
+    std::string title;
+    std::string kind;       ///< "cpu", "native-wheel", "vulkan", "cloud", "card", "distribution"
+    std::string detail;
+    double price_per_hour = 0;  ///< US dollars; 0: none
+    double price_once = 0;
+    std::string priced;         ///< date of the price, YYYY-MM
+    std::vector<std::string> targets; ///< for which gfx; empty: all
+};
+
+struct ContainerImage : Entry {
+    std::string tag;     ///< "rocm/pytorch:rocm6.3.3_ubuntu24.04_py3.12_pytorch_release_2.4.0"
+    std::string rocm;
+    std::string torch;
+    std::string python;
+    std::string os;
+};
+
+/// A statement that goes round, for --review and --explain.
+struct Claim : Entry {
+    std::string id;
+    std::vector<std::string> patterns; ///< RE2, any of them, in one line of the text or in a paragraph
+    std::string says;      ///< the claim in our words
+    std::string verdict;   ///< "true", "false", "harmful", "no-effect", "unknown"
+    std::string correction;
+};
+
+/// A condition of a signature: a tree as it stands in the YAML, understood by log/condition.h.
+struct Condition {
+    std::string key;   ///< "gfx", "torch", "env.HSA_OVERRIDE_GFX_VERSION", "log", …, or "all", "any", "not"
+    std::vector<std::string> values;
+    std::vector<Condition> parts; ///< of all, any, not
+    Origin origin;
+};
+
+/// A message text and what it can mean.
+struct Signature : Entry {
+    std::string id;
+    std::string title;
+    std::vector<std::string> patterns; ///< RE2, matched without regard to case, against one line; any of them
+    std::string means;    ///< what the line says, not why
+    bool harmless = false;
+    struct Candidate {
+        std::string cause;
+        std::string strength; ///< "decisive", "strong", "possible"
+        Condition when;       ///< empty key: always
+        std::string because;
+    };
+    std::vector<Candidate> candidates;
+    std::vector<std::string> ask; ///< facts that would help, as --facts keys or in words
+};
+
+/// All of it. Immutable once loaded; may be shared between threads.
+class Knowledge {
+  public:
+    std::vector<GfxTarget> gfx_targets;
+    std::vector<GpuModel> gpus;
+    std::vector<WheelIndex> indexes;
+    std::vector<Cause> causes;
+    std::vector<Signature> signatures;
+    std::vector<EnvironmentVariable> variables;
+    std::vector<Remedy> remedies;
+    std::vector<Alternative> alternatives;
+    std::vector<ContainerImage> images;
+    std::vector<Claim> claims;
+
+    const GfxTarget* gfx(std::string_view name) const;
+    /// `pci_id` "1002:731f", `revision` "ca" or "" when not known (then a model whose entry has no revision, or nullptr
+    /// where the revision decides).
+    const GpuModel* gpu(std::string_view pci_id, std::string_view revision) const;
+    /// The model that a text names ("AMD Radeon RX 7900 XT [Navi 31]"): the longest name contained in it; nullptr for none.
+    const GpuModel* gpu_named(std::string_view text) const;
+    const WheelIndex* index(std::string_view id) const;
+    const Cause* cause(std::string_view slug) const;
+    const Signature* signature(std::string_view id) const;
+    const EnvironmentVariable* variable(std::string_view name) const;
+    const Remedy* remedy(std::string_view id) const;
+    /// Whether code for `target` ("gfx1100", "gfx90a:xnack-", "gfx10-3-generic") runs on `gfx`.
+    bool covers(std::string_view target, std::string_view gfx) const;
+    bool covers(const std::vector<std::string>& targets, std::string_view gfx) const;
+};
+
+/// The knowledge inside the program. Never fails (a test reads it strictly).
+const Knowledge& embedded_knowledge();
+/// Reads a folder of the same shape. Throws usage_error for the first mistake, `file:line: what`.
+Knowledge load_knowledge(const std::filesystem::path& folder);
+/// Every mistake in the folder, as "file:line: what"; empty when it is sound. Checks names, references between entries,
+/// patterns, dates, evidence, codes.
+std::vector<std::string> check_knowledge(const std::filesystem::path& folder);
+
+} // namespace rekindle::doctor

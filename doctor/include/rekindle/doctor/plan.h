@@ -1,0 +1,40 @@
+#pragma once
+/// What to do: remedies of the findings, cheap and reversible first, filled in for this host.
+
+#include <rekindle/doctor/facts.h>
+#include <rekindle/doctor/finding.h>
+#include <rekindle/doctor/knowledge.h>
+
+#include <string>
+#include <vector>
+
+namespace rekindle::doctor {
+
+/// A remedy with its placeholders filled in.
+struct Step {
+    std::string id;        ///< of the remedy; what --fix takes
+    std::string title;
+    std::string why;       ///< cause that it deals with, in one sentence
+    std::string cause;
+    std::string changes;
+    std::vector<std::string> commands;
+    std::string verify;
+    std::string expect;
+    std::vector<std::string> undo;
+    double minutes = 0;
+    std::string risk;
+    bool root = false;
+    bool reboot = false;
+    bool automatic = false;
+};
+
+struct Plan {
+    std::vector<Step> steps;          ///< in the order in which to try
+    std::vector<std::string> remarks; ///< "/opt/rocm is not used by this wheel: …"
+    std::vector<std::string> ladder;  ///< after a remedy: probe, one batch, one epoch, two GPUs
+    std::string stop;                 ///< when to stop and what stopping costs
+};
+
+Plan make_plan(const Facts& facts, const std::vector<Finding>& findings, const Knowledge& knowledge);
+
+} // namespace rekindle::doctor

@@ -1,0 +1,49 @@
+#pragma once
+/// Trying things out, each in a child process with a deadline, so that a crash or a hang is a result.
+
+#include <rekindle/doctor/facts.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rekindle::doctor {
+
+enum class ProbeStatus { passed, failed, crashed, timed_out, skipped };
+
+struct ProbeResult {
+    std::string id;          ///< "hip-init", "blas-handle", "hiprtc-vector-add", "rccl", "cuda-driver", "vulkan-devices", "python-matmul"
+    std::string device;      ///< Gpu::address or ordinal as the library counts ("hip:0"); "" for the host
+    ProbeStatus status = ProbeStatus::skipped;
+    std::string reason;      ///< of a skip or a failure, one sentence
+    std::string code;        ///< status of the library: "hipErrorNoDevice (100)"
+    double seconds = 0;
+    int exit_status = 0;     ///< of the child
+    int signal = 0;          ///< that ended the child
+    std::string errors;      ///< the last 4 KiB that it wrote to standard error
+    std::map<std::string, std::string> values; ///< "devices": "2", "vram_before": "12345"
+};
+
+enum class ProbeLevel {
+    none,
+    safe, ///< nothing that has hung a GPU before: a GPU whose kernel log shows a hang or reset is left alone
+    all,
+};
+
+struct ProbeOptions {
+    ProbeLevel level = ProbeLevel::safe;
+    std::string python;                       ///< interpreter for the PyTorch probes; "" for none
+    std::chrono::milliseconds deadline{5000}; ///< of each child without Python
+    std::chrono::milliseconds python_deadline{120000};
+    std::string library_folder;               ///< where HIP and its libraries are looked for first (tests; --python's wheel)
+};
+
+/// Runs the probes that make sense on this host, in order. Never throws because of what a child does. A child that is over
+/// its deadline is killed by its pid. Not to be called from a process with other threads.
+std::vector<ProbeResult> run_probes(const Facts& facts, const ProbeOptions& options);
+
+/// In the child: when `argv` asks for a probe ("--rekindle-probe NAME …"), runs it and returns its exit status; -1 otherwise.
+int run_probe_child(int argc, char** argv);
+
+} // namespace rekindle::doctor

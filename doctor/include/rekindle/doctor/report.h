@@ -1,0 +1,57 @@
+#pragma once
+/// The whole result, as JSON (docs/formats/doctor.md) and with names taken out.
+
+#include <rekindle/doctor/diagnosis.h>
+#include <rekindle/doctor/plan.h>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::doctor {
+
+/// What a device can train with today.
+struct DeviceStatus {
+    std::string address;
+    std::string name;    ///< for people: the model where it is known, else the PCI id
+    std::string target;  ///< "gfx1100", "sm_86", ""
+    std::string memory;  ///< "20.0 GiB, 19.4 GiB free"
+    std::string rocm;    ///< "yes", "no: …", "not tried: …"
+    std::string cuda;
+    std::string vulkan;
+};
+
+struct Report {
+    Facts facts;
+    std::vector<ProbeResult> probes;
+    std::vector<DeviceStatus> devices;
+    std::string verdict;            ///< one sentence
+    std::vector<Finding> findings;  ///< best first
+    std::vector<std::string> ask;
+    std::vector<std::string> noticed;
+    Plan plan;
+    std::string log;                ///< name of the log that was read, "" for none
+};
+
+/// Rules and plan over what was read. `log` may be nullptr.
+Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* log, const Knowledge& knowledge);
+
+/// What each device can do, for `rekindle devices` and the screen. The processor is the last row.
+std::vector<DeviceStatus> device_table(const Facts& facts, const std::vector<ProbeResult>& probes,
+                                       const Knowledge& knowledge);
+
+nlohmann::ordered_json to_json(const Report& report);
+/// Facts and probes of a recorded --json (or of bare facts). Throws usage_error naming `where`.
+struct Recording {
+    Facts facts;
+    std::vector<ProbeResult> probes;
+};
+Recording recording_from_json(const nlohmann::ordered_json& json, std::string_view where);
+
+/// Replaces user names, host names, home folders and other paths that tell who somebody is, in every string:
+/// "/home/anna/venv" → "/home/<user>/venv". Hardware, versions, pids and sizes stay.
+void redact(Report& report);
+
+} // namespace rekindle::doctor
