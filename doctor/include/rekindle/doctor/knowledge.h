@@ -100,6 +100,7 @@ struct EnvironmentVariable : Entry {
     std::string status;    ///< "real", "unreal", "build-time"
     std::string meaning;
     std::string effect_when; ///< "" or a condition in words: "only MI300", "torch 2.6: not read on ROCm"
+    std::vector<std::string> effective_on; ///< gfx names or architectures on which it can do something; empty: all
     std::string advice;    ///< what the doctor says when it is set
     bool worth_reporting = true; ///< collectors report it with the facts
 };
@@ -144,6 +145,7 @@ struct ContainerImage : Entry {
 /// A statement that goes round, for --review and --explain.
 struct Claim : Entry {
     std::string id;
+    std::string kind;      ///< of the mark in a review: "claim" (also when empty), "variable", "command", "image"
     std::vector<std::string> patterns; ///< RE2, any of them, in one line of the text or in a paragraph
     std::string says;      ///< the claim in our words
     std::string verdict;   ///< "true", "false", "harmful", "no-effect", "unknown"
