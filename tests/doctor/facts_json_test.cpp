@@ -22,7 +22,8 @@ Facts some_facts() {
     gpu.gfx = {"gfx1100", "/sys/class/kfd/kfd/topology/nodes/1/properties"};
     gpu.vram_total = {21458059264, "/sys/class/drm/card1/device/mem_info_vram_total"};
     gpu.link = {PciLink{16, 16, 16, 16}, "/sys/class/drm/card1/device"};
-    gpu.holders = {{.pid = 4711, .command = "python3", .vram = 21000000000, .source = "/proc/4711/fdinfo/12"}};
+    gpu.holders = {
+        {.pid = 4711, .command = "python3", .vram = 21000000000, .source = "/proc/4711/fdinfo/12"}};
     facts.gpus.push_back(gpu);
     return facts;
 }
@@ -38,7 +39,8 @@ TEST(FactsJson, WhatIsWrittenReadsBackTheSame) {
 }
 
 TEST(FactsJson, ABareValueIsAFact) {
-    const Facts facts = facts_from_json(Json::parse(R"({"schema": 1, "system": {"kernel": "6.8"}, "kfd": true})"), "test");
+    const Facts facts =
+        facts_from_json(Json::parse(R"({"schema": 1, "system": {"kernel": "6.8"}, "kfd": true})"), "test");
     EXPECT_TRUE(facts.system.kernel.is("6.8"));
     EXPECT_TRUE(facts.kfd.is(true));
 }
@@ -55,7 +57,8 @@ TEST(FactsJson, MistakesNameTheField) {
     EXPECT_EQ(message(R"({"gpus": [{"vram_totl": 1}]})"), "host.json.gpus[0]: unknown field \"vram_totl\"");
     EXPECT_EQ(message(R"({"gpus": [{"vram_total": -1}]})"),
               "host.json.gpus[0].vram_total: not a whole number that fits");
-    EXPECT_EQ(message(R"({"system": {"kernel": {"value": 6}}})"), "host.json.system.kernel.value: not a text");
+    EXPECT_EQ(message(R"({"system": {"kernel": {"value": 6}}})"),
+              "host.json.system.kernel.value: not a text");
     EXPECT_EQ(message(R"({"schema": 99})"), "host.json: facts of schema 99");
 }
 

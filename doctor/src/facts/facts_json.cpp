@@ -174,8 +174,9 @@ class Reader {
                               ? std::in_range<T>(json.get<std::uint64_t>())
                               : json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
         if (!fits)
-            fail("not a whole number that fits", fmt::format("a whole number from {} to {}", std::numeric_limits<T>::min(),
-                                                             std::numeric_limits<T>::max()));
+            fail("not a whole number that fits",
+                 fmt::format("a whole number from {} to {}", std::numeric_limits<T>::min(),
+                             std::numeric_limits<T>::max()));
         value = json.get<T>();
     }
     template <class T>

@@ -101,6 +101,7 @@ REKINDLE_FIELDS(System, {
     visit("open_files_hard_limit", self.open_files_hard_limit);
     visit("locked_memory_limit", self.locked_memory_limit);
     visit("kernel_command_line", self.kernel_command_line);
+    visit("host_name", self.host_name);
     visit("user_id", self.user_id);
     visit("user_name", self.user_name);
     visit("groups", self.groups);

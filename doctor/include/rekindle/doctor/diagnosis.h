@@ -13,13 +13,14 @@
 
 namespace rekindle::doctor {
 
-/// What is wrong on a host. Best first; at most one is primary. A healthy host gives none above Severity::note.
+/// What is wrong on a host. Best first; at most one is primary. A healthy host gives none above
+/// Severity::note.
 std::vector<Finding> examine_host(const Facts& facts, const std::vector<ProbeResult>& probes,
                                   const Knowledge& knowledge);
 
-/// The lines of a log that matter. A file of any size is read in constant memory (the last `tail` bytes and the first
-/// `head`); bytes that are no text are shown as "?"; lines are cut at 8 KiB; terminal colours and carriage-return
-/// progress lines are taken out.
+/// The lines of a log that matter. A file of any size is read in constant memory (the last `tail` bytes and
+/// the first `head`); bytes that are no text are shown as "?"; lines are cut at 8 KiB; terminal colours and
+/// carriage-return progress lines are taken out.
 struct LogText {
     struct Line {
         std::uint64_t number = 0; ///< from 1; 0 when the beginning of the file was left out
@@ -34,15 +35,16 @@ LogText read_log(const std::filesystem::path& path);
 LogText log_from_text(std::string_view text, std::string name);
 
 struct LogDiagnosis {
-    std::vector<Finding> findings;  ///< best first, empty when nothing is recognised
-    std::vector<std::string> ask;   ///< facts that would help to decide, most useful first
+    std::vector<Finding> findings;    ///< best first, empty when nothing is recognised
+    std::vector<std::string> ask;     ///< facts that would help to decide, most useful first
     std::vector<std::string> noticed; ///< lines that are harmless and often blamed
 };
 /// Reads the log from the last line upwards with what is known of the host (facts may be empty).
 LogDiagnosis diagnose_log(const LogText& log, const Facts& facts, const Knowledge& knowledge);
 
-/// Facts from a posted text: a case file (only `environment:` is read), bare `key: value` lines (gpu, gfx, os, kernel,
-/// torch, rocm, python, container, env, driver, …), or a recorded --json. Throws usage_error naming the line.
+/// Facts from a posted text: a case file (only `environment:` is read), bare `key: value` lines (gpu, gfx,
+/// os, kernel, torch, rocm, python, container, env, driver, …), or a recorded --json. Throws usage_error
+/// naming the line.
 Facts read_posted_facts(const std::filesystem::path& path, const Knowledge& knowledge);
 
 } // namespace rekindle::doctor

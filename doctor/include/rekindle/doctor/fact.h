@@ -11,7 +11,8 @@ namespace rekindle::doctor {
 template <class T>
 struct Fact {
     std::optional<T> value;
-    std::string source; ///< path, command, option or "this process"; as it would be on the host itself (without --root)
+    std::string source; ///< path, command, option or "this process"; as it would be on the host itself
+                        ///< (without --root)
     std::string unread; ///< why there is no value: "Permission denied"; "" when there is one or nobody looked
 
     Fact() = default;

@@ -1,5 +1,6 @@
 #pragma once
-/// What follows from the facts. Rules make findings from facts, probes and knowledge and never touch the host.
+/// What follows from the facts. Rules make findings from facts, probes and knowledge and never touch the
+/// host.
 
 #include <map>
 #include <string>
@@ -21,17 +22,19 @@ struct Evidence {
 };
 
 struct Finding {
-    std::string cause;     ///< slug of knowledge/causes.yaml; its stable code (D…) stands there
+    std::string cause; ///< slug of knowledge/causes.yaml; its stable code (D…) stands there
     Severity severity = Severity::problem;
     bool primary = false;  ///< at most one finding is: the one to deal with first
     double score = 0;      ///< order among findings; not a probability and never printed as one
     std::string statement; ///< one sentence about this host or log
     std::vector<Evidence> evidence;
-    std::vector<std::string> tell_apart;  ///< what would decide between this and the next candidates
-    std::vector<std::string> devices;     ///< Gpu::address
-    std::vector<std::string> signatures;  ///< ids of knowledge/signatures that matched
-    std::vector<std::string> remedies;    ///< ids of knowledge/remedies.yaml, best first; empty: those of the cause
-    std::map<std::string, std::string> parameters; ///< what the remedies' {placeholders} stand for: "pid", "gfx", "index"
+    std::vector<std::string> tell_apart; ///< what would decide between this and the next candidates
+    std::vector<std::string> devices;    ///< Gpu::address
+    std::vector<std::string> signatures; ///< ids of knowledge/signatures that matched
+    std::vector<std::string>
+        remedies; ///< ids of knowledge/remedies.yaml, best first; empty: those of the cause
+    std::map<std::string, std::string>
+        parameters; ///< what the remedies' {placeholders} stand for: "pid", "gfx", "index"
 };
 
 } // namespace rekindle::doctor

@@ -12,9 +12,9 @@ namespace rekindle::doctor {
 
 /// A remedy with its placeholders filled in.
 struct Step {
-    std::string id;        ///< of the remedy; what --fix takes
+    std::string id; ///< of the remedy; what --fix takes
     std::string title;
-    std::string why;       ///< cause that it deals with, in one sentence
+    std::string why; ///< cause that it deals with, in one sentence
     std::string cause;
     std::string changes;
     std::vector<std::string> commands;

@@ -13,15 +13,16 @@ namespace rekindle::doctor {
 enum class ProbeStatus { passed, failed, crashed, timed_out, skipped };
 
 struct ProbeResult {
-    std::string id;          ///< "hip-init", "blas-handle", "hiprtc-vector-add", "rccl", "cuda-driver", "vulkan-devices", "python-matmul"
-    std::string device;      ///< Gpu::address or ordinal as the library counts ("hip:0"); "" for the host
+    std::string id;     ///< "hip-init", "blas-handle", "hiprtc-vector-add", "rccl", "cuda-driver",
+                        ///< "vulkan-devices", "python-matmul"
+    std::string device; ///< Gpu::address or ordinal as the library counts ("hip:0"); "" for the host
     ProbeStatus status = ProbeStatus::skipped;
-    std::string reason;      ///< of a skip or a failure, one sentence
-    std::string code;        ///< status of the library: "hipErrorNoDevice (100)"
+    std::string reason; ///< of a skip or a failure, one sentence
+    std::string code;   ///< status of the library: "hipErrorNoDevice (100)"
     double seconds = 0;
-    int exit_status = 0;     ///< of the child
-    int signal = 0;          ///< that ended the child
-    std::string errors;      ///< the last 4 KiB that it wrote to standard error
+    int exit_status = 0;                       ///< of the child
+    int signal = 0;                            ///< that ended the child
+    std::string errors;                        ///< the last 4 KiB that it wrote to standard error
     std::map<std::string, std::string> values; ///< "devices": "2", "vram_before": "12345"
 };
 
@@ -36,14 +37,16 @@ struct ProbeOptions {
     std::string python;                       ///< interpreter for the PyTorch probes; "" for none
     std::chrono::milliseconds deadline{5000}; ///< of each child without Python
     std::chrono::milliseconds python_deadline{120000};
-    std::string library_folder;               ///< where HIP and its libraries are looked for first (tests; --python's wheel)
+    std::string
+        library_folder; ///< where HIP and its libraries are looked for first (tests; --python's wheel)
 };
 
-/// Runs the probes that make sense on this host, in order. Never throws because of what a child does. A child that is over
-/// its deadline is killed by its pid. Not to be called from a process with other threads.
+/// Runs the probes that make sense on this host, in order. Never throws because of what a child does. A child
+/// that is over its deadline is killed by its pid. Not to be called from a process with other threads.
 std::vector<ProbeResult> run_probes(const Facts& facts, const ProbeOptions& options);
 
-/// In the child: when `argv` asks for a probe ("--rekindle-probe NAME …"), runs it and returns its exit status; -1 otherwise.
+/// In the child: when `argv` asks for a probe ("--rekindle-probe NAME …"), runs it and returns its exit
+/// status; -1 otherwise.
 int run_probe_child(int argc, char** argv);
 
 } // namespace rekindle::doctor

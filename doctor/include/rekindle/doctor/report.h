@@ -15,10 +15,10 @@ namespace rekindle::doctor {
 /// What a device can train with today.
 struct DeviceStatus {
     std::string address;
-    std::string name;    ///< for people: the model where it is known, else the PCI id
-    std::string target;  ///< "gfx1100", "sm_86", ""
-    std::string memory;  ///< "20.0 GiB, 19.4 GiB free"
-    std::string rocm;    ///< "yes", "no: …", "not tried: …"
+    std::string name;   ///< for people: the model where it is known, else the PCI id
+    std::string target; ///< "gfx1100", "sm_86", ""
+    std::string memory; ///< "20.0 GiB, 19.4 GiB free"
+    std::string rocm;   ///< "yes", "no: …", "not tried: …"
     std::string cuda;
     std::string vulkan;
 };
@@ -27,22 +27,26 @@ struct Report {
     Facts facts;
     std::vector<ProbeResult> probes;
     std::vector<DeviceStatus> devices;
-    std::string verdict;            ///< one sentence
-    std::vector<Finding> findings;  ///< best first
+    std::string verdict;           ///< one sentence
+    std::vector<Finding> findings; ///< best first; with a log only what the log supports
+    std::vector<Finding> besides;  ///< with a log: what the facts alone show of the host
     std::vector<std::string> ask;
     std::vector<std::string> noticed;
     Plan plan;
-    std::string log;                ///< name of the log that was read, "" for none
+    std::string log; ///< name of the log that was read, "" for none
 };
 
-/// Rules and plan over what was read. `log` may be nullptr.
-Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* log, const Knowledge& knowledge);
+/// Rules and plan over what was read. `log` may be nullptr. A log that is not understood gives no finding,
+/// whatever else is wrong on the host: that goes to `besides`.
+Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* log,
+                   const Knowledge& knowledge);
 
 /// What each device can do, for `rekindle devices` and the screen. The processor is the last row.
 std::vector<DeviceStatus> device_table(const Facts& facts, const std::vector<ProbeResult>& probes,
                                        const Knowledge& knowledge);
 
-nlohmann::ordered_json to_json(const Report& report);
+/// Codes and explanations come from `knowledge`, the one that the report was made with.
+nlohmann::ordered_json to_json(const Report& report, const Knowledge& knowledge);
 /// Facts and probes of a recorded --json (or of bare facts). Throws usage_error naming `where`.
 struct Recording {
     Facts facts;

@@ -15,19 +15,19 @@ enum class Verdict { holds, wrong, harmful, no_effect, unknown };
 
 /// One thing in a document that can be checked.
 struct Mark {
-    std::size_t line = 0;   ///< from 1
-    std::string kind;       ///< "variable", "version pair", "image", "gfx target", "command", "claim"
-    std::string text;       ///< as it stands there
+    std::size_t line = 0; ///< from 1
+    std::string kind;     ///< "variable", "version pair", "image", "gfx target", "command", "claim"
+    std::string text;     ///< as it stands there
     Verdict verdict = Verdict::unknown;
-    std::string reason;     ///< one or two sentences, with what is right instead
+    std::string reason; ///< one or two sentences, with what is right instead
     std::vector<Backing> evidence;
 };
 
 /// All that can be checked in a document or script, in the order of its lines. Text of any size and content.
 std::vector<Mark> review_document(std::string_view text, const Knowledge& knowledge);
 
-/// What the doctor knows of one error text, variable, gfx target, GPU name, cause, remedy or claim, as paragraphs of plain
-/// text, each with its evidence; empty when nothing is known.
+/// What the doctor knows of one error text, variable, gfx target, GPU name, cause, remedy or claim, as
+/// paragraphs of plain text, each with its evidence; empty when nothing is known.
 std::vector<std::string> explain(std::string_view term, const Knowledge& knowledge);
 
 /// A row of torch × index × gfx × Python.
@@ -37,7 +37,8 @@ struct MatrixRow {
     std::string url;
     std::vector<std::string> python;
     bool contains = false;   ///< the wheel has code for the gfx
-    std::string by_override; ///< "HSA_OVERRIDE_GFX_VERSION=10.3.0 (safe: …)" where it does not contain it and one works
+    std::string by_override; ///< "HSA_OVERRIDE_GFX_VERSION=10.3.0 (safe: …)" where it does not contain it and
+                             ///< one works
     std::string note;
     std::string checked;
     std::vector<Backing> evidence;
@@ -49,12 +50,14 @@ std::vector<MatrixRow> support_matrix(std::string_view gfx, const Knowledge& kno
 struct Option {
     std::string title;
     std::string detail;
-    std::string arithmetic; ///< "at 40 h a month and $0.34/h: $13.60 a month; a card of $300 is paid back after 22 months"
+    std::string arithmetic; ///< "at 40 h a month and $0.34/h: $13.60 a month; a card of $300 is paid back
+                            ///< after 22 months"
     std::vector<Backing> evidence;
     std::string checked;
 };
-/// What this person can do, the free ways first. `hours_per_month` and `price` (US dollars of a card) as given by the
-/// user; 0: not given, then no break-even is computed.
-std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge, double hours_per_month, double price);
+/// What this person can do, the free ways first. `hours_per_month` and `price` (US dollars of a card) as
+/// given by the user; 0: not given, then no break-even is computed.
+std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge, double hours_per_month,
+                                 double price);
 
 } // namespace rekindle::doctor

@@ -1,0 +1,100 @@
+#include <rekindle/doctor/report.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rekindle::doctor {
+
+namespace {
+
+const Finding* primary_of(const std::vector<Finding>& findings) {
+    const auto found =
+        std::find_if(findings.begin(), findings.end(), [](const Finding& one) { return one.primary; });
+    return found == findings.end() ? nullptr : &*found;
+}
+
+bool can_train(const DeviceStatus& device) {
+    const auto yes = [](const std::string& text) { return text.starts_with("yes"); };
+    return yes(device.rocm) || yes(device.cuda) || yes(device.vulkan);
+}
+
+std::string healthy_verdict(const Report& report) {
+    std::vector<std::string> able;
+    std::size_t gpus = 0;
+    for (const DeviceStatus& device : report.devices) {
+        gpus += device.address != "cpu";
+        if (device.address != "cpu" && can_train(device))
+            able.push_back(device.name);
+    }
+    if (gpus == 0)
+        return "No GPU was found: training runs on the processor. That is a statement, not a fault.";
+    if (able.empty())
+        return fmt::format(
+            "Nothing wrong was found, but no Python with a PyTorch for {} either: name one with --python.",
+            gpus == 1 ? "this GPU" : "these GPUs");
+    return fmt::format("Nothing is wrong: {} can train.", fmt::join(able, ", "));
+}
+
+std::string host_verdict(const Report& report, const Knowledge& knowledge) {
+    const Finding* primary = primary_of(report.findings);
+    if (primary == nullptr)
+        return healthy_verdict(report);
+    const Cause* cause = knowledge.cause(primary->cause);
+    return cause == nullptr ? primary->statement : fmt::format("{}: {}", cause->title, primary->statement);
+}
+
+std::string log_verdict(const Report& report, const Knowledge& knowledge) {
+    if (report.findings.empty())
+        return report.ask.empty()
+                   ? "The log shows no failure that the doctor knows."
+                   : "The cause is not known from this log. The facts below would help to find it.";
+    const Finding& best = report.findings.front();
+    const Cause* cause = knowledge.cause(best.cause);
+    return cause == nullptr ? best.statement : fmt::format("{}: {}", cause->title, cause->sentence);
+}
+
+bool names_cause(const std::vector<Finding>& findings, const std::string& cause) {
+    return std::any_of(findings.begin(), findings.end(),
+                       [&](const Finding& one) { return one.cause == cause; });
+}
+
+/// What the facts say about a cause that the log names belongs to that finding.
+void join_evidence(std::vector<Finding>& findings, std::vector<Finding>& host) {
+    for (Finding& finding : findings) {
+        const auto same = std::find_if(host.begin(), host.end(),
+                                       [&](const Finding& one) { return one.cause == finding.cause; });
+        if (same == host.end())
+            continue;
+        finding.evidence.insert(finding.evidence.end(), same->evidence.begin(), same->evidence.end());
+        finding.devices = same->devices;
+        finding.parameters.insert(same->parameters.begin(), same->parameters.end());
+    }
+    std::erase_if(host, [&](const Finding& one) { return names_cause(findings, one.cause); });
+}
+
+} // namespace
+
+Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* log,
+                   const Knowledge& knowledge) {
+    Report report;
+    report.devices = device_table(facts, probes, knowledge);
+    report.findings = examine_host(facts, probes, knowledge);
+    if (log != nullptr) {
+        LogDiagnosis diagnosis = diagnose_log(*log, facts, knowledge);
+        report.log = log->name;
+        report.besides = std::exchange(report.findings, std::move(diagnosis.findings));
+        for (Finding& finding : report.besides)
+            finding.primary = false;
+        join_evidence(report.findings, report.besides);
+        report.ask = std::move(diagnosis.ask);
+        report.noticed = std::move(diagnosis.noticed);
+    }
+    report.plan = make_plan(facts, report.findings, knowledge);
+    report.verdict = log == nullptr ? host_verdict(report, knowledge) : log_verdict(report, knowledge);
+    report.facts = std::move(facts);
+    report.probes = std::move(probes);
+    return report;
+}
+
+} // namespace rekindle::doctor

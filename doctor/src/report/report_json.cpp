@@ -1,0 +1,166 @@
+#include <rekindle/base/error.h>
+#include <rekindle/base/version.h>
+#include <rekindle/doctor/facts_json.h>
+#include <rekindle/doctor/report.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+
+namespace rekindle::doctor {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 3> severity_names{"note", "warning", "problem"};
+constexpr std::array<std::string_view, 5> status_names{"passed", "failed", "crashed", "timed_out", "skipped"};
+
+Json json_of(const std::vector<Evidence>& evidence) {
+    Json list = Json::array();
+    for (const Evidence& one : evidence)
+        list.push_back({{"what", one.what}, {"source", one.source}, {"value", one.value}});
+    return list;
+}
+
+Json json_of(const Finding& finding, const Knowledge& knowledge) {
+    const Cause* cause = knowledge.cause(finding.cause);
+    return {{"cause", finding.cause},
+            {"code", cause == nullptr ? "" : cause->code},
+            {"severity", severity_names.at(static_cast<std::size_t>(finding.severity))},
+            {"primary", finding.primary},
+            {"statement", finding.statement},
+            {"explanation", cause == nullptr ? "" : cause->sentence},
+            {"evidence", json_of(finding.evidence)},
+            {"tell_apart", finding.tell_apart},
+            {"devices", finding.devices},
+            {"signatures", finding.signatures},
+            {"remedies", finding.remedies.empty() && cause != nullptr ? cause->remedies : finding.remedies}};
+}
+
+Json json_of(const std::vector<Finding>& findings, const Knowledge& knowledge) {
+    Json list = Json::array();
+    for (const Finding& finding : findings)
+        list.push_back(json_of(finding, knowledge));
+    return list;
+}
+
+Json json_of(const ProbeResult& probe) {
+    return {{"id", probe.id},
+            {"device", probe.device},
+            {"status", status_names.at(static_cast<std::size_t>(probe.status))},
+            {"reason", probe.reason},
+            {"code", probe.code},
+            {"seconds", probe.seconds},
+            {"exit_status", probe.exit_status},
+            {"signal", probe.signal},
+            {"errors", probe.errors},
+            {"values", probe.values}};
+}
+
+Json json_of(const DeviceStatus& device) {
+    return {{"address", device.address}, {"name", device.name}, {"target", device.target},
+            {"memory", device.memory},   {"rocm", device.rocm}, {"cuda", device.cuda},
+            {"vulkan", device.vulkan}};
+}
+
+Json json_of(const Step& step) {
+    return {{"id", step.id},           {"title", step.title},        {"cause", step.cause},
+            {"why", step.why},         {"changes", step.changes},    {"commands", step.commands},
+            {"verify", step.verify},   {"expect", step.expect},      {"undo", step.undo},
+            {"minutes", step.minutes}, {"risk", step.risk},          {"root", step.root},
+            {"reboot", step.reboot},   {"automatic", step.automatic}};
+}
+
+Json json_of(const Plan& plan) {
+    Json steps = Json::array();
+    for (const Step& step : plan.steps)
+        steps.push_back(json_of(step));
+    return {
+        {"steps", std::move(steps)}, {"remarks", plan.remarks}, {"ladder", plan.ladder}, {"stop", plan.stop}};
+}
+
+template <class T>
+void take(const Json& json, const char* key, T& value) {
+    if (const auto found = json.find(key); found != json.end())
+        value = found->get<T>();
+}
+
+ProbeResult probe_from(const Json& json, const std::string& where) {
+    ProbeResult probe;
+    try {
+        take(json, "id", probe.id);
+        take(json, "device", probe.device);
+        take(json, "reason", probe.reason);
+        take(json, "code", probe.code);
+        take(json, "seconds", probe.seconds);
+        take(json, "exit_status", probe.exit_status);
+        take(json, "signal", probe.signal);
+        take(json, "errors", probe.errors);
+        take(json, "values", probe.values);
+        const std::string status = json.at("status").get<std::string>();
+        const auto found = std::find(status_names.begin(), status_names.end(), status);
+        if (found == status_names.end())
+            throw usage_error(fmt::format("unknown status \"{}\" of a probe", status))
+                .at(where)
+                .expected(fmt::format("one of {}", fmt::join(status_names, ", ")));
+        probe.status = static_cast<ProbeStatus>(found - status_names.begin());
+    } catch (const nlohmann::json::exception& error) {
+        throw usage_error(fmt::format("not a probe's result: {}", error.what()))
+            .at(where)
+            .expected("docs/formats/doctor.md");
+    }
+    return probe;
+}
+
+} // namespace
+
+Json to_json(const Report& report, const Knowledge& knowledge) {
+    Json devices = Json::array();
+    for (const DeviceStatus& device : report.devices)
+        devices.push_back(json_of(device));
+    Json probes = Json::array();
+    for (const ProbeResult& probe : report.probes)
+        probes.push_back(json_of(probe));
+    return {{"schema", fmt::format("rekindle-doctor/{}", facts_schema)},
+            {"program", version_number()},
+            {"verdict", report.verdict},
+            {"log", report.log},
+            {"devices", std::move(devices)},
+            {"findings", json_of(report.findings, knowledge)},
+            {"besides", json_of(report.besides, knowledge)},
+            {"ask", report.ask},
+            {"noticed", report.noticed},
+            {"plan", json_of(report.plan)},
+            {"probes", std::move(probes)},
+            {"facts", to_json(report.facts)}};
+}
+
+Recording recording_from_json(const Json& json, std::string_view where) {
+    Recording recording;
+    if (!json.is_object())
+        throw usage_error("not a recording")
+            .at(std::string(where))
+            .expected("a JSON object: the output of --json, or its \"facts\"");
+    if (!json.contains("facts")) {
+        recording.facts = facts_from_json(json, where);
+        return recording;
+    }
+    const std::string schema = fmt::format("rekindle-doctor/{}", facts_schema);
+    if (json.contains("schema") && json["schema"] != schema)
+        throw usage_error(fmt::format("a recording of schema {}", json["schema"].dump()))
+            .at(std::string(where))
+            .expected(schema)
+            .hint("Another version of Rekindle wrote this file: read it with that one.");
+    recording.facts = facts_from_json(json["facts"], fmt::format("{}: facts", where));
+    if (json.contains("probes") && !json["probes"].is_array())
+        throw usage_error("\"probes\" is not a list").at(std::string(where)).expected("a JSON array");
+    if (json.contains("probes"))
+        for (std::size_t i = 0; i < json["probes"].size(); ++i)
+            recording.probes.push_back(
+                probe_from(json["probes"][i], fmt::format("{}: probes[{}]", where, i)));
+    return recording;
+}
+
+} // namespace rekindle::doctor
