@@ -172,6 +172,7 @@ struct Signature : Entry {
         std::string strength; ///< "decisive", "strong", "possible"
         Condition when;       ///< empty key: always
         std::string because;
+        Origin origin;
     };
     std::vector<Candidate> candidates;
     std::vector<std::string> ask; ///< facts that would help, as --facts keys or in words

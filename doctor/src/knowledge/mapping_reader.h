@@ -1,0 +1,60 @@
+#pragma once
+/// Reads one YAML mapping into the members of a struct, strictly.
+
+#include "mistakes.h"
+#include "safe_yaml.h"
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::doctor {
+
+/// Every read names its key; finish() then reports the keys that nobody asked for. What is wrong goes to
+/// `mistakes` with its line, and the member keeps the value that it had.
+class MappingReader {
+  public:
+    enum class Need { required, optional };
+
+    /// `node` must outlive the reader. Not a mapping: a mistake, and every read finds nothing without a
+    /// further one.
+    MappingReader(const YamlNode& node, std::string_view file, Mistakes& mistakes);
+
+    /// A text that is not empty; an optional one may be.
+    void read(std::string_view key, std::string& into, Need need = Need::required);
+    void read(std::string_view key, bool& into, Need need = Need::optional);
+    void read(std::string_view key, int& into, Need need = Need::optional);
+    /// A finite number, not negative.
+    void read(std::string_view key, double& into, Need need = Need::optional);
+    /// A list of texts. One text alone is a mistake: `[one]` says that there may be more.
+    void read(std::string_view key, std::vector<std::string>& into, Need need = Need::optional);
+    /// A text out of `words`.
+    void read_word(std::string_view key, std::string& into, std::initializer_list<std::string_view> words,
+                   Need need = Need::required);
+    /// A list of mappings, each handed to `item` with a reader of its own, which is finished afterwards.
+    void read_items(std::string_view key, const std::function<void(MappingReader&)>& item,
+                    Need need = Need::optional);
+    /// The value as it is; nullptr when there is none.
+    const YamlNode* take(std::string_view key, Need need = Need::optional);
+
+    /// Reports unknown keys, with the known one that was probably meant.
+    void finish();
+
+    Origin origin() const { return origin_at(node_.line); }
+    Origin origin_at(int line) const { return {std::string(file_), line}; }
+    Mistakes& mistakes() { return mistakes_; }
+
+  private:
+    const YamlNode* scalar(std::string_view key, Need need);
+    void wrong(const YamlNode& value, std::string_view key, std::string_view expected);
+
+    const YamlNode& node_;
+    std::string_view file_;
+    Mistakes& mistakes_;
+    bool usable_;
+    std::vector<std::string_view> known_;
+};
+
+} // namespace rekindle::doctor

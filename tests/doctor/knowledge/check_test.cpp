@@ -1,0 +1,147 @@
+#include "knowledge_folder.h"
+
+#include <rekindle/base/error.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rekindle::doctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::string_view backing =
+    "  evidence: [{kind: source, ref: \"a/b v1 c.cpp:3\"}]\n  checked: 2026-11-21\n";
+
+std::string cause(std::string_view slug, std::string_view code, std::string_view more = "") {
+    return "- slug: " + std::string(slug) + "\n  code: " + std::string(code) +
+           "\n  title: t\n  sentence: s\n" + std::string(more) + std::string(backing);
+}
+
+TEST(CheckKnowledge, ASoundFolderHasNoMistake) {
+    const KnowledgeFolder folder{
+        {"causes/a.yaml", cause("out-of-memory", "D001")},
+        {"signatures/blas.yaml", "- id: s\n  title: t\n  patterns: [\"a+b\"]\n  means: m\n"
+                                 "  candidates:\n"
+                                 "    - {cause: out-of-memory, strength: strong, when: {torch: \">=2.6\", "
+                                 "any: [{gfx: RDNA1}, {env.HSA_X: absent}]}}\n" +
+                                     std::string(backing)}};
+    EXPECT_THAT(check_knowledge(folder.path()), IsEmpty());
+    const Knowledge knowledge = load_knowledge(folder.path());
+    const Condition& when = knowledge.signature("s")->candidates.at(0).when;
+    EXPECT_EQ(when.key, "all");
+    ASSERT_EQ(when.parts.size(), 2U);
+    EXPECT_EQ(when.parts[0].key, "torch");
+    EXPECT_EQ(when.parts[0].values, std::vector<std::string>{">=2.6"});
+    EXPECT_EQ(when.parts[1].parts.at(1).key, "env.HSA_X");
+    EXPECT_EQ(knowledge.cause("out-of-memory")->origin.file, "causes/a.yaml");
+    EXPECT_EQ(knowledge.cause("out-of-memory")->origin.line, 1);
+}
+
+TEST(CheckKnowledge, TellsEveryMistakeWithItsLine) {
+    const KnowledgeFolder folder{
+        {"causes.yaml", cause("one", "D001") + cause("one", "D01", "  remedies: [nothing]\n  titel: x\n")},
+        {"signatures/a.yaml",
+         "- id: s\n  title: t\n  patterns: [\"a(\"]\n  harmless: maybe\n  means: m\n  candidates:\n"
+         "    - cause: two\n      strength: sure\n      when: {colour: red}\n" +
+             std::string(backing)}};
+    EXPECT_THAT(
+        check_knowledge(folder.path()),
+        ElementsAre("causes.yaml:7: code \"D01\" does not have the form D\\d{3}",
+                    "causes.yaml:7: remedy nothing is not in remedies.yaml",
+                    "causes.yaml:7: slug one is there twice; first at causes.yaml:1",
+                    "causes.yaml:12: unknown key \"titel\"; title was meant?",
+                    HasSubstr("signatures/a.yaml:1: pattern \"a(\": missing )"),
+                    "signatures/a.yaml:4: harmless must be true or false, not \"maybe\"",
+                    "signatures/a.yaml:7: cause two is in no causes file",
+                    "signatures/a.yaml:8: strength must be one of decisive, strong, possible, not \"sure\"",
+                    "signatures/a.yaml:9: unknown condition \"colour\""));
+}
+
+TEST(CheckKnowledge, EveryEntryNeedsEvidenceAndADate) {
+    const KnowledgeFolder folder{
+        {"causes.yaml",
+         "- slug: a\n  code: D001\n  title: t\n  sentence: s\n  evidence: []\n  checked: 2026-02-30\n"
+         "- slug: b\n  code: D002\n  title: t\n  sentence: s\n"
+         "  evidence: [{kind: rumour, ref: x}, {kind: thread, ref: x}]\n"}};
+    EXPECT_THAT(check_knowledge(folder.path()),
+                ElementsAre("causes.yaml:1: checked \"2026-02-30\" is no date YYYY-MM-DD",
+                            "causes.yaml:5: evidence is empty", "causes.yaml:7: checked is missing",
+                            "causes.yaml:7: thread \"x\" must name repository#number or an address",
+                            HasSubstr("causes.yaml:11: kind must be one of source, thread")));
+}
+
+TEST(CheckKnowledge, PromisesOfSuccessAreMistakes) {
+    const KnowledgeFolder folder{
+        {"causes.yaml",
+         cause("a", "D001", "  detail: Works for 99 % of users.\n") +
+             cause("b", "D002", "  detail: VRAM was 99.9 % full; 5 % of it was free again later.\n")}};
+    EXPECT_THAT(
+        check_knowledge(folder.path()),
+        ElementsAre("causes.yaml:1: it promises a percentage of success: \"Works for 99 % of users.\""));
+}
+
+TEST(CheckKnowledge, RemediesAreConsistent) {
+    const KnowledgeFolder folder{
+        {"remedies.yaml", "- id: r\n  title: t\n  changes: c\n  commands: [\"{python} -m x {nothing}\"]\n"
+                          "  verify: v\n  minutes: 1\n  risk: some\n  root: true\n"
+                          "  automatic: true\n  cost: 7\n" +
+                              std::string(backing)}};
+    EXPECT_THAT(check_knowledge(folder.path()),
+                ElementsAre(HasSubstr("risk \"some\""), HasSubstr("cost must be"),
+                            HasSubstr("automatic, but"), HasSubstr("verify and expect"),
+                            HasSubstr("placeholder {nothing}")));
+}
+
+TEST(CheckKnowledge, GpusAndTargetsMustAgree) {
+    const KnowledgeFolder folder{
+        {"gfx_targets.yaml",
+         "- name: gfx1010\n  architecture: RDNA1\n  kfd_version: 100101\n" + std::string(backing)},
+        {"gpus.yaml",
+         "- name: A\n  vendor: amd\n  pci: [\"1002:731f:ca\", \"10de:0001\"]\n  target: gfx1011\n" +
+             std::string(backing) + "- name: B\n  vendor: amd\n  pci: [\"1002:731f:ca\"]\n" +
+             std::string(backing)}};
+    EXPECT_THAT(check_knowledge(folder.path()),
+                ElementsAre("gfx_targets.yaml:1: kfd_version 100101 is not that of gfx1010, 100100",
+                            "gpus.yaml:1: pci 10de:0001 is not of amd",
+                            "gpus.yaml:1: target gfx1011 is not in gfx_targets.yaml",
+                            "gpus.yaml:7: pci 1002:731f:ca is A too (gpus.yaml:1)"));
+}
+
+TEST(CheckKnowledge, FilesThatAreNoKnowledge) {
+    const KnowledgeFolder folder{{"colours.yaml", "[]\n"},
+                                 {"causes.yaml", "slug: a\n"},
+                                 {"gpus.yaml", "- a: [\n"},
+                                 {"signatures/_template.yaml", "- id: t\n"},
+                                 {"README.md", "text"}};
+    const std::vector<std::string> mistakes = check_knowledge(folder.path());
+    EXPECT_THAT(mistakes, testing::Contains(HasSubstr("colours.yaml:1: no type of entry")));
+    EXPECT_THAT(mistakes,
+                testing::Contains("causes.yaml:1: the file must be a list of entries, not a mapping"));
+    EXPECT_THAT(mistakes, testing::Contains(HasSubstr("gpus.yaml:2: not YAML")));
+    EXPECT_THAT(mistakes, testing::Contains("signatures/_template.yaml:1: title is missing"));
+}
+
+TEST(LoadKnowledge, StopsAtTheFirstMistake) {
+    const KnowledgeFolder folder{{"causes.yaml", cause("one", "D001", "  titel: x\n")}};
+    try {
+        load_knowledge(folder.path());
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), ExitStatus::usage);
+        EXPECT_EQ(error.where(), "causes.yaml:5");
+        EXPECT_EQ(error.message(), "unknown key \"titel\"; title was meant?");
+    }
+    EXPECT_THROW(load_knowledge("/nonexistent"), Error);
+}
+
+TEST(LoadKnowledge, TemplatesAreNotLoaded) {
+    const KnowledgeFolder folder{{"causes/_template.yaml", cause("example", "D999")}};
+    EXPECT_THAT(load_knowledge(folder.path()).causes, IsEmpty());
+    EXPECT_THAT(check_knowledge(folder.path()), IsEmpty());
+}
+
+} // namespace
+} // namespace rekindle::doctor
