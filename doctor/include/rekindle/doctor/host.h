@@ -11,11 +11,11 @@
 namespace rekindle::doctor {
 
 struct HostOptions {
-    std::filesystem::path root =
-        "/"; ///< of a recorded or mounted host; then nothing of this process is mixed in
-    std::vector<std::string> pythons; ///< --python: interpreters or environment folders
-    bool find_pythons = true;         ///< look for others too (active venv, conda, PATH, home folder)
-    std::int64_t pid = 0;             ///< read the environment of this process instead of our own
+    /// Of a recorded or mounted host; then nothing of this process is mixed in.
+    std::filesystem::path root = "/";
+    std::vector<std::string> pythons = {}; ///< --python: interpreters or environment folders
+    bool find_pythons = true;              ///< look for others too (active venv, conda, PATH, home folder)
+    std::int64_t pid = 0;                  ///< read the environment of this process instead of our own
 };
 
 /// Everything, in a fraction of a second: a file that blocks is given up after a deadline and said so.

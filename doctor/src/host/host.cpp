@@ -1,0 +1,34 @@
+#include "collectors.h"
+
+#include <rekindle/base/version.h>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace rekindle::doctor {
+
+Facts collect_facts(const HostOptions& options) {
+    HostFiles files(options.root.string());
+    Facts facts;
+    facts.program = version_number();
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    facts.read_at = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", now);
+    facts.origin = files.live() ? "this host" : fmt::format("--root {}", options.root.string());
+
+    const Fact<Variables> variables = read_variables(files, options.pid);
+    facts.environment = steering_variables(variables);
+    if (options.pid != 0)
+        facts.environment.source = fmt::format("process {}", options.pid);
+    read_system(files, facts.system);
+    read_surroundings(files, variables.value_or({}), facts.system);
+    read_user(files, facts.system);
+    facts.gpus = read_pci_gpus(files);
+    read_drm(files, facts.gpus);
+    read_kfd(files, facts);
+    read_device_nodes(files, facts.gpus, facts.system);
+    return facts;
+}
+
+} // namespace rekindle::doctor

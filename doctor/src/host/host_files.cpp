@@ -1,0 +1,347 @@
+#include "host_files.h"
+
+#include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace rekindle::doctor {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds impatient_deadline{20};
+constexpr int broken_connection = -100; ///< the child is gone
+constexpr int deadline_passed = -101;
+
+struct RequestHead {
+    std::uint64_t operation = 0, path_length = 0, limit = 0;
+    std::int64_t offset = 0;
+};
+struct AnswerHead {
+    std::int64_t error = 0;
+    std::uint64_t more = 0, length = 0;
+};
+
+bool send_all(int socket, const void* data, std::size_t size) {
+    const char* bytes = static_cast<const char*>(data);
+    while (size > 0) {
+        const ssize_t sent = ::send(socket, bytes, size, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return false;
+        bytes += sent;
+        size -= static_cast<std::size_t>(sent);
+    }
+    return true;
+}
+
+bool receive_all(int socket, void* data, std::size_t size) {
+    char* bytes = static_cast<char*>(data);
+    while (size > 0) {
+        const ssize_t got = ::recv(socket, bytes, size, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        bytes += got;
+        size -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+/// As receive_all, until a point in time. 0, broken_connection or deadline_passed.
+int receive_until(int socket, void* data, std::size_t size, Clock::time_point deadline) {
+    char* bytes = static_cast<char*>(data);
+    while (size > 0) {
+        const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+        pollfd readable{.fd = socket, .events = POLLIN, .revents = 0};
+        const int ready = ::poll(&readable, 1, std::max<int>(0, static_cast<int>(left.count())));
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready == 0)
+            return deadline_passed;
+        const ssize_t got = ready < 0 ? -1 : ::recv(socket, bytes, size, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return broken_connection;
+        bytes += got;
+        size -= static_cast<std::size_t>(got);
+    }
+    return 0;
+}
+
+/// The child keeps nothing of its parent open: a child that is left behind must not hold the other end of a
+/// pipe.
+void let_go_of_files(int socket) {
+    const int nothing = ::open("/dev/null", O_RDWR);
+    for (const int standard : {0, 1, 2})
+        ::dup2(nothing, standard);
+    ::dup2(socket, 3);
+    if (::close_range(4, ~0U, 0) != 0) // before Linux 5.9
+        for (int other = 4; other < 4096; ++other)
+            ::close(other);
+}
+
+[[noreturn]] void serve(int socket, const std::string& root, const HostFiles::Service& service) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    let_go_of_files(socket);
+    socket = 3;
+    RequestHead head;
+    while (receive_all(socket, &head, sizeof head)) {
+        FileRequest request;
+        request.operation = static_cast<FileOperation>(head.operation);
+        request.path.resize(head.path_length);
+        request.offset = head.offset;
+        request.limit = head.limit;
+        if (!receive_all(socket, request.path.data(), request.path.size()))
+            break;
+        const FileAnswer answer = service(root, request);
+        const AnswerHead reply{answer.error, answer.more, answer.data.size()};
+        if (!send_all(socket, &reply, sizeof reply) ||
+            !send_all(socket, answer.data.data(), answer.data.size()))
+            break;
+    }
+    ::_exit(0);
+}
+
+std::string folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+std::string without_trailing_slash(std::string root) {
+    while (root.ends_with('/'))
+        root.pop_back();
+    return root;
+}
+
+FileNumbers numbers_of(const FileAnswer& answer) {
+    FileNumbers numbers;
+    std::memcpy(&numbers, answer.data.data(), std::min(sizeof numbers, answer.data.size()));
+    return numbers;
+}
+
+std::vector<FolderEntry> entries_of(std::string_view data) {
+    std::vector<FolderEntry> entries;
+    while (!data.empty()) {
+        const std::size_t name_end = data.find('\0');
+        const std::size_t target_end = data.find('\0', name_end + 1);
+        if (name_end == std::string_view::npos || target_end == std::string_view::npos)
+            break;
+        entries.push_back({std::string(data.substr(1, name_end - 1)), data.front(),
+                           std::string(data.substr(name_end + 1, target_end - name_end - 1))});
+        data.remove_prefix(target_end + 1);
+    }
+    std::sort(entries.begin(), entries.end(), [](const FolderEntry& a, const FolderEntry& b) {
+        const int order = ::strverscmp(a.name.c_str(), b.name.c_str());
+        return order < 0;
+    });
+    return entries;
+}
+
+} // namespace
+
+std::string reason_text(int error) {
+    switch (error) {
+    case not_a_regular_file:
+        return "not a regular file";
+    case too_many_entries:
+        return "too many entries";
+    case broken_connection:
+        return "the reading process ended";
+    default:
+        return std::generic_category().message(error);
+    }
+}
+
+/// A child process that answers requests over a socket. Killed by its pid when the object goes.
+struct HostFiles::Child {
+    Child(const std::string& root, const Service& service) {
+        std::array<int, 2> ends{};
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+            error = errno;
+            return;
+        }
+        FileDescriptor ours(ends[0]);
+        const FileDescriptor theirs(ends[1]);
+        pid = ::fork();
+        if (pid == 0)
+            serve(theirs.get(), root, service);
+        error = pid < 0 ? errno : 0;
+        socket = std::move(ours);
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+    ~Child() {
+        if (pid <= 0)
+            return;
+        ::kill(pid, SIGKILL);
+        // A child inside a driver that hangs cannot die now; nobody waits for it longer than this.
+        for (int i = 0; i < 50 && ::waitpid(pid, nullptr, WNOHANG) == 0; ++i)
+            ::usleep(200);
+    }
+
+    pid_t pid = -1;
+    int error = 0; ///< why there is no child
+    FileDescriptor socket;
+};
+
+HostFiles::HostFiles(std::string root) : HostFiles(std::move(root), Limits{}) {}
+
+HostFiles::HostFiles(std::string root, Limits limits, Service service)
+    : root_(without_trailing_slash(std::move(root))), limits_(limits), service_(std::move(service)) {}
+
+HostFiles::~HostFiles() = default;
+
+void HostFiles::give_up(const std::string& path, milliseconds waited) {
+    child_.reset();
+    waited_ += waited;
+    blocked_folders_.push_back(folder_of(path));
+}
+
+FileAnswer HostFiles::ask(const FileRequest& request, std::string& given_up) {
+    const auto blocked = std::find(blocked_folders_.begin(), blocked_folders_.end(), folder_of(request.path));
+    if (blocked != blocked_folders_.end()) {
+        given_up = "given up: another file of this folder did not answer";
+        return {};
+    }
+    if (!child_)
+        child_ = std::make_unique<Child>(root_, service_);
+    if (child_->error != 0) {
+        given_up = fmt::format("no process to read it: {}", reason_text(child_->error));
+        child_.reset();
+        return {};
+    }
+    const milliseconds patience = waited_ < limits_.patience ? limits_.deadline : impatient_deadline;
+    const auto deadline = Clock::now() + patience;
+    const RequestHead head{static_cast<std::uint64_t>(request.operation), request.path.size(), request.limit,
+                           request.offset};
+    const int socket = child_->socket.get();
+    FileAnswer answer;
+    AnswerHead reply;
+    int state =
+        send_all(socket, &head, sizeof head) && send_all(socket, request.path.data(), request.path.size())
+            ? receive_until(socket, &reply, sizeof reply, deadline)
+            : broken_connection;
+    if (state == 0) {
+        answer.error = static_cast<int>(reply.error);
+        answer.more = reply.more != 0;
+        answer.data.resize(reply.length);
+        state = receive_until(socket, answer.data.data(), answer.data.size(), deadline);
+    }
+    if (state == deadline_passed) {
+        given_up = fmt::format("given up: no answer within {} ms", patience.count());
+        give_up(request.path, patience);
+    } else if (state == broken_connection) {
+        given_up = reason_text(state);
+        child_.reset();
+    }
+    return answer;
+}
+
+template <class T>
+Fact<T> HostFiles::fact(const FileRequest& request, const std::function<T(const FileAnswer&)>& make) {
+    std::string given_up;
+    const FileAnswer answer = ask(request, given_up);
+    if (!given_up.empty())
+        return Fact<T>::failed(given_up, request.path);
+    if (answer.error != 0)
+        return Fact<T>::failed(reason_text(answer.error), request.path);
+    return Fact<T>(make(answer), request.path);
+}
+
+Fact<std::string> HostFiles::read(const std::string& path, std::uint64_t limit) {
+    bool more = false;
+    auto text = fact<std::string>({FileOperation::read, path, 0, limit}, [&](const FileAnswer& answer) {
+        more = answer.more;
+        return answer.data;
+    });
+    return more ? Fact<std::string>::failed("longer than " + format_bytes(limit), path) : text;
+}
+
+Fact<std::string> HostFiles::read_part(const std::string& path, std::int64_t offset, std::uint64_t limit) {
+    return fact<std::string>({FileOperation::read, path, offset, limit},
+                             [](const FileAnswer& answer) { return answer.data; });
+}
+
+Fact<std::string> HostFiles::line(const std::string& path) {
+    Fact<std::string> text = read(path);
+    if (!text)
+        return text;
+    const std::string_view first = trim(split(*text, '\n').front());
+    if (first.empty())
+        return Fact<std::string>::failed("empty", path);
+    return {std::string(first), path};
+}
+
+Fact<std::vector<FolderEntry>> HostFiles::list(const std::string& path) {
+    return fact<std::vector<FolderEntry>>({FileOperation::list, path, 0, 0},
+                                          [](const FileAnswer& answer) { return entries_of(answer.data); });
+}
+
+std::vector<std::string> HostFiles::names(const std::string& path) {
+    std::vector<std::string> names;
+    for (FolderEntry& entry : list(path).value_or({}))
+        names.push_back(std::move(entry.name));
+    return names;
+}
+
+Fact<std::string> HostFiles::link(const std::string& path) {
+    return fact<std::string>({FileOperation::link, path, 0, 0},
+                             [](const FileAnswer& answer) { return answer.data; });
+}
+
+Fact<std::string> HostFiles::resolve(const std::string& path) {
+    return fact<std::string>({FileOperation::resolve, path, 0, 0},
+                             [](const FileAnswer& answer) { return answer.data; });
+}
+
+Fact<FileStatus> HostFiles::status(const std::string& path) {
+    return fact<FileStatus>({FileOperation::status, path, 0, 0}, [](const FileAnswer& answer) {
+        const FileNumbers numbers = numbers_of(answer);
+        return FileStatus{.permissions = static_cast<int>(numbers.mode & 07777),
+                          .device = S_ISCHR(static_cast<mode_t>(numbers.mode)),
+                          .owner = static_cast<int>(numbers.owner),
+                          .group = static_cast<int>(numbers.group),
+                          .major = static_cast<int>(numbers.major),
+                          .minor = static_cast<int>(numbers.minor),
+                          .size = numbers.size};
+    });
+}
+
+Fact<FileSystemSpace> HostFiles::space(const std::string& path) {
+    return fact<FileSystemSpace>({FileOperation::space, path, 0, 0}, [](const FileAnswer& answer) {
+        const FileNumbers numbers = numbers_of(answer);
+        return FileSystemSpace{numbers.total, numbers.free};
+    });
+}
+
+Fact<bool> HostFiles::usable(const std::string& path) {
+    return fact<bool>({FileOperation::access, path, 0, 0}, [](const FileAnswer&) { return true; });
+}
+
+Fact<std::string> HostFiles::kernel_log() {
+    return fact<std::string>({FileOperation::kernel_log, "/dev/kmsg", 0, 16 << 20},
+                             [](const FileAnswer& answer) { return answer.data; });
+}
+
+} // namespace rekindle::doctor
