@@ -66,6 +66,7 @@ class Checker {
             check_signature(signature);
         for (const EnvironmentVariable& variable : checked.variables) {
             check_entry(variable);
+            targets_or_architectures(variable, variable.effective_on);
             prose(variable, {&variable.meaning, &variable.effect_when, &variable.advice});
         }
         for (const Remedy& remedy : checked.remedies)
@@ -196,6 +197,16 @@ class Checker {
         }
     }
 
+    void targets_or_architectures(const Entry& entry, const std::vector<std::string>& names) {
+        for (const std::string& name : names) {
+            const auto is_named = [&](const GfxTarget& known) {
+                return known.name == name || known.architecture == name;
+            };
+            if (std::none_of(all_.gfx_targets.begin(), all_.gfx_targets.end(), is_named))
+                wrong(entry, fmt::format("{} is no target or architecture of gfx_targets.yaml", name));
+        }
+    }
+
     bool is_generic(std::string_view target) const {
         return std::any_of(all_.gfx_targets.begin(), all_.gfx_targets.end(),
                            [&](const GfxTarget& known) { return known.generic == target; });
@@ -289,7 +300,7 @@ class Checker {
         matches(alternative, "priced", alternative.priced, "\\d{4}-(0[1-9]|1[0-2])");
         if ((alternative.price_once > 0 || alternative.price_per_hour > 0) && alternative.priced.empty())
             wrong(alternative, "a price without its date");
-        check_targets(alternative, alternative.targets, "rocm");
+        targets_or_architectures(alternative, alternative.targets);
         prose(alternative, {&alternative.title, &alternative.detail});
     }
 

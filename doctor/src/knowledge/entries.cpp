@@ -95,6 +95,7 @@ void read_entry(MappingReader& reader, EnvironmentVariable& variable) {
     reader.read_word("status", variable.status, {"real", "unreal", "build-time"});
     reader.read("meaning", variable.meaning);
     reader.read("effect_when", variable.effect_when, Need::optional);
+    reader.read("effective_on", variable.effective_on);
     reader.read("advice", variable.advice, Need::optional);
     reader.read("worth_reporting", variable.worth_reporting);
 }
@@ -120,7 +121,7 @@ void read_entry(MappingReader& reader, Alternative& alternative) {
     reader.read("id", alternative.id);
     reader.read("title", alternative.title);
     reader.read_word("kind", alternative.kind,
-                     {"cpu", "native-wheel", "vulkan", "cloud", "card", "distribution"});
+                     {"cpu", "native-wheel", "vulkan", "opencl", "cloud", "card", "distribution"});
     reader.read("detail", alternative.detail);
     reader.read("price_per_hour", alternative.price_per_hour);
     reader.read("price_once", alternative.price_once);
@@ -138,6 +139,8 @@ void read_entry(MappingReader& reader, ContainerImage& image) {
 
 void read_entry(MappingReader& reader, Claim& claim) {
     reader.read("id", claim.id);
+    reader.read_word("kind", claim.kind,
+                     {"claim", "variable", "command", "image", "version pair", "gfx target"}, Need::optional);
     reader.read("patterns", claim.patterns, Need::required);
     reader.read("says", claim.says);
     reader.read_word("verdict", claim.verdict, {"true", "false", "harmful", "no-effect", "unknown"});

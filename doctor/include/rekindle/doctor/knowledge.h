@@ -126,12 +126,12 @@ struct Remedy : Entry {
 struct Alternative : Entry {
     std::string id;
     std::string title;
-    std::string kind;       ///< "cpu", "native-wheel", "vulkan", "cloud", "card", "distribution"
+    std::string kind;       ///< "cpu", "native-wheel", "vulkan", "opencl", "cloud", "card", "distribution"
     std::string detail;
     double price_per_hour = 0;  ///< US dollars; 0: none
     double price_once = 0;
     std::string priced;         ///< date of the price, YYYY-MM
-    std::vector<std::string> targets; ///< for which gfx; empty: all
+    std::vector<std::string> targets; ///< for which gfx or architectures; empty: all
 };
 
 struct ContainerImage : Entry {
@@ -145,7 +145,7 @@ struct ContainerImage : Entry {
 /// A statement that goes round, for --review and --explain.
 struct Claim : Entry {
     std::string id;
-    std::string kind;      ///< of the mark in a review: "claim" (also when empty), "variable", "command", "image"
+    std::string kind;      ///< of the mark in a review: "claim" (also when empty), "variable", "command", "image", "version pair", "gfx target"
     std::vector<std::string> patterns; ///< RE2, any of them, in one line of the text or in a paragraph
     std::string says;      ///< the claim in our words
     std::string verdict;   ///< "true", "false", "harmful", "no-effect", "unknown"
