@@ -1,0 +1,45 @@
+#pragma once
+/// Clang offload bundles, one after the other, as linkers leave them in .hip_fatbin.
+/// Format: clang/docs/ClangOffloadBundler.rst, "Bundled Binary File Layout".
+
+#include "code_objects/byte_source.h"
+#include "code_objects/targets.h"
+
+#include <rekindle/base/error.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rekindle::doctor {
+
+constexpr std::string_view bundle_magic = "__CLANG_OFFLOAD_BUNDLE__";
+
+struct BundleEntry {
+    std::string id;
+    std::uint64_t offset = 0; ///< from the start of the bundle
+    std::uint64_t size = 0;
+};
+
+struct BundleHeader {
+    std::vector<BundleEntry> entries;
+    std::uint64_t size = 0; ///< of the header itself
+};
+
+/// The header at range.begin. An error when it is cut off or claims what cannot be; the sizes of entries are
+/// not checked against the range, since of a compressed bundle only the beginning may be there.
+Expected<BundleHeader> read_bundle_header(const ByteSource& source, ByteRange range);
+
+/// How much work a scan may do.
+struct ScanLimits {
+    /// Compressed code objects are decompressed up to their ELF headers, to compare those with the bundle's
+    /// ids, as long as the file's bundles are no larger than this together; beyond it the ids are believed.
+    std::uint64_t verified_bytes = 0;
+};
+
+/// Adds the targets of every bundle in the range, plain and compressed. Damage is noted; the scan goes on at
+/// the next bundle that it finds.
+void read_bundles(const ByteSource& source, ByteRange range, const ScanLimits& limits,
+                  TargetCollector& found);
+
+} // namespace rekindle::doctor

@@ -1,0 +1,62 @@
+/// A bridge for scripts: what the doctor reads of files, as JSON on stdout. Built with the tests only.
+///
+///     rekindle_doctor_tool scan FILE…             one JSON object per line and file: targets, bytes, unread
+///     rekindle_doctor_tool scan-quickly FILE…     the same without comparing compressed code objects'
+///     headers rekindle_doctor_tool data PART FOLDER       a folder of rocBLAS, hipBLASLt, MIOpen, aotriton
+///     or kpack data
+///
+/// Exit status 1 when a file could not be read; its line then has "error".
+
+#include <rekindle/base/error.h>
+#include <rekindle/doctor/code_objects.h>
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <string_view>
+
+namespace {
+
+using namespace rekindle;
+using namespace rekindle::doctor;
+using nlohmann::json;
+
+void print(const json& value) {
+    std::puts(value.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+}
+
+json describe(const LibraryTargets& library) {
+    return {{"path", library.path},
+            {"part", library.part},
+            {"targets", library.targets},
+            {"bytes", library.bytes},
+            {"unread", library.unread}};
+}
+
+bool scan(const char* path, std::uint64_t verified_bytes) {
+    const auto start = std::chrono::steady_clock::now();
+    const Expected<LibraryTargets> library = read_code_objects(std::filesystem::path(path), verified_bytes);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    json line = library ? describe(*library) : json{{"path", path}, {"error", library.error().render()}};
+    line["seconds"] = elapsed.count();
+    print(line);
+    return library.has_value();
+}
+
+} // namespace
+
+int main(int count, char** arguments) {
+    const std::string_view action = count > 2 ? arguments[1] : "";
+    bool good = true;
+    if (action == "scan" || action == "scan-quickly") {
+        for (int i = 2; i < count; ++i)
+            good = scan(arguments[i], action == "scan" ? default_verified_bytes : no_verified_bytes) && good;
+    } else if (action == "data" && count == 4) {
+        print(describe(read_library_data(arguments[3], arguments[2])));
+    } else {
+        std::fputs("usage: rekindle_doctor_tool scan|scan-quickly FILE… | data PART FOLDER\n", stderr);
+        return 2;
+    }
+    return good ? 0 : 1;
+}
