@@ -37,6 +37,12 @@ function(rekindle_find_archive name header file)
   add_library(rekindle::${name} ALIAS rekindle_third_party_${name})
 endfunction()
 
+# Declarations alone: the driver's loader is opened at run time, in a child process.
+find_path(REKINDLE_vulkan_INCLUDE vulkan/vulkan_core.h REQUIRED)
+add_library(rekindle_vulkan_headers INTERFACE)
+target_include_directories(rekindle_vulkan_headers SYSTEM INTERFACE "${REKINDLE_vulkan_INCLUDE}")
+add_library(rekindle::vulkan_headers ALIAS rekindle_vulkan_headers)
+
 rekindle_find_archive(zlib zlib.h z)
 rekindle_find_archive(xxhash xxhash.h xxhash)
 rekindle_find_archive(yaml_cpp yaml-cpp/yaml.h yaml-cpp)

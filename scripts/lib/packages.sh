@@ -6,6 +6,8 @@ INSTALLED_LIST=$STATE_FOLDER/installed-packages
 # Libraries whose code ends up inside the program; their licence notes go into the release.
 readonly LINKED_LIBRARIES=(libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev zlib1g-dev
     libxxhash-dev libagg-dev libpng-dev libabsl-dev libre2-dev libzstd-dev)
+# Headers alone; the libraries themselves are opened where a machine has them.
+readonly HEADER_PACKAGES=(libvulkan-dev)
 
 # distribution: "debian 12", "ubuntu 22.04", …
 distribution() {
@@ -26,7 +28,7 @@ packages_for() {
     local group
     for group in "$@"; do
         case $group in
-            build) printf '%s\n' "$(compiler_package)" cmake ninja-build "${LINKED_LIBRARIES[@]}" ;;
+            build) printf '%s\n' "$(compiler_package)" cmake ninja-build "${LINKED_LIBRARIES[@]}" "${HEADER_PACKAGES[@]}" ;;
             tests) printf '%s\n' libgtest-dev libgmock-dev ;;
             python) printf '%s\n' python3 python3-venv ;;
             lint) printf '%s\n' clang-format-16 clang-tidy-16 shellcheck ;;

@@ -1,11 +1,13 @@
 #pragma once
-/// Trying things out, each in a child process with a deadline, so that a crash or a hang is a result.
+/// Trying things out, each in a child process with a deadline, so that a crash or a hang is a result. This
+/// process itself never loads a driver's library.
 
 #include <rekindle/doctor/facts.h>
 
 #include <chrono>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rekindle::doctor {
@@ -13,17 +15,22 @@ namespace rekindle::doctor {
 enum class ProbeStatus { passed, failed, crashed, timed_out, skipped };
 
 struct ProbeResult {
-    std::string id;     ///< "hip-init", "blas-handle", "hiprtc-vector-add", "rccl", "cuda-driver",
-                        ///< "vulkan-devices", "python-matmul"
-    std::string device; ///< Gpu::address or ordinal as the library counts ("hip:0"); "" for the host
+    std::string
+        id; ///< "hip-init", "blas-handle", "hiprtc-vector-add", "rccl", "cuda-driver", "cuda-vector-add",
+            ///< "vulkan-devices", "python-matmul-fp32" (python_probes.h lists PyTorch's)
+    std::string device; ///< Gpu::address where the library tells it, else the ordinal as the library counts
+                        ///< ("hip:0") or PyTorch's name of the device ("cpu"); "" speaks for the library
+                        ///< itself, before any device
     ProbeStatus status = ProbeStatus::skipped;
     std::string reason; ///< of a skip or a failure, one sentence
     std::string code;   ///< status of the library: "hipErrorNoDevice (100)"
     double seconds = 0;
-    int exit_status = 0;                       ///< of the child
-    int signal = 0;                            ///< that ended the child
-    std::string errors;                        ///< the last 4 KiB that it wrote to standard error
-    std::map<std::string, std::string> values; ///< "devices": "2", "vram_before": "12345"
+    int exit_status = 0; ///< of the child
+    int signal = 0;      ///< that ended the child
+    std::string errors;  ///< the last 4 KiB that it wrote to standard error and output, as valid UTF-8
+    std::map<std::string, std::string>
+        values; ///< "devices": "2", "library": path, "ordinal": "hip:0", "vram_before": "12345"
+    friend bool operator==(const ProbeResult&, const ProbeResult&) = default;
 };
 
 enum class ProbeLevel {
@@ -38,15 +45,21 @@ struct ProbeOptions {
     std::chrono::milliseconds deadline{5000}; ///< of each child without Python
     std::chrono::milliseconds python_deadline{120000};
     std::string
-        library_folder; ///< where HIP and its libraries are looked for first (tests; --python's wheel)
+        library_folder;        ///< where HIP and its libraries are looked for first (tests; --python's wheel)
+    std::string python_device; ///< of the PyTorch probes: "cpu", "rvk", "cuda:1"; "": all that the wheel
+                               ///< offers, else "cpu"
+    std::string program =
+        "/proc/self/exe"; ///< what is started as a probe; its main() calls run_probe_child first
 };
 
-/// Runs the probes that make sense on this host, in order. Never throws because of what a child does. A child
-/// that is over its deadline is killed by its pid. Not to be called from a process with other threads.
+/// Runs the probes that make sense on this host, in order; none for ProbeLevel::none. Never throws because of
+/// what a child does. A child that is over its deadline is killed by its pid. Not to be called from a process
+/// with other threads.
 std::vector<ProbeResult> run_probes(const Facts& facts, const ProbeOptions& options);
 
-/// In the child: when `argv` asks for a probe ("--rekindle-probe NAME …"), runs it and returns its exit
-/// status; -1 otherwise.
-int run_probe_child(int argc, char** argv);
+/// In the child: when `argv` asks for a probe ("--rekindle-probe NAME …"), runs it and ends the process
+/// without the exit handlers of the libraries that it loaded; returns false otherwise, at once. Call it first
+/// thing in main().
+bool run_probe_child(int argc, char** argv);
 
 } // namespace rekindle::doctor

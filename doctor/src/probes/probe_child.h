@@ -1,0 +1,54 @@
+#pragma once
+/// The child's side of a probe without Python: what it is asked and how it answers.
+
+#include <rekindle/doctor/probe.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::doctor {
+
+/// The first argument that makes the program a probe.
+constexpr std::string_view probe_option = "--rekindle-probe";
+
+/// "--rekindle-probe NAME key=value …"; a key may stand more than once.
+struct ProbeRequest {
+    std::string name;
+    std::multimap<std::string, std::string> parameters;
+
+    /// The first one of that key, "" when there is none.
+    std::string first(const std::string& key) const;
+    std::vector<std::string> all(const std::string& key) const;
+    int device() const; ///< "device=1", else 0
+};
+
+/// Writes lines to a descriptor as they become known: the process may die at the next call of a library.
+class ProbeReport {
+  public:
+    ProbeReport(int descriptor, std::string id) : descriptor_(descriptor), id_(std::move(id)) {}
+
+    /// Says what is tried next.
+    void at(std::string_view step) const;
+    /// The result to fill in; its id is that of the probe.
+    ProbeResult result(std::string device = {}) const;
+    void passed(ProbeResult result) const;
+    void failed(ProbeResult result, std::string reason, std::string code = {}) const;
+    void skipped(ProbeResult result, std::string reason, std::string code = {}) const;
+
+  private:
+    void write(std::string line) const;
+    int descriptor_;
+    std::string id_;
+};
+
+void probe_vulkan_devices(const ProbeRequest& request, const ProbeReport& report);
+void probe_hip_init(const ProbeRequest& request, const ProbeReport& report);
+void probe_blas_handle(const ProbeRequest& request, const ProbeReport& report);
+void probe_hiprtc_vector_add(const ProbeRequest& request, const ProbeReport& report);
+void probe_rccl(const ProbeRequest& request, const ProbeReport& report);
+void probe_cuda_driver(const ProbeRequest& request, const ProbeReport& report);
+void probe_cuda_vector_add(const ProbeRequest& request, const ProbeReport& report);
+
+} // namespace rekindle::doctor

@@ -1,0 +1,27 @@
+#pragma once
+/// The lines that a probe's child writes on result_descriptor, each one JSON object: {"at": STEP, "probe":
+/// ID} before something that may not return, {"result": {…}} when a result is known. The child may be broken:
+/// what it writes is read as any untrusted text.
+
+#include <rekindle/doctor/probe.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rekindle::doctor {
+
+struct ProbeLine {
+    std::optional<ProbeResult> result;
+    std::string probe; ///< of "at": id of the probe in progress, "" for a child that is one probe
+    std::string step;  ///< of "at": "hipInit"
+};
+
+/// One line without its end.
+std::string line_of_step(std::string_view step);
+std::string line_of_result(const ProbeResult& result);
+
+/// Throws usage_error for anything but such a line.
+ProbeLine parse_probe_line(std::string_view line);
+
+} // namespace rekindle::doctor

@@ -1,0 +1,53 @@
+#pragma once
+/// The parent's side: from tasks to results, whatever the children do.
+
+#include "probes/child_process.h"
+
+#include <rekindle/doctor/probe.h>
+
+#include <string>
+#include <vector>
+
+namespace rekindle::doctor {
+
+/// One child of the program itself.
+struct ProbeTask {
+    std::string id;
+    std::string device{};                             ///< as ProbeResult::device
+    std::vector<std::string> parameters{};            ///< "key=value" for the child
+    std::map<std::string, std::string> environment{}; ///< of the child, on top of ours
+};
+
+/// Results in the order in which they were asked for.
+class ProbeSession {
+  public:
+    ProbeSession(const Facts& facts, const ProbeOptions& options) : facts_(facts), options_(options) {}
+
+    const Facts& facts() const noexcept { return facts_; }
+    const ProbeOptions& options() const noexcept { return options_; }
+
+    void add(ProbeResult result) { results_.push_back(std::move(result)); }
+    void skip(std::string id, std::string device, std::string reason);
+    /// Runs them at once. Every task has at least one result.
+    void run(const std::vector<ProbeTask>& tasks);
+    const std::vector<ProbeResult>& results() const noexcept { return results_; }
+    std::vector<ProbeResult> take_results() { return std::move(results_); }
+    /// Those results of a probe that speak of a device.
+    std::vector<ProbeResult> devices_of(const std::string& id) const;
+
+  private:
+    const Facts& facts_;
+    const ProbeOptions& options_;
+    std::vector<ProbeResult> results_;
+};
+
+/// Fills in what the end of its child says of a probe that was in progress. `step`: what it did last, "" when
+/// unknown.
+void conclude(ProbeResult& result, const ChildOutcome& outcome, const std::string& step,
+              std::chrono::milliseconds deadline);
+
+/// Bytes of VRAM in use on the GPU of that address, from sysfs; "" where the facts had none or it cannot be
+/// read.
+std::string vram_in_use(const Facts& facts, const std::string& address);
+
+} // namespace rekindle::doctor

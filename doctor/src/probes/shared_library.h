@@ -1,0 +1,48 @@
+#pragma once
+/// Libraries of drivers, opened at run time. Only children of probes open any: loading runs foreign code.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::doctor {
+
+/// Stays loaded until the process ends: unloading drivers is a way to crash.
+class SharedLibrary {
+  public:
+    /// The first of `names` that can be opened in one of `folders`, in this order, and then by the linker's
+    /// own search. Every name is tried in a folder before the next folder is.
+    static SharedLibrary open(std::span<const std::string> names, std::span<const std::string> folders);
+
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+    /// The file, as the linker found it.
+    const std::string& path() const noexcept { return path_; }
+    /// Of a library that could not be opened: "no libamdhip64.so.6 or libamdhip64.so.5 in /opt/rocm/lib or by
+    /// the linker", or the linker's own words about the file that is there.
+    const std::string& problem() const noexcept { return problem_; }
+    /// Whether a file was there and would not load: then problem() is a failure and not an absence.
+    bool broken() const noexcept { return broken_; }
+
+    /// The function of that name, or nullptr.
+    template <class Function>
+    Function* find(const char* name) const {
+        return reinterpret_cast<Function*>(symbol(name));
+    }
+    /// The same; throws Error when the library does not have it.
+    template <class Function>
+    Function* get(const char* name) const {
+        return reinterpret_cast<Function*>(required_symbol(name));
+    }
+
+  private:
+    void* symbol(const char* name) const;
+    void* required_symbol(const char* name) const;
+
+    void* handle_ = nullptr;
+    std::string path_;
+    std::string problem_;
+    bool broken_ = false;
+};
+
+} // namespace rekindle::doctor

@@ -1,0 +1,23 @@
+#pragma once
+/// fork and exec with everything that run_children promises of a child.
+
+#include "probes/child_process.h"
+
+#include <rekindle/base/file.h>
+
+#include <string>
+#include <sys/types.h>
+
+namespace rekindle::doctor {
+
+struct StartedChild {
+    pid_t pid = -1;
+    FileDescriptor output;  ///< its standard error and output; does not block
+    FileDescriptor results; ///< its result_descriptor; does not block
+    std::string error;      ///< why it could not be started; "" when it runs
+};
+
+/// Returns when the new program runs or cannot. Not to be called from a process with other threads.
+StartedChild start_child(const ChildCommand& command);
+
+} // namespace rekindle::doctor
