@@ -43,6 +43,7 @@ REKINDLE_FIELDS(Gpu, {
     visit("subsystem", self.subsystem);
     visit("name", self.name);
     visit("gfx", self.gfx);
+    visit("runtime_gfx", self.runtime_gfx);
     visit("compute_capability", self.compute_capability);
     visit("kernel_driver", self.kernel_driver);
     visit("card_node", self.card_node);

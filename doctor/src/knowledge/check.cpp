@@ -1,5 +1,7 @@
 #include "check.h"
 
+#include "log/condition.h"
+
 #include "entries.h"
 #include "gfx_names.h"
 #include "load.h"
@@ -263,7 +265,7 @@ class Checker {
             check_condition(part);
         if (condition.key.empty() || !condition.parts.empty())
             return;
-        if (const std::string what = condition_mistake(condition); !what.empty())
+        if (const std::string what = mistake_in(condition); !what.empty())
             mistakes_.add(condition.origin, what);
     }
 

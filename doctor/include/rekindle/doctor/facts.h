@@ -53,6 +53,7 @@ struct Gpu {
     Fact<std::string> name; ///< as a driver or the user names it; a name from the table of GPUs is not a fact
     Fact<std::string> gfx;  ///< "gfx1100": decoded from KFD's gfx_target_version or from ip_discovery. The
                             ///< truth, whatever overrides say
+    Fact<std::string> runtime_gfx;        ///< as rocminfo or torch prints it: an override shows here
     Fact<std::string> compute_capability; ///< NVIDIA: "8.6"
     Fact<std::string> kernel_driver;      ///< "amdgpu", "nvidia", "nouveau", "vfio-pci", …
     Fact<std::string> card_node;          ///< "/dev/dri/card1"

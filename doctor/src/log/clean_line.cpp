@@ -1,0 +1,194 @@
+#include "log/clean_line.h"
+
+#include <rekindle/base/text.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace rekindle::doctor {
+namespace {
+
+constexpr char escape = '\x1b';
+constexpr std::ptrdiff_t parts_limit = 256; ///< of one line, so that returns without end stay small in memory
+
+bool is_continuation(unsigned char byte) noexcept {
+    return (byte & 0xC0U) == 0x80U;
+}
+
+/// Length of the UTF-8 character at the start of `text`, 0 when there is none.
+std::size_t utf8_length(std::string_view text) noexcept {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char first = byte(0);
+    const std::size_t length = first < 0x80U ? 1 : first >= 0xF0U ? 4 : first >= 0xE0U ? 3 : 2;
+    if ((first >= 0x80U && first < 0xC2U) || first > 0xF4U || length > text.size())
+        return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if (!is_continuation(byte(i)))
+            return 0;
+    const bool overlong = (first == 0xE0U && byte(1) < 0xA0U) || (first == 0xF0U && byte(1) < 0x90U);
+    const bool outside = (first == 0xEDU && byte(1) > 0x9FU) || (first == 0xF4U && byte(1) > 0x8FU);
+    return overlong || outside ? 0 : length;
+}
+
+/// Bytes of the terminal sequence that starts with the escape character of `text` (ECMA-48: CSI, OSC and the
+/// short ones).
+std::size_t sequence_length(std::string_view text) noexcept {
+    if (text.size() < 2)
+        return text.size();
+    std::size_t i = 2;
+    if (text[1] == '[') {
+        while (i < text.size() && static_cast<unsigned char>(text[i]) >= 0x20U &&
+               static_cast<unsigned char>(text[i]) < 0x40U)
+            ++i;
+        return i < text.size() && static_cast<unsigned char>(text[i]) < 0x7FU ? i + 1 : i;
+    }
+    if (text[1] == ']' || text[1] == 'P') {
+        while (i < text.size() && text[i] != '\a' && text[i] != escape)
+            ++i;
+        if (i < text.size() && text[i] == escape)
+            return std::min(i + 2, text.size());
+        return std::min(i + 1, text.size());
+    }
+    if (text[1] == '(' || text[1] == ')')
+        return std::min<std::size_t>(3, text.size());
+    return 2;
+}
+
+void remove_last_character(std::string& text) {
+    while (!text.empty() && is_continuation(static_cast<unsigned char>(text.back())))
+        text.pop_back();
+    if (!text.empty())
+        text.pop_back();
+}
+
+std::string clean_part(std::string_view part) {
+    std::string out;
+    out.reserve(std::min(part.size(), log_line_limit));
+    for (std::size_t i = 0; i < part.size();) {
+        const char byte = part[i];
+        if (byte == escape) {
+            i += sequence_length(part.substr(i));
+            continue;
+        }
+        if (byte == '\b') {
+            remove_last_character(out);
+            ++i;
+            continue;
+        }
+        const std::size_t length = utf8_length(part.substr(i));
+        const bool control = (static_cast<unsigned char>(byte) < 0x20U && byte != '\t') || byte == '\x7f';
+        const bool shown = length > 0 && !control;
+        if (out.size() + std::max<std::size_t>(length, 1) > log_line_limit)
+            break;
+        if (shown)
+            out.append(part.substr(i, length));
+        else
+            out.push_back('?');
+        i += std::max<std::size_t>(length, 1);
+    }
+    while (!out.empty() && (out.back() == ' ' || out.back() == '\t'))
+        out.pop_back();
+    return out;
+}
+
+bool draws_progress(std::string_view text) noexcept {
+    for (const std::string_view mark : {"%|", "it/s", "s/it", "B/s", "━", "█"})
+        if (text.find(mark) != std::string_view::npos)
+            return true;
+    const std::size_t percent = text.find('%');
+    return percent != std::string_view::npos && percent > 0 &&
+           std::isdigit(static_cast<unsigned char>(text[percent - 1])) != 0;
+}
+
+bool blank(std::string_view text) noexcept {
+    return text.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+void skip(std::string_view& text, std::string_view characters) noexcept {
+    text.remove_prefix(std::min(text.find_first_not_of(characters), text.size()));
+}
+
+/// "[rank0]:", "[  12.345678]", "[2026-11-21 13:25:01,123]", "(EngineCore pid=12)".
+bool skip_bracket(std::string_view& text) noexcept {
+    const char close = text.front() == '[' ? ']' : text.front() == '(' ? ')' : '\0';
+    if (close == '\0')
+        return false;
+    const std::size_t end = text.find(close);
+    if (end == std::string_view::npos || end > 48)
+        return false;
+    const std::string_view inside = text.substr(1, end - 1);
+    const bool counts = inside.find_first_of("0123456789") != std::string_view::npos;
+    // "['AMD Radeon', …]" and "[drm]" belong to the message.
+    if (!counts || inside.find_first_of("'\"") != std::string_view::npos)
+        return false;
+    text.remove_prefix(end + 1);
+    skip(text, ": \t");
+    return true;
+}
+
+/// "2026-11-21T13:25:01.123Z ", "13:25:01 ", "Nov 21 13:25:01 host program[12]: ".
+bool skip_time(std::string_view& text) noexcept {
+    static constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    if (text.size() > 16 && months.find(text.substr(0, 3)) != std::string_view::npos && text[3] == ' ' &&
+        text[9] == ':' && text[12] == ':') {
+        const std::size_t colon = text.find(": ", 15);
+        text.remove_prefix(colon == std::string_view::npos || colon > 120 ? 15 : colon + 2);
+        return true;
+    }
+    const std::size_t end = text.find_first_not_of("0123456789-:.,TZ+/");
+    const std::string_view stamp = text.substr(0, end);
+    if (stamp.size() < 8 || end == std::string_view::npos || (text[end] != ' ' && text[end] != '\t') ||
+        std::count(stamp.begin(), stamp.end(), ':') + std::count(stamp.begin(), stamp.end(), '-') < 2)
+        return false;
+    text.remove_prefix(end);
+    return true;
+}
+
+/// "web-1  | " of docker compose.
+bool skip_service(std::string_view& text) noexcept {
+    const std::size_t bar = text.substr(0, 40).find(" | ");
+    if (bar == std::string_view::npos || bar == 0)
+        return false;
+    const std::string_view name = trim(text.substr(0, bar));
+    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
+        std::string_view::npos)
+        return false;
+    text.remove_prefix(bar + 3);
+    return true;
+}
+
+} // namespace
+
+std::vector<std::string> clean_line(std::string_view line) {
+    std::vector<std::string> parts;
+    std::size_t begin = 0;
+    while (begin <= line.size()) {
+        const std::size_t end = std::min(line.find('\r', begin), line.size());
+        const std::string_view raw = line.substr(begin, end - begin);
+        begin = end + 1;
+        if (raw.empty())
+            continue;
+        std::string part = clean_part(raw);
+        if (blank(part))
+            continue;
+        if (!parts.empty() && draws_progress(parts.back()))
+            parts.pop_back();
+        if (std::ssize(parts) == parts_limit)
+            parts.erase(parts.begin(), parts.begin() + parts_limit / 2);
+        parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+std::string_view without_prefix(std::string_view line) noexcept {
+    std::string_view rest = line;
+    for (int round = 0; round < 6; ++round) {
+        skip(rest, " \t>");
+        if (rest.empty() || !(skip_bracket(rest) || skip_time(rest) || skip_service(rest)))
+            break;
+    }
+    skip(rest, " \t>");
+    return rest;
+}
+
+} // namespace rekindle::doctor

@@ -1,0 +1,286 @@
+#include "log/condition.h"
+
+#include "log/version_range.h"
+
+#include <rekindle/base/text.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <re2/re2.h>
+
+namespace rekindle::doctor {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::string_view ask_gfx =
+    "gfx: the target of the GPU that fails (rocminfo prints it as \"Name: gfx…\")";
+constexpr std::string_view ask_gpu =
+    "gpu: every GPU of the host by its name, the processor's own graphics too";
+constexpr std::string_view ask_torch =
+    "torch: the whole version (python3 -c 'import torch; print(torch.__version__)')";
+constexpr std::string_view ask_rocm =
+    "rocm: the ROCm version, and whether it comes with the wheel or lies in /opt/rocm";
+constexpr std::string_view ask_os = "os: distribution and version, or Windows, or WSL";
+constexpr std::string_view ask_container = "container: none, docker, podman, singularity …, and its run line";
+constexpr std::string_view ask_driver =
+    "driver: version of the kernel driver and of its user-space libraries";
+constexpr std::string_view ask_kernel_log =
+    "kernel log: the lines of sudo dmesg that name amdgpu, kfd or nvidia";
+constexpr std::string_view ask_memory = "the whole out-of-memory message with its figures";
+constexpr std::string_view ask_log = "the whole log, from the start of the program";
+
+// In the order in which a person should be asked.
+constexpr std::array keys{
+    KeyInfo{"gfx", KeyKind::words, ask_gfx},
+    KeyInfo{"gpu", KeyKind::pattern, ask_gpu},
+    KeyInfo{"vendor", KeyKind::words, ask_gpu},
+    KeyInfo{"integrated", KeyKind::flag, ask_gpu},
+    KeyInfo{"devices", KeyKind::number, ask_gpu},
+    KeyInfo{"torch", KeyKind::version, ask_torch},
+    KeyInfo{"torch_kind", KeyKind::words, ask_torch},
+    KeyInfo{"torch_source", KeyKind::words, ask_torch},
+    KeyInfo{"torch_nightly", KeyKind::flag, ask_torch},
+    KeyInfo{"wheel_contains_gfx", KeyKind::flag,
+            "torch and gfx: the whole version of torch and the GPU's gfx target"},
+    KeyInfo{"rocm", KeyKind::version, ask_rocm},
+    KeyInfo{"rocm_style", KeyKind::words, ask_rocm},
+    KeyInfo{"override_native", KeyKind::flag,
+            "env: HSA_OVERRIDE_GFX_VERSION as the process sees it, and the GPU's name"},
+    KeyInfo{"gfx_shown_differs", KeyKind::flag,
+            "gpu and gfx: the GPU's name and the gfx target that rocminfo prints"},
+    KeyInfo{"shown_gfx", KeyKind::words, "gfx: the target that rocminfo or torch prints"},
+    KeyInfo{"message_gfx", KeyKind::words, ask_log},
+    KeyInfo{"message_gfx_integrated", KeyKind::flag, ask_log},
+    KeyInfo{"message_gfx_is_device", KeyKind::flag, ask_gfx},
+    KeyInfo{"os", KeyKind::pattern, ask_os},
+    KeyInfo{"wsl", KeyKind::flag, ask_os},
+    KeyInfo{"container", KeyKind::words, ask_container},
+    KeyInfo{"rootless", KeyKind::flag, ask_container},
+    KeyInfo{"hypervisor", KeyKind::words, "other: whether it is a virtual machine, and which"},
+    KeyInfo{"kernel", KeyKind::version, "kernel: uname -r"},
+    KeyInfo{"driver", KeyKind::version, ask_driver},
+    KeyInfo{"driver_mismatch", KeyKind::flag, ask_driver},
+    KeyInfo{"cuda", KeyKind::version,
+            "torch: the CUDA version of the wheel; driver: the CUDA version that nvidia-smi prints"},
+    KeyInfo{"compute_capability", KeyKind::version, ask_gpu},
+    KeyInfo{"python", KeyKind::version, "python: version, and whether it is a venv, conda or the system's"},
+    KeyInfo{"glibc", KeyKind::version, "os: distribution and version (ldd --version prints the glibc)"},
+    KeyInfo{"group", KeyKind::words,
+            "other: the groups of the user (id -nG) and of /dev/kfd (ls -l /dev/kfd)"},
+    KeyInfo{"kfd", KeyKind::flag, "other: whether /dev/kfd exists (ls -l /dev/kfd /dev/dri)"},
+    KeyInfo{"shm_mib", KeyKind::number, "other: the size of /dev/shm (df -h /dev/shm)"},
+    KeyInfo{"open_files_limit", KeyKind::number, "other: ulimit -n"},
+    KeyInfo{"space_in_path", KeyKind::flag, "other: the path of the Python environment"},
+    KeyInfo{"vram_gib", KeyKind::number, "gpu: its memory in GiB"},
+    KeyInfo{"kernel_vram_gib", KeyKind::number, ask_kernel_log},
+    KeyInfo{"soname", KeyKind::pattern, ask_log},
+    KeyInfo{"soname_matches_rocm", KeyKind::flag, ask_rocm},
+    KeyInfo{"oom.capacity_gib", KeyKind::number, ask_memory},
+    KeyInfo{"oom.tried_gib", KeyKind::number, ask_memory},
+    KeyInfo{"oom.tried_share", KeyKind::number, ask_memory},
+    KeyInfo{"oom.free_share", KeyKind::number, ask_memory},
+    KeyInfo{"oom.allocated_share", KeyKind::number, ask_memory},
+    KeyInfo{"oom.reserved_unallocated_share", KeyKind::number, ask_memory},
+    KeyInfo{"oom.other_process_share", KeyKind::number, ask_memory},
+    KeyInfo{"oom.unaccounted_share", KeyKind::number, ask_memory},
+    KeyInfo{"oom.capacity_of_vram_share", KeyKind::number, ask_kernel_log},
+    KeyInfo{"other", KeyKind::pattern, ""},
+    KeyInfo{"log", KeyKind::log, ""},
+};
+
+constexpr KeyInfo variable_key{
+    "env.", KeyKind::variable,
+    "env: the variables that steer GPU software (env | grep -E 'HSA|HIP|ROC|CUDA|TORCH|MIOPEN|NCCL')"};
+constexpr KeyInfo package_key{"package.", KeyKind::version,
+                              "other: versions of the Python packages (pip list)"};
+
+bool same_word(std::string_view left, std::string_view right) {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](char a, char b) {
+        return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+    });
+}
+
+/// "gfx110X" takes gfx1100 … gfx110f; everything else is compared as it is.
+bool word_matches(std::string_view value, std::string_view wanted) {
+    if (wanted.size() > 3 && wanted.back() == 'X' && value.size() == wanted.size())
+        return same_word(value.substr(0, value.size() - 1), wanted.substr(0, wanted.size() - 1));
+    return same_word(value, wanted);
+}
+
+bool is_flag(std::string_view text) {
+    return text == "true" || text == "false";
+}
+
+std::optional<double> number_of(std::string_view text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+bool pattern_matches(std::string_view value, std::string_view pattern) {
+    RE2::Options options(RE2::Quiet);
+    options.set_case_sensitive(false);
+    const RE2 expression(pattern, options);
+    return expression.ok() && RE2::PartialMatch(value, expression);
+}
+
+std::optional<bool> matches(KeyKind kind, std::string_view value, std::string_view wanted) {
+    switch (kind) {
+    case KeyKind::words:
+    case KeyKind::flag:
+        return word_matches(value, wanted);
+    case KeyKind::pattern:
+    case KeyKind::log:
+        return pattern_matches(value, wanted);
+    case KeyKind::variable:
+        return wanted == "present" || (wanted != "absent" && pattern_matches(value, wanted));
+    case KeyKind::version:
+        return version_in(value, wanted);
+    case KeyKind::number:
+        const std::optional<double> number = number_of(value);
+        return number ? number_in(*number, wanted) : std::nullopt;
+    }
+    return std::nullopt;
+}
+
+Truth truth_of(bool value) {
+    return value ? Truth::yes : Truth::no;
+}
+
+Verdict verdict_of_log(const Condition& condition, const Situation& situation) {
+    const bool found =
+        std::any_of(condition.values.begin(), condition.values.end(),
+                    [&](const std::string& pattern) { return situation.log_patterns.contains(pattern); });
+    return {truth_of(found), {}, {condition.key}};
+}
+
+Verdict verdict_of_key(const Condition& condition, const Situation& situation) {
+    const KeyInfo* info = condition_key(condition.key);
+    if (info == nullptr)
+        return {Truth::unknown, {condition.key}, {}};
+    if (info->kind == KeyKind::log)
+        return verdict_of_log(condition, situation);
+    const Situation::Known* known = situation.find(condition.key);
+    if (known == nullptr) {
+        if (info->kind != KeyKind::variable || !situation.whole_environment)
+            return {Truth::unknown, {condition.key}, {}};
+        const bool absent_wanted =
+            std::find(condition.values.begin(), condition.values.end(), "absent") != condition.values.end();
+        return {truth_of(absent_wanted), {}, {condition.key}};
+    }
+    bool undecided = false;
+    for (const std::string& wanted : condition.values)
+        for (const std::string& value : known->values) {
+            const std::optional<bool> match = matches(info->kind, value, wanted);
+            if (match.value_or(false))
+                return {Truth::yes, {}, {condition.key}};
+            undecided = undecided || !match;
+        }
+    return undecided ? Verdict{Truth::unknown, {condition.key}, {}} : Verdict{Truth::no, {}, {condition.key}};
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+    for (const std::string& text : from)
+        if (std::find(to.begin(), to.end(), text) == to.end())
+            to.push_back(text);
+}
+
+/// `decisive` is the truth that decides alone: no for "all", yes for "any".
+Verdict combine(const Condition& condition, const Situation& situation, Truth decisive) {
+    Verdict whole{decisive == Truth::no ? Truth::yes : Truth::no, {}, {}};
+    for (const Condition& part : condition.parts) {
+        const Verdict verdict = evaluate(part, situation);
+        if (verdict.truth == decisive)
+            return {decisive, {}, verdict.used};
+        if (verdict.truth == Truth::unknown)
+            whole.truth = Truth::unknown;
+        append(whole.missing, verdict.missing);
+        append(whole.used, verdict.used);
+    }
+    return whole;
+}
+
+std::string mistake_in_value(const KeyInfo& info, const Condition& condition, const std::string& value) {
+    const auto about = [&](std::string_view what) {
+        return condition.key + ": " + std::string(what) + " \"" + value + "\"";
+    };
+    switch (info.kind) {
+    case KeyKind::words:
+        return value.empty() ? about("an empty value") : "";
+    case KeyKind::flag:
+        return is_flag(value) ? "" : about("neither true nor false:");
+    case KeyKind::variable:
+    case KeyKind::pattern:
+    case KeyKind::log: {
+        const RE2 expression(value, RE2::Quiet);
+        return expression.ok() ? "" : about("not a pattern (" + expression.error() + "):");
+    }
+    case KeyKind::version:
+        return version_in("1", value) ? "" : about("not a range of versions:");
+    case KeyKind::number:
+        return number_in(1, value) ? "" : about("not a range of numbers:");
+    }
+    return "";
+}
+
+} // namespace
+
+const KeyInfo* condition_key(std::string_view key) {
+    if (key.starts_with(variable_key.name) && key.size() > variable_key.name.size())
+        return &variable_key;
+    if (key.starts_with(package_key.name) && key.size() > package_key.name.size())
+        return &package_key;
+    const auto found =
+        std::find_if(keys.begin(), keys.end(), [&](const KeyInfo& info) { return info.name == key; });
+    return found == keys.end() ? nullptr : &*found;
+}
+
+Verdict evaluate(const Condition& condition, const Situation& situation) {
+    if (condition.key.empty())
+        return {};
+    if (condition.key == "any")
+        return combine(condition, situation, Truth::yes);
+    if (condition.key == "all")
+        return combine(condition, situation, Truth::no);
+    if (condition.key == "not") {
+        Verdict verdict = combine(condition, situation, Truth::no);
+        if (verdict.truth != Truth::unknown)
+            verdict.truth = truth_of(verdict.truth == Truth::no);
+        return verdict;
+    }
+    return verdict_of_key(condition, situation);
+}
+
+std::string mistake_in(const Condition& condition) {
+    if (condition.key.empty())
+        return "";
+    if (condition.key == "any" || condition.key == "all" || condition.key == "not") {
+        if (condition.parts.empty())
+            return condition.key + ": nothing in it";
+        for (const Condition& part : condition.parts)
+            if (std::string mistake = mistake_in(part); !mistake.empty())
+                return mistake;
+        return "";
+    }
+    const KeyInfo* info = condition_key(condition.key);
+    if (info == nullptr)
+        return "unknown condition \"" + condition.key + "\"";
+    if (condition.values.empty())
+        return condition.key + ": no value";
+    for (const std::string& value : condition.values)
+        if (std::string mistake = mistake_in_value(*info, condition, value); !mistake.empty())
+            return mistake;
+    return "";
+}
+
+void collect_log_patterns(const Condition& condition, std::vector<std::string>& patterns) {
+    if (condition.key == "log")
+        append(patterns, condition.values);
+    for (const Condition& part : condition.parts)
+        collect_log_patterns(part, patterns);
+}
+
+} // namespace rekindle::doctor

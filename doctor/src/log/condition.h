@@ -1,0 +1,47 @@
+#pragma once
+/// Whether a condition of the knowledge holds for what is known.
+
+#include "log/situation.h"
+
+#include <rekindle/doctor/knowledge.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::doctor {
+
+enum class Truth { no, unknown, yes };
+
+struct Verdict {
+    Truth truth = Truth::yes;
+    std::vector<std::string>
+        missing; ///< keys whose facts would decide, in the order of the condition; only for unknown
+    std::vector<std::string> used; ///< keys whose facts decided
+};
+
+/// A condition with an empty key always holds. Never throws: what cannot be evaluated (a wrong range) is
+/// unknown.
+Verdict evaluate(const Condition& condition, const Situation& situation);
+
+/// What is wrong with the condition ("unknown condition \"gpx\"", "not a range: \"2.x\""), "" when nothing
+/// is. Parts included.
+std::string mistake_in(const Condition& condition);
+
+/// The patterns of every `log` condition in it.
+void collect_log_patterns(const Condition& condition, std::vector<std::string>& patterns);
+
+/// How a key is compared.
+enum class KeyKind { words, pattern, version, number, flag, variable, log };
+
+/// The keys that conditions may use. "env." and "package." stand for env.NAME and package.NAME.
+struct KeyInfo {
+    std::string_view name;
+    KeyKind kind = KeyKind::words;
+    std::string_view ask; ///< what to ask a person for: "gfx: the GPU's gfx target (rocminfo prints it)"; ""
+                          ///< when nobody can say
+};
+/// Null when there is no such key.
+const KeyInfo* condition_key(std::string_view key);
+
+} // namespace rekindle::doctor

@@ -1,0 +1,262 @@
+#include "log/situation.h"
+#include "log/version_range.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <re2/re2.h>
+
+namespace rekindle::doctor {
+namespace {
+
+std::vector<std::string> values_of(const Situation& situation, std::string_view key) {
+    const Situation::Known* known = situation.find(key);
+    return known == nullptr ? std::vector<std::string>() : known->values;
+}
+
+bool is_integrated(const Knowledge& knowledge, std::string_view gfx) {
+    const GfxTarget* target = knowledge.gfx(gfx);
+    return target != nullptr && target->integrated;
+}
+
+void add_architectures(Situation& situation, const Knowledge& knowledge, std::string_view key) {
+    const std::string source(situation.source(key));
+    for (const std::string& gfx : values_of(situation, key))
+        if (const GfxTarget* target = knowledge.gfx(gfx))
+            situation.add(key, target->architecture, source);
+}
+
+/// "2.7.1+rocm7.13.0a20260508" → "rocm7.13.0a20260508".
+std::string_view local_part(std::string_view version) {
+    const std::size_t plus = version.find('+');
+    return plus == std::string_view::npos ? std::string_view() : version.substr(plus + 1);
+}
+
+/// Who built a wheel of this local version: the forms that the three publishers use.
+std::string_view publisher(std::string_view local) {
+    if (local.find("git") != std::string_view::npos || local.find(".lw") != std::string_view::npos)
+        return "amd";
+    const std::string_view rest = local.starts_with("rocm") ? local.substr(4) : std::string_view();
+    const bool letters = std::any_of(rest.begin(), rest.end(),
+                                     [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; });
+    // TheRock numbers its previews 7.9 to 7.13; the wheels of pytorch.org go from 7.2 to 7.14.
+    const bool preview = version_in(rest, ">=7.9, <7.14").value_or(false);
+    return local.starts_with("devrocm") || letters || preview ? "therock" : "pytorch.org";
+}
+
+void derive_torch(Situation& situation) {
+    const std::string torch(situation.first("torch"));
+    const std::string source(situation.source("torch"));
+    const std::string_view local = local_part(torch);
+    std::string rocm;
+    std::string cuda;
+    if (RE2::PartialMatch(local, R"(^(?:dev)?rocm(?:sdk)?(\d[\w.]*))", &rocm)) {
+        situation.add("torch_kind", "rocm", source);
+        if (situation.find("rocm") == nullptr)
+            situation.add("rocm", rocm, source);
+    } else if (RE2::PartialMatch(local, R"(^cu(\d{2,3})\b)", &cuda)) {
+        situation.add("torch_kind", "cuda", source);
+        if (situation.find("cuda") == nullptr)
+            situation.add("cuda", cuda.insert(cuda.size() - 1, 1, '.'), source);
+    } else if (local == "cpu") {
+        situation.add("torch_kind", "cpu", source);
+    }
+    if (!local.empty())
+        situation.add("torch_source", publisher(local), source);
+    if (!torch.empty())
+        situation.add_flag("torch_nightly", RE2::PartialMatch(torch, R"(\.dev\d{8}|^\d+\.\d+\.\d+a\d)"),
+                           source);
+    // A wheel brings its own ROCm; the system's counts only where no wheel says otherwise.
+    if (situation.find("rocm") == nullptr)
+        for (const std::string& version : values_of(situation, "rocm_system"))
+            situation.add("rocm", version, situation.source("rocm_system"));
+}
+
+/// "rocm6.2" of "2.5.1+rocm6.2"; "cu128"; for wheels of which only the ROCm version is known, "rocm" and
+/// that.
+std::string index_id(const Situation& situation) {
+    const std::string_view local = local_part(situation.first("torch"));
+    if (!local.empty())
+        return std::string(local);
+    std::string rocm;
+    if (situation.has("torch_kind", "rocm") &&
+        RE2::PartialMatch(situation.first("rocm"), R"(^(\d+\.\d+(?:\.\d+)?))", &rocm))
+        return "rocm" + rocm;
+    return "";
+}
+
+std::vector<std::string> wheel_targets(const Situation& situation, const Knowledge& knowledge) {
+    std::vector<std::string> read = values_of(situation, "wheel_targets");
+    if (!read.empty())
+        return read;
+    const std::string id = index_id(situation);
+    if (id.empty() ||
+        (situation.find("torch_source") != nullptr && !situation.has("torch_source", "pytorch.org")))
+        return {};
+    const WheelIndex* index = knowledge.index(id);
+    if (index == nullptr)
+        return {};
+    const std::string_view torch = situation.first("torch");
+    return index->targets_of(torch.substr(0, torch.find('+')));
+}
+
+/// The targets that were read or named, without architecture names; discrete ones only when there are any.
+std::vector<std::string> device_targets(const Situation& situation, const Knowledge& knowledge) {
+    std::vector<std::string> all;
+    std::vector<std::string> discrete;
+    for (const std::string& gfx : values_of(situation, "gfx")) {
+        if (!gfx.starts_with("gfx") && !gfx.starts_with("sm_"))
+            continue;
+        all.push_back(gfx);
+        if (!is_integrated(knowledge, gfx))
+            discrete.push_back(gfx);
+    }
+    return discrete.empty() ? all : discrete;
+}
+
+void derive_coverage(Situation& situation, const Knowledge& knowledge) {
+    const std::vector<std::string> targets = wheel_targets(situation, knowledge);
+    const std::vector<std::string> devices = device_targets(situation, knowledge);
+    if (targets.empty() || devices.empty())
+        return;
+    const auto count = std::count_if(devices.begin(), devices.end(), [&](const std::string& device) {
+        return knowledge.covers(targets, device);
+    });
+    // With some devices in the wheel and others not, it depends on which one was used.
+    if (count == 0 || count == std::ssize(devices))
+        situation.add_flag("wheel_contains_gfx", count != 0, "targets of the wheel");
+}
+
+void derive_override(Situation& situation, const Knowledge& knowledge) {
+    const Situation::Known* variable = situation.find("env.HSA_OVERRIDE_GFX_VERSION");
+    const std::vector<std::string> devices = device_targets(situation, knowledge);
+    if (variable != nullptr && !devices.empty()) {
+        const std::string shown = gfx_of_override(variable->values.front());
+        if (!shown.empty())
+            situation.add_flag("override_native",
+                               std::find(devices.begin(), devices.end(), shown) != devices.end(),
+                               variable->source);
+    }
+    const Situation::Known* shown = situation.find("shown_gfx");
+    if (shown != nullptr && !devices.empty()) {
+        const std::vector<std::string> real = values_of(situation, "gfx");
+        const bool differs =
+            std::any_of(shown->values.begin(), shown->values.end(), [&](const std::string& gfx) {
+                return gfx.starts_with("gfx") && std::find(real.begin(), real.end(), gfx) == real.end();
+            });
+        situation.add_flag("gfx_shown_differs", differs, shown->source);
+    }
+}
+
+void derive_message_gfx(Situation& situation, const Knowledge& knowledge) {
+    const std::vector<std::string> named = values_of(situation, "message_gfx");
+    if (named.empty())
+        return;
+    const std::string source(situation.source("message_gfx"));
+    const bool integrated = std::any_of(
+        named.begin(), named.end(), [&](const std::string& gfx) { return is_integrated(knowledge, gfx); });
+    situation.add_flag("message_gfx_integrated", integrated, source);
+    const std::vector<std::string> devices = device_targets(situation, knowledge);
+    if (!devices.empty())
+        situation.add_flag("message_gfx_is_device",
+                           std::any_of(named.begin(), named.end(),
+                                       [&](const std::string& gfx) {
+                                           return std::find(devices.begin(), devices.end(), gfx) !=
+                                                  devices.end();
+                                       }),
+                           source);
+}
+
+void derive_soname(Situation& situation) {
+    const std::string soname(situation.first("soname"));
+    int wanted = 0;
+    if (!RE2::PartialMatch(soname,
+                           R"(^lib(?:amdhip64|hiprtc|hipblas|rocblas|hsa-runtime64|MIOpen|rccl)\.so\.(\d+))",
+                           &wanted))
+        return;
+    const std::vector<long> rocm = version_numbers(situation.first("rocm"));
+    // Only libamdhip64 and libhiprtc are numbered like ROCm itself.
+    if (!rocm.empty() && (soname.starts_with("libamdhip64") || soname.starts_with("libhiprtc")))
+        situation.add_flag("soname_matches_rocm", rocm.front() == wanted, situation.source("soname"));
+}
+
+void derive_memory(Situation& situation) {
+    const std::optional<double> capacity = situation.number("oom.capacity_gib");
+    if (!capacity || *capacity <= 0)
+        return;
+    const std::string source(situation.source("oom.capacity_gib"));
+    const auto share = [&](std::string_view amount, std::string_view key) {
+        if (const std::optional<double> gib = situation.number(amount))
+            situation.set_number(key, *gib / *capacity, source);
+    };
+    share("oom.tried_gib", "oom.tried_share");
+    share("oom.free_gib", "oom.free_share");
+    share("oom.allocated_gib", "oom.allocated_share");
+    share("oom.reserved_unallocated_gib", "oom.reserved_unallocated_share");
+    share("oom.other_process_gib", "oom.other_process_share");
+    const std::optional<double> free = situation.number("oom.free_gib");
+    const std::optional<double> allocated = situation.number("oom.allocated_gib");
+    if (free && allocated) {
+        const double reserved = situation.number("oom.reserved_unallocated_gib").value_or(0);
+        const double others = situation.number("oom.other_process_gib").value_or(0);
+        const double rest = *capacity - *free - *allocated - reserved - others;
+        situation.set_number("oom.unaccounted_share", std::max(0.0, rest / *capacity), source);
+    }
+    const std::optional<double> vram =
+        situation.number(situation.find("kernel_vram_gib") != nullptr ? std::string_view("kernel_vram_gib")
+                                                                      : std::string_view("vram_gib"));
+    if (vram && *vram > 0)
+        situation.set_number("oom.capacity_of_vram_share", *capacity / *vram, source);
+}
+
+void derive_driver(Situation& situation) {
+    const std::string module(situation.first("driver_module"));
+    const std::string library(situation.first("driver_library"));
+    if (!module.empty() && !library.empty())
+        situation.add_flag("driver_mismatch", module != library, situation.source("driver_module"));
+}
+
+} // namespace
+
+std::string override_of_gfx(std::string_view gfx) {
+    if (!gfx.starts_with("gfx"))
+        return "";
+    const std::string_view digits = gfx.substr(3);
+    if (digits.size() < 3 || digits.size() > 4 || !std::all_of(digits.begin(), digits.end(), [](char c) {
+            return std::isxdigit(static_cast<unsigned char>(c)) != 0;
+        }))
+        return "";
+    const auto hexadecimal = [](char c) {
+        return std::isdigit(static_cast<unsigned char>(c)) != 0 ? c - '0' : std::tolower(c) - 'a' + 10;
+    };
+    return fmt::format("{}.{}.{}", digits.substr(0, digits.size() - 2),
+                       hexadecimal(digits[digits.size() - 2]), hexadecimal(digits.back()));
+}
+
+std::string gfx_of_override(std::string_view value) {
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned step = 0;
+    if (!RE2::FullMatch(value, R"(\s*(\d{1,2})\.(\d{1,2})\.(\d{1,2})\s*)", &major, &minor, &step) ||
+        minor > 15 || step > 15)
+        return "";
+    return fmt::format("gfx{}{:x}{:x}", major, minor, step);
+}
+
+void derive(Situation& situation, const Knowledge& knowledge) {
+    derive_torch(situation);
+    derive_coverage(situation, knowledge);
+    derive_override(situation, knowledge);
+    derive_message_gfx(situation, knowledge);
+    derive_soname(situation);
+    derive_memory(situation);
+    derive_driver(situation);
+    for (const std::string& gfx : values_of(situation, "gfx"))
+        if (is_integrated(knowledge, gfx))
+            situation.set("integrated", "true", situation.source("gfx"));
+    add_architectures(situation, knowledge, "gfx");
+    add_architectures(situation, knowledge, "message_gfx");
+}
+
+} // namespace rekindle::doctor

@@ -1,0 +1,338 @@
+#include "log/log_diagnoser.h"
+
+#include "log/clean_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace rekindle::doctor {
+namespace {
+
+constexpr std::size_t shown_line_bytes = 400;
+constexpr double clear_lead = 0.8;     ///< what the second cause may have of the first one's score
+constexpr std::size_t paragraph = 600; ///< bytes; a longer line is a whole log in one line
+
+double weight_of(std::string_view strength) {
+    return strength == "decisive" ? 8 : strength == "strong" ? 4 : 2;
+}
+
+double factor_of(const Condition& condition, Truth truth) {
+    if (condition.key.empty())
+        return 1;
+    return truth == Truth::yes ? 1.25 : truth == Truth::unknown ? 0.5 : 0;
+}
+
+std::string place_of(const LogText::Line& line) {
+    return line.number == 0 ? "log" : fmt::format("log line {}", line.number);
+}
+
+std::string shortened(const std::string& text) {
+    if (text.size() <= shown_line_bytes)
+        return text;
+    std::size_t end = shown_line_bytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+        --end;
+    return text.substr(0, end) + "…";
+}
+
+void add_once(std::vector<std::string>& to, std::string text) {
+    if (!text.empty() && std::find(to.begin(), to.end(), text) == to.end())
+        to.push_back(std::move(text));
+}
+
+} // namespace
+
+/// A cause with everything that speaks for it.
+struct LogDiagnoser::Weighed {
+    struct Support {
+        const Hit* hit = nullptr;
+        const Signature::Candidate* candidate = nullptr;
+        Verdict verdict;
+        double weight = 0;
+    };
+    std::string cause;
+    std::vector<Support> support; ///< the best candidate of each signature, heaviest first
+    double score = 0;
+    std::size_t last = 0; ///< index of the last line that speaks for it
+    bool note = false;    ///< only harmless lines do
+
+    void add_up() {
+        std::stable_sort(support.begin(), support.end(),
+                         [](const Support& a, const Support& b) { return a.weight > b.weight; });
+        score = 0;
+        note = true;
+        for (std::size_t i = 0; i < support.size(); ++i) {
+            score += support[i].weight * (i == 0 ? 1 : 0.25);
+            last = std::max(last, support[i].hit->last);
+            note = note && support[i].hit->signature->harmless;
+        }
+    }
+};
+
+LogDiagnoser::LogDiagnoser(const Knowledge& knowledge) : knowledge_(knowledge), log_facts_(patterns_) {
+    const auto add = [&](const std::string& pattern, int signature, const std::string& condition) {
+        const int number = patterns_.add(pattern);
+        if (number < 0)
+            return;
+        signature_of_.resize(static_cast<std::size_t>(number) + 1, -1);
+        condition_log_.resize(signature_of_.size());
+        signature_of_.back() = signature;
+        condition_log_.back() = condition;
+        anchored_ = anchored_ || pattern.find('^') != std::string::npos;
+    };
+    std::vector<std::string> conditions;
+    for (std::size_t i = 0; i < knowledge.signatures.size(); ++i) {
+        for (const std::string& pattern : knowledge.signatures[i].patterns)
+            add(pattern, static_cast<int>(i), "");
+        for (const Signature::Candidate& candidate : knowledge.signatures[i].candidates)
+            collect_log_patterns(candidate.when, conditions);
+    }
+    std::sort(conditions.begin(), conditions.end());
+    conditions.erase(std::unique(conditions.begin(), conditions.end()), conditions.end());
+    for (const std::string& pattern : conditions)
+        add(pattern, -1, pattern);
+    patterns_.compile();
+}
+
+void LogDiagnoser::match_both(std::string_view line, std::vector<int>& numbers) const {
+    patterns_.match(line, numbers);
+    const std::string_view bare = anchored_ ? without_prefix(line) : line;
+    if (bare.size() == line.size() || bare.empty())
+        return;
+    std::vector<int> more;
+    patterns_.match(bare, more);
+    std::vector<int> both;
+    std::set_union(numbers.begin(), numbers.end(), more.begin(), more.end(), std::back_inserter(both));
+    numbers = std::move(both);
+}
+
+std::vector<std::string> LogDiagnoser::signatures_of(std::string_view line) const {
+    std::vector<int> numbers;
+    match_both(line, numbers);
+    std::vector<std::string> ids;
+    for (const int number : numbers)
+        if (const auto index = static_cast<std::size_t>(number);
+            index < signature_of_.size() && signature_of_[index] >= 0)
+            add_once(ids, knowledge_.signatures[static_cast<std::size_t>(signature_of_[index])].id);
+    return ids;
+}
+
+LogDiagnoser::Scan LogDiagnoser::scan(const LogText& log, const Facts& facts) {
+    Scan scan;
+    scan.hits.resize(knowledge_.signatures.size());
+    for (std::size_t i = 0; i < scan.hits.size(); ++i)
+        scan.hits[i].signature = &knowledge_.signatures[i];
+    log_facts_.clear();
+    std::vector<int> numbers;
+    std::set<std::string, std::less<>> log_patterns;
+    std::vector<std::size_t> found;
+    for (std::size_t i = log.lines.size(); i-- > 0;) {
+        const LogText::Line& line = log.lines[i];
+        match_both(line.text, numbers);
+        found.clear();
+        bool harmless = false;
+        for (const int number : numbers) {
+            if (log_facts_.owns(number)) {
+                log_facts_.take(number, line.text, place_of(line), knowledge_);
+                continue;
+            }
+            const auto index = static_cast<std::size_t>(number);
+            if (signature_of_[index] < 0) {
+                log_patterns.insert(condition_log_[index]);
+                continue;
+            }
+            found.push_back(static_cast<std::size_t>(signature_of_[index]));
+            harmless = harmless || knowledge_.signatures[found.back()].harmless;
+        }
+        found.erase(std::unique(found.begin(), found.end()), found.end());
+        for (const std::size_t signature : found) {
+            Hit& hit = scan.hits[signature];
+            // What is known to be harmless is not an error by another reading of the same line.
+            if (harmless && !hit.signature->harmless && line.text.size() <= paragraph)
+                continue;
+            hit.first = i;
+            hit.last = hit.count++ == 0 ? i : hit.last;
+        }
+    }
+    if (facts.kernel_log.lines)
+        for (const std::string& line : *facts.kernel_log.lines) {
+            match_both(line, numbers);
+            for (const int number : numbers)
+                if (!log_facts_.owns(number) && signature_of_[static_cast<std::size_t>(number)] < 0)
+                    log_patterns.insert(condition_log_[static_cast<std::size_t>(number)]);
+        }
+    scan.situation = stated_by(facts, knowledge_);
+    add_shown(scan.situation, log_facts_.shown(), knowledge_);
+    derive(scan.situation, knowledge_);
+    scan.situation.log_patterns = std::move(log_patterns);
+    return scan;
+}
+
+void LogDiagnoser::weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed) const {
+    for (const Signature::Candidate& candidate : hit.signature->candidates) {
+        Verdict verdict = evaluate(candidate.when, situation);
+        const double weight = weight_of(candidate.strength) * factor_of(candidate.when, verdict.truth);
+        if (weight <= 0)
+            continue;
+        auto found = std::find_if(weighed.begin(), weighed.end(),
+                                  [&](const Weighed& other) { return other.cause == candidate.cause; });
+        if (found == weighed.end()) {
+            found = weighed.emplace(weighed.end());
+            found->cause = candidate.cause;
+        }
+        Weighed::Support support{&hit, &candidate, std::move(verdict), weight};
+        const auto same = std::find_if(found->support.begin(), found->support.end(),
+                                       [&](const Weighed::Support& other) { return other.hit == &hit; });
+        if (same == found->support.end())
+            found->support.push_back(std::move(support));
+        else if (same->weight < weight)
+            *same = std::move(support);
+    }
+}
+
+Finding LogDiagnoser::finding_of(const Weighed& weighed, const LogText& log,
+                                 const Situation& situation) const {
+    Finding finding;
+    finding.cause = weighed.cause;
+    finding.score = weighed.score;
+    if (const Cause* cause = knowledge_.cause(weighed.cause)) {
+        finding.severity = cause->severity;
+        finding.statement = cause->sentence;
+        finding.tell_apart = cause->tell_apart;
+    }
+    if (weighed.note)
+        finding.severity = Severity::note;
+    std::vector<std::string> used;
+    for (const Weighed::Support& support : weighed.support) {
+        const Hit& hit = *support.hit;
+        const std::string title = hit.signature->title.empty() ? hit.signature->means : hit.signature->title;
+        const std::string times = hit.count > 1 ? fmt::format(" ({} lines)", hit.count) : "";
+        finding.evidence.push_back(
+            {title + times, place_of(log.lines[hit.last]), shortened(log.lines[hit.last].text)});
+        finding.signatures.push_back(hit.signature->id);
+        for (const std::string& key : support.verdict.used)
+            add_once(used, key);
+    }
+    for (const std::string& key : used)
+        if (const Situation::Known* known = situation.find(key))
+            finding.evidence.push_back(
+                {key, known->source, fmt::format("{}", fmt::join(known->values, ", "))});
+    const std::string_view gfx =
+        situation.first(situation.find("message_gfx") != nullptr ? "message_gfx" : "gfx");
+    if (!gfx.empty())
+        finding.parameters["gfx"] = gfx;
+    return finding;
+}
+
+namespace {
+
+/// What to ask a person for, with how much it would tell.
+class Questions {
+  public:
+    void add(std::string question, double weight) {
+        if (question.empty())
+            return;
+        const auto found = std::find_if(asked_.begin(), asked_.end(),
+                                        [&](const auto& other) { return other.first == question; });
+        if (found == asked_.end())
+            asked_.emplace_back(std::move(question), weight);
+        else
+            found->second += weight;
+    }
+    void add_key(std::string_view key, double weight) {
+        const KeyInfo* info = condition_key(key);
+        if (info == nullptr)
+            return;
+        if (info->kind == KeyKind::variable)
+            add(fmt::format("env: {} as the failing process sees it (set, to what, or not set)",
+                            key.substr(4)),
+                weight);
+        else
+            add(std::string(info->ask), weight);
+    }
+    std::vector<std::string> most_useful_first() {
+        std::stable_sort(asked_.begin(), asked_.end(),
+                         [](const auto& a, const auto& b) { return a.second > b.second; });
+        std::vector<std::string> questions;
+        for (auto& [question, weight] : asked_)
+            questions.push_back(std::move(question));
+        return questions;
+    }
+
+  private:
+    std::vector<std::pair<std::string, double>> asked_;
+};
+
+/// For a text that no signature knows: what the knowledge mostly turns on, less what is known already.
+void ask_in_general(const Situation& situation, Questions& questions) {
+    double weight = 1;
+    questions.add("the whole log, from the start of the program: the first error counts, not the last",
+                  weight);
+    for (const std::string_view key :
+         {"gpu", "gfx", "torch", "rocm", "os", "kernel", "container", "python", "driver"}) {
+        weight *= 0.9;
+        if (situation.find(key) == nullptr)
+            questions.add_key(key, weight);
+    }
+    questions.add("kernel log: the lines of sudo dmesg that name amdgpu, kfd or nvidia, of the same minute",
+                  0.3);
+    questions.add(
+        "env: the variables that steer GPU software (env | grep -E 'HSA|HIP|ROC|CUDA|TORCH|MIOPEN|NCCL')",
+        0.25);
+}
+
+} // namespace
+
+LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
+    const Scan found = scan(log, facts);
+    std::vector<Weighed> weighed;
+    Questions questions;
+    LogDiagnosis diagnosis;
+    for (const Hit& hit : found.hits) {
+        if (hit.count == 0)
+            continue;
+        weigh(hit, found.situation, weighed);
+        for (const std::string& question : hit.signature->ask)
+            if (condition_key(question) == nullptr)
+                questions.add(question, 0.5);
+            else if (found.situation.find(question) == nullptr)
+                questions.add_key(question, 0.5);
+        if (hit.signature->harmless)
+            diagnosis.noticed.push_back(fmt::format("{}: {} ({})", place_of(log.lines[hit.last]),
+                                                    shortened(log.lines[hit.last].text),
+                                                    hit.signature->means));
+    }
+    for (Weighed& one : weighed) {
+        one.add_up();
+        for (const Weighed::Support& support : one.support)
+            for (const std::string& key : support.verdict.missing)
+                questions.add_key(key, support.weight);
+    }
+    std::stable_sort(weighed.begin(), weighed.end(), [](const Weighed& a, const Weighed& b) {
+        return std::tuple(a.note, -a.score, b.last) < std::tuple(b.note, -b.score, a.last);
+    });
+    for (const Weighed& one : weighed)
+        if (one.score >= finding_threshold)
+            diagnosis.findings.push_back(finding_of(one, log, found.situation));
+    std::vector<Finding>& findings = diagnosis.findings;
+    if (!findings.empty() && findings[0].severity != Severity::note &&
+        findings[0].score >= primary_threshold &&
+        (findings.size() == 1 || findings[1].severity == Severity::note ||
+         findings[1].score <= clear_lead * findings[0].score))
+        findings[0].primary = true;
+    const bool explained = !findings.empty() && findings[0].severity != Severity::note;
+    if (!explained)
+        ask_in_general(found.situation, questions);
+    if (!explained || !findings[0].primary)
+        diagnosis.ask = questions.most_useful_first();
+    return diagnosis;
+}
+
+LogDiagnosis diagnose_log(const LogText& log, const Facts& facts, const Knowledge& knowledge) {
+    return LogDiagnoser(knowledge).diagnose(log, facts);
+}
+
+} // namespace rekindle::doctor

@@ -1,0 +1,62 @@
+#pragma once
+/// The engine behind diagnose_log: signatures found in a log, weighed by what is known of the host.
+///
+/// A signature that some line matches brings its candidates. A candidate counts strength × state:
+///   strength  decisive 8, strong 4, possible 2;
+///   state     its condition holds 1.25, it has none 1, a fact for it is missing 0.5, it is violated 0 (out).
+/// A cause gets its best candidate's figure, and a quarter of each further signature's that leads to it.
+/// Equal causes are ordered by how near the end of the log they show. A cause below `finding_threshold` is
+/// not reported; what would have decided is asked for. Harmless lines are noticed; a candidate that they have
+/// is a note and stands behind everything else.
+
+#include "log/condition.h"
+#include "log/line_patterns.h"
+#include "log/log_facts.h"
+
+#include <rekindle/doctor/diagnosis.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::doctor {
+
+constexpr double finding_threshold = 2;
+/// From this on, and with a clear lead, the first finding is the primary one.
+constexpr double primary_threshold = 4;
+
+/// Patterns compiled once for many logs. Keeps a reference to the knowledge. Not thread-safe.
+class LogDiagnoser {
+  public:
+    explicit LogDiagnoser(const Knowledge& knowledge);
+    LogDiagnosis diagnose(const LogText& log, const Facts& facts);
+    /// The ids of the signatures whose patterns match `line`.
+    std::vector<std::string> signatures_of(std::string_view line) const;
+
+  private:
+    struct Hit {
+        const Signature* signature = nullptr;
+        std::size_t first = 0; ///< index of the first line
+        std::size_t last = 0;  ///< index of the last line
+        std::size_t count = 0;
+    };
+    struct Scan {
+        std::vector<Hit> hits; ///< of each signature, in the order of the knowledge; count 0: not found
+        Situation situation;
+    };
+    struct Weighed;
+
+    Scan scan(const LogText& log, const Facts& facts);
+    void match_both(std::string_view line, std::vector<int>& numbers) const;
+    void weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed) const;
+    Finding finding_of(const Weighed& weighed, const LogText& log, const Situation& situation) const;
+
+    const Knowledge& knowledge_;
+    LinePatterns patterns_;
+    LogFacts log_facts_;
+    std::vector<int> signature_of_;          ///< pattern number → signature index, -1 for others
+    std::vector<std::string> condition_log_; ///< pattern number → text of a `log` condition, "" for others
+    bool anchored_ = false;                  ///< some pattern looks at the start of a line
+};
+
+} // namespace rekindle::doctor

@@ -1,0 +1,426 @@
+#include "log/log_facts.h"
+
+#include "log/clean_line.h"
+
+#include <rekindle/base/text.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <re2/re2.h>
+
+namespace rekindle::doctor {
+namespace {
+
+/// A line that a pattern matched, and where its facts go.
+struct Shown {
+    std::string_view line;
+    std::string_view source;
+    Situation& into;
+    const Knowledge& knowledge;
+
+    /// What is there already stood further down in the log.
+    void set(std::string_view key, std::string_view value) const {
+        if (into.find(key) == nullptr)
+            into.add(key, value, source);
+    }
+    void set_number(std::string_view key, double value) const {
+        if (into.find(key) == nullptr)
+            into.set_number(key, value, source);
+    }
+};
+
+using Take = void (*)(const RE2& pattern, const Shown& shown);
+
+std::string first_group(const RE2& pattern, std::string_view line) {
+    std::string group;
+    RE2::PartialMatch(line, pattern, &group);
+    return group;
+}
+
+template <const char* key>
+void add_group(const RE2& pattern, const Shown& shown) {
+    shown.into.add(key, first_group(pattern, shown.line), shown.source);
+}
+
+template <const char* key>
+void set_group(const RE2& pattern, const Shown& shown) {
+    shown.set(key, first_group(pattern, shown.line));
+}
+
+template <const char* key, const char* value>
+void add_value(const RE2&, const Shown& shown) {
+    shown.into.add(key, value, shown.source);
+}
+
+constexpr char device_gfx[] = "device_gfx";
+constexpr char message_gfx[] = "message_gfx";
+constexpr char shown_gfx[] = "shown_gfx";
+constexpr char torch[] = "torch";
+constexpr char rocm_system[] = "rocm_system";
+constexpr char python[] = "python";
+constexpr char kernel[] = "kernel";
+constexpr char wsl[] = "wsl";
+constexpr char os[] = "os";
+constexpr char container[] = "container";
+constexpr char hypervisor[] = "hypervisor";
+constexpr char kfd[] = "kfd";
+constexpr char group[] = "group";
+constexpr char soname[] = "soname";
+constexpr char space_in_path[] = "space_in_path";
+constexpr char driver[] = "driver";
+constexpr char driver_module[] = "driver_module";
+constexpr char driver_library[] = "driver_library";
+constexpr char driver_cuda[] = "driver_cuda";
+constexpr char compute_capability[] = "compute_capability";
+constexpr char torch_kind[] = "torch_kind";
+constexpr char shm_mib[] = "shm_mib";
+constexpr char open_files_limit[] = "open_files_limit";
+constexpr char yes[] = "true";
+constexpr char no[] = "false";
+constexpr char windows[] = "Windows";
+constexpr char docker[] = "docker";
+constexpr char podman[] = "podman";
+constexpr char singularity[] = "singularity";
+constexpr char vmware[] = "vmware";
+constexpr char cuda[] = "cuda";
+constexpr char rocm[] = "rocm";
+
+/// A line with three targets or more lists what a library has, not what a device is.
+template <const char* key>
+void add_gfx(const RE2& pattern, const Shown& shown) {
+    static const RE2 any_target(R"((?i)\bgfx\d{3,4}[0-9a-f]?)", RE2::Quiet);
+    re2::StringPiece rest = shown.line;
+    int count = 0;
+    while (count < 3 && RE2::FindAndConsume(&rest, any_target))
+        ++count;
+    if (count >= 3 && std::string_view(key) != message_gfx)
+        return;
+    std::string gfx = first_group(pattern, shown.line);
+    std::transform(gfx.begin(), gfx.end(), gfx.begin(), [](unsigned char c) { return std::tolower(c); });
+    shown.into.add(key, gfx, shown.source);
+}
+
+void add_gpu_name(const Shown& shown, std::string_view name) {
+    static const RE2 generic(R"((?i)radeon(\(tm\))? (\d{3}m )?graphics|\bigpu\b|\bapu\b)", RE2::Quiet);
+    name = trim(name);
+    if (name.empty())
+        return;
+    const GpuModel* model = shown.knowledge.gpu_named(name);
+    if (model != nullptr)
+        shown.into.add("gpu", model->name, shown.source);
+    shown.into.add("gpu", name, shown.source);
+    if (model != nullptr ? model->integrated : RE2::PartialMatch(name, generic))
+        shown.set("integrated", yes);
+}
+
+void take_gpu_name(const RE2& pattern, const Shown& shown) {
+    add_gpu_name(shown, first_group(pattern, shown.line));
+}
+
+/// "['AMD Radeon(TM) Graphics', 'AMD Radeon RX 7900 XT']"
+void take_gpu_list(const RE2& pattern, const Shown& shown) {
+    static const RE2 item(R"(['"]([^'"]+)['"])", RE2::Quiet);
+    const std::string list = first_group(pattern, shown.line);
+    re2::StringPiece rest = list;
+    std::string name;
+    int count = 0;
+    for (; RE2::FindAndConsume(&rest, item, &name); ++count)
+        add_gpu_name(shown, name);
+    shown.set_number("devices", count);
+}
+
+void take_device_count(const RE2& pattern, const Shown& shown) {
+    int count = 0;
+    if (RE2::PartialMatch(shown.line, pattern, &count))
+        shown.set_number("devices", count);
+}
+
+/// "uid=1000(anna) gid=1000(anna) groups=1000(anna),27(sudo)"
+void take_groups(const RE2& pattern, const Shown& shown) {
+    static const RE2 name(R"(\(([^)]+)\))", RE2::Quiet);
+    const std::string list = first_group(pattern, shown.line);
+    re2::StringPiece rest = list;
+    for (std::string found; RE2::FindAndConsume(&rest, name, &found);)
+        shown.into.add("group", found, shown.source);
+}
+
+/// Assignments where a command line begins; "consider passing AMD_SERIALIZE_KERNEL=3" is none.
+void take_assignments(const RE2&, const Shown& shown) {
+    static const RE2 start(R"((?i)^(?:\S{0,80}[$#%>]\s+)?(?:(?:export|set|env|sudo|setx)\s+|\$env:)*)",
+                           RE2::Quiet);
+    static const RE2 assignment(
+        R"re(^([A-Z][A-Z0-9]*_[A-Z0-9_]+)\s?=\s?("[^"]*"|'[^']*'|[^\s;"']*)[\s;&]*)re", RE2::Quiet);
+    re2::StringPiece rest = without_prefix(shown.line);
+    RE2::Consume(&rest, start);
+    std::string name;
+    std::string value;
+    while (RE2::Consume(&rest, assignment, &name, &value)) {
+        if (value.size() >= 2 && (value.front() == '"' || value.front() == '\''))
+            value = value.substr(1, value.size() - 2);
+        shown.set("env." + name, value.empty() ? "(empty)" : value);
+    }
+}
+
+void take_docker_variable(const RE2& pattern, const Shown& shown) {
+    re2::StringPiece rest = shown.line;
+    std::string name;
+    std::string value;
+    while (RE2::FindAndConsume(&rest, pattern, &name, &value))
+        shown.set("env." + name, value);
+}
+
+/// "numpy==1.26.4", "numpy   1.26.4" of pip list, and the names of "Successfully installed a-1 b-2".
+void take_package(const RE2& pattern, const Shown& shown) {
+    re2::StringPiece rest = shown.line;
+    std::string name;
+    std::string version;
+    while (RE2::FindAndConsume(&rest, pattern, &name, &version)) {
+        std::transform(name.begin(), name.end(), name.begin(),
+                       [](unsigned char c) { return std::tolower(c); });
+        std::replace(name.begin(), name.end(), '_', '-');
+        if (name == "torch")
+            shown.set("torch", version);
+        else
+            shown.set("package." + name, version);
+    }
+}
+
+double in_gib(std::string_view amount, std::string_view unit) {
+    double number = 0;
+    std::from_chars(amount.data(), amount.data() + amount.size(), number);
+    switch (unit.empty() ? 'b' : unit.front() | 0x20) {
+    case 't':
+        return number * 1024;
+    case 'g':
+        return number;
+    case 'm':
+        return number / 1024;
+    case 'k':
+        return number / (1024.0 * 1024);
+    default:
+        return number / (1024.0 * 1024 * 1024);
+    }
+}
+
+template <const char* key>
+void set_memory(const RE2& pattern, const Shown& shown) {
+    std::string amount;
+    std::string unit;
+    if (RE2::PartialMatch(shown.line, pattern, &amount, &unit))
+        shown.set_number(key, in_gib(amount, unit));
+}
+
+/// Every "Process 4711 has 3.91 GiB memory in use" of a message, added up.
+void take_other_processes(const RE2& pattern, const Shown& shown) {
+    re2::StringPiece rest = shown.line;
+    std::string amount;
+    std::string unit;
+    double sum = 0;
+    while (RE2::FindAndConsume(&rest, pattern, &amount, &unit))
+        sum += in_gib(amount, unit);
+    shown.set_number("oom.other_process_gib", sum);
+}
+
+constexpr char tried[] = "oom.tried_gib";
+constexpr char capacity[] = "oom.capacity_gib";
+constexpr char free_memory[] = "oom.free_gib";
+constexpr char allocated[] = "oom.allocated_gib";
+constexpr char reserved_unallocated[] = "oom.reserved_unallocated_gib";
+
+/// "98304M" of the kernel log.
+template <const char* key>
+void set_mebibytes(const RE2& pattern, const Shown& shown) {
+    double amount = 0;
+    if (RE2::PartialMatch(shown.line, pattern, &amount))
+        shown.set_number(key, amount / 1024);
+}
+
+constexpr char kernel_vram[] = "kernel_vram_gib";
+constexpr char kernel_gtt[] = "kernel_gtt_gib";
+
+struct Extraction {
+    const char* pattern;
+    Take take;
+};
+
+constexpr std::array extractions{
+    // Devices as the runtime lists them.
+    Extraction{R"(\bdevice\s*#?\d+\s*[:=].{0,120}?\b(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<device_gfx>},
+    Extraction{R"(^\W*name:\s+(?:amdgcn-amd-amdhsa--)?(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<shown_gfx>},
+    Extraction{R"(gcnArchName\W{1,8}(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<shown_gfx>},
+    Extraction{R"(\bdevice\s*#?\d+\s*:\s*([^,\[(]{4,80}))", take_gpu_name},
+    Extraction{R"(marketing name:\s+(\S.{2,80}))", take_gpu_name},
+    Extraction{R"(found gpu\d+ (.{4,80}?) which is)", take_gpu_name},
+    Extraction{R"(^\W*(\S.{3,80}?) with cuda capability sm_\d)", take_gpu_name},
+    Extraction{R"(\b(?:gpu|device) name\s*[:=]\s*(\S.{2,80}))", take_gpu_name},
+    Extraction{R"(\[([^\]]*\b(?:radeon|geforce|instinct|nvidia|graphics)\b[^\]]*)\])", take_gpu_list},
+    Extraction{R"(\b(?:found|number of hip devices in the system:)\s*(\d{1,2}) (?:rocm|cuda|hip) devices)",
+               take_device_count},
+    Extraction{R"(number of hip devices in the system:\s*(\d{1,2})\b)", take_device_count},
+    Extraction{R"(\bwith cuda capability sm_(\d{2,3})\b)",
+               [](const RE2& pattern, const Shown& shown) {
+                   const std::string digits = first_group(pattern, shown.line);
+                   shown.into.add("gfx", "sm_" + digits, shown.source);
+                   shown.into.add("compute_capability",
+                                  digits.substr(0, digits.size() - 1) + "." + digits.back(), shown.source);
+               }},
+    Extraction{R"(which is of cuda capability (\d{1,2}\.\d)\b)", add_group<compute_capability>},
+    // Targets that a failure is about.
+    Extraction{R"(gpu arch\s*:\s*(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
+    Extraction{R"(objects? found for:?\s*(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
+    Extraction{R"(compiling for (gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
+    Extraction{R"(no paths matched.{0,200}\*?(gfx\d{3,4}[0-9a-f]?)\*?co)", add_gfx<message_gfx>},
+    Extraction{R"(system database file:\s*(gfx\d{3,4}[0-9a-f]?)_)", add_gfx<message_gfx>},
+    Extraction{R"(unsupported (?:gpu|arch\w*|target)\W{1,4}(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
+    Extraction{R"(\b(gfx\d{3,4}[0-9a-f]?)\b.{0,40}\bnot supported)", add_gfx<message_gfx>},
+    // Software.
+    Extraction{R"(\b([12]\.\d+\.\d+(?:\.dev\d+|a0|rc\d+)?\+(?:devrocm|rocm|cu|cpu)[\w.]*))",
+               set_group<torch>},
+    Extraction{R"(\bpytorch version\s*:?\s*v?(\d+\.\d+\.\d+\S*))", set_group<torch>},
+    Extraction{
+        R"re(\b(torch|numpy|triton|pytorch-triton-rocm|triton-rocm|bitsandbytes|amdsmi|torch[-_]directml|flash[-_]attn|xformers|lightning|pytorch-lightning)(?:==|-)(\d[\w.+]*))re",
+        take_package},
+    Extraction{
+        R"re(^\W*(torch|numpy|triton|pytorch-triton-rocm|triton-rocm|bitsandbytes|amdsmi|torch[-_]directml|flash[-_]attn|xformers|lightning|pytorch-lightning)\s+(\d+\.\d+[\w.+]*)\s*(?:pypi.*)?$)re",
+        take_package},
+    Extraction{R"(successfully installed.*\bnvidia[-_]cublas[-_]cu\d+)", add_value<torch_kind, cuda>},
+    Extraction{R"(\b(?:HIP error|HIP out of memory|torch\.AcceleratorError: HIP)\b)",
+               add_value<torch_kind, rocm>},
+    Extraction{R"(/opt/rocm-(\d+\.\d+(?:\.\d+)?)\b)", add_group<rocm_system>},
+    Extraction{R"(\\rocm\\(\d+\.\d+)\\)", add_group<rocm_system>},
+    Extraction{R"(\brocm(?:[ -]?version)?\s*[:=]\s*v?(\d+\.\d+(?:\.\d+)?)\b)", add_group<rocm_system>},
+    Extraction{R"([/\\]python(3\.\d{1,2})[/\\])", add_group<python>},
+    Extraction{R"(\bpython(?: version)?:? (3\.\d{1,2}(?:\.\d+)?)\b)", set_group<python>},
+    // The system.
+    Extraction{R"(\blinux version (\d+\.\d+\.\d+\S*))", set_group<kernel>},
+    Extraction{R"(\bkernel(?: version)?\s*[:=]\s*(?:linux )?(\d+\.\d+\S*))", set_group<kernel>},
+    Extraction{R"(^linux \S+ (\d+\.\d+\.\d+\S*) #\d)", set_group<kernel>},
+    Extraction{R"(microsoft-standard|\bwsl2\b|/usr/lib/wsl/|/dev/dxg\b|windows subsystem for linux)",
+               add_value<wsl, yes>},
+    Extraction{R"(\b[a-z]:\\(?:users|program files|windows|programdata|[\w .-]+\\))", add_value<os, windows>},
+    Extraction{R"(/\.dockerenv|\bdocker (?:run|exec|compose)\b|\broot@[0-9a-f]{12}:)",
+               add_value<container, docker>},
+    Extraction{R"(\bpodman (?:run|exec)\b)", add_value<container, podman>},
+    Extraction{R"(\b(?:singularity|apptainer)(?:>| exec| run| shell))", add_value<container, singularity>},
+    Extraction{R"(vmware svga)", add_value<hypervisor, vmware>},
+    Extraction{R"(hypervisor detected: (\w+))", set_group<hypervisor>},
+    Extraction{R"(/dev/kfd[^:]*: no such file or directory|cannot access '?/dev/kfd)", add_value<kfd, no>},
+    Extraction{R"(\buid=\d+.*\bgroups=(.+))", take_groups},
+    Extraction{R"(is member of (\w+) group)", add_group<group>},
+    Extraction{R"(([\w+.-]+\.so(?:\.\d+)*): cannot open shared object file)", set_group<soname>},
+    Extraction{R"re(file "[^"]* [^"]*[/\\]site-packages[/\\])re", add_value<space_in_path, yes>},
+    Extraction{R"(nvrm version:.*kernel module\D{0,40}(\d+\.\d+(?:\.\d+)?))", set_group<driver_module>},
+    Extraction{R"(nvml library version:\s*(\d+\.\d+(?:\.\d+)?))", set_group<driver_library>},
+    Extraction{R"(\bdriver version:\s*(\d+\.\d+(?:\.\d+)?))", set_group<driver>},
+    Extraction{R"(\bcuda version:\s*(\d+\.\d+))", set_group<driver_cuda>},
+    Extraction{R"((?:shm|tmpfs)\s+(\d+)M\s.*/dev/shm)", set_group<shm_mib>},
+    Extraction{R"(open files\s+\(-n\)\s+(\d+))", set_group<open_files_limit>},
+    Extraction{
+        R"(^.{0,120}?\b(?:HSA|HIP|HCC|ROCR|ROCM|ROC|CUDA|PYTORCH|TORCH\w*|MIOPEN|ROCBLAS|HIPBLASLT|TENSILE|NCCL|RCCL|TRITON|AMD|AMDGPU|GPU|VK|LD|FLASH|OMP|MESA|RADV)_[A-Z0-9_]+\s?=)",
+        take_assignments},
+    Extraction{R"re(\s(?:-e|--env)[ =]([A-Z][A-Z0-9_]+)=("[^"]*"|\S+))re", take_docker_variable},
+    // Memory.
+    Extraction{R"(tried to allocate (\d[\d.]*) ([kmgt]i?b|bytes))", set_memory<tried>},
+    Extraction{R"(total capacity of (\d[\d.]*) ([kmgt]i?b))", set_memory<capacity>},
+    Extraction{R"((\d[\d.]*) ([kmgt]i?b) total capacity)", set_memory<capacity>},
+    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) (?:is )?free\b)", set_memory<free_memory>},
+    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) (?:is allocated by pytorch|already allocated))",
+               set_memory<allocated>},
+    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) is reserved by pytorch but unallocated)",
+               set_memory<reserved_unallocated>},
+    Extraction{R"(process \d+ has (\d[\d.]*) ([kmgt]i?b) memory in use)", take_other_processes},
+    Extraction{R"(\bvram: (\d+)m 0x)", set_mebibytes<kernel_vram>},
+    Extraction{R"(\b(\d+)m of vram memory ready)", set_mebibytes<kernel_vram>},
+    Extraction{R"(\b(\d+)m of gtt memory ready)", set_mebibytes<kernel_gtt>},
+};
+
+} // namespace
+
+LogFacts::LogFacts(LinePatterns& patterns) : taken_(extractions.size()) {
+    RE2::Options options(RE2::Quiet);
+    options.set_case_sensitive(false);
+    for (const Extraction& extraction : extractions) {
+        const int number = patterns.add(extraction.pattern);
+        if (expressions_.empty())
+            first_ = number;
+        last_ = number + 1;
+        expressions_.push_back(std::make_unique<RE2>(extraction.pattern, options));
+    }
+}
+
+void LogFacts::take(int number, std::string_view line, std::string_view source, const Knowledge& knowledge) {
+    const auto index = static_cast<std::size_t>(number - first_);
+    if (taken_.at(index) >= take_limit)
+        return;
+    ++taken_[index];
+    extractions[index].take(*expressions_[index], {line, source, shown_, knowledge});
+}
+
+void LogFacts::clear() {
+    shown_ = Situation();
+    std::fill(taken_.begin(), taken_.end(), 0);
+}
+
+namespace {
+
+bool is_integrated(const Knowledge& knowledge, std::string_view gfx) {
+    const GfxTarget* target = knowledge.gfx(gfx);
+    return target != nullptr && target->integrated;
+}
+
+/// A device that nobody stated is believed when nothing was stated, or when it is a processor's graphics,
+/// which people leave out. Any other may be what an override shows.
+void add_devices(Situation& situation, const Situation& shown, const Knowledge& knowledge) {
+    const bool stated = situation.find("gfx") != nullptr;
+    for (const std::string_view key : {"device_gfx", "message_gfx", "shown_gfx"}) {
+        const Situation::Known* found = shown.find(key);
+        if (found == nullptr)
+            continue;
+        for (const std::string& gfx : found->values) {
+            if (!stated || is_integrated(knowledge, gfx))
+                situation.add("gfx", gfx, found->source);
+            if (key != std::string_view("message_gfx"))
+                situation.add("shown_gfx", gfx, found->source);
+        }
+    }
+}
+
+/// Targets and vendors of the names that the log shows.
+void add_named(Situation& situation, const Situation& shown, const Knowledge& knowledge) {
+    const Situation::Known* names = shown.find("gpu");
+    if (names == nullptr)
+        return;
+    const bool stated = situation.find("gfx") != nullptr;
+    for (const std::string& name : names->values) {
+        situation.add("gpu", name, names->source);
+        const GpuModel* model = knowledge.gpu_named(name);
+        if (model == nullptr)
+            continue;
+        situation.add("vendor", model->vendor, names->source);
+        if (!stated || is_integrated(knowledge, model->target))
+            situation.add("gfx", model->target, names->source);
+    }
+}
+
+} // namespace
+
+void add_shown(Situation& situation, const Situation& shown, const Knowledge& knowledge) {
+    add_named(situation, shown, knowledge);
+    add_devices(situation, shown, knowledge);
+    if (shown.has("integrated", "true"))
+        situation.set("integrated", "true", shown.source("integrated"));
+    for (const auto& [key, known] : shown.known()) {
+        if (situation.find(key) != nullptr)
+            continue;
+        for (const std::string& value : known.values)
+            situation.add(key, value, known.source);
+    }
+    if (const std::optional<double> count = shown.number("devices");
+        count && *count > situation.number("devices").value_or(0))
+        situation.set_number("devices", *count, shown.source("devices"));
+    if (shown.find("container") != nullptr)
+        situation.add("container", yes, shown.source("container"));
+}
+
+} // namespace rekindle::doctor

@@ -1,0 +1,237 @@
+#include "log/clean_line.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+#include <rekindle/doctor/diagnosis.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace rekindle::doctor {
+namespace {
+
+constexpr std::size_t head_bytes = std::size_t{1} << 20;
+constexpr std::size_t tail_bytes = std::size_t{8} << 20;
+constexpr std::size_t head_lines = 30'000;
+constexpr std::size_t tail_lines = 240'000; ///< so that a file of very short lines stays small in memory
+
+/// The first and the last bytes of a text that may be too long for memory.
+struct Ends {
+    std::string head;
+    std::string tail;        ///< "" when the head is all of it
+    std::uint64_t bytes = 0; ///< of the whole
+    std::uint64_t lines_before_tail = 0;
+    bool lines_counted = true; ///< lines_before_tail is known
+    bool shortened = false;
+};
+
+std::size_t read_some(int descriptor, char* into, std::size_t count) {
+    for (;;) {
+        const ssize_t got = ::read(descriptor, into, count);
+        if (got >= 0)
+            return static_cast<std::size_t>(got);
+        if (errno != EINTR)
+            return 0; // what was read so far is the log
+    }
+}
+
+void read_at(int descriptor, std::uint64_t offset, std::size_t count, std::string& into) {
+    into.resize(count);
+    std::size_t done = 0;
+    while (done < count) {
+        const ssize_t got =
+            ::pread(descriptor, into.data() + done, count - done, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        done += static_cast<std::size_t>(got);
+    }
+    into.resize(done);
+}
+
+std::uint64_t count_lines(std::string_view text) {
+    return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+/// The tail starts in the middle of a line: that line is left out.
+void drop_first_line(Ends& ends) {
+    const std::size_t end = ends.tail.find('\n');
+    // Without a line feed all of it is one line of which only the end is there.
+    if (end == std::string::npos)
+        return;
+    ends.tail.erase(0, end + 1);
+    ++ends.lines_before_tail;
+}
+
+Ends ends_of_large_file(int descriptor, std::uint64_t size) {
+    Ends ends;
+    ends.bytes = size;
+    ends.shortened = true;
+    ends.lines_counted = false;
+    read_at(descriptor, 0, head_bytes, ends.head);
+    read_at(descriptor, size - tail_bytes, tail_bytes, ends.tail);
+    drop_first_line(ends);
+    return ends;
+}
+
+/// Pipes, /proc files and everything else without a size.
+Ends ends_of_stream(int descriptor) {
+    Ends ends;
+    std::array<char, 64 << 10> buffer{};
+    while (const std::size_t got = read_some(descriptor, buffer.data(), buffer.size())) {
+        const std::string_view piece(buffer.data(), got);
+        ends.bytes += got;
+        const std::size_t to_head = std::min(got, head_bytes - ends.head.size());
+        ends.head.append(piece.substr(0, to_head));
+        ends.tail.append(piece.substr(to_head));
+        if (ends.tail.size() > 2 * tail_bytes) {
+            const std::size_t surplus = ends.tail.size() - tail_bytes;
+            ends.lines_before_tail += count_lines(std::string_view(ends.tail).substr(0, surplus));
+            ends.tail.erase(0, surplus);
+            ends.shortened = true;
+        }
+    }
+    if (!ends.shortened) {
+        ends.head += ends.tail;
+        ends.tail.clear();
+        return ends;
+    }
+    ends.lines_before_tail += count_lines(ends.head);
+    drop_first_line(ends);
+    return ends;
+}
+
+Ends ends_of_text(std::string_view text) {
+    Ends ends;
+    ends.bytes = text.size();
+    if (text.size() <= head_bytes + tail_bytes) {
+        ends.head = text;
+        return ends;
+    }
+    ends.shortened = true;
+    ends.head = text.substr(0, head_bytes);
+    ends.tail = text.substr(text.size() - tail_bytes);
+    ends.lines_before_tail = count_lines(text.substr(0, text.size() - tail_bytes));
+    drop_first_line(ends);
+    return ends;
+}
+
+/// Windows PowerShell writes UTF-16; what is not ASCII in it becomes "?".
+bool is_utf16(std::string_view text) noexcept {
+    return text.size() >= 2 &&
+           ((text[0] == '\xff' && text[1] == '\xfe') || (text[0] == '\xfe' && text[1] == '\xff'));
+}
+
+void narrow(std::string& text, bool little_endian) {
+    std::size_t out = 0;
+    for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
+        const char low = text[little_endian ? i : i + 1];
+        const char high = text[little_endian ? i + 1 : i];
+        text[out++] = high == '\0' && static_cast<unsigned char>(low) < 0x80U ? low : '?';
+    }
+    text.resize(out);
+}
+
+void narrow(Ends& ends) {
+    const bool little_endian = ends.head[0] == '\xff';
+    ends.head.erase(0, 2);
+    narrow(ends.head, little_endian);
+    // After a line feed of UTF-16LE comes its zero byte.
+    if (little_endian && !ends.tail.empty() && ends.tail[0] == '\0')
+        ends.tail.erase(0, 1);
+    narrow(ends.tail, little_endian);
+}
+
+void append_cleaned(std::string_view raw, std::uint64_t number, std::vector<LogText::Line>& lines) {
+    for (std::string& text : clean_line(raw))
+        lines.push_back({number, std::move(text)});
+}
+
+/// Appends the lines of `text`, the first of which has number `first` (0: not known), up to `limit` of them.
+/// Returns whether all found room.
+bool append_first_lines(std::string_view text, std::uint64_t first, std::size_t limit,
+                        std::vector<LogText::Line>& lines) {
+    std::uint64_t number = first;
+    std::size_t begin = 0;
+    while (begin < text.size()) {
+        if (lines.size() >= limit)
+            return false;
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        append_cleaned(text.substr(begin, end - begin), number, lines);
+        number += first == 0 ? 0U : 1U;
+        begin = end + 1;
+    }
+    return true;
+}
+
+/// The same for the last `limit` lines.
+bool append_last_lines(std::string_view text, std::uint64_t first, std::size_t limit,
+                       std::vector<LogText::Line>& lines) {
+    std::size_t begin = text.size();
+    std::size_t left = limit;
+    while (begin > 0 && left > 0) {
+        const std::size_t feed = begin >= 2 ? text.rfind('\n', begin - 2) : std::string_view::npos;
+        begin = feed == std::string_view::npos ? 0 : feed + 1;
+        --left;
+    }
+    const std::uint64_t number = first == 0 ? 0 : first + count_lines(text.substr(0, begin));
+    append_first_lines(text.substr(begin), number, lines.size() + 2 * limit, lines);
+    return begin == 0;
+}
+
+/// Makes a head and a tail of a text that has more lines than are kept.
+void split_head(Ends& ends) {
+    const std::size_t about = std::min(ends.head.size() / 8, head_bytes);
+    const std::size_t cut =
+        ends.head.find('\n', about) + 1; // 0 when no line ends there: all of it is the tail
+    ends.tail = ends.head.substr(cut);
+    ends.head.resize(cut);
+    ends.lines_before_tail = count_lines(ends.head);
+}
+
+LogText lines_of(Ends ends, std::string name) {
+    if (is_utf16(ends.head))
+        narrow(ends);
+    LogText log;
+    log.name = std::move(name);
+    log.bytes = ends.bytes;
+    log.shortened = ends.shortened;
+    if (ends.tail.empty()) {
+        // Short enough for memory, but perhaps not as lines: then its end counts.
+        if (count_lines(ends.head) <= tail_lines) {
+            append_first_lines(ends.head, 1, 2 * tail_lines, log.lines);
+            return log;
+        }
+        log.shortened = true;
+        split_head(ends);
+    }
+    append_first_lines(ends.head, 1, head_lines, log.lines);
+    const std::uint64_t first = ends.lines_counted ? ends.lines_before_tail + 1 : 0;
+    append_last_lines(ends.tail, first, tail_lines, log.lines);
+    return log;
+}
+
+} // namespace
+
+LogText read_log(const std::filesystem::path& path) {
+    const FileDescriptor file = FileDescriptor::open_for_reading(path);
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0)
+        throw usage_error(std::strerror(errno)).at(path.string());
+    if (S_ISDIR(status.st_mode))
+        throw usage_error("is a folder").at(path.string()).expected("a log file");
+    const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+    const bool large = S_ISREG(status.st_mode) && size > head_bytes + tail_bytes;
+    return lines_of(large ? ends_of_large_file(file.get(), size) : ends_of_stream(file.get()), path.string());
+}
+
+LogText log_from_text(std::string_view text, std::string name) {
+    return lines_of(ends_of_text(text), std::move(name));
+}
+
+} // namespace rekindle::doctor
