@@ -44,23 +44,32 @@ std::string words_of(std::string_view text) {
     return words;
 }
 
+/// Whether the words before a place end in one of NVIDIA's series: "GTX 780M" is not the "780M" of Radeon.
+bool follows_other_series(std::string_view before) {
+    return before.ends_with("gtx ") || before.ends_with("rtx ") || before.ends_with("geforce ");
+}
+
 /// Whether `part` stands in `text` with no letter or digit joined to it: "rx 7900 xt" is not in "rx 7900
 /// xtx".
 bool contains_words(std::string_view text, std::string_view part) {
     if (part.empty())
         return false;
+    const bool bare_number = std::isdigit(static_cast<unsigned char>(part.front())) != 0;
     for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
         const std::size_t end = at + part.size();
-        if ((at == 0 || text[at - 1] == ' ') && (end == text.size() || text[end] == ' '))
+        if ((at == 0 || text[at - 1] == ' ') && (end == text.size() || text[end] == ' ') &&
+            !(bare_number && follows_other_series(text.substr(0, at))))
             return true;
     }
     return false;
 }
 
-/// People leave out the brand: "RX 7900 XT", "RTX 3090".
+/// People leave out the brand: "RX 7900 XT", "RTX 3090". Of very short names ("NVIDIA T4", "Radeon VII") they
+/// must not.
 std::string_view without_brand(std::string_view name) {
+    constexpr std::size_t shortest = 4;
     for (const std::string_view brand : {"radeon ", "geforce ", "instinct ", "nvidia ", "intel "})
-        if (name.starts_with(brand))
+        if (name.starts_with(brand) && name.size() >= brand.size() + shortest)
             return name.substr(brand.size());
     return name;
 }
