@@ -218,7 +218,7 @@ class Checker {
         matches(index, "url", index.url, "https://.*");
         matches(index, "rocm", index.rocm, "\\d+\\.\\d+(\\.\\d+)?");
         matches(index, "cuda", index.cuda, "\\d+\\.\\d+");
-        matches(index, "minimum_driver", index.minimum_driver, "\\d+\\.\\d+(\\.\\d+)?");
+        matches(index, "minimum_driver", index.minimum_driver, "\\d+(\\.\\d+){0,2}");
         check_targets(index, index.targets, index.kind);
         std::set<std::string_view> releases;
         for (const WheelIndex::Release& release : index.releases) {
@@ -233,7 +233,7 @@ class Checker {
 
     void check_cause(const Cause& cause) {
         check_entry(cause);
-        matches(cause, "slug", cause.slug, "[a-z0-9]+(-[a-z0-9]+)*");
+        matches(cause, "slug", cause.slug, "[a-z0-9]+([.-][a-z0-9]+)*");
         matches(cause, "code", cause.code, "D\\d{3}");
         for (const std::string& remedy : cause.remedies)
             if (all_.remedy(remedy) == nullptr)
