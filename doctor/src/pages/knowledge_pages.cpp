@@ -1,0 +1,307 @@
+#include "pages/markdown.h"
+
+#include <rekindle/doctor/pages.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace rekindle::doctor {
+namespace {
+
+constexpr std::string_view origin =
+    "<!-- Made from knowledge/ by `rekindle generate-docs docs --only pages`; edit the YAML there. -->\n\n";
+
+/// Pointers in the order of one member, so that moving entries between files changes no page.
+template <class T>
+std::vector<const T*> ordered(const std::vector<T>& entries, std::string T::*by) {
+    std::vector<const T*> pointers;
+    for (const T& entry : entries)
+        pointers.push_back(&entry);
+    std::stable_sort(pointers.begin(), pointers.end(),
+                     [&](const T* a, const T* b) { return a->*by < b->*by; });
+    return pointers;
+}
+
+std::string heading(std::string_view anchor, std::string_view title) {
+    return fmt::format("<a id=\"{}\"></a>\n\n## {}\n\n", anchor, prose(title));
+}
+
+std::string labelled(std::string_view label, const std::vector<std::string>& texts) {
+    return texts.empty() ? "" : fmt::format("{}:\n\n{}\n", label, bullets(texts));
+}
+
+std::string labelled(std::string_view label, const std::string& text) {
+    return text.empty() ? "" : fmt::format("{}: {}\n\n", label, prose(text));
+}
+
+std::string links(std::string_view page, const std::vector<std::string>& names) {
+    std::vector<std::string> made;
+    for (const std::string& name : names)
+        made.push_back(fmt::format("[{}]({}#{})", name, page, name));
+    return fmt::format("{}", fmt::join(made, ", "));
+}
+
+std::string_view word(Severity severity) {
+    return severity == Severity::note ? "note" : severity == Severity::warning ? "warning" : "problem";
+}
+
+std::string causes_page(const Knowledge& knowledge) {
+    std::string page = std::string(origin) +
+                       "# Causes\n\nWhy training on a GPU fails or is wrong. The code of a cause and "
+                       "its short name never change; `rekindle doctor --json` gives the name.\n\n";
+    const auto causes = ordered(knowledge.causes, &Cause::code);
+    page += "| Code | Cause | What |\n|---|---|---|\n";
+    for (const Cause* cause : causes)
+        page += fmt::format("| {} | [{}](#{}) | {} |\n", cause->code, cause->slug, cause->slug,
+                            cell(cause->title));
+    for (const Cause* cause : causes) {
+        page += '\n' + heading(cause->slug, cause->code + " " + cause->slug);
+        page += fmt::format("**{}** ({})\n\n{}\n\n", prose(cause->title), word(cause->severity),
+                            prose(cause->sentence));
+        if (!cause->detail.empty())
+            page += prose(cause->detail) + "\n\n";
+        page += labelled("What decides", cause->tell_apart);
+        page += labelled("Often said and of no help", cause->wrong_advice);
+        std::vector<std::string> seen_in;
+        for (const Signature* signature : ordered(knowledge.signatures, &Signature::id))
+            if (std::any_of(
+                    signature->candidates.begin(), signature->candidates.end(),
+                    [&](const Signature::Candidate& candidate) { return candidate.cause == cause->slug; }))
+                seen_in.push_back(signature->id);
+        if (!seen_in.empty())
+            page += "Messages: " + links("signatures.md", seen_in) + "\n\n";
+        if (!cause->remedies.empty())
+            page += "Remedies: " + links("remedies.md", cause->remedies) + "\n\n";
+        page += evidence(*cause);
+    }
+    return page;
+}
+
+/// A condition in words: "torch >=2.6 and (gfx RDNA1 or RDNA2)".
+std::string words_of(const Condition& condition) {
+    if (condition.parts.empty())
+        return condition.key.empty()
+                   ? ""
+                   : fmt::format("{} {}", code(condition.key), fmt::join(condition.values, " or "));
+    std::vector<std::string> parts;
+    for (const Condition& part : condition.parts)
+        parts.push_back(words_of(part));
+    if (condition.key == "not")
+        return "not (" + parts.front() + ")";
+    return '(' + fmt::format("{}", fmt::join(parts, condition.key == "any" ? " or " : " and ")) + ')';
+}
+
+std::string candidate_line(const Signature::Candidate& candidate) {
+    std::string line =
+        fmt::format("- [{}](causes.md#{}), {}", candidate.cause, candidate.cause, candidate.strength);
+    if (const std::string when = words_of(candidate.when); !when.empty())
+        line += ", when " + prose(when);
+    if (!candidate.because.empty())
+        line += ": " + prose(candidate.because);
+    return line + '\n';
+}
+
+std::string signatures_page(const Knowledge& knowledge) {
+    std::string page =
+        std::string(origin) +
+        "# Signatures\n\nMessages of logs and what they can mean. One message can have several causes; the "
+        "facts of the host tell them apart. Patterns are [RE2](https://github.com/google/re2/wiki/Syntax), "
+        "matched line by line without regard to case.\n";
+    for (const Signature* signature : ordered(knowledge.signatures, &Signature::id)) {
+        page += '\n' + heading(signature->id, signature->id);
+        page += fmt::format("**{}**{}\n\n{}\n\n", prose(signature->title),
+                            signature->harmless ? " (harmless)" : "", prose(signature->means));
+        for (const std::string& pattern : signature->patterns)
+            page += "- " + code(pattern) + '\n';
+        if (!signature->candidates.empty())
+            page += "\nCauses:\n\n";
+        for (const Signature::Candidate& candidate : signature->candidates)
+            page += candidate_line(candidate);
+        page += '\n' + labelled("What would help to tell them apart", signature->ask) + evidence(*signature);
+    }
+    return page;
+}
+
+std::string variables_page(const Knowledge& knowledge) {
+    std::string page =
+        std::string(origin) +
+        "# Environment variables and module options\n\n\"unreal\": no program reads it. \"build-time\": read "
+        "when the software is compiled, not when it runs.\n\n| Variable | Component | Status "
+        "|\n|---|---|---|\n";
+    const auto variables = ordered(knowledge.variables, &EnvironmentVariable::name);
+    for (const EnvironmentVariable* variable : variables)
+        page += fmt::format("| {} | {} | {} |\n", code(variable->name), cell(variable->component),
+                            variable->status);
+    for (const EnvironmentVariable* variable : variables) {
+        page += fmt::format("\n## {}\n\n{}, {}. {}\n\n", code(variable->name), prose(variable->component),
+                            variable->status, prose(variable->meaning));
+        page += labelled("Effect", variable->effect_when);
+        if (!variable->effective_on.empty())
+            page += "Only on: " + code_list(variable->effective_on) + "\n\n";
+        page += labelled("Advice", variable->advice) + evidence(*variable);
+    }
+    return page;
+}
+
+std::string_view cost_word(int cost) {
+    constexpr std::string_view words[] = {"look",           "set a variable", "new environment", "container",
+                                          "system package", "reboot",         "hardware"};
+    return cost >= 0 && cost < 7 ? words[cost] : "unknown";
+}
+
+std::string remedies_page(const Knowledge& knowledge) {
+    std::string page = std::string(origin) +
+                       "# Remedies\n\nWhat can be done. `{name}` stands for what the plan puts there for "
+                       "the host. `rekindle doctor --fix ID` prints one for this host.\n";
+    for (const Remedy* remedy : ordered(knowledge.remedies, &Remedy::id)) {
+        page += '\n' + heading(remedy->id, remedy->id) + fmt::format("**{}**\n\n", prose(remedy->title));
+        page +=
+            fmt::format("| Changes | Minutes | Risk | Kind | Root | Reboot | Can be undone | By `--fix` |\n"
+                        "|---|---|---|---|---|---|---|---|\n| {} | {:g} | {} | {} | {} | {} | {} | {} |\n\n",
+                        cell(remedy->changes), remedy->minutes, cell(remedy->risk), cost_word(remedy->cost),
+                        remedy->root ? "yes" : "no", remedy->reboot ? "yes" : "no",
+                        remedy->reversible ? "yes" : "no", remedy->automatic ? "yes" : "no");
+        if (!remedy->commands.empty())
+            page += code_block(remedy->commands) + '\n';
+        if (!remedy->verify.empty())
+            page += fmt::format("Verify: {} prints {}\n\n", code(remedy->verify), code(remedy->expect));
+        if (!remedy->undo.empty())
+            page += "Undo:\n\n" + code_block(remedy->undo) + '\n';
+        page += evidence(*remedy);
+    }
+    return page;
+}
+
+std::string claims_page(const Knowledge& knowledge) {
+    std::string page = std::string(origin) +
+                       "# Claims\n\nStatements and commands that go round, judged. `rekindle doctor "
+                       "--review FILE` finds them in a document.\n";
+    for (const Claim* claim : ordered(knowledge.claims, &Claim::id)) {
+        page += '\n' + heading(claim->id, claim->id);
+        page +=
+            fmt::format("{}\n\n**{}.** {}\n\n", prose(claim->says), claim->verdict, prose(claim->correction));
+        page += evidence(*claim);
+    }
+    return page;
+}
+
+std::string targets_section(const Knowledge& knowledge) {
+    std::string page = "## gfx targets\n\n| Target | Architecture | Kernel's number | GC | Generic code | "
+                       "Note | Evidence |\n"
+                       "|---|---|---|---|---|---|---|\n";
+    for (const GfxTarget& target : knowledge.gfx_targets)
+        page += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", target.name, target.architecture,
+                            target.kfd_version, fmt::join(target.gc_versions, ", "), target.generic,
+                            cell(target.note), cell(evidence_line(target)));
+    page += "\n## Overrides\n\n`HSA_OVERRIDE_GFX_VERSION` makes every GPU of the process report another "
+            "target. What was "
+            "tried:\n\n| Card's target | Override | Verdict | Why |\n|---|---|---|---|\n";
+    for (const GfxTarget& target : knowledge.gfx_targets)
+        for (const GfxTarget::Override& tried : target.overrides)
+            page += fmt::format("| {} | {} | {} | {} |\n", target.name, tried.value, tried.verdict,
+                                cell(tried.reason));
+    return page;
+}
+
+std::string gpus_page(const Knowledge& knowledge) {
+    std::string page =
+        std::string(origin) +
+        "# GPUs\n\nOne PCI id can stand for several cards; then the revision (the part after the second "
+        "colon) "
+        "tells them apart. On a host, the kernel's `gfx_target_version` is the truth.\n\n" +
+        targets_section(knowledge) +
+        "\n## Cards\n\n| Card | PCI ids | Target | Memory (GiB) | Evidence |\n|---|---|---|---|---|\n";
+    for (const GpuModel& gpu : knowledge.gpus)
+        page +=
+            fmt::format("| {} | {} | {} | {} | {} |\n", cell(gpu.name), fmt::join(gpu.pci, ", "), gpu.target,
+                        gpu.integrated       ? "shared"
+                        : gpu.memory_gib > 0 ? fmt::format("{:g}", gpu.memory_gib)
+                                             : "",
+                        cell(evidence_line(gpu)));
+    return page;
+}
+
+std::string index_section(const WheelIndex& index) {
+    std::string page = fmt::format("\n## {}\n\n<{}>\n\n", index.id, index.url);
+    if (!index.minimum_driver.empty())
+        page += fmt::format("NVIDIA driver {} or newer.\n\n", index.minimum_driver);
+    if (index.device_packages)
+        page += "Targets are chosen when installing: `pip install \"torch[device-gfxNNNN]\"`.\n\n";
+    if (!index.note.empty())
+        page += prose(index.note) + "\n\n";
+    if (!index.releases.empty())
+        page += "| torch | Python | Targets |\n|---|---|---|\n";
+    for (const WheelIndex::Release& release : index.releases)
+        page += fmt::format("| {} | {} | {} |\n", release.torch, fmt::join(release.python, ", "),
+                            fmt::join(index.targets_of(release.torch), " "));
+    return page + (index.releases.empty() ? "" : "\n") + evidence(index);
+}
+
+std::string wheels_page(const Knowledge& knowledge) {
+    std::string page = std::string(origin) + "# Wheel indexes and images\n\nFrom where torch is installed, "
+                                             "and for what its wheels contain code. That "
+                                             "libtorch contains a target does not mean that the math "
+                                             "libraries beside it do: `rekindle doctor` reads "
+                                             "the files.\n";
+    for (const WheelIndex& index : knowledge.indexes)
+        page += index_section(index);
+    page += "\n## Container images\n\nTags that the vendor documents.\n\n| Tag | ROCm | torch | Python | OS "
+            "| Evidence |\n"
+            "|---|---|---|---|---|---|\n";
+    for (const ContainerImage& image : knowledge.images)
+        page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", code(image.tag), image.rocm, image.torch,
+                            image.python, image.os, cell(evidence_line(image)));
+    return page;
+}
+
+std::string alternatives_section(const Knowledge& knowledge) {
+    std::string page;
+    for (const Alternative* alternative : ordered(knowledge.alternatives, &Alternative::id)) {
+        page += fmt::format("\n### {}\n\n{}\n\n", prose(alternative->title), prose(alternative->detail));
+        if (alternative->price_per_hour > 0)
+            page +=
+                fmt::format("${:.2f} an hour ({}).\n\n", alternative->price_per_hour, alternative->priced);
+        if (alternative->price_once > 0)
+            page += fmt::format("${:g} once ({}).\n\n", alternative->price_once, alternative->priced);
+        page += evidence(*alternative);
+    }
+    return page;
+}
+
+std::string index_page(const Knowledge& knowledge) {
+    std::string page = std::string(origin) + "# What the doctor knows\n\n";
+    page += fmt::format("- [Causes](causes.md): {}, why training fails\n", knowledge.causes.size());
+    page += fmt::format("- [Signatures](signatures.md): {} messages and what they can mean\n",
+                        knowledge.signatures.size());
+    page += fmt::format("- [Variables](variables.md): {}, real and unreal\n", knowledge.variables.size());
+    page += fmt::format("- [Remedies](remedies.md): {}\n", knowledge.remedies.size());
+    page += fmt::format("- [Claims](claims.md): {} statements that go round\n", knowledge.claims.size());
+    page += fmt::format("- [GPUs](gpus.md): {} cards, {} gfx targets\n", knowledge.gpus.size(),
+                        knowledge.gfx_targets.size());
+    page += fmt::format("- [Wheels](wheels.md): {} indexes, {} container tags\n", knowledge.indexes.size(),
+                        knowledge.images.size());
+    page += "\nKinds of evidence: *source* was read in a program's source, *thread* in an issue, "
+            "*documentation* in a "
+            "vendor's or project's pages, *measured* was run, *inferred* follows from the others.\n\n"
+            "How to add to it: [knowledge/README.md](../../knowledge/README.md).\n";
+    if (!knowledge.alternatives.empty())
+        page += "\n## Alternatives\n" + alternatives_section(knowledge);
+    return page;
+}
+
+} // namespace
+
+std::map<std::string, std::string> knowledge_pages(const Knowledge& knowledge) {
+    return {{"knowledge/README.md", index_page(knowledge)},
+            {"knowledge/causes.md", causes_page(knowledge)},
+            {"knowledge/signatures.md", signatures_page(knowledge)},
+            {"knowledge/variables.md", variables_page(knowledge)},
+            {"knowledge/remedies.md", remedies_page(knowledge)},
+            {"knowledge/claims.md", claims_page(knowledge)},
+            {"knowledge/gpus.md", gpus_page(knowledge)},
+            {"knowledge/wheels.md", wheels_page(knowledge)}};
+}
+
+} // namespace rekindle::doctor

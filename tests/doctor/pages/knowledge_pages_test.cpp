@@ -1,0 +1,63 @@
+#include "pages/markdown.h"
+
+#include <rekindle/doctor/pages.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rekindle::doctor {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(KnowledgePages, EveryEntryIsThereWithItsEvidence) {
+    const Knowledge& knowledge = embedded_knowledge();
+    const auto pages = knowledge_pages(knowledge);
+    for (const Cause& cause : knowledge.causes)
+        EXPECT_THAT(pages.at("knowledge/causes.md"), HasSubstr("## " + cause.code + " " + prose(cause.slug)));
+    for (const Signature& signature : knowledge.signatures)
+        EXPECT_THAT(pages.at("knowledge/signatures.md"), HasSubstr("id=\"" + signature.id + "\""));
+    for (const EnvironmentVariable& variable : knowledge.variables)
+        EXPECT_THAT(pages.at("knowledge/variables.md"), HasSubstr("## " + code(variable.name) + "\n"));
+    for (const Remedy& remedy : knowledge.remedies)
+        EXPECT_THAT(pages.at("knowledge/remedies.md"), HasSubstr("id=\"" + remedy.id + "\""));
+    for (const WheelIndex& index : knowledge.indexes)
+        EXPECT_THAT(pages.at("knowledge/wheels.md"), HasSubstr("<" + index.url + ">"));
+    for (const GpuModel& gpu : knowledge.gpus)
+        EXPECT_THAT(pages.at("knowledge/gpus.md"), HasSubstr("| " + cell(gpu.name) + " |"));
+}
+
+TEST(KnowledgePages, TheOrderOfFilesDoesNotMatter) {
+    Knowledge knowledge;
+    knowledge.causes.resize(2);
+    knowledge.causes[0].code = "D002";
+    knowledge.causes[1].code = "D001";
+    Knowledge turned = knowledge;
+    std::reverse(turned.causes.begin(), turned.causes.end());
+    EXPECT_EQ(knowledge_pages(knowledge), knowledge_pages(turned));
+    turned.causes[0].title = "other";
+    EXPECT_NE(knowledge_pages(knowledge), knowledge_pages(turned));
+}
+
+TEST(Markdown, TextsAreShownAsTheyAre) {
+    EXPECT_EQ(prose("a*b_c <d> `x_y` e|f\ng"), "a\\*b\\_c \\<d\\> `x_y` e\\|f g");
+    EXPECT_EQ(prose("one ` alone"), "one \\` alone");
+    EXPECT_EQ(cell("`a|b` c|d"), "`a\\|b` c\\|d");
+    EXPECT_EQ(code("a`b"), "`` a`b ``");
+    EXPECT_EQ(code("a|b"), "`a|b`");
+}
+
+TEST(Markdown, ThreadsAreLinks) {
+    Entry entry;
+    entry.checked = "2026-11-21";
+    entry.evidence = {{"thread", "pytorch/pytorch#1", "a note"}, {"source", "x 1.0 a_b.cpp:3", ""}};
+    EXPECT_EQ(evidence(entry),
+              "Evidence, checked 2026-11-21:\n\n"
+              "- thread: [pytorch/pytorch#1](https://github.com/pytorch/pytorch/issues/1) (a note)\n"
+              "- source: x 1.0 a\\_b.cpp:3\n");
+}
+
+} // namespace
+} // namespace rekindle::doctor
