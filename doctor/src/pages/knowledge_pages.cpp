@@ -194,7 +194,7 @@ std::string targets_section(const Knowledge& knowledge) {
     for (const GfxTarget& target : knowledge.gfx_targets)
         page += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", target.name, target.architecture,
                             target.kfd_version, fmt::join(target.gc_versions, ", "), target.generic,
-                            cell(target.note), cell(evidence_line(target)));
+                            cell(target.note), evidence_line(target));
     page += "\n## Overrides\n\n`HSA_OVERRIDE_GFX_VERSION` makes every GPU of the process report another "
             "target. What was "
             "tried:\n\n| Card's target | Override | Verdict | Why |\n|---|---|---|---|\n";
@@ -219,7 +219,7 @@ std::string gpus_page(const Knowledge& knowledge) {
                         gpu.integrated       ? "shared"
                         : gpu.memory_gib > 0 ? fmt::format("{:g}", gpu.memory_gib)
                                              : "",
-                        cell(evidence_line(gpu)));
+                        evidence_line(gpu));
     return page;
 }
 
@@ -252,7 +252,7 @@ std::string wheels_page(const Knowledge& knowledge) {
             "|---|---|---|---|---|---|\n";
     for (const ContainerImage& image : knowledge.images)
         page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", code(image.tag), image.rocm, image.torch,
-                            image.python, image.os, cell(evidence_line(image)));
+                            image.python, image.os, evidence_line(image));
     return page;
 }
 

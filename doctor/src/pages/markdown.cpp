@@ -41,6 +41,19 @@ std::string one(const Backing& backing) {
                        backing.note.empty() ? "" : " (" + prose(backing.note) + ")");
 }
 
+/// Markdown for a cell of a table, where a bar ends the cell even inside code.
+std::string without_bars(std::string_view markdown) {
+    std::string escaped;
+    bool slash = false;
+    for (const char c : markdown) {
+        if (c == '|' && !slash)
+            escaped += '\\';
+        slash = c == '\\' && !slash;
+        escaped += c;
+    }
+    return escaped;
+}
+
 } // namespace
 
 std::string prose(std::string_view text) {
@@ -58,15 +71,7 @@ std::string prose(std::string_view text) {
 }
 
 std::string cell(std::string_view text) {
-    std::string escaped;
-    bool slash = false;
-    for (const char c : prose(text)) {
-        if (c == '|' && !slash) // inside code, where prose() leaves it
-            escaped += '\\';
-        slash = c == '\\' && !slash;
-        escaped += c;
-    }
-    return escaped;
+    return without_bars(prose(text));
 }
 
 std::string code(std::string_view text) {
@@ -110,7 +115,7 @@ std::string evidence_line(const Entry& entry) {
     std::vector<std::string> parts;
     for (const Backing& backing : entry.evidence)
         parts.push_back(one(backing));
-    return fmt::format("{} ({})", fmt::join(parts, "; "), entry.checked);
+    return without_bars(fmt::format("{} ({})", fmt::join(parts, "; "), entry.checked));
 }
 
 } // namespace rekindle::doctor

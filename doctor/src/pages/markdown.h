@@ -24,7 +24,7 @@ std::string code_list(const std::vector<std::string>& texts);
 std::string bullets(const std::vector<std::string>& texts);
 /// "### Evidence": who says so and when it was checked, as the end of an entry.
 std::string evidence(const Entry& entry);
-/// The same on one line, for a table: "source: …; thread: …".
+/// The same on one line, for a cell of a table: "source: …; thread: …".
 std::string evidence_line(const Entry& entry);
 
 } // namespace rekindle::doctor
