@@ -110,6 +110,7 @@ REKINDLE_FIELDS(System, {
     visit("account_groups", self.account_groups);
     visit("known_groups", self.known_groups);
     visit("iommu_enabled", self.iommu_enabled);
+    visit("hidden_processes", self.hidden_processes);
     visit("device_nodes", self.device_nodes);
 })
 

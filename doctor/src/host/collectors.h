@@ -15,6 +15,8 @@
 
 namespace rekindle::doctor {
 
+class LibrarySearch;
+
 using Variables = std::map<std::string, std::string>;
 
 /// environment.cpp: all variables of this process, of `pid`, or of a recorded host (/proc/self/environ as a
@@ -61,5 +63,54 @@ struct PciConfig {
 };
 /// `bytes`: config space as sysfs gives it, 64 bytes without root, 4096 with. Facts name `source`.
 PciConfig parse_pci_config(std::string_view bytes, const std::string& source);
+
+/// modules.cpp: kernel modules with their parameters, modprobe.d, dkms, firmware.
+void read_drivers(HostFiles& files, const std::vector<Gpu>& gpus, Drivers& drivers);
+/// Lines about graphics modules (options, blacklist, install, softdep) as "path:line: text".
+std::vector<std::string> parse_modprobe(std::string_view text, std::string_view path);
+
+/// kernel_log.cpp: the ring buffer, or else the logs of /var/log since the last boot.
+void read_kernel_log(HostFiles& files, const std::vector<Gpu>& gpus, KernelLog& log);
+/// Records of /dev/kmsg as dmesg prints them: "[    5.678901] text".
+std::vector<std::string> parse_kernel_records(std::string_view records);
+/// The last 2000 lines that name a graphics driver, a GPU or one of its bridges, or the end of a process.
+std::vector<std::string> graphics_lines(const std::vector<std::string>& lines, const std::vector<Gpu>& gpus);
+
+/// rocm.cpp: installations, linker paths, tools, package sources.
+void read_rocm(HostFiles& files, const Variables& variables, RocmUserSpace& rocm);
+
+/// holders.cpp: who holds memory of the GPUs, by KFD's and DRM's files of each process.
+void read_holders(HostFiles& files, const KfdIds& ids, Facts& facts);
+/// A DRM client of a process: what /proc/PID/fdinfo/N says.
+struct DrmClient {
+    std::string address; ///< "" when it is none
+    std::uint64_t id = 0;
+    std::uint64_t vram = 0;
+    std::uint64_t gtt = 0;
+};
+DrmClient parse_fdinfo(std::string_view text);
+
+/// nvidia.cpp: versions of NVIDIA's module and libraries, names and UUIDs of its GPUs.
+void read_nvidia(HostFiles& files, LibrarySearch& libraries, Facts& facts);
+/// "550.90.07" in "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri May 31 …"; "" when there is
+/// none.
+std::string nvidia_version(std::string_view text);
+/// "12.4" for driver 550.90.07; unread for a branch that is not known.
+Fact<std::string> newest_cuda(const Fact<std::string>& driver);
+
+/// vulkan.cpp: the loader, driver manifests in its order, what their libraries lack, implicit layers that
+/// would load.
+void read_vulkan(HostFiles& files, LibrarySearch& libraries, const Variables& variables, Vulkan& vulkan);
+struct VulkanManifest {
+    std::string library; ///< a soname, or a path, absolute or relative to the manifest
+    std::string api_version;
+};
+std::optional<VulkanManifest> parse_vulkan_driver(std::string_view text);
+struct VulkanLayer {
+    std::string name;
+    Variables enable;  ///< loads only where all have these values
+    Variables disable; ///< does not load where one is set
+};
+std::vector<VulkanLayer> parse_vulkan_layers(std::string_view text);
 
 } // namespace rekindle::doctor

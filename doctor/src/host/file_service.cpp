@@ -121,14 +121,15 @@ FileAnswer read_bytes(const std::string& path, std::int64_t offset, std::uint64_
     FileAnswer answer;
     std::array<char, 65536> block{};
     while (true) {
-        const ssize_t count = ::read(file.get(), block.data(), block.size());
+        const std::uint64_t room = limit - answer.data.size();
+        const ssize_t count =
+            ::read(file.get(), block.data(), std::min<std::uint64_t>(block.size(), room + 1));
         if (count < 0 && errno == EINTR)
             continue;
         if (count < 0)
             return failed(errno);
         if (count == 0)
             return answer;
-        const std::size_t room = limit - answer.data.size();
         answer.data.append(block.data(), std::min<std::size_t>(room, static_cast<std::size_t>(count)));
         if (static_cast<std::size_t>(count) > room) {
             answer.more = true;

@@ -1,4 +1,5 @@
 #include "collectors.h"
+#include "library_search.h"
 
 #include <rekindle/base/version.h>
 
@@ -26,8 +27,19 @@ Facts collect_facts(const HostOptions& options) {
     read_user(files, facts.system);
     facts.gpus = read_pci_gpus(files);
     read_drm(files, facts.gpus);
-    read_kfd(files, facts);
+    const KfdIds kfd_ids = read_kfd(files, facts);
+    read_holders(files, kfd_ids, facts);
     read_device_nodes(files, facts.gpus, facts.system);
+    read_drivers(files, facts.gpus, facts.drivers);
+    read_kernel_log(files, facts.gpus, facts.kernel_log);
+
+    const Variables known = variables.value_or({});
+    read_rocm(files, known, facts.rocm);
+    const auto library_path = known.find("LD_LIBRARY_PATH");
+    LibrarySearch libraries(files, library_path == known.end() ? "" : library_path->second,
+                            facts.system.architecture.value_or(""));
+    read_nvidia(files, libraries, facts);
+    read_vulkan(files, libraries, known, facts.vulkan);
     return facts;
 }
 

@@ -39,16 +39,14 @@ struct AnswerHead {
     std::uint64_t more = 0, length = 0;
 };
 
-bool send_all(int socket, const void* data, std::size_t size) {
-    const char* bytes = static_cast<const char*>(data);
-    while (size > 0) {
-        const ssize_t sent = ::send(socket, bytes, size, MSG_NOSIGNAL);
+bool send_all(int socket, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR)
             continue;
         if (sent <= 0)
             return false;
-        bytes += sent;
-        size -= static_cast<std::size_t>(sent);
+        bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
     return true;
 }
@@ -67,10 +65,18 @@ bool receive_all(int socket, void* data, std::size_t size) {
     return true;
 }
 
-/// As receive_all, until a point in time. 0, broken_connection or deadline_passed.
-int receive_until(int socket, void* data, std::size_t size, Clock::time_point deadline) {
-    char* bytes = static_cast<char*>(data);
-    while (size > 0) {
+template <class T>
+std::string_view bytes_of(const T& value) {
+    return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+/// A message is a head, which tells the length of the rest, and the rest. 0, broken_connection or
+/// deadline_passed.
+int receive_answer(int socket, Clock::time_point deadline, FileAnswer& answer) {
+    std::string message;
+    std::array<char, 65536> block;
+    AnswerHead head;
+    while (message.size() < sizeof head || message.size() - sizeof head < head.length) {
         const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
         pollfd readable{.fd = socket, .events = POLLIN, .revents = 0};
         const int ready = ::poll(&readable, 1, std::max<int>(0, static_cast<int>(left.count())));
@@ -78,14 +84,18 @@ int receive_until(int socket, void* data, std::size_t size, Clock::time_point de
             continue;
         if (ready == 0)
             return deadline_passed;
-        const ssize_t got = ready < 0 ? -1 : ::recv(socket, bytes, size, 0);
+        const ssize_t got = ready < 0 ? -1 : ::recv(socket, block.data(), block.size(), 0);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return broken_connection;
-        bytes += got;
-        size -= static_cast<std::size_t>(got);
+        message.append(block.data(), static_cast<std::size_t>(got));
+        if (message.size() >= sizeof head)
+            std::memcpy(&head, message.data(), sizeof head);
     }
+    answer.error = static_cast<int>(head.error);
+    answer.more = head.more != 0;
+    answer.data = message.substr(sizeof head);
     return 0;
 }
 
@@ -116,8 +126,7 @@ void let_go_of_files(int socket) {
             break;
         const FileAnswer answer = service(root, request);
         const AnswerHead reply{answer.error, answer.more, answer.data.size()};
-        if (!send_all(socket, &reply, sizeof reply) ||
-            !send_all(socket, answer.data.data(), answer.data.size()))
+        if (!send_all(socket, std::string(bytes_of(reply)) + answer.data))
             break;
     }
     ::_exit(0);
@@ -235,19 +244,10 @@ FileAnswer HostFiles::ask(const FileRequest& request, std::string& given_up) {
     const auto deadline = Clock::now() + patience;
     const RequestHead head{static_cast<std::uint64_t>(request.operation), request.path.size(), request.limit,
                            request.offset};
-    const int socket = child_->socket.get();
     FileAnswer answer;
-    AnswerHead reply;
-    int state =
-        send_all(socket, &head, sizeof head) && send_all(socket, request.path.data(), request.path.size())
-            ? receive_until(socket, &reply, sizeof reply, deadline)
-            : broken_connection;
-    if (state == 0) {
-        answer.error = static_cast<int>(reply.error);
-        answer.more = reply.more != 0;
-        answer.data.resize(reply.length);
-        state = receive_until(socket, answer.data.data(), answer.data.size(), deadline);
-    }
+    const int socket = child_->socket.get();
+    const bool sent = send_all(socket, std::string(bytes_of(head)) + request.path);
+    const int state = sent ? receive_answer(socket, deadline, answer) : broken_connection;
     if (state == deadline_passed) {
         given_up = fmt::format("given up: no answer within {} ms", patience.count());
         give_up(request.path, patience);

@@ -126,6 +126,7 @@ struct System {
         account_groups; ///< what /etc/group says of the user: may be more than the session has
     Fact<std::map<std::string, int>> known_groups; ///< of /etc/group: render, video
     Fact<bool> iommu_enabled;
+    Fact<int> hidden_processes; ///< whose open files this process may not see: they may hold GPU memory
     std::vector<DeviceNode> device_nodes; ///< /dev/kfd, /dev/dri/*, /dev/dxg, /dev/nvidia*
 };
 
@@ -147,7 +148,8 @@ struct Drivers {
     Fact<std::string> nvidia_cuda;                 ///< newest CUDA that the driver can run, "12.4"
 };
 
-/// Lines of the kernel log that name a graphics driver, oldest first, unchanged.
+/// Lines of the kernel log that name a graphics driver, a GPU or one of its bridges, or a process that the
+/// kernel ended; oldest first, unchanged.
 struct KernelLog {
     Fact<std::vector<std::string>> lines;
 };
