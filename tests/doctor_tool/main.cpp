@@ -7,14 +7,19 @@
 ///
 /// Exit status 1 when a file could not be read; its line then has "error".
 
+#include "python/pythons.h"
+
 #include <rekindle/base/error.h>
 #include <rekindle/doctor/code_objects.h>
+#include <rekindle/doctor/facts_json.h>
 
 #include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdio>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -32,6 +37,18 @@ json describe(const LibraryTargets& library) {
             {"targets", library.targets},
             {"bytes", library.bytes},
             {"unread", library.unread}};
+}
+
+void print_pythons(const char* root, std::vector<std::string> named) {
+    HostOptions options;
+    options.root = root;
+    options.pythons = std::move(named);
+    Facts facts;
+    const auto start = std::chrono::steady_clock::now();
+    facts.pythons = collect_pythons(options);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    std::puts(to_json(facts).dump(2, ' ', false, json::error_handler_t::replace).c_str());
+    std::fprintf(stderr, "%.3f seconds\n", elapsed.count());
 }
 
 bool scan(const char* path, std::uint64_t verified_bytes) {
@@ -52,10 +69,14 @@ int main(int count, char** arguments) {
     if (action == "scan" || action == "scan-quickly") {
         for (int i = 2; i < count; ++i)
             good = scan(arguments[i], action == "scan" ? default_verified_bytes : no_verified_bytes) && good;
+    } else if (action == "pythons") {
+        print_pythons(arguments[2], {arguments + 3, arguments + count});
     } else if (action == "data" && count == 4) {
         print(describe(read_library_data(arguments[3], arguments[2])));
     } else {
-        std::fputs("usage: rekindle_doctor_tool scan|scan-quickly FILE… | data PART FOLDER\n", stderr);
+        std::fputs("usage: rekindle_doctor_tool scan|scan-quickly FILE… | data PART FOLDER | pythons ROOT "
+                   "[PYTHON…]\n",
+                   stderr);
         return 2;
     }
     return good ? 0 : 1;

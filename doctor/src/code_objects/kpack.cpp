@@ -246,8 +246,8 @@ void read_referenced_kpacks(const KpackReference& reference, const std::filesyst
             try {
                 const Expected<Kpack> pack = read_kpack(FileSource(path));
                 if (!pack || !pack->damage.empty())
-                    found.note(
-                        fmt::format("{}: {}", path.string(), pack ? pack->damage : pack.error().message()));
+                    found.note(fmt::format("{}: {}", path.filename().string(),
+                                           pack ? pack->damage : pack.error().message()));
                 if (!pack)
                     continue;
                 const auto library = pack->libraries.find(reference.library);

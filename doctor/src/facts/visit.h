@@ -160,6 +160,7 @@ REKINDLE_FIELDS(PythonPackage, {
     visit("version", self.version);
     visit("installer", self.installer);
     visit("source", self.source);
+    visit("origin", self.origin);
 })
 
 REKINDLE_FIELDS(PythonEnvironment, {

@@ -184,6 +184,8 @@ struct PythonPackage {
     std::string version;   ///< "2.5.1+rocm6.2"
     std::string installer; ///< "pip", "conda", "uv"
     std::string source;    ///< path of the dist-info folder
+    std::string origin; ///< URL that it was installed from, where one was named (direct_url.json); an index
+                        ///< is not recorded
 };
 
 /// One Python and what it would train with. Read from its files; nothing is imported or run.
