@@ -4,7 +4,7 @@
 /// Accepted: one document of mappings, sequences and scalars. Refused, each with its place: anchors and
 /// aliases, tags, keys that are not plain text, duplicate keys, nesting deeper than `yaml_depth_limit`, more
 /// than `yaml_node_limit` values, texts over `yaml_size_limit`, lines over `yaml_line_limit`, bytes that no
-/// text holds. With these limits no input takes more than about a second or 200 MiB.
+/// text holds. With these limits no input takes more than about two seconds or 300 MiB.
 
 #include <cstddef>
 #include <filesystem>
@@ -14,10 +14,11 @@
 
 namespace rekindle::doctor {
 
-constexpr std::size_t yaml_size_limit = std::size_t{8} << 20; ///< bytes of a file
-constexpr std::size_t yaml_line_limit = std::size_t{64}
-                                        << 10; ///< bytes of a line: the parser looks one line ahead
-constexpr std::size_t yaml_node_limit = 500'000;
+/// Bytes of a file; of nested brackets the parser remembers 120 bytes for each.
+constexpr std::size_t yaml_size_limit = std::size_t{2} << 20;
+/// Bytes of a line: the parser looks one line ahead.
+constexpr std::size_t yaml_line_limit = std::size_t{64} << 10;
+constexpr std::size_t yaml_node_limit = 300'000;
 constexpr int yaml_depth_limit = 40;
 
 struct YamlMember;
