@@ -90,6 +90,14 @@ std::int64_t CommandLine::integer(std::string_view key, std::int64_t otherwise) 
     return has(key) ? options.at(std::string(key)).get<std::int64_t>() : otherwise;
 }
 
+double CommandLine::number(std::string_view key, double otherwise) const {
+    return has(key) ? options.at(std::string(key)).get<double>() : otherwise;
+}
+
+std::vector<std::string> CommandLine::list(std::string_view key) const {
+    return has(key) ? options.at(std::string(key)).get<std::vector<std::string>>() : std::vector<std::string>{};
+}
+
 std::vector<std::string> normalise(const CommandSpec& command, std::span<const std::string> arguments) {
     std::vector<std::string> result;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -119,7 +127,12 @@ std::vector<std::string> normalise(const CommandSpec& command, std::span<const s
         }
         if (option->kind == ValueKind::flag)
             continue;
-        if (i + 1 == arguments.size() || looks_like_option(arguments[i + 1]))
+        const bool alone = i + 1 == arguments.size() || looks_like_option(arguments[i + 1]);
+        if (alone && option->value_optional) {
+            result.emplace_back();
+            continue;
+        }
+        if (alone)
             throw usage_error("the value is missing").at(name).expected(describe_values(*option));
         if (option->kind == ValueKind::path_list)
             continue;

@@ -87,6 +87,24 @@ CommandSpec devices() {
             .examples = {{"", "what this machine trains on"}}};
 }
 
+CommandSpec doctor() {
+    return {.name = "doctor",
+            .brief = "Why GPU training fails on this machine, and what to do",
+            .detail =
+                "Reads what the kernel, the drivers, the Python environments and the libraries' own bytes say, tries the "
+                "GPUs in child processes, and prints a verdict, what each device can train with today, the findings with "
+                "their evidence and a plan whose first steps are cheap and reversible. It needs no Python, no PyTorch, "
+                "no ROCm and no Vulkan, changes nothing and sends nothing anywhere.\n\n"
+                "--log diagnoses a posted log, --review judges a document or script, --explain and --matrix look things "
+                "up. Status 0: nothing is wrong; 1: there are findings; 2: wrong use.",
+            .examples = {{"", "this machine"},
+                         {"--python ~/venv/bin/python3 -v", "with the PyTorch that trains, and all evidence"},
+                         {"--log train.log --facts here", "why did that job die?"},
+                         {"--review fix-rocm.md", "is this advice true?"},
+                         {"--matrix gfx1010", "which wheels have code for an RX 5600 XT"},
+                         {"--report doctor.md", "a report to post, without names"}}};
+}
+
 CommandSpec completions() {
     return {.name = "completions",
             .positional = "SHELL",
@@ -123,7 +141,7 @@ CommandSpec help() {
 
 const std::vector<CommandSpec>& command_table() {
     static const std::vector<CommandSpec> table{train(),         predict(),  inspect(), volume_profile(),
-                                                features(),      simulate(), devices(), completions(),
+                                                features(),      simulate(), devices(), doctor(), completions(),
                                                 generate_docs(), help()};
     return table;
 }

@@ -21,6 +21,7 @@ std::vector<OptionSpec> network();
 std::vector<OptionSpec> optimisation();
 std::vector<OptionSpec> run();
 std::vector<OptionSpec> other_commands();
+std::vector<OptionSpec> doctor();
 std::vector<OptionSpec> messages();
 
 } // namespace rekindle::cli::rows

@@ -137,7 +137,7 @@ std::vector<OptionSpec> run() {
 std::vector<OptionSpec> messages() {
     const std::string_view group = "Messages";
     const std::vector<std::string_view> everywhere{"train",         "predict",  "inspect", "volume-profile",
-                                                   "features",      "simulate", "devices", "completions",
+                                                   "features",      "simulate", "devices", "doctor", "completions",
                                                    "generate-docs", "help"};
     return {
         {.name = "quiet",

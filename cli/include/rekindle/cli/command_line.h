@@ -27,6 +27,8 @@ struct CommandLine {
     bool flag(std::string_view key) const { return has(key) && options.at(std::string(key)).get<bool>(); }
     std::string text(std::string_view key, std::string_view otherwise = "") const;
     std::int64_t integer(std::string_view key, std::int64_t otherwise) const;
+    double number(std::string_view key, double otherwise) const;
+    std::vector<std::string> list(std::string_view key) const;
 };
 
 /// Brings every spelling into the one that the parser knows: "--batch_size 8", "-b 8" → "--batch-size=8".

@@ -54,6 +54,7 @@ struct OptionSpec {
     std::vector<std::string_view> commands; ///< names of the commands that take it
     std::string default_text = {};          ///< only where in_config is false and there is a default
     bool required = false;
+    bool value_optional = false; ///< may stand without a value, which is then ""
 
     /// "batch_size".
     std::string key() const;

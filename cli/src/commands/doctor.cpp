@@ -1,0 +1,216 @@
+#include "../doctor/screen.h"
+#include "commands.h"
+
+#include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
+#include <rekindle/cli/text_layout.h>
+#include <rekindle/doctor/host.h>
+#include <rekindle/doctor/report.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+
+namespace rekindle::cli {
+
+namespace {
+
+using namespace doctor;
+
+/// --knowledge DIR or what is inside the program.
+class ChosenKnowledge {
+  public:
+    explicit ChosenKnowledge(const CommandLine& line)
+        : own_(line.has("knowledge") ? std::optional(load_knowledge(line.text("knowledge"))) : std::nullopt) {}
+    const Knowledge& get() const { return own_ ? *own_ : embedded_knowledge(); }
+
+  private:
+    std::optional<Knowledge> own_;
+};
+
+void check_modes(const CommandLine& line) {
+    std::vector<std::string> modes;
+    for (const char* key : {"log", "replay", "root", "review", "explain", "matrix", "check_knowledge", "alternatives"})
+        if (line.has(key))
+            modes.push_back(std::string("--") + key);
+    for (std::string& mode : modes)
+        std::replace(mode.begin() + 2, mode.end(), '_', '-');
+    const bool only_facts = modes == std::vector<std::string>{"--log", "--replay"};
+    if (modes.size() > 1 && !only_facts)
+        throw usage_error(fmt::format("{} and {} do not go together", modes[0], modes[1])).expected("one of them");
+    if (line.has("facts") && (line.has("replay") || line.has("root")))
+        throw usage_error("--facts does not go together with --replay or --root").expected("one source of facts");
+    if (line.flag("yes") && !line.has("fix"))
+        throw usage_error("--yes without --fix").expected("--fix ID --yes");
+    if ((line.has("hours_per_month") || line.has("price")) && !line.flag("alternatives"))
+        throw usage_error("--hours-per-month and --price belong to --alternatives").expected("--alternatives");
+}
+
+std::string read_text(const std::string& path) {
+    if (path != "-")
+        return read_file(path);
+    return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
+
+HostOptions host_options(const CommandLine& line) {
+    HostOptions options;
+    options.root = line.text("root", "/");
+    options.pythons = line.list("python");
+    options.pid = line.integer("pid", 0);
+    return options;
+}
+
+ProbeOptions probe_options(const CommandLine& line) {
+    ProbeOptions options;
+    const std::string level = line.text("probe", "safe");
+    options.level = level == "none" ? ProbeLevel::none : level == "all" ? ProbeLevel::all : ProbeLevel::safe;
+    const std::vector<std::string> pythons = line.list("python");
+    options.python = pythons.empty() ? "" : pythons.front();
+    return options;
+}
+
+Recording read_recording(const std::string& path) {
+    const std::string text = read_text(path);
+    const nlohmann::ordered_json json = nlohmann::ordered_json::parse(text, nullptr, false);
+    if (json.is_discarded())
+        throw usage_error("this is not JSON").at(path).expected("what rekindle doctor --json wrote");
+    return recording_from_json(json, path);
+}
+
+/// Facts and probes from where the command line says.
+Recording gather(const CommandLine& line, const Knowledge& knowledge) {
+    if (line.has("replay"))
+        return read_recording(line.text("replay"));
+    if (line.has("facts") && line.text("facts") != "here")
+        return {.facts = read_posted_facts(line.text("facts"), knowledge), .probes = {}};
+    if (line.has("log") && !line.has("facts"))
+        return {};
+    Recording recording{.facts = collect_facts(host_options(line)), .probes = {}};
+    if (!line.has("root") && !line.has("log"))
+        recording.probes = run_probes(recording.facts, probe_options(line));
+    return recording;
+}
+
+LogText read_chosen_log(const std::string& path) {
+    return path == "-" ? log_from_text(read_text("-"), "standard input") : read_log(path);
+}
+
+std::string dump(const nlohmann::ordered_json& json, const Stream& stream) {
+    return json.dump(2, ' ', !stream.traits().utf8, nlohmann::json::error_handler_t::replace);
+}
+
+void write_report(const std::string& path, Report report, const Knowledge& knowledge, bool take_names_out) {
+    if (take_names_out)
+        redact(report);
+    const bool json = path.ends_with(".json");
+    write_file_atomically(path, json ? to_json(report, knowledge).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+                                     : report_markdown(report, knowledge));
+}
+
+bool has_findings(const Report& report) {
+    const auto counts = [](const Finding& one) { return one.severity != Severity::note; };
+    return std::any_of(report.findings.begin(), report.findings.end(), counts) || (!report.log.empty() && !report.ask.empty());
+}
+
+ExitStatus examine(Context& context, const Knowledge& knowledge) {
+    const CommandLine& line = context.line;
+    Recording recording = gather(line, knowledge);
+    std::optional<LogText> log;
+    if (line.has("log"))
+        log = read_chosen_log(line.text("log"));
+    Report report = make_report(std::move(recording.facts), std::move(recording.probes), log ? &*log : nullptr, knowledge);
+    const ExitStatus status = has_findings(report) ? ExitStatus::failed : ExitStatus::success;
+    if (line.has("report"))
+        write_report(line.text("report"), report, knowledge, !line.has("redact") || line.flag("redact"));
+    if (line.flag("redact"))
+        redact(report);
+    if (line.flag("json"))
+        context.output.line(dump(to_json(report, knowledge), context.output));
+    else
+        context.output.write(render_report(report, knowledge,
+                                           {.width = context.output.traits().width, .verbose = context.messages.verbose}));
+    if (line.has("report") && !line.flag("json"))
+        context.output.line(fmt::format("\nThe report is in {}.", line.text("report")));
+    return status;
+}
+
+ExitStatus review(Context& context, const Knowledge& knowledge) {
+    const std::vector<Mark> marks = review_document(read_text(context.line.text("review")), knowledge);
+    context.output.write(
+        render_marks(marks, {.width = context.output.traits().width, .verbose = context.messages.verbose}));
+    const bool found = std::any_of(marks.begin(), marks.end(), [](const Mark& mark) {
+        return mark.verdict == Verdict::wrong || mark.verdict == Verdict::harmful;
+    });
+    return found ? ExitStatus::failed : ExitStatus::success;
+}
+
+ExitStatus explain_term(Context& context, const Knowledge& knowledge) {
+    const std::string term = context.line.text("explain");
+    const std::vector<std::string> paragraphs = explain(term, knowledge);
+    if (paragraphs.empty())
+        throw Error(fmt::format("nothing is known of \"{}\"", term))
+            .hint("An error text, a variable, a gfx target, a GPU's name, a cause, a remedy or a claim can be explained. "
+                  "A whole log goes to --log FILE.");
+    for (std::size_t i = 0; i < paragraphs.size(); ++i)
+        context.output.write((i == 0 ? "" : "\n") + indented(paragraphs[i], context.output.traits().width, 0));
+    return ExitStatus::success;
+}
+
+ExitStatus matrix(Context& context, const Knowledge& knowledge) {
+    std::string gfx = context.line.text("matrix");
+    if (const GpuModel* model = gfx.empty() ? nullptr : knowledge.gpu_named(gfx); model != nullptr)
+        gfx = model->target;
+    if (!gfx.empty() && knowledge.gfx(gfx) == nullptr && !gfx.starts_with("sm_")) {
+        std::vector<std::string_view> names;
+        for (const GfxTarget& target : knowledge.gfx_targets)
+            names.push_back(target.name);
+        Error error = usage_error(fmt::format("\"{}\" is no gfx target or GPU that is known", gfx));
+        error.at("--matrix").expected("a name such as gfx1100, sm_86 or RX 5600 XT");
+        if (const std::string_view near = nearest_word(gfx, names); !near.empty())
+            error.hint(fmt::format("Did you mean {}?", near));
+        throw error;
+    }
+    context.output.write(render_matrix(support_matrix(gfx, knowledge), gfx,
+                                       {.width = context.output.traits().width, .verbose = context.messages.verbose}));
+    return ExitStatus::success;
+}
+
+ExitStatus check(Context& context) {
+    const std::vector<std::string> mistakes = check_knowledge(context.line.text("check_knowledge"));
+    for (const std::string& mistake : mistakes)
+        context.output.line(mistake);
+    context.output.line(mistakes.empty() ? "The knowledge is sound." : fmt::format("{} mistakes.", mistakes.size()));
+    return mistakes.empty() ? ExitStatus::success : ExitStatus::failed;
+}
+
+ExitStatus show_alternatives(Context& context, const Knowledge& knowledge) {
+    const Recording recording = gather(context.line, knowledge);
+    context.output.write(render_options(alternatives(recording.facts, knowledge, context.line.number("hours_per_month", 0),
+                                                     context.line.number("price", 0)),
+                                        context.output.traits().width));
+    return ExitStatus::success;
+}
+
+} // namespace
+
+ExitStatus run_doctor(Context& context) {
+    const CommandLine& line = context.line;
+    check_modes(line);
+    if (line.has("check_knowledge"))
+        return check(context);
+    const ChosenKnowledge knowledge(line);
+    if (line.has("review"))
+        return review(context, knowledge.get());
+    if (line.has("explain"))
+        return explain_term(context, knowledge.get());
+    if (line.has("matrix"))
+        return matrix(context, knowledge.get());
+    if (line.flag("alternatives"))
+        return show_alternatives(context, knowledge.get());
+    return examine(context, knowledge.get());
+}
+
+} // namespace rekindle::cli

@@ -1,0 +1,228 @@
+#include "screen.h"
+
+#include <rekindle/base/text.h>
+#include <rekindle/cli/text_layout.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace rekindle::cli {
+
+namespace {
+
+using namespace doctor;
+
+constexpr std::size_t steps_at_once = 3; ///< of the plan, on the short screen
+
+std::string_view word_of(Severity severity) {
+    switch (severity) {
+    case Severity::problem:
+        return "problem";
+    case Severity::warning:
+        return "warning";
+    case Severity::note:
+        break;
+    }
+    return "note";
+}
+
+/// A heading on the left and a text beside it, wrapped.
+std::string beside(std::string_view heading, std::string_view text, std::size_t width, std::size_t column) {
+    const std::vector<std::string> lines = wrap(text, width > column + 20 ? width - column : 20);
+    std::string result = std::string(heading);
+    result.resize(std::max(column, display_width(heading) + 1), ' ');
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        result += (i == 0 ? "" : std::string(column, ' ')) + lines[i] + "\n";
+    return result;
+}
+
+std::string code_of(const Finding& finding, const Knowledge& knowledge) {
+    const Cause* cause = knowledge.cause(finding.cause);
+    return cause == nullptr ? finding.cause : fmt::format("{} {}", cause->code, finding.cause);
+}
+
+std::string evidence_lines(const Finding& finding, std::size_t width) {
+    std::string text;
+    for (const Evidence& one : finding.evidence) {
+        std::string line = one.what;
+        if (!one.value.empty())
+            line += (line.empty() ? "" : ": ") + one.value;
+        if (!one.source.empty())
+            line += fmt::format("  ({})", one.source);
+        text += beside("     -", line, width, 7);
+    }
+    return text;
+}
+
+std::string finding_text(const Finding& finding, std::size_t number, const Knowledge& knowledge,
+                         ScreenOptions options) {
+    const std::string rank = finding.primary ? ", the one to deal with first" : "";
+    std::string text = beside(fmt::format("  {}.", number),
+                              fmt::format("{} ({}{}): {}", code_of(finding, knowledge), word_of(finding.severity), rank,
+                                          finding.statement),
+                              options.width, 5);
+    const Cause* cause = knowledge.cause(finding.cause);
+    if (cause != nullptr && cause->sentence != finding.statement)
+        text += indented(cause->sentence, options.width, 5);
+    if (options.verbose) {
+        text += evidence_lines(finding, options.width);
+        if (!finding.tell_apart.empty())
+            text += indented("What would decide between this and the others:", options.width, 5);
+        for (const std::string& one : finding.tell_apart)
+            text += beside("     -", one, options.width, 7);
+        if (cause != nullptr && !cause->evidence.empty())
+            text += indented(fmt::format("Known from: {} (checked {})", cause->evidence.front().reference, cause->checked),
+                             options.width, 5);
+    } else if (!finding.evidence.empty()) {
+        const Evidence& first = finding.evidence.front();
+        text += beside("     -", fmt::format("{}{}{}", first.what, first.value.empty() ? "" : ": ", first.value),
+                       options.width, 7);
+    }
+    return text;
+}
+
+std::string findings_text(const std::string& heading, const std::vector<Finding>& findings, const Knowledge& knowledge,
+                          ScreenOptions options) {
+    if (findings.empty())
+        return "";
+    std::string text = fmt::format("\n{}\n", heading);
+    for (std::size_t i = 0; i < findings.size(); ++i)
+        text += finding_text(findings[i], i + 1, knowledge, options);
+    return text;
+}
+
+/// "2 min, needs root and a reboot, risk: low".
+std::string cost_of(const Step& step) {
+    std::string text = step.minutes > 0 ? fmt::format("about {:g} min", step.minutes) : "a moment";
+    if (step.root)
+        text += step.reboot ? ", needs root and a restart" : ", needs root";
+    else if (step.reboot)
+        text += ", needs a restart";
+    if (!step.risk.empty())
+        text += fmt::format(", risk {}", step.risk);
+    return text;
+}
+
+std::string commands_text(const std::vector<std::string>& commands) {
+    std::string text;
+    for (const std::string& command : commands)
+        for (const std::string_view line : split(command, '\n')) // never wrapped: it is copied as it stands
+            text += fmt::format("       {}\n", line);
+    return text;
+}
+
+std::string plan_text(const Plan& plan, ScreenOptions options) {
+    if (plan.steps.empty())
+        return "";
+    std::string text = "\nPlan, cheap and reversible first\n";
+    const std::size_t shown = options.verbose ? plan.steps.size() : std::min(plan.steps.size(), steps_at_once);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Step& step = plan.steps[i];
+        text += beside(fmt::format("  {}.", i + 1), fmt::format("{} [{}] ({})", step.title, step.id, cost_of(step)),
+                       options.width, 5);
+        if (options.verbose && !step.changes.empty())
+            text += indented("Changes: " + step.changes, options.width, 5);
+        text += commands_text(step.commands);
+        if (!step.verify.empty())
+            text += "     check:\n" + commands_text({step.verify});
+        if (!step.expect.empty())
+            text += indented("prints then: " + step.expect, options.width, 7);
+        if (options.verbose && !step.undo.empty())
+            text += "     undo:\n" + commands_text(step.undo);
+    }
+    if (shown < plan.steps.size())
+        text += indented(fmt::format("{} more steps: -v shows them.", plan.steps.size() - shown), options.width, 5);
+    for (const std::string& remark : plan.remarks)
+        text += beside("  Note:", remark, options.width, 8);
+    if (options.verbose && !plan.ladder.empty())
+        text += "\nAfter a step, go up this ladder\n";
+    if (options.verbose)
+        for (std::size_t i = 0; i < plan.ladder.size(); ++i)
+            text += beside(fmt::format("  {}.", i + 1), plan.ladder[i], options.width, 5);
+    if (!plan.stop.empty())
+        text += beside("  Stop:", plan.stop, options.width, 8);
+    return text;
+}
+
+std::string probes_text(const std::vector<ProbeResult>& probes, std::size_t width) {
+    constexpr std::array<std::string_view, 5> words{"passed", "failed", "crashed", "no answer in time", "skipped"};
+    std::string text = probes.empty() ? "" : "\nTried out, each in a child process\n";
+    for (const ProbeResult& probe : probes) {
+        std::string result(words.at(static_cast<std::size_t>(probe.status)));
+        for (const std::string* part : {&probe.reason, &probe.code})
+            if (!part->empty())
+                result += ": " + *part;
+        if (probe.status != ProbeStatus::skipped)
+            result += fmt::format(" ({})", format_duration(probe.seconds));
+        text += beside(fmt::format("  {} {}", probe.id, probe.device), result, width, 34);
+    }
+    return text;
+}
+
+std::string list_text(const std::string& heading, const std::vector<std::string>& items, std::size_t width) {
+    std::string text = items.empty() ? "" : fmt::format("\n{}\n", heading);
+    for (const std::string& item : items)
+        text += beside("  -", item, width, 4);
+    return text;
+}
+
+} // namespace
+
+std::string render_devices(const std::vector<DeviceStatus>& devices, std::size_t width) {
+    std::size_t column = 6;
+    for (const DeviceStatus& device : devices)
+        column = std::max(column, device.address.size() + 4);
+    std::string text;
+    for (const DeviceStatus& device : devices) {
+        std::string name = device.name;
+        for (const std::string* part : {&device.target, &device.memory})
+            if (!part->empty())
+                name += ", " + *part;
+        text += beside("  " + device.address, name, width, column);
+        if (device.address == "cpu")
+            text += beside("", "CPU: yes (rekindle train; any PyTorch)", width, column);
+        for (const auto& [way, status] :
+             {std::pair{"ROCm", &device.rocm}, std::pair{"CUDA", &device.cuda}, std::pair{"Vulkan", &device.vulkan}})
+            if (!status->empty())
+                text += beside("", fmt::format("{}: {}", way, *status), width, column);
+    }
+    return text;
+}
+
+std::string render_step(const Step& step, std::size_t width) {
+    std::string text = wrap(fmt::format("{} [{}]", step.title, step.id), width).front() + "\n";
+    text += beside("  Why:", step.why, width, 11);
+    text += beside("  Changes:", step.changes, width, 11);
+    text += beside("  Cost:", cost_of(step), width, 11);
+    text += "  Do:\n" + commands_text(step.commands);
+    if (!step.verify.empty())
+        text += "  Check:\n" + commands_text({step.verify});
+    if (!step.expect.empty())
+        text += beside("", "prints then: " + step.expect, width, 7);
+    if (!step.undo.empty())
+        text += "  Undo:\n" + commands_text(step.undo);
+    return text;
+}
+
+std::string render_report(const Report& report, const Knowledge& knowledge, ScreenOptions options) {
+    const std::size_t width = options.width;
+    std::string text = indented(report.verdict, width, 0);
+    if (report.log.empty())
+        text += "\nDevices\n" + render_devices(report.devices, width);
+    text += findings_text("Findings", report.findings, knowledge, options);
+    if (options.verbose || !report.findings.empty())
+        text += findings_text("Besides, the facts alone show", report.besides, knowledge, options);
+    text += list_text("Harmless, though often blamed", report.noticed, width);
+    text += list_text("These facts would help (--facts FILE with lines \"key: value\")", report.ask, width);
+    text += plan_text(report.plan, options);
+    if (options.verbose)
+        text += probes_text(report.probes, width);
+    if (!options.verbose && !report.findings.empty())
+        text += "\n" + indented("-v shows the evidence, all steps and what was tried; --report FILE writes it without names.",
+                                width, 0);
+    return text;
+}
+
+} // namespace rekindle::cli
