@@ -4,6 +4,7 @@
 #include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/cli/text_layout.h>
+#include <rekindle/doctor/fix.h>
 #include <rekindle/doctor/host.h>
 #include <rekindle/doctor/report.h>
 
@@ -137,6 +138,47 @@ ExitStatus examine(Context& context, const Knowledge& knowledge) {
     return status;
 }
 
+const Step& step_named(const Plan& plan, const std::string& id) {
+    std::vector<std::string_view> names;
+    for (const Step& step : plan.steps) {
+        names.push_back(step.id);
+        if (step.id == id)
+            return step;
+    }
+    Error error = usage_error(fmt::format("the plan for this host has no step \"{}\"", id));
+    error.at("--fix").expected(names.empty() ? "nothing: the plan is empty" : fmt::format("one of {}", fmt::join(names, ", ")));
+    throw error;
+}
+
+ExitStatus fix(Context& context, const Knowledge& knowledge) {
+    const CommandLine& line = context.line;
+    const bool here = !line.has("replay") && !line.has("root") && !line.has("log") &&
+                      (!line.has("facts") || line.text("facts") == "here");
+    Recording recording = gather(line, knowledge);
+    const Report report = make_report(std::move(recording.facts), std::move(recording.probes), nullptr, knowledge);
+    const Step& step = step_named(report.plan, line.text("fix"));
+    context.output.write(render_step(step, context.output.traits().width));
+    const std::string refusal = reason_to_refuse(step);
+    if (!line.flag("yes")) {
+        context.output.line(refusal.empty() ? fmt::format("\nNothing was done. --fix {} --yes carries it out.", step.id)
+                                            : fmt::format("\nNothing was done, and --yes would not do it: {}.", refusal));
+        return ExitStatus::success;
+    }
+    if (!here)
+        throw usage_error("--yes with the facts of another machine").expected("--fix ID --yes without --replay, --root or --facts");
+    ProgressView view(context.output, context.errors, context.messages);
+    const std::string home = context.environment("HOME");
+    const std::string state = context.environment("XDG_STATE_HOME");
+    const std::filesystem::path records = (state.starts_with("/") ? state : home + "/.local/state") + "/rekindle/fixes";
+    const FixResult result = carry_out(step, report.facts, records, view);
+    view.finish();
+    if (result.verified)
+        context.output.line(fmt::format("Done and verified. To undo it: {}", result.undo_script.string()));
+    else
+        context.errors.line(fmt::format("error: {}. To undo what was done: {}", result.failure, result.undo_script.string()));
+    return result.verified ? ExitStatus::success : ExitStatus::failed;
+}
+
 ExitStatus review(Context& context, const Knowledge& knowledge) {
     const std::vector<Mark> marks = review_document(read_text(context.line.text("review")), knowledge);
     context.output.write(
@@ -210,6 +252,8 @@ ExitStatus run_doctor(Context& context) {
         return matrix(context, knowledge.get());
     if (line.flag("alternatives"))
         return show_alternatives(context, knowledge.get());
+    if (line.has("fix"))
+        return fix(context, knowledge.get());
     return examine(context, knowledge.get());
 }
 
