@@ -1,0 +1,127 @@
+#include "process.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <sstream>
+
+namespace rekindle::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* held_memory = R"({
+  "schema": 1,
+  "origin": "a recorded host",
+  "system": {"os_name": "Ubuntu 22.04.5 LTS", "kernel": "6.8.0-45-generic", "container": "none", "wsl": 0,
+             "device_nodes": [{"path": "/dev/kfd", "exists": true, "usable": true}]},
+  "kfd": true,
+  "gpus": [{"address": "0000:03:00.0", "vendor": "amd", "pci_id": "1002:744c", "revision": "cc", "gfx": "gfx1100",
+            "kfd_node": 1, "integrated": false, "vram_total": 21458059264, "vram_used": 21443379200,
+            "holders": [{"pid": 4711, "command": "python3", "vram": 21401436160, "source": "/proc/4711/fdinfo/12"}]}],
+  "pythons": [{"path": "/home/anna/venv", "interpreter": "/home/anna/venv/bin/python3", "kind": "venv", "active": true,
+               "version": "3.10", "torch": "2.5.1+rocm6.2", "torch_kind": "rocm", "rocm_style": "bundled"}]
+})";
+
+Finished doctor(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "doctor");
+    return rekindle(std::move(arguments));
+}
+
+TEST(DoctorCommand, AHostWithoutAGpuIsAStatementNotAnError) {
+    const Finished finished = doctor({"--probe", "none", "--json"});
+    ASSERT_TRUE(finished.status == 0 || finished.status == 1) << finished.errors;
+    const Json json = Json::parse(finished.output); // JSON alone on standard output
+    EXPECT_EQ(json.at("schema"), "rekindle-doctor/1");
+    if (json.at("facts").contains("gpus"))
+        GTEST_SKIP() << "skipped: this machine has a GPU";
+    EXPECT_EQ(finished.status, 0) << finished.output;
+    EXPECT_NE(json.at("verdict").get<std::string>().find("No GPU"), std::string::npos) << json.at("verdict");
+}
+
+TEST(DoctorCommand, ARecordedHostGivesTheSameFindingsAgain) {
+    const TemporaryFolder folder;
+    const std::string file = folder.file("host.json", held_memory);
+    const Finished first = doctor({"--replay", file, "--json"});
+    EXPECT_EQ(first.status, 1) << first.errors;
+    const Json json = Json::parse(first.output);
+    ASSERT_FALSE(json.at("findings").empty()) << first.output;
+    EXPECT_EQ(json.at("findings").at(0).at("cause"), "vram-held-by-other-process");
+    const std::string again = folder.file("again.json", first.output);
+    EXPECT_EQ(doctor({"--replay", again, "--json"}).output, first.output);
+}
+
+TEST(DoctorCommand, TheScreenNamesThePidItsBytesAndTheCause) {
+    const TemporaryFolder folder;
+    const Finished finished = doctor({"--replay", folder.file("host.json", held_memory)});
+    EXPECT_EQ(finished.status, 1);
+    for (const char* part : {"4711", "Radeon RX 7900 XT", "gfx1100", "Plan", "Stop:"})
+        EXPECT_NE(finished.output.find(part), std::string::npos) << part << " is missing in\n" << finished.output;
+    EXPECT_EQ(finished.output.find("/opt/rocm/bin"), std::string::npos);
+}
+
+TEST(DoctorCommand, AReportHasNoNames) {
+    const TemporaryFolder folder;
+    const std::string file = folder.file("host.json", held_memory);
+    for (const char* name : {"report.md", "report.json"}) {
+        const std::string report = folder.path() + "/" + name;
+        EXPECT_EQ(doctor({"--replay", file, "--report", report}).status, 1);
+        std::ostringstream text;
+        text << std::ifstream(report).rdbuf();
+        EXPECT_EQ(text.str().find("anna"), std::string::npos) << text.str();
+        EXPECT_NE(text.str().find("4711"), std::string::npos) << text.str();
+    }
+}
+
+TEST(DoctorCommand, ALogThatNobodyKnowsIsCalledThatAndFactsAreAskedFor) {
+    const TemporaryFolder folder;
+    const Finished finished = doctor({"--log", folder.file("a.log", "RuntimeError: HIP error: unspecified oddity 17\n"), "--json"});
+    EXPECT_EQ(finished.status, 1) << finished.errors;
+    const Json json = Json::parse(finished.output);
+    EXPECT_TRUE(json.at("findings").empty()) << finished.output;
+    EXPECT_FALSE(json.at("ask").empty());
+}
+
+TEST(DoctorCommand, WrongUseSaysWhatIsRight) {
+    const TemporaryFolder folder;
+    const auto error = [](const Finished& finished) {
+        EXPECT_EQ(finished.status, 2) << finished.output;
+        return finished.errors;
+    };
+    EXPECT_NE(error(doctor({"--review", "a", "--explain", "b"})).find("do not go together"), std::string::npos);
+    EXPECT_NE(error(doctor({"--yes"})).find("--fix ID"), std::string::npos);
+    EXPECT_NE(error(doctor({"--price", "300"})).find("--alternatives"), std::string::npos);
+    EXPECT_NE(error(doctor({"--matrix", "gfx9999"})).find("no gfx target"), std::string::npos);
+    EXPECT_NE(error(doctor({"--log", "/no/such/file"})).find("/no/such/file"), std::string::npos);
+    EXPECT_NE(error(doctor({"--replay", folder.file("bad.json", "{")})).find("not JSON"), std::string::npos);
+    EXPECT_NE(error(doctor({"--replay", folder.file("host.json", held_memory), "--fix", "no-such-step"})).find("no step"),
+              std::string::npos);
+    EXPECT_NE(error(doctor({"--probe", "some"})).find("none, safe, all"), std::string::npos);
+    EXPECT_EQ(doctor({"--explain", "zzqx"}).status, 1);
+}
+
+TEST(DoctorCommand, LooksThingsUp) {
+    const Finished matrix = doctor({"--matrix", "RX 5600 XT"});
+    EXPECT_EQ(matrix.status, 0) << matrix.errors;
+    EXPECT_NE(matrix.output.find("gfx1010"), std::string::npos) << matrix.output;
+    EXPECT_EQ(doctor({"--matrix"}).status, 0);
+    const Finished variable = doctor({"--explain", "HIPBLAS_LAYER"});
+    EXPECT_EQ(variable.status, 0) << variable.errors;
+    const TemporaryFolder folder;
+    const Finished review = doctor({"--review", folder.file("fix.md", "export HIPBLAS_LAYER=1\npip install torch==2.5.1 --index-url "
+                                                                      "https://download.pytorch.org/whl/rocm6.3\n")});
+    EXPECT_EQ(review.status, 1) << review.errors;
+    EXPECT_NE(review.output.find("line 2"), std::string::npos) << review.output;
+}
+
+TEST(DoctorCommand, TheKnowledgeInAFolderCanBeCheckedAndUsed) {
+    const TemporaryFolder folder;
+    folder.file("causes.yaml", "- slug: broken\n  no_such_key: 1\n");
+    const Finished check = doctor({"--check-knowledge", folder.path()});
+    EXPECT_EQ(check.status, 1) << check.errors;
+    EXPECT_NE(check.output.find("causes.yaml:"), std::string::npos) << check.output;
+}
+
+} // namespace
+} // namespace rekindle::cli
