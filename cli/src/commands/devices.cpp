@@ -1,13 +1,15 @@
+#include "../doctor/requests.h"
+#include "../doctor/screen.h"
 #include "commands.h"
 
 #include <rekindle/base/text.h>
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/doctor/report.h>
 #include <rekindle/mlp/engine.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fstream>
 #include <thread>
 
 namespace rekindle::cli {
@@ -15,41 +17,49 @@ namespace rekindle::cli {
 namespace {
 
 constexpr std::string_view gpu_note =
-    "GPUs come with the Vulkan engine, which this version does not have: networks train on the processor";
+    "rekindle train itself trains on the processor: its GPU engine comes with a later version. The lines above say what "
+    "other software can do with each GPU";
 
-/// The processor's name as the kernel tells it; "" where it tells none.
-std::string processor_name() {
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line);)
-        if (line.starts_with("model name"))
-            return std::string(trim(std::string_view(line).substr(line.find(':') + 1)));
-    return "";
+struct Processors {
+    std::size_t usable = available_processors();
+    std::size_t present = std::max<std::size_t>(std::thread::hardware_concurrency(), usable);
+};
+
+nlohmann::ordered_json json_of(const std::vector<doctor::DeviceStatus>& devices) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const doctor::DeviceStatus& device : devices) {
+        nlohmann::ordered_json entry{{"device", device.address}, {"name", device.name}};
+        if (device.address == "cpu") {
+            const Processors processors;
+            entry["processors"] = processors.present;
+            entry["usable_processors"] = processors.usable;
+            entry["instruction_set"] = mlp::instruction_set();
+        } else {
+            entry.update({{"target", device.target}, {"memory", device.memory}, {"rocm", device.rocm},
+                          {"cuda", device.cuda},     {"vulkan", device.vulkan}});
+        }
+        list.push_back(std::move(entry));
+    }
+    return list;
 }
 
 } // namespace
 
 ExitStatus run_devices(Context& context) {
-    const std::string name = processor_name();
-    const std::size_t usable = available_processors();
-    const std::size_t present = std::max<std::size_t>(std::thread::hardware_concurrency(), usable);
-    const std::string_view instructions = mlp::instruction_set();
+    const doctor::Facts facts = doctor::collect_facts(host_options(context.line));
+    const std::vector<doctor::ProbeResult> probes = doctor::run_probes(facts, probe_options(context.line));
+    const std::vector<doctor::DeviceStatus> devices = doctor::device_table(facts, probes, doctor::embedded_knowledge());
     if (context.line.text("format") == "json" || context.messages.json) {
-        const nlohmann::ordered_json json{{"devices",
-                                           {{{"device", "cpu"},
-                                             {"name", name},
-                                             {"processors", present},
-                                             {"usable_processors", usable},
-                                             {"instruction_set", instructions}}}},
-                                          {"note", gpu_note}};
-        context.result(json);
+        context.result({{"devices", json_of(devices)}, {"note", gpu_note}});
         return ExitStatus::success;
     }
-    context.output.line(
-        fmt::format("cpu  {}", name.empty() ? "a processor that the system does not name" : name));
-    context.output.line(
-        fmt::format("     {} of {} processors usable; the engine chose {}", usable, present, instructions));
-    context.output.line("");
-    context.output.line(std::string(gpu_note) + ".");
+    const Processors processors;
+    const std::size_t width = context.output.traits().width;
+    context.output.write(render_devices(devices, width));
+    context.output.line(fmt::format("       {} of {} processors usable; the engine chose {}", processors.usable,
+                                    processors.present, mlp::instruction_set()));
+    if (devices.size() > 1)
+        context.output.line("\n" + std::string(gpu_note) + ".");
     return ExitStatus::success;
 }
 

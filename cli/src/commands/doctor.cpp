@@ -1,3 +1,4 @@
+#include "../doctor/requests.h"
 #include "../doctor/screen.h"
 #include "commands.h"
 
@@ -54,23 +55,6 @@ std::string read_text(const std::string& path) {
     if (path != "-")
         return read_file(path);
     return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-}
-
-HostOptions host_options(const CommandLine& line) {
-    HostOptions options;
-    options.root = line.text("root", "/");
-    options.pythons = line.list("python");
-    options.pid = line.integer("pid", 0);
-    return options;
-}
-
-ProbeOptions probe_options(const CommandLine& line) {
-    ProbeOptions options;
-    const std::string level = line.text("probe", "safe");
-    options.level = level == "none" ? ProbeLevel::none : level == "all" ? ProbeLevel::all : ProbeLevel::safe;
-    const std::vector<std::string> pythons = line.list("python");
-    options.python = pythons.empty() ? "" : pythons.front();
-    return options;
 }
 
 Recording read_recording(const std::string& path) {

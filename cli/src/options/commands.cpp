@@ -82,8 +82,10 @@ CommandSpec simulate() {
 
 CommandSpec devices() {
     return {.name = "devices",
-            .brief = "Processors that can train",
-            .detail = "Shows the processor, its cores and the instruction set that the engine chose.",
+            .brief = "What each GPU and the processor can train with today",
+            .detail = "Shows each GPU with its memory and whether ROCm, CUDA or Vulkan can train on it here and now, and the "
+                      "processor with its cores and the instruction set that the engine chose. rekindle doctor says why "
+                      "something does not work.",
             .examples = {{"", "what this machine trains on"}}};
 }
 
