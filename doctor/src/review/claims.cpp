@@ -1,0 +1,124 @@
+#include "claims.h"
+
+#include <algorithm>
+#include <re2/re2.h>
+#include <re2/set.h>
+
+namespace rekindle::doctor {
+namespace {
+
+/// So many patterns share one automaton: more would make its states too many.
+constexpr std::size_t set_size = 24;
+
+RE2::Options claim_options() {
+    RE2::Options options;
+    options.set_case_sensitive(false);
+    options.set_log_errors(false);
+    return options;
+}
+
+} // namespace
+
+struct ClaimFinder::Patterns {
+    struct Pattern {
+        const Claim* claim;
+        std::unique_ptr<RE2> expression;
+    };
+    /// Tells in one pass which of its patterns match at all.
+    struct Group {
+        std::size_t first = 0;
+        std::size_t count = 0;
+        std::unique_ptr<RE2::Set> set;
+    };
+
+    std::vector<Pattern> patterns;
+    std::vector<Group> groups;
+
+    explicit Patterns(const Knowledge& knowledge) {
+        for (const Claim& claim : knowledge.claims)
+            for (const std::string& text : claim.patterns)
+                if (auto expression = std::make_unique<RE2>(text, claim_options()); expression->ok())
+                    patterns.push_back({&claim, std::move(expression)});
+        for (std::size_t first = 0; first < patterns.size(); first += set_size)
+            groups.push_back(make_group(first, std::min(set_size, patterns.size() - first)));
+    }
+
+    Group make_group(std::size_t first, std::size_t count) const {
+        Group group{first, count, std::make_unique<RE2::Set>(claim_options(), RE2::UNANCHORED)};
+        for (std::size_t i = first; i < first + count; ++i)
+            group.set->Add(patterns[i].expression->pattern(), nullptr);
+        if (!group.set->Compile())
+            group.set.reset();
+        return group;
+    }
+
+    /// The patterns that match the text, ascending.
+    std::vector<std::size_t> matching(std::string_view text) const {
+        std::vector<std::size_t> all;
+        std::vector<int> some;
+        for (const Group& group : groups) {
+            some.clear();
+            RE2::Set::ErrorInfo problem{};
+            if (group.set != nullptr && group.set->Match({text.data(), text.size()}, &some, &problem)) {
+                for (const int i : some)
+                    all.push_back(group.first + static_cast<std::size_t>(i));
+            } else if (group.set == nullptr || problem.kind != RE2::Set::kNoError) {
+                for (std::size_t i = group.first; i < group.first + group.count;
+                     ++i) // one by one needs less memory
+                    if (RE2::PartialMatch({text.data(), text.size()}, *patterns[i].expression))
+                        all.push_back(i);
+            }
+        }
+        std::sort(all.begin(), all.end());
+        return all;
+    }
+};
+
+ClaimFinder::ClaimFinder(const Knowledge& knowledge) : patterns_(std::make_unique<Patterns>(knowledge)) {}
+ClaimFinder::~ClaimFinder() = default;
+
+void ClaimFinder::mark_claims(const Block& block, std::vector<Found>& found) const {
+    const re2::StringPiece text(block.text);
+    const Claim* last_claim = nullptr;
+    std::vector<std::size_t> marked_lines;
+    for (const std::size_t index : patterns_->matching(block.text)) {
+        const auto& [claim, expression] = patterns_->patterns[index];
+        if (claim != last_claim)
+            marked_lines.clear();
+        last_claim = claim;
+        re2::StringPiece match;
+        for (std::size_t at = 0; at < text.size();
+             at = std::max(at + 1, static_cast<std::size_t>(match.end() - text.begin()))) {
+            if (!expression->Match(text, at, text.size(), RE2::UNANCHORED, &match, 1))
+                break;
+            const std::size_t begin = static_cast<std::size_t>(match.begin() - text.begin());
+            const std::size_t line = block.line_of(begin);
+            if (match.empty() ||
+                std::find(marked_lines.begin(), marked_lines.end(), line) != marked_lines.end())
+                continue;
+            marked_lines.push_back(line);
+            mark(block, begin, match.size(), claim->kind.empty() ? "claim" : claim->kind,
+                 {verdict_of(*claim), claim->correction, claim->evidence}, found);
+        }
+    }
+}
+
+std::vector<const Claim*> ClaimFinder::in_text(std::string_view text) const {
+    std::vector<const Claim*> claims;
+    for (const std::size_t index : patterns_->matching(text))
+        if (const Claim* claim = patterns_->patterns[index].claim; claims.empty() || claims.back() != claim)
+            claims.push_back(claim);
+    return claims;
+}
+
+Verdict verdict_of(const Claim& claim) noexcept {
+    if (claim.verdict == "true")
+        return Verdict::holds;
+    if (claim.verdict == "false")
+        return Verdict::wrong;
+    if (claim.verdict == "harmful")
+        return Verdict::harmful;
+    return claim.verdict == "no-effect" ? Verdict::no_effect : Verdict::unknown;
+}
+
+} // namespace rekindle::doctor

@@ -1,0 +1,32 @@
+#pragma once
+/// Finding the known claims (and the known commands and settings) in a text.
+
+#include "found.h"
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::doctor {
+
+/// Keeps references into the knowledge. Immutable; may be shared between threads.
+class ClaimFinder {
+  public:
+    explicit ClaimFinder(const Knowledge& knowledge);
+    ~ClaimFinder();
+    ClaimFinder(const ClaimFinder&) = delete;
+    ClaimFinder& operator=(const ClaimFinder&) = delete;
+
+    /// Marks every claim of the block, each claim once a line. Time is linear in the block's length.
+    void mark_claims(const Block& block, std::vector<Found>& found) const;
+    /// The claims of which a pattern matches somewhere in the text, in the knowledge's order.
+    std::vector<const Claim*> in_text(std::string_view text) const;
+
+  private:
+    struct Patterns;
+    std::unique_ptr<Patterns> patterns_;
+};
+
+Verdict verdict_of(const Claim& claim) noexcept;
+
+} // namespace rekindle::doctor

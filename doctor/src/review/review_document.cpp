@@ -1,0 +1,161 @@
+#include "claims.h"
+#include "targets.h"
+#include "variables.h"
+#include "wheels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <re2/re2.h>
+#include <set>
+
+namespace rekindle::doctor {
+namespace {
+
+constexpr std::size_t mark_limit =
+    20'000; ///< no document for people has more; a hostile one would fill the memory
+
+/// What the whole document is about.
+struct Subject {
+    std::vector<const GfxTarget*> targets; ///< of every card and gfx name, in their order
+    bool amd = false;
+};
+
+std::vector<const GfxTarget*> targets_of(const std::vector<Mention>& mentions, const Knowledge& knowledge) {
+    std::vector<const GfxTarget*> targets;
+    const auto add = [&](const std::string& name) {
+        const GfxTarget* target = knowledge.gfx(name);
+        if (target != nullptr && std::find(targets.begin(), targets.end(), target) == targets.end())
+            targets.push_back(target);
+    };
+    for (const Mention& mention : mentions) {
+        if (mention.kind == Mention::Kind::gfx)
+            add(mention.name);
+        for (const std::string& name : mention.targets)
+            add(name);
+    }
+    return targets;
+}
+
+Subject subject_of(std::string_view document, const TargetFinder& finder, const Knowledge& knowledge) {
+    static const RE2 amd("(?i)\\b(ROCm|Radeon|RDNA|AMD|HIP)\\b");
+    constexpr std::size_t enough = 16; ///< a document about more cards than this is about none in particular
+    Subject subject;
+    std::set<const GfxTarget*> seen;
+    for_each_block(document, [&](const Block& block) {
+        subject.amd = subject.amd || RE2::PartialMatch(block.text, amd);
+        for (const GfxTarget* target : targets_of(finder.mentions(block.text), knowledge))
+            if (seen.insert(target).second)
+                subject.targets.push_back(target);
+        return subject.targets.size() < enough || !subject.amd;
+    });
+    return subject;
+}
+
+bool is_building(const Block& block) {
+    static const RE2 build("(?i)(setup\\.py|\\bcmake\\b|\\bmake -j|build_amd\\.py|from "
+                           "source|no-build-isolation|\\bninja\\b|custom (wheel|pytorch))");
+    return RE2::PartialMatch(block.text, build);
+}
+
+void mark_images(const Block& block, const Knowledge& knowledge, std::vector<Found>& found) {
+    static const RE2 image("\\b((?:rocm|amdih)/[a-z0-9._-]+:([A-Za-z0-9][A-Za-z0-9._-]*))");
+    re2::StringPiece rest(block.text);
+    re2::StringPiece whole;
+    std::string tag;
+    while (RE2::FindAndConsume(&rest, image, &whole, &tag)) {
+        std::string name(whole);
+        while (name.ends_with('.') || name.ends_with('-'))
+            name.pop_back();
+        const std::size_t at = static_cast<std::size_t>(whole.data() - block.text.data());
+        const auto known = std::find_if(knowledge.images.begin(), knowledge.images.end(),
+                                        [&](const ContainerImage& one) { return one.tag == name; });
+        Judgement judgement{Verdict::unknown,
+                            "AMD's documentation does not list this tag; whether it exists was not checked.",
+                            {}};
+        if (known != knowledge.images.end())
+            judgement = {Verdict::holds,
+                         fmt::format("A documented tag{}{}.",
+                                     known->torch.empty() ? "" : ": torch " + known->torch,
+                                     known->rocm.empty() ? "" : ", ROCm " + known->rocm),
+                         known->evidence};
+        else if (tag == "latest")
+            judgement = {Verdict::holds, "Exists, but names no versions: tomorrow it is another image.", {}};
+        else if (!knowledge.images.empty())
+            judgement.evidence = knowledge.images.front().evidence;
+        mark(block, at, name.size(), "image", std::move(judgement), found);
+    }
+}
+
+/// A claim about a setting, a pair, an image or a target says more than what is known of every such thing;
+/// but what was computed from the tables of wheels and cards is not overruled.
+bool claim_gives_way(const Found& claim, const Found& other) {
+    return claim.mark.kind != "variable" && other.mark.verdict != Verdict::unknown;
+}
+
+bool overlap(const Found& one, const Found& other) {
+    return one.mark.kind == other.mark.kind && one.begin < other.end && other.begin < one.end;
+}
+
+/// Appends marks and claims of one block, each thing once.
+void merge(std::vector<Found> marks, std::vector<Found> claims, std::vector<Found>& found) {
+    for (const Found& claim : claims)
+        std::erase_if(marks, [&](const Found& one) {
+            return overlap(one, claim) && !claim_gives_way(claim, one) &&
+                   one.mark.verdict != Verdict::harmful;
+        });
+    std::erase_if(claims, [&](const Found& claim) {
+        return std::any_of(marks.begin(), marks.end(), [&](const Found& one) { return overlap(one, claim); });
+    });
+    std::move(claims.begin(), claims.end(), std::back_inserter(marks));
+    std::stable_sort(marks.begin(), marks.end(),
+                     [](const Found& a, const Found& b) { return a.begin < b.begin; });
+    std::move(marks.begin(), marks.end(), std::back_inserter(found));
+}
+
+} // namespace
+
+std::vector<Mark> review_document(std::string_view text, const Knowledge& knowledge) {
+    const ClaimFinder claims(knowledge);
+    const TargetFinder targets(knowledge);
+    const VariableFinder variables(knowledge);
+    const Subject subject = subject_of(text, targets, knowledge);
+    WheelReview wheels(knowledge);
+    std::vector<Found> found;
+    std::size_t last_build_line = 0;
+    bool built = false;
+    for_each_block(text, [&](const Block& block) {
+        if (is_building(block)) {
+            built = true;
+            last_build_line = block.line;
+        }
+        const std::vector<Mention> mentions = targets.mentions(block.text);
+        SettingContext context{targets_of(mentions, knowledge), built && block.line - last_build_line <= 12};
+        if (context.targets.empty())
+            context.targets = subject.targets;
+        std::vector<Found> marks;
+        std::vector<Found> said;
+        variables.mark_variables(block, context, marks);
+        wheels.mark_pairs(block, subject.amd, marks);
+        mark_images(block, knowledge, marks);
+        targets.mark_targets(block, mentions, marks);
+        claims.mark_claims(block, said);
+        merge(std::move(marks), std::move(said), found);
+        return found.size() < mark_limit;
+    });
+    std::vector<Mark> marks;
+    for (Found& one : found)
+        marks.push_back(std::move(one.mark));
+    if (marks.size() >= mark_limit) {
+        marks.resize(mark_limit);
+        marks.push_back({marks.back().line,
+                         "document",
+                         "…",
+                         Verdict::unknown,
+                         fmt::format("The first {} things were marked; the rest was not read.", mark_limit),
+                         {}});
+    }
+    return marks;
+}
+
+} // namespace rekindle::doctor

@@ -1,0 +1,286 @@
+#include "targets.h"
+
+#include "knowledge/gfx_names.h"
+#include "version.h"
+
+#include <rekindle/base/text.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <re2/re2.h>
+
+namespace rekindle::doctor {
+namespace {
+
+constexpr std::string_view target_kind = "gfx target";
+
+std::string without_brand(std::string_view name) {
+    for (const std::string_view brand : {"AMD ", "NVIDIA ", "Radeon ", "GeForce ", "Instinct "})
+        if (name.starts_with(brand))
+            name.remove_prefix(brand.size());
+    return std::string(name);
+}
+
+/// How a name is looked up: upper case, no blanks, no "RX".
+std::string key_of(std::string_view name) {
+    std::string key;
+    for (const char c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+            key += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return key.starts_with("RX") ? key.substr(2) : key;
+}
+
+/// A name as an expression: blanks may be missing, and so may "RX" where letters tell what is left from a
+/// bare number.
+std::string expression_of(std::string_view name) {
+    std::string expression;
+    const bool needs_prefix = key_of(name).find_first_not_of("0123456789") == std::string::npos;
+    if (name.starts_with("RX ")) {
+        expression = needs_prefix ? "RX[ -]?" : "(?:RX[ -]?)?";
+        name.remove_prefix(3);
+    }
+    for (const char c : name)
+        expression += c == ' ' ? std::string("[ -]?") : RE2::QuoteMeta(std::string(1, c));
+    return expression;
+}
+
+std::string article(const GfxTarget& target) {
+    return target.integrated ? "inside processors only" : "";
+}
+
+} // namespace
+
+struct TargetFinder::Names {
+    std::map<std::string, const GpuModel*> first_model; ///< by key
+    std::map<std::string, std::vector<std::string>> targets;
+    std::unique_ptr<RE2> expression; ///< 1: gfx, 2: architecture, 3: card
+
+    explicit Names(const Knowledge& knowledge) {
+        std::vector<std::string> names;
+        for (const GpuModel& gpu : knowledge.gpus) {
+            const std::string name = without_brand(gpu.name);
+            const std::string key = key_of(name);
+            if (gpu.vendor != "amd" || gpu.target.empty() || key.size() < 4)
+                continue;
+            if (first_model.emplace(key, &gpu).second)
+                names.push_back(name);
+            targets[key].push_back(gpu.target);
+        }
+        std::sort(names.begin(), names.end(),
+                  [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+        std::string cards;
+        for (const std::string& name : names)
+            cards += (cards.empty() ? "" : "|") + expression_of(name);
+        RE2::Options options;
+        options.set_case_sensitive(false);
+        options.set_log_errors(false);
+        options.set_max_mem(32 << 20);
+        expression =
+            std::make_unique<RE2>("\\b(?:(gfx[0-9][0-9a-f]{2,4})|((?:RDNA|CDNA) ?[1-4](?:\\.5)?|GCN)|(" +
+                                      (cards.empty() ? "gfx-none" : cards) + "))\\b",
+                                  options);
+    }
+};
+
+TargetFinder::TargetFinder(const Knowledge& knowledge)
+    : knowledge_(knowledge), names_(std::make_unique<Names>(knowledge)) {}
+TargetFinder::~TargetFinder() = default;
+
+std::vector<Mention> TargetFinder::mentions(std::string_view text) const {
+    std::vector<Mention> mentions;
+    if (!names_->expression->ok())
+        return mentions;
+    re2::StringPiece rest(text.data(), text.size());
+    re2::StringPiece gfx;
+    re2::StringPiece architecture;
+    re2::StringPiece card;
+    while (RE2::FindAndConsume(&rest, *names_->expression, &gfx, &architecture, &card)) {
+        const re2::StringPiece& piece = !gfx.empty() ? gfx : !architecture.empty() ? architecture : card;
+        Mention mention;
+        mention.at = static_cast<std::size_t>(piece.data() - text.data());
+        mention.size = piece.size();
+        const std::string word(piece);
+        if (!card.empty()) {
+            mention.kind = Mention::Kind::card;
+            const std::string key = key_of(word);
+            const auto model = names_->first_model.find(key);
+            if (model == names_->first_model.end())
+                continue;
+            mention.name = model->second->name;
+            mention.targets = names_->targets.at(key);
+        } else {
+            mention.kind = gfx.empty() ? Mention::Kind::architecture : Mention::Kind::gfx;
+            for (const char c : word)
+                if (c != ' ')
+                    mention.name +=
+                        static_cast<char>(gfx.empty() ? std::toupper(static_cast<unsigned char>(c))
+                                                      : std::tolower(static_cast<unsigned char>(c)));
+        }
+        mentions.push_back(std::move(mention));
+    }
+    return mentions;
+}
+
+Judgement TargetFinder::judge_name(const std::string& gfx) const {
+    const GfxTarget* target = knowledge_.gfx(gfx);
+    if (target == nullptr)
+        return {knowledge_.gfx_targets.empty() ? Verdict::unknown : Verdict::wrong,
+                fmt::format("No target {} is known; the doctor's table has {} of them.", gfx,
+                            knowledge_.gfx_targets.size()),
+                knowledge_.gfx_targets.empty() ? std::vector<Backing>{}
+                                               : knowledge_.gfx_targets.front().evidence};
+    std::vector<std::string> cards;
+    for (const GpuModel& gpu : knowledge_.gpus)
+        if (gpu.target == gfx && cards.size() < 3)
+            cards.push_back(gpu.name);
+    const std::string inside = article(*target);
+    return {Verdict::holds,
+            fmt::format("{} is {}{}{}.", gfx, target->architecture, inside.empty() ? "" : ", " + inside,
+                        cards.empty() ? "" : ", for example " + list_of(cards)),
+            target->evidence};
+}
+
+Judgement TargetFinder::judge_statement(const Mention& subject, const Mention& said) const {
+    std::vector<std::string> targets =
+        subject.kind == Mention::Kind::gfx ? std::vector{subject.name} : subject.targets;
+    const GfxTarget* known = targets.empty() ? nullptr : knowledge_.gfx(targets.front());
+    if (known == nullptr)
+        return judge_name(targets.empty() ? subject.name : targets.front());
+    const bool right = said.kind == Mention::Kind::gfx
+                           ? std::find(targets.begin(), targets.end(), said.name) != targets.end()
+                           : known->architecture == said.name ||
+                                 (known->architecture == "CDNA" && said.name.starts_with("CDNA"));
+    return {right ? Verdict::holds : Verdict::wrong,
+            subject.kind == Mention::Kind::gfx
+                ? fmt::format("{} is {}.", subject.name, known->architecture)
+                : fmt::format("{} is {} ({}).", subject.name, list_of(targets), known->architecture),
+            known->evidence};
+}
+
+namespace {
+
+/// Where the text after a subject says what it is: the bounds of "(RDNA1/gfx1010)", " is RDNA3", ", gfx1103".
+struct Statement {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+};
+std::optional<Statement> statement_after(std::string_view text, std::size_t at) {
+    static const RE2 link(
+        "(?i)^['’s]*(?: ?(?:users?|cards?|gpus?|owners?|target))? ?(?:\\((?:all )?([^()]{1,80})\\)|"
+        "(?:is|are|=|:|→|->|/|, which (?:is|corresponds to)) ?(?:an? |the )?([^ ,;()]{3,12}(?: "
+        "?[1-4XTR]{1,3}\\b)?))");
+    const std::string_view after = text.substr(at, 120);
+    re2::StringPiece inside;
+    re2::StringPiece word;
+    if (!RE2::PartialMatch({after.data(), after.size()}, link, &inside, &word))
+        return std::nullopt;
+    const re2::StringPiece& found = inside.empty() ? word : inside;
+    if (found.empty())
+        return std::nullopt;
+    const std::size_t begin = static_cast<std::size_t>(found.data() - text.data());
+    return Statement{begin, begin + found.size()};
+}
+
+/// "A, B and C (all RDNA3)": whether nothing but a list's punctuation lies between.
+bool is_list_gap(std::string_view between) {
+    static const RE2 gap("(?:[ ,/&]|and|or){1,6}");
+    return RE2::FullMatch({between.data(), between.size()}, gap);
+}
+
+} // namespace
+
+void TargetFinder::mark_targets(const Block& block, const std::vector<Mention>& mentions,
+                                std::vector<Found>& found) const {
+    std::vector<bool> said(mentions.size(), false);
+    std::size_t list_begin = 0;
+    for (std::size_t i = 0; i < mentions.size(); ++i) {
+        const std::size_t end = mentions[i].at + mentions[i].size;
+        const bool next_in_list =
+            i + 1 < mentions.size() && mentions[i].kind == Mention::Kind::card &&
+            mentions[i + 1].kind == Mention::Kind::card &&
+            is_list_gap(std::string_view(block.text).substr(end, mentions[i + 1].at - end));
+        if (next_in_list)
+            continue;
+        const std::size_t first = std::exchange(list_begin, i + 1);
+        const auto statement = said[i] ? std::nullopt : statement_after(block.text, end);
+        if (!statement)
+            continue;
+        std::vector<std::size_t> objects;
+        for (std::size_t j = i + 1; j < mentions.size() && mentions[j].at < statement->end; ++j)
+            if (mentions[j].at >= statement->begin && mentions[j].kind != mentions[i].kind)
+                objects.push_back(j);
+        if (objects.empty())
+            continue;
+        for (std::size_t k = first; k <= i; ++k)
+            mark_statements(block, mentions, k, objects, found);
+        std::fill(said.begin() + static_cast<std::ptrdiff_t>(first),
+                  said.begin() + static_cast<std::ptrdiff_t>(i) + 1, true);
+        for (const std::size_t j : objects)
+            said[j] = true;
+    }
+    for (std::size_t i = 0; i < mentions.size(); ++i)
+        if (mentions[i].kind == Mention::Kind::gfx && !said[i])
+            mark(block, mentions[i].at, mentions[i].size, target_kind, judge_name(mentions[i].name), found);
+}
+
+void TargetFinder::mark_statements(const Block& block, const std::vector<Mention>& mentions,
+                                   std::size_t subject, const std::vector<std::size_t>& objects,
+                                   std::vector<Found>& found) const {
+    const Mention& named = mentions[subject];
+    bool all_hold = true;
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+        const Mention& object = mentions[objects[i]];
+        // "gfx1100 (7900 XT)" and "RDNA3 (gfx1100)" say it the other way round.
+        const bool turned = object.kind == Mention::Kind::card || named.kind == Mention::Kind::architecture;
+        Judgement judgement = turned ? judge_statement(object, named) : judge_statement(named, object);
+        const bool holds = judgement.verdict == Verdict::holds;
+        all_hold = all_hold && holds;
+        if (!holds || (all_hold && i + 1 == objects.size()))
+            mark(block, named.at, object.at + object.size - named.at, target_kind, std::move(judgement),
+                 found);
+    }
+}
+
+std::string target_of_override(std::string_view value) {
+    const std::vector<int> numbers = version_numbers(value);
+    if (numbers.size() != 3 || numbers[0] < 7 || numbers[0] > 99 || numbers[1] > 15 || numbers[2] > 15)
+        return "";
+    return fmt::format("gfx{}{:x}{:x}", numbers[0], numbers[1], numbers[2]);
+}
+
+Judgement judge_override(std::string_view value, const GfxTarget& target, const Knowledge& knowledge) {
+    const std::string pretended = target_of_override(value);
+    const EnvironmentVariable* variable = knowledge.variable("HSA_OVERRIDE_GFX_VERSION");
+    const std::vector<Backing> evidence =
+        target.overrides.empty() && variable != nullptr ? variable->evidence : target.evidence;
+    if (pretended.empty())
+        return {Verdict::wrong, fmt::format("\"{}\" is no version such as 10.3.0.", printable(value, 20)),
+                evidence};
+    if (pretended == target.name)
+        return {Verdict::no_effect,
+                fmt::format("It is {}'s own target: the override is not needed.", target.name), evidence};
+    for (const GfxTarget::Override& known : target.overrides) {
+        if (known.value != value)
+            continue;
+        const Verdict verdict = known.verdict == "safe"       ? Verdict::holds
+                                : known.verdict == "unneeded" ? Verdict::no_effect
+                                                              : Verdict::harmful;
+        return {verdict, fmt::format("On {} it is {}: {}", target.name, known.verdict, known.reason),
+                evidence};
+    }
+    const GfxTarget* other = knowledge.gfx(pretended);
+    if (other == nullptr)
+        return {Verdict::harmful,
+                fmt::format("No target {} is known; code for it cannot be found.", pretended), evidence};
+    if (other->architecture != target.architecture)
+        return {Verdict::harmful,
+                fmt::format("On {} it is unsafe: {} is another generation ({}, not {}).", target.name,
+                            pretended, other->architecture, target.architecture),
+                evidence};
+    return {Verdict::unknown, fmt::format("Nobody is known to have tried it on {}.", target.name), evidence};
+}
+
+} // namespace rekindle::doctor

@@ -1,0 +1,251 @@
+#include "variables.h"
+
+#include "targets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <re2/re2.h>
+#include <unordered_map>
+
+namespace rekindle::doctor {
+namespace {
+
+constexpr std::string_view variable_kind = "variable";
+constexpr std::string_view module_prefix = "amdgpu.";
+
+bool is_name_character(char c) noexcept {
+    return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool is_letter_or_digit(char c) noexcept {
+    return is_name_character(c) || (c >= 'a' && c <= 'z');
+}
+
+/// Names that look like settings of GPU software.
+bool has_gpu_prefix(std::string_view name) noexcept {
+    constexpr std::array<std::string_view, 16> prefixes{
+        "HSA_",     "HIP_",   "HIPBLAS_", "HIPBLASLT_", "ROCR_", "ROCM_",    "ROCBLAS_", "MIOPEN_",
+        "PYTORCH_", "TORCH_", "AMD_",     "AMDGPU_",    "NCCL_", "TENSILE_", "RADV_",    "HIPRTC_"};
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+/// Constants that are spelled like variables.
+bool is_constant(std::string_view name) noexcept {
+    return name.find("_STATUS") != std::string_view::npos || name.ends_with("_VERSION") ||
+           name.find("_ERROR") != std::string_view::npos;
+}
+
+/// A name in a text and what is set there.
+struct Setting {
+    std::string_view name;
+    std::size_t at = 0;
+    std::size_t end = 0; ///< after the value, where there is one
+    bool assigned = false;
+    bool group = false; ///< followed by "*"
+    std::string_view value;
+};
+
+/// The value after "=", and where it ends: a quoted text or a word.
+std::string_view value_at(std::string_view text, std::size_t begin, std::size_t& end) {
+    if (begin < text.size() && (text[begin] == '"' || text[begin] == '\'')) {
+        const std::size_t close = text.find(text[begin], begin + 1);
+        end = close == std::string_view::npos ? text.size() : close + 1;
+        return text.substr(begin + 1, end - begin - (close == std::string_view::npos ? 1 : 2));
+    }
+    end = std::min(text.find_first_of(" ,;)`]|\"'", begin), text.size());
+    return text.substr(begin, end - begin);
+}
+
+/// Reads what follows a name: "=0", "'] = '0'", "\", \"0\"", nothing.
+Setting setting_at(std::string_view text, std::size_t at, std::size_t name_end) {
+    Setting setting{text.substr(at, name_end - at), at, name_end, false, false, {}};
+    std::size_t next = name_end;
+    setting.group = next < text.size() && text[next] == '*';
+    while (next < text.size() &&
+           (text[next] == '\'' || text[next] == '"' || text[next] == ']' || text[next] == ' '))
+        ++next;
+    if (next >= text.size() || (text[next] != '=' && text[next] != ',') || text.substr(next, 2) == "==")
+        return setting;
+    const bool call = text[next] == ','; // environ.setdefault("NAME", "0")
+    if (call && (name_end >= text.size() || (text[name_end] != '"' && text[name_end] != '\'')))
+        return setting;
+    next = std::min(text.find_first_not_of(' ', next + 1), text.size());
+    if (call && (next >= text.size() || (text[next] != '"' && text[next] != '\'')))
+        return setting;
+    setting.assigned = true;
+    setting.value = value_at(text, next, setting.end);
+    return setting;
+}
+
+std::string sentence(std::string text) {
+    if (!text.empty() && text.back() != '.')
+        text += '.';
+    return text;
+}
+
+/// Joined by blanks, without the empty ones.
+std::string sentences(std::initializer_list<std::string> parts) {
+    std::string text;
+    for (const std::string& part : parts)
+        if (!part.empty())
+            text += (text.empty() ? "" : " ") + sentence(part);
+    return text;
+}
+
+std::string upper_first(std::string text) {
+    if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
+        text.front() = static_cast<char>(text.front() - 'a' + 'A');
+    return text;
+}
+
+/// The gravest of what the override does on each of the cards.
+Judgement judge_override_on(std::string_view value, const std::vector<const GfxTarget*>& targets,
+                            const Knowledge& knowledge) {
+    constexpr std::array<Verdict, 5> gravest_first{Verdict::harmful, Verdict::wrong, Verdict::no_effect,
+                                                   Verdict::unknown, Verdict::holds};
+    const auto gravity = [&](Verdict verdict) {
+        return std::find(gravest_first.begin(), gravest_first.end(), verdict) - gravest_first.begin();
+    };
+    Judgement worst = judge_override(value, *targets.front(), knowledge);
+    for (const GfxTarget* target : targets)
+        if (Judgement one = judge_override(value, *target, knowledge);
+            gravity(one.verdict) < gravity(worst.verdict))
+            worst = std::move(one);
+    return worst;
+}
+
+bool acts_on_any(const EnvironmentVariable& variable, const std::vector<const GfxTarget*>& targets) {
+    const auto acts_on = [&](const GfxTarget* target) {
+        return std::any_of(
+            variable.effective_on.begin(), variable.effective_on.end(),
+            [&](const std::string& name) { return name == target->name || name == target->architecture; });
+    };
+    return std::any_of(targets.begin(), targets.end(), acts_on);
+}
+
+std::string names_of(const std::vector<const GfxTarget*>& targets) {
+    std::vector<std::string> names;
+    for (const GfxTarget* target : targets)
+        names.push_back(target->name);
+    return list_of(names);
+}
+
+} // namespace
+
+Judgement judge_variable(const EnvironmentVariable& variable, std::string_view name, std::string_view value,
+                         const SettingContext& context, const Knowledge& knowledge) {
+    const std::string when = variable.effect_when.empty() ? "" : upper_first(variable.effect_when);
+    if (variable.status == "unreal")
+        return {Verdict::no_effect, sentences({"Nothing reads it", variable.advice}), variable.evidence};
+    if (variable.status == "build-time" && !context.building)
+        return {
+            Verdict::no_effect,
+            sentences({"Read when something is built, not when it runs", variable.meaning, variable.advice}),
+            variable.evidence};
+    if (name.starts_with("HSA_OVERRIDE_GFX_VERSION") && !value.empty() && !context.targets.empty())
+        return judge_override_on(value, context.targets, knowledge);
+    if (!variable.effective_on.empty() && !context.targets.empty() && !acts_on_any(variable, context.targets))
+        return {Verdict::no_effect,
+                sentences(
+                    {fmt::format("Without effect on {}: {}", names_of(context.targets), variable.effect_when),
+                     variable.advice}),
+                variable.evidence};
+    return {Verdict::holds, sentences({variable.meaning, when, variable.advice}), variable.evidence};
+}
+
+struct VariableFinder::Names {
+    std::unordered_map<std::string_view, const EnvironmentVariable*> exact;
+    std::unordered_map<std::string_view, const EnvironmentVariable*> parameters;
+    std::unique_ptr<RE2> parameter; ///< 1: after "amdgpu." or "options amdgpu"; 2: alone, with a value
+
+    explicit Names(const Knowledge& knowledge) {
+        std::string any;
+        std::string unmistakable;
+        for (const EnvironmentVariable& variable : knowledge.variables) {
+            std::string_view name = variable.name;
+            if (!name.starts_with(module_prefix)) {
+                exact.emplace(name, &variable);
+                continue;
+            }
+            name.remove_prefix(module_prefix.size());
+            parameters.emplace(name, &variable);
+            any += (any.empty() ? "" : "|") + RE2::QuoteMeta({name.data(), name.size()});
+            if (name.find('_') != std::string_view::npos || name.size() > 8)
+                unmistakable +=
+                    (unmistakable.empty() ? "" : "|") + RE2::QuoteMeta({name.data(), name.size()});
+        }
+        if (!any.empty())
+            parameter =
+                std::make_unique<RE2>(fmt::format("\\b(?:amdgpu[. ](?:\\w+=\\S+ )*({})|({})\\s?=\\s?\\S)",
+                                                  any, unmistakable.empty() ? any : unmistakable));
+    }
+};
+
+VariableFinder::VariableFinder(const Knowledge& knowledge)
+    : knowledge_(knowledge), names_(std::make_unique<Names>(knowledge)) {}
+VariableFinder::~VariableFinder() = default;
+
+void VariableFinder::mark_variables(const Block& block, const SettingContext& context,
+                                    std::vector<Found>& found) const {
+    const std::string_view text = block.text;
+    for (std::size_t at = 0; at < text.size();) {
+        if (!is_name_character(text[at]) || (at > 0 && is_letter_or_digit(text[at - 1]))) {
+            ++at;
+            continue;
+        }
+        std::size_t end = at;
+        while (end < text.size() && is_name_character(text[end]))
+            ++end;
+        const std::size_t begin = std::exchange(at, end);
+        const std::string_view name = text.substr(begin, end - begin);
+        if (name.size() < 5 || name.find('_') == std::string_view::npos ||
+            (end < text.size() && is_letter_or_digit(text[end])))
+            continue;
+        const Setting setting = setting_at(text, begin, end);
+        const auto exact = names_->exact.find(name);
+        const EnvironmentVariable* variable =
+            exact == names_->exact.end() ? knowledge_.variable(name) : exact->second;
+        const std::size_t size = setting.end - begin;
+        if (setting.group) {
+            if (name.ends_with('_') && has_gpu_prefix(name))
+                mark(block, begin, name.size() + 1, variable_kind,
+                     {Verdict::holds, "Stands for several settings; --explain tells of each by its name.",
+                      variable == nullptr ? std::vector<Backing>{} : variable->evidence},
+                     found);
+        } else if (variable != nullptr) {
+            mark(block, begin, size, variable_kind,
+                 judge_variable(*variable, name, setting.value, context, knowledge_), found);
+        } else if (setting.assigned && has_gpu_prefix(name) && !is_constant(name)) {
+            mark(block, begin, size, variable_kind,
+                 {Verdict::unknown,
+                  "No such name is among the settings that were found in the sources; it may be read by "
+                  "nothing.",
+                  {}},
+                 found);
+        }
+        at = std::max(at, setting.assigned ? setting.end : end);
+    }
+    mark_parameters(block, context, found);
+}
+
+void VariableFinder::mark_parameters(const Block& block, const SettingContext& context,
+                                     std::vector<Found>& found) const {
+    if (names_->parameter == nullptr)
+        return;
+    re2::StringPiece rest(block.text);
+    re2::StringPiece after_module;
+    re2::StringPiece alone;
+    while (RE2::FindAndConsume(&rest, *names_->parameter, &after_module, &alone)) {
+        const re2::StringPiece& name = after_module.empty() ? alone : after_module;
+        const std::size_t at = static_cast<std::size_t>(name.data() - block.text.data());
+        const Setting setting = setting_at(block.text, at, at + name.size());
+        const EnvironmentVariable& parameter = *names_->parameters.at({name.data(), name.size()});
+        mark(block, at, setting.end - at, variable_kind,
+             judge_variable(parameter, parameter.name, setting.value, context, knowledge_), found);
+    }
+}
+
+} // namespace rekindle::doctor

@@ -1,0 +1,41 @@
+#pragma once
+/// Environment variables and module parameters in a text.
+
+#include "found.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::doctor {
+
+/// What the text around a setting tells of where it would act.
+struct SettingContext {
+    std::vector<const GfxTarget*> targets; ///< of the cards that the block names, else those of the document
+    bool building = false;                 ///< something is compiled nearby
+};
+
+/// What a variable does there. `value` is what is set, "" where nothing is set or the value is not known.
+Judgement judge_variable(const EnvironmentVariable& variable, std::string_view name, std::string_view value,
+                         const SettingContext& context, const Knowledge& knowledge);
+
+/// Keeps references into the knowledge. Immutable; may be shared between threads.
+class VariableFinder {
+  public:
+    explicit VariableFinder(const Knowledge& knowledge);
+    ~VariableFinder();
+    VariableFinder(const VariableFinder&) = delete;
+    VariableFinder& operator=(const VariableFinder&) = delete;
+
+    void mark_variables(const Block& block, const SettingContext& context, std::vector<Found>& found) const;
+
+  private:
+    struct Names;
+    void mark_parameters(const Block& block, const SettingContext& context, std::vector<Found>& found) const;
+
+    const Knowledge& knowledge_;
+    std::unique_ptr<Names> names_;
+};
+
+} // namespace rekindle::doctor

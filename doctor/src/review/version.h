@@ -1,0 +1,30 @@
+#pragma once
+/// Versions as documents write them.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::doctor {
+
+/// The numbers of "2.5.1" (up to the first that is none): {2, 5, 1}.
+std::vector<int> version_numbers(std::string_view text);
+/// Less than, equal to or greater than 0; compared number by number, "2.5" before "2.5.1", "2.9" before
+/// "2.10".
+int compare_versions(std::string_view left, std::string_view right);
+
+/// "2.5.1", "2.5.x", "2.5", "6.3+", "2.6.x+".
+struct VersionPattern {
+    std::vector<int> numbers; ///< at least two
+    bool or_later = false;
+    std::string text;
+
+    static std::optional<VersionPattern> parse(std::string_view text);
+    /// Whether the version begins with these numbers, or is later where that is allowed.
+    bool matches(std::string_view version) const;
+    /// Whether one begins with the other: a document's "6.2.0" is the index rocm6.2.
+    bool overlaps(std::string_view version) const;
+};
+
+} // namespace rekindle::doctor
