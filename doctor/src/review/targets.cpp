@@ -3,85 +3,142 @@
 #include "knowledge/gfx_names.h"
 #include "version.h"
 
-#include <rekindle/base/text.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <optional>
 #include <re2/re2.h>
+#include <unordered_map>
 
 namespace rekindle::doctor {
 namespace {
 
 constexpr std::string_view target_kind = "gfx target";
 
-std::string without_brand(std::string_view name) {
-    for (const std::string_view brand : {"AMD ", "NVIDIA ", "Radeon ", "GeForce ", "Instinct "})
-        if (name.starts_with(brand))
-            name.remove_prefix(brand.size());
-    return std::string(name);
+constexpr std::size_t words_of_a_name = 6;
+constexpr std::size_t shortest_key = 4;
+
+bool is_word(char c) noexcept {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-/// How a name is looked up: upper case, no blanks, no "RX".
+std::string upper(std::string_view text) {
+    std::string result(text);
+    for (char& c : result)
+        c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return result;
+}
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    for (char& c : result)
+        c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return result;
+}
+
+std::string_view without_brand(std::string_view name) {
+    for (const std::string_view brand : {"AMD ", "Radeon ", "Instinct ", "Pro "})
+        if (name.starts_with(brand))
+            name.remove_prefix(brand.size());
+    return name;
+}
+
+/// How a name is looked up: letters and digits only, upper case.
 std::string key_of(std::string_view name) {
     std::string key;
     for (const char c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-            key += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    return key.starts_with("RX") ? key.substr(2) : key;
+        if (is_word(c))
+            key += c;
+    return upper(key);
 }
 
-/// A name as an expression: blanks may be missing, and so may "RX" where letters tell what is left from a
-/// bare number.
-std::string expression_of(std::string_view name) {
-    std::string expression;
-    const bool needs_prefix = key_of(name).find_first_not_of("0123456789") == std::string::npos;
-    if (name.starts_with("RX ")) {
-        expression = needs_prefix ? "RX[ -]?" : "(?:RX[ -]?)?";
-        name.remove_prefix(3);
-    }
-    for (const char c : name)
-        expression += c == ' ' ? std::string("[ -]?") : RE2::QuoteMeta(std::string(1, c));
-    return expression;
+/// The run of letters and digits that begins at `at`.
+std::string_view word_at(std::string_view text, std::size_t at) {
+    std::size_t end = at;
+    while (end < text.size() && is_word(text[end]))
+        ++end;
+    return text.substr(at, end - at);
 }
 
-std::string article(const GfxTarget& target) {
-    return target.integrated ? "inside processors only" : "";
+bool is_gfx(std::string_view word) noexcept {
+    return word.size() >= 6 && word.size() <= 7 && (word.starts_with("gfx") || word.starts_with("GFX")) &&
+           word.find_first_not_of("0123456789abcdefABCDEF", 3) == std::string_view::npos;
+}
+
+/// "RDNA3", "RDNA 3", "RDNA3.5", "CDNA 2", "GCN" at a word's beginning; size 0: none.
+Mention architecture_at(std::string_view text, std::size_t at) {
+    Mention mention{Mention::Kind::architecture, at, 0, "", {}};
+    const std::string_view word = word_at(text, at);
+    const std::string family = upper(word.substr(0, 4));
+    if (upper(word) == "GCN")
+        return {Mention::Kind::architecture, at, 3, "GCN", {}};
+    if (family != "RDNA" && family != "CDNA")
+        return mention;
+    std::size_t digit = at + 4;
+    if (word.size() == 4 && digit < text.size() && text[digit] == ' ')
+        ++digit;
+    if (word.size() > 5 || digit >= text.size() || text[digit] < '1' || text[digit] > '4' ||
+        (digit + 1 < text.size() && is_word(text[digit + 1])))
+        return mention;
+    const bool half = text.substr(digit + 1, 2) == ".5";
+    mention.size = digit + 1 + (half ? 2 : 0) - at;
+    mention.name = family + text[digit] + (half ? ".5" : "");
+    return mention;
 }
 
 } // namespace
 
 struct TargetFinder::Names {
-    std::map<std::string, const GpuModel*> first_model; ///< by key
-    std::map<std::string, std::vector<std::string>> targets;
-    std::unique_ptr<RE2> expression; ///< 1: gfx, 2: architecture, 3: card
+    struct Card {
+        std::string name;
+        std::vector<std::string> targets; ///< several where one name was sold with several chips
+    };
+    std::unordered_map<std::string, Card> cards; ///< by key
 
     explicit Names(const Knowledge& knowledge) {
-        std::vector<std::string> names;
-        for (const GpuModel& gpu : knowledge.gpus) {
-            const std::string name = without_brand(gpu.name);
-            const std::string key = key_of(name);
-            if (gpu.vendor != "amd" || gpu.target.empty() || key.size() < 4)
+        for (const GpuModel& gpu : knowledge.gpus)
+            if (gpu.vendor == "amd" && gpu.target.starts_with("gfx"))
+                add(gpu);
+    }
+
+    /// Known by its name without the brand, by what stands without "RX" where letters are left ("7900 XT"),
+    /// never by a number alone.
+    void add(const GpuModel& gpu) {
+        const std::string key = key_of(without_brand(gpu.name));
+        for (const std::string& one : {key, key.starts_with("RX") ? key.substr(2) : std::string()}) {
+            if (one.size() < shortest_key || one.find_first_not_of("0123456789") == std::string::npos)
                 continue;
-            if (first_model.emplace(key, &gpu).second)
-                names.push_back(name);
-            targets[key].push_back(gpu.target);
+            Card& card = cards[one];
+            if (card.name.empty())
+                card.name = gpu.name;
+            if (std::find(card.targets.begin(), card.targets.end(), gpu.target) == card.targets.end())
+                card.targets.push_back(gpu.target);
         }
-        std::sort(names.begin(), names.end(),
-                  [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
-        std::string cards;
-        for (const std::string& name : names)
-            cards += (cards.empty() ? "" : "|") + expression_of(name);
-        RE2::Options options;
-        options.set_case_sensitive(false);
-        options.set_log_errors(false);
-        options.set_max_mem(32 << 20);
-        expression =
-            std::make_unique<RE2>("\\b(?:(gfx[0-9][0-9a-f]{2,4})|((?:RDNA|CDNA) ?[1-4](?:\\.5)?|GCN)|(" +
-                                      (cards.empty() ? "gfx-none" : cards) + "))\\b",
-                                  options);
+    }
+
+    /// The longest name that begins at `at`; size 0: none. Words of a name are joined, or parted by one blank
+    /// or hyphen.
+    Mention card_at(std::string_view text, std::size_t at) const {
+        Mention longest{Mention::Kind::card, at, 0, "", {}};
+        std::string key;
+        std::size_t end = at;
+        for (std::size_t words = 0; words < words_of_a_name && end < text.size(); ++words) {
+            const std::string_view word = word_at(text, end);
+            if (word.empty() || key.size() + word.size() > 40)
+                break;
+            key += upper(word);
+            end += word.size();
+            if (const auto card = cards.find(key); card != cards.end()) {
+                longest.size = end - at;
+                longest.name = card->second.name;
+                longest.targets = card->second.targets;
+            }
+            if (end >= text.size() || (text[end] != ' ' && text[end] != '-'))
+                break;
+            ++end;
+        }
+        return longest;
     }
 };
 
@@ -91,34 +148,21 @@ TargetFinder::~TargetFinder() = default;
 
 std::vector<Mention> TargetFinder::mentions(std::string_view text) const {
     std::vector<Mention> mentions;
-    if (!names_->expression->ok())
-        return mentions;
-    re2::StringPiece rest(text.data(), text.size());
-    re2::StringPiece gfx;
-    re2::StringPiece architecture;
-    re2::StringPiece card;
-    while (RE2::FindAndConsume(&rest, *names_->expression, &gfx, &architecture, &card)) {
-        const re2::StringPiece& piece = !gfx.empty() ? gfx : !architecture.empty() ? architecture : card;
-        Mention mention;
-        mention.at = static_cast<std::size_t>(piece.data() - text.data());
-        mention.size = piece.size();
-        const std::string word(piece);
-        if (!card.empty()) {
-            mention.kind = Mention::Kind::card;
-            const std::string key = key_of(word);
-            const auto model = names_->first_model.find(key);
-            if (model == names_->first_model.end())
-                continue;
-            mention.name = model->second->name;
-            mention.targets = names_->targets.at(key);
-        } else {
-            mention.kind = gfx.empty() ? Mention::Kind::architecture : Mention::Kind::gfx;
-            for (const char c : word)
-                if (c != ' ')
-                    mention.name +=
-                        static_cast<char>(gfx.empty() ? std::toupper(static_cast<unsigned char>(c))
-                                                      : std::tolower(static_cast<unsigned char>(c)));
+    for (std::size_t at = 0; at < text.size();) {
+        const std::string_view word = word_at(text, at);
+        if (word.empty()) {
+            ++at;
+            continue;
         }
+        Mention mention = is_gfx(word) ? Mention{Mention::Kind::gfx, at, word.size(), lower(word), {}}
+                                       : architecture_at(text, at);
+        if (mention.size == 0)
+            mention = names_->card_at(text, at);
+        if (mention.size == 0) {
+            at += word.size();
+            continue;
+        }
+        at += mention.size;
         mentions.push_back(std::move(mention));
     }
     return mentions;
@@ -136,7 +180,7 @@ Judgement TargetFinder::judge_name(const std::string& gfx) const {
     for (const GpuModel& gpu : knowledge_.gpus)
         if (gpu.target == gfx && cards.size() < 3)
             cards.push_back(gpu.name);
-    const std::string inside = article(*target);
+    const std::string inside = target->integrated ? "inside processors only" : "";
     return {Verdict::holds,
             fmt::format("{} is {}{}{}.", gfx, target->architecture, inside.empty() ? "" : ", " + inside,
                         cards.empty() ? "" : ", for example " + list_of(cards)),

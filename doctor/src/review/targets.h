@@ -3,7 +3,6 @@
 
 #include "found.h"
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>

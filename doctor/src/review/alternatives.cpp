@@ -1,0 +1,134 @@
+#include <rekindle/doctor/review.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace rekindle::doctor {
+namespace {
+
+/// Free ways first, among them the ones that change least.
+constexpr std::array<std::string_view, 7> order_of_kinds{"native-wheel", "distribution", "cpu", "vulkan",
+                                                         "opencl",       "cloud",        "card"};
+
+std::size_t rank_of(const Alternative& alternative) {
+    return static_cast<std::size_t>(
+        std::find(order_of_kinds.begin(), order_of_kinds.end(), alternative.kind) - order_of_kinds.begin());
+}
+
+/// The gfx of every AMD card of the host, cards before GPUs inside processors.
+std::vector<std::string> targets_of(const Facts& facts) {
+    std::vector<std::string> targets;
+    for (const bool integrated : {false, true})
+        for (const Gpu& gpu : facts.gpus)
+            if (gpu.gfx && gpu.integrated.value_or(false) == integrated &&
+                std::find(targets.begin(), targets.end(), *gpu.gfx) == targets.end())
+                targets.push_back(*gpu.gfx);
+    return targets;
+}
+
+/// The first of the host's targets that the alternative is for; "any" when it is for all; "" when for none.
+std::string target_for(const Alternative& alternative, const std::vector<std::string>& targets,
+                       const Knowledge& knowledge) {
+    if (alternative.targets.empty())
+        return "any";
+    for (const std::string& gfx : targets) {
+        const GfxTarget* known = knowledge.gfx(gfx);
+        for (const std::string& wanted : alternative.targets)
+            if (wanted == gfx || (known != nullptr && known->architecture == wanted))
+                return gfx;
+    }
+    return "";
+}
+
+std::string with_target(std::string detail, std::string_view gfx) {
+    constexpr std::string_view placeholder = "{gfx}";
+    for (std::size_t at = detail.find(placeholder); at != std::string::npos; at = detail.find(placeholder))
+        detail.replace(at, placeholder.size(), gfx);
+    return detail;
+}
+
+std::string dollars(double amount) {
+    return fmt::format("${:.2f}", amount);
+}
+
+std::string months(double count) {
+    return count < 1 ? "less than one month" : fmt::format("{:.1f} months", count);
+}
+
+/// An hour's price against a card's: "at 40 h a month and $0.39/h (2026-03): $15.60 a month; …".
+std::string cloud_arithmetic(const Alternative& cloud, double hours, double price) {
+    const std::string rate = fmt::format("{}/h ({})", dollars(cloud.price_per_hour), cloud.priced);
+    std::string text = hours > 0 ? fmt::format("at {:g} h a month and {}: {} a month", hours, rate,
+                                               dollars(hours * cloud.price_per_hour))
+                                 : "at " + rate;
+    if (price <= 0)
+        return text + (hours > 0 ? "; --price gives the break-even with a card"
+                                 : "; --hours-per-month gives the cost of a month");
+    const double break_even = price / cloud.price_per_hour;
+    text +=
+        fmt::format("; a card of {} costs as much as {:.0f} h of it", dollars(price), std::ceil(break_even));
+    if (hours > 0)
+        text += fmt::format(", paid back after {} (electricity and resale are not counted)",
+                            months(break_even / hours));
+    return text;
+}
+
+/// The cheapest hour that the knowledge has a price of.
+const Alternative* cheapest_cloud(const Knowledge& knowledge) {
+    const Alternative* cheapest = nullptr;
+    for (const Alternative& one : knowledge.alternatives)
+        if (one.kind == "cloud" && one.price_per_hour > 0 &&
+            (cheapest == nullptr || one.price_per_hour < cheapest->price_per_hour))
+            cheapest = &one;
+    return cheapest;
+}
+
+std::string card_arithmetic(const Alternative& card, double hours, double price, const Knowledge& knowledge) {
+    const double cost = price > 0 ? price : card.price_once;
+    if (cost <= 0)
+        return "--price and --hours-per-month give the break-even with rented hours";
+    const std::string what =
+        price > 0 ? dollars(cost) + " (your figure)" : fmt::format("{} ({})", dollars(cost), card.priced);
+    const Alternative* cloud = cheapest_cloud(knowledge);
+    if (cloud == nullptr)
+        return what;
+    const double break_even = cost / cloud->price_per_hour;
+    const std::string against =
+        fmt::format("{} as much as {:.0f} h of {} at {}/h ({})", what, std::ceil(break_even), cloud->title,
+                    dollars(cloud->price_per_hour), cloud->priced);
+    return hours > 0 ? fmt::format("{}: {} at {:g} h a month (electricity and resale are not counted)",
+                                   against, months(break_even / hours), hours)
+                     : against;
+}
+
+} // namespace
+
+std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge, double hours_per_month,
+                                 double price) {
+    const std::vector<std::string> targets = targets_of(facts);
+    std::vector<const Alternative*> sorted;
+    for (const Alternative& alternative : knowledge.alternatives)
+        sorted.push_back(&alternative);
+    std::stable_sort(sorted.begin(), sorted.end(), [](const Alternative* one, const Alternative* other) {
+        return rank_of(*one) != rank_of(*other) ? rank_of(*one) < rank_of(*other)
+                                                : one->price_per_hour < other->price_per_hour;
+    });
+    std::vector<Option> options;
+    for (const Alternative* one : sorted) {
+        const std::string gfx = target_for(*one, targets, knowledge);
+        if (gfx.empty())
+            continue;
+        Option option{one->title, with_target(one->detail, gfx), "", one->evidence, one->checked};
+        if (one->kind == "cloud" && one->price_per_hour > 0)
+            option.arithmetic = cloud_arithmetic(*one, hours_per_month, price);
+        else if (one->kind == "card")
+            option.arithmetic = card_arithmetic(*one, hours_per_month, price, knowledge);
+        options.push_back(std::move(option));
+    }
+    return options;
+}
+
+} // namespace rekindle::doctor
