@@ -41,6 +41,7 @@ constexpr std::array keys{
     KeyInfo{"devices", KeyKind::number, ask_gpu},
     KeyInfo{"torch", KeyKind::version, ask_torch},
     KeyInfo{"torch_kind", KeyKind::words, ask_torch},
+    KeyInfo{"torch_involved", KeyKind::flag, "other: which program printed it, and whether it uses torch"},
     KeyInfo{"torch_source", KeyKind::words, ask_torch},
     KeyInfo{"torch_nightly", KeyKind::flag, ask_torch},
     KeyInfo{"wheel_contains_gfx", KeyKind::flag,

@@ -62,6 +62,8 @@ void derive_torch(Situation& situation) {
     } else if (local == "cpu") {
         situation.add("torch_kind", "cpu", source);
     }
+    if (situation.find("torch_involved") == nullptr && situation.find("torch_unstated") != nullptr)
+        situation.add("torch_involved", "false", situation.source("torch_unstated"));
     if (!local.empty())
         situation.add("torch_source", publisher(local), source);
     if (!torch.empty())

@@ -74,6 +74,7 @@ constexpr char driver_library[] = "driver_library";
 constexpr char driver_cuda[] = "driver_cuda";
 constexpr char compute_capability[] = "compute_capability";
 constexpr char torch_kind[] = "torch_kind";
+constexpr char torch_involved[] = "torch_involved";
 constexpr char shm_mib[] = "shm_mib";
 constexpr char open_files_limit[] = "open_files_limit";
 constexpr char yes[] = "true";
@@ -292,6 +293,9 @@ constexpr std::array extractions{
     Extraction{R"(\brocm(?:[ -]?version)?\s*[:=]\s*v?(\d+\.\d+(?:\.\d+)?)\b)", add_group<rocm_system>},
     Extraction{R"([/\\]python(3\.\d{1,2})[/\\])", add_group<python>},
     Extraction{R"(\bpython(?: version)?:? (3\.\d{1,2}(?:\.\d+)?)\b)", set_group<python>},
+    Extraction{
+        R"(\btorch\b|\bRuntimeError: |TORCH_USE_(?:HIP|CUDA)_DSA|\bc10::|AcceleratorError|ComfyUI|site-packages/torch)",
+        add_value<torch_involved, yes>},
     // The system.
     Extraction{R"(\blinux version (\d+\.\d+\.\d+\S*))", set_group<kernel>},
     Extraction{R"(\bkernel(?: version)?\s*[:=]\s*(?:linux )?(\d+\.\d+\S*))", set_group<kernel>},

@@ -234,6 +234,12 @@ Situation stated_by(const Facts& facts, const Knowledge& knowledge) {
     for (const RocmInstallation& installation : facts.rocm.installations)
         add_fact(situation, "rocm_system", installation.version);
     state_environment(situation, facts);
+    // A person who says what fails and names no torch has none in it, unless the log shows one.
+    const bool stated = situation.find("torch") != nullptr || situation.find("torch_kind") != nullptr;
+    if (stated)
+        situation.add("torch_involved", "true", facts.origin);
+    else if (!facts.origin.empty())
+        situation.add("torch_unstated", "true", facts.origin);
     for (const std::string& note : facts.notes)
         situation.add("other", note, facts.origin);
     return situation;
