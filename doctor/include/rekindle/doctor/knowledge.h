@@ -41,6 +41,7 @@ struct GfxTarget : Entry {
     std::vector<std::string> gc_versions; ///< ip_discovery, "10.1.10"
     std::string generic;       ///< "gfx10-1-generic", "" for none
     bool integrated = false;   ///< only ever inside a processor
+    std::string last_rocm;     ///< newest ROCm whose official wheels still serve it, libraries' data included, "6.3"; "" no end known
     std::string note;
     /// Overrides that were tried, and what became of them.
     struct Override {
