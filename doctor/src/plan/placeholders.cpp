@@ -1,0 +1,201 @@
+#include "plan/placeholders.h"
+
+#include "knowledge/vocabulary.h"
+#include "plan/wheel_choice.h"
+#include "rules/versions.h"
+
+#include <rekindle/base/text.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rekindle::doctor {
+
+namespace {
+
+constexpr std::string_view default_home = "$HOME";
+
+/// Values without which a step would name something that does not exist.
+bool is_essential(std::string_view name) {
+    return name.ends_with("_torch") || name.ends_with("_index") || name == "override" || name == "image";
+}
+
+std::string home_of(const HostView& view) {
+    const auto& user = view.facts.system.user_name;
+    if (!user)
+        return std::string(default_home);
+    return *user == "root" ? "/root" : "/home/" + *user;
+}
+
+void add_wheel(Values& values, const std::string& prefix, const std::optional<WheelChoice>& choice,
+               const std::string& interpreter, const std::string& version) {
+    if (!choice)
+        return;
+    values[prefix + "_torch"] = choice->torch;
+    values[prefix + "_index"] = choice->index->url;
+    const bool same = version.empty() || choice->python.empty() || choice->python == version;
+    values[prefix + "_python"] = same ? interpreter : "python" + choice->python;
+}
+
+/// The first documented image whose ROCm has wheels with code for the target.
+const ContainerImage* image_for(const Knowledge& knowledge, std::string_view gfx) {
+    const GfxTarget* target = knowledge.gfx(gfx);
+    for (const ContainerImage& image : knowledge.images) {
+        if (!target || (!target->last_rocm.empty() && compare_versions(image.rocm, target->last_rocm) > 0 &&
+                        !same_release(image.rocm, target->last_rocm)))
+            continue;
+        const bool covered =
+            std::any_of(knowledge.indexes.begin(), knowledge.indexes.end(), [&](const WheelIndex& index) {
+                return index.kind == "rocm" && !index.device_packages && same_release(index.rocm, image.rocm) &&
+                       knowledge.covers(index.targets_of(image.torch), gfx);
+            });
+        if (covered)
+            return &image;
+    }
+    return nullptr;
+}
+
+void add_rocm(Values& values, const HostView& view, const std::string& gfx, const std::string& interpreter,
+              const std::string& version) {
+    const Knowledge& knowledge = view.knowledge;
+    add_wheel(values, "wheel", rocm_wheel(knowledge, gfx, version), interpreter, version);
+    if (const auto native = device_package_wheel(knowledge, gfx)) {
+        values["native_torch"] = fmt::format("torch[device-{}]", gfx);
+        values["native_index"] = native->index->url;
+        values["native_python"] = interpreter;
+    }
+    if (const ContainerImage* image = image_for(knowledge, gfx))
+        values["image"] = image->tag;
+    const GfxTarget* target = knowledge.gfx(gfx);
+    if (!target)
+        return;
+    for (const GfxTarget::Override& known : target->overrides) {
+        if (known.verdict != "safe")
+            continue;
+        const auto pretended = std::find_if(
+            knowledge.gfx_targets.begin(), knowledge.gfx_targets.end(), [&](const GfxTarget& each) {
+                std::string digits = known.value;
+                std::erase(digits, '.');
+                return each.name == "gfx" + digits;
+            });
+        if (pretended == knowledge.gfx_targets.end())
+            continue;
+        const auto choice = rocm_wheel_for_override(knowledge, *target, pretended->name, version);
+        if (!choice)
+            continue;
+        add_wheel(values, "override", choice, interpreter, version);
+        values["override"] = known.value;
+        values["override_gfx"] = pretended->name;
+        return;
+    }
+}
+
+std::string group_id(const HostView& view, const std::string& path, const std::string& group) {
+    if (const DeviceNode* node = device_node(view, path); node && node->group && !in_container(view))
+        return std::to_string(*node->group);
+    const auto& known = view.facts.system.known_groups;
+    if (known && !in_container(view))
+        if (const auto found = known->find(group); found != known->end())
+            return std::to_string(found->second);
+    return fmt::format("$(stat -c %g {})", path);
+}
+
+std::string render_path(const HostView& view) {
+    for (const Gpu* gpu : view.amd)
+        if (gpu->render_node)
+            return *gpu->render_node;
+    return "/dev/dri/renderD128";
+}
+
+/// A quarter of the host's memory in whole GiB, at least 1 and at most 16.
+std::string shared_memory_size(const HostView& view) {
+    constexpr std::uint64_t gib = 1ull << 30;
+    if (!view.facts.system.memory_total)
+        return "8g";
+    return fmt::format("{}g", std::clamp<std::uint64_t>(*view.facts.system.memory_total / gib / 4, 1, 16));
+}
+
+void add_host(Values& values, const HostView& view) {
+    const System& system = view.facts.system;
+    values["kfd_gid"] = group_id(view, "/dev/kfd", "render");
+    values["render_gid"] = group_id(view, render_path(view), "render");
+    values["shm_size"] = shared_memory_size(view);
+    values["home"] = home_of(view);
+    values["container_tool"] = system.container.is("podman") ? "podman" : "docker";
+    if (system.user_name)
+        values["user"] = *system.user_name;
+    if (view.python && !view.python->path.empty())
+        values["environment"] = view.python->path;
+    if (view.python && view.python->torch)
+        values["torch"] = *view.python->torch;
+    if (system.memory_total) // half of the memory, in pages of 4 KiB: the kernel's own default for GTT
+        values["gtt_pages"] = std::to_string(*system.memory_total / 2 / 4096);
+}
+
+} // namespace
+
+std::string new_environment(const HostView& view, std::string_view remedy) {
+    return fmt::format("{}/rekindle-env/{}", home_of(view), remedy);
+}
+
+Values placeholder_values(const HostView& view, const Finding& finding) {
+    Values values;
+    add_host(values, view);
+    const std::string version = view.python ? view.python->version.value_or("") : "";
+    const std::string interpreter =
+        view.python && !view.python->interpreter.empty() ? view.python->interpreter : "python3";
+    values["python"] = interpreter;
+    std::string gfx;
+    std::string sm;
+    if (const auto found = finding.parameters.find("gfx"); found != finding.parameters.end())
+        gfx = found->second;
+    else if (const auto cards = training_amd(view); !cards.empty())
+        gfx = gfx_of(view, *cards.front());
+    if (const auto found = finding.parameters.find("sm"); found != finding.parameters.end())
+        sm = found->second;
+    else if (!view.nvidia.empty())
+        sm = sm_of(view, *view.nvidia.front());
+    if (!gfx.empty()) {
+        values["gfx"] = gfx;
+        add_rocm(values, view, gfx, interpreter, version);
+    }
+    if (!sm.empty() || !view.nvidia.empty()) {
+        values["sm"] = sm;
+        const Drivers& drivers = view.facts.drivers;
+        const std::string driver = drivers.nvidia_module.value_or(drivers.nvidia_library.value_or(""));
+        add_wheel(values, "cuda", cuda_wheel(view.knowledge, sm, driver, version), interpreter, version);
+    }
+    for (const auto& [name, value] : finding.parameters)
+        values[name] = value;
+    return values;
+}
+
+Filled fill_in(std::string_view text, const Values& values) {
+    Filled filled;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t open = text.find('{', at);
+        const std::size_t close = open == std::string_view::npos ? open : text.find('}', open);
+        if (close == std::string_view::npos)
+            break;
+        const std::string_view name = text.substr(open + 1, close - open - 1);
+        filled.text += text.substr(at, open - at);
+        at = close + 1;
+        if (!is_placeholder(name)) { // braces of the shell or of Python
+            filled.text += text.substr(open, close + 1 - open);
+            continue;
+        }
+        if (const auto value = values.find(name); value != values.end() && !value->second.empty()) {
+            filled.text += value->second;
+            continue;
+        }
+        filled.text += fmt::format("<{}>", name);
+        filled.complete = false;
+        filled.applicable = filled.applicable && !is_essential(name);
+    }
+    filled.text += text.substr(at);
+    return filled;
+}
+
+} // namespace rekindle::doctor

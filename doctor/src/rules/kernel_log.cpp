@@ -1,0 +1,87 @@
+#include "rules/rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace rekindle::doctor {
+
+namespace {
+
+/// The last line that contains any of `texts`; nullptr for none. What happened last is what counts.
+template <std::size_t n>
+const std::string* last_line_with(const HostView& view, const std::array<std::string_view, n>& texts) {
+    if (!view.facts.kernel_log.lines)
+        return nullptr;
+    const auto& lines = *view.facts.kernel_log.lines;
+    const auto found = std::find_if(lines.rbegin(), lines.rend(), [&](const std::string& line) {
+        return std::any_of(texts.begin(), texts.end(),
+                           [&](std::string_view text) { return line.find(text) != std::string::npos; });
+    });
+    return found == lines.rend() ? nullptr : &*found;
+}
+
+/// The GPU whose PCI address stands in the line; the only AMD one otherwise.
+void add_device(Finding& finding, const HostView& view, const std::string& line) {
+    for (const Gpu& gpu : view.facts.gpus)
+        if (line.find(gpu.address) != std::string::npos)
+            finding.devices.push_back(gpu.address);
+    if (finding.devices.empty() && view.amd.size() == 1)
+        finding.devices.push_back(view.amd.front()->address);
+}
+
+Finding from_line(const HostView& view, std::string cause, Severity severity, std::string statement,
+                  const std::string& line) {
+    Finding finding = make_finding(std::move(cause), severity, std::move(statement));
+    add_evidence(finding, "kernel log", view.facts.kernel_log.lines.source, line);
+    add_device(finding, view, line);
+    return finding;
+}
+
+} // namespace
+
+Findings scheduler_firmware_hang(const HostView& view) {
+    static constexpr std::array<std::string_view, 4> texts{
+        "MES failed to respond to msg", "MES failed to response msg", "MES might be in unrecoverable state",
+        "failed to remove hardware queue from MES"};
+    const std::string* line = last_line_with(view, texts);
+    if (!line)
+        return {};
+    Finding finding = from_line(view, "mes-firmware-cwsr-hang", Severity::problem,
+                                "The GPU's scheduler firmware stopped answering; compute on it hangs until it is reset.",
+                                *line);
+    for (const Gpu* gpu : view.amd)
+        if (gpu->mes_firmware)
+            add_evidence(finding, fmt::format("MES firmware of {}", gpu->address), gpu->mes_firmware,
+                         fmt::format("{:#x}", static_cast<unsigned>(*gpu->mes_firmware)));
+    if (view.facts.drivers.firmware_package)
+        add_evidence(finding, "linux-firmware", view.facts.drivers.firmware_package,
+                     *view.facts.drivers.firmware_package);
+    return {finding};
+}
+
+Findings firmware_missing(const HostView& view) {
+    static constexpr std::array<std::string_view, 3> texts{"failed to load ucode", "Fatal error during GPU init",
+                                                           "Direct firmware load for amdgpu/"};
+    const std::string* line = last_line_with(view, texts);
+    const bool listed =
+        std::any_of(view.amd.begin(), view.amd.end(), [](const Gpu* gpu) { return gpu->kfd_node.known(); });
+    if (!line || listed || view.amd.empty())
+        return {};
+    return {from_line(view, "firmware-missing", Severity::problem,
+                      "The driver could not start the GPU: a firmware file is missing or too old.", *line)};
+}
+
+Findings gpu_was_reset(const HostView& view) {
+    static constexpr std::array<std::string_view, 4> failed{"GPU reset(", "GPU reset begin", "VRAM is lost due to GPU",
+                                                            "NVRM: Xid"};
+    const std::string* line = last_line_with(view, failed);
+    if (!line || !scheduler_firmware_hang(view).empty())
+        return {};
+    return {from_line(view, "gpu-hang-reset", Severity::warning,
+                      "The driver has had to reset a GPU since this host was started; what ran on it then was lost.",
+                      *line)};
+}
+
+} // namespace rekindle::doctor
