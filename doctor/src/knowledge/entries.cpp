@@ -34,6 +34,7 @@ void read_entry(MappingReader& reader, GfxTarget& target) {
     reader.read("gc_versions", target.gc_versions);
     reader.read("generic", target.generic, Need::optional);
     reader.read("integrated", target.integrated);
+    reader.read("last_rocm", target.last_rocm, Need::optional);
     reader.read("note", target.note, Need::optional);
     reader.read_items("overrides", [&](MappingReader& item) {
         GfxTarget::Override& tried = target.overrides.emplace_back();

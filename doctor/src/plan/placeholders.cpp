@@ -1,6 +1,7 @@
 #include "plan/placeholders.h"
 
 #include "knowledge/vocabulary.h"
+#include "plan/distribution.h"
 #include "plan/wheel_choice.h"
 #include "rules/versions.h"
 
@@ -13,6 +14,11 @@
 namespace rekindle::doctor {
 
 namespace {
+
+bool is_placeholder(std::string_view name) {
+    const auto known = remedy_placeholders();
+    return std::any_of(known.begin(), known.end(), [&](const Placeholder& each) { return each.name == name; });
+}
 
 constexpr std::string_view default_home = "$HOME";
 
@@ -122,7 +128,13 @@ void add_host(Values& values, const HostView& view) {
     values["render_gid"] = group_id(view, render_path(view), "render");
     values["shm_size"] = shared_memory_size(view);
     values["home"] = home_of(view);
+    if (!view.amd.empty())
+        values["card"] = view.amd.front()->card_node.value_or("/dev/dri/card0").substr(std::string_view("/dev/dri/").size());
     values["container_tool"] = system.container.is("podman") ? "podman" : "docker";
+    for (const auto& [name, value] : package_placeholders(system.os_id.value_or(""), system.os_version.value_or("")))
+        values[name] = value;
+    if (system.kernel)
+        values["kernel"] = *system.kernel;
     if (system.user_name)
         values["user"] = *system.user_name;
     if (view.python && !view.python->path.empty())

@@ -59,6 +59,7 @@ Findings igpu_in_the_way(const HostView& view) {
     if (breaks)
         add_evidence(finding, "targets in the wheel", targets.source, fmt::format("{}", fmt::join(targets.names, " ")));
     finding.devices = {igpu.address};
+    finding.parameters["devices"] = std::to_string(wanted.size());
     finding.parameters["visible"] = visibility_list(visible, wanted);
     finding.remedies = {"hide-igpu", "disable-igpu-bios"};
     return {finding};
