@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <re2/re2.h>
 
 namespace rekindle::doctor {
@@ -31,6 +32,27 @@ bool speaks_of(const std::string& line, const std::string& address) {
     return line.find(without_function) != std::string::npos || !RE2::PartialMatch(line, any_address);
 }
 
+std::string reason_of(const Gpu& gpu, const std::string& line) {
+    return fmt::format(
+        "the kernel log tells of a hang or reset of {} ({}); --probe all tries it all the same", gpu.address,
+        line);
+}
+
+/// Variables that choose among GPUs, the one that takes UUIDs first.
+std::vector<std::string> visibility_variables(const std::string& vendor) {
+    if (vendor == "amd")
+        return {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
+    if (vendor == "nvidia")
+        return {"CUDA_VISIBLE_DEVICES"};
+    return {};
+}
+
+bool any_is_set(const Facts& facts, const std::vector<std::string>& names) {
+    const Fact<std::map<std::string, std::string>>& set = facts.environment.variables;
+    return set.known() &&
+           std::ranges::any_of(names, [&](const std::string& name) { return set->contains(name); });
+}
+
 } // namespace
 
 std::string line_of_trouble(const KernelLog& log, const Gpu& gpu) {
@@ -44,12 +66,30 @@ std::string line_of_trouble(const KernelLog& log, const Gpu& gpu) {
     return {};
 }
 
-std::string troubled_gpu(const Facts& facts, const std::string& vendor) {
-    for (const Gpu& gpu : facts.gpus)
-        if (vendor.empty() || gpu.vendor == vendor)
-            if (const std::string line = line_of_trouble(facts.kernel_log, gpu); !line.empty())
-                return fmt::format("the kernel log tells of a hang or reset of {} ({})", gpu.address, line);
-    return {};
+GpuAccess access_to(const Facts& facts, ProbeLevel level, const std::string& vendor) {
+    GpuAccess access;
+    if (level == ProbeLevel::all)
+        return access;
+    std::vector<std::string> healthy;
+    bool all_have_names = true;
+    for (const Gpu& gpu : facts.gpus) {
+        if (!vendor.empty() && gpu.vendor != vendor)
+            continue;
+        if (const std::string line = line_of_trouble(facts.kernel_log, gpu); !line.empty()) {
+            access.left_out.push_back({gpu.address, reason_of(gpu, line)});
+        } else {
+            healthy.push_back(gpu.uuid.value_or(""));
+            all_have_names = all_have_names && gpu.uuid.known();
+        }
+    }
+    const std::vector<std::string> variables = visibility_variables(vendor);
+    if (access.left_out.empty())
+        return access;
+    if (healthy.empty() || !all_have_names || variables.empty() || any_is_set(facts, variables))
+        access.refusal = access.left_out.front().reason;
+    else
+        access.environment[variables.front()] = fmt::format("{}", fmt::join(healthy, ","));
+    return access;
 }
 
 } // namespace rekindle::doctor

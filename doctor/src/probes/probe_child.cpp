@@ -18,7 +18,14 @@ namespace {
 
 using ProbeFunction = void (*)(const ProbeRequest&, const ProbeReport&);
 
-constexpr std::array<std::pair<std::string_view, ProbeFunction>, 1> probes{{
+constexpr std::array<std::pair<std::string_view, ProbeFunction>, 8> probes{{
+    {"hip-init", probe_hip_init},
+    {"blas-handle", probe_blas_handle},
+    {"hiprtc-vector-add", probe_hiprtc_vector_add},
+    {"rccl", probe_rccl},
+    {"rccl-two-gpus", probe_rccl},
+    {"cuda-driver", probe_cuda_driver},
+    {"cuda-vector-add", probe_cuda_vector_add},
     {"vulkan-devices", probe_vulkan_devices},
 }};
 
@@ -74,8 +81,8 @@ std::vector<std::string> ProbeRequest::all(const std::string& key) const {
     return values;
 }
 
-int ProbeRequest::device() const {
-    const std::string text = first("device");
+int ProbeRequest::number(const std::string& key) const {
+    const std::string text = first(key);
     int number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);
     return number;

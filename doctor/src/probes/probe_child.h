@@ -21,7 +21,8 @@ struct ProbeRequest {
     /// The first one of that key, "" when there is none.
     std::string first(const std::string& key) const;
     std::vector<std::string> all(const std::string& key) const;
-    int device() const; ///< "device=1", else 0
+    int number(const std::string& key) const; ///< 0 when there is none
+    int device() const { return number("device"); }
 };
 
 /// Writes lines to a descriptor as they become known: the process may die at the next call of a library.

@@ -22,7 +22,8 @@ ChildCommand command_of(const ProbeTask& task, const ProbeOptions& options) {
     command.arguments = {std::string(probe_option), task.id};
     command.arguments.insert(command.arguments.end(), task.parameters.begin(), task.parameters.end());
     command.environment = task.environment;
-    command.deadline = options.deadline;
+    command.deadline = options.deadline * task.patience;
+    command.deadline_restarts = true;
     return command;
 }
 
@@ -86,7 +87,7 @@ void ProbeSession::run(const std::vector<ProbeTask>& tasks) {
         std::vector<ProbeResult>& results = heard[i].results;
         const bool orderly = outcome.end == ChildOutcome::End::exited && outcome.exit_status == 0;
         if (results.empty() || !orderly)
-            results.push_back(unfinished(tasks[i], heard[i], outcome, options_.deadline));
+            results.push_back(unfinished(tasks[i], heard[i], outcome, commands[i].deadline));
         results.front().seconds = outcome.seconds;
         results.front().errors = outcome.written;
         if (!heard[i].vram_before.empty()) {

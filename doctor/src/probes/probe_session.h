@@ -16,6 +16,7 @@ struct ProbeTask {
     std::string device{};                             ///< as ProbeResult::device
     std::vector<std::string> parameters{};            ///< "key=value" for the child
     std::map<std::string, std::string> environment{}; ///< of the child, on top of ours
+    int patience = 1;                                 ///< how many deadlines each of its steps may take
 };
 
 /// Results in the order in which they were asked for.

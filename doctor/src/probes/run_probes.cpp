@@ -1,27 +1,108 @@
 #include "probes/gpu_trouble.h"
+#include "probes/library_folders.h"
 #include "probes/probe_session.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace rekindle::doctor {
 
 namespace {
 
-/// Why nothing may open the GPUs of a vendor ("" for any) at this level, "" when it may.
-std::string reason_to_leave_alone(const ProbeSession& session, const std::string& vendor) {
-    if (session.options().level == ProbeLevel::all)
-        return {};
-    const std::string trouble = troubled_gpu(session.facts(), vendor);
-    return trouble.empty() ? trouble : trouble + "; --probe all tries it all the same";
+/// "gpus=0": the library's word that there is no device is then no failure.
+std::string expected_gpus(const Facts& facts, const std::string& vendor) {
+    const auto count = std::ranges::count(facts.gpus, vendor, &Gpu::vendor);
+    const bool may_hide = facts.kfd.is(true) && vendor == "amd"; // KFD without a GPU that we could read
+    const bool wsl = facts.system.wsl.value_or(0) > 0;           // GPUs are not on the PCI bus there
+    return fmt::format("gpus={}", may_hide || wsl ? std::max<std::ptrdiff_t>(count, 1) : count);
 }
 
-void plan_vulkan(ProbeSession& session, std::vector<ProbeTask>& tasks) {
-    if (const std::string reason = reason_to_leave_alone(session, ""); !reason.empty())
-        return session.skip("vulkan-devices", "", reason);
-    ProbeTask task{.id = "vulkan-devices"};
-    if (const Fact<std::string>& loader = session.facts().vulkan.loader; loader.known())
-        task.parameters.push_back("loader=" + *loader);
-    tasks.push_back(std::move(task));
+/// "1" of "hip:1".
+std::string number_of(const ProbeResult& device) {
+    const auto ordinal = device.values.find("ordinal");
+    return ordinal == device.values.end() ? "0" : ordinal->second.substr(ordinal->second.find(':') + 1);
+}
+
+/// The probes of one vendor's library: what they have in common.
+struct Family {
+    GpuAccess access;
+    std::vector<std::string> parameters;
+
+    ProbeTask task(std::string id) const {
+        return {.id = std::move(id), .parameters = parameters, .environment = access.environment};
+    }
+    /// The same probe on every device that the library found.
+    std::vector<ProbeTask> on_each(const std::string& id, const std::vector<ProbeResult>& devices) const {
+        std::vector<ProbeTask> tasks;
+        for (const ProbeResult& device : devices) {
+            ProbeTask one = task(id);
+            one.device = device.device;
+            one.parameters.push_back("device=" + number_of(device));
+            one.parameters.push_back("address=" + device.device);
+            tasks.push_back(std::move(one));
+        }
+        return tasks;
+    }
+};
+
+Family hip_family(const Facts& facts, const ProbeOptions& options) {
+    Family hip{access_to(facts, options.level, "amd"), {expected_gpus(facts, "amd")}};
+    for (const std::string& folder : hip_folders(facts, options))
+        hip.parameters.push_back("folder=" + folder);
+    return hip;
+}
+
+Family cuda_family(const Facts& facts, const ProbeOptions& options) {
+    return {access_to(facts, options.level, "nvidia"), {expected_gpus(facts, "nvidia")}};
+}
+
+Family vulkan_family(const Facts& facts, const ProbeOptions& options) {
+    Family vulkan{access_to(facts, options.level, ""), {}};
+    if (facts.vulkan.loader.known())
+        vulkan.parameters.push_back("loader=" + *facts.vulkan.loader);
+    return vulkan;
+}
+
+/// Adds the probe that opens the library, or says why it is not run and which GPUs it leaves out.
+void add_first_probe(ProbeSession& session, const Family& family, const std::string& id,
+                     std::vector<ProbeTask>& tasks) {
+    if (!family.access.refusal.empty())
+        return session.skip(id, "", family.access.refusal);
+    for (const GpuAccess::LeftOut& gpu : family.access.left_out)
+        session.skip(id, gpu.address, gpu.reason);
+    tasks.push_back(family.task(id));
+}
+
+/// Devices that the first probe of a library found and may be used.
+std::vector<ProbeResult> usable_devices(const ProbeSession& session, const std::string& id) {
+    std::vector<ProbeResult> devices = session.devices_of(id);
+    std::erase_if(devices, [](const ProbeResult& device) { return device.status != ProbeStatus::passed; });
+    return devices;
+}
+
+/// Both at once on different GPUs, one after the other on the same one.
+void run_on_devices(ProbeSession& session, const Family& family, const std::string& id,
+                    const std::vector<ProbeResult>& devices, const std::string& library) {
+    if (devices.empty())
+        session.skip(id, "", fmt::format("{} found no device to try it on", library));
+    else
+        session.run(family.on_each(id, devices));
+}
+
+void run_rccl(ProbeSession& session, const Family& hip, std::size_t devices) {
+    if (devices == 0)
+        return session.skip("rccl", "", "hip-init found no device to try it on");
+    session.run({hip.task("rccl")});
+    constexpr const char* collective = "rccl-two-gpus";
+    if (devices < 2)
+        return session.skip(collective, "", "it needs two GPUs, and HIP has one here");
+    if (session.options().level != ProbeLevel::all)
+        return session.skip(collective, "", "two GPUs together are tried by --probe all alone: it may hang");
+    ProbeTask task = hip.task(collective);
+    task.parameters.push_back(fmt::format("devices={}", devices));
+    task.patience = 4; // connecting the GPUs takes its time
+    session.run({task});
 }
 
 } // namespace
@@ -30,9 +111,19 @@ std::vector<ProbeResult> run_probes(const Facts& facts, const ProbeOptions& opti
     if (options.level == ProbeLevel::none)
         return {};
     ProbeSession session(facts, options);
+    const Family hip = hip_family(facts, options);
+    const Family cuda = cuda_family(facts, options);
     std::vector<ProbeTask> first;
-    plan_vulkan(session, first);
+    add_first_probe(session, hip, "hip-init", first);
+    add_first_probe(session, cuda, "cuda-driver", first);
+    add_first_probe(session, vulkan_family(facts, options), "vulkan-devices", first);
     session.run(first);
+
+    const std::vector<ProbeResult> hip_devices = usable_devices(session, "hip-init");
+    run_on_devices(session, hip, "blas-handle", hip_devices, "hip-init");
+    run_on_devices(session, hip, "hiprtc-vector-add", hip_devices, "hip-init");
+    run_rccl(session, hip, hip_devices.size());
+    run_on_devices(session, cuda, "cuda-vector-add", usable_devices(session, "cuda-driver"), "cuda-driver");
     return session.take_results();
 }
 

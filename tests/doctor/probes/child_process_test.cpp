@@ -69,7 +69,7 @@ TEST(ChildProcess, OneThatIgnoresSigtermIsKilledAtItsDeadline) {
         EXPECT_EQ(watched.lines, std::vector<std::string>{"ready"});
         const double limit = std::chrono::duration<double>(deadline).count();
         EXPECT_GE(watched.outcome.seconds, limit);
-        EXPECT_LT(watched.outcome.seconds, limit + 0.3) << "a busy machine may be late, but not by this much";
+        EXPECT_LT(watched.outcome.seconds, limit + 1.0) << "a busy machine may be late, but not by this much";
     }
 }
 
@@ -81,7 +81,7 @@ TEST(ChildProcess, OneThatCannotBeKilledIsGivenUp) {
         GTEST_SKIP() << "skipped: this machine does not allow ptrace, which plays the kernel here";
     EXPECT_EQ(outcome.end, End::unkillable);
     EXPECT_GE(outcome.seconds, 0.5);
-    EXPECT_LT(outcome.seconds, 1.2);
+    EXPECT_LT(outcome.seconds, 1.4);
     while (::waitpid(-1, nullptr, 0) > 0) { // its tracer lets go in the end
     }
 }
@@ -91,7 +91,7 @@ TEST(ChildProcess, AFloodIsReadAndForgotten) {
         const ChildOutcome outcome = watch(misbehaving({"flood", where}, 300ms)).outcome;
         EXPECT_EQ(outcome.end, End::killed) << where;
         EXPECT_LE(outcome.written.size(), 4096U) << where;
-        EXPECT_LT(outcome.seconds, 1.0) << where;
+        EXPECT_LT(outcome.seconds, 2.0) << where;
     }
     EXPECT_EQ(watch(misbehaving({"flood", "results"}, 5s)).outcome.why,
               "it wrote more results than any probe has");
@@ -146,11 +146,11 @@ TEST(ChildProcess, SeveralRunAtOnceAndLeaveNothingBehind) {
     const std::size_t before = open_descriptors();
     std::vector<ChildCommand> commands;
     for (int i = 0; i < 4; ++i)
-        commands.push_back(misbehaving({"ignore-sigterm"}, 300ms));
+        commands.push_back(misbehaving({"ignore-sigterm"}, 500ms));
     commands.push_back(misbehaving({"exit", "3"}));
     const auto start = std::chrono::steady_clock::now();
     const std::vector<ChildOutcome> outcomes = run_children(commands, [](std::size_t, std::string_view) {});
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 1900ms) << "one after the other they take 2 s";
     for (int i = 0; i < 4; ++i)
         EXPECT_EQ(outcomes[i].end, End::killed);
     EXPECT_EQ(outcomes[4].exit_status, 3);

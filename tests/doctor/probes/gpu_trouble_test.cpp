@@ -54,12 +54,46 @@ TEST(GpuTrouble, OtherLinesAreNone) {
         EXPECT_TRUE(troubled(line).empty()) << line;
 }
 
-TEST(GpuTrouble, TheReasonQuotesTheLine) {
-    const Facts facts = host_with({"amdgpu 0000:0a:00.0: amdgpu: GPU reset begin!"});
-    EXPECT_EQ(troubled_gpu(facts, "amd"), "the kernel log tells of a hang or reset of 0000:0a:00.0 "
-                                          "(amdgpu 0000:0a:00.0: amdgpu: GPU reset begin!)");
-    EXPECT_EQ(troubled_gpu(facts, "nvidia"), "");
-    EXPECT_NE(troubled_gpu(facts, ""), "");
+Facts host_of_two_amd_gpus() {
+    Facts facts = host_with({"amdgpu 0000:0a:00.0: amdgpu: GPU reset begin!"});
+    facts.gpus[0].uuid = {"GPU-6f1e00112233aabb", "/sys/class/drm/card0/device/unique_id"};
+    return facts;
+}
+
+TEST(GpuTrouble, AHealthyGpuBesideATroubledOneIsOpenedAlone) {
+    const GpuAccess access = access_to(host_of_two_amd_gpus(), ProbeLevel::safe, "amd");
+    EXPECT_EQ(access.refusal, "");
+    EXPECT_EQ(access.environment.at("ROCR_VISIBLE_DEVICES"), "GPU-6f1e00112233aabb");
+    ASSERT_EQ(access.left_out.size(), 1U);
+    EXPECT_EQ(access.left_out[0].address, "0000:0a:00.0");
+    EXPECT_EQ(access.left_out[0].reason,
+              "the kernel log tells of a hang or reset of 0000:0a:00.0 "
+              "(amdgpu 0000:0a:00.0: amdgpu: GPU reset begin!); --probe all tries it all the same");
+}
+
+TEST(GpuTrouble, NoneIsOpenedWhenTheHealthyOnesCannotBeNamed) {
+    Facts without_uuid = host_of_two_amd_gpus();
+    without_uuid.gpus[0].uuid = {};
+    Facts with_a_choice = host_of_two_amd_gpus();
+    with_a_choice.environment.variables = {{{"HIP_VISIBLE_DEVICES", "1"}}, "this process"};
+    Facts all_troubled = host_of_two_amd_gpus();
+    all_troubled.kernel_log.lines.value->push_back("amdgpu 0000:03:00.0: amdgpu: GPU reset begin!");
+    for (const Facts& facts : {without_uuid, with_a_choice, all_troubled}) {
+        const GpuAccess access = access_to(facts, ProbeLevel::safe, "amd");
+        EXPECT_NE(access.refusal, "");
+        EXPECT_TRUE(access.environment.empty());
+    }
+    EXPECT_NE(access_to(host_of_two_amd_gpus(), ProbeLevel::safe, "").refusal, "")
+        << "Vulkan opens every GPU";
+}
+
+TEST(GpuTrouble, OtherVendorsAndAllAreNotHeldBack) {
+    for (const GpuAccess& access : {access_to(host_of_two_amd_gpus(), ProbeLevel::safe, "nvidia"),
+                                    access_to(host_of_two_amd_gpus(), ProbeLevel::all, "amd")}) {
+        EXPECT_EQ(access.refusal, "");
+        EXPECT_TRUE(access.left_out.empty());
+        EXPECT_TRUE(access.environment.empty());
+    }
 }
 
 } // namespace

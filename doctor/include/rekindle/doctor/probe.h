@@ -15,12 +15,13 @@ namespace rekindle::doctor {
 enum class ProbeStatus { passed, failed, crashed, timed_out, skipped };
 
 struct ProbeResult {
-    std::string
-        id; ///< "hip-init", "blas-handle", "hiprtc-vector-add", "rccl", "cuda-driver", "cuda-vector-add",
-            ///< "vulkan-devices", "python-matmul-fp32" (python_probes.h lists PyTorch's)
-    std::string device; ///< Gpu::address where the library tells it, else the ordinal as the library counts
-                        ///< ("hip:0") or PyTorch's name of the device ("cpu"); "" speaks for the library
-                        ///< itself, before any device
+    /// "hip-init", "blas-handle", "hiprtc-vector-add", "rccl", "rccl-two-gpus", "cuda-driver",
+    /// "cuda-vector-add", "vulkan-devices"; of PyTorch "python-import" and its siblings
+    /// (doctor/data/torch_probes.py lists them).
+    std::string id;
+    /// Gpu::address where the library tells it, else the ordinal as the library counts ("hip:0") or PyTorch's
+    /// name of the device ("cpu"). "" speaks for the library itself, before any device.
+    std::string device;
     ProbeStatus status = ProbeStatus::skipped;
     std::string reason; ///< of a skip or a failure, one sentence
     std::string code;   ///< status of the library: "hipErrorNoDevice (100)"
@@ -28,8 +29,8 @@ struct ProbeResult {
     int exit_status = 0; ///< of the child
     int signal = 0;      ///< that ended the child
     std::string errors;  ///< the last 4 KiB that it wrote to standard error and output, as valid UTF-8
-    std::map<std::string, std::string>
-        values; ///< "devices": "2", "library": path, "ordinal": "hip:0", "vram_before": "12345"
+    /// "devices": "2", "library": path, "ordinal": "hip:0", "vram_before": "12345", …
+    std::map<std::string, std::string> values;
     friend bool operator==(const ProbeResult&, const ProbeResult&) = default;
 };
 
@@ -41,13 +42,12 @@ enum class ProbeLevel {
 
 struct ProbeOptions {
     ProbeLevel level = ProbeLevel::safe;
-    std::string python;                       ///< interpreter for the PyTorch probes; "" for none
-    std::chrono::milliseconds deadline{5000}; ///< of each child without Python
-    std::chrono::milliseconds python_deadline{120000};
-    std::string
-        library_folder;        ///< where HIP and its libraries are looked for first (tests; --python's wheel)
-    std::string python_device; ///< of the PyTorch probes: "cpu", "rvk", "cuda:1"; "": all that the wheel
-                               ///< offers, else "cpu"
+    std::string python;                                ///< interpreter for the PyTorch probes; "" for none
+    std::chrono::milliseconds deadline{5000};          ///< of each step of a child without Python
+    std::chrono::milliseconds python_deadline{120000}; ///< of each PyTorch probe
+    std::string library_folder; ///< where HIP and its libraries are looked for first (tests)
+    /// Of the PyTorch probes: "cpu", "rvk", "cuda:1"; "": every GPU that the wheel offers, else "cpu".
+    std::string python_device;
     std::string program =
         "/proc/self/exe"; ///< what is started as a probe; its main() calls run_probe_child first
 };

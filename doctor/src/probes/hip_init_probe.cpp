@@ -1,0 +1,88 @@
+#include "probes/hip_library.h"
+
+#include <array>
+#include <cctype>
+
+namespace rekindle::doctor {
+
+namespace {
+
+constexpr int no_device = 100;
+
+/// "gfx90a:sramecc+:xnack-" out of hipDeviceProp_t, whose layout is another one in ROCm 5 and 6: the only
+/// text in it that begins so. The buffer is several times as large as either.
+std::string gfx_of(const DriverLibrary& hip, int device) {
+    constexpr const char* rocm_6 = "hipGetDevicePropertiesR0600";
+    constexpr const char* rocm_5 = "hipGetDeviceProperties";
+    const char* function = hip.file().find<int(void*, int)>(rocm_6) != nullptr ? rocm_6 : rocm_5;
+    std::vector<char> properties(16384);
+    hip.call(function, static_cast<void*>(properties.data()), device);
+    const std::string_view bytes(properties.data(), properties.size());
+    for (std::size_t at = bytes.find("gfx"); at != std::string_view::npos; at = bytes.find("gfx", at + 1))
+        if (at + 3 < bytes.size() && std::isdigit(static_cast<unsigned char>(bytes[at + 3])) != 0)
+            return properties.data() + at;
+    return {};
+}
+
+ProbeResult describe_device(const DriverLibrary& hip, int device, const ProbeReport& report) {
+    const std::string ordinal = fmt::format("hip:{}", device);
+    std::array<char, 64> address{};
+    std::array<char, 256> name{};
+    std::size_t memory = 0;
+    hip.call("hipDeviceGetPCIBusId", address.data(), static_cast<int>(address.size()), device);
+    hip.call("hipDeviceGetName", name.data(), static_cast<int>(name.size()), device);
+    hip.call("hipDeviceTotalMem", &memory, device);
+    ProbeResult result = report.result(address[0] != '\0' ? address.data() : ordinal);
+    result.values = {{"ordinal", ordinal},
+                     {"name", name.data()},
+                     {"memory_total", std::to_string(memory)},
+                     {"gfx", gfx_of(hip, device)}};
+    return result;
+}
+
+void describe(const DriverLibrary& hip, const ProbeRequest& request, const ProbeReport& report,
+              ProbeResult& host) {
+    const bool expects_none = request.first("gpus") == "0";
+    const auto no_gpu = [&](int status) {
+        if (status != no_device || !expects_none)
+            return false;
+        report.skipped(host, "no AMD GPU on this host", hip.text_of(status));
+        return true;
+    };
+    if (const int status = hip.status_of("hipInit", 0U); no_gpu(status))
+        return;
+    else if (status != 0)
+        throw CallFailed("hipInit", hip.text_of(status));
+    int version = 0;
+    hip.call("hipRuntimeGetVersion", &version);
+    host.values["runtime_version"] = std::to_string(version);
+    int count = 0;
+    if (const int status = hip.status_of("hipGetDeviceCount", &count); no_gpu(status))
+        return;
+    else if (status != 0)
+        throw CallFailed("hipGetDeviceCount", hip.text_of(status));
+    host.values["devices"] = std::to_string(count);
+    std::vector<ProbeResult> devices;
+    for (int device = 0; device < count; ++device)
+        devices.push_back(describe_device(hip, device, report));
+    report.passed(host);
+    for (ProbeResult& device : devices)
+        report.passed(std::move(device));
+}
+
+} // namespace
+
+void probe_hip_init(const ProbeRequest& request, const ProbeReport& report) {
+    ProbeResult host = report.result();
+    const DriverLibrary hip = open_hip(request, report);
+    if (!hip.file())
+        return report_absence(report, host, hip.file());
+    host.values["library"] = hip.file().path();
+    try {
+        describe(hip, request, report, host);
+    } catch (const CallFailed& failure) {
+        report.failed(host, failure.what(), failure.code());
+    }
+}
+
+} // namespace rekindle::doctor

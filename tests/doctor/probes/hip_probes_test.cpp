@@ -1,0 +1,244 @@
+#include "probes/probe_child_program.h"
+
+#include <rekindle/doctor/probe.h>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <temporary_folder.h>
+
+namespace rekindle::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using test::ScopedVariable;
+
+std::string fake_hip_folder() {
+    return (test::folder_of_tests() / "fake_hip").string();
+}
+
+/// A host with two AMD GPUs at the addresses that the fake HIP tells.
+Facts two_gpus() {
+    Facts facts;
+    facts.kfd = {true, "/sys/class/kfd/kfd"};
+    for (const char* address : {"0000:03:00.0", "0000:04:00.0"}) {
+        Gpu gpu;
+        gpu.address = address;
+        gpu.vendor = "amd";
+        gpu.uuid = {std::string("GPU-") + address, "unique_id"};
+        facts.gpus.push_back(gpu);
+    }
+    return facts;
+}
+
+ProbeOptions options(ProbeLevel level = ProbeLevel::safe) {
+    ProbeOptions options;
+    options.level = level;
+    options.program = test::probe_child();
+    options.library_folder = fake_hip_folder();
+    return options;
+}
+
+std::vector<ProbeResult> of(const std::string& id, const std::vector<ProbeResult>& results) {
+    std::vector<ProbeResult> found;
+    std::ranges::copy_if(results, std::back_inserter(found),
+                         [&](const ProbeResult& result) { return result.id == id; });
+    return found;
+}
+
+/// All results while the fake HIP behaves as the words say.
+std::vector<ProbeResult> with_behaviour(const std::string& words, const ProbeOptions& with = options()) {
+    const ScopedVariable behaviour("REKINDLE_FAKE_HIP", words);
+    return run_probes(two_gpus(), with);
+}
+
+TEST(HipProbes, AWorkingHipPassesThemAll) {
+    const std::vector<ProbeResult> results = with_behaviour("", options(ProbeLevel::all));
+    const std::vector<ProbeResult> init = of("hip-init", results);
+    ASSERT_EQ(init.size(), 3U) << init.front().reason;
+    EXPECT_EQ(init[0].values.at("library"), fake_hip_folder() + "/libamdhip64.so.6");
+    EXPECT_EQ(init[0].values.at("runtime_version"), "60241133");
+    EXPECT_EQ(init[0].values.at("devices"), "2");
+    EXPECT_EQ(init[1].device, "0000:03:00.0");
+    EXPECT_EQ(init[2].device, "0000:04:00.0");
+    EXPECT_EQ(init[2].values.at("ordinal"), "hip:1");
+    EXPECT_EQ(init[2].values.at("gfx"), "gfx1100");
+    EXPECT_EQ(init[2].values.at("memory_total"), "21474836480");
+    for (const char* id : {"blas-handle", "hiprtc-vector-add"}) {
+        const std::vector<ProbeResult> devices = of(id, results);
+        ASSERT_EQ(devices.size(), 2U) << id;
+        EXPECT_EQ(devices[1].device, "0000:04:00.0") << id;
+        EXPECT_EQ(devices[1].status, ProbeStatus::passed) << id << devices[1].reason << devices[1].code;
+        EXPECT_EQ(devices[1].values.at("memory_free"), "10737418240") << id;
+    }
+    EXPECT_EQ(of("blas-handle", results)[0].values.at("library"), fake_hip_folder() + "/libhipblas.so.2");
+    EXPECT_EQ(of("rccl", results).at(0).values.at("version"), "22005");
+    EXPECT_EQ(of("rccl-two-gpus", results).at(0).status, ProbeStatus::passed);
+    EXPECT_EQ(of("rccl-two-gpus", results).at(0).values.at("devices"), "2");
+}
+
+TEST(HipProbes, SafeLeavesTwoGpusTogetherAlone) {
+    const std::vector<ProbeResult> results = with_behaviour("ncclCommInitAll=hang");
+    EXPECT_EQ(of("rccl", results).at(0).status, ProbeStatus::passed);
+    EXPECT_EQ(of("rccl-two-gpus", results).at(0).status, ProbeStatus::skipped);
+    EXPECT_EQ(of("rccl-two-gpus", results).at(0).reason,
+              "two GPUs together are tried by --probe all alone: it may hang");
+    const ScopedVariable one("REKINDLE_FAKE_HIP_DEVICES", "1");
+    EXPECT_EQ(of("rccl-two-gpus", with_behaviour("")).at(0).reason,
+              "it needs two GPUs, and HIP has one here");
+}
+
+TEST(HipProbes, EveryStatusOfHipIsNamed) {
+    for (const auto& [status, name] : std::vector<std::pair<int, std::string>>{
+             {1, "hipErrorInvalidValue"},
+             {2, "hipErrorOutOfMemory"},
+             {3, "hipErrorNotInitialized"},
+             {98, "hipErrorInvalidDeviceFunction"},
+             {100, "hipErrorNoDevice"},
+             {101, "hipErrorInvalidDevice"},
+             {209, "hipErrorNoBinaryForGpu"},
+             {700, "hipErrorIllegalAddress"},
+             {719, "hipErrorLaunchFailure"},
+             {999, "hipErrorUnknown"},
+         }) {
+        const std::vector<ProbeResult> results = with_behaviour(fmt::format("hipInit={}", status));
+        const ProbeResult init = of("hip-init", results).at(0);
+        EXPECT_EQ(init.status, ProbeStatus::failed);
+        EXPECT_EQ(init.code, fmt::format("{} ({})", name, status));
+        EXPECT_EQ(init.reason, "hipInit failed");
+        EXPECT_EQ(of("blas-handle", results).at(0).status, ProbeStatus::skipped);
+        EXPECT_EQ(of("blas-handle", results).at(0).reason, "hip-init found no device to try it on");
+    }
+}
+
+TEST(HipProbes, EveryStatusOfTheBlasLibrariesIsNamed) {
+    const std::array<std::string, 13> statuses{
+        "",
+        "HIPBLAS_STATUS_NOT_INITIALIZED (1)",
+        "HIPBLAS_STATUS_ALLOC_FAILED (2)",
+        "HIPBLAS_STATUS_INVALID_VALUE (3)",
+        "HIPBLAS_STATUS_MAPPING_ERROR (4)",
+        "HIPBLAS_STATUS_EXECUTION_FAILED (5)",
+        "HIPBLAS_STATUS_INTERNAL_ERROR (6)",
+        "HIPBLAS_STATUS_NOT_SUPPORTED (7)",
+        "HIPBLAS_STATUS_ARCH_MISMATCH (8)",
+        "HIPBLAS_STATUS_HANDLE_IS_NULLPTR (9)",
+        "HIPBLAS_STATUS_INVALID_ENUM (10)",
+        "HIPBLAS_STATUS_UNKNOWN (11)",
+        "status 12",
+    };
+    for (std::size_t status = 1; status < statuses.size(); ++status) {
+        const ProbeResult handle =
+            of("blas-handle", with_behaviour(fmt::format("hipblasCreate={}", status))).at(0);
+        EXPECT_EQ(handle.status, ProbeStatus::failed);
+        EXPECT_EQ(handle.code, statuses.at(status));
+        EXPECT_EQ(handle.device, "0000:03:00.0");
+    }
+}
+
+TEST(HipProbes, RocblasIsTakenWhereThereIsNoHipblas) {
+    const test::TemporaryFolder folder;
+    for (const char* name : {"libamdhip64.so.6", "librocblas.so.4"})
+        fs::create_symlink(fs::path(fake_hip_folder()) / name, folder.path() / name);
+    ProbeOptions with = options();
+    with.library_folder = folder.path().string();
+    const ProbeResult good = of("blas-handle", with_behaviour("", with)).at(0);
+    if (good.values.contains("library") && good.values.at("library").find("hipblas") != std::string::npos)
+        GTEST_SKIP() << "skipped: this machine's linker finds a hipBLAS of its own: "
+                     << good.values.at("library");
+    EXPECT_EQ(good.status, ProbeStatus::passed) << good.reason;
+    EXPECT_EQ(good.values.at("library"), (folder.path() / "librocblas.so.4").string());
+    const ProbeResult bad = of("blas-handle", with_behaviour("rocblas_create_handle=5", with)).at(0);
+    EXPECT_EQ(bad.code, "rocblas_status_memory_error (5)");
+    EXPECT_EQ(bad.reason, "rocblas_create_handle failed");
+}
+
+TEST(HipProbes, AHangIsKilledAndTheCallNamed) {
+    ProbeOptions with = options();
+    with.deadline = 300ms;
+    const auto start = std::chrono::steady_clock::now();
+    const std::vector<ProbeResult> handles = of("blas-handle", with_behaviour("hipblasCreate=hang", with));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 3s);
+    ASSERT_EQ(handles.size(), 2U);
+    EXPECT_EQ(handles[0].status, ProbeStatus::timed_out);
+    EXPECT_EQ(handles[0].reason, "no answer within 0.30 s, in hipblasCreate; killed");
+    EXPECT_EQ(handles[0].signal, SIGKILL);
+    EXPECT_EQ(handles[1].device, "0000:04:00.0");
+}
+
+TEST(HipProbes, ACrashAnAbortAnExitAndAFloodAreResults) {
+    const ProbeResult crash = of("hiprtc-vector-add", with_behaviour("hipModuleLoadData=crash")).at(0);
+    EXPECT_EQ(crash.status, ProbeStatus::crashed);
+    EXPECT_EQ(crash.signal, SIGSEGV);
+    EXPECT_EQ(crash.reason, "ended by SIGSEGV (11), in hipModuleLoadData");
+    const ProbeResult abort = of("hip-init", with_behaviour("hipInit=abort")).at(0);
+    EXPECT_EQ(abort.reason, "ended by SIGABRT (6), in hipInit");
+    EXPECT_EQ(abort.errors, "Memory access fault by GPU node-1\n");
+    const ProbeResult exit = of("rccl", with_behaviour("ncclGetVersion=exit")).at(0);
+    EXPECT_EQ(exit.status, ProbeStatus::crashed);
+    EXPECT_EQ(exit.exit_status, 3);
+    EXPECT_EQ(exit.reason, "the process ended without a result, exit status 3, in ncclGetVersion");
+    ProbeOptions with = options();
+    with.deadline = 200ms;
+    const ProbeResult flood = of("hip-init", with_behaviour("hipInit=flood", with)).at(0);
+    EXPECT_EQ(flood.status, ProbeStatus::timed_out);
+    EXPECT_EQ(flood.errors.size(), 4096U);
+}
+
+TEST(HipProbes, AWrongSumAndACompilerErrorAreFailures) {
+    const ProbeResult wrong = of("hiprtc-vector-add", with_behaviour("hipModuleLaunchKernel=wrong")).at(0);
+    EXPECT_EQ(wrong.status, ProbeStatus::failed);
+    EXPECT_EQ(wrong.reason,
+              "the GPU's sum of two vectors is wrong: element 0 is -1, not 1; 1000 of 1000 are wrong");
+    const ProbeResult refused = of("hiprtc-vector-add", with_behaviour("hiprtcCompileProgram=6")).at(0);
+    EXPECT_EQ(refused.code, "HIPRTC_ERROR_COMPILATION (6)");
+    EXPECT_EQ(refused.values.at("compiler_log"), "vector_add.hip:1:1: error: made up");
+    const ProbeResult no_code = of("hiprtc-vector-add", with_behaviour("hipModuleLoadData=209")).at(0);
+    EXPECT_EQ(no_code.code, "hipErrorNoBinaryForGpu (209)");
+    EXPECT_EQ(no_code.reason, "hipModuleLoadData failed");
+}
+
+TEST(HipProbes, ATroubledGpuIsLeftOutOfSafe) {
+    const ScopedVariable behaviour("REKINDLE_FAKE_HIP", "");
+    Facts facts = two_gpus();
+    facts.kernel_log.lines = {{"amdgpu 0000:04:00.0: amdgpu: GPU reset begin!"}, "/dev/kmsg"};
+    const std::vector<ProbeResult> init = of("hip-init", run_probes(facts, options()));
+    ASSERT_FALSE(init.empty());
+    EXPECT_EQ(init[0].device, "0000:04:00.0");
+    EXPECT_EQ(init[0].status, ProbeStatus::skipped);
+    EXPECT_TRUE(init[0].reason.starts_with("the kernel log tells of a hang or reset of 0000:04:00.0"));
+}
+
+TEST(HipProbes, NoHipIsASkipAndABrokenOneAFailure) {
+    const ScopedVariable none("REKINDLE_FAKE_HIP_DEVICES", "0");
+    const std::vector<ProbeResult> no_gpu = run_probes({}, options());
+    EXPECT_EQ(of("hip-init", no_gpu).at(0).status, ProbeStatus::skipped);
+    EXPECT_EQ(of("hip-init", no_gpu).at(0).reason, "no AMD GPU on this host");
+    EXPECT_EQ(of("hip-init", no_gpu).at(0).code, "hipErrorNoDevice (100)");
+    const test::TemporaryFolder folder;
+    ProbeOptions with = options();
+    with.library_folder = folder.path().string();
+    const ProbeResult absent = of("hip-init", run_probes(two_gpus(), with)).at(0);
+    if (absent.values.contains("library"))
+        GTEST_SKIP() << "skipped: this machine's linker finds a HIP of its own: "
+                     << absent.values.at("library");
+    EXPECT_EQ(absent.status, ProbeStatus::skipped);
+    EXPECT_EQ(absent.reason,
+              fmt::format("no libamdhip64.so.7 or libamdhip64.so.6 or libamdhip64.so.5 or libamdhip64.so "
+                          "in {}, and the linker finds none",
+                          folder.path().string()));
+    std::ofstream(folder.path() / "libamdhip64.so.6") << "no library";
+    const ProbeResult broken = of("hip-init", run_probes(two_gpus(), with)).at(0);
+    EXPECT_EQ(broken.status, ProbeStatus::failed);
+    EXPECT_NE(broken.reason.find("libamdhip64.so.6: file too short"), std::string::npos) << broken.reason;
+}
+
+} // namespace
+} // namespace rekindle::doctor
