@@ -5,7 +5,7 @@
 namespace rekindle::doctor {
 namespace {
 
-constexpr std::array<Placeholder, 52> placeholders{{
+constexpr std::array<Placeholder, 54> placeholders{{
     {"bytes", "bytes that the process holds"},
     {"card", "directory of the card in /sys/class/drm, card1"},
     {"command", "name of the process"},
@@ -22,6 +22,8 @@ constexpr std::array<Placeholder, 52> placeholders{{
     {"gid", "number of the group that owns the device"},
     {"group", "name of that group"},
     {"gtt_pages", "half of the host's memory in pages"},
+    {"home", "home folder of the user"},
+    {"value", "value of the variable that is to be set"},
     {"image", "documented container image with code for the card"},
     {"install", "the distribution's install command"},
     {"kfd_gid", "number of the group of /dev/kfd"},

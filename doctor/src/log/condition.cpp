@@ -1,6 +1,6 @@
 #include "log/condition.h"
 
-#include "log/version_range.h"
+#include "facts/versions.h"
 
 #include <rekindle/base/text.h>
 

@@ -1,5 +1,5 @@
 #include "log/situation.h"
-#include "log/version_range.h"
+#include "facts/versions.h"
 
 #include <fmt/format.h>
 

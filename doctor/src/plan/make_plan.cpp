@@ -1,5 +1,5 @@
 #include "plan/placeholders.h"
-#include "rules/versions.h"
+#include "facts/versions.h"
 
 #include <rekindle/base/text.h>
 #include <rekindle/doctor/plan.h>

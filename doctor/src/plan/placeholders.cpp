@@ -3,7 +3,7 @@
 #include "knowledge/vocabulary.h"
 #include "plan/distribution.h"
 #include "plan/wheel_choice.h"
-#include "rules/versions.h"
+#include "facts/versions.h"
 
 #include <rekindle/base/text.h>
 

@@ -1,6 +1,6 @@
 #include "plan/wheel_choice.h"
 
-#include "rules/versions.h"
+#include "facts/versions.h"
 
 #include <algorithm>
 

@@ -289,7 +289,7 @@ void TargetFinder::mark_statements(const Block& block, const std::vector<Mention
 }
 
 std::string target_of_override(std::string_view value) {
-    const std::vector<int> numbers = version_numbers(value);
+    const std::vector<long> numbers = version_numbers(value);
     if (numbers.size() != 3 || numbers[0] < 7 || numbers[0] > 99 || numbers[1] > 15 || numbers[2] > 15)
         return "";
     return fmt::format("gfx{}{:x}{:x}", numbers[0], numbers[1], numbers[2]);

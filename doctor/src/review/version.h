@@ -1,5 +1,7 @@
 #pragma once
-/// Versions as documents write them.
+/// Versions as documents write them, loosely.
+
+#include "facts/versions.h"
 
 #include <optional>
 #include <string>
@@ -8,15 +10,9 @@
 
 namespace rekindle::doctor {
 
-/// The numbers of "2.5.1" (up to the first that is none): {2, 5, 1}.
-std::vector<int> version_numbers(std::string_view text);
-/// Less than, equal to or greater than 0; compared number by number, "2.5" before "2.5.1", "2.9" before
-/// "2.10".
-int compare_versions(std::string_view left, std::string_view right);
-
 /// "2.5.1", "2.5.x", "2.5", "6.3+", "2.6.x+".
 struct VersionPattern {
-    std::vector<int> numbers; ///< at least two
+    std::vector<long> numbers; ///< at least two
     bool or_later = false;
     std::string text;
 

@@ -21,14 +21,14 @@ const std::vector<Backing>& companion_evidence() {
 
 /// torchvision 0.(15+n) belongs to torch 2.n, torchaudio has torch's number.
 std::string companion_mistake(const TorchInstall& install) {
-    const std::vector<int> torch = version_numbers(install.torch);
+    const std::vector<long> torch = version_numbers(install.torch);
     if (torch.size() < 2 || torch[0] != 2 || install.or_later)
         return "";
-    const std::vector<int> vision = version_numbers(install.vision);
+    const std::vector<long> vision = version_numbers(install.vision);
     if (vision.size() > 1 && (vision[0] != 0 || vision[1] != torch[1] + 15))
         return fmt::format("torchvision {} does not belong to torch {}: take 0.{}.", install.vision,
                            install.torch, torch[1] + 15);
-    const std::vector<int> audio = version_numbers(install.audio);
+    const std::vector<long> audio = version_numbers(install.audio);
     if (audio.size() > 1 && audio[1] != torch[1])
         return fmt::format("torchaudio {} does not belong to torch {}.", install.audio, install.torch);
     return "";
@@ -104,7 +104,7 @@ std::optional<Judgement> judge_install_from_pypi(const TorchInstall& install, bo
 }
 
 bool is_torch_version(std::string_view version) {
-    const std::vector<int> numbers = version_numbers(version);
+    const std::vector<long> numbers = version_numbers(version);
     return numbers.size() >= 2 && numbers[0] >= 1 && numbers[0] < 10;
 }
 

@@ -1,6 +1,6 @@
 #include "rules/host_view.h"
 
-#include "rules/versions.h"
+#include "facts/versions.h"
 
 #include <rekindle/base/text.h>
 

@@ -1,5 +1,5 @@
 #include "rules/rule.h"
-#include "rules/versions.h"
+#include "facts/versions.h"
 
 #include <rekindle/base/text.h>
 

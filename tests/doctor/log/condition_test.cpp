@@ -1,5 +1,5 @@
 #include "log/condition.h"
-#include "log/version_range.h"
+#include "facts/versions.h"
 
 #include <gtest/gtest.h>
 

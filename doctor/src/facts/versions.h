@@ -2,6 +2,7 @@
 /// Versions as the world writes them, and conditions on them.
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,16 @@ std::vector<long> version_numbers(std::string_view version);
 
 /// Compares component by component; a missing component is 0. Negative, 0 or positive.
 int compare_versions(std::string_view left, std::string_view right);
+
+/// Whether both agree in as many components as the shorter one has: "6.2" and "6.2.41133".
+bool same_release(std::string_view left, std::string_view right);
+
+/// "2.5.1+rocm6.2" → "2.5.1" and "rocm6.2".
+struct TorchVersion {
+    std::string release;
+    std::string local;
+};
+TorchVersion torch_version(std::string_view text);
 
 /// Whether `version` lies in `range`: comparisons (">=", "<=", ">", "<", "==", "!=") joined by commas, all of
 /// which must hold: ">=2.6, <2.7". A bare version means "that one, however it goes on": "6.2" takes 6.2

@@ -1,4 +1,4 @@
-#include "log/version_range.h"
+#include "facts/versions.h"
 
 #include <rekindle/base/text.h>
 
@@ -87,6 +87,19 @@ std::vector<long> version_numbers(std::string_view version) {
 
 int compare_versions(std::string_view left, std::string_view right) {
     return compare_numbers(version_numbers(left), version_numbers(right));
+}
+
+bool same_release(std::string_view left, std::string_view right) {
+    const std::vector<long> one = version_numbers(left);
+    const std::vector<long> other = version_numbers(right);
+    return starts_with(one, other) || starts_with(other, one);
+}
+
+TorchVersion torch_version(std::string_view text) {
+    const std::size_t plus = text.find('+');
+    if (plus == std::string_view::npos)
+        return {std::string(text), ""};
+    return {std::string(text.substr(0, plus)), std::string(text.substr(plus + 1))};
 }
 
 std::optional<bool> version_in(std::string_view version, std::string_view range) {
