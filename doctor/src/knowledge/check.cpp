@@ -162,11 +162,14 @@ class Checker {
 
     void check_target(const GfxTarget& target) {
         check_entry(target);
+        prose(target, {&target.note});
         matches(target, "name", target.name, "gfx[0-9a-f]{3,5}");
         for (const std::string& version : target.gc_versions)
             matches(target, "gc_versions", version, "\\d+\\.\\d+\\.\\d+");
-        for (const GfxTarget::Override& tried : target.overrides)
+        for (const GfxTarget::Override& tried : target.overrides) {
             matches(target, "overrides value", tried.value, "\\d+\\.\\d+\\.\\d+");
+            prose(target, {&tried.reason});
+        }
         if (!target.name.empty() && target.kfd_version != 0 &&
             kfd_version_of(target.name) != target.kfd_version)
             wrong(target, fmt::format("kfd_version {} is not that of {}, {}", target.kfd_version, target.name,
@@ -215,6 +218,7 @@ class Checker {
 
     void check_index(const WheelIndex& index) {
         check_entry(index);
+        prose(index, {&index.note});
         matches(index, "url", index.url, "https://.*");
         matches(index, "rocm", index.rocm, "\\d+\\.\\d+(\\.\\d+)?");
         matches(index, "cuda", index.cuda, "\\d+\\.\\d+");
