@@ -57,7 +57,8 @@ TEST(DoctorCommand, TheScreenNamesThePidItsBytesAndTheCause) {
     const Finished finished = doctor({"--replay", folder.file("host.json", held_memory)});
     EXPECT_EQ(finished.status, 1);
     for (const char* part : {"4711", "Radeon RX 7900 XT", "gfx1100", "Plan", "Stop:"})
-        EXPECT_NE(finished.output.find(part), std::string::npos) << part << " is missing in\n" << finished.output;
+        EXPECT_NE(finished.output.find(part), std::string::npos) << part << " is missing in\n"
+                                                                 << finished.output;
     EXPECT_EQ(finished.output.find("/opt/rocm/bin"), std::string::npos);
 }
 
@@ -76,7 +77,8 @@ TEST(DoctorCommand, AReportHasNoNames) {
 
 TEST(DoctorCommand, ALogThatNobodyKnowsIsCalledThatAndFactsAreAskedFor) {
     const TemporaryFolder folder;
-    const Finished finished = doctor({"--log", folder.file("a.log", "RuntimeError: HIP error: unspecified oddity 17\n"), "--json"});
+    const Finished finished =
+        doctor({"--log", folder.file("a.log", "RuntimeError: HIP error: unspecified oddity 17\n"), "--json"});
     EXPECT_EQ(finished.status, 1) << finished.errors;
     const Json json = Json::parse(finished.output);
     EXPECT_TRUE(json.at("findings").empty()) << finished.output;
@@ -89,13 +91,15 @@ TEST(DoctorCommand, WrongUseSaysWhatIsRight) {
         EXPECT_EQ(finished.status, 2) << finished.output;
         return finished.errors;
     };
-    EXPECT_NE(error(doctor({"--review", "a", "--explain", "b"})).find("do not go together"), std::string::npos);
+    EXPECT_NE(error(doctor({"--review", "a", "--explain", "b"})).find("do not go together"),
+              std::string::npos);
     EXPECT_NE(error(doctor({"--yes"})).find("--fix ID"), std::string::npos);
     EXPECT_NE(error(doctor({"--price", "300"})).find("--alternatives"), std::string::npos);
     EXPECT_NE(error(doctor({"--matrix", "gfx9999"})).find("no gfx target"), std::string::npos);
     EXPECT_NE(error(doctor({"--log", "/no/such/file"})).find("/no/such/file"), std::string::npos);
     EXPECT_NE(error(doctor({"--replay", folder.file("bad.json", "{")})).find("not JSON"), std::string::npos);
-    EXPECT_NE(error(doctor({"--replay", folder.file("host.json", held_memory), "--fix", "no-such-step"})).find("no step"),
+    EXPECT_NE(error(doctor({"--replay", folder.file("host.json", held_memory), "--fix", "no-such-step"}))
+                  .find("no step"),
               std::string::npos);
     EXPECT_NE(error(doctor({"--probe", "some"})).find("none, safe, all"), std::string::npos);
     EXPECT_EQ(doctor({"--explain", "zzqx"}).status, 1);
@@ -109,8 +113,9 @@ TEST(DoctorCommand, LooksThingsUp) {
     const Finished variable = doctor({"--explain", "HIPBLAS_LAYER"});
     EXPECT_EQ(variable.status, 0) << variable.errors;
     const TemporaryFolder folder;
-    const Finished review = doctor({"--review", folder.file("fix.md", "export HIPBLAS_LAYER=1\npip install torch==2.5.1 --index-url "
-                                                                      "https://download.pytorch.org/whl/rocm6.3\n")});
+    const Finished review = doctor(
+        {"--review", folder.file("fix.md", "export HIPBLAS_LAYER=1\npip install torch==2.5.1 --index-url "
+                                           "https://download.pytorch.org/whl/rocm6.3\n")});
     EXPECT_EQ(review.status, 1) << review.errors;
     EXPECT_NE(review.output.find("line 2"), std::string::npos) << review.output;
 }

@@ -3,6 +3,7 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 #include <rekindle/cli/reference.h>
+#include <rekindle/doctor/pages.h>
 #include <rekindle/cli/text_layout.h>
 
 #include <gtest/gtest.h>
@@ -55,14 +56,15 @@ TEST(Help, NamesEveryOptionWithItsDefault) {
 }
 
 TEST(Pages, CommittedPagesAreThoseOfTheTable) {
-    const std::map<std::string, std::string> pages = reference_pages();
+    std::map<std::string, std::string> pages = reference_pages();
+    pages.merge(doctor::knowledge_pages(doctor::embedded_knowledge()));
     for (const auto& [name, text] : pages)
         EXPECT_EQ(text, read_file(source / "docs" / name))
             << "docs/" << name << ": run rekindle generate-docs docs --only pages";
-    for (const char* folder : {"flags", "commands"})
+    for (const char* folder : {"flags", "commands", "knowledge"})
         for (const auto& entry : std::filesystem::directory_iterator(source / "docs" / folder))
             EXPECT_TRUE(pages.contains(std::string(folder) + "/" + entry.path().filename().string()))
-                << entry.path() << " is not made from the table any more";
+                << entry.path() << " is not made from the tables any more";
 }
 
 TEST(Pages, ExamplesOfOptionsAreUnderstood) {

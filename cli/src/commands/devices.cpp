@@ -16,9 +16,9 @@ namespace rekindle::cli {
 
 namespace {
 
-constexpr std::string_view gpu_note =
-    "rekindle train itself trains on the processor: its GPU engine comes with a later version. The lines above say what "
-    "other software can do with each GPU";
+constexpr std::string_view gpu_note = "rekindle train itself trains on the processor: its GPU engine comes "
+                                      "with a later version. The lines above say what "
+                                      "other software can do with each GPU";
 
 struct Processors {
     std::size_t usable = available_processors();
@@ -35,8 +35,11 @@ nlohmann::ordered_json json_of(const std::vector<doctor::DeviceStatus>& devices)
             entry["usable_processors"] = processors.usable;
             entry["instruction_set"] = mlp::instruction_set();
         } else {
-            entry.update({{"target", device.target}, {"memory", device.memory}, {"rocm", device.rocm},
-                          {"cuda", device.cuda},     {"vulkan", device.vulkan}});
+            entry.update({{"target", device.target},
+                          {"memory", device.memory},
+                          {"rocm", device.rocm},
+                          {"cuda", device.cuda},
+                          {"vulkan", device.vulkan}});
         }
         list.push_back(std::move(entry));
     }
@@ -48,7 +51,8 @@ nlohmann::ordered_json json_of(const std::vector<doctor::DeviceStatus>& devices)
 ExitStatus run_devices(Context& context) {
     const doctor::Facts facts = doctor::collect_facts(host_options(context.line));
     const std::vector<doctor::ProbeResult> probes = doctor::run_probes(facts, probe_options(context.line));
-    const std::vector<doctor::DeviceStatus> devices = doctor::device_table(facts, probes, doctor::embedded_knowledge());
+    const std::vector<doctor::DeviceStatus> devices =
+        doctor::device_table(facts, probes, doctor::embedded_knowledge());
     if (context.line.text("format") == "json" || context.messages.json) {
         context.result({{"devices", json_of(devices)}, {"note", gpu_note}});
         return ExitStatus::success;
@@ -56,8 +60,8 @@ ExitStatus run_devices(Context& context) {
     const Processors processors;
     const std::size_t width = context.output.traits().width;
     context.output.write(render_devices(devices, width));
-    context.output.line(fmt::format("       {} of {} processors usable; the engine chose {}", processors.usable,
-                                    processors.present, mlp::instruction_set()));
+    context.output.line(fmt::format("       {} of {} processors usable; the engine chose {}",
+                                    processors.usable, processors.present, mlp::instruction_set()));
     if (devices.size() > 1)
         context.output.line("\n" + std::string(gpu_note) + ".");
     return ExitStatus::success;

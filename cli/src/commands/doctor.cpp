@@ -26,7 +26,8 @@ using namespace doctor;
 class ChosenKnowledge {
   public:
     explicit ChosenKnowledge(const CommandLine& line)
-        : own_(line.has("knowledge") ? std::optional(load_knowledge(line.text("knowledge"))) : std::nullopt) {}
+        : own_(line.has("knowledge") ? std::optional(load_knowledge(line.text("knowledge"))) : std::nullopt) {
+    }
     const Knowledge& get() const { return own_ ? *own_ : embedded_knowledge(); }
 
   private:
@@ -35,20 +36,24 @@ class ChosenKnowledge {
 
 void check_modes(const CommandLine& line) {
     std::vector<std::string> modes;
-    for (const char* key : {"log", "replay", "root", "review", "explain", "matrix", "check_knowledge", "alternatives"})
+    for (const char* key :
+         {"log", "replay", "root", "review", "explain", "matrix", "check_knowledge", "alternatives"})
         if (line.has(key))
             modes.push_back(std::string("--") + key);
     for (std::string& mode : modes)
         std::replace(mode.begin() + 2, mode.end(), '_', '-');
     const bool only_facts = modes == std::vector<std::string>{"--log", "--replay"};
     if (modes.size() > 1 && !only_facts)
-        throw usage_error(fmt::format("{} and {} do not go together", modes[0], modes[1])).expected("one of them");
+        throw usage_error(fmt::format("{} and {} do not go together", modes[0], modes[1]))
+            .expected("one of them");
     if (line.has("facts") && (line.has("replay") || line.has("root")))
-        throw usage_error("--facts does not go together with --replay or --root").expected("one source of facts");
+        throw usage_error("--facts does not go together with --replay or --root")
+            .expected("one source of facts");
     if (line.flag("yes") && !line.has("fix"))
         throw usage_error("--yes without --fix").expected("--fix ID --yes");
     if ((line.has("hours_per_month") || line.has("price")) && !line.flag("alternatives"))
-        throw usage_error("--hours-per-month and --price belong to --alternatives").expected("--alternatives");
+        throw usage_error("--hours-per-month and --price belong to --alternatives")
+            .expected("--alternatives");
 }
 
 std::string read_text(const std::string& path) {
@@ -91,13 +96,16 @@ void write_report(const std::string& path, Report report, const Knowledge& knowl
     if (take_names_out)
         redact(report);
     const bool json = path.ends_with(".json");
-    write_file_atomically(path, json ? to_json(report, knowledge).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
-                                     : report_markdown(report, knowledge));
+    write_file_atomically(
+        path,
+        json ? to_json(report, knowledge).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+             : report_markdown(report, knowledge));
 }
 
 bool has_findings(const Report& report) {
     const auto counts = [](const Finding& one) { return one.severity != Severity::note; };
-    return std::any_of(report.findings.begin(), report.findings.end(), counts) || (!report.log.empty() && !report.ask.empty());
+    return std::any_of(report.findings.begin(), report.findings.end(), counts) ||
+           (!report.log.empty() && !report.ask.empty());
 }
 
 ExitStatus examine(Context& context, const Knowledge& knowledge) {
@@ -106,7 +114,8 @@ ExitStatus examine(Context& context, const Knowledge& knowledge) {
     std::optional<LogText> log;
     if (line.has("log"))
         log = read_chosen_log(line.text("log"));
-    Report report = make_report(std::move(recording.facts), std::move(recording.probes), log ? &*log : nullptr, knowledge);
+    Report report = make_report(std::move(recording.facts), std::move(recording.probes),
+                                log ? &*log : nullptr, knowledge);
     const ExitStatus status = has_findings(report) ? ExitStatus::failed : ExitStatus::success;
     if (line.has("report"))
         write_report(line.text("report"), report, knowledge, !line.has("redact") || line.flag("redact"));
@@ -115,8 +124,9 @@ ExitStatus examine(Context& context, const Knowledge& knowledge) {
     if (line.flag("json"))
         context.output.line(dump(to_json(report, knowledge), context.output));
     else
-        context.output.write(render_report(report, knowledge,
-                                           {.width = context.output.traits().width, .verbose = context.messages.verbose}));
+        context.output.write(
+            render_report(report, knowledge,
+                          {.width = context.output.traits().width, .verbose = context.messages.verbose}));
     if (line.has("report") && !line.flag("json"))
         context.output.line(fmt::format("\nThe report is in {}.", line.text("report")));
     return status;
@@ -130,7 +140,8 @@ const Step& step_named(const Plan& plan, const std::string& id) {
             return step;
     }
     Error error = usage_error(fmt::format("the plan for this host has no step \"{}\"", id));
-    error.at("--fix").expected(names.empty() ? "nothing: the plan is empty" : fmt::format("one of {}", fmt::join(names, ", ")));
+    error.at("--fix").expected(names.empty() ? "nothing: the plan is empty"
+                                             : fmt::format("one of {}", fmt::join(names, ", ")));
     throw error;
 }
 
@@ -139,27 +150,32 @@ ExitStatus fix(Context& context, const Knowledge& knowledge) {
     const bool here = !line.has("replay") && !line.has("root") && !line.has("log") &&
                       (!line.has("facts") || line.text("facts") == "here");
     Recording recording = gather(line, knowledge);
-    const Report report = make_report(std::move(recording.facts), std::move(recording.probes), nullptr, knowledge);
+    const Report report =
+        make_report(std::move(recording.facts), std::move(recording.probes), nullptr, knowledge);
     const Step& step = step_named(report.plan, line.text("fix"));
     context.output.write(render_step(step, context.output.traits().width));
     const std::string refusal = reason_to_refuse(step);
     if (!line.flag("yes")) {
-        context.output.line(refusal.empty() ? fmt::format("\nNothing was done. --fix {} --yes carries it out.", step.id)
-                                            : fmt::format("\nNothing was done, and --yes would not do it: {}.", refusal));
+        context.output.line(refusal.empty()
+                                ? fmt::format("\nNothing was done. --fix {} --yes carries it out.", step.id)
+                                : fmt::format("\nNothing was done, and --yes would not do it: {}.", refusal));
         return ExitStatus::success;
     }
     if (!here)
-        throw usage_error("--yes with the facts of another machine").expected("--fix ID --yes without --replay, --root or --facts");
+        throw usage_error("--yes with the facts of another machine")
+            .expected("--fix ID --yes without --replay, --root or --facts");
     ProgressView view(context.output, context.errors, context.messages);
     const std::string home = context.environment("HOME");
     const std::string state = context.environment("XDG_STATE_HOME");
-    const std::filesystem::path records = (state.starts_with("/") ? state : home + "/.local/state") + "/rekindle/fixes";
+    const std::filesystem::path records =
+        (state.starts_with("/") ? state : home + "/.local/state") + "/rekindle/fixes";
     const FixResult result = carry_out(step, report.facts, records, view);
     view.finish();
     if (result.verified)
         context.output.line(fmt::format("Done and verified. To undo it: {}", result.undo_script.string()));
     else
-        context.errors.line(fmt::format("error: {}. To undo what was done: {}", result.failure, result.undo_script.string()));
+        context.errors.line(
+            fmt::format("error: {}. To undo what was done: {}", result.failure, result.undo_script.string()));
     return result.verified ? ExitStatus::success : ExitStatus::failed;
 }
 
@@ -178,10 +194,12 @@ ExitStatus explain_term(Context& context, const Knowledge& knowledge) {
     const std::vector<std::string> paragraphs = explain(term, knowledge);
     if (paragraphs.empty())
         throw Error(fmt::format("nothing is known of \"{}\"", term))
-            .hint("An error text, a variable, a gfx target, a GPU's name, a cause, a remedy or a claim can be explained. "
+            .hint("An error text, a variable, a gfx target, a GPU's name, a cause, a remedy or a claim can "
+                  "be explained. "
                   "A whole log goes to --log FILE.");
     for (std::size_t i = 0; i < paragraphs.size(); ++i)
-        context.output.write((i == 0 ? "" : "\n") + indented(paragraphs[i], context.output.traits().width, 0));
+        context.output.write((i == 0 ? "" : "\n") +
+                             indented(paragraphs[i], context.output.traits().width, 0));
     return ExitStatus::success;
 }
 
@@ -199,8 +217,9 @@ ExitStatus matrix(Context& context, const Knowledge& knowledge) {
             error.hint(fmt::format("Did you mean {}?", near));
         throw error;
     }
-    context.output.write(render_matrix(support_matrix(gfx, knowledge), gfx,
-                                       {.width = context.output.traits().width, .verbose = context.messages.verbose}));
+    context.output.write(
+        render_matrix(support_matrix(gfx, knowledge), gfx,
+                      {.width = context.output.traits().width, .verbose = context.messages.verbose}));
     return ExitStatus::success;
 }
 
@@ -208,15 +227,17 @@ ExitStatus check(Context& context) {
     const std::vector<std::string> mistakes = check_knowledge(context.line.text("check_knowledge"));
     for (const std::string& mistake : mistakes)
         context.output.line(mistake);
-    context.output.line(mistakes.empty() ? "The knowledge is sound." : fmt::format("{} mistakes.", mistakes.size()));
+    context.output.line(mistakes.empty() ? "The knowledge is sound."
+                                         : fmt::format("{} mistakes.", mistakes.size()));
     return mistakes.empty() ? ExitStatus::success : ExitStatus::failed;
 }
 
 ExitStatus show_alternatives(Context& context, const Knowledge& knowledge) {
     const Recording recording = gather(context.line, knowledge);
-    context.output.write(render_options(alternatives(recording.facts, knowledge, context.line.number("hours_per_month", 0),
-                                                     context.line.number("price", 0)),
-                                        context.output.traits().width));
+    context.output.write(
+        render_options(alternatives(recording.facts, knowledge, context.line.number("hours_per_month", 0),
+                                    context.line.number("price", 0)),
+                       context.output.traits().width));
     return ExitStatus::success;
 }
 

@@ -2,6 +2,7 @@
 
 #include <rekindle/base/file.h>
 #include <rekindle/cli/surroundings.h>
+#include <rekindle/doctor/pages.h>
 
 #include <fmt/format.h>
 
@@ -30,8 +31,10 @@ ExitStatus run_completions(Context& context) {
 ExitStatus run_generate_docs(Context& context) {
     const std::filesystem::path folder = context.line.positionals.front();
     const std::string only = context.line.text("only", "all");
-    if (only == "all" || only == "pages")
+    if (only == "all" || only == "pages") {
         write_all(folder, reference_pages());
+        write_all(folder, doctor::knowledge_pages(doctor::embedded_knowledge()));
+    }
     if (only == "all" || only == "man")
         write_all(folder / "man1", manual_pages());
     if (only == "all" || only == "completions")

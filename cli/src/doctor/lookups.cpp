@@ -40,7 +40,8 @@ std::string counts_of(const std::vector<Mark>& marks) {
     std::vector<std::string> parts;
     for (const Verdict verdict :
          {Verdict::harmful, Verdict::wrong, Verdict::no_effect, Verdict::unknown, Verdict::holds}) {
-        const auto count = std::count_if(marks.begin(), marks.end(), [&](const Mark& mark) { return mark.verdict == verdict; });
+        const auto count = std::count_if(marks.begin(), marks.end(),
+                                         [&](const Mark& mark) { return mark.verdict == verdict; });
         if (count > 0)
             parts.push_back(fmt::format("{} {}", count, word_of(verdict)));
     }
@@ -60,7 +61,8 @@ std::string shortened(const std::string& text, std::size_t width) {
 
 std::string render_marks(const std::vector<Mark>& marks, ScreenOptions options) {
     if (marks.empty())
-        return "Nothing in it that the doctor could check: no variable, version pair, image, gfx name, command or known claim.\n";
+        return "Nothing in it that the doctor could check: no variable, version pair, image, gfx name, "
+               "command or known claim.\n";
     std::string text = fmt::format("{} things could be checked: {}.\n", marks.size(), counts_of(marks));
     for (const Mark& mark : marks) {
         text += fmt::format("\nline {}  {}  {}\n", mark.line, word_of(mark.verdict), mark.kind);
@@ -77,11 +79,16 @@ std::string render_marks(const std::vector<Mark>& marks, ScreenOptions options) 
 std::string render_matrix(const std::vector<MatrixRow>& rows, std::string_view gfx, ScreenOptions options) {
     std::string text = gfx.empty() ? "torch × index; every wheel that is known\n"
                                    : fmt::format("torch × index for {}; newest first\n", gfx);
-    text += fmt::format("\n{:<9} {:<10} {:<15} {}\n", "torch", "index", "Python", gfx.empty() ? "targets" : "runs");
+    text += fmt::format("\n{:<9} {:<10} {:<15} {}\n", "torch", "index", "Python",
+                        gfx.empty() ? "targets" : "runs");
     for (const MatrixRow& row : rows) {
-        const std::string python =
-            row.python.empty() ? "not recorded" : fmt::format("{} to {}", row.python.front(), row.python.back());
-        std::string runs = gfx.empty() ? row.note : row.contains ? "yes" : row.by_override.empty() ? "no" : "only with " + row.by_override;
+        const std::string python = row.python.empty()
+                                       ? "not recorded"
+                                       : fmt::format("{} to {}", row.python.front(), row.python.back());
+        std::string runs = gfx.empty()               ? row.note
+                           : row.contains            ? "yes"
+                           : row.by_override.empty() ? "no"
+                                                     : "only with " + row.by_override;
         if (!gfx.empty() && !row.note.empty())
             runs += "; " + row.note;
         const std::string head = fmt::format("{:<9} {:<10} {:<15} ", row.torch, row.index, python);
@@ -89,7 +96,9 @@ std::string render_matrix(const std::vector<MatrixRow>& rows, std::string_view g
         for (std::size_t i = 0; i < lines.size(); ++i)
             text += (i == 0 ? head : std::string(37, ' ')) + lines[i] + "\n";
         if (options.verbose)
-            text += indented(fmt::format("{}; checked {} [{}]", row.url, row.checked, sources_of(row.evidence)), options.width, 10);
+            text +=
+                indented(fmt::format("{}; checked {} [{}]", row.url, row.checked, sources_of(row.evidence)),
+                         options.width, 10);
     }
     if (!options.verbose)
         text += "\n-v adds the address of each index, the date of the check and the source.\n";
@@ -105,7 +114,8 @@ std::string render_options(const std::vector<Option>& options, std::size_t width
         if (!option.arithmetic.empty())
             text += indented(option.arithmetic, width, 3);
         if (!option.evidence.empty())
-            text += indented(fmt::format("[{}; checked {}]", sources_of(option.evidence), option.checked), width, 3);
+            text += indented(fmt::format("[{}; checked {}]", sources_of(option.evidence), option.checked),
+                             width, 3);
     }
     return text;
 }

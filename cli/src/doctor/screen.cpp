@@ -60,8 +60,8 @@ std::string finding_text(const Finding& finding, std::size_t number, const Knowl
                          ScreenOptions options) {
     const std::string rank = finding.primary ? ", the one to deal with first" : "";
     std::string text = beside(fmt::format("  {}.", number),
-                              fmt::format("{} ({}{}): {}", code_of(finding, knowledge), word_of(finding.severity), rank,
-                                          finding.statement),
+                              fmt::format("{} ({}{}): {}", code_of(finding, knowledge),
+                                          word_of(finding.severity), rank, finding.statement),
                               options.width, 5);
     const Cause* cause = knowledge.cause(finding.cause);
     if (cause != nullptr && cause->sentence != finding.statement)
@@ -73,18 +73,20 @@ std::string finding_text(const Finding& finding, std::size_t number, const Knowl
         for (const std::string& one : finding.tell_apart)
             text += beside("     -", one, options.width, 7);
         if (cause != nullptr && !cause->evidence.empty())
-            text += indented(fmt::format("Known from: {} (checked {})", cause->evidence.front().reference, cause->checked),
-                             options.width, 5);
+            text += indented(
+                fmt::format("Known from: {} (checked {})", cause->evidence.front().reference, cause->checked),
+                options.width, 5);
     } else if (!finding.evidence.empty()) {
         const Evidence& first = finding.evidence.front();
-        text += beside("     -", fmt::format("{}{}{}", first.what, first.value.empty() ? "" : ": ", first.value),
-                       options.width, 7);
+        text +=
+            beside("     -", fmt::format("{}{}{}", first.what, first.value.empty() ? "" : ": ", first.value),
+                   options.width, 7);
     }
     return text;
 }
 
-std::string findings_text(const std::string& heading, const std::vector<Finding>& findings, const Knowledge& knowledge,
-                          ScreenOptions options) {
+std::string findings_text(const std::string& heading, const std::vector<Finding>& findings,
+                          const Knowledge& knowledge, ScreenOptions options) {
     if (findings.empty())
         return "";
     std::string text = fmt::format("\n{}\n", heading);
@@ -117,11 +119,12 @@ std::string plan_text(const Plan& plan, ScreenOptions options) {
     if (plan.steps.empty())
         return "";
     std::string text = "\nPlan, cheap and reversible first\n";
-    const std::size_t shown = options.verbose ? plan.steps.size() : std::min(plan.steps.size(), steps_at_once);
+    const std::size_t shown =
+        options.verbose ? plan.steps.size() : std::min(plan.steps.size(), steps_at_once);
     for (std::size_t i = 0; i < shown; ++i) {
         const Step& step = plan.steps[i];
-        text += beside(fmt::format("  {}.", i + 1), fmt::format("{} [{}] ({})", step.title, step.id, cost_of(step)),
-                       options.width, 5);
+        text += beside(fmt::format("  {}.", i + 1),
+                       fmt::format("{} [{}] ({})", step.title, step.id, cost_of(step)), options.width, 5);
         if (options.verbose && !step.changes.empty())
             text += indented("Changes: " + step.changes, options.width, 5);
         text += commands_text(step.commands);
@@ -133,7 +136,8 @@ std::string plan_text(const Plan& plan, ScreenOptions options) {
             text += "     undo:\n" + commands_text(step.undo);
     }
     if (shown < plan.steps.size())
-        text += indented(fmt::format("{} more steps: -v shows them.", plan.steps.size() - shown), options.width, 5);
+        text += indented(fmt::format("{} more steps: -v shows them.", plan.steps.size() - shown),
+                         options.width, 5);
     for (const std::string& remark : plan.remarks)
         text += beside("  Note:", remark, options.width, 8);
     if (options.verbose && !plan.ladder.empty())
@@ -147,7 +151,8 @@ std::string plan_text(const Plan& plan, ScreenOptions options) {
 }
 
 std::string probes_text(const std::vector<ProbeResult>& probes, std::size_t width) {
-    constexpr std::array<std::string_view, 5> words{"passed", "failed", "crashed", "no answer in time", "skipped"};
+    constexpr std::array<std::string_view, 5> words{"passed", "failed", "crashed", "no answer in time",
+                                                    "skipped"};
     std::string text = probes.empty() ? "" : "\nTried out, each in a child process\n";
     for (const ProbeResult& probe : probes) {
         std::string result(words.at(static_cast<std::size_t>(probe.status)));
@@ -183,8 +188,8 @@ std::string render_devices(const std::vector<DeviceStatus>& devices, std::size_t
         text += beside("  " + device.address, name, width, column);
         if (device.address == "cpu")
             text += beside("", "CPU: yes (rekindle train; any PyTorch)", width, column);
-        for (const auto& [way, status] :
-             {std::pair{"ROCm", &device.rocm}, std::pair{"CUDA", &device.cuda}, std::pair{"Vulkan", &device.vulkan}})
+        for (const auto& [way, status] : {std::pair{"ROCm", &device.rocm}, std::pair{"CUDA", &device.cuda},
+                                          std::pair{"Vulkan", &device.vulkan}})
             if (!status->empty())
                 text += beside("", fmt::format("{}: {}", way, *status), width, column);
     }
@@ -220,8 +225,11 @@ std::string render_report(const Report& report, const Knowledge& knowledge, Scre
     if (options.verbose)
         text += probes_text(report.probes, width);
     if (!options.verbose && !report.findings.empty())
-        text += "\n" + indented("-v shows the evidence, all steps and what was tried; --report FILE writes it without names.",
-                                width, 0);
+        text +=
+            "\n" +
+            indented(
+                "-v shows the evidence, all steps and what was tried; --report FILE writes it without names.",
+                width, 0);
     return text;
 }
 

@@ -15,13 +15,15 @@ struct ScreenOptions {
 };
 
 /// Verdict, devices, findings, plan: what fits ten seconds of reading, everything with `verbose`.
-std::string render_report(const doctor::Report& report, const doctor::Knowledge& knowledge, ScreenOptions options);
+std::string render_report(const doctor::Report& report, const doctor::Knowledge& knowledge,
+                          ScreenOptions options);
 /// The devices alone.
 std::string render_devices(const std::vector<doctor::DeviceStatus>& devices, std::size_t width);
 /// One step whole: why, what it changes, commands, check, undo.
 std::string render_step(const doctor::Step& step, std::size_t width);
 std::string render_marks(const std::vector<doctor::Mark>& marks, ScreenOptions options);
-std::string render_matrix(const std::vector<doctor::MatrixRow>& rows, std::string_view gfx, ScreenOptions options);
+std::string render_matrix(const std::vector<doctor::MatrixRow>& rows, std::string_view gfx,
+                          ScreenOptions options);
 std::string render_options(const std::vector<doctor::Option>& options, std::size_t width);
 /// The whole report as Markdown, for posting.
 std::string report_markdown(const doctor::Report& report, const doctor::Knowledge& knowledge);

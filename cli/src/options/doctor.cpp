@@ -18,7 +18,8 @@ std::vector<OptionSpec> host_rows() {
          .value_name = "PATH",
          .group = host,
          .brief = "The Python that trains: interpreter or environment",
-         .detail = "Its files are read, not run; with it the PyTorch probes run too (see --probe). Without it the active "
+         .detail = "Its files are read, not run; with it the PyTorch probes run too (see --probe). Without "
+                   "it the active "
                    "environment, conda environments and the usual folders are looked at.",
          .example = "--python ~/venv/bin/python3",
          .commands = {"doctor", "devices"}},
@@ -28,8 +29,10 @@ std::vector<OptionSpec> host_rows() {
          .words = {"none", "safe", "all"},
          .group = host,
          .brief = "What to try out on the GPUs",
-         .detail = "none only reads. safe opens HIP, a BLAS handle, a small kernel with a known answer, the CUDA driver and "
-                   "Vulkan, each in a child process with a deadline, and leaves a GPU alone whose kernel log shows a hang "
+         .detail = "none only reads. safe opens HIP, a BLAS handle, a small kernel with a known answer, the "
+                   "CUDA driver and "
+                   "Vulkan, each in a child process with a deadline, and leaves a GPU alone whose kernel log "
+                   "shows a hang "
                    "or a reset. all tries that too, and two GPUs together.",
          .example = "--probe all --python ~/venv/bin/python3",
          .commands = {"doctor", "devices"},
@@ -61,7 +64,8 @@ std::vector<OptionSpec> log_rows() {
          .value_name = "FILE",
          .group = log,
          .brief = "Find the cause in a log; - is standard input",
-         .detail = "Reads the log from its last line upwards. It is taken as a log of another machine: what is known of "
+         .detail = "Reads the log from its last line upwards. It is taken as a log of another machine: what "
+                   "is known of "
                    "that machine comes from --facts. --facts here takes this machine's facts.",
          .example = "--log train.log --facts here",
          .commands = doctor_alone},
@@ -71,7 +75,8 @@ std::vector<OptionSpec> log_rows() {
          .words = {"here"},
          .group = log,
          .brief = "What is known of the machine; here for this one",
-         .detail = "Lines \"key: value\" (gpu, gfx, os, kernel, torch, rocm, python, container, env, driver, ...), a file "
+         .detail = "Lines \"key: value\" (gpu, gfx, os, kernel, torch, rocm, python, container, env, driver, "
+                   "...), a file "
                    "with such keys below environment:, or what --json wrote.",
          .example = "--log train.log --facts machine.yaml",
          .commands = doctor_alone},
@@ -93,7 +98,8 @@ std::vector<OptionSpec> lookup_rows() {
          .value_name = "FILE",
          .group = lookup,
          .brief = "Judge what a document or script says",
-         .detail = "Marks every variable, version pair, image tag, gfx name, command and known claim as true, false, "
+         .detail = "Marks every variable, version pair, image tag, gfx name, command and known claim as "
+                   "true, false, "
                    "harmful, without effect or unknown, with the evidence. - is standard input.",
          .example = "--review fix-rocm.md",
          .commands = doctor_alone},
@@ -108,7 +114,8 @@ std::vector<OptionSpec> lookup_rows() {
          .value_name = "[GFX]",
          .group = lookup,
          .brief = "Which torch from which index runs on which gfx",
-         .detail = "torch, index, Python and whether the wheel has code for the gfx (or a card's name), dated and sourced. "
+         .detail = "torch, index, Python and whether the wheel has code for the gfx (or a card's name), "
+                   "dated and sourced. "
                    "Without GFX: all wheels.",
          .example = "--matrix gfx1010",
          .commands = doctor_alone,
@@ -117,8 +124,9 @@ std::vector<OptionSpec> lookup_rows() {
          .kind = ValueKind::flag,
          .group = lookup,
          .brief = "Other ways to train, with their arithmetic",
-         .detail = "Processor, native wheels, Vulkan, cloud, another card: what applies to the GPUs of this host. "
-                   "--hours-per-month and --price give the break-even.",
+         .detail =
+             "Processor, native wheels, Vulkan, cloud, another card: what applies to the GPUs of this host. "
+             "--hours-per-month and --price give the break-even.",
          .example = "--alternatives --hours-per-month 40 --price 500",
          .commands = doctor_alone},
         {.name = "hours-per-month",
@@ -144,7 +152,8 @@ std::vector<OptionSpec> lookup_rows() {
          .value_name = "FOLDER",
          .group = lookup,
          .brief = "Use this folder in place of the built-in knowledge",
-         .detail = "A folder of the shape of the project's knowledge/: an entry can be tried without building anything.",
+         .detail = "A folder of the shape of the project's knowledge/: an entry can be tried without "
+                   "building anything.",
          .example = "--knowledge knowledge --log train.log",
          .commands = doctor_alone},
         {.name = "check-knowledge",
@@ -164,8 +173,10 @@ std::vector<OptionSpec> output_rows() {
          .value_name = "ID",
          .group = repair,
          .brief = "Show one step of the plan; with --yes carry it out",
-         .detail = "Carries out only steps that are reversible and need no root, in a new virtual environment: facts and pip "
-                   "freeze are saved first, the result is verified, an undo script is left. It never kills processes, "
+         .detail = "Carries out only steps that are reversible and need no root, in a new virtual "
+                   "environment: facts and pip "
+                   "freeze are saved first, the result is verified, an undo script is left. It never kills "
+                   "processes, "
                    "edits system files or removes packages.",
          .example = "--fix use-native-wheel --yes",
          .commands = doctor_alone},
@@ -181,7 +192,8 @@ std::vector<OptionSpec> output_rows() {
          .kind = ValueKind::flag,
          .group = output,
          .brief = "Everything as one JSON object on standard output",
-         .detail = "The format has a version and is described in docs/formats/doctor.md; --replay and --facts read it.",
+         .detail = "The format has a version and is described in docs/formats/doctor.md; --replay and "
+                   "--facts read it.",
          .example = "--json",
          .commands = doctor_alone},
         {.name = "report",
@@ -189,7 +201,8 @@ std::vector<OptionSpec> output_rows() {
          .value_name = "FILE",
          .group = output,
          .brief = "Write the whole report too: Markdown, or JSON for .json",
-         .detail = "User, host and path names are taken out, so that it can be posted; --redact=false leaves them in.",
+         .detail = "User, host and path names are taken out, so that it can be posted; --redact=false leaves "
+                   "them in.",
          .example = "--report doctor.md",
          .commands = doctor_alone},
         {.name = "redact",

@@ -33,7 +33,8 @@ std::string stamp() {
 fs::path new_folder(const fs::path& records, const std::string& id) {
     ensure_directory(records);
     for (int attempt = 0; attempt < 100; ++attempt) {
-        fs::path folder = records / fmt::format("{}_{}{}", id, stamp(), attempt == 0 ? "" : fmt::format("_{}", attempt));
+        fs::path folder =
+            records / fmt::format("{}_{}{}", id, stamp(), attempt == 0 ? "" : fmt::format("_{}", attempt));
         std::error_code error;
         if (fs::create_directory(folder, error))
             return folder;
@@ -109,7 +110,8 @@ void save_freeze(const Facts& facts, const fs::path& folder) {
     NullLogSink quiet;
     const ScriptEnd end = run_script(script, freeze_deadline, quiet);
     fs::remove(script);
-    write_file_atomically(file, fmt::format("# {} -m pip freeze {}\n{}", python->interpreter, end.how, end.output));
+    write_file_atomically(file,
+                          fmt::format("# {} -m pip freeze {}\n{}", python->interpreter, end.how, end.output));
 }
 
 } // namespace
@@ -136,7 +138,9 @@ FixResult carry_out(const Step& step, const Facts& facts, const fs::path& record
     FixResult result;
     result.folder = new_folder(records, step.id);
     result.undo_script = result.folder / "undo.sh";
-    write_file_atomically(result.folder / "facts.json", to_json(facts).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    write_file_atomically(result.folder / "facts.json",
+                          to_json(facts).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+                              "\n");
     save_freeze(facts, result.folder);
     write_file_atomically(result.undo_script, script_of(step.undo, false));
     fs::permissions(result.undo_script, fs::perms::owner_exec, fs::perm_options::add);

@@ -97,7 +97,8 @@ void change(Finding& finding, const Redactor& redactor) {
 }
 
 void change(Step& step, const Redactor& redactor) {
-    for (std::string* text : {&step.title, &step.why, &step.changes, &step.verify, &step.expect})
+    for (std::string* text :
+         {&step.title, &step.why, &step.changes, &step.verify, &step.expect, &step.environment})
         *text = redactor(*text);
     change(step.commands, redactor);
     change(step.undo, redactor);
@@ -167,6 +168,8 @@ void redact(Report& report) {
     change(report.ask, redactor);
     change(report.noticed, redactor);
     change(report.plan.remarks, redactor);
+    change(report.plan.ladder, redactor);
+    report.plan.stop = redactor(report.plan.stop);
     report.verdict = redactor(report.verdict);
     report.log = report.log.empty() ? "" : "<log>";
 }

@@ -3,9 +3,9 @@
 #include <rekindle/doctor/fix.h>
 
 #include <gtest/gtest.h>
-#include <temporary_folder.h>
 
 #include <cstdlib>
+#include <temporary_folder.h>
 
 namespace rekindle::doctor {
 namespace {
@@ -79,7 +79,8 @@ TEST(Fix, RefusesWhatIsNotItsBusiness) {
     EXPECT_NE(reason([](Step& step) { step.automatic = false; }), "");
     EXPECT_NE(reason([](Step& step) { step.undo.clear(); }), "");
     EXPECT_NE(reason([](Step& step) { step.environment = "relative"; }), "");
-    EXPECT_EQ(reason([&](Step& step) { step.environment = folder.path(); }), folder.path().string() + " exists already");
+    EXPECT_EQ(reason([&](Step& step) { step.environment = folder.path(); }),
+              folder.path().string() + " exists already");
     Step step = make_folder(folder.path() / "env");
     step.root = true;
     Lines lines;
