@@ -197,9 +197,12 @@ ExitStatus explain_term(Context& context, const Knowledge& knowledge) {
             .hint("An error text, a variable, a gfx target, a GPU's name, a cause, a remedy or a claim can "
                   "be explained. "
                   "A whole log goes to --log FILE.");
-    for (std::size_t i = 0; i < paragraphs.size(); ++i)
-        context.output.write((i == 0 ? "" : "\n") +
-                             indented(paragraphs[i], context.output.traits().width, 0));
+    for (std::size_t i = 0; i < paragraphs.size(); ++i) {
+        if (i > 0)
+            context.output.line("");
+        for (const std::string_view line : split(paragraphs[i], '\n'))
+            context.output.write(indented(line, context.output.traits().width, 0));
+    }
     return ExitStatus::success;
 }
 

@@ -57,6 +57,31 @@ std::string shortened(const std::string& text, std::size_t width) {
     return result + "…";
 }
 
+/// Remarks that many rows share, said once.
+class Footnotes {
+  public:
+    /// "[2]".
+    std::string mark(const std::string& note) {
+        auto found = std::find(notes_.begin(), notes_.end(), note);
+        if (found == notes_.end())
+            found = notes_.insert(notes_.end(), note);
+        return fmt::format("[{}]", found - notes_.begin() + 1);
+    }
+    std::string text(std::size_t width) const {
+        std::string result = notes_.empty() ? "" : "\n";
+        for (std::size_t i = 0; i < notes_.size(); ++i) {
+            std::string lines = indented(notes_[i], width, 4);
+            const std::string number = fmt::format("[{}]", i + 1);
+            lines.replace(0, std::min<std::size_t>(number.size(), 3), number);
+            result += lines;
+        }
+        return result;
+    }
+
+  private:
+    std::vector<std::string> notes_;
+};
+
 } // namespace
 
 std::string render_marks(const std::vector<Mark>& marks, ScreenOptions options) {
@@ -79,27 +104,31 @@ std::string render_marks(const std::vector<Mark>& marks, ScreenOptions options) 
 std::string render_matrix(const std::vector<MatrixRow>& rows, std::string_view gfx, ScreenOptions options) {
     std::string text = gfx.empty() ? "torch × index; every wheel that is known\n"
                                    : fmt::format("torch × index for {}; newest first\n", gfx);
-    text += fmt::format("\n{:<9} {:<10} {:<15} {}\n", "torch", "index", "Python",
-                        gfx.empty() ? "targets" : "runs");
+    const auto able =
+        std::count_if(rows.begin(), rows.end(), [](const MatrixRow& row) { return row.contains; });
+    if (!gfx.empty())
+        text += fmt::format("{} of {} wheels have code for it.\n", able, rows.size());
+    text += fmt::format("\n{:<9} {:<16} {:<14} {}\n", "torch", "index", "Python",
+                        gfx.empty() ? "" : "code for it");
+    Footnotes notes;
     for (const MatrixRow& row : rows) {
         const std::string python = row.python.empty()
                                        ? "not recorded"
                                        : fmt::format("{} to {}", row.python.front(), row.python.back());
-        std::string runs = gfx.empty()               ? row.note
-                           : row.contains            ? "yes"
-                           : row.by_override.empty() ? "no"
-                                                     : "only with " + row.by_override;
-        if (!gfx.empty() && !row.note.empty())
-            runs += "; " + row.note;
-        const std::string head = fmt::format("{:<9} {:<10} {:<15} ", row.torch, row.index, python);
-        const std::vector<std::string> lines = wrap(runs, options.width > 60 ? options.width - 37 : 40);
-        for (std::size_t i = 0; i < lines.size(); ++i)
-            text += (i == 0 ? head : std::string(37, ' ')) + lines[i] + "\n";
+        std::string line =
+            fmt::format("{:<9} {:<16} {:<14}", row.torch.empty() ? "newest" : row.torch, row.index, python);
+        if (!gfx.empty())
+            line += row.contains ? " yes" : " no";
+        for (const std::string* note : {&row.by_override, &row.note})
+            if (!note->empty())
+                line += " " + notes.mark(*note);
+        text += line + "\n";
         if (options.verbose)
             text +=
                 indented(fmt::format("{}; checked {} [{}]", row.url, row.checked, sources_of(row.evidence)),
                          options.width, 10);
     }
+    text += notes.text(options.width);
     if (!options.verbose)
         text += "\n-v adds the address of each index, the date of the check and the source.\n";
     return text;
