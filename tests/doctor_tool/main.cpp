@@ -51,9 +51,9 @@ void print_pythons(const char* root, std::vector<std::string> named) {
     std::fprintf(stderr, "%.3f seconds\n", elapsed.count());
 }
 
-bool scan(const char* path, std::uint64_t verified_bytes) {
+bool scan(const char* path, const ScanOptions& options) {
     const auto start = std::chrono::steady_clock::now();
-    const Expected<LibraryTargets> library = read_code_objects(std::filesystem::path(path), verified_bytes);
+    const Expected<LibraryTargets> library = read_code_objects(std::filesystem::path(path), options);
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     json line = library ? describe(*library) : json{{"path", path}, {"error", library.error().render()}};
     line["seconds"] = elapsed.count();
@@ -68,7 +68,8 @@ int main(int count, char** arguments) {
     bool good = true;
     if (action == "scan" || action == "scan-quickly") {
         for (int i = 2; i < count; ++i)
-            good = scan(arguments[i], action == "scan" ? default_verified_bytes : no_verified_bytes) && good;
+            good = scan(arguments[i], action == "scan" ? ScanOptions{} : ScanOptions{.verified_bytes = 0}) &&
+                   good;
     } else if (action == "pythons") {
         print_pythons(arguments[2], {arguments + 3, arguments + count});
     } else if (action == "data" && count == 4) {

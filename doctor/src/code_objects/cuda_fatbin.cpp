@@ -51,7 +51,8 @@ bool read_entries(const ByteSource& source, ByteRange region, std::uint64_t& ent
 
 } // namespace
 
-void read_cuda_fatbin(const ByteSource& source, ByteRange range, TargetCollector& found) {
+void read_cuda_fatbin(const ByteSource& source, ByteRange range, const ScanOptions& options,
+                      TargetCollector& found) {
     std::uint64_t entries = 0, regions = 0, padding = 0;
     for (std::uint64_t at = range.begin; at + sizeof(Region) <= range.end;) {
         const auto region = read_value<Region>(source, at);
@@ -61,6 +62,8 @@ void read_cuda_fatbin(const ByteSource& source, ByteRange range, TargetCollector
             at += 8;
             continue;
         }
+        if (time_is_up(options.deadline))
+            return found.note(time_is_up_note);
         const std::uint64_t left = range.end - at;
         if (region->magic != region_magic || region->version != region_version ||
             region->header_size < sizeof(Region) || region->header_size > left ||

@@ -6,10 +6,13 @@
 #include "code_objects/byte_source.h"
 #include "code_objects/targets.h"
 
+#include <rekindle/doctor/code_objects.h>
+
 namespace rekindle::doctor {
 
 /// Adds "sm_90" for machine code and "compute_90" for PTX, with the bytes as stored (mostly compressed). The
 /// letter of architecture-specific code (sm_90a) lies inside the compressed code and is not told.
-void read_cuda_fatbin(const ByteSource& source, ByteRange range, TargetCollector& found);
+void read_cuda_fatbin(const ByteSource& source, ByteRange range, const ScanOptions& options,
+                      TargetCollector& found);
 
 } // namespace rekindle::doctor

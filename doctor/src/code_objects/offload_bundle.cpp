@@ -27,15 +27,17 @@ Error damaged(std::uint64_t offset, const std::string& reason) {
 /// Walks over one range; the members are what the steps share.
 class BundleScan {
   public:
-    BundleScan(const ByteSource& source, ByteRange range, const ScanLimits& limits, TargetCollector& found)
-        : source_(source), range_(range), verified_bytes_(limits.verified_bytes), found_(found),
-          unverified_bytes_left_(limits.verified_bytes) {}
+    BundleScan(const ByteSource& source, ByteRange range, const ScanOptions& options, TargetCollector& found)
+        : source_(source), range_(range), verified_bytes_(options.verified_bytes), found_(found),
+          unverified_bytes_left_(options.verified_bytes), deadline_(options.deadline) {}
 
     void run() {
         std::uint64_t at = next_bundle(range_.begin, true);
         for (std::uint64_t bundles = 0; at < range_.end; ++bundles) {
             if (bundles == most_bundles)
                 return found_.note(fmt::format("more than {} bundles: the rest was not read", most_bundles));
+            if (time_is_up(deadline_))
+                return found_.note(time_is_up_note);
             const std::uint64_t end = read_bundle(at);
             at = end > at ? next_bundle(end, true) : next_bundle(at + 4, false);
         }
@@ -179,6 +181,7 @@ class BundleScan {
     std::uint64_t verified_bytes_;
     TargetCollector& found_;
     std::uint64_t unverified_bytes_left_;
+    std::optional<std::chrono::steady_clock::time_point> deadline_;
     std::unique_ptr<BundleDecompressor> decompressor_;
     std::uint64_t searched_ = 0;
     std::uint64_t compressed_bundles_ = 0;
@@ -215,9 +218,9 @@ Expected<BundleHeader> read_bundle_header(const ByteSource& source, ByteRange ra
     return header;
 }
 
-void read_bundles(const ByteSource& source, ByteRange range, const ScanLimits& limits,
+void read_bundles(const ByteSource& source, ByteRange range, const ScanOptions& options,
                   TargetCollector& found) {
-    BundleScan(source, range, limits, found).run();
+    BundleScan(source, range, options, found).run();
 }
 
 } // namespace rekindle::doctor

@@ -6,6 +6,7 @@
 #include "code_objects/targets.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/doctor/code_objects.h>
 
 #include <cstdint>
 #include <string>
@@ -30,16 +31,9 @@ struct BundleHeader {
 /// not checked against the range, since of a compressed bundle only the beginning may be there.
 Expected<BundleHeader> read_bundle_header(const ByteSource& source, ByteRange range);
 
-/// How much work a scan may do.
-struct ScanLimits {
-    /// Compressed code objects are decompressed up to their ELF headers, to compare those with the bundle's
-    /// ids, as long as the file's bundles are no larger than this together; beyond it the ids are believed.
-    std::uint64_t verified_bytes = 0;
-};
-
 /// Adds the targets of every bundle in the range, plain and compressed. Damage is noted; the scan goes on at
 /// the next bundle that it finds.
-void read_bundles(const ByteSource& source, ByteRange range, const ScanLimits& limits,
+void read_bundles(const ByteSource& source, ByteRange range, const ScanOptions& options,
                   TargetCollector& found);
 
 } // namespace rekindle::doctor

@@ -52,7 +52,7 @@ void read_bare_code_object(const ByteSource& source, const ElfHeader& header, Ta
 
 /// `folder` is the library's, for code that lies in other files; empty when they are not to be looked for.
 void read_elf(const ByteSource& source, const ElfHeader& header, const std::filesystem::path& folder,
-              const ScanLimits& limits, TargetCollector& found) {
+              const ScanOptions& options, TargetCollector& found) {
     if (header.machine == elf_machine_amdgpu)
         return read_bare_code_object(source, header, found);
     for (const ElfSection& section : read_elf_sections(source, header)) {
@@ -62,9 +62,9 @@ void read_elf(const ByteSource& source, const ElfHeader& header, const std::file
         if (device_code && range.size() < section.size && range.size() > 0)
             found.note(fmt::format("the file ends inside its section {}", section.name));
         if (section.name == ".hip_fatbin") {
-            read_bundles(source, range, limits, found);
+            read_bundles(source, range, options, found);
         } else if (device_code) {
-            read_cuda_fatbin(source, range, found);
+            read_cuda_fatbin(source, range, options, found);
         } else if (section.name == ".rocm_kpack_ref") {
             const Expected<KpackReference> reference = read_kpack_reference(source, range);
             if (!reference)
@@ -79,14 +79,13 @@ void read_elf(const ByteSource& source, const ElfHeader& header, const std::file
 }
 
 Expected<LibraryTargets> read_source(const ByteSource& source, const std::string& name,
-                                     const std::filesystem::path& folder, std::uint64_t verified_bytes) {
+                                     const std::filesystem::path& folder, const ScanOptions& options) {
     TargetCollector found;
-    const ScanLimits limits{verified_bytes};
     const std::string start = read_text(source, 0, bundle_magic.size());
     if (const auto header = read_elf_header(source)) {
-        read_elf(source, *header, folder, limits, found);
+        read_elf(source, *header, folder, options, found);
     } else if (start == bundle_magic || start.starts_with(compressed_bundle_magic)) {
-        read_bundles(source, {0, source.size()}, limits, found);
+        read_bundles(source, {0, source.size()}, options, found);
     } else if (start.starts_with(kpack_magic)) {
         const Expected<Kpack> pack = read_kpack(source);
         if (!pack)
@@ -107,10 +106,10 @@ Expected<LibraryTargets> read_source(const ByteSource& source, const std::string
 
 } // namespace
 
-Expected<LibraryTargets> read_code_objects(const std::filesystem::path& file, std::uint64_t verified_bytes) {
+Expected<LibraryTargets> read_code_objects(const std::filesystem::path& file, const ScanOptions& options) {
     try {
         return read_source(FileSource(file), file.string(), file.has_parent_path() ? file.parent_path() : ".",
-                           verified_bytes);
+                           options);
     } catch (const Error& error) {
         return error.where().empty() || error.where().starts_with("byte ")
                    ? Error(error).at(fmt::format("{}{}{}", file.string(), error.where().empty() ? "" : ": ",
@@ -120,9 +119,9 @@ Expected<LibraryTargets> read_code_objects(const std::filesystem::path& file, st
 }
 
 Expected<LibraryTargets> read_code_objects(std::span<const std::byte> file, std::string name,
-                                           std::uint64_t verified_bytes) {
+                                           const ScanOptions& options) {
     try {
-        return read_source(MemorySource(file), name, {}, verified_bytes);
+        return read_source(MemorySource(file), name, {}, options);
     } catch (const Error& error) {
         return Error(error).at(fmt::format("{}{}{}", name, error.where().empty() ? "" : ": ", error.where()));
     }

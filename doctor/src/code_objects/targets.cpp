@@ -103,6 +103,10 @@ std::string_view known_target_prefix(std::string_view text) {
     return longest;
 }
 
+bool time_is_up(const std::optional<std::chrono::steady_clock::time_point>& deadline) {
+    return deadline && std::chrono::steady_clock::now() >= *deadline;
+}
+
 void TargetCollector::add(std::string target, std::uint64_t bytes) {
     std::ranges::replace_if(
         target, [](char c) { return c < ' ' || c > '~'; }, '?');

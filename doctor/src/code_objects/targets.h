@@ -3,9 +3,11 @@
 
 #include <rekindle/doctor/facts.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,10 @@ bool same_target(std::string_view a, std::string_view b);
 /// begins with.
 /// "" when none does.
 std::string_view known_target_prefix(std::string_view text);
+
+/// For the loops over a file's parts: a deadline, and what is noted when it has passed.
+bool time_is_up(const std::optional<std::chrono::steady_clock::time_point>& deadline);
+constexpr const char* time_is_up_note = "there was no time to read all of it";
 
 /// What a scan found. Bounded: a hostile file cannot make it grow without end.
 class TargetCollector {

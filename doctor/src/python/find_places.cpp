@@ -295,10 +295,15 @@ class PlaceFinder {
     void add_environments_below(const fs::path& folder, const std::string& found_by) {
         if (tree_.is_file(folder / "pyvenv.cfg"))
             add(place_of_prefix(folder, {}), found_by);
+        // "~/ComfyUI/venv": an environment is most often a folder of the project, or one of that.
         std::size_t searched = 0;
-        for (const std::string& name : tree_.list(folder))
-            if (++searched <= most_folders_searched && tree_.is_file(folder / name / "pyvenv.cfg"))
-                add(place_of_prefix(folder / name, {}), found_by);
+        for (const std::string& name : tree_.list(folder)) {
+            if (++searched > most_folders_searched)
+                return;
+            for (const fs::path& prefix : {folder / name, folder / name / "venv", folder / name / ".venv"})
+                if (tree_.is_file(prefix / "pyvenv.cfg"))
+                    add(place_of_prefix(prefix, {}), found_by);
+        }
     }
 
     void add_conda(const fs::path& root, const std::string& found_by) {

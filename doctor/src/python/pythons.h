@@ -18,7 +18,7 @@ namespace rekindle::doctor {
 /// has unread problems. Writes nothing, throws nothing for what it finds.
 std::vector<PythonEnvironment>
 collect_pythons(const HostOptions& options,
-                std::chrono::milliseconds budget = std::chrono::milliseconds(1500));
+                std::chrono::milliseconds budget = std::chrono::milliseconds(700));
 
 /// The same with everything that it depends on given.
 std::vector<PythonEnvironment> collect_pythons(const HostTree& tree, const PythonSearch& search,

@@ -116,7 +116,8 @@ class TargetReader {
         const auto resolved = tree_.resolve(path);
         if (!resolved || !tree_.is_file(*resolved) || !seen_.insert(*resolved).second || late(path, part))
             return;
-        const Expected<LibraryTargets> read = read_code_objects(tree_.on_disk(*resolved), no_verified_bytes);
+        const Expected<LibraryTargets> read =
+            read_code_objects(tree_.on_disk(*resolved), {.verified_bytes = 0, .deadline = deadline_});
         LibraryTargets library = read ? *read : LibraryTargets{};
         if (!read)
             library.unread = read.error().message();

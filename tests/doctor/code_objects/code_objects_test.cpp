@@ -13,8 +13,8 @@ namespace {
 using namespace test;
 using Targets = std::vector<std::string>;
 
-LibraryTargets scan(const std::string& file, std::uint64_t verified_bytes = default_verified_bytes) {
-    return read_code_objects(bytes_of(file), "made", verified_bytes).value();
+LibraryTargets scan(const std::string& file, const ScanOptions& options = {}) {
+    return read_code_objects(bytes_of(file), "made", options).value();
 }
 
 std::string with_fatbin(const std::string& section) {
@@ -68,8 +68,8 @@ TEST(CodeObjects, CompressedBundlesOfBothVersionsAndMethods) {
             const std::string second =
                 made_compressed_bundle(made_hip_bundle({"gfx1201", "gfx1030"}), version, zlib);
             const std::string file = with_fatbin(padded(first) + second);
-            for (const std::uint64_t verified : {no_verified_bytes, default_verified_bytes}) {
-                const LibraryTargets library = scan(file, verified);
+            for (const std::uint64_t verified : {std::uint64_t{0}, ScanOptions{}.verified_bytes}) {
+                const LibraryTargets library = scan(file, {.verified_bytes = verified});
                 EXPECT_EQ(library.targets, (Targets{"gfx1030", "gfx1201", "gfx90a:sramecc+:xnack-"}));
                 EXPECT_EQ(library.bytes.at("gfx1201"), 300u);
                 EXPECT_EQ(library.unread, "") << version << zlib;
@@ -95,6 +95,17 @@ TEST(CodeObjects, AHeaderThatIsLongerThanOneBlockIsReadWhole) {
     EXPECT_EQ(library.unread, "");
 }
 
+TEST(CodeObjects, ADeadlineEndsTheScanAndIsSaid) {
+    const std::string hip = made_hip_bundle({"gfx1030"}) + made_hip_bundle({"gfx1100"});
+    for (const char* name : {".hip_fatbin", ".nv_fatbin"}) {
+        const LibraryTargets library =
+            scan(made_elf({{name, hip}}),
+                 {.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1)});
+        EXPECT_TRUE(library.targets.empty());
+        EXPECT_EQ(library.unread, "there was no time to read all of it");
+    }
+}
+
 TEST(CodeObjects, AnIdThatItsCodeObjectContradictsIsTold) {
     const std::string bundle =
         made_bundle({{"hipv4-amdgcn-amd-amdhsa--gfx1100", made_code_object(flags_of("gfx1030"))}});
@@ -103,7 +114,7 @@ TEST(CodeObjects, AnIdThatItsCodeObjectContradictsIsTold) {
         EXPECT_EQ(library.targets, (Targets{"gfx1100"}));
         EXPECT_NE(library.unread.find("its own header says gfx1030"), std::string::npos) << library.unread;
     }
-    EXPECT_EQ(scan(made_compressed_bundle(bundle, 3), no_verified_bytes).unread, "");
+    EXPECT_EQ(scan(made_compressed_bundle(bundle, 3), {.verified_bytes = 0}).unread, "");
 }
 
 TEST(CodeObjects, ATargetWithoutCodeIsNamedButNotContained) {

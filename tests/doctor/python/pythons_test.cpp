@@ -319,6 +319,8 @@ TEST(Pythons, TheActiveOneComesFirstAndOnce) {
     EXPECT_FALSE(all[1].active);
     EXPECT_EQ(all[1].found_by, "CONDA_PREFIX");
     EXPECT_EQ(all[2].found_by, "home folder");
+    host.add_venv("/home/user/ComfyUI/venv");
+    EXPECT_EQ(host.collect(search).size(), 5u);
 }
 
 TEST(Pythons, AnActivatedVariableThatPathContradictsIsNotActive) {

@@ -5,19 +5,24 @@
 #include <rekindle/base/error.h>
 #include <rekindle/doctor/facts.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
 namespace rekindle::doctor {
 
-/// How many bytes a scan decompresses, per file, to compare code objects' own ELF headers with the names that
-/// their bundles give them. Without it only the beginning of each compressed bundle is read: a fraction of a
-/// second for a library of several gigabytes.
-constexpr std::uint64_t no_verified_bytes = 0;
-constexpr std::uint64_t default_verified_bytes = 64 << 20;
+struct ScanOptions {
+    /// How many bytes a scan decompresses, per file, to compare code objects' own ELF headers with the names
+    /// that their bundles give them. With 0 only the beginning of each compressed bundle is read: a fraction
+    /// of a second for a library of several gigabytes.
+    std::uint64_t verified_bytes = 64 << 20;
+    /// The scan stops then and says so in `unread`.
+    std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt;
+};
 
 /// Targets of the code objects in an ELF library (.hip_fatbin: every concatenated clang offload bundle, plain
 /// or compressed (CCOB 2 and 3, zlib and zstd); .rocm_kpack_ref: the kernel packs that it names, which are
@@ -28,10 +33,10 @@ constexpr std::uint64_t default_verified_bytes = 64 << 20;
 /// the file cannot be opened, is none of these, or nothing of it can be read. Compressed bundles of version 1
 /// do not say where they end: told as unread. Memory: bounded (verified_bytes and about 2 MiB). Thread-safe.
 Expected<LibraryTargets> read_code_objects(const std::filesystem::path& file,
-                                           std::uint64_t verified_bytes = default_verified_bytes);
+                                           const ScanOptions& options = {});
 /// The same of bytes in memory; `name` stands in errors. Kernel packs of other files are not looked for.
 Expected<LibraryTargets> read_code_objects(std::span<const std::byte> file, std::string name,
-                                           std::uint64_t verified_bytes = default_verified_bytes);
+                                           const ScanOptions& options = {});
 
 /// Targets of a folder of data files by their names and sizes. `part` is one of
 /// - "rocblas", "hipblaslt" (…/library): targets whose index (TensileLibrary*.dat) is there; one that has
