@@ -79,25 +79,26 @@ std::string causes_page(const Knowledge& knowledge) {
     return page;
 }
 
-/// A condition in words: "torch >=2.6 and (gfx RDNA1 or RDNA2)".
+/// A condition in Markdown: "(torch is `>=2.6` and gfx is `RDNA1` or `RDNA2`)".
 std::string words_of(const Condition& condition) {
-    if (condition.parts.empty())
-        return condition.key.empty()
-                   ? ""
-                   : fmt::format("{} {}", code(condition.key), fmt::join(condition.values, " or "));
     std::vector<std::string> parts;
     for (const Condition& part : condition.parts)
         parts.push_back(words_of(part));
     if (condition.key == "not")
-        return "not (" + parts.front() + ")";
-    return '(' + fmt::format("{}", fmt::join(parts, condition.key == "any" ? " or " : " and ")) + ')';
+        return fmt::format("not ({})", fmt::join(parts, ""));
+    if (!parts.empty())
+        return fmt::format("({})", fmt::join(parts, condition.key == "any" ? " or " : " and "));
+    for (const std::string& value : condition.values)
+        parts.push_back(code(value));
+    return condition.key.empty() ? ""
+                                 : fmt::format("{} is {}", prose(condition.key), fmt::join(parts, " or "));
 }
 
 std::string candidate_line(const Signature::Candidate& candidate) {
     std::string line =
         fmt::format("- [{}](causes.md#{}), {}", candidate.cause, candidate.cause, candidate.strength);
     if (const std::string when = words_of(candidate.when); !when.empty())
-        line += ", when " + prose(when);
+        line += ", when " + when;
     if (!candidate.because.empty())
         line += ": " + prose(candidate.because);
     return line + '\n';

@@ -41,6 +41,23 @@ TEST(KnowledgePages, TheOrderOfFilesDoesNotMatter) {
     EXPECT_NE(knowledge_pages(knowledge), knowledge_pages(turned));
 }
 
+TEST(KnowledgePages, ConditionsAreReadable) {
+    Knowledge knowledge;
+    Signature& signature = knowledge.signatures.emplace_back();
+    Condition torch{.key = "torch", .values = {">=2.6"}, .parts = {}, .origin = {}};
+    Condition gfx{.key = "gfx", .values = {"RDNA1", "gfx1031"}, .parts = {}, .origin = {}};
+    Condition other{.key = "not", .values = {}, .parts = {gfx}, .origin = {}};
+    signature.candidates.push_back(
+        {.cause = "c",
+         .strength = "strong",
+         .when = {.key = "all", .values = {}, .parts = {torch, other}, .origin = {}},
+         .because = "it is",
+         .origin = {}});
+    EXPECT_THAT(knowledge_pages(knowledge).at("knowledge/signatures.md"),
+                HasSubstr("- [c](causes.md#c), strong, when (torch is `>=2.6` and not (gfx is `RDNA1` or "
+                          "`gfx1031`)): it is\n"));
+}
+
 TEST(Markdown, TextsAreShownAsTheyAre) {
     EXPECT_EQ(prose("a*b_c <d> `x_y` e|f\ng"), "a\\*b\\_c \\<d\\> `x_y` e\\|f g");
     EXPECT_EQ(prose("one ` alone"), "one \\` alone");
