@@ -1,5 +1,6 @@
 #include "collectors.h"
 #include "library_search.h"
+#include "python/pythons.h"
 
 #include <rekindle/base/version.h>
 
@@ -40,6 +41,7 @@ Facts collect_facts(const HostOptions& options) {
                             facts.system.architecture.value_or(""));
     read_nvidia(files, libraries, facts);
     read_vulkan(files, libraries, known, facts.vulkan);
+    facts.pythons = collect_pythons(options);
     return facts;
 }
 

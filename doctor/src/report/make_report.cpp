@@ -78,6 +78,7 @@ void join_evidence(std::vector<Finding>& findings, std::vector<Finding>& host) {
 Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* log,
                    const Knowledge& knowledge) {
     Report report;
+    add_probed_facts(facts, probes);
     report.devices = device_table(facts, probes, knowledge);
     report.findings = examine_host(facts, probes, knowledge);
     if (log != nullptr) {
