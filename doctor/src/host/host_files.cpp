@@ -293,6 +293,12 @@ Fact<std::string> HostFiles::line(const std::string& path) {
     return {std::string(first), path};
 }
 
+std::vector<std::string> HostFiles::lines(const std::string& path) {
+    const std::string text = read(path).value_or("");
+    const std::vector<std::string_view> parts = split(text, '\n');
+    return {parts.begin(), parts.end()};
+}
+
 Fact<std::vector<FolderEntry>> HostFiles::list(const std::string& path) {
     return fact<std::vector<FolderEntry>>({FileOperation::list, path, 0, 0},
                                           [](const FileAnswer& answer) { return entries_of(answer.data); });

@@ -73,6 +73,8 @@ class HostFiles {
     Fact<std::string> read_part(const std::string& path, std::int64_t offset, std::uint64_t limit);
     /// The first line without blanks at its ends; an empty one is "empty".
     Fact<std::string> line(const std::string& path);
+    /// All lines; none when the file cannot be read.
+    std::vector<std::string> lines(const std::string& path);
     /// The first line as a whole number, decimal or (base 16) with or without "0x".
     template <std::integral T>
     Fact<T> number(const std::string& path, int base = 10);

@@ -1,6 +1,7 @@
 #include "collectors.h"
 
 #include <rekindle/base/text.h>
+#include <rekindle/doctor/code_objects.h>
 
 #include <fmt/format.h>
 
@@ -20,14 +21,6 @@ constexpr std::uint64_t link_no_atomics_32 = 1U << 2, link_no_atomics_64 = 1U <<
                         link_no_peer_to_peer = 1U << 4;
 /// Kinds of memory banks. Source: Linux 6.12, kfd_crat.c; libhsakmt, hsakmttypes.h.
 constexpr std::uint64_t heap_public = 1, heap_private = 2;
-
-/// 110000 → "gfx1100", 90010 → "gfx90a".
-std::string gfx_of(std::uint64_t version) {
-    const std::uint64_t minor = version / 100 % 100, step = version % 100;
-    return version == 0 || minor > 15 || step > 15
-               ? ""
-               : fmt::format("gfx{}{:x}{:x}", version / 10000, minor, step);
-}
 
 struct Node {
     int number = 0;
@@ -129,7 +122,7 @@ void read_gpu_node(HostFiles& files, const Node& node, const std::vector<Node>& 
     const std::string source = node.folder + "/properties";
     gpu.kfd_node = {node.number, source};
     const std::uint64_t version = node.get("gfx_target_version");
-    if (const std::string gfx = gfx_of(version); !gfx.empty())
+    if (const std::string gfx = gfx_of_kfd_version(static_cast<int>(version)); !gfx.empty())
         gpu.gfx = {gfx, source};
     else if (!gpu.gfx)
         gpu.gfx =

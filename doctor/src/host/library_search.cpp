@@ -62,8 +62,7 @@ std::vector<std::string> configured_folders(HostFiles& files) {
     std::vector<std::string> folders;
     for (const std::string& name : files.names("/etc/ld.so.conf.d"))
         if (name.ends_with(".conf"))
-            for (const std::string_view line :
-                 split(files.read("/etc/ld.so.conf.d/" + name).value_or(""), '\n'))
+            for (const std::string& line : files.lines("/etc/ld.so.conf.d/" + name))
                 if (trim(line).starts_with('/'))
                     folders.emplace_back(trim(line));
     return folders;

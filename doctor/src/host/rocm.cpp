@@ -85,7 +85,7 @@ void read_installations(HostFiles& files, RocmUserSpace& rocm) {
 void read_linker_paths(HostFiles& files, RocmUserSpace& rocm) {
     for (const std::string& name : files.names("/etc/ld.so.conf.d")) {
         const std::string path = "/etc/ld.so.conf.d/" + name;
-        for (const std::string_view line : split(files.read(path).value_or(""), '\n'))
+        for (const std::string& line : files.lines(path))
             if (contains(line, "rocm") && !trim(line).starts_with('#'))
                 rocm.linker_paths.push_back(fmt::format("{}: {}", path, trim(line)));
     }
@@ -113,7 +113,7 @@ void read_package_sources(HostFiles& files, RocmUserSpace& rocm) {
     for (const char* folder : {"/etc/apt/sources.list.d", "/etc/yum.repos.d", "/etc/zypp/repos.d"}) {
         for (const std::string& name : files.names(folder)) {
             const std::string path = fmt::format("{}/{}", folder, name);
-            for (const std::string_view raw : split(files.read(path).value_or(""), '\n')) {
+            for (const std::string& raw : files.lines(path)) {
                 const std::string_view line = trim(raw);
                 if (!line.starts_with('#') && (contains(line, "repo.radeon.com") || contains(line, "rocm")))
                     rocm.package_sources.push_back(fmt::format("{}: {}", path, line));

@@ -67,7 +67,8 @@ Names driver_manifests(HostFiles& files, const Variables& variables) {
             add_manifests(files, std::string(place), manifests);
         return manifests;
     }
-    for (const std::string_view place : split(value_of(variables, "VK_ADD_DRIVER_FILES"), ':'))
+    const std::string before = value_of(variables, "VK_ADD_DRIVER_FILES");
+    for (const std::string_view place : split(before, ':'))
         if (!place.empty())
             add_manifests(files, std::string(place), manifests);
     for (const std::string& folder : manifest_folders(variables, "icd.d"))
