@@ -1,6 +1,7 @@
 #include "probes/gpu_trouble.h"
 #include "probes/library_folders.h"
 #include "probes/probe_session.h"
+#include "probes/python_probes.h"
 
 #include <fmt/format.h>
 
@@ -124,6 +125,8 @@ std::vector<ProbeResult> run_probes(const Facts& facts, const ProbeOptions& opti
     run_on_devices(session, hip, "hiprtc-vector-add", hip_devices, "hip-init");
     run_rccl(session, hip, hip_devices.size());
     run_on_devices(session, cuda, "cuda-vector-add", usable_devices(session, "cuda-driver"), "cuda-driver");
+    if (!options.python.empty())
+        run_python_probes(session);
     return session.take_results();
 }
 
