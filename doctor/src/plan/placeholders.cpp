@@ -44,16 +44,20 @@ void add_wheel(Values& values, const std::string& prefix, const std::optional<Wh
     values[prefix + "_python"] = same ? interpreter : "python" + choice->python;
 }
 
-/// The first documented image whose ROCm has wheels with code for the target.
+/// The first documented image whose release of torch has code for the target in the official wheels too.
 const ContainerImage* image_for(const Knowledge& knowledge, std::string_view gfx) {
     const GfxTarget* target = knowledge.gfx(gfx);
     for (const ContainerImage& image : knowledge.images) {
         if (!target || (!target->last_rocm.empty() && compare_versions(image.rocm, target->last_rocm) > 0 &&
                         !same_release(image.rocm, target->last_rocm)))
             continue;
+        const auto holds_release = [&](const WheelIndex& index) {
+            return std::any_of(index.releases.begin(), index.releases.end(),
+                               [&](const WheelIndex::Release& release) { return release.torch == image.torch; });
+        };
         const bool covered =
             std::any_of(knowledge.indexes.begin(), knowledge.indexes.end(), [&](const WheelIndex& index) {
-                return index.kind == "rocm" && !index.device_packages && same_release(index.rocm, image.rocm) &&
+                return index.kind == "rocm" && !index.device_packages && holds_release(index) &&
                        knowledge.covers(index.targets_of(image.torch), gfx);
             });
         if (covered)

@@ -44,6 +44,7 @@ Findings extension_lacks_gfx(const HostView& view);
 Findings empty_code_object(const HostView& view);
 Findings rocm_packages_not_preloaded(const HostView& view);
 Findings triton_looks_in_opt_rocm(const HostView& view);
+Findings triton_on_rdna1(const HostView& view);
 
 // override.cpp
 Findings override_of_another_target(const HostView& view);

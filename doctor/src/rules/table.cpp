@@ -54,6 +54,7 @@ constexpr std::array rules{
     Rule{"few-descriptors", few_descriptors},
     Rule{"small-bar", small_bar},
     Rule{"triton-looks-in-opt-rocm", triton_looks_in_opt_rocm},
+    Rule{"triton-on-rdna1", triton_on_rdna1},
     Rule{"system-rocm-in-library-path", system_rocm_in_library_path},
     Rule{"override-without-need", override_without_need},
     Rule{"visibility-lists-disagree", visibility_lists_disagree},

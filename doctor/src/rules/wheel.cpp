@@ -59,8 +59,10 @@ std::vector<std::string> remedies_without_code(const HostView& view, const Gpu& 
         for (const GfxTarget::Override& known : target->overrides)
             if (known.verdict == "safe")
                 remedies.emplace_back("set-family-override");
-    remedies.insert(remedies.end(), {"use-wheel-with-gfx", "use-native-wheel", "use-container", "use-vulkan-route",
-                                     "use-cpu"});
+    remedies.insert(remedies.end(), {"use-wheel-with-gfx", "use-native-wheel"});
+    if (target && target->architecture == "RDNA1")
+        remedies.emplace_back("triton-no-buffer-ops");
+    remedies.insert(remedies.end(), {"use-container", "use-vulkan-route", "use-cpu"});
     return remedies;
 }
 
@@ -80,6 +82,16 @@ bool lacks(const HostView& view, const LibraryTargets& library, const std::strin
 
 std::string file_name(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
+}
+
+/// ".../site-packages/bitsandbytes/libbitsandbytes_rocm72.so" → "bitsandbytes".
+std::string package_of(const std::string& path) {
+    constexpr std::string_view packages = "/site-packages/";
+    const std::size_t at = path.find(packages);
+    if (at == std::string::npos)
+        return "";
+    const std::string inside = path.substr(at + packages.size());
+    return inside.substr(0, inside.find_first_of("/."));
 }
 
 /// bitsandbytes brings one library for each ROCm release and loads the one of torch's own.
@@ -205,7 +217,7 @@ Findings math_library_lacks_gfx(const HostView& view) {
             add_torch(finding, view);
             add_gpu(finding, view, *gpu);
             add_evidence(finding, "targets of rocBLAS", std::move(source), std::move(value));
-            finding.remedies = {"use-older-rocm-wheel", "use-native-wheel", "use-container", "use-vulkan-route"};
+            finding.remedies = {"use-wheel-with-gfx", "use-native-wheel", "use-container", "use-vulkan-route"};
             findings.push_back(std::move(finding));
         };
         bool scanned = false;
@@ -250,6 +262,7 @@ Findings extension_lacks_gfx(const HostView& view) {
             add_evidence(finding, "targets in the extension", library.path,
                          fmt::format("{}", fmt::join(library.targets, " ")));
             finding.parameters["extension"] = file_name(library.path);
+            finding.parameters["package"] = package_of(library.path);
             findings.push_back(std::move(finding));
         }
     }
@@ -321,6 +334,28 @@ Findings triton_looks_in_opt_rocm(const HostView& view) {
                         name, *version));
         add_evidence(finding, std::string(name), view.python->path, *version);
         add_evidence(finding, "where ROCm comes from", view.python->rocm_style, *view.python->rocm_style);
+        return {finding};
+    }
+    return {};
+}
+
+Findings triton_on_rdna1(const HostView& view) {
+    const auto cards = training_amd(view);
+    const WheelTargets targets = torch_kind(view) == "rocm" ? torch_targets(view) : WheelTargets{};
+    const auto first = std::find_if(cards.begin(), cards.end(),
+                                    [&](const Gpu* gpu) { return architecture_of(view, *gpu) == "RDNA1"; });
+    if (first == cards.end() || !targets.known || !view.knowledge.covers(targets.names, gfx_of(view, **first)) ||
+        variable(view, "AMDGCN_USE_BUFFER_OPS") == "0")
+        return {};
+    for (const std::string_view name : {"pytorch-triton-rocm", "triton"}) {
+        const auto version = package_version(view, name);
+        if (!version)
+            continue;
+        Finding finding = make_finding("triton-buffer-ops-on-rdna1", Severity::warning,
+                                       fmt::format("{} {} may store nothing on {} without a message.", name, *version,
+                                                   gfx_of(view, **first)));
+        add_gpu(finding, view, **first);
+        add_evidence(finding, std::string(name), view.python->path, *version);
         return {finding};
     }
     return {};
