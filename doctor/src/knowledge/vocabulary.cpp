@@ -5,7 +5,7 @@
 namespace rekindle::doctor {
 namespace {
 
-constexpr std::array<Placeholder, 54> placeholders{{
+constexpr std::array<Placeholder, 56> placeholders{{
     {"bytes", "bytes that the process holds"},
     {"card", "directory of the card in /sys/class/drm, card1"},
     {"command", "name of the process"},
@@ -42,6 +42,8 @@ constexpr std::array<Placeholder, 54> placeholders{{
     {"override", "HSA_OVERRIDE_GFX_VERSION that is safe for the card"},
     {"override_gfx", "target that it names"},
     {"override_index", "address of the index for that target"},
+    {"override_value", "value of the override that is set"},
+    {"override_variable", "the override that is set"},
     {"override_python", "Python for which that wheel exists"},
     {"override_torch", "version of torch there"},
     {"package", "Python package"},

@@ -22,17 +22,25 @@ std::map<std::string, std::string> package_placeholders(std::string_view os_id, 
     }
     if (os_id == "fedora" || os_id == "rhel" || os_id == "rocky" || os_id == "almalinux" || os_id == "centos")
         return {
-            {"install", "sudo dnf install"},           {"firmware_package", "amd-gpu-firmware"},
-            {"vulkan_package", "mesa-vulkan-drivers"}, {"egl_package", "libglvnd-egl"},
-            {"cxx_package", "libstdc++-devel"},        {"opencl_package", "mesa-libOpenCL"},
-            {"kernel_package", "kernel"},              {"nvidia_install", "sudo dnf install akmod-nvidia"},
+            {"install", "sudo dnf install"},
+            {"firmware_package", "amd-gpu-firmware"},
+            {"vulkan_package", "mesa-vulkan-drivers"},
+            {"egl_package", "libglvnd-egl"},
+            {"cxx_package", "libstdc++-devel"},
+            {"opencl_package", "mesa-libOpenCL"},
+            {"kernel_package", "kernel"},
+            {"nvidia_install", "sudo dnf install akmod-nvidia"},
         };
     if (os_id == "arch" || os_id == "manjaro" || os_id == "endeavouros")
         return {
-            {"install", "sudo pacman -S"},       {"firmware_package", "linux-firmware"},
-            {"vulkan_package", "vulkan-radeon"}, {"egl_package", "libglvnd"},
-            {"cxx_package", "gcc"},              {"opencl_package", "opencl-mesa"},
-            {"kernel_package", "linux"},         {"nvidia_install", "sudo pacman -S nvidia"},
+            {"install", "sudo pacman -S"},
+            {"firmware_package", "linux-firmware"},
+            {"vulkan_package", "vulkan-radeon"},
+            {"egl_package", "libglvnd"},
+            {"cxx_package", "gcc"},
+            {"opencl_package", "opencl-mesa"},
+            {"kernel_package", "linux"},
+            {"nvidia_install", "sudo pacman -S nvidia"},
         };
     return {};
 }

@@ -92,12 +92,14 @@ std::vector<Step> steps_for(const HostView& view, const std::vector<Finding>& fi
         for (const std::string& id : ids) {
             const Remedy* remedy = view.knowledge.remedy(id);
             auto step = remedy ? make_step(view, finding, *remedy) : std::nullopt;
-            const bool known = step && std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
-                                   return other.step.id == id && other.step.commands == step->commands;
-                               });
+            const bool known =
+                step && std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+                    return other.step.id == id && other.step.commands == step->commands;
+                });
             if (step && !known)
-                candidates.push_back({std::move(*step),
-                                      {finding.severity != Severity::problem, remedy->cost, candidates.size()}});
+                candidates.push_back(
+                    {std::move(*step),
+                     {finding.severity != Severity::problem, remedy->cost, candidates.size()}});
         }
     }
     std::sort(candidates.begin(), candidates.end(),
@@ -117,15 +119,19 @@ bool is_about(const std::vector<Finding>& findings, std::initializer_list<std::s
 std::vector<std::string> remarks_for(const HostView& view, const std::vector<Finding>& findings) {
     std::vector<std::string> remarks;
     if (view.python && view.python->torch && torch_kind(view) == "rocm" && brings_its_rocm(view))
-        remarks.push_back(fmt::format(
-            "/opt/rocm is not used by torch {}: it brings its own ROCm{}. Installing another ROCm changes nothing; only "
-            "the kernel driver, firmware and permissions are shared with the host.",
-            *view.python->torch, torch_rocm(view).empty() ? "" : " " + torch_rocm(view)));
-    if (is_about(findings, {"vram-held-by-other-process", "vram-stranded-in-driver", "vram-held-by-own-cache"}))
-        remarks.emplace_back("No version is changed for this: an allocation that finds no memory fails with every "
-                             "release of ROCm and torch.");
+        remarks.push_back(fmt::format("/opt/rocm is not used by torch {}: it brings its own ROCm{}. "
+                                      "Installing another ROCm changes nothing; only "
+                                      "the kernel driver, firmware and permissions are shared with the host.",
+                                      *view.python->torch,
+                                      torch_rocm(view).empty() ? "" : " " + torch_rocm(view)));
+    if (is_about(findings,
+                 {"vram-held-by-other-process", "vram-stranded-in-driver", "vram-held-by-own-cache"}))
+        remarks.emplace_back(
+            "No version is changed for this: an allocation that finds no memory fails with every "
+            "release of ROCm and torch.");
     if (is_posted(view))
-        remarks.emplace_back("The host is known from a posted text only; what stands in <…> has to be filled in there.");
+        remarks.emplace_back(
+            "The host is known from a posted text only; what stands in <…> has to be filled in there.");
     return remarks;
 }
 
@@ -140,14 +146,17 @@ std::vector<std::string> ladder_for(const HostView& view, const std::vector<Step
     const std::string python = python_of(view, steps);
     std::vector<std::string> ladder{
         fmt::format("Probe: `rekindle doctor --python {} --probe safe` ends without a failed probe.", python),
-        "One batch: the loss of the first batch in float32 agrees with the same batch on the processor to about 1e-4.",
-        "One epoch on a small part of the data: the loss falls, and memory in use does not grow from step to step.",
+        "One batch: the loss of the first batch in float32 agrees with the same batch on the processor to "
+        "about 1e-4.",
+        "One epoch on a small part of the data: the loss falls, and memory in use does not grow from step to "
+        "step.",
     };
     const std::size_t gpus = std::max(training_amd(view).size(), view.nvidia.size());
     if (gpus > 1)
-        ladder.push_back(fmt::format("Two of the {} GPUs: an all-reduce of known numbers, then the same epoch; only "
-                                     "then all of them.",
-                                     gpus));
+        ladder.push_back(
+            fmt::format("Two of the {} GPUs: an all-reduce of known numbers, then the same epoch; only "
+                        "then all of them.",
+                        gpus));
     return ladder;
 }
 
@@ -156,10 +165,12 @@ std::string stop_for(const std::vector<Step>& steps) {
     double minutes = 0;
     for (const Step& step : steps)
         minutes += step.minutes;
-    return fmt::format("Stop when these {} steps (about {}) have not led past the first rung of the ladder. Stopping "
-                       "costs that time and nothing else: each step's undo lines take it back, and the same training "
-                       "runs on the processor or a rented GPU (`rekindle doctor --alternatives`).",
-                       steps.size(), format_duration(minutes * 60));
+    const std::string tried = steps.size() == 1 ? "this step" : fmt::format("these {} steps", steps.size());
+    return fmt::format(
+        "Stop when {} (about {}) did not lead past the first rung of the ladder. Stopping costs that time "
+        "and nothing else: each step's undo lines take it back, and the same training runs on the "
+        "processor or a rented GPU (`rekindle doctor --alternatives`).",
+        tried, format_duration(minutes * 60));
 }
 
 } // namespace

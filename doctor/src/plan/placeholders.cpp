@@ -17,14 +17,16 @@ namespace {
 
 bool is_placeholder(std::string_view name) {
     const auto known = remedy_placeholders();
-    return std::any_of(known.begin(), known.end(), [&](const Placeholder& each) { return each.name == name; });
+    return std::any_of(known.begin(), known.end(),
+                       [&](const Placeholder& each) { return each.name == name; });
 }
 
 constexpr std::string_view default_home = "$HOME";
 
 /// Values without which a step would name something that does not exist.
 bool is_essential(std::string_view name) {
-    return name.ends_with("_torch") || name.ends_with("_index") || name == "override" || name == "image";
+    return name.ends_with("_torch") || name.ends_with("_index") || name == "override" || name == "image" ||
+           name == "gfx";
 }
 
 std::string home_of(const HostView& view) {
@@ -52,8 +54,9 @@ const ContainerImage* image_for(const Knowledge& knowledge, std::string_view gfx
                         !same_release(image.rocm, target->last_rocm)))
             continue;
         const auto holds_release = [&](const WheelIndex& index) {
-            return std::any_of(index.releases.begin(), index.releases.end(),
-                               [&](const WheelIndex::Release& release) { return release.torch == image.torch; });
+            return std::any_of(
+                index.releases.begin(), index.releases.end(),
+                [&](const WheelIndex::Release& release) { return release.torch == image.torch; });
         };
         const bool covered =
             std::any_of(knowledge.indexes.begin(), knowledge.indexes.end(), [&](const WheelIndex& index) {
@@ -83,12 +86,12 @@ void add_rocm(Values& values, const HostView& view, const std::string& gfx, cons
     for (const GfxTarget::Override& known : target->overrides) {
         if (known.verdict != "safe")
             continue;
-        const auto pretended = std::find_if(
-            knowledge.gfx_targets.begin(), knowledge.gfx_targets.end(), [&](const GfxTarget& each) {
-                std::string digits = known.value;
-                std::erase(digits, '.');
-                return each.name == "gfx" + digits;
-            });
+        const auto pretended = std::find_if(knowledge.gfx_targets.begin(), knowledge.gfx_targets.end(),
+                                            [&](const GfxTarget& each) {
+                                                std::string digits = known.value;
+                                                std::erase(digits, '.');
+                                                return each.name == "gfx" + digits;
+                                            });
         if (pretended == knowledge.gfx_targets.end())
             continue;
         const auto choice = rocm_wheel_for_override(knowledge, *target, pretended->name, version);
@@ -126,6 +129,21 @@ std::string shared_memory_size(const HostView& view) {
     return fmt::format("{}g", std::clamp<std::uint64_t>(*view.facts.system.memory_total / gib / 4, 1, 16));
 }
 
+/// The cards to train on, by UUID, as ROCR_VISIBLE_DEVICES takes them.
+void add_visible(Values& values, const HostView& view) {
+    std::string list;
+    const auto cards = training_amd(view);
+    for (const Gpu* gpu : cards) {
+        if (!gpu->uuid)
+            return;
+        list += (list.empty() ? "" : ",") + *gpu->uuid;
+    }
+    if (list.empty())
+        return;
+    values["visible"] = list;
+    values["devices"] = std::to_string(cards.size());
+}
+
 void add_host(Values& values, const HostView& view) {
     const System& system = view.facts.system;
     values["kfd_gid"] = group_id(view, "/dev/kfd", "render");
@@ -133,9 +151,14 @@ void add_host(Values& values, const HostView& view) {
     values["shm_size"] = shared_memory_size(view);
     values["home"] = home_of(view);
     if (!view.amd.empty())
-        values["card"] = view.amd.front()->card_node.value_or("/dev/dri/card0").substr(std::string_view("/dev/dri/").size());
+        values["card"] = view.amd.front()
+                             ->card_node.value_or("/dev/dri/card0")
+                             .substr(std::string_view("/dev/dri/").size());
+    values["override_variable"] = "HSA_OVERRIDE_GFX_VERSION";
+    add_visible(values, view);
     values["container_tool"] = system.container.is("podman") ? "podman" : "docker";
-    for (const auto& [name, value] : package_placeholders(system.os_id.value_or(""), system.os_version.value_or("")))
+    for (const auto& [name, value] :
+         package_placeholders(system.os_id.value_or(""), system.os_version.value_or("")))
         values[name] = value;
     if (system.kernel)
         values["kernel"] = *system.kernel;

@@ -13,8 +13,8 @@ namespace rekindle::doctor {
 
 using Values = std::map<std::string, std::string, std::less<>>;
 
-/// Values for a step against `finding`: of the host, of wheels that exist for the finding's target, and the finding's
-/// own parameters. A name that has no value here is absent.
+/// Values for a step against `finding`: of the host, of wheels that exist for the finding's target, and the
+/// finding's own parameters. A name that has no value here is absent.
 Values placeholder_values(const HostView& view, const Finding& finding);
 
 /// Absolute path of a new virtual environment for a remedy; "" when no home folder is known.

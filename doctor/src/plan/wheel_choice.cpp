@@ -20,7 +20,8 @@ bool better(const WheelChoice& candidate, bool fits, const std::optional<WheelCh
     const int torch = compare_versions(candidate.torch, best->torch);
     if (torch != 0)
         return torch > 0;
-    return compare_versions(candidate.index->rocm + candidate.index->cuda, best->index->rocm + best->index->cuda) > 0;
+    return compare_versions(candidate.index->rocm + candidate.index->cuda,
+                            best->index->rocm + best->index->cuda) > 0;
 }
 
 template <class Accept>
@@ -48,7 +49,8 @@ std::optional<WheelChoice> newest(const Knowledge& knowledge, std::string_view k
 
 } // namespace
 
-std::optional<WheelChoice> rocm_wheel(const Knowledge& knowledge, std::string_view gfx, std::string_view python) {
+std::optional<WheelChoice> rocm_wheel(const Knowledge& knowledge, std::string_view gfx,
+                                      std::string_view python) {
     const GfxTarget* target = knowledge.gfx(gfx);
     return target ? rocm_wheel_for_override(knowledge, *target, gfx, python) : std::nullopt;
 }
@@ -56,11 +58,12 @@ std::optional<WheelChoice> rocm_wheel(const Knowledge& knowledge, std::string_vi
 std::optional<WheelChoice> rocm_wheel_for_override(const Knowledge& knowledge, const GfxTarget& target,
                                                    std::string_view pretended, std::string_view python) {
     const std::string& last = target.last_rocm;
-    return newest(knowledge, "rocm", python, [&](const WheelIndex& index, const std::vector<std::string>& targets) {
-        const bool still_served =
-            last.empty() || compare_versions(index.rocm, last) <= 0 || same_release(index.rocm, last);
-        return still_served && knowledge.covers(targets, pretended);
-    });
+    return newest(knowledge, "rocm", python,
+                  [&](const WheelIndex& index, const std::vector<std::string>& targets) {
+                      const bool still_served = last.empty() || compare_versions(index.rocm, last) <= 0 ||
+                                                same_release(index.rocm, last);
+                      return still_served && knowledge.covers(targets, pretended);
+                  });
 }
 
 std::optional<WheelChoice> device_package_wheel(const Knowledge& knowledge, std::string_view gfx) {
@@ -70,13 +73,14 @@ std::optional<WheelChoice> device_package_wheel(const Knowledge& knowledge, std:
     return std::nullopt;
 }
 
-std::optional<WheelChoice> cuda_wheel(const Knowledge& knowledge, std::string_view sm, std::string_view driver,
-                                      std::string_view python) {
-    return newest(knowledge, "cuda", python, [&](const WheelIndex& index, const std::vector<std::string>& targets) {
-        const bool driver_fits = driver.empty() || index.minimum_driver.empty() ||
-                                 compare_versions(driver, index.minimum_driver) >= 0;
-        return driver_fits && (sm.empty() || knowledge.covers(targets, sm));
-    });
+std::optional<WheelChoice> cuda_wheel(const Knowledge& knowledge, std::string_view sm,
+                                      std::string_view driver, std::string_view python) {
+    return newest(knowledge, "cuda", python,
+                  [&](const WheelIndex& index, const std::vector<std::string>& targets) {
+                      const bool driver_fits = driver.empty() || index.minimum_driver.empty() ||
+                                               compare_versions(driver, index.minimum_driver) >= 0;
+                      return driver_fits && (sm.empty() || knowledge.covers(targets, sm));
+                  });
 }
 
 } // namespace rekindle::doctor

@@ -33,13 +33,15 @@ Findings wsl_without_kfd(const HostView& view) {
     const bool own_hsa = torch_kind(view) == "rocm" && brings_its_rocm(view) && dxg && dxg->exists;
     Finding finding =
         own_hsa
-            ? make_finding("wsl-wheel-bundles-native-hsa", Severity::problem,
-                           fmt::format("torch {} brings a HSA runtime for native Linux, which opens /dev/kfd; WSL has "
-                                       "/dev/dxg instead.",
-                                       view.python->torch.value_or("here")))
-            : make_finding("wsl-has-no-kfd", Severity::problem,
-                           "WSL has no amdgpu driver and no /dev/kfd: ROCm packages for native Linux cannot work in "
-                           "it.");
+            ? make_finding(
+                  "wsl-wheel-bundles-native-hsa", Severity::problem,
+                  fmt::format("torch {} brings a HSA runtime for native Linux, which opens /dev/kfd; WSL has "
+                              "/dev/dxg instead.",
+                              view.python->torch.value_or("here")))
+            : make_finding(
+                  "wsl-has-no-kfd", Severity::problem,
+                  "WSL has no amdgpu driver and no /dev/kfd: ROCm packages for native Linux cannot work in "
+                  "it.");
     add_evidence(finding, "WSL", system.wsl, std::to_string(*system.wsl));
     if (system.kernel)
         add_evidence(finding, "kernel", system.kernel, *system.kernel);
@@ -63,8 +65,8 @@ Findings container_without_devices(const HostView& view) {
     const std::string path = no_kfd ? "/dev/kfd" : *(*without)->render_node;
     Finding finding = make_finding(
         "container-missing-devices", Severity::problem,
-        fmt::format("The host has the GPU and its driver, but {} was not passed into this container ({}).", path,
-                    *view.facts.system.container));
+        fmt::format("The host has the GPU and its driver, but {} was not passed into this container ({}).",
+                    path, *view.facts.system.container));
     add_evidence(finding, path, path, "No such file or directory");
     add_evidence(finding, "container", view.facts.system.container, *view.facts.system.container);
     for (const Gpu* gpu : view.amd) {
@@ -85,7 +87,8 @@ Findings shared_memory_too_small(const HostView& view) {
         "container-shm-too-small", Severity::warning,
         fmt::format("/dev/shm has {}; with {} GPUs the collective library and the data loader need more.",
                     format_bytes(*system.shared_memory_total), gpus));
-    add_evidence(finding, "size of /dev/shm", system.shared_memory_total, format_bytes(*system.shared_memory_total));
+    add_evidence(finding, "size of /dev/shm", system.shared_memory_total,
+                 format_bytes(*system.shared_memory_total));
     add_evidence(finding, "container", system.container, *system.container);
     return {finding};
 }

@@ -48,22 +48,24 @@ Findings amdgpu_not_bound(const HostView& view) {
         if (!gpu->kernel_driver || *gpu->kernel_driver == "amdgpu" || !worth_training_on(view, *gpu))
             continue;
         const std::string& driver = *gpu->kernel_driver;
-        Finding finding = driver == "radeon"
-                              ? make_finding("gpu-too-old-for-kfd", Severity::problem,
-                                             fmt::format("The {} is driven by \"radeon\", which has no compute side.",
-                                                         name_of(view, *gpu)))
-                              : make_finding("amdgpu-not-loaded", Severity::problem,
-                                             fmt::format("The {} is not driven by amdgpu but by \"{}\".",
-                                                         name_of(view, *gpu), driver.empty() ? "nothing" : driver));
+        Finding finding =
+            driver == "radeon"
+                ? make_finding("gpu-too-old-for-kfd", Severity::problem,
+                               fmt::format("The {} is driven by \"radeon\", which has no compute side.",
+                                           name_of(view, *gpu)))
+                : make_finding("amdgpu-not-loaded", Severity::problem,
+                               fmt::format("The {} is not driven by amdgpu but by \"{}\".",
+                                           name_of(view, *gpu), driver.empty() ? "nothing" : driver));
         add_card(finding, view, *gpu);
         add_evidence(finding, "kernel driver", gpu->kernel_driver, driver.empty() ? "none" : driver);
         findings.push_back(std::move(finding));
     }
     const KernelModule* amdgpu = module_named(view, "amdgpu");
     if (findings.empty() && !view.amd.empty() && amdgpu && amdgpu->loaded.is(false)) {
-        Finding finding = make_finding("amdgpu-not-loaded", Severity::problem,
-                                       fmt::format("The kernel module amdgpu is not loaded, so nothing drives the {}.",
-                                                   name_of(view, *view.amd.front())));
+        Finding finding =
+            make_finding("amdgpu-not-loaded", Severity::problem,
+                         fmt::format("The kernel module amdgpu is not loaded, so nothing drives the {}.",
+                                     name_of(view, *view.amd.front())));
         add_card(finding, view, *view.amd.front());
         add_evidence(finding, "module amdgpu", amdgpu->loaded, "not loaded");
         findings.push_back(std::move(finding));
@@ -81,20 +83,25 @@ Findings gpu_not_in_kfd(const HostView& view) {
             continue; // told by atomics_not_routed
         const std::string* too_old = line_with(view, "not supported in kfd");
         const DeviceNode* render = gpu->render_node ? device_node(view, *gpu->render_node) : nullptr;
-        if (in_container(view) && render && !render->exists)
-            continue; // told by container_without_devices
+        const DeviceNode* kfd = device_node(view, "/dev/kfd");
+        const bool withheld = (render && !render->exists) || (kfd && !kfd->exists);
+        if (in_container(view) && withheld)
+            continue; // told by container_without_devices where somebody wants the GPU
         Finding finding =
             too_old ? make_finding("gpu-too-old-for-kfd", Severity::problem,
-                                   fmt::format("The kernel's compute driver does not know the {}.", name_of(view, *gpu)))
-                    : make_finding("gpu-not-in-kfd", Severity::problem,
-                                   fmt::format("amdgpu drives the {}, but the kernel's compute side does not list it.",
-                                               name_of(view, *gpu)));
+                                   fmt::format("The kernel's compute driver does not know the {}.",
+                                               name_of(view, *gpu)))
+                    : make_finding(
+                          "gpu-not-in-kfd", Severity::problem,
+                          fmt::format("amdgpu drives the {}, but the kernel's compute side does not list it.",
+                                      name_of(view, *gpu)));
         add_card(finding, view, *gpu);
         add_evidence(finding, "KFD topology", gpu->kfd_node.source, gpu->kfd_node.unread);
         if (too_old)
             add_evidence(finding, "kernel log", view.facts.kernel_log.lines.source, *too_old);
         else
-            finding.tell_apart = {"lines of the kernel log that begin with \"kfd\" say why the device was skipped"};
+            finding.tell_apart = {
+                "lines of the kernel log that begin with \"kfd\" say why the device was skipped"};
         findings.push_back(std::move(finding));
     }
     return findings;
@@ -110,10 +117,10 @@ Findings dkms_does_not_fit_kernel(const HostView& view) {
     if (built_for_this_one)
         return {};
     const bool nothing_loaded = amdgpu->loaded.is(false) || view.facts.kfd.is(false);
-    Finding finding = make_finding(
-        "dkms-kernel-unsupported", nothing_loaded ? Severity::problem : Severity::warning,
-        fmt::format("The amdgpu-dkms driver is not built for the running kernel {}{}.", *kernel,
-                    nothing_loaded ? "" : "; the kernel's own amdgpu runs instead"));
+    Finding finding =
+        make_finding("dkms-kernel-unsupported", nothing_loaded ? Severity::problem : Severity::warning,
+                     fmt::format("The amdgpu-dkms driver is not built for the running kernel {}{}.", *kernel,
+                                 nothing_loaded ? "" : "; the kernel's own amdgpu runs instead"));
     add_evidence(finding, "dkms status", amdgpu->dkms, *amdgpu->dkms);
     add_evidence(finding, "kernel", kernel, *kernel);
     return {finding};
@@ -128,11 +135,12 @@ Findings apu_carveout_unused(const HostView& view) {
         const auto& kernel = view.facts.system.kernel;
         if (!wasted || !worth_training_on(view, *gpu) || !kernel || compare_versions(*kernel, "6.16.9") >= 0)
             continue;
-        Finding finding = make_finding(
-            "apu-carveout-ignored-gtt-used", Severity::problem,
-            fmt::format("The firmware sets {} aside for graphics, but on this kernel ROCm takes memory of a processor's "
-                        "GPU from the other {} (GTT).",
-                        format_bytes(*gpu->vram_total), format_bytes(*gpu->gtt_total)));
+        Finding finding =
+            make_finding("apu-carveout-ignored-gtt-used", Severity::problem,
+                         fmt::format("The firmware sets {} aside for graphics, but on this kernel ROCm takes "
+                                     "memory of a processor's "
+                                     "GPU from the other {} (GTT).",
+                                     format_bytes(*gpu->vram_total), format_bytes(*gpu->gtt_total)));
         add_evidence(finding, "carve-out (VRAM)", gpu->vram_total, format_bytes(*gpu->vram_total));
         add_evidence(finding, "GTT", gpu->gtt_total, format_bytes(*gpu->gtt_total));
         add_evidence(finding, "kernel", kernel, *kernel);

@@ -18,8 +18,9 @@ bool applies_here(const HostView& view, const EnvironmentVariable& known) {
     return std::any_of(view.amd.begin(), view.amd.end(), [&](const Gpu* gpu) {
         const std::string gfx = gfx_of(view, *gpu);
         const std::string architecture = architecture_of(view, *gpu);
-        return gfx.empty() || std::find(known.effective_on.begin(), known.effective_on.end(), gfx) !=
-                                  known.effective_on.end() ||
+        return gfx.empty() ||
+               std::find(known.effective_on.begin(), known.effective_on.end(), gfx) !=
+                   known.effective_on.end() ||
                std::find(known.effective_on.begin(), known.effective_on.end(), architecture) !=
                    known.effective_on.end();
     });
@@ -27,7 +28,7 @@ bool applies_here(const HostView& view, const EnvironmentVariable& known) {
 
 /// A setting of this host: an environment variable or an option of a kernel module.
 struct Setting {
-    std::string name;  ///< "HSA_XNACK", "amdgpu.mtype_local"
+    std::string name; ///< "HSA_XNACK", "amdgpu.mtype_local"
     std::string value;
     std::string source;
     bool of_kernel = false;
@@ -63,10 +64,12 @@ std::vector<Setting> settings_of(const HostView& view) {
         add_module_options(settings, line);
     if (const auto& command_line = view.facts.system.kernel_command_line)
         for (const std::string_view word : split(*command_line, ' '))
-            if (const std::size_t equals = word.find('='); equals != std::string_view::npos &&
-                                                           word.substr(0, equals).find('.') != std::string_view::npos)
+            if (const std::size_t equals = word.find('=');
+                equals != std::string_view::npos &&
+                word.substr(0, equals).find('.') != std::string_view::npos)
                 settings.push_back({std::string(word.substr(0, equals)), std::string(word.substr(equals + 1)),
-                                    command_line.source.empty() ? "/proc/cmdline" : command_line.source, true});
+                                    command_line.source.empty() ? "/proc/cmdline" : command_line.source,
+                                    true});
     return settings;
 }
 
@@ -134,11 +137,12 @@ Findings visibility_hides_all(const HostView& view) {
 Findings visibility_lists_disagree(const HostView& view) {
     const auto rocr = variable(view, "ROCR_VISIBLE_DEVICES");
     const auto hip = variable(view, "HIP_VISIBLE_DEVICES");
-    if (view.amd.empty() || !rocr || !hip || rocr->empty() || split(*hip, ',').size() <= split(*rocr, ',').size())
+    if (view.amd.empty() || !rocr || !hip || rocr->empty() ||
+        split(*hip, ',').size() <= split(*rocr, ',').size())
         return {};
-    Finding finding = make_finding(
-        "visible-devices-inconsistent", Severity::warning,
-        "HIP_VISIBLE_DEVICES lists more devices than ROCR_VISIBLE_DEVICES leaves; it counts within that shorter list.");
+    Finding finding = make_finding("visible-devices-inconsistent", Severity::warning,
+                                   "HIP_VISIBLE_DEVICES lists more devices than ROCR_VISIBLE_DEVICES leaves; "
+                                   "it counts within that shorter list.");
     add_evidence(finding, "ROCR_VISIBLE_DEVICES", view.facts.environment.source, *rocr);
     add_evidence(finding, "HIP_VISIBLE_DEVICES", view.facts.environment.source, *hip);
     finding.parameters["variables"] = "HIP_VISIBLE_DEVICES";
@@ -153,9 +157,9 @@ Findings settings_without_effect(const HostView& view) {
     std::vector<Setting> idle;
     for (const Setting& setting : settings_of(view)) {
         const EnvironmentVariable* known = view.knowledge.variable(setting.name);
-        const bool unread_by_torch =
-            setting.name == "PYTORCH_CUDA_ALLOC_CONF" && torch_kind(view) == "rocm" && view.python->torch &&
-            same_release(torch_version(*view.python->torch).release, "2.6");
+        const bool unread_by_torch = setting.name == "PYTORCH_CUDA_ALLOC_CONF" &&
+                                     torch_kind(view) == "rocm" && view.python->torch &&
+                                     same_release(torch_version(*view.python->torch).release, "2.6");
         if (!known || known->status != "real" || (applies_here(view, *known) && !unread_by_torch))
             continue;
         add_setting(finding, setting,
@@ -164,9 +168,9 @@ Findings settings_without_effect(const HostView& view) {
     }
     if (idle.empty())
         return {};
-    Finding described = make_finding("useless-variable", Severity::warning,
-                                     fmt::format("{} {} no effect on this host.", names_of(idle),
-                                                 idle.size() == 1 ? "has" : "have"));
+    Finding described = make_finding(
+        "useless-variable", Severity::warning,
+        fmt::format("{} {} no effect on this host.", names_of(idle), idle.size() == 1 ? "has" : "have"));
     described.evidence = std::move(finding.evidence);
     add_parameters(described, idle);
     return {described};
@@ -184,8 +188,9 @@ Findings settings_nothing_reads(const HostView& view) {
     }
     if (unreal.empty())
         return {};
-    finding.statement = fmt::format("{} {} read by nothing: {} in documents, not in any program.", names_of(unreal),
-                                    unreal.size() == 1 ? "is" : "are", unreal.size() == 1 ? "it stands" : "they stand");
+    finding.statement =
+        fmt::format("{} {} read by nothing: {} in documents, not in any program.", names_of(unreal),
+                    unreal.size() == 1 ? "is" : "are", unreal.size() == 1 ? "it stands" : "they stand");
     add_parameters(finding, unreal);
     return {finding};
 }

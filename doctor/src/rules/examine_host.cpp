@@ -8,7 +8,8 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// Problems before warnings before notes; among equals the order of the table, then the order within the rule.
+/// Problems before warnings before notes; among equals the order of the table, then the order within the
+/// rule.
 double score_of(Severity severity, std::size_t rule) {
     constexpr double step = 1000;
     const double weight = severity == Severity::problem ? 2 * step : severity == Severity::warning ? step : 0;

@@ -52,8 +52,8 @@ std::string gfx_of_override(std::string_view value) {
     return fmt::format("gfx{}{}{:x}", *major, *minor, static_cast<unsigned>(*step));
 }
 
-/// What a visibility variable leaves of `devices`, in its own order. As in ROCR and HIP, the first entry that names no
-/// device ends the list.
+/// What a visibility variable leaves of `devices`, in its own order. As in ROCR and HIP, the first entry that
+/// names no device ends the list.
 std::vector<const Gpu*> filtered(const std::vector<const Gpu*>& devices, std::string_view list) {
     std::vector<const Gpu*> left;
     for (const std::string_view part : split(list, ',')) {
@@ -177,8 +177,8 @@ std::optional<std::string> variable(const HostView& view, const std::string& nam
 
 std::vector<const Gpu*> visible_amd(const HostView& view) {
     std::vector<const Gpu*> devices;
-    const bool kfd_known = std::any_of(view.amd.begin(), view.amd.end(),
-                                       [](const Gpu* gpu) { return gpu->kfd_node.known(); });
+    const bool kfd_known =
+        std::any_of(view.amd.begin(), view.amd.end(), [](const Gpu* gpu) { return gpu->kfd_node.known(); });
     for (const Gpu* gpu : view.amd)
         if (gpu->kfd_node || !kfd_known)
             devices.push_back(gpu);
@@ -265,8 +265,7 @@ std::string torch_cuda(const HostView& view) {
 }
 
 bool brings_its_rocm(const HostView& view) {
-    return view.python &&
-           (view.python->rocm_style.is("bundled") || view.python->rocm_style.is("packages"));
+    return view.python && (view.python->rocm_style.is("bundled") || view.python->rocm_style.is("packages"));
 }
 
 std::optional<std::string> package_version(const HostView& view, std::string_view name) {
@@ -304,7 +303,8 @@ WheelTargets torch_targets(const HostView& view) {
     if (!index || index->device_packages)
         return targets;
     targets.names = index->targets_of(version.release);
-    targets.source = fmt::format("index {} for torch {} (checked {})", index->id, version.release, index->checked);
+    targets.source =
+        fmt::format("index {} for torch {} (checked {})", index->id, version.release, index->checked);
     targets.known = !targets.names.empty();
     return targets;
 }

@@ -1,7 +1,7 @@
 #pragma once
-/// What rules ask of the facts: devices in the order in which a GPU runtime counts them, the Python that is judged, and
-/// what is true where names, overrides and drivers say different things. Everything here answers "unknown" (empty) where
-/// a fact is missing, so that no rule takes a missing fact for a bad one.
+/// What rules ask of the facts: devices in the order in which a GPU runtime counts them, the Python that is
+/// judged, and what is true where names, overrides and drivers say different things. Everything here answers
+/// "unknown" (empty) where a fact is missing, so that no rule takes a missing fact for a bad one.
 
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/knowledge.h>
@@ -20,13 +20,13 @@ struct HostView {
     const std::vector<ProbeResult>& probes;
     const Knowledge& knowledge;
     const PythonEnvironment* python = nullptr; ///< the one that is judged; nullptr when none was found
-    std::vector<const Gpu*> amd;               ///< in the order of KFD nodes; those that KFD does not list last
+    std::vector<const Gpu*> amd; ///< in the order of KFD nodes; those that KFD does not list last
     std::vector<const Gpu*> nvidia;
 };
 HostView view_of(const Facts& facts, const std::vector<ProbeResult>& probes, const Knowledge& knowledge);
 
-/// The card's own target, "gfx1010"; "" when not known. A target read from a program's output is not believed where an
-/// override names the same one and the card's name says another.
+/// The card's own target, "gfx1010"; "" when not known. A target read from a program's output is not believed
+/// where an override names the same one and the card's name says another.
 std::string gfx_of(const HostView& view, const Gpu& gpu);
 /// "RDNA1"; "" when not known.
 std::string architecture_of(const HostView& view, const Gpu& gpu);
@@ -40,10 +40,11 @@ bool worth_training_on(const HostView& view, const Gpu& gpu);
 
 /// Variable of the process that is judged; empty when it is not set or not known.
 std::optional<std::string> variable(const HostView& view, const std::string& name);
-/// AMD GPUs that are left after ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES, in the order in
-/// which HIP counts them.
+/// AMD GPUs that are left after ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES, in the
+/// order in which HIP counts them.
 std::vector<const Gpu*> visible_amd(const HostView& view);
-/// Those of visible_amd() that somebody would train on: the discrete ones, or integrated ones where there is no other.
+/// Those of visible_amd() that somebody would train on: the discrete ones, or integrated ones where there is
+/// no other.
 std::vector<const Gpu*> training_amd(const HostView& view);
 /// The target that HSA_OVERRIDE_GFX_VERSION makes of this card: "gfx1030"; "" when none is set.
 struct Override {

@@ -48,9 +48,9 @@ Findings scheduler_firmware_hang(const HostView& view) {
     const std::string* line = last_line_with(view, texts);
     if (!line)
         return {};
-    Finding finding = from_line(view, "mes-firmware-cwsr-hang", Severity::problem,
-                                "The GPU's scheduler firmware stopped answering; compute on it hangs until it is reset.",
-                                *line);
+    Finding finding = from_line(
+        view, "mes-firmware-cwsr-hang", Severity::problem,
+        "The GPU's scheduler firmware stopped answering; compute on it hangs until it is reset.", *line);
     for (const Gpu* gpu : view.amd)
         if (gpu->mes_firmware)
             add_evidence(finding, fmt::format("MES firmware of {}", gpu->address), gpu->mes_firmware,
@@ -62,8 +62,8 @@ Findings scheduler_firmware_hang(const HostView& view) {
 }
 
 Findings firmware_missing(const HostView& view) {
-    static constexpr std::array<std::string_view, 3> texts{"failed to load ucode", "Fatal error during GPU init",
-                                                           "Direct firmware load for amdgpu/"};
+    static constexpr std::array<std::string_view, 3> texts{
+        "failed to load ucode", "Fatal error during GPU init", "Direct firmware load for amdgpu/"};
     const std::string* line = last_line_with(view, texts);
     const bool listed =
         std::any_of(view.amd.begin(), view.amd.end(), [](const Gpu* gpu) { return gpu->kfd_node.known(); });
@@ -74,14 +74,15 @@ Findings firmware_missing(const HostView& view) {
 }
 
 Findings gpu_was_reset(const HostView& view) {
-    static constexpr std::array<std::string_view, 4> failed{"GPU reset(", "GPU reset begin", "VRAM is lost due to GPU",
-                                                            "NVRM: Xid"};
+    static constexpr std::array<std::string_view, 4> failed{"GPU reset(", "GPU reset begin",
+                                                            "VRAM is lost due to GPU", "NVRM: Xid"};
     const std::string* line = last_line_with(view, failed);
     if (!line || !scheduler_firmware_hang(view).empty())
         return {};
-    return {from_line(view, "gpu-hang-reset", Severity::warning,
-                      "The driver has had to reset a GPU since this host was started; what ran on it then was lost.",
-                      *line)};
+    return {from_line(
+        view, "gpu-hang-reset", Severity::warning,
+        "The driver has had to reset a GPU since this host was started; what ran on it then was lost.",
+        *line)};
 }
 
 } // namespace rekindle::doctor

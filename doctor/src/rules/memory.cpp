@@ -40,18 +40,20 @@ Finding held(const HostView& view, const Gpu& gpu, const std::vector<MemoryHolde
     const std::string command = largest.command.empty() ? "a process" : largest.command;
     Finding finding = make_finding(
         "vram-held-by-other-process", share >= full ? Severity::problem : Severity::warning,
-        fmt::format("{} (pid {}) holds {} bytes of the {}'s memory; {} are in use before training begins.", command,
-                    largest.pid, with_thousands(static_cast<std::int64_t>(largest.vram)), name_of(view, gpu),
-                    bytes_of(*gpu.vram_used, *gpu.vram_total)));
+        fmt::format("{} (pid {}) holds {} bytes of the {}'s memory; {} are in use before training begins.",
+                    command, largest.pid, with_thousands(static_cast<std::int64_t>(largest.vram)),
+                    name_of(view, gpu), bytes_of(*gpu.vram_used, *gpu.vram_total)));
     add_card(finding, view, gpu);
     for (const MemoryHolder& holder : holders)
         add_evidence(finding, fmt::format("held by pid {} ({})", holder.pid, holder.command), holder.source,
                      fmt::format("{} bytes", with_thousands(static_cast<std::int64_t>(holder.vram))));
-    finding.parameters = {{"pid", std::to_string(largest.pid)},
-                          {"command", command},
-                          {"bytes", with_thousands(static_cast<std::int64_t>(largest.vram))},
-                          {"card", gpu.card_node.value_or("/dev/dri/card0").substr(std::string("/dev/dri/").size())}};
-    finding.tell_apart = {"the memory is free again when this process has ended; if it is not, the driver kept it"};
+    finding.parameters = {
+        {"pid", std::to_string(largest.pid)},
+        {"command", command},
+        {"bytes", with_thousands(static_cast<std::int64_t>(largest.vram))},
+        {"card", gpu.card_node.value_or("/dev/dri/card0").substr(std::string("/dev/dri/").size())}};
+    finding.tell_apart = {
+        "the memory is free again when this process has ended; if it is not, the driver kept it"};
     return finding;
 }
 
@@ -62,25 +64,29 @@ Finding unexplained(const HostView& view, const Gpu& gpu, std::uint64_t explaine
         outside ? "vram-held-by-other-process" : "vram-stranded-in-driver", Severity::problem,
         outside ? fmt::format("{} of the {}'s memory are in use, by processes outside this container.",
                               bytes_of(*gpu.vram_used, *gpu.vram_total), name_of(view, gpu))
-                : fmt::format("{} of the {}'s memory are in use and no process holds more than {} bytes of it: the "
-                              "driver has not taken it back from one that died.",
-                              bytes_of(*gpu.vram_used, *gpu.vram_total), name_of(view, gpu),
-                              with_thousands(static_cast<std::int64_t>(explained))));
+                : fmt::format(
+                      "{} of the {}'s memory are in use and no process holds more than {} bytes of it: the "
+                      "driver has not taken it back from one that died.",
+                      bytes_of(*gpu.vram_used, *gpu.vram_total), name_of(view, gpu),
+                      with_thousands(static_cast<std::int64_t>(explained))));
     add_card(finding, view, gpu);
     add_evidence(finding, "held by processes that can be seen", "/proc/*/fdinfo, /sys/class/kfd/kfd/proc",
                  fmt::format("{} bytes", with_thousands(static_cast<std::int64_t>(explained))));
-    finding.parameters["card"] = gpu.card_node.value_or("/dev/dri/card0").substr(std::string("/dev/dri/").size());
+    finding.parameters["card"] =
+        gpu.card_node.value_or("/dev/dri/card0").substr(std::string("/dev/dri/").size());
     if (outside)
         finding.remedies = {"look-for-holders-on-host"};
     else if (view.facts.system.user_id && *view.facts.system.user_id != 0)
-        finding.tell_apart = {"run `sudo rekindle doctor`: files of other users' processes are hidden from this one"};
+        finding.tell_apart = {
+            "run `sudo rekindle doctor`: files of other users' processes are hidden from this one"};
     return finding;
 }
 
 } // namespace
 
 Findings vram_in_use(const HostView& view) {
-    constexpr std::uint64_t little_vram = 3ull << 30; // a processor's carve-out is often full, and that is no fault
+    constexpr std::uint64_t little_vram =
+        3ull << 30; // a processor's carve-out is often full, and that is no fault
     Findings findings;
     for (const Gpu& gpu : view.facts.gpus) {
         if (!gpu.vram_total || !gpu.vram_used || *gpu.vram_total < little_vram ||
@@ -107,12 +113,13 @@ Findings few_descriptors(const HostView& view) {
     if (!system.open_files_limit || *system.open_files_limit > usual_limit || training_amd(view).empty() ||
         rocm.empty() || compare_versions(rocm, "7.14") < 0 || !same_release(rocm, "7.14"))
         return {};
-    Finding finding = make_finding(
-        "fd-limit-reported-as-oom", Severity::warning,
-        fmt::format("ROCm {} keeps a file descriptor for each block of device memory, and this process may open {}: it "
-                    "will report \"out of memory\" with memory left.",
-                    rocm, *system.open_files_limit));
-    add_evidence(finding, "open files, soft limit", system.open_files_limit, std::to_string(*system.open_files_limit));
+    Finding finding = make_finding("fd-limit-reported-as-oom", Severity::warning,
+                                   fmt::format("ROCm {} keeps a file descriptor for each block of device "
+                                               "memory, and this process may open {}: it "
+                                               "will report \"out of memory\" with memory left.",
+                                               rocm, *system.open_files_limit));
+    add_evidence(finding, "open files, soft limit", system.open_files_limit,
+                 std::to_string(*system.open_files_limit));
     if (system.open_files_hard_limit)
         add_evidence(finding, "hard limit", system.open_files_hard_limit,
                      std::to_string(*system.open_files_hard_limit));

@@ -45,19 +45,24 @@ Findings igpu_in_the_way(const HostView& view) {
     Finding finding = make_finding(
         breaks ? "igpu-visible-breaks-dgpu" : "igpu-chosen-over-dgpu",
         fails ? Severity::problem : Severity::warning,
-        breaks ? fmt::format("The processor's own GPU ({}) is visible to ROCm and the wheel has no code for it: that "
-                             "alone makes programs on the {} fail{}.",
-                             gfx, name_of(view, *wanted.front()),
-                             first ? ", and it is device 0" : " with some wheels and with RCCL")
-               : fmt::format("The processor's own GPU ({}) is device 0, so programs take it instead of the {}.",
-                             gfx.empty() ? name_of(view, igpu) : gfx, name_of(view, *wanted.front())));
+        breaks
+            ? fmt::format(
+                  "The processor's own GPU ({}) is visible to ROCm and the wheel has no code for it: that "
+                  "alone makes programs on the {} fail{}.",
+                  gfx, name_of(view, *wanted.front()),
+                  first ? ", and it is device 0" : " with some wheels and with RCCL")
+            : fmt::format("The processor's own GPU ({}) is device 0, so programs take it instead of the {}.",
+                          gfx.empty() ? name_of(view, igpu) : gfx, name_of(view, *wanted.front())));
     for (const Gpu* gpu : visible)
-        add_evidence(finding, fmt::format("device {}", std::find(visible.begin(), visible.end(), gpu) - visible.begin()),
-                     gpu->kfd_node,
-                     fmt::format("{}, {}{}", name_of(view, *gpu), gfx_of(view, *gpu),
-                                 is_integrated(view, *gpu) ? ", in the processor" : ""));
+        add_evidence(
+            finding,
+            fmt::format("device {}", std::find(visible.begin(), visible.end(), gpu) - visible.begin()),
+            gpu->kfd_node,
+            fmt::format("{}, {}{}", name_of(view, *gpu), gfx_of(view, *gpu),
+                        is_integrated(view, *gpu) ? ", in the processor" : ""));
     if (breaks)
-        add_evidence(finding, "targets in the wheel", targets.source, fmt::format("{}", fmt::join(targets.names, " ")));
+        add_evidence(finding, "targets in the wheel", targets.source,
+                     fmt::format("{}", fmt::join(targets.names, " ")));
     finding.devices = {igpu.address};
     finding.parameters["devices"] = std::to_string(wanted.size());
     finding.parameters["visible"] = visibility_list(visible, wanted);
@@ -76,13 +81,14 @@ Findings iommu_without_passthrough(const HostView& view) {
     });
     if (translated == gpus.end())
         return {};
-    Finding finding = make_finding("missing-iommu-pt", Severity::warning,
-                                   fmt::format("The IOMMU translates the {} GPUs' memory accesses (no iommu=pt): RCCL "
-                                               "warns of hangs in that state.",
-                                               gpus.size()));
+    Finding finding =
+        make_finding("missing-iommu-pt", Severity::warning,
+                     fmt::format("The IOMMU translates the {} GPUs' memory accesses (no iommu=pt): RCCL "
+                                 "warns of hangs in that state.",
+                                 gpus.size()));
     add_evidence(finding, "kernel command line", system.kernel_command_line, *system.kernel_command_line);
-    add_evidence(finding, fmt::format("IOMMU domain of {}", (*translated)->address), (*translated)->iommu_type,
-                 *(*translated)->iommu_type);
+    add_evidence(finding, fmt::format("IOMMU domain of {}", (*translated)->address),
+                 (*translated)->iommu_type, *(*translated)->iommu_type);
     for (const Gpu* gpu : gpus)
         finding.devices.push_back(gpu->address);
     return {finding};
@@ -100,9 +106,10 @@ Findings acs_redirects_peers(const HostView& view) {
                 continue;
             Finding finding = make_finding(
                 "p2p-hang-acs", Severity::warning,
-                fmt::format("Access Control Services on bridge {} send what the GPUs write to each other through the "
-                            "processor's IOMMU; a collective can then wait for ever.",
-                            bridge.address));
+                fmt::format(
+                    "Access Control Services on bridge {} send what the GPUs write to each other through the "
+                    "processor's IOMMU; a collective can then wait for ever.",
+                    bridge.address));
             add_evidence(finding, fmt::format("bridge {}", bridge.address), bridge.acs_redirects,
                          "redirects peer-to-peer requests");
             for (const Gpu* each : gpus)

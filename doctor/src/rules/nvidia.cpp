@@ -38,9 +38,9 @@ Findings nouveau_bound(const HostView& view) {
     for (const Gpu* gpu : view.nvidia) {
         if (!gpu->kernel_driver.is("nouveau") || torch_kind(view) != "cuda")
             continue;
-        Finding finding = make_finding(
-            "nvidia-driver-missing", Severity::problem,
-            fmt::format("The {} is driven by nouveau, which has no CUDA.", name_of(view, *gpu)));
+        Finding finding =
+            make_finding("nvidia-driver-missing", Severity::problem,
+                         fmt::format("The {} is driven by nouveau, which has no CUDA.", name_of(view, *gpu)));
         add_evidence(finding, "kernel driver", gpu->kernel_driver, "nouveau");
         finding.devices = {gpu->address};
         findings.push_back(std::move(finding));
@@ -50,16 +50,19 @@ Findings nouveau_bound(const HostView& view) {
 
 Findings nvidia_module_and_library_differ(const HostView& view) {
     const Drivers& drivers = view.facts.drivers;
-    if (!drivers.nvidia_module || !drivers.nvidia_library || *drivers.nvidia_module == *drivers.nvidia_library)
+    if (!drivers.nvidia_module || !drivers.nvidia_library ||
+        *drivers.nvidia_module == *drivers.nvidia_library)
         return {};
     Finding finding = make_finding(
         "kernel-module-older-than-userspace", Severity::problem,
-        fmt::format("The loaded NVIDIA kernel module is {}, its libraries are {}: they work only with each other.",
-                    *drivers.nvidia_module, *drivers.nvidia_library));
+        fmt::format(
+            "The loaded NVIDIA kernel module is {}, its libraries are {}: they work only with each other.",
+            *drivers.nvidia_module, *drivers.nvidia_library));
     add_evidence(finding, "loaded module", drivers.nvidia_module, *drivers.nvidia_module);
     add_evidence(finding, "library", drivers.nvidia_library, *drivers.nvidia_library);
     if (in_container(view))
-        finding.tell_apart = {"in a container the library comes from the host or the image: compare the host's own"};
+        finding.tell_apart = {
+            "in a container the library comes from the host or the image: compare the host's own"};
     return {finding};
 }
 
@@ -71,18 +74,19 @@ Findings nvidia_driver_too_old(const HostView& view) {
     const WheelIndex* index = cuda_index(view);
     const Fact<std::string>& driver = drivers.nvidia_module ? drivers.nvidia_module : drivers.nvidia_library;
     const bool by_driver = index && !index->minimum_driver.empty() && driver;
-    const bool too_old = by_driver ? compare_versions(*driver, index->minimum_driver) < 0
-                                   : drivers.nvidia_cuda &&
-                                         number_of(cuda.substr(0, cuda.find('.'))) >
-                                             number_of(drivers.nvidia_cuda->substr(0, drivers.nvidia_cuda->find('.')));
+    const bool too_old =
+        by_driver ? compare_versions(*driver, index->minimum_driver) < 0
+                  : drivers.nvidia_cuda &&
+                        number_of(cuda.substr(0, cuda.find('.'))) >
+                            number_of(drivers.nvidia_cuda->substr(0, drivers.nvidia_cuda->find('.')));
     if (!too_old)
         return {};
     Finding finding = make_finding(
         "driver-older-than-wheel-cuda", Severity::problem,
-        by_driver ? fmt::format("The NVIDIA driver is {}; a wheel for CUDA {} needs {} or newer.", *driver, cuda,
-                                index->minimum_driver)
-                  : fmt::format("The NVIDIA driver runs CUDA up to {}; the wheel needs CUDA {}.", *drivers.nvidia_cuda,
-                                cuda));
+        by_driver ? fmt::format("The NVIDIA driver is {}; a wheel for CUDA {} needs {} or newer.", *driver,
+                                cuda, index->minimum_driver)
+                  : fmt::format("The NVIDIA driver runs CUDA up to {}; the wheel needs CUDA {}.",
+                                *drivers.nvidia_cuda, cuda));
     if (driver)
         add_evidence(finding, "driver", driver, *driver);
     if (drivers.nvidia_cuda)
@@ -106,15 +110,19 @@ Findings wheel_lacks_sm(const HostView& view) {
         if (sm.empty() || view.knowledge.covers(targets.names, sm))
             continue;
         const bool dropped = number_of(sm) < oldest;
-        Finding finding = make_finding(
-            dropped ? "wheel-dropped-old-sm" : "wheel-lacks-sm", Severity::problem,
-            fmt::format("torch {} has no code for {}, the {}: the wheel {} it.", view.python->torch.value_or("here"), sm,
-                        name_of(view, *gpu), dropped ? "no longer serves" : "is older than"));
+        Finding finding =
+            make_finding(dropped ? "wheel-dropped-old-sm" : "wheel-lacks-sm", Severity::problem,
+                         fmt::format("torch {} has no code for {}, the {}: the wheel {} it.",
+                                     view.python->torch.value_or("here"), sm, name_of(view, *gpu),
+                                     dropped ? "no longer serves" : "is older than"));
         add_evidence(finding, name_of(view, *gpu), gpu->compute_capability, sm);
-        add_evidence(finding, "targets in the wheel", targets.source, fmt::format("{}", fmt::join(targets.names, " ")));
+        add_evidence(finding, "targets in the wheel", targets.source,
+                     fmt::format("{}", fmt::join(targets.names, " ")));
         add_torch(finding, view);
         finding.devices = {gpu->address};
         finding.parameters["sm"] = sm;
+        if (!dropped)
+            finding.remedies = {"use-newer-cuda-wheel"};
         findings.push_back(std::move(finding));
     }
     return findings;

@@ -11,8 +11,8 @@ namespace {
 
 enum class Judgement { unneeded, safe, risky, unsafe };
 
-/// What the table says of this value on this card; where it says nothing, another architecture's target is unsafe and a
-/// sibling's is risky.
+/// What the table says of this value on this card; where it says nothing, another architecture's target is
+/// unsafe and a sibling's is risky.
 Judgement judge(const HostView& view, const Gpu& gpu, const Override& set, std::string& reason) {
     const std::string native = gfx_of(view, gpu);
     if (set.gfx == native)
@@ -58,8 +58,8 @@ void describe(Finding& finding, const HostView& view, const Gpu& gpu, const Over
         add_evidence(finding, "this override on this target", "knowledge/gfx_targets.yaml", reason);
     finding.devices.push_back(gpu.address);
     finding.parameters["gfx"] = gfx_of(view, gpu);
-    finding.parameters["variable"] = set.variable;
-    finding.parameters["value"] = set.value;
+    finding.parameters["override_variable"] = set.variable;
+    finding.parameters["override_value"] = set.value;
 }
 
 Finding rdna1_as_rdna2(const HostView& view, const Gpu& gpu, const Override& set) {
@@ -68,11 +68,13 @@ Finding rdna1_as_rdna2(const HostView& view, const Gpu& gpu, const Override& set
     Finding finding = make_finding(
         "gfx1010-as-gfx1030-broken-since-rocm5.3", before_the_break ? Severity::warning : Severity::problem,
         before_the_break
-            ? fmt::format("{}={} runs RDNA2 code on the {} ({}). ROCm {} is old enough for it to have worked for "
-                          "others; wrong results stay possible.",
-                          set.variable, set.value, name_of(view, gpu), gfx_of(view, gpu), rocm)
-            : fmt::format("{}={} runs RDNA2 code on the {}, which is RDNA1 ({}) and lacks instructions of it.",
-                          set.variable, set.value, name_of(view, gpu), gfx_of(view, gpu)));
+            ? fmt::format(
+                  "{}={} runs RDNA2 code on the {} ({}). ROCm {} is old enough for it to have worked for "
+                  "others; wrong results stay possible.",
+                  set.variable, set.value, name_of(view, gpu), gfx_of(view, gpu), rocm)
+            : fmt::format(
+                  "{}={} runs RDNA2 code on the {}, which is RDNA1 ({}) and lacks instructions of it.",
+                  set.variable, set.value, name_of(view, gpu), gfx_of(view, gpu)));
     finding.remedies = {"unset-override", "use-native-wheel", "use-vulkan-route", "use-cpu"};
     return finding;
 }
@@ -92,13 +94,13 @@ Finding sibling_override(const HostView& view, const Gpu& gpu, const Override& s
 }
 
 Finding foreign_override(const HostView& view, const Gpu& gpu, const Override& set) {
-    Finding finding =
-        make_finding("stale-hsa-override", Severity::problem,
-                     set.gfx.empty()
-                         ? fmt::format("{}={} is not a target that exists; the {} cannot be used with it.",
-                                       set.variable, set.value, name_of(view, gpu))
-                         : fmt::format("{}={} makes the runtime treat the {} ({}) as {}, another kind of GPU.",
-                                       set.variable, set.value, name_of(view, gpu), gfx_of(view, gpu), set.gfx));
+    Finding finding = make_finding(
+        "stale-hsa-override", Severity::problem,
+        set.gfx.empty()
+            ? fmt::format("{}={} is not a target that exists; the {} cannot be used with it.", set.variable,
+                          set.value, name_of(view, gpu))
+            : fmt::format("{}={} makes the runtime treat the {} ({}) as {}, another kind of GPU.",
+                          set.variable, set.value, name_of(view, gpu), gfx_of(view, gpu), set.gfx));
     finding.remedies = {"unset-override"};
     return finding;
 }
@@ -153,8 +155,9 @@ Findings override_without_need(const HostView& view) {
                 "override-unneeded", Severity::warning,
                 same ? fmt::format("{}={} says what the {} is anyway; it only hides the truth from programs.",
                                    set.variable, set.value, name_of(view, gpu))
-                     : fmt::format("{}={} keeps torch from using the code that it has for {}, the {}'s own target.",
-                                   set.variable, set.value, gfx_of(view, gpu), name_of(view, gpu)));
+                     : fmt::format(
+                           "{}={} keeps torch from using the code that it has for {}, the {}'s own target.",
+                           set.variable, set.value, gfx_of(view, gpu), name_of(view, gpu)));
             finding.remedies = {"unset-override"};
             return finding;
         });

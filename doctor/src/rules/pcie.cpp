@@ -42,12 +42,15 @@ Findings atomics_not_routed(const HostView& view) {
             continue;
         Finding finding = make_finding(
             "pcie-atomics", rejected ? Severity::problem : Severity::warning,
-            rejected ? fmt::format("The slot of the {} cannot route PCIe atomics, so the compute driver leaves the card "
-                                   "out; graphics still works.",
-                                   name_of(view, *gpu))
-                     : fmt::format("The slot of the {} cannot route PCIe atomics: kernels that print or assert on the "
-                                   "device fail there.",
-                                   name_of(view, *gpu)));
+            rejected
+                ? fmt::format(
+                      "The slot of the {} cannot route PCIe atomics, so the compute driver leaves the card "
+                      "out; graphics still works.",
+                      name_of(view, *gpu))
+                : fmt::format(
+                      "The slot of the {} cannot route PCIe atomics: kernels that print or assert on the "
+                      "device fail there.",
+                      name_of(view, *gpu)));
         if (line)
             add_evidence(finding, "kernel log", view.facts.kernel_log.lines.source, *line);
         if (bridge)
@@ -66,14 +69,15 @@ Findings atomics_not_routed(const HostView& view) {
 Findings small_bar(const HostView& view) {
     Findings findings;
     for (const Gpu* gpu : view.amd) {
-        if (is_integrated(view, *gpu) || !gpu->vram_total || !gpu->visible_vram_total || *gpu->vram_total == 0 ||
-            *gpu->visible_vram_total * 10 >= *gpu->vram_total * 9)
+        if (is_integrated(view, *gpu) || !gpu->vram_total || !gpu->visible_vram_total ||
+            *gpu->vram_total == 0 || *gpu->visible_vram_total * 10 >= *gpu->vram_total * 9)
             continue;
         Finding finding = make_finding(
             "small-bar", Severity::warning,
-            fmt::format("The processor sees only {} of the {}'s {} at a time: transfers are slower, and GPUs cannot "
-                        "reach each other's memory.",
-                        format_bytes(*gpu->visible_vram_total), name_of(view, *gpu), format_bytes(*gpu->vram_total)));
+            fmt::format(
+                "The processor sees only {} of the {}'s {} at a time: transfers are slower, and GPUs cannot "
+                "reach each other's memory.",
+                format_bytes(*gpu->visible_vram_total), name_of(view, *gpu), format_bytes(*gpu->vram_total)));
         add_evidence(finding, "mapped VRAM", gpu->visible_vram_total, format_bytes(*gpu->visible_vram_total));
         add_evidence(finding, "VRAM", gpu->vram_total, format_bytes(*gpu->vram_total));
         finding.devices = {gpu->address};

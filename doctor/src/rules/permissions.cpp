@@ -35,8 +35,9 @@ void add_node(Finding& finding, const HostView& view, const DeviceNode& node) {
     add_evidence(finding, fmt::format("opening {}", node.path), node.path,
                  node.usable.unread.empty() ? "refused" : node.usable.unread);
     if (node.group)
-        add_evidence(finding, "group of the device file", node.path,
-                     fmt::format("{} ({}), mode {:04o}", *node.group, group_of(view, node), node.mode.value_or(0)));
+        add_evidence(
+            finding, "group of the device file", node.path,
+            fmt::format("{} ({}), mode {:04o}", *node.group, group_of(view, node), node.mode.value_or(0)));
     if (system.groups)
         add_evidence(finding, "groups of this process", system.groups,
                      fmt::format("{}", fmt::join(*system.groups, " ")));
@@ -52,25 +53,28 @@ void add_node(Finding& finding, const HostView& view, const DeviceNode& node) {
 Finding refused_in_container(const HostView& view, const DeviceNode& node) {
     const bool rootless = view.facts.system.rootless.is(true);
     if (rootless) {
-        Finding finding = make_finding(
-            "rootless-gid-mapping", Severity::problem,
-            fmt::format("This rootless container does not map the host's group {} that owns {}.",
-                        node.group ? std::to_string(*node.group) : "render", node.path));
-        add_evidence(finding, "user namespace", view.facts.system.rootless, "groups of the host are not mapped");
+        Finding finding =
+            make_finding("rootless-gid-mapping", Severity::problem,
+                         fmt::format("This rootless container does not map the host's group {} that owns {}.",
+                                     node.group ? std::to_string(*node.group) : "render", node.path));
+        add_evidence(finding, "user namespace", view.facts.system.rootless,
+                     "groups of the host are not mapped");
         return finding;
     }
     if (node.usable.unread.find("not permitted") != std::string::npos) {
         Finding finding = make_finding(
             "container-missing-devices", Severity::problem,
-            fmt::format("{} is in this container, but its device rules forbid opening it (EPERM): the container was "
-                        "started without --device for it.",
-                        node.path));
+            fmt::format(
+                "{} is in this container, but its device rules forbid opening it (EPERM): the container was "
+                "started without --device for it.",
+                node.path));
         return finding;
     }
     Finding finding = make_finding(
         "kfd-permission", Severity::problem,
-        fmt::format("This container's process is not in group {}, which owns {} on the host; groups count by number.",
-                    node.group ? std::to_string(*node.group) : "render", node.path));
+        fmt::format(
+            "This container's process is not in group {}, which owns {} on the host; groups count by number.",
+            node.group ? std::to_string(*node.group) : "render", node.path));
     finding.remedies = {"container-add-groups"};
     return finding;
 }
@@ -83,11 +87,11 @@ Finding refused_on_host(const HostView& view, const DeviceNode& node) {
         system.groups && node.group &&
         std::find(system.groups->begin(), system.groups->end(), *node.group) != system.groups->end();
     if (in_account && !in_session) {
-        Finding finding =
-            make_finding("kfd-permission", Severity::problem,
-                         fmt::format("The account is in group {}, but this session is older than that: the process "
-                                     "does not have the group that {} asks for.",
-                                     group, node.path));
+        Finding finding = make_finding(
+            "kfd-permission", Severity::problem,
+            fmt::format("The account is in group {}, but this session is older than that: the process "
+                        "does not have the group that {} asks for.",
+                        group, node.path));
         add_evidence(finding, "groups of the account", system.account_groups,
                      fmt::format("{}", fmt::join(*system.account_groups, " ")));
         finding.remedies = {"log-in-again"};
@@ -107,8 +111,9 @@ Findings kfd_refused(const HostView& view) {
     const DeviceNode* node = device_node(view, "/dev/kfd");
     if (!refused(node) || view.amd.empty())
         return {};
-    Finding finding = in_container(view) || view.facts.system.rootless.is(true) ? refused_in_container(view, *node)
-                                                                                : refused_on_host(view, *node);
+    Finding finding = in_container(view) || view.facts.system.rootless.is(true)
+                          ? refused_in_container(view, *node)
+                          : refused_on_host(view, *node);
     add_node(finding, view, *node);
     return {finding};
 }

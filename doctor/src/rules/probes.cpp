@@ -42,9 +42,9 @@ bool is_blas(const ProbeResult& probe) {
 bool unexplained_allocation_failure(const HostView& view, const ProbeResult& probe) {
     constexpr std::uint64_t plenty = 1ull << 30;
     const std::string text = probe.code + probe.reason + probe.errors;
-    if (!is_blas(probe) || (text.find("ALLOC_FAILED") == std::string::npos &&
-                            text.find("memory_error") == std::string::npos &&
-                            text.find("OutOfMemory") == std::string::npos))
+    if (!is_blas(probe) ||
+        (text.find("ALLOC_FAILED") == std::string::npos && text.find("memory_error") == std::string::npos &&
+         text.find("OutOfMemory") == std::string::npos))
         return false;
     for (const Gpu* gpu : view.amd)
         if (!gpu->vram_total || !gpu->vram_used || *gpu->vram_total - *gpu->vram_used < plenty)

@@ -14,7 +14,8 @@ Findings space_in_path(const HostView& view) {
         return {};
     Finding finding = make_finding(
         "space-in-path", Severity::problem,
-        fmt::format("The environment's path has a space in it, and ROCm {} then fails to load its GPU code.", rocm));
+        fmt::format("The environment's path has a space in it, and ROCm {} then fails to load its GPU code.",
+                    rocm));
     add_evidence(finding, "path of the environment", view.python->found_by, view.python->path);
     add_evidence(finding, "torch", view.python->torch, view.python->torch.value_or(""));
     return {finding};
@@ -40,11 +41,11 @@ Findings numpy_of_another_abi(const HostView& view) {
     const std::string release = torch_version(*view.python->torch).release;
     if (compare_versions(release, "2.3") >= 0)
         return {};
-    Finding finding =
-        make_finding("numpy-abi-mismatch", Severity::problem,
-                     fmt::format("torch {} was built against NumPy 1 and NumPy {} is installed: tensors cannot be made "
-                                 "from arrays.",
-                                 *view.python->torch, *numpy));
+    Finding finding = make_finding(
+        "numpy-abi-mismatch", Severity::problem,
+        fmt::format("torch {} was built against NumPy 1 and NumPy {} is installed: tensors cannot be made "
+                    "from arrays.",
+                    *view.python->torch, *numpy));
     add_evidence(finding, "torch", view.python->torch, *view.python->torch);
     add_evidence(finding, "numpy", view.python->path, *numpy);
     return {finding};
@@ -58,7 +59,8 @@ Findings damaged_environment(const HostView& view) {
         runtime = runtime || problem.find("libstdc++") != std::string::npos;
     Finding finding = make_finding(
         runtime ? "wrong-libstdcxx-picked" : "python-environment-damaged", Severity::problem,
-        runtime ? "The environment's own C++ runtime cannot be found, so the system's older one is loaded in its place."
+        runtime ? "The environment's own C++ runtime cannot be found, so the system's older one is loaded in "
+                  "its place."
                 : fmt::format("The environment is damaged: {}.", view.python->problems->front()));
     for (const std::string& problem : *view.python->problems)
         add_evidence(finding, "environment", view.python->path, problem);
@@ -67,15 +69,16 @@ Findings damaged_environment(const HostView& view) {
 
 Findings system_rocm_in_library_path(const HostView& view) {
     const auto path = variable(view, "LD_LIBRARY_PATH");
-    if (torch_kind(view) != "rocm" || !brings_its_rocm(view) || !path || path->find("/opt/rocm") == std::string::npos)
+    if (torch_kind(view) != "rocm" || !brings_its_rocm(view) || !path ||
+        path->find("/opt/rocm") == std::string::npos)
         return {};
-    Finding finding = make_finding(
-        "mixed-rocm-libraries", Severity::warning,
-        "LD_LIBRARY_PATH puts the ROCm of /opt/rocm before the one that the wheel brings: libraries of two releases "
-        "meet in one process.");
+    Finding finding = make_finding("mixed-rocm-libraries", Severity::warning,
+                                   "LD_LIBRARY_PATH puts the ROCm of /opt/rocm before the one that the wheel "
+                                   "brings: libraries of two releases "
+                                   "meet in one process.");
     add_evidence(finding, "LD_LIBRARY_PATH", view.facts.environment.source, *path);
     add_evidence(finding, "torch", view.python->torch, view.python->torch.value_or(""));
-    finding.parameters["variable"] = "LD_LIBRARY_PATH";
+    finding.remedies = {"unset-ld-library-path"};
     return {finding};
 }
 

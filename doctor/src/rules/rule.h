@@ -1,6 +1,6 @@
 #pragma once
-/// A rule is a pure function from what is known of a host to findings. Each is silent about what is merely unknown.
-/// table.cpp lists them; a new rule is one function in the file of its concern and one line there.
+/// A rule is a pure function from what is known of a host to findings. Each is silent about what is merely
+/// unknown. table.cpp lists them; a new rule is one function in the file of its concern and one line there.
 
 #include "rules/host_view.h"
 
@@ -20,7 +20,8 @@ struct Rule {
     Findings (*examine)(const HostView& view);
 };
 
-/// In the order in which causes are to be dealt with: among findings of the same severity the earlier rule's comes first.
+/// In the order in which causes are to be dealt with: among findings of the same severity the earlier rule's
+/// comes first.
 std::span<const Rule> host_rules();
 
 /// A finding with nothing but its statement; evidence is added by the rule.

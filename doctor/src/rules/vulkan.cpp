@@ -16,9 +16,11 @@ bool has(const std::string& text, std::string_view part) {
 
 /// By patterns in the manifest's and the library's name: both change between versions of Mesa.
 bool drives_hardware(const VulkanDriver& driver) {
-    static constexpr std::array software{"lvp", "lavapipe", "swrast", "llvmpipe", "swiftshader", "virtio", "gfxstream"};
+    static constexpr std::array software{"lvp",         "lavapipe", "swrast",   "llvmpipe",
+                                         "swiftshader", "virtio",   "gfxstream"};
     const std::string names = driver.manifest + " " + driver.library.value_or("");
-    return std::none_of(software.begin(), software.end(), [&](std::string_view name) { return has(names, name); });
+    return std::none_of(software.begin(), software.end(),
+                        [&](std::string_view name) { return has(names, name); });
 }
 
 bool works(const VulkanDriver& driver) {
@@ -73,8 +75,9 @@ Findings no_vulkan_driver(const HostView& view) {
     const auto gpu = std::find_if(view.facts.gpus.begin(), view.facts.gpus.end(), [](const Gpu& each) {
         return each.vendor == "amd" || each.vendor == "nvidia" || each.vendor == "intel";
     });
-    const bool usable = std::any_of(drivers.begin(), drivers.end(),
-                                    [](const VulkanDriver& driver) { return drives_hardware(driver) && works(driver); });
+    const bool usable = std::any_of(drivers.begin(), drivers.end(), [](const VulkanDriver& driver) {
+        return drives_hardware(driver) && works(driver);
+    });
     const bool lacks_library = std::any_of(drivers.begin(), drivers.end(), [](const VulkanDriver& driver) {
         return drives_hardware(driver) && !driver.missing_libraries.empty();
     });
@@ -84,9 +87,10 @@ Findings no_vulkan_driver(const HostView& view) {
                                       [](const VulkanDriver& driver) { return !drives_hardware(driver); });
     Finding finding = make_finding(
         "no-vulkan-driver", relies_on_vulkan(view) ? Severity::problem : Severity::note,
-        software ? fmt::format("The only Vulkan driver here draws with the processor; there is none for the {}.",
-                               name_of(view, *gpu))
-                 : fmt::format("There is no Vulkan driver for the {}.", name_of(view, *gpu)));
+        software
+            ? fmt::format("The only Vulkan driver here draws with the processor; there is none for the {}.",
+                          name_of(view, *gpu))
+            : fmt::format("There is no Vulkan driver for the {}.", name_of(view, *gpu)));
     if (!view.facts.vulkan.loader)
         add_evidence(finding, "Vulkan loader", view.facts.vulkan.loader, view.facts.vulkan.loader.unread);
     add_drivers(finding, view);
@@ -101,17 +105,18 @@ Findings vulkan_driver_lacks_library(const HostView& view) {
     const auto broken = std::find_if(drivers.begin(), drivers.end(), [](const VulkanDriver& driver) {
         return drives_hardware(driver) && !driver.missing_libraries.empty();
     });
-    const bool usable = std::any_of(drivers.begin(), drivers.end(),
-                                    [](const VulkanDriver& driver) { return drives_hardware(driver) && works(driver); });
+    const bool usable = std::any_of(drivers.begin(), drivers.end(), [](const VulkanDriver& driver) {
+        return drives_hardware(driver) && works(driver);
+    });
     if (broken == drivers.end() || usable || view.facts.gpus.empty())
         return {};
     const bool egl = std::any_of(broken->missing_libraries.begin(), broken->missing_libraries.end(),
                                  [](const std::string& name) { return name.starts_with("libEGL"); });
-    Finding finding = make_finding(
-        egl ? "vk-container-missing-libegl" : "vulkan-driver-lacks-library",
-        relies_on_vulkan(view) ? Severity::problem : Severity::note,
-        fmt::format("The Vulkan driver {} cannot start: {} is missing.", broken->library.value_or(broken->manifest),
-                    fmt::join(broken->missing_libraries, ", ")));
+    Finding finding = make_finding(egl ? "vk-container-missing-libegl" : "vulkan-driver-lacks-library",
+                                   relies_on_vulkan(view) ? Severity::problem : Severity::note,
+                                   fmt::format("The Vulkan driver {} cannot start: {} is missing.",
+                                               broken->library.value_or(broken->manifest),
+                                               fmt::join(broken->missing_libraries, ", ")));
     add_drivers(finding, view);
     finding.parameters["library"] = broken->missing_libraries.front();
     return {finding};

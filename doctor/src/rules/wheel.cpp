@@ -45,10 +45,11 @@ std::vector<const Gpu*> worth_training(const HostView& view, const std::vector<c
 bool some_wheel_covers(const HostView& view, const Gpu& gpu) {
     const std::string gfx = gfx_of(view, gpu);
     const std::string sm = sm_of(view, gpu);
-    return std::any_of(view.knowledge.indexes.begin(), view.knowledge.indexes.end(), [&](const WheelIndex& index) {
-        return (!gfx.empty() && view.knowledge.covers(index.targets, gfx)) ||
-               (!sm.empty() && view.knowledge.covers(index.targets, sm));
-    });
+    return std::any_of(view.knowledge.indexes.begin(), view.knowledge.indexes.end(),
+                       [&](const WheelIndex& index) {
+                           return (!gfx.empty() && view.knowledge.covers(index.targets, gfx)) ||
+                                  (!sm.empty() && view.knowledge.covers(index.targets, sm));
+                       });
 }
 
 /// Remedies for a card for which the wheel has no code, by what is true of its family (gfx_targets.yaml).
@@ -64,6 +65,24 @@ std::vector<std::string> remedies_without_code(const HostView& view, const Gpu& 
         remedies.emplace_back("triton-no-buffer-ops");
     remedies.insert(remedies.end(), {"use-container", "use-vulkan-route", "use-cpu"});
     return remedies;
+}
+
+bool official_wheel_covers(const HostView& view, const std::string& gfx) {
+    return std::any_of(view.knowledge.indexes.begin(), view.knowledge.indexes.end(),
+                       [&](const WheelIndex& index) {
+                           return index.kind == "rocm" && !index.device_packages &&
+                                  view.knowledge.covers(index.targets, gfx);
+                       });
+}
+
+/// Another build of torch for the card: the official one, or what there is for a card that it leaves out.
+std::vector<std::string> remedies_for_another_build(const HostView& view, const Gpu& gpu) {
+    if (gpu.vendor == "nvidia")
+        return {"install-cuda-torch"};
+    const std::string gfx = gfx_of(view, gpu);
+    if (gfx.empty() || official_wheel_covers(view, gfx))
+        return {"install-rocm-torch"};
+    return remedies_without_code(view, gpu);
 }
 
 bool unsafe_override(const HostView& view, const Gpu& gpu, const Override& set) {
@@ -112,12 +131,14 @@ Findings cuda_wheel_on_amd(const HostView& view) {
     const auto cards = worth_training(view, view.amd);
     if (torch_kind(view) != "cuda" || cards.empty() || !view.nvidia.empty())
         return {};
-    Finding finding = make_finding("cuda-wheel-on-amd", Severity::problem,
-                                   fmt::format("torch {} is built for CUDA, and the GPU here is an AMD one ({}).",
-                                               view.python->torch.value_or("here"), name_of(view, *cards.front())));
+    Finding finding =
+        make_finding("cuda-wheel-on-amd", Severity::problem,
+                     fmt::format("torch {} is built for CUDA, and the GPU here is an AMD one ({}).",
+                                 view.python->torch.value_or("here"), name_of(view, *cards.front())));
     add_torch(finding, view);
     for (const Gpu* gpu : cards)
         add_gpu(finding, view, *gpu);
+    finding.remedies = remedies_for_another_build(view, *cards.front());
     return {finding};
 }
 
@@ -126,20 +147,22 @@ Findings cpu_wheel(const HostView& view) {
         return {};
     std::vector<const Gpu*> cards = view.nvidia;
     const DeviceNode* kfd = device_node(view, "/dev/kfd");
-    const bool withheld = in_container(view) && kfd && !kfd->exists; // a container that was given no GPU wants none
+    const bool withheld =
+        in_container(view) && kfd && !kfd->exists; // a container that was given no GPU wants none
     if (!withheld)
         for (const Gpu* gpu : worth_training(view, view.amd))
             cards.push_back(gpu);
     std::erase_if(cards, [&](const Gpu* gpu) { return !some_wheel_covers(view, *gpu); });
     if (cards.empty())
         return {};
-    Finding finding = make_finding(
-        "cpu-wheel", Severity::problem,
-        fmt::format("torch {} is built for the processor alone; it cannot use the {}.",
-                    view.python->torch.value_or("here"), name_of(view, *cards.front())));
+    Finding finding =
+        make_finding("cpu-wheel", Severity::problem,
+                     fmt::format("torch {} is built for the processor alone; it cannot use the {}.",
+                                 view.python->torch.value_or("here"), name_of(view, *cards.front())));
     add_torch(finding, view);
     for (const Gpu* gpu : cards)
         add_gpu(finding, view, *gpu);
+    finding.remedies = remedies_for_another_build(view, *cards.front());
     return {finding};
 }
 
@@ -168,13 +191,14 @@ Findings wheel_lacks_gfx(const HostView& view) {
         const auto set = override_of(view, *gpu);
         if (set && view.knowledge.covers(targets.names, set->gfx) && !unsafe_override(view, *gpu, *set))
             continue;
-        Finding finding = make_finding(
-            "wheel-lacks-gfx", Severity::problem,
-            fmt::format("torch {} has no code for {}, the target of the {}.", view.python->torch.value_or("here"), gfx,
-                        name_of(view, *gpu)));
+        Finding finding =
+            make_finding("wheel-lacks-gfx", Severity::problem,
+                         fmt::format("torch {} has no code for {}, the target of the {}.",
+                                     view.python->torch.value_or("here"), gfx, name_of(view, *gpu)));
         add_torch(finding, view);
         add_gpu(finding, view, *gpu);
-        add_evidence(finding, "targets in the wheel", targets.source, fmt::format("{}", fmt::join(targets.names, " ")));
+        add_evidence(finding, "targets in the wheel", targets.source,
+                     fmt::format("{}", fmt::join(targets.names, " ")));
         finding.remedies = remedies_without_code(view, *gpu);
         findings.push_back(std::move(finding));
     }
@@ -195,8 +219,9 @@ Findings device_package_missing(const HostView& view) {
         return {};
     Finding finding = make_finding(
         "device-package-missing", Severity::problem,
-        fmt::format("torch {} gets its GPU code from a package for each target, and none is installed for {}.",
-                    view.python->torch.value_or("here"), gfx_of(view, *cards.front())));
+        fmt::format(
+            "torch {} gets its GPU code from a package for each target, and none is installed for {}.",
+            view.python->torch.value_or("here"), gfx_of(view, *cards.front())));
     add_torch(finding, view);
     add_gpu(finding, view, *cards.front());
     return {finding};
@@ -212,12 +237,14 @@ Findings math_library_lacks_gfx(const HostView& view) {
         const auto report = [&](std::string source, std::string value) {
             Finding finding = make_finding(
                 "library-lacks-gfx", Severity::problem,
-                fmt::format("torch {} has code for {}, but its rocBLAS has no kernels for it: matrix products fail.",
-                            view.python->torch.value_or("here"), gfx));
+                fmt::format(
+                    "torch {} has code for {}, but its rocBLAS has no kernels for it: matrix products fail.",
+                    view.python->torch.value_or("here"), gfx));
             add_torch(finding, view);
             add_gpu(finding, view, *gpu);
             add_evidence(finding, "targets of rocBLAS", std::move(source), std::move(value));
-            finding.remedies = {"use-wheel-with-gfx", "use-native-wheel", "use-container", "use-vulkan-route"};
+            finding.remedies = {"use-wheel-with-gfx", "use-native-wheel", "use-container",
+                                "use-vulkan-route"};
             findings.push_back(std::move(finding));
         };
         bool scanned = false;
@@ -236,7 +263,8 @@ Findings math_library_lacks_gfx(const HostView& view) {
         const std::string rocm = torch_rocm(view);
         if (scanned && !found)
             report(path, listed);
-        else if (!scanned && target && !target->last_rocm.empty() && !rocm.empty() &&
+        else if (!scanned && !view.python->rocm_style.is("packages") && target &&
+                 !target->last_rocm.empty() && !rocm.empty() &&
                  compare_versions(rocm, target->last_rocm) > 0 && !same_release(rocm, target->last_rocm))
             report(fmt::format("knowledge/{}:{}", target->origin.file, target->origin.line),
                    fmt::format("{} is served up to ROCm {}", gfx, target->last_rocm));
@@ -255,9 +283,10 @@ Findings extension_lacks_gfx(const HostView& view) {
             if (gfx.empty() || library.part != "extension" || !lacks(view, library, gfx) ||
                 is_for_another_rocm(view, library))
                 continue;
-            Finding finding = make_finding("extension-lacks-gfx", Severity::problem,
-                                           fmt::format("{} has no code for {}; torch itself is not the reason.",
-                                                       file_name(library.path), gfx));
+            Finding finding =
+                make_finding("extension-lacks-gfx", Severity::problem,
+                             fmt::format("{} has no code for {}; torch itself is not the reason.",
+                                         file_name(library.path), gfx));
             add_gpu(finding, view, *gpu);
             add_evidence(finding, "targets in the extension", library.path,
                          fmt::format("{}", fmt::join(library.targets, " ")));
@@ -292,8 +321,9 @@ Findings empty_code_object(const HostView& view) {
                 continue;
             Finding finding = make_finding(
                 "packaging-empty-code-object", Severity::problem,
-                fmt::format("{} has two sets of code for {}; the more specific one ({}) is all but empty and wins.",
-                            file_name(library.path), gfx, small->first));
+                fmt::format(
+                    "{} has two sets of code for {}; the more specific one ({}) is all but empty and wins.",
+                    file_name(library.path), gfx, small->first));
             add_gpu(finding, view, *gpu);
             add_evidence(finding, small->first, library.path, format_bytes(small->second));
             add_evidence(finding, full->first, library.path, format_bytes(full->second));
@@ -312,8 +342,9 @@ Findings rocm_packages_not_preloaded(const HostView& view) {
         return {};
     Finding finding = make_finding(
         "torch-does-not-preload-rocm-wheel-libs", Severity::problem,
-        fmt::format("torch {} does not look for the HIP runtime inside the ROCm packages of this environment.",
-                    *view.python->torch));
+        fmt::format(
+            "torch {} does not look for the HIP runtime inside the ROCm packages of this environment.",
+            *view.python->torch));
     add_torch(finding, view);
     add_evidence(finding, "where ROCm comes from", view.python->rocm_style, *view.python->rocm_style);
     return {finding};
@@ -329,9 +360,10 @@ Findings triton_looks_in_opt_rocm(const HostView& view) {
             continue;
         Finding finding = make_finding(
             "triton-hardcoded-opt-rocm", Severity::warning,
-            fmt::format("{} {} looks for its linker below /opt/rocm only, and ROCm lies in Python packages here: "
-                        "torch.compile will fail.",
-                        name, *version));
+            fmt::format(
+                "{} {} looks for its linker below /opt/rocm only, and ROCm lies in Python packages here: "
+                "torch.compile will fail.",
+                name, *version));
         add_evidence(finding, std::string(name), view.python->path, *version);
         add_evidence(finding, "where ROCm comes from", view.python->rocm_style, *view.python->rocm_style);
         return {finding};
@@ -344,7 +376,8 @@ Findings triton_on_rdna1(const HostView& view) {
     const WheelTargets targets = torch_kind(view) == "rocm" ? torch_targets(view) : WheelTargets{};
     const auto first = std::find_if(cards.begin(), cards.end(),
                                     [&](const Gpu* gpu) { return architecture_of(view, *gpu) == "RDNA1"; });
-    if (first == cards.end() || !targets.known || !view.knowledge.covers(targets.names, gfx_of(view, **first)) ||
+    if (first == cards.end() || !targets.known ||
+        !view.knowledge.covers(targets.names, gfx_of(view, **first)) ||
         variable(view, "AMDGCN_USE_BUFFER_OPS") == "0")
         return {};
     for (const std::string_view name : {"pytorch-triton-rocm", "triton"}) {
@@ -352,8 +385,8 @@ Findings triton_on_rdna1(const HostView& view) {
         if (!version)
             continue;
         Finding finding = make_finding("triton-buffer-ops-on-rdna1", Severity::warning,
-                                       fmt::format("{} {} may store nothing on {} without a message.", name, *version,
-                                                   gfx_of(view, **first)));
+                                       fmt::format("{} {} may store nothing on {} without a message.", name,
+                                                   *version, gfx_of(view, **first)));
         add_gpu(finding, view, **first);
         add_evidence(finding, std::string(name), view.python->path, *version);
         return {finding};
