@@ -166,6 +166,9 @@ Verdict verdict_of_key(const Condition& condition, const Situation& situation) {
         return verdict_of_log(condition, situation);
     const Situation::Known* known = situation.find(condition.key);
     if (known == nullptr) {
+        // A note is there only where somebody wrote one.
+        if (condition.key == "other")
+            return {Truth::no, {}, {condition.key}};
         if (info->kind != KeyKind::variable || !situation.whole_environment)
             return {Truth::unknown, {condition.key}, {}};
         const bool absent_wanted =

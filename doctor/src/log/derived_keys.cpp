@@ -192,6 +192,12 @@ void derive_memory(Situation& situation) {
         if (const std::optional<double> gib = situation.number(amount))
             situation.set_number(key, *gib / *capacity, source);
     };
+    // torch before 2.1 states what is reserved together with what of it is in use.
+    const std::optional<double> reserved_gib = situation.number("oom.reserved_gib");
+    const std::optional<double> allocated_gib = situation.number("oom.allocated_gib");
+    if (reserved_gib && allocated_gib && !situation.number("oom.reserved_unallocated_gib"))
+        situation.set_number("oom.reserved_unallocated_gib", std::max(0.0, *reserved_gib - *allocated_gib),
+                             source);
     share("oom.tried_gib", "oom.tried_share");
     share("oom.free_gib", "oom.free_share");
     share("oom.allocated_gib", "oom.allocated_share");

@@ -21,7 +21,7 @@
 
 namespace rekindle::doctor {
 
-constexpr double finding_threshold = 2;
+constexpr double finding_threshold = 2.25;
 /// From this on, and with a clear lead, the first finding is the primary one.
 constexpr double primary_threshold = 4;
 

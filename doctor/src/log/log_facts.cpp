@@ -228,6 +228,7 @@ constexpr char capacity[] = "oom.capacity_gib";
 constexpr char free_memory[] = "oom.free_gib";
 constexpr char allocated[] = "oom.allocated_gib";
 constexpr char reserved_unallocated[] = "oom.reserved_unallocated_gib";
+constexpr char reserved_total[] = "oom.reserved_gib";
 
 /// "98304M" of the kernel log.
 template <const char* key>
@@ -333,6 +334,7 @@ constexpr std::array extractions{
                set_memory<allocated>},
     Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) is reserved by pytorch but unallocated)",
                set_memory<reserved_unallocated>},
+    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) reserved in total by pytorch)", set_memory<reserved_total>},
     Extraction{R"(process \d+ has (\d[\d.]*) ([kmgt]i?b) memory in use)", take_other_processes},
     Extraction{R"(\bvram: (\d+)m 0x)", set_mebibytes<kernel_vram>},
     Extraction{R"(\b(\d+)m of vram memory ready)", set_mebibytes<kernel_vram>},
