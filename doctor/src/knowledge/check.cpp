@@ -164,6 +164,7 @@ class Checker {
         check_entry(target);
         prose(target, {&target.note});
         matches(target, "name", target.name, "gfx[0-9a-f]{3,5}");
+        matches(target, "last_rocm", target.last_rocm, "\\d+\\.\\d+(\\.\\d+)?");
         for (const std::string& version : target.gc_versions)
             matches(target, "gc_versions", version, "\\d+\\.\\d+\\.\\d+");
         for (const GfxTarget::Override& tried : target.overrides) {
@@ -241,7 +242,7 @@ class Checker {
         matches(cause, "code", cause.code, "D\\d{3}");
         for (const std::string& remedy : cause.remedies)
             if (all_.remedy(remedy) == nullptr)
-                wrong(cause, fmt::format("remedy {} is not in remedies.yaml", remedy));
+                wrong(cause, fmt::format("remedy {} is in no remedies file", remedy));
         prose(cause, {&cause.title, &cause.sentence, &cause.detail});
         for (const std::string& text : cause.tell_apart)
             prose(cause, {&text});

@@ -190,12 +190,12 @@ std::string claims_page(const Knowledge& knowledge) {
 
 std::string targets_section(const Knowledge& knowledge) {
     std::string page = "## gfx targets\n\n| Target | Architecture | Kernel's number | GC | Generic code | "
-                       "Note | Evidence |\n"
-                       "|---|---|---|---|---|---|---|\n";
+                       "Served up to ROCm | Note | Evidence |\n"
+                       "|---|---|---|---|---|---|---|---|\n";
     for (const GfxTarget& target : knowledge.gfx_targets)
-        page += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", target.name, target.architecture,
+        page += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", target.name, target.architecture,
                             target.kfd_version, fmt::join(target.gc_versions, ", "), target.generic,
-                            cell(target.note), evidence_line(target));
+                            target.last_rocm, cell(target.note), evidence_line(target));
     page += "\n## Overrides\n\n`HSA_OVERRIDE_GFX_VERSION` makes every GPU of the process report another "
             "target. What was "
             "tried:\n\n| Card's target | Override | Verdict | Why |\n|---|---|---|---|\n";

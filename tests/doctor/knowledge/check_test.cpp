@@ -50,7 +50,7 @@ TEST(CheckKnowledge, TellsEveryMistakeWithItsLine) {
     EXPECT_THAT(
         check_knowledge(folder.path()),
         ElementsAre("causes.yaml:7: code \"D01\" does not have the form D\\d{3}",
-                    "causes.yaml:7: remedy nothing is not in remedies.yaml",
+                    "causes.yaml:7: remedy nothing is in no remedies file",
                     "causes.yaml:7: slug one is there twice; first at causes.yaml:1",
                     "causes.yaml:12: unknown key \"titel\"; title was meant?",
                     HasSubstr("signatures/a.yaml:1: pattern \"a(\": missing )"),
