@@ -21,6 +21,7 @@ int run_and_print(std::string_view level, const char* python) {
     ProbeOptions options;
     options.level = level == "all" ? ProbeLevel::all : level == "safe" ? ProbeLevel::safe : ProbeLevel::none;
     options.python = python;
+    options.python_deadline = std::chrono::minutes(10); // compilers on a busy machine
     for (const ProbeResult& result : run_probes({}, options))
         std::cout << to_json(result).dump() << std::endl;
     return 0;

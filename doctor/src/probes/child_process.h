@@ -20,8 +20,9 @@ struct ChildCommand {
     std::map<std::string, std::string> environment; ///< replaces or joins that of this process
     std::string input;                              ///< its standard input; empty: /dev/null
     std::chrono::milliseconds deadline{5000};
-    std::chrono::milliseconds kill_grace{
-        2000};                      ///< how long a killed child may take to end before it is given up
+    /// How long a killed child may take to end before it is given up: a large one on a busy machine needs
+    /// seconds.
+    std::chrono::milliseconds kill_grace{10000};
     bool deadline_restarts = false; ///< at every line of result: the deadline is of one step, not of all
 };
 

@@ -20,6 +20,7 @@
 namespace rekindle::doctor {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -141,6 +142,8 @@ class DeviceRun {
                              session_.options().level == ProbeLevel::all ? "together" : "apart",
                              fmt::format("{}", fmt::join(pending_, ","))};
         current_.clear();
+        step_.clear();
+        step_start_ = Clock::now();
         const ChildOutcome outcome =
             run_children({&command, 1}, [&](std::size_t, std::string_view line) { hear(line); }).front();
         const bool orderly = outcome.end == ChildOutcome::End::exited && outcome.exit_status == 0;
@@ -156,6 +159,7 @@ class DeviceRun {
             } else {
                 current_ = line.probe;
                 step_ = line.step;
+                step_start_ = Clock::now();
                 vram_before_ = vram_in_use(session_.facts(), address_of(session_, device_));
             }
         } catch (const Error& error) {
@@ -200,6 +204,7 @@ class DeviceRun {
         result.id = known ? current_ : pending_.front();
         result.device = result.id == import_probe ? std::string() : device_;
         conclude(result, outcome, step_, command_.deadline);
+        result.seconds = std::chrono::duration<double>(Clock::now() - step_start_).count();
         hangs_ += result.status == ProbeStatus::timed_out ? 1 : 0;
         import_works_ = import_works_ && result.id != import_probe;
         std::erase(pending_, result.id);
@@ -230,6 +235,7 @@ class DeviceRun {
     std::vector<std::string> pending_;
     std::string current_;
     std::string step_;
+    Clock::time_point step_start_;
     std::string vram_before_;
     std::optional<ProbeResult> imported_;
     bool import_works_ = true;

@@ -55,7 +55,7 @@ std::vector<ProbeResult> of(const std::string& id, const std::vector<ProbeResult
 
 /// All results while the fake HIP behaves as the words say.
 std::vector<ProbeResult> with_behaviour(const std::string& words, const ProbeOptions& with = options()) {
-    const ScopedVariable behaviour("REKINDLE_FAKE_HIP", words);
+    const ScopedVariable behaviour("REKINDLE_FAKE_DRIVER", words);
     return run_probes(two_gpus(), with);
 }
 
@@ -90,7 +90,7 @@ TEST(HipProbes, SafeLeavesTwoGpusTogetherAlone) {
     EXPECT_EQ(of("rccl-two-gpus", results).at(0).status, ProbeStatus::skipped);
     EXPECT_EQ(of("rccl-two-gpus", results).at(0).reason,
               "two GPUs together are tried by --probe all alone: it may hang");
-    const ScopedVariable one("REKINDLE_FAKE_HIP_DEVICES", "1");
+    const ScopedVariable one("REKINDLE_FAKE_DEVICES", "1");
     EXPECT_EQ(of("rccl-two-gpus", with_behaviour("")).at(0).reason,
               "it needs two GPUs, and HIP has one here");
 }
@@ -162,13 +162,13 @@ TEST(HipProbes, RocblasIsTakenWhereThereIsNoHipblas) {
 
 TEST(HipProbes, AHangIsKilledAndTheCallNamed) {
     ProbeOptions with = options();
-    with.deadline = 300ms;
+    with.deadline = 1500ms;
     const auto start = std::chrono::steady_clock::now();
     const std::vector<ProbeResult> handles = of("blas-handle", with_behaviour("hipblasCreate=hang", with));
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 3s);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 15s);
     ASSERT_EQ(handles.size(), 2U);
     EXPECT_EQ(handles[0].status, ProbeStatus::timed_out);
-    EXPECT_EQ(handles[0].reason, "no answer within 0.30 s, in hipblasCreate; killed");
+    EXPECT_EQ(handles[0].reason, "no answer within 1.50 s, in hipblasCreate; killed");
     EXPECT_EQ(handles[0].signal, SIGKILL);
     EXPECT_EQ(handles[1].device, "0000:04:00.0");
 }
@@ -186,7 +186,7 @@ TEST(HipProbes, ACrashAnAbortAnExitAndAFloodAreResults) {
     EXPECT_EQ(exit.exit_status, 3);
     EXPECT_EQ(exit.reason, "the process ended without a result, exit status 3, in ncclGetVersion");
     ProbeOptions with = options();
-    with.deadline = 200ms;
+    with.deadline = 1s;
     const ProbeResult flood = of("hip-init", with_behaviour("hipInit=flood", with)).at(0);
     EXPECT_EQ(flood.status, ProbeStatus::timed_out);
     EXPECT_EQ(flood.errors.size(), 4096U);
@@ -206,7 +206,7 @@ TEST(HipProbes, AWrongSumAndACompilerErrorAreFailures) {
 }
 
 TEST(HipProbes, ATroubledGpuIsLeftOutOfSafe) {
-    const ScopedVariable behaviour("REKINDLE_FAKE_HIP", "");
+    const ScopedVariable behaviour("REKINDLE_FAKE_DRIVER", "");
     Facts facts = two_gpus();
     facts.kernel_log.lines = {{"amdgpu 0000:04:00.0: amdgpu: GPU reset begin!"}, "/dev/kmsg"};
     const std::vector<ProbeResult> init = of("hip-init", run_probes(facts, options()));
@@ -217,7 +217,7 @@ TEST(HipProbes, ATroubledGpuIsLeftOutOfSafe) {
 }
 
 TEST(HipProbes, NoHipIsASkipAndABrokenOneAFailure) {
-    const ScopedVariable none("REKINDLE_FAKE_HIP_DEVICES", "0");
+    const ScopedVariable none("REKINDLE_FAKE_DEVICES", "0");
     const std::vector<ProbeResult> no_gpu = run_probes({}, options());
     EXPECT_EQ(of("hip-init", no_gpu).at(0).status, ProbeStatus::skipped);
     EXPECT_EQ(of("hip-init", no_gpu).at(0).reason, "no AMD GPU on this host");

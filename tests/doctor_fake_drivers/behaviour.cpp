@@ -7,13 +7,13 @@
 #include <string_view>
 #include <unistd.h>
 
-namespace fake_hip {
+namespace fake_driver {
 
 namespace {
 
-/// The word after "function=" in REKINDLE_FAKE_HIP.
+/// The word after "function=" in REKINDLE_FAKE_DRIVER.
 std::string behaviour_of(std::string_view function) {
-    const char* variable = std::getenv("REKINDLE_FAKE_HIP");
+    const char* variable = std::getenv("REKINDLE_FAKE_DRIVER");
     std::string_view rest = variable != nullptr ? variable : "";
     while (!rest.empty()) {
         const std::string_view word = rest.substr(0, rest.find(' '));
@@ -66,8 +66,8 @@ bool wrong(const char* function) {
 }
 
 int device_count() {
-    const char* variable = std::getenv("REKINDLE_FAKE_HIP_DEVICES");
+    const char* variable = std::getenv("REKINDLE_FAKE_DEVICES");
     return variable != nullptr ? std::atoi(variable) : 2;
 }
 
-} // namespace fake_hip
+} // namespace fake_driver
