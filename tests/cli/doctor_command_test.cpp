@@ -102,6 +102,9 @@ TEST(DoctorCommand, WrongUseSaysWhatIsRight) {
                   .find("no step"),
               std::string::npos);
     EXPECT_NE(error(doctor({"--probe", "some"})).find("none, safe, all"), std::string::npos);
+    EXPECT_NE(error(doctor({"--python", "/no/such/python3"})).find("/no/such/python3"), std::string::npos);
+    EXPECT_NE(error(doctor({"--root", "/no/such/root"})).find("/no/such/root"), std::string::npos);
+    EXPECT_NE(error(doctor({"--pid", "4194304"})).find("4194304"), std::string::npos);
     EXPECT_EQ(doctor({"--explain", "zzqx"}).status, 1);
 }
 

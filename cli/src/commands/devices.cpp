@@ -49,8 +49,9 @@ nlohmann::ordered_json json_of(const std::vector<doctor::DeviceStatus>& devices)
 } // namespace
 
 ExitStatus run_devices(Context& context) {
-    doctor::Facts facts = doctor::collect_facts(host_options(context.line));
-    const std::vector<doctor::ProbeResult> probes = doctor::run_probes(facts, probe_options(context.line));
+    doctor::Facts facts = read_host(context.line);
+    const std::vector<doctor::ProbeResult> probes =
+        doctor::run_probes(facts, probe_options(context.line, facts));
     doctor::add_probed_facts(facts, probes);
     const std::vector<doctor::DeviceStatus> devices =
         doctor::device_table(facts, probes, doctor::embedded_knowledge());

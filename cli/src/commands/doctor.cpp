@@ -6,7 +6,6 @@
 #include <rekindle/base/text.h>
 #include <rekindle/cli/text_layout.h>
 #include <rekindle/doctor/fix.h>
-#include <rekindle/doctor/host.h>
 #include <rekindle/doctor/report.h>
 
 #include <fmt/format.h>
@@ -78,9 +77,9 @@ Recording gather(const CommandLine& line, const Knowledge& knowledge) {
         return {.facts = read_posted_facts(line.text("facts"), knowledge), .probes = {}};
     if (line.has("log") && !line.has("facts"))
         return {};
-    Recording recording{.facts = collect_facts(host_options(line)), .probes = {}};
+    Recording recording{.facts = read_host(line), .probes = {}};
     if (!line.has("root") && !line.has("log"))
-        recording.probes = run_probes(recording.facts, probe_options(line));
+        recording.probes = run_probes(recording.facts, probe_options(line, recording.facts));
     return recording;
 }
 

@@ -2,14 +2,15 @@
 /// What the command line asks of the doctor's library.
 
 #include <rekindle/cli/command_line.h>
-#include <rekindle/doctor/host.h>
+#include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/probe.h>
 
 namespace rekindle::cli {
 
-/// --root, --python, --pid.
-doctor::HostOptions host_options(const CommandLine& line);
+/// The facts of this host, or of the one below --root, with the Pythons that --python names and the variables
+/// of --pid. Throws usage_error for a Python, a folder or a process that is not there.
+doctor::Facts read_host(const CommandLine& line);
 /// --probe and the first --python.
-doctor::ProbeOptions probe_options(const CommandLine& line);
+doctor::ProbeOptions probe_options(const CommandLine& line, const doctor::Facts& facts);
 
 } // namespace rekindle::cli

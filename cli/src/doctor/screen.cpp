@@ -85,13 +85,21 @@ std::string finding_text(const Finding& finding, std::size_t number, const Knowl
     return text;
 }
 
+/// Findings, and apart from them what is only worth knowing.
 std::string findings_text(const std::string& heading, const std::vector<Finding>& findings,
                           const Knowledge& knowledge, ScreenOptions options) {
-    if (findings.empty())
-        return "";
-    std::string text = fmt::format("\n{}\n", heading);
-    for (std::size_t i = 0; i < findings.size(); ++i)
-        text += finding_text(findings[i], i + 1, knowledge, options);
+    std::string wrong;
+    std::string notes;
+    std::size_t number = 0;
+    for (const Finding& finding : findings)
+        if (finding.severity != Severity::note)
+            wrong += finding_text(finding, ++number, knowledge, options);
+    for (const Finding& finding : findings)
+        if (finding.severity == Severity::note)
+            notes += beside("  -", finding.statement, options.width, 4);
+    std::string text = wrong.empty() ? "" : fmt::format("\n{}\n{}", heading, wrong);
+    if (!notes.empty() && (options.verbose || !wrong.empty()))
+        text += "\nWorth knowing\n" + notes;
     return text;
 }
 
@@ -224,7 +232,7 @@ std::string render_report(const Report& report, const Knowledge& knowledge, Scre
     text += plan_text(report.plan, options);
     if (options.verbose)
         text += probes_text(report.probes, width);
-    if (!options.verbose && !report.findings.empty())
+    if (!options.verbose && text.find("\nFindings\n") != std::string::npos)
         text +=
             "\n" +
             indented(

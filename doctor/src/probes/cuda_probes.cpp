@@ -8,7 +8,6 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr int no_device = 100; ///< CUDA_ERROR_NO_DEVICE
 
 using DevicePointer = std::uint64_t;
 
@@ -69,7 +68,7 @@ void describe(const DriverLibrary& cuda, const ProbeRequest& request, const Prob
     cuda.call("cuDriverGetVersion", &version);
     host.values["driver_cuda"] = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
     const int status = cuda.status_of("cuInit", 0U);
-    if (status == no_device && request.first("gpus") == "0")
+    if (status != 0 && request.first("gpus") == "0")
         return report.skipped(host, "no NVIDIA GPU on this host", cuda.text_of(status));
     if (status != 0)
         throw CallFailed("cuInit", cuda.text_of(status));

@@ -118,6 +118,14 @@ TEST(HipProbes, EveryStatusOfHipIsNamed) {
     }
 }
 
+TEST(HipProbes, WithoutAnAmdGpuNoStatusOfHipIsAFailure) {
+    const ScopedVariable behaviour("REKINDLE_FAKE_HIP", "hipInit=101"); // HIP 5 on a host without amdgpu
+    const ProbeResult init = of("hip-init", run_probes({}, options())).at(0);
+    EXPECT_EQ(init.status, ProbeStatus::skipped);
+    EXPECT_EQ(init.reason, "no AMD GPU on this host");
+    EXPECT_EQ(init.code, "hipErrorInvalidDevice (101)");
+}
+
 TEST(HipProbes, EveryStatusOfTheBlasLibrariesIsNamed) {
     const std::array<std::string, 13> statuses{
         "",
