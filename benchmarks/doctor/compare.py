@@ -19,7 +19,7 @@ import time
 QUESTIONS = {
     "names the GPU or says that there is none": r"no (amd |nvidia )?gpu|not? .*gpu.*(found|detected)|H[12]00|GeForce|Radeon|llvmpipe|CUDA used to build",
     "names PyTorch's build": r"2\.\d+\.\d+\+(cpu|cu\d+|rocm)|torch\s+2\.\d+|Is CUDA available",
-    "ran a kernel": r"vector-add|known answer",
+    "ran a kernel with a known answer": r"vector-add[^\n]*passed",
     "says what to do": r"→|Plan, cheap|\$ |Install|install |training runs on the processor",
 }
 
@@ -30,12 +30,12 @@ def commands(arguments):
         return path if os.path.exists(path) else None
 
     torch = shutil.which(arguments.torch_python)
-    yield "rekindle doctor", [arguments.program, "doctor"], "--json"
-    yield "rekindle doctor -v", [arguments.program, "doctor", "-v"], "--json"
+    yield "rekindle doctor", [arguments.program, "doctor"], ["--json"]
+    yield "rekindle doctor -v", [arguments.program, "doctor", "-v"], ["--json"]
     yield "torch.utils.collect_env", [torch, "-m", "torch.utils.collect_env"] if torch else None, None
     yield "rocmate doctor", [peer("rocmate"), "doctor"] if peer("rocmate") else None, None
     yield "rocm-vvv", [peer("rocm-vvv")] if peer("rocm-vvv") else None, None
-    yield "cuda-doctor diagnose", [peer("cuda-doctor"), "diagnose"] if peer("cuda-doctor") else None, "--json"
+    yield "cuda-doctor diagnose", [peer("cuda-doctor"), "diagnose"] if peer("cuda-doctor") else None, ["--format", "json"]
     yield "vulkaninfo --summary", ["vulkaninfo", "--summary"] if shutil.which("vulkaninfo") else None, None
 
 
@@ -50,7 +50,7 @@ def run(command):
 def json_alone(command, flag):
     if flag is None:
         return "no"
-    done = subprocess.run(command + [flag], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=300)
+    done = subprocess.run(command + flag, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=300)
     try:
         json.loads(done.stdout)
         return "yes"
