@@ -1,6 +1,6 @@
 #include "collectors.h"
 #include "library_search.h"
-#include "python/pythons.h"
+#include "pythons_apart.h"
 
 #include <rekindle/base/version.h>
 
@@ -12,6 +12,9 @@
 namespace rekindle::doctor {
 
 Facts collect_facts(const HostOptions& options) {
+    constexpr std::chrono::milliseconds patience_with_pythons{
+        4000};                     // they end by themselves in less than half of it
+    PythonsApart pythons(options); // reads meanwhile
     HostFiles files(options.root.string());
     Facts facts;
     facts.program = version_number();
@@ -41,7 +44,7 @@ Facts collect_facts(const HostOptions& options) {
                             facts.system.architecture.value_or(""));
     read_nvidia(files, libraries, facts);
     read_vulkan(files, libraries, known, facts.vulkan);
-    facts.pythons = collect_pythons(options);
+    pythons.finish(facts, patience_with_pythons);
     return facts;
 }
 

@@ -1,6 +1,5 @@
 #include "host_files.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 
 #include <fmt/format.h>
@@ -8,16 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <system_error>
-#include <unistd.h>
 
 namespace rekindle::doctor {
 
@@ -99,22 +93,7 @@ int receive_answer(int socket, Clock::time_point deadline, FileAnswer& answer) {
     return 0;
 }
 
-/// The child keeps nothing of its parent open: a child that is left behind must not hold the other end of a
-/// pipe.
-void let_go_of_files(int socket) {
-    const int nothing = ::open("/dev/null", O_RDWR);
-    for (const int standard : {0, 1, 2})
-        ::dup2(nothing, standard);
-    ::dup2(socket, 3);
-    if (::close_range(4, ~0U, 0) != 0) // before Linux 5.9
-        for (int other = 4; other < 4096; ++other)
-            ::close(other);
-}
-
-[[noreturn]] void serve(int socket, const std::string& root, const HostFiles::Service& service) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    let_go_of_files(socket);
-    socket = 3;
+void serve(int socket, const std::string& root, const HostFiles::Service& service) {
     RequestHead head;
     while (receive_all(socket, &head, sizeof head)) {
         FileRequest request;
@@ -129,7 +108,6 @@ void let_go_of_files(int socket) {
         if (!send_all(socket, std::string(bytes_of(reply)) + answer.data))
             break;
     }
-    ::_exit(0);
 }
 
 std::string folder_of(const std::string& path) {
@@ -182,38 +160,6 @@ std::string reason_text(int error) {
     }
 }
 
-/// A child process that answers requests over a socket. Killed by its pid when the object goes.
-struct HostFiles::Child {
-    Child(const std::string& root, const Service& service) {
-        std::array<int, 2> ends{};
-        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-            error = errno;
-            return;
-        }
-        FileDescriptor ours(ends[0]);
-        const FileDescriptor theirs(ends[1]);
-        pid = ::fork();
-        if (pid == 0)
-            serve(theirs.get(), root, service);
-        error = pid < 0 ? errno : 0;
-        socket = std::move(ours);
-    }
-    Child(const Child&) = delete;
-    Child& operator=(const Child&) = delete;
-    ~Child() {
-        if (pid <= 0)
-            return;
-        ::kill(pid, SIGKILL);
-        // A child inside a driver that hangs cannot die now; nobody waits for it longer than this.
-        for (int i = 0; i < 50 && ::waitpid(pid, nullptr, WNOHANG) == 0; ++i)
-            ::usleep(200);
-    }
-
-    pid_t pid = -1;
-    int error = 0; ///< why there is no child
-    FileDescriptor socket;
-};
-
 HostFiles::HostFiles(std::string root) : HostFiles(std::move(root), Limits{}) {}
 
 HostFiles::HostFiles(std::string root, Limits limits, Service service)
@@ -234,9 +180,9 @@ FileAnswer HostFiles::ask(const FileRequest& request, std::string& given_up) {
         return {};
     }
     if (!child_)
-        child_ = std::make_unique<Child>(root_, service_);
-    if (child_->error != 0) {
-        given_up = fmt::format("no process to read it: {}", reason_text(child_->error));
+        child_ = std::make_unique<ReadingChild>([this](int socket) { serve(socket, root_, service_); });
+    if (child_->error() != 0) {
+        given_up = fmt::format("no process to read it: {}", reason_text(child_->error()));
         child_.reset();
         return {};
     }
@@ -245,7 +191,7 @@ FileAnswer HostFiles::ask(const FileRequest& request, std::string& given_up) {
     const RequestHead head{static_cast<std::uint64_t>(request.operation), request.path.size(), request.limit,
                            request.offset};
     FileAnswer answer;
-    const int socket = child_->socket.get();
+    const int socket = child_->socket();
     const bool sent = send_all(socket, std::string(bytes_of(head)) + request.path);
     const int state = sent ? receive_answer(socket, deadline, answer) : broken_connection;
     if (state == deadline_passed) {

@@ -6,6 +6,7 @@
 /// and devices are refused.
 
 #include "file_service.h"
+#include "reading_child.h"
 
 #include <rekindle/doctor/fact.h>
 
@@ -94,7 +95,6 @@ class HostFiles {
     Fact<std::string> kernel_log();
 
   private:
-    struct Child;
     FileAnswer ask(const FileRequest& request, std::string& given_up);
     template <class T>
     Fact<T> fact(const FileRequest& request, const std::function<T(const FileAnswer&)>& make);
@@ -103,7 +103,7 @@ class HostFiles {
     std::string root_; ///< without a trailing '/'; "" for the live host
     Limits limits_;
     Service service_;
-    std::unique_ptr<Child> child_;
+    std::unique_ptr<ReadingChild> child_;
     std::chrono::milliseconds waited_{0};      ///< for requests that blocked
     std::vector<std::string> blocked_folders_; ///< in which a file blocked: the others there would, too
 };

@@ -331,6 +331,21 @@ TEST(HostDetails, AHostOfGarbageIsReadToItsEnd) {
     EXPECT_FALSE(facts.system.memory_total.known());
 }
 
+TEST(HostDetails, PythonsAreReadInAProcessOfTheirOwn) {
+    HostTree tree;
+    tree.file("/home/anna/venv/pyvenv.cfg", "home = /usr/bin\nversion = 3.10.12\n");
+    tree.file("/home/anna/venv/bin/python3", "");
+    tree.file("/home/anna/venv/lib/python3.10/site-packages/torch/version.py",
+              "__version__ = '2.5.1+rocm6.2'\ncuda = None\nhip = '6.2.41133-dd7f95766'\n");
+    tree.file("/home/anna/venv/lib/python3.10/site-packages/torch-2.5.1+rocm6.2.dist-info/METADATA",
+              "Metadata-Version: 2.1\nName: torch\nVersion: 2.5.1+rocm6.2\n");
+    const Facts facts =
+        collect_facts({.root = tree.root(), .pythons = {"/home/anna/venv"}, .find_pythons = false});
+    ASSERT_EQ(facts.pythons.size(), 1U);
+    EXPECT_TRUE(facts.pythons[0].torch.is("2.5.1+rocm6.2"));
+    EXPECT_TRUE(facts.notes.empty());
+}
+
 TEST(HostDetails, PermissionsOfADeviceNode) {
     HostTree tree;
     const std::filesystem::path place = tree.make_parent("/dev/kfd");
