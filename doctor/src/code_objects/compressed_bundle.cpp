@@ -14,7 +14,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::size_t block_size = 128 * 1024;
+constexpr std::size_t block_size = 128 << 10;
 
 struct HeaderStart {
     char magic[4];

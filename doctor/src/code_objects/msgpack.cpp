@@ -21,7 +21,7 @@ std::optional<std::uint64_t> MsgpackReader::number(std::size_t at, int width) co
 // consecutive codes.
 std::optional<std::uint64_t> MsgpackReader::read_length(std::uint8_t fixed, std::uint8_t fixed_mask,
                                                         std::uint8_t first_code, int first_width,
-                                                        int codes) noexcept {
+                                                        unsigned codes) noexcept {
     const auto code = number(position_, 1);
     if (!code)
         return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<std::uint64_t> MsgpackReader::read_length(std::uint8_t fixed, std:
         ++position_;
         return *code & fixed_mask;
     }
-    if (*code < first_code || *code >= static_cast<std::uint64_t>(first_code + codes))
+    if (*code < first_code || *code - first_code >= codes)
         return std::nullopt;
     const int width = first_width << (*code - first_code);
     const auto length = number(position_ + 1, width);

@@ -25,7 +25,8 @@ class MsgpackReader {
 
   private:
     std::optional<std::uint64_t> read_length(std::uint8_t fixed, std::uint8_t fixed_mask,
-                                             std::uint8_t first_code, int first_width, int codes) noexcept;
+                                             std::uint8_t first_code, int first_width,
+                                             unsigned codes) noexcept;
     std::optional<std::uint64_t> number(std::size_t at, int width) const noexcept;
 
     std::string_view bytes_;

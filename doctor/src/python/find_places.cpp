@@ -107,7 +107,7 @@ class PlaceFinder {
             for (const std::string& name : tree_.list(folder)) {
                 if (!name.ends_with(".pth"))
                     continue;
-                const std::string text = tree_.read(folder / name, 16 * 1024).value_or("");
+                const std::string text = tree_.read(folder / name, 16 << 10).value_or("");
                 for (const std::string_view line : split(text, '\n'))
                     if (trim(line).starts_with("/") && place.site_folders.size() < 20)
                         add_site_folder(place, fs::path(trim(line)));
@@ -122,7 +122,7 @@ class PlaceFinder {
             if (interpreter.empty() && (tree_.is_file(prefix / name) || tree_.link_target(prefix / name)))
                 interpreter = prefix / name;
         place.interpreter = interpreter;
-        const std::optional<std::string> cfg = tree_.read(prefix / "pyvenv.cfg", 16 * 1024);
+        const std::optional<std::string> cfg = tree_.read(prefix / "pyvenv.cfg", 16 << 10);
         const bool conda = tree_.is_folder(prefix / "conda-meta");
         if (!cfg && !conda && library_versions(tree_, prefix).empty())
             return std::nullopt;

@@ -30,7 +30,7 @@ class HostTree {
     /// Names in a folder, sorted, at most 20,000; empty when it cannot be read.
     std::vector<std::string> list(const std::filesystem::path& folder) const;
     /// At most `limit` bytes of a regular file; nothing when it cannot be read.
-    std::optional<std::string> read(const std::filesystem::path& file, std::size_t limit = 256 * 1024) const;
+    std::optional<std::string> read(const std::filesystem::path& file, std::size_t limit = 256 << 10) const;
 
   private:
     std::filesystem::path root_;

@@ -44,7 +44,7 @@ class LinkerFolders {
 
   private:
     void read(const fs::path& file, int depth) {
-        const std::string text = tree_.read(file, 64 * 1024).value_or("");
+        const std::string text = tree_.read(file, 64 << 10).value_or("");
         for (std::string_view line : split(text, '\n')) {
             line = trim(line.substr(0, line.find('#')));
             if (line.starts_with("include ") && depth < deepest_include)
@@ -193,7 +193,9 @@ std::vector<std::string> missing_libraries(const HostTree& tree, const PythonPla
     for (const std::string_view folder : split(ld_library_path, ':'))
         if (folder.starts_with("/"))
             folders.emplace_back(folder);
-    for (const fs::path& site : place.site_folders)
+    for (const fs::path& site : place.site_folders) {
+        // Intel's packages put libraries into lib/ of the environment, or of ~/.local.
+        folders.push_back(site.parent_path().parent_path());
         for (const std::string& name : tree.list(site)) {
             if (name.starts_with("_rocm_sdk_"))
                 folders.push_back(site / name / "lib");
@@ -201,6 +203,7 @@ std::vector<std::string> missing_libraries(const HostTree& tree, const PythonPla
                 for (const std::string& part : tree.list(site / name))
                     folders.push_back(site / name / part / "lib");
         }
+    }
     folders.push_back(place.prefix / "lib");
     for (const fs::path& folder : LinkerFolders(tree).take())
         folders.push_back(folder);

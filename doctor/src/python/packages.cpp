@@ -118,7 +118,7 @@ InstalledPackages read_packages(const HostTree& tree, const std::vector<fs::path
             const bool backend =
                 contains(known_private_backends, name) ||
                 (!contains(not_private_backends, name) &&
-                 registers_backend(tree.read(folder / "entry_points.txt", 64 * 1024).value_or("")));
+                 registers_backend(tree.read(folder / "entry_points.txt", 64 << 10).value_or("")));
             if (backend)
                 result.private_backends.push_back(name);
             if (!backend && !package_matters(name))
@@ -129,7 +129,7 @@ InstalledPackages read_packages(const HostTree& tree, const std::vector<fs::path
             package.source = folder.string();
             package.installer =
                 std::string(trim(split(tree.read(folder / "INSTALLER", 256).value_or(""), '\n').front()));
-            package.origin = url_of(tree.read(folder / "direct_url.json", 16 * 1024).value_or(""));
+            package.origin = url_of(tree.read(folder / "direct_url.json", 16 << 10).value_or(""));
             result.packages.push_back(std::move(package));
         }
     std::ranges::sort(result.packages, {}, &PythonPackage::name);

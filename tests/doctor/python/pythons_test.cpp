@@ -431,9 +431,11 @@ TEST(Pythons, ABudgetThatIsSpentIsSaid) {
 
 TEST(Pythons, AtMostForty) {
     const Host host;
-    for (int i = 0; i < 60; ++i)
-        host.add_venv("/home/user/venv" + std::to_string(i));
-    EXPECT_EQ(host.collect().size(), 40u);
+    for (int i = 0; i < 45; ++i)
+        host.add("/home/user/venv" + std::to_string(i) + "/pyvenv.cfg", "version = 3.10.12\n");
+    PythonSearch search;
+    search.homes = {"/home/user"};
+    EXPECT_EQ(find_places(HostTree(host.root()), search).size(), 40u);
 }
 
 TEST(TorchVersionFile, OldAndNewForms) {

@@ -65,8 +65,8 @@ def fetch_reference(folder):
 
 def check_librocrand(scanner, folder):
     bundler = shutil.which("clang-offload-bundler-16") or shutil.which("clang-offload-bundler")
-    missing = [name for name, path in (("apt-get", shutil.which("apt-get")), ("clang-offload-bundler-16", bundler),
-                                       ("dpkg-deb", shutil.which("dpkg-deb")), ("objcopy", shutil.which("objcopy"))) if not path]
+    missing = [name for name in ("apt-get", "dpkg-deb", "objcopy") if not shutil.which(name)]
+    missing += [] if bundler else ["clang-offload-bundler-16"]
     if missing:
         return report("skipped", "librocrand1", "there is no " + ", no ".join(missing))
     target = folder / "librocrand1"
@@ -85,33 +85,36 @@ def check_librocrand(scanner, folder):
     expected = sorted(name.rsplit("--", 1)[1] for name in listed if not name.startswith("host"))
     found = scan(scanner, "scan", [library])[0]
     right = expected and sorted(found["targets"]) == expected and not found["unread"]
-    report("passed" if right else "failed", f"{library.name}: {len(expected)} targets, clang-offload-bundler names the same",
+    report("passed" if right else "failed",
+           f"{library.name}: {len(expected)} targets, clang-offload-bundler names the same",
            "" if right else f"{found} instead of {expected}")
 
 
 def check_against_reference(scanner, environment, files):
-    expected = [json.loads(line) for line in output(sys.executable, HERE / "reference.py", *files, env=environment).splitlines()]
+    lines = output(sys.executable, HERE / "reference.py", *files, env=environment).splitlines()
+    expected = [json.loads(line) for line in lines]
     whole, quick = scan(scanner, "scan", files), scan(scanner, "scan-quickly", files)
     for reference, slow, fast in zip(expected, whole, quick, strict=True):
         right = all(found["bytes"] == reference["bytes"] and found["targets"] == sorted(reference["bytes"]) and
                     not found["unread"] for found in (slow, fast))
         size = pathlib.Path(reference["path"]).stat().st_size / 2**20
         report("passed" if right else "failed",
-               f"{pathlib.Path(reference['path']).name} ({size:.1f} MiB): {len(reference['bytes'])} targets and their bytes, "
+               f"{pathlib.Path(reference['path']).name} ({size:.1f} MiB): "
+               f"{len(reference['bytes'])} targets and their bytes, "
                f"{1000 * slow['seconds']:.1f} ms, quickly {1000 * fast['seconds']:.2f} ms",
                "" if right else f"{slow} and {fast} instead of {reference}")
 
 
-# What bitsandbytes' release build names (COMPUTE_CAPABILITY of its workflow), machine code and the newest as PTX.
-CUDA = {"cuda118": "60 70 75 80 86 89 90", "cuda126": "60 70 75 80 86 89 90", "cuda128": "70 75 80 86 89 90 100 120",
-        "cuda130": "75 80 86 89 90 100 120"}
+# The list build_capability of bitsandbytes' .github/scripts/build-cuda.sh: machine code, and PTX for the newest.
+PASCAL_TO_HOPPER, TURING_TO_BLACKWELL = "60 70 75 80 86 89 90", "75 80 86 89 90 100 120"
+CUDA = {"cuda118": PASCAL_TO_HOPPER, "cuda121": PASCAL_TO_HOPPER, "cuda124": PASCAL_TO_HOPPER,
+        "cuda126": PASCAL_TO_HOPPER, "cuda128": "70 " + TURING_TO_BLACKWELL, "cuda130": TURING_TO_BLACKWELL,
+        "cuda132": TURING_TO_BLACKWELL}
 
 
 def check_cuda(scanner, files):
     for found in scan(scanner, "scan", files):
         name = pathlib.Path(found["path"]).stem.rsplit("_", 1)[1]
-        if name not in CUDA:
-            continue
         architectures = CUDA[name].split()
         expected = sorted([f"compute_{architectures[-1]}"] + [f"sm_{one}" for one in architectures])
         right = found["targets"] == expected and not found["unread"]
