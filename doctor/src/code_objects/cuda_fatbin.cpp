@@ -58,7 +58,8 @@ void read_cuda_fatbin(const ByteSource& source, ByteRange range, const ScanOptio
         const auto region = read_value<Region>(source, at);
         if (!region)
             break;
-        if (region->magic == 0 && (padding += 8) < most_padding) { // between regions
+        if (region->magic == 0 && padding < most_padding) { // between regions
+            padding += 8;
             at += 8;
             continue;
         }

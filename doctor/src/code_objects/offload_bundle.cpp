@@ -125,11 +125,10 @@ class BundleScan {
         decompressor_->begin(source_, *bundle);
         // The first block almost always has the whole header.
         Expected<std::span<const std::byte>> content = decompressor_->extend(1);
-        Expected<BundleHeader> header = damaged(at, "");
-        if (content && !(header = read_bundle_header(MemorySource(*content), {0, content->size()}))) {
+        Expected<BundleHeader> header = read_decompressed_header();
+        if (content && !header) {
             content = decompressor_->extend(longest_header);
-            header = read_bundle_header(MemorySource(decompressor_->content()),
-                                        {0, decompressor_->content().size()});
+            header = read_decompressed_header();
         }
         if (!content || !header)
             found_.note(
@@ -137,6 +136,11 @@ class BundleScan {
         if (header)
             add_compressed(at, *bundle, *header, verify);
         return bundle->end;
+    }
+
+    Expected<BundleHeader> read_decompressed_header() const {
+        const std::span<const std::byte> content = decompressor_->content();
+        return read_bundle_header(MemorySource(content), {0, content.size()});
     }
 
     void add_compressed(std::uint64_t at, const CompressedBundle& bundle, const BundleHeader& header,
