@@ -1,5 +1,5 @@
-#include "log/situation.h"
 #include "facts/versions.h"
+#include "log/situation.h"
 
 #include <fmt/format.h>
 
@@ -206,9 +206,9 @@ void derive_memory(Situation& situation) {
     const std::optional<double> free = situation.number("oom.free_gib");
     const std::optional<double> allocated = situation.number("oom.allocated_gib");
     if (free && allocated) {
-        const double reserved = situation.number("oom.reserved_unallocated_gib").value_or(0);
+        const double cached = situation.number("oom.reserved_unallocated_gib").value_or(0);
         const double others = situation.number("oom.other_process_gib").value_or(0);
-        const double rest = *capacity - *free - *allocated - reserved - others;
+        const double rest = *capacity - *free - *allocated - cached - others;
         situation.set_number("oom.unaccounted_share", std::max(0.0, rest / *capacity), source);
     }
     const std::optional<double> vram =

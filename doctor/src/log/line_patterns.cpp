@@ -21,12 +21,12 @@ LinePatterns::LinePatterns() : options_(options()), set_(options_, RE2::UNANCHOR
 int LinePatterns::add(std::string_view pattern) {
     const int number = set_.Add(pattern, nullptr);
     if (number >= 0)
-        single_.push_back(std::make_unique<RE2>(pattern, options_));
+        patterns_.emplace_back(pattern);
     return number;
 }
 
 void LinePatterns::compile() {
-    compiled_ = !single_.empty() && set_.Compile();
+    compiled_ = !patterns_.empty() && set_.Compile();
 }
 
 void LinePatterns::match(std::string_view line, std::vector<int>& numbers) const {
@@ -37,8 +37,8 @@ void LinePatterns::match(std::string_view line, std::vector<int>& numbers) const
         return;
     }
     numbers.clear();
-    for (std::size_t i = 0; i < single_.size(); ++i)
-        if (RE2::PartialMatch(line, *single_[i]))
+    for (std::size_t i = 0; i < patterns_.size(); ++i)
+        if (RE2::PartialMatch(line, RE2(patterns_[i], options_)))
             numbers.push_back(static_cast<int>(i));
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 /// Many patterns against one line in one pass.
 
-#include <memory>
 #include <re2/re2.h>
 #include <re2/set.h>
 #include <string>
@@ -24,7 +23,7 @@ class LinePatterns {
   private:
     RE2::Options options_;
     RE2::Set set_;
-    std::vector<std::unique_ptr<RE2>> single_; ///< for when the set's automaton outgrows its memory
+    std::vector<std::string> patterns_; ///< for when the set's automaton outgrows its memory
     bool compiled_ = false;
 };
 

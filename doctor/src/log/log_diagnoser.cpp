@@ -22,7 +22,7 @@ double weight_of(std::string_view strength) {
 double factor_of(const Condition& condition, Truth truth) {
     if (condition.key.empty())
         return 1;
-    return truth == Truth::yes ? 1.25 : truth == Truth::unknown ? 0.5 : 0;
+    return truth == Truth::yes ? 1.25 : truth == Truth::unknown ? 0.45 : 0;
 }
 
 std::string place_of(const LogText::Line& line) {
@@ -62,12 +62,16 @@ struct LogDiagnoser::Weighed {
     void add_up() {
         std::stable_sort(support.begin(), support.end(),
                          [](const Support& a, const Support& b) { return a.weight > b.weight; });
+        note = std::all_of(support.begin(), support.end(),
+                           [](const Support& one) { return one.hit->signature->harmless; });
         score = 0;
-        note = true;
-        for (std::size_t i = 0; i < support.size(); ++i) {
-            score += support[i].weight * (i == 0 ? 1 : 0.25);
-            last = std::max(last, support[i].hit->last);
-            note = note && support[i].hit->signature->harmless;
+        double share = 1;
+        for (const Support& one : support) {
+            if (one.hit->signature->harmless && !note)
+                continue; // it accompanies every cause alike
+            last = std::max(last, one.hit->last);
+            score += one.weight * share;
+            share = 0.25;
         }
     }
 };

@@ -3,7 +3,8 @@
 ///
 /// A signature that some line matches brings its candidates. A candidate counts strength × state:
 ///   strength  decisive 8, strong 4, possible 2;
-///   state     its condition holds 1.25, it has none 1, a fact for it is missing 0.5, it is violated 0 (out).
+///   state     its condition holds 1.25, it has none 1, a fact for it is missing 0.45, it is violated 0
+///   (out).
 /// A cause gets its best candidate's figure, and a quarter of each further signature's that leads to it.
 /// Equal causes are ordered by how near the end of the log they show. A cause below `finding_threshold` is
 /// not reported; what would have decided is asked for. Harmless lines are noticed; a candidate that they have

@@ -1,5 +1,5 @@
-#include "log/condition.h"
 #include "facts/versions.h"
+#include "log/condition.h"
 
 #include <gtest/gtest.h>
 
