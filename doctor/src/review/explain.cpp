@@ -37,6 +37,19 @@ std::string literal_text(std::string_view pattern) {
     return lower(text);
 }
 
+/// Whether the pattern's text holds the term, but for the few letters that it may give as alternatives in
+/// front: "HIPBLAS_STATUS_NOT_SUPPORTED" is part of "(hip|cu)blas_status_not_supported".
+bool is_part_of(std::string_view term, std::string_view text) {
+    constexpr std::size_t alternatives = 4;
+    if (term.size() < shortest_part)
+        return false;
+    const std::size_t dropped = term.size() >= 4 * alternatives ? alternatives : 0;
+    for (std::size_t i = 0; i <= dropped; ++i)
+        if (text.find(term.substr(i)) != std::string_view::npos)
+            return true;
+    return false;
+}
+
 std::string evidence_text(const Entry& entry) {
     std::vector<std::string> backings;
     for (const Backing& one : entry.evidence)
@@ -207,7 +220,7 @@ void add_messages(std::string_view term, const Knowledge& knowledge, Explanation
     const std::string part = lower(term);
     const auto is_meant = [&](const Signature& signature) {
         for (const std::string& text : signature.patterns) {
-            if (part.size() >= shortest_part && literal_text(text).find(part) != std::string::npos)
+            if (is_part_of(part, literal_text(text)))
                 return true;
             if (const RE2 pattern(text, options);
                 pattern.ok() && RE2::PartialMatch({term.data(), term.size()}, pattern))

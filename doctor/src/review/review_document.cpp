@@ -53,7 +53,7 @@ Subject subject_of(std::string_view document, const TargetFinder& finder, const 
 }
 
 bool is_building(const Block& block) {
-    static const RE2 build("(?i)(setup\\.py|\\bcmake\\b|\\bmake -j|build_amd\\.py|from "
+    static const RE2 build("(?i)(setup\\.py|\\bgit clone\\b|\\bcmake\\b|\\bmake -j|build_amd\\.py|from "
                            "source|no-build-isolation|\\bninja\\b|custom (wheel|pytorch))");
     return RE2::PartialMatch(block.text, build);
 }
@@ -130,7 +130,7 @@ std::vector<Mark> review_document(std::string_view text, const Knowledge& knowle
             last_build_line = block.line;
         }
         const std::vector<Mention> mentions = targets.mentions(block.text);
-        SettingContext context{targets_of(mentions, knowledge), built && block.line - last_build_line <= 12};
+        SettingContext context{targets_of(mentions, knowledge), built && block.line - last_build_line <= 16};
         if (context.targets.empty())
             context.targets = subject.targets;
         std::vector<Found> marks;

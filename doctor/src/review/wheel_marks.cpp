@@ -193,6 +193,7 @@ void WheelReview::mark_prose(const Block& block, std::vector<Found>& found) cons
 void WheelReview::mark_row(const Block& block, std::vector<Found>& found) {
     static const RE2 torch_heading("(?i)^(py)?torch( version)?$");
     static const RE2 rocm_heading("(?i)^ROCm( version)?$");
+    static const RE2 denial("(?i)(broken|❌|not supported|unsupported|incompatible|fails|does not work)");
     static const RE2 version("v?(\\d+\\.\\d+[0-9.x]*\\+?)");
     const std::vector<std::string_view> cells = cells_of(block.text);
     int torch_heading_at = -1;
@@ -223,8 +224,14 @@ void WheelReview::mark_row(const Block& block, std::vector<Found>& found) {
         return;
     const auto torch = VersionPattern::parse(torch_text);
     const auto rocm = VersionPattern::parse(rocm_text);
-    if (torch && rocm)
-        mark(block, 0, block.text.size(), pair_kind, judge_pair(*torch, *rocm, knowledge_), found);
+    if (!torch || !rocm)
+        return;
+    Judgement judgement = judge_pair(*torch, *rocm, knowledge_);
+    if (judgement.verdict == Verdict::holds && RE2::PartialMatch(block.text, denial)) {
+        judgement.verdict = Verdict::wrong;
+        judgement.reason = "The pair is official. " + judgement.reason;
+    }
+    mark(block, 0, block.text.size(), pair_kind, std::move(judgement), found);
 }
 
 } // namespace rekindle::doctor

@@ -1,0 +1,95 @@
+#include <rekindle/doctor/review.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace rekindle::doctor {
+namespace {
+
+Facts host_with(const std::string& gfx) {
+    Facts facts;
+    Gpu& gpu = facts.gpus.emplace_back();
+    gpu.vendor = "amd";
+    gpu.gfx = Fact<std::string>(gfx, "test");
+    return facts;
+}
+
+std::string all_text(const std::vector<Option>& options) {
+    std::string text;
+    for (const Option& option : options)
+        text += option.title + ": " + option.detail + " " + option.arithmetic + "\n";
+    return text;
+}
+
+const Option* named(const std::vector<Option>& options, std::string_view title) {
+    const auto found = std::find_if(options.begin(), options.end(), [&](const Option& option) {
+        return option.title.find(title) != std::string::npos;
+    });
+    return found == options.end() ? nullptr : &*found;
+}
+
+TEST(Alternatives, AnRdna1CardHasNativeWheelsFirstAndNoOverride) {
+    const std::vector<Option> options = alternatives(host_with("gfx1010"), embedded_knowledge(), 0, 0);
+    ASSERT_FALSE(options.empty());
+    EXPECT_NE(options.front().detail.find("torch[device-gfx1010]"), std::string::npos)
+        << options.front().detail;
+    EXPECT_EQ(all_text(options).find("10.3.0"), std::string::npos);
+    EXPECT_NE(named(options, "Vulkan"), nullptr);
+    EXPECT_NE(named(options, "processor"), nullptr);
+}
+
+TEST(Alternatives, OnlyWhatAppliesToTheHost) {
+    EXPECT_NE(all_text(alternatives(host_with("gfx1032"), embedded_knowledge(), 0, 0)).find("10.3.0"),
+              std::string::npos);
+    const std::vector<Option> without_gpu = alternatives({}, embedded_knowledge(), 0, 0);
+    EXPECT_EQ(named(without_gpu, "Vulkan"), nullptr);
+    EXPECT_EQ(all_text(without_gpu).find("{gfx}"), std::string::npos);
+    EXPECT_NE(named(without_gpu, "processor"), nullptr);
+}
+
+TEST(Alternatives, FreeWaysComeFirst) {
+    bool paid = false;
+    for (const Option& option : alternatives(host_with("gfx1010"), embedded_knowledge(), 40, 300)) {
+        paid = paid || !option.arithmetic.empty();
+        EXPECT_EQ(paid, !option.arithmetic.empty()) << option.title;
+    }
+    EXPECT_TRUE(paid);
+}
+
+TEST(Alternatives, TheArithmeticIsThatOfTheFiguresGiven) {
+    Knowledge knowledge;
+    Alternative& cloud = knowledge.alternatives.emplace_back();
+    cloud.title = "Cloud";
+    cloud.kind = "cloud";
+    cloud.price_per_hour = 0.5;
+    cloud.priced = "2026-03";
+    Alternative& card = knowledge.alternatives.emplace_back();
+    card.title = "Card";
+    card.kind = "card";
+
+    const std::vector<Option> both = alternatives({}, knowledge, 40, 300);
+    ASSERT_EQ(both.size(), 2u);
+    EXPECT_EQ(
+        both[0].arithmetic,
+        "at 40 h a month and $0.50/h (2026-03): $20.00 a month; a card of $300.00 costs as much as 600 h "
+        "of it, paid back after 15.0 months (electricity and resale are not counted)");
+    EXPECT_EQ(
+        both[1].arithmetic,
+        "$300.00 (your figure) as much as 600 h of Cloud at $0.50/h (2026-03): 15.0 months at 40 h a month "
+        "(electricity and resale are not counted)");
+    EXPECT_NE(alternatives({}, knowledge, 0, 0)[0].arithmetic.find("--hours-per-month"), std::string::npos);
+    EXPECT_EQ(alternatives({}, knowledge, 0, 0)[1].arithmetic.find("months"), std::string::npos)
+        << "no break-even without figures";
+}
+
+TEST(Alternatives, EveryPriceHasItsMonthAndSource) {
+    for (const Alternative& one : embedded_knowledge().alternatives) {
+        EXPECT_FALSE(one.evidence.empty()) << one.id;
+        EXPECT_EQ(one.price_per_hour > 0 || one.price_once > 0, !one.priced.empty()) << one.id;
+    }
+}
+
+} // namespace
+} // namespace rekindle::doctor
