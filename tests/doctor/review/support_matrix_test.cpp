@@ -23,9 +23,10 @@ TEST(SupportMatrix, NewestTorchFirstAndEveryRowWithItsSource) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         EXPECT_FALSE(rows[i].evidence.empty());
         EXPECT_FALSE(rows[i].checked.empty());
-        if (i > 0)
+        if (i > 0) {
             EXPECT_GE(compare_versions(rows[i - 1].torch, rows[i].torch), 0)
                 << rows[i - 1].torch << " " << rows[i].torch;
+        }
     }
 }
 
@@ -81,8 +82,6 @@ TEST(VersionPattern, WhatDocumentsWrite) {
     EXPECT_FALSE(VersionPattern::parse("2"));
     EXPECT_FALSE(VersionPattern::parse("x.y"));
     EXPECT_LT(compare_versions("2.9.1", "2.10.0"), 0);
-    EXPECT_EQ(version_numbers("99999999999999999999.1").size(), 1u)
-        << "more digits than any version has end it";
 }
 
 } // namespace
