@@ -1,5 +1,5 @@
-#include "plan/placeholders.h"
 #include "facts/versions.h"
+#include "plan/placeholders.h"
 
 #include <rekindle/base/text.h>
 #include <rekindle/doctor/plan.h>

@@ -1,9 +1,9 @@
 #include "plan/placeholders.h"
 
+#include "facts/versions.h"
 #include "knowledge/vocabulary.h"
 #include "plan/distribution.h"
 #include "plan/wheel_choice.h"
-#include "facts/versions.h"
 
 #include <rekindle/base/text.h>
 

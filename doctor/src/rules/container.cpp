@@ -10,11 +10,6 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// Somebody means to use ROCm here: a wheel or an installation of it.
-bool uses_rocm(const HostView& view) {
-    return torch_kind(view) == "rocm" || !view.facts.rocm.installations.empty();
-}
-
 bool missing(const HostView& view, std::string_view path) {
     const DeviceNode* node = device_node(view, path);
     return node && !node->exists;

@@ -1,5 +1,5 @@
-#include "rules/rule.h"
 #include "facts/versions.h"
+#include "rules/rule.h"
 
 #include <rekindle/base/text.h>
 
@@ -22,6 +22,11 @@ bool is_linux_with_pci(const HostView& view) {
     return view.facts.system.wsl.value_or(0) == 0;
 }
 
+/// The collector found the device and no driver of it.
+bool is_unbound(const Gpu& gpu) {
+    return gpu.kernel_driver.unread.find("no driver") != std::string::npos;
+}
+
 const std::string* line_with(const HostView& view, std::string_view first, std::string_view second = "") {
     if (view.facts.kernel_log.lines)
         for (const std::string& line : *view.facts.kernel_log.lines)
@@ -42,26 +47,33 @@ void add_card(Finding& finding, const HostView& view, const Gpu& gpu) {
 
 Findings amdgpu_not_bound(const HostView& view) {
     Findings findings;
-    if (!is_linux_with_pci(view))
+    if (!is_linux_with_pci(view) || !amd_matters(view))
         return findings;
+    const bool another_works = std::any_of(view.amd.begin(), view.amd.end(), [&](const Gpu* gpu) {
+        return gpu->kernel_driver.is("amdgpu") && worth_training_on(view, *gpu);
+    });
     for (const Gpu* gpu : view.amd) {
-        if (!gpu->kernel_driver || *gpu->kernel_driver == "amdgpu" || !worth_training_on(view, *gpu))
+        const std::string driver = gpu->kernel_driver.value_or("");
+        const bool unbound = driver.empty() && (gpu->kernel_driver.known() || is_unbound(*gpu));
+        if (driver == "amdgpu" || (driver.empty() && !unbound) || !worth_training_on(view, *gpu))
             continue;
-        const std::string& driver = *gpu->kernel_driver;
         Finding finding =
             driver == "radeon"
                 ? make_finding("gpu-too-old-for-kfd", Severity::problem,
                                fmt::format("The {} is driven by \"radeon\", which has no compute side.",
                                            name_of(view, *gpu)))
                 : make_finding("amdgpu-not-loaded", Severity::problem,
-                               fmt::format("The {} is not driven by amdgpu but by \"{}\".",
-                                           name_of(view, *gpu), driver.empty() ? "nothing" : driver));
+                               unbound ? fmt::format("No driver is bound to the {}.", name_of(view, *gpu))
+                                       : fmt::format("The {} is not driven by amdgpu but by \"{}\".",
+                                                     name_of(view, *gpu), driver));
+        if (another_works) // one card kept for a virtual machine beside one to train on
+            finding.severity = Severity::note;
         add_card(finding, view, *gpu);
-        add_evidence(finding, "kernel driver", gpu->kernel_driver, driver.empty() ? "none" : driver);
+        add_evidence(finding, "kernel driver", gpu->kernel_driver, unbound ? "none" : driver);
         findings.push_back(std::move(finding));
     }
     const KernelModule* amdgpu = module_named(view, "amdgpu");
-    if (findings.empty() && !view.amd.empty() && amdgpu && amdgpu->loaded.is(false)) {
+    if (findings.empty() && amdgpu && amdgpu->loaded.is(false)) {
         Finding finding =
             make_finding("amdgpu-not-loaded", Severity::problem,
                          fmt::format("The kernel module amdgpu is not loaded, so nothing drives the {}.",
@@ -75,6 +87,8 @@ Findings amdgpu_not_bound(const HostView& view) {
 
 Findings gpu_not_in_kfd(const HostView& view) {
     Findings findings;
+    if (!amd_matters(view))
+        return findings;
     for (const Gpu* gpu : view.amd) {
         if (gpu->kfd_node || gpu->kfd_node.unread.empty() || !worth_training_on(view, *gpu) ||
             !gpu->kernel_driver.is("amdgpu"))
@@ -110,7 +124,7 @@ Findings gpu_not_in_kfd(const HostView& view) {
 Findings dkms_does_not_fit_kernel(const HostView& view) {
     const KernelModule* amdgpu = module_named(view, "amdgpu");
     const auto& kernel = view.facts.system.kernel;
-    if (!amdgpu || !amdgpu->dkms || amdgpu->dkms->empty() || !kernel || view.amd.empty())
+    if (!amdgpu || !amdgpu->dkms || amdgpu->dkms->empty() || !kernel || !amd_matters(view))
         return {};
     const bool built_for_this_one = amdgpu->dkms->find(*kernel) != std::string::npos &&
                                     amdgpu->dkms->find("installed") != std::string::npos;

@@ -16,6 +16,16 @@ double score_of(Severity severity, std::size_t rule) {
     return weight + step - 1 - static_cast<double>(rule);
 }
 
+/// What a trial shows of a cause that the facts show too belongs to that finding.
+bool joined(std::vector<Finding>& findings, const Finding& tried) {
+    const auto same = std::find_if(findings.begin(), findings.end(),
+                                   [&](const Finding& finding) { return finding.cause == tried.cause; });
+    if (same == findings.end())
+        return false;
+    same->evidence.insert(same->evidence.end(), tried.evidence.begin(), tried.evidence.end());
+    return true;
+}
+
 } // namespace
 
 std::vector<Finding> examine_host(const Facts& facts, const std::vector<ProbeResult>& probes,
@@ -26,7 +36,8 @@ std::vector<Finding> examine_host(const Facts& facts, const std::vector<ProbeRes
     for (std::size_t i = 0; i < rules.size(); ++i) {
         for (Finding& finding : rules[i].examine(view)) {
             finding.score = score_of(finding.severity, i);
-            findings.push_back(std::move(finding));
+            if (rules[i].examine != failed_probes || !joined(findings, finding))
+                findings.push_back(std::move(finding));
         }
     }
     std::stable_sort(findings.begin(), findings.end(),

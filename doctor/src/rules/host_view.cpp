@@ -222,6 +222,17 @@ bool in_container(const HostView& view) {
     return view.facts.system.container && *view.facts.system.container != "none";
 }
 
+bool uses_rocm(const HostView& view) {
+    return torch_kind(view) == "rocm" || !view.facts.rocm.installations.empty();
+}
+
+bool amd_matters(const HostView& view) {
+    if (view.amd.empty())
+        return false;
+    const bool on_its_own = view.nvidia.empty() && !in_container(view);
+    return on_its_own || torch_kind(view) == "rocm" || (uses_rocm(view) && torch_kind(view).empty());
+}
+
 bool is_posted(const HostView& view) {
     return view.facts.origin.starts_with("a posted");
 }

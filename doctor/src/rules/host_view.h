@@ -56,6 +56,11 @@ std::optional<Override> override_of(const HostView& view, const Gpu& gpu);
 
 const DeviceNode* device_node(const HostView& view, std::string_view path);
 bool in_container(const HostView& view);
+/// Somebody means to use ROCm here: a wheel for it or an installation of it.
+bool uses_rocm(const HostView& view);
+/// Whether the state of AMD's driver and device files matters: not beside an NVIDIA card that torch is built
+/// for, and in a container only when ROCm is to be used there.
+bool amd_matters(const HostView& view);
 /// Facts that somebody posted: only what they mention is known.
 bool is_posted(const HostView& view);
 

@@ -67,7 +67,7 @@ Findings firmware_missing(const HostView& view) {
     const std::string* line = last_line_with(view, texts);
     const bool listed =
         std::any_of(view.amd.begin(), view.amd.end(), [](const Gpu* gpu) { return gpu->kfd_node.known(); });
-    if (!line || listed || view.amd.empty())
+    if (!line || listed || !amd_matters(view))
         return {};
     return {from_line(view, "firmware-missing", Severity::problem,
                       "The driver could not start the GPU: a firmware file is missing or too old.", *line)};

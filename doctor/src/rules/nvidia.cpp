@@ -1,5 +1,5 @@
-#include "rules/rule.h"
 #include "facts/versions.h"
+#include "rules/rule.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,15 +33,25 @@ int number_of(std::string_view sm) {
 
 } // namespace
 
-Findings nouveau_bound(const HostView& view) {
+Findings nvidia_driver_missing(const HostView& view) {
     Findings findings;
+    const bool module_loaded = view.facts.drivers.nvidia_module.known();
+    const bool through_wsl = view.facts.system.wsl.value_or(0) != 0;
+    const auto& nodes = view.facts.system.device_nodes;
+    const bool device_files = std::any_of(nodes.begin(), nodes.end(), [](const DeviceNode& node) {
+        return node.exists && node.path.starts_with("/dev/nvidia");
+    });
     for (const Gpu* gpu : view.nvidia) {
-        if (!gpu->kernel_driver.is("nouveau") || torch_kind(view) != "cuda")
+        const bool nouveau = gpu->kernel_driver.is("nouveau");
+        const bool unbound =
+            gpu->kernel_driver.unread.find("no driver") != std::string::npos && !module_loaded;
+        if (torch_kind(view) != "cuda" || through_wsl || device_files || !(nouveau || unbound))
             continue;
-        Finding finding =
-            make_finding("nvidia-driver-missing", Severity::problem,
-                         fmt::format("The {} is driven by nouveau, which has no CUDA.", name_of(view, *gpu)));
-        add_evidence(finding, "kernel driver", gpu->kernel_driver, "nouveau");
+        Finding finding = make_finding(
+            "nvidia-driver-missing", Severity::problem,
+            nouveau ? fmt::format("The {} is driven by nouveau, which has no CUDA.", name_of(view, *gpu))
+                    : fmt::format("No driver is bound to the {}.", name_of(view, *gpu)));
+        add_evidence(finding, "kernel driver", gpu->kernel_driver, nouveau ? "nouveau" : "none");
         finding.devices = {gpu->address};
         findings.push_back(std::move(finding));
     }

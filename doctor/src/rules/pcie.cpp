@@ -31,6 +31,8 @@ const std::string* rejection(const HostView& view, const Gpu& gpu) {
 
 Findings atomics_not_routed(const HostView& view) {
     Findings findings;
+    if (!amd_matters(view))
+        return findings;
     for (const Gpu* gpu : view.amd) {
         const PciBridge* bridge = bridge_without_atomics(*gpu);
         const std::string* line = rejection(view, *gpu);

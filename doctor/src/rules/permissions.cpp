@@ -16,7 +16,9 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
 bool refused(const DeviceNode* node) {
     if (!node || !node->exists)
         return false;
-    return node->usable.is(false) || (!node->usable.known() && !node->usable.unread.empty());
+    const std::string& reason = node->usable.unread;
+    return node->usable.is(false) || reason.find("Permission denied") != std::string::npos ||
+           reason.find("not permitted") != std::string::npos;
 }
 
 /// Name of the node's group, from the node or from /etc/group.
@@ -109,7 +111,7 @@ Finding refused_on_host(const HostView& view, const DeviceNode& node) {
 
 Findings kfd_refused(const HostView& view) {
     const DeviceNode* node = device_node(view, "/dev/kfd");
-    if (!refused(node) || view.amd.empty())
+    if (!refused(node) || !amd_matters(view))
         return {};
     Finding finding = in_container(view) || view.facts.system.rootless.is(true)
                           ? refused_in_container(view, *node)
@@ -119,7 +121,7 @@ Findings kfd_refused(const HostView& view) {
 }
 
 Findings render_node_refused(const HostView& view) {
-    if (refused(device_node(view, "/dev/kfd")))
+    if (refused(device_node(view, "/dev/kfd")) || !amd_matters(view))
         return {};
     for (const Gpu* gpu : view.amd) {
         const DeviceNode* node = gpu->render_node ? device_node(view, *gpu->render_node) : nullptr;

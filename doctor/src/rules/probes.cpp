@@ -1,8 +1,11 @@
 #include "rules/rule.h"
 
 #include <rekindle/base/text.h>
+#include <rekindle/doctor/diagnosis.h>
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace rekindle::doctor {
 
@@ -24,6 +27,51 @@ std::string outcome(const ProbeResult& probe) {
     }
 }
 
+/// What a failure says about training here: nothing where nobody relies on what was tried.
+Severity severity_of(const HostView& view, const ProbeResult& probe) {
+    if (probe.id.starts_with("vulkan"))
+        return relies_on_vulkan(view) ? Severity::problem : Severity::note;
+    const bool of_rocm =
+        probe.id.starts_with("hip") || probe.id.starts_with("blas") || probe.id.starts_with("rccl");
+    if (of_rocm && !amd_matters(view))
+        return Severity::note;
+    return probe.id == "python-compile" ? Severity::warning : Severity::problem;
+}
+
+/// A BLAS handle that finds no memory although the kernel says that there is some.
+bool unexplained_allocation_failure(const HostView& view, const ProbeResult& probe) {
+    constexpr std::uint64_t plenty = 1ull << 30;
+    const std::string text = probe.code + probe.reason + probe.errors;
+    const bool is_blas = probe.id == "blas-handle" || probe.id.starts_with("python-matmul");
+    if (!is_blas ||
+        (text.find("ALLOC_FAILED") == std::string::npos && text.find("memory_error") == std::string::npos &&
+         text.find("OutOfMemory") == std::string::npos))
+        return false;
+    return !view.amd.empty() && std::all_of(view.amd.begin(), view.amd.end(), [](const Gpu* gpu) {
+        return gpu->vram_total && gpu->vram_used && *gpu->vram_total - *gpu->vram_used >= plenty;
+    });
+}
+
+Finding explain(const HostView& view, const ProbeResult& probe) {
+    const Severity severity = severity_of(view, probe);
+    if (probe.id.starts_with("python-conv") && probe.status == ProbeStatus::timed_out)
+        return make_finding(
+            "conv-solver-hang", severity,
+            "A convolution does not come back: MIOpen chose a solver that hangs on this card.");
+    if (unexplained_allocation_failure(view, probe))
+        return make_finding("blas-handle-cause-unknown", severity,
+                            "Creating a BLAS handle reports no memory although more than 1 GiB is free.");
+    const LogDiagnosis read =
+        diagnose_log(log_from_text(probe.errors + "\n" + probe.reason, probe.id), view.facts, view.knowledge);
+    if (!read.findings.empty() && severity == Severity::problem) {
+        Finding finding = read.findings.front();
+        finding.primary = false;
+        return finding;
+    }
+    return make_finding("probe-failed", severity,
+                        fmt::format("Trying {} failed: {}.", probe.id, outcome(probe)));
+}
+
 void add_probe(Finding& finding, const ProbeResult& probe) {
     add_evidence(finding, fmt::format("probe {}", probe.id),
                  probe.device.empty() ? "this host" : probe.device,
@@ -34,24 +82,6 @@ void add_probe(Finding& finding, const ProbeResult& probe) {
         finding.devices.push_back(probe.device);
 }
 
-bool is_blas(const ProbeResult& probe) {
-    return probe.id == "blas-handle" || probe.id == "python-matmul";
-}
-
-/// A BLAS handle that finds no memory although the kernel says that there is some.
-bool unexplained_allocation_failure(const HostView& view, const ProbeResult& probe) {
-    constexpr std::uint64_t plenty = 1ull << 30;
-    const std::string text = probe.code + probe.reason + probe.errors;
-    if (!is_blas(probe) ||
-        (text.find("ALLOC_FAILED") == std::string::npos && text.find("memory_error") == std::string::npos &&
-         text.find("OutOfMemory") == std::string::npos))
-        return false;
-    for (const Gpu* gpu : view.amd)
-        if (!gpu->vram_total || !gpu->vram_used || *gpu->vram_total - *gpu->vram_used < plenty)
-            return false;
-    return !view.amd.empty();
-}
-
 } // namespace
 
 Findings failed_probes(const HostView& view) {
@@ -59,18 +89,13 @@ Findings failed_probes(const HostView& view) {
     for (const ProbeResult& probe : view.probes) {
         if (!ended_badly(probe))
             continue;
-        const bool conv_hangs = probe.id.starts_with("python-conv") && probe.status == ProbeStatus::timed_out;
-        const bool no_memory = unexplained_allocation_failure(view, probe);
-        Finding finding = make_finding(
-            conv_hangs  ? "conv-solver-hang"
-            : no_memory ? "blas-handle-cause-unknown"
-                        : "probe-failed",
-            Severity::problem,
-            conv_hangs  ? "A convolution does not come back: MIOpen chose a solver that hangs on this card."
-            : no_memory ? "Creating a BLAS handle reports no memory although more than 1 GiB is free."
-                        : fmt::format("Trying {} failed: {}.", probe.id, outcome(probe)));
-        add_probe(finding, probe);
-        findings.push_back(std::move(finding));
+        Finding finding = explain(view, probe);
+        const auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& other) {
+            return other.cause == finding.cause && other.severity == finding.severity;
+        });
+        add_probe(same == findings.end() ? finding : *same, probe);
+        if (same == findings.end())
+            findings.push_back(std::move(finding));
     }
     return findings;
 }

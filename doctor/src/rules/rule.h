@@ -80,7 +80,7 @@ Findings iommu_without_passthrough(const HostView& view);
 Findings acs_redirects_peers(const HostView& view);
 
 // nvidia.cpp
-Findings nouveau_bound(const HostView& view);
+Findings nvidia_driver_missing(const HostView& view);
 Findings nvidia_module_and_library_differ(const HostView& view);
 Findings nvidia_driver_too_old(const HostView& view);
 Findings wheel_lacks_sm(const HostView& view);
@@ -88,6 +88,8 @@ Findings wheel_lacks_sm(const HostView& view);
 // vulkan.cpp
 Findings no_vulkan_driver(const HostView& view);
 Findings vulkan_driver_lacks_library(const HostView& view);
+/// Whether Vulkan is what somebody here relies on: it is the only way for a GPU, or it is set up on purpose.
+bool relies_on_vulkan(const HostView& view);
 
 // python.cpp
 Findings space_in_path(const HostView& view);

@@ -14,7 +14,7 @@ constexpr std::array rules{
     Rule{"cpu-wheel", cpu_wheel},
     // Does the kernel driver have the card, and may this process use it?
     Rule{"amdgpu-not-bound", amdgpu_not_bound},
-    Rule{"nouveau-bound", nouveau_bound},
+    Rule{"nvidia-driver-missing", nvidia_driver_missing},
     Rule{"container-without-devices", container_without_devices},
     Rule{"kfd-refused", kfd_refused},
     Rule{"atomics-not-routed", atomics_not_routed},

@@ -37,19 +37,9 @@ bool has_cuda_or_rocm(const HostView& view, const Gpu& gpu) {
                        [&](const WheelIndex& index) { return view.knowledge.covers(index.targets, gfx); });
 }
 
-/// Whether Vulkan is what somebody here relies on: it is the only way for a GPU, or it is set up on purpose.
-bool relies_on_vulkan(const HostView& view) {
-    if (view.python && !view.python->private_backends.empty())
-        return true;
-    for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"})
-        if (variable(view, name))
-            return true;
-    return std::any_of(view.facts.gpus.begin(), view.facts.gpus.end(), [&](const Gpu& gpu) {
-        return gpu.vendor != "other" && worth_training_on(view, gpu) && !has_cuda_or_rocm(view, gpu);
-    });
-}
-
 void add_drivers(Finding& finding, const HostView& view) {
+    if (view.facts.vulkan.drivers.empty())
+        add_evidence(finding, "Vulkan drivers", "/usr/share/vulkan/icd.d, /etc/vulkan/icd.d", "no manifest");
     for (const VulkanDriver& driver : view.facts.vulkan.drivers)
         add_evidence(finding, "Vulkan driver", driver.manifest,
                      !driver.missing_libraries.empty()
@@ -69,6 +59,17 @@ bool was_looked_at(const HostView& view) {
 }
 
 } // namespace
+
+bool relies_on_vulkan(const HostView& view) {
+    if (view.python && !view.python->private_backends.empty())
+        return true;
+    for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES", "VK_ADD_DRIVER_FILES"})
+        if (variable(view, name))
+            return true;
+    return std::any_of(view.facts.gpus.begin(), view.facts.gpus.end(), [&](const Gpu& gpu) {
+        return gpu.vendor != "other" && worth_training_on(view, gpu) && !has_cuda_or_rocm(view, gpu);
+    });
+}
 
 Findings no_vulkan_driver(const HostView& view) {
     const auto& drivers = view.facts.vulkan.drivers;

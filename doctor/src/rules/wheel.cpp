@@ -1,5 +1,5 @@
-#include "rules/rule.h"
 #include "facts/versions.h"
+#include "rules/rule.h"
 
 #include <rekindle/base/text.h>
 
