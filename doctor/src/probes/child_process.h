@@ -49,7 +49,7 @@ using ResultLine = std::function<void(std::size_t child, std::string_view line)>
 /// Runs all of them at once and returns when the last one is over. Each is the leader of a process group of
 /// its own, dumps no core, inherits nothing but descriptors 0 to 3, and dies with this process. A child over
 /// its deadline is killed by its pid, and with it what is left of its group; so are stragglers of a child
-/// that ended by itself. Not to be called from a process with other threads.
+/// that ended by itself. Other threads may run as long as none changes the environment.
 std::vector<ChildOutcome> run_children(std::span<const ChildCommand> commands, const ResultLine& on_line);
 
 /// `bytes` as UTF-8 without control characters other than line ends and tabs; what is neither becomes "?".

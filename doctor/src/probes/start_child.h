@@ -17,7 +17,8 @@ struct StartedChild {
     std::string error;      ///< why it could not be started; "" when it runs
 };
 
-/// Returns when the new program runs or cannot. Not to be called from a process with other threads.
+/// Returns when the new program runs or cannot. Other threads may run as long as none changes the
+/// environment.
 StartedChild start_child(const ChildCommand& command);
 
 } // namespace rekindle::doctor

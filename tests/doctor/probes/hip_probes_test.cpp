@@ -1,4 +1,5 @@
 #include "probes/probe_child_program.h"
+#include "probes/probe_session.h"
 
 #include <rekindle/doctor/probe.h>
 
@@ -59,6 +60,17 @@ std::vector<ProbeResult> with_behaviour(const std::string& words, const ProbeOpt
     return run_probes(two_gpus(), with);
 }
 
+/// One probe alone, on the first GPU: what a whole run would add is other children.
+ProbeResult one(const std::string& id, const std::string& words) {
+    const ScopedVariable behaviour("REKINDLE_FAKE_DRIVER", words);
+    const Facts facts;
+    const ProbeOptions with = options();
+    ProbeSession session(facts, with);
+    ProbeTask task{.id = id, .parameters = {"folder=" + fake_hip_folder(), "gpus=2"}};
+    session.run({task});
+    return session.results().at(0);
+}
+
 TEST(HipProbes, AWorkingHipPassesThemAll) {
     const std::vector<ProbeResult> results = with_behaviour("", options(ProbeLevel::all));
     const std::vector<ProbeResult> init = of("hip-init", results);
@@ -108,14 +120,15 @@ TEST(HipProbes, EveryStatusOfHipIsNamed) {
              {719, "hipErrorLaunchFailure"},
              {999, "hipErrorUnknown"},
          }) {
-        const std::vector<ProbeResult> results = with_behaviour(fmt::format("hipInit={}", status));
-        const ProbeResult init = of("hip-init", results).at(0);
+        const ProbeResult init = one("hip-init", fmt::format("hipInit={}", status));
         EXPECT_EQ(init.status, ProbeStatus::failed);
         EXPECT_EQ(init.code, fmt::format("{} ({})", name, status));
         EXPECT_EQ(init.reason, "hipInit failed");
-        EXPECT_EQ(of("blas-handle", results).at(0).status, ProbeStatus::skipped);
-        EXPECT_EQ(of("blas-handle", results).at(0).reason, "hip-init found no device to try it on");
     }
+    const std::vector<ProbeResult> results = with_behaviour("hipGetDeviceCount=101");
+    EXPECT_EQ(of("hip-init", results).at(0).reason, "hipGetDeviceCount failed");
+    EXPECT_EQ(of("blas-handle", results).at(0).status, ProbeStatus::skipped);
+    EXPECT_EQ(of("blas-handle", results).at(0).reason, "hip-init found no device to try it on");
 }
 
 TEST(HipProbes, WithoutAnAmdGpuNoStatusOfHipIsAFailure) {
@@ -143,11 +156,10 @@ TEST(HipProbes, EveryStatusOfTheBlasLibrariesIsNamed) {
         "status 12",
     };
     for (std::size_t status = 1; status < statuses.size(); ++status) {
-        const ProbeResult handle =
-            of("blas-handle", with_behaviour(fmt::format("hipblasCreate={}", status))).at(0);
+        const ProbeResult handle = one("blas-handle", fmt::format("hipblasCreate={}", status));
         EXPECT_EQ(handle.status, ProbeStatus::failed);
         EXPECT_EQ(handle.code, statuses.at(status));
-        EXPECT_EQ(handle.device, "0000:03:00.0");
+        EXPECT_EQ(handle.device, "hip:0") << "nobody told its address";
     }
 }
 
@@ -182,14 +194,14 @@ TEST(HipProbes, AHangIsKilledAndTheCallNamed) {
 }
 
 TEST(HipProbes, ACrashAnAbortAnExitAndAFloodAreResults) {
-    const ProbeResult crash = of("hiprtc-vector-add", with_behaviour("hipModuleLoadData=crash")).at(0);
+    const ProbeResult crash = one("hiprtc-vector-add", "hipModuleLoadData=crash");
     EXPECT_EQ(crash.status, ProbeStatus::crashed);
     EXPECT_EQ(crash.signal, SIGSEGV);
     EXPECT_EQ(crash.reason, "ended by SIGSEGV (11), in hipModuleLoadData");
-    const ProbeResult abort = of("hip-init", with_behaviour("hipInit=abort")).at(0);
+    const ProbeResult abort = one("hip-init", "hipInit=abort");
     EXPECT_EQ(abort.reason, "ended by SIGABRT (6), in hipInit");
     EXPECT_EQ(abort.errors, "Memory access fault by GPU node-1\n");
-    const ProbeResult exit = of("rccl", with_behaviour("ncclGetVersion=exit")).at(0);
+    const ProbeResult exit = one("rccl", "ncclGetVersion=exit");
     EXPECT_EQ(exit.status, ProbeStatus::crashed);
     EXPECT_EQ(exit.exit_status, 3);
     EXPECT_EQ(exit.reason, "the process ended without a result, exit status 3, in ncclGetVersion");
@@ -201,14 +213,14 @@ TEST(HipProbes, ACrashAnAbortAnExitAndAFloodAreResults) {
 }
 
 TEST(HipProbes, AWrongSumAndACompilerErrorAreFailures) {
-    const ProbeResult wrong = of("hiprtc-vector-add", with_behaviour("hipModuleLaunchKernel=wrong")).at(0);
+    const ProbeResult wrong = one("hiprtc-vector-add", "hipModuleLaunchKernel=wrong");
     EXPECT_EQ(wrong.status, ProbeStatus::failed);
     EXPECT_EQ(wrong.reason,
               "the GPU's sum of two vectors is wrong: element 0 is -1, not 1; 1000 of 1000 are wrong");
-    const ProbeResult refused = of("hiprtc-vector-add", with_behaviour("hiprtcCompileProgram=6")).at(0);
+    const ProbeResult refused = one("hiprtc-vector-add", "hiprtcCompileProgram=6");
     EXPECT_EQ(refused.code, "HIPRTC_ERROR_COMPILATION (6)");
     EXPECT_EQ(refused.values.at("compiler_log"), "vector_add.hip:1:1: error: made up");
-    const ProbeResult no_code = of("hiprtc-vector-add", with_behaviour("hipModuleLoadData=209")).at(0);
+    const ProbeResult no_code = one("hiprtc-vector-add", "hipModuleLoadData=209");
     EXPECT_EQ(no_code.code, "hipErrorNoBinaryForGpu (209)");
     EXPECT_EQ(no_code.reason, "hipModuleLoadData failed");
 }

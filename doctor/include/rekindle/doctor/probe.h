@@ -53,8 +53,8 @@ struct ProbeOptions {
 };
 
 /// Runs the probes that make sense on this host, in order; none for ProbeLevel::none. Never throws because of
-/// what a child does. A child that is over its deadline is killed by its pid. Not to be called from a process
-/// with other threads.
+/// what a child does. A child that is over its deadline is killed by its pid. Other threads may run as long
+/// as none changes the environment.
 std::vector<ProbeResult> run_probes(const Facts& facts, const ProbeOptions& options);
 
 /// In the child: when `argv` asks for a probe ("--rekindle-probe NAME …"), runs it and ends the process
