@@ -132,7 +132,7 @@ TEST(HipProbes, EveryStatusOfHipIsNamed) {
 }
 
 TEST(HipProbes, WithoutAnAmdGpuNoStatusOfHipIsAFailure) {
-    const ScopedVariable behaviour("REKINDLE_FAKE_HIP", "hipInit=101"); // HIP 5 on a host without amdgpu
+    const ScopedVariable behaviour("REKINDLE_FAKE_DRIVER", "hipInit=101"); // HIP 5 on a host without amdgpu
     const ProbeResult init = of("hip-init", run_probes({}, options())).at(0);
     EXPECT_EQ(init.status, ProbeStatus::skipped);
     EXPECT_EQ(init.reason, "no AMD GPU on this host");
