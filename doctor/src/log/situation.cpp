@@ -1,5 +1,7 @@
 #include "log/situation.h"
 
+#include "knowledge/gpu_model.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,13 +45,6 @@ std::string capability_of(std::string_view sm) {
     if (digits.size() < 2)
         return "";
     return digits.insert(digits.size() - 1, 1, '.');
-}
-
-const GpuModel* model_of(const Gpu& gpu, const Knowledge& knowledge) {
-    if (gpu.pci_id)
-        if (const GpuModel* model = knowledge.gpu(*gpu.pci_id, gpu.revision.value_or("")))
-            return model;
-    return gpu.name ? knowledge.gpu_named(*gpu.name) : nullptr;
 }
 
 void state_target(Situation& situation, const Gpu& gpu, const GpuModel* model) {

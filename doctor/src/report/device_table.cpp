@@ -1,3 +1,5 @@
+#include "knowledge/gpu_model.h"
+
 #include <rekindle/base/text.h>
 #include <rekindle/doctor/report.h>
 
@@ -61,7 +63,7 @@ std::string rocm_status(const Facts& facts, const Gpu& gpu, const Knowledge& kno
         return "no: " + gpu.kfd_node.unread;
     if (!usable(facts, "/dev/kfd"))
         return "no: /dev/kfd cannot be opened";
-    return torch_status(active_python(facts), "rocm", gpu.gfx.value_or(""), knowledge);
+    return torch_status(active_python(facts), "rocm", target_of(gpu, knowledge), knowledge);
 }
 
 std::string cuda_status(const Facts& facts, const Gpu& gpu, const Knowledge& knowledge) {
@@ -69,9 +71,7 @@ std::string cuda_status(const Facts& facts, const Gpu& gpu, const Knowledge& kno
         return "";
     if (gpu.kernel_driver.known() && *gpu.kernel_driver != "nvidia")
         return fmt::format("no: its kernel driver is {}", *gpu.kernel_driver);
-    std::string target = gpu.compute_capability.value_or("");
-    std::erase(target, '.');
-    return torch_status(active_python(facts), "cuda", target.empty() ? "" : "sm_" + target, knowledge);
+    return torch_status(active_python(facts), "cuda", target_of(gpu, knowledge), knowledge);
 }
 
 /// Vendors of the GPUs that a driver manifest is for, from its file name, which every packager keeps
@@ -123,16 +123,10 @@ std::vector<DeviceStatus> device_table(const Facts& facts, const std::vector<Pro
                                        const Knowledge& knowledge) {
     std::vector<DeviceStatus> table;
     for (const Gpu& gpu : facts.gpus) {
-        const GpuModel* model =
-            gpu.pci_id.known() ? knowledge.gpu(*gpu.pci_id, gpu.revision.value_or("")) : nullptr;
-        std::string target = gpu.gfx.value_or("");
-        if (gpu.compute_capability.known()) {
-            target = "sm_" + *gpu.compute_capability;
-            std::erase(target, '.');
-        }
+        const GpuModel* model = model_of(gpu, knowledge);
         table.push_back({.address = gpu.address,
                          .name = name_of(gpu, model),
-                         .target = target,
+                         .target = target_of(gpu, knowledge),
                          .memory = memory_of(gpu, model),
                          .rocm = rocm_status(facts, gpu, knowledge),
                          .cuda = cuda_status(facts, gpu, knowledge),

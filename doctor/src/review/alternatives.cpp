@@ -1,3 +1,5 @@
+#include "knowledge/gpu_model.h"
+
 #include <rekindle/doctor/review.h>
 
 #include <fmt/format.h>
@@ -18,14 +20,15 @@ std::size_t rank_of(const Alternative& alternative) {
         std::find(order_of_kinds.begin(), order_of_kinds.end(), alternative.kind) - order_of_kinds.begin());
 }
 
-/// The gfx of every AMD card of the host, cards before GPUs inside processors.
-std::vector<std::string> targets_of(const Facts& facts) {
+/// The target of every GPU of the host, cards before GPUs inside processors.
+std::vector<std::string> targets_of(const Facts& facts, const Knowledge& knowledge) {
     std::vector<std::string> targets;
     for (const bool integrated : {false, true})
         for (const Gpu& gpu : facts.gpus)
-            if (gpu.gfx && gpu.integrated.value_or(false) == integrated &&
-                std::find(targets.begin(), targets.end(), *gpu.gfx) == targets.end())
-                targets.push_back(*gpu.gfx);
+            if (const std::string target = target_of(gpu, knowledge);
+                !target.empty() && gpu.integrated.value_or(false) == integrated &&
+                std::find(targets.begin(), targets.end(), target) == targets.end())
+                targets.push_back(target);
     return targets;
 }
 
@@ -108,7 +111,7 @@ std::string card_arithmetic(const Alternative& card, double hours, double price,
 
 std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge, double hours_per_month,
                                  double price) {
-    const std::vector<std::string> targets = targets_of(facts);
+    const std::vector<std::string> targets = targets_of(facts, knowledge);
     std::vector<const Alternative*> sorted;
     for (const Alternative& alternative : knowledge.alternatives)
         sorted.push_back(&alternative);

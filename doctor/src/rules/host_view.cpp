@@ -1,6 +1,7 @@
 #include "rules/host_view.h"
 
 #include "facts/versions.h"
+#include "knowledge/gpu_model.h"
 
 #include <rekindle/base/text.h>
 
@@ -22,13 +23,6 @@ const PythonEnvironment* judged_python(const Facts& facts) {
         if (!best || rank(python) > rank(*best))
             best = &python;
     return best;
-}
-
-const GpuModel* model_of(const HostView& view, const Gpu& gpu) {
-    if (gpu.pci_id)
-        if (const GpuModel* model = view.knowledge.gpu(*gpu.pci_id, gpu.revision.value_or("")))
-            return model;
-    return gpu.name ? view.knowledge.gpu_named(*gpu.name) : nullptr;
 }
 
 std::optional<int> to_number(std::string_view text) {
@@ -115,7 +109,7 @@ HostView view_of(const Facts& facts, const std::vector<ProbeResult>& probes, con
 }
 
 std::string gfx_of(const HostView& view, const Gpu& gpu) {
-    const GpuModel* model = model_of(view, gpu);
+    const GpuModel* model = model_of(gpu, view.knowledge);
     const std::string by_model = model && model->target.starts_with("gfx") ? model->target : "";
     if (!gpu.gfx)
         return by_model;
@@ -139,12 +133,12 @@ std::string sm_of(const HostView& view, const Gpu& gpu) {
         std::erase(digits, '.');
         return "sm_" + digits;
     }
-    const GpuModel* model = model_of(view, gpu);
+    const GpuModel* model = model_of(gpu, view.knowledge);
     return model && model->target.starts_with("sm_") ? model->target : "";
 }
 
 std::string name_of(const HostView& view, const Gpu& gpu) {
-    if (const GpuModel* model = model_of(view, gpu))
+    if (const GpuModel* model = model_of(gpu, view.knowledge))
         return model->name;
     return gpu.name ? *gpu.name : gpu.address;
 }
@@ -152,7 +146,7 @@ std::string name_of(const HostView& view, const Gpu& gpu) {
 bool is_integrated(const HostView& view, const Gpu& gpu) {
     if (gpu.integrated)
         return *gpu.integrated;
-    if (const GpuModel* model = model_of(view, gpu); model && model->integrated)
+    if (const GpuModel* model = model_of(gpu, view.knowledge); model && model->integrated)
         return true;
     const GfxTarget* target = view.knowledge.gfx(gfx_of(view, gpu));
     return target && target->integrated;
