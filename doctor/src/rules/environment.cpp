@@ -115,20 +115,27 @@ std::string names_of(const std::vector<Setting>& settings) {
 } // namespace
 
 Findings visibility_hides_all(const HostView& view) {
-    if (view.amd.empty() || torch_kind(view) != "rocm" || !visible_amd(view).empty())
+    const bool amd = !view.amd.empty() && torch_kind(view) == "rocm" && visible_amd(view).empty();
+    const bool nvidia = !view.nvidia.empty() && view.amd.empty() && visible_nvidia(view).empty();
+    if (!amd && !nvidia)
         return {};
-    Finding finding = make_finding("visible-devices-hide-all", Severity::problem,
-                                   "A variable hides every GPU from ROCm: it names no device that is here.");
-    for (const char* name : {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
+    Finding finding =
+        make_finding("visible-devices-hide-all", Severity::problem,
+                     fmt::format("A variable hides every GPU from {}: it names no device that is here.",
+                                 amd ? "ROCm" : "CUDA"));
+    const std::vector<const char*> names =
+        amd ? std::vector{"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}
+            : std::vector{"CUDA_VISIBLE_DEVICES"};
+    for (const char* name : names) {
         const auto value = variable(view, name);
         if (!value)
             continue;
-        add_evidence(finding, name, view.facts.environment.source, *value);
+        add_evidence(finding, name, view.facts.environment.source, value->empty() ? "set and empty" : *value);
         finding.parameters.try_emplace("variables", name);
     }
     if (finding.evidence.empty())
         return {};
-    for (const Gpu* gpu : view.amd)
+    for (const Gpu* gpu : amd ? view.amd : view.nvidia)
         finding.devices.push_back(gpu->address);
     finding.remedies = {"one-visible-devices-variable"};
     return {finding};

@@ -185,6 +185,29 @@ std::vector<const Gpu*> visible_amd(const HostView& view) {
     return devices;
 }
 
+std::vector<const Gpu*> visible_nvidia(const HostView& view) {
+    const auto list = variable(view, "CUDA_VISIBLE_DEVICES");
+    if (!list)
+        return view.nvidia;
+    std::vector<const Gpu*> devices;
+    for (const std::string_view part : split(*list, ',')) {
+        const std::string_view entry = trim(part);
+        if (entry.starts_with("MIG-"))
+            return view.nvidia; // a slice of one of them
+        const auto index = to_number(entry);
+        const auto found = std::find_if(view.nvidia.begin(), view.nvidia.end(), [&](const Gpu* gpu) {
+            return entry.starts_with("GPU-") && (!gpu->uuid || gpu->uuid->starts_with(entry));
+        });
+        if (index && *index >= 0 && static_cast<std::size_t>(*index) < view.nvidia.size())
+            devices.push_back(view.nvidia[static_cast<std::size_t>(*index)]);
+        else if (found != view.nvidia.end())
+            devices.push_back(*found);
+        else
+            break; // the first entry that names no device ends the list
+    }
+    return devices;
+}
+
 std::vector<const Gpu*> training_amd(const HostView& view) {
     std::vector<const Gpu*> discrete, integrated;
     for (const Gpu* gpu : visible_amd(view)) {

@@ -87,7 +87,8 @@ void add_probe(Finding& finding, const ProbeResult& probe) {
 Findings failed_probes(const HostView& view) {
     Findings findings;
     for (const ProbeResult& probe : view.probes) {
-        if (!ended_badly(probe))
+        const bool hidden = probe.id.starts_with("cuda") && visible_nvidia(view).empty();
+        if (!ended_badly(probe) || hidden) // that a hidden device is not found is no failure of its own
             continue;
         Finding finding = explain(view, probe);
         const auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& other) {
