@@ -74,14 +74,15 @@ TEST(ChildProcess, OneThatIgnoresSigtermIsKilledAtItsDeadline) {
 }
 
 TEST(ChildProcess, OneThatCannotBeKilledIsGivenUp) {
-    ChildCommand command = misbehaving({"unkillable", "1500"}, 200ms);
+    // The deadline leaves the tracer time to take hold on a machine with other things to do.
+    ChildCommand command = misbehaving({"unkillable", "4500"}, 2000ms);
     command.kill_grace = 300ms;
     const ChildOutcome outcome = watch(command).outcome;
     if (outcome.end == End::exited && outcome.exit_status == 77)
         GTEST_SKIP() << "skipped: this machine does not allow ptrace, which plays the kernel here";
     EXPECT_EQ(outcome.end, End::unkillable);
-    EXPECT_GE(outcome.seconds, 0.5);
-    EXPECT_LT(outcome.seconds, 1.4);
+    EXPECT_GE(outcome.seconds, 2.3);
+    EXPECT_LT(outcome.seconds, 4.4);
     while (::waitpid(-1, nullptr, 0) > 0) { // its tracer lets go in the end
     }
 }
