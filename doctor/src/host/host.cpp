@@ -12,8 +12,8 @@
 namespace rekindle::doctor {
 
 Facts collect_facts(const HostOptions& options) {
-    constexpr std::chrono::milliseconds patience_with_pythons{
-        4000};                     // they end by themselves in less than half of it
+    // They end by themselves in less than half of it.
+    constexpr std::chrono::milliseconds patience_with_pythons{4000};
     PythonsApart pythons(options); // reads meanwhile
     HostFiles files(options.root.string());
     Facts facts;
