@@ -18,7 +18,7 @@ constexpr std::uint64_t longest_id = 1024;
 constexpr std::uint64_t most_bundles = 200'000;
 constexpr std::uint64_t most_compressed_bundles = 32'768;
 constexpr std::uint64_t longest_header = 1 << 20;
-constexpr std::uint64_t longest_search = 256 << 20;
+constexpr std::uint64_t longest_search = 64 << 20;
 
 Error damaged(std::uint64_t offset, const std::string& reason) {
     return usage_error(reason).at(fmt::format("byte {}", offset));

@@ -8,7 +8,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <spawn.h>
 #include <string>
+#include <sys/wait.h>
+#include <thread>
 #include <vector>
 
 namespace rekindle::doctor {
@@ -416,6 +422,31 @@ TEST(Pythons, WithARootNothingOfThisProcessIsUsed) {
     EXPECT_EQ(all[0].found_by, "PATH");
     EXPECT_EQ(all[1].torch.source, "/home/user/venv/lib/python3.10/site-packages/torch/version.py")
         << "as on the host itself";
+}
+
+TEST(Pythons, OfAnotherProcessItsVariablesCount) {
+    const MadeFolder folder;
+    folder.add("venv/pyvenv.cfg", "version = 3.10.12\n");
+    const std::string program = "/bin/sleep", seconds = "30", path = "PATH=/nowhere";
+    const std::string venv = (std::filesystem::canonical(folder.path()) / "venv").string(),
+                      active = "VIRTUAL_ENV=" + venv;
+    char* const arguments[] = {const_cast<char*>(program.c_str()), const_cast<char*>(seconds.c_str()),
+                               nullptr};
+    char* const variables[] = {const_cast<char*>(path.c_str()), const_cast<char*>(active.c_str()), nullptr};
+    pid_t child = 0;
+    ASSERT_EQ(::posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, variables), 0);
+    // The parent goes on a moment before the kernel has put the variables in their place.
+    const std::string file = "/proc/" + std::to_string(child) + "/environ";
+    for (int i = 0; i < 5000 && std::ifstream(file).peek() == std::ifstream::traits_type::eof(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    HostOptions options;
+    options.pid = child;
+    const std::vector<PythonEnvironment> all = collect_pythons(options);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    ASSERT_FALSE(all.empty());
+    EXPECT_EQ(all.front().path, venv);
+    EXPECT_EQ(all.front().found_by, "VIRTUAL_ENV");
 }
 
 TEST(Pythons, ABudgetThatIsSpentIsSaid) {
