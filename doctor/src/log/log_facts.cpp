@@ -327,7 +327,7 @@ constexpr std::array extractions{
     Extraction{R"re(\s(?:-e|--env)[ =]([A-Z][A-Z0-9_]+)=("[^"]*"|\S+))re", take_docker_variable},
     // Memory.
     Extraction{R"(tried to allocate (\d[\d.]*) ([kmgt]i?b|bytes))", set_memory<tried>},
-    Extraction{R"(total capacity of (\d[\d.]*) ([kmgt]i?b))", set_memory<capacity>},
+    Extraction{R"(total cap(?:aci)?ty of (\d[\d.]*) ([kmgt]i?b))", set_memory<capacity>},
     Extraction{R"((\d[\d.]*) ([kmgt]i?b) total capacity)", set_memory<capacity>},
     Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) (?:is )?free\b)", set_memory<free_memory>},
     Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) (?:is allocated by pytorch|already allocated))",

