@@ -1,6 +1,7 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/version.h>
 #include <rekindle/doctor/facts_json.h>
+#include <rekindle/doctor/probe_json.h>
 #include <rekindle/doctor/report.h>
 
 #include <fmt/format.h>
@@ -15,7 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> severity_names{"note", "warning", "problem"};
-constexpr std::array<std::string_view, 5> status_names{"passed", "failed", "crashed", "timed_out", "skipped"};
 
 Json json_of(const std::vector<Evidence>& evidence) {
     Json list = Json::array();
@@ -46,19 +46,6 @@ Json json_of(const std::vector<Finding>& findings, const Knowledge& knowledge) {
     return list;
 }
 
-Json json_of(const ProbeResult& probe) {
-    return {{"id", probe.id},
-            {"device", probe.device},
-            {"status", status_names.at(static_cast<std::size_t>(probe.status))},
-            {"reason", probe.reason},
-            {"code", probe.code},
-            {"seconds", probe.seconds},
-            {"exit_status", probe.exit_status},
-            {"signal", probe.signal},
-            {"errors", probe.errors},
-            {"values", probe.values}};
-}
-
 Json json_of(const DeviceStatus& device) {
     return {{"address", device.address}, {"name", device.name}, {"target", device.target},
             {"memory", device.memory},   {"rocm", device.rocm}, {"cuda", device.cuda},
@@ -81,39 +68,6 @@ Json json_of(const Plan& plan) {
         {"steps", std::move(steps)}, {"remarks", plan.remarks}, {"ladder", plan.ladder}, {"stop", plan.stop}};
 }
 
-template <class T>
-void take(const Json& json, const char* key, T& value) {
-    if (const auto found = json.find(key); found != json.end())
-        value = found->get<T>();
-}
-
-ProbeResult probe_from(const Json& json, const std::string& where) {
-    ProbeResult probe;
-    try {
-        take(json, "id", probe.id);
-        take(json, "device", probe.device);
-        take(json, "reason", probe.reason);
-        take(json, "code", probe.code);
-        take(json, "seconds", probe.seconds);
-        take(json, "exit_status", probe.exit_status);
-        take(json, "signal", probe.signal);
-        take(json, "errors", probe.errors);
-        take(json, "values", probe.values);
-        const std::string status = json.at("status").get<std::string>();
-        const auto found = std::find(status_names.begin(), status_names.end(), status);
-        if (found == status_names.end())
-            throw usage_error(fmt::format("unknown status \"{}\" of a probe", status))
-                .at(where)
-                .expected(fmt::format("one of {}", fmt::join(status_names, ", ")));
-        probe.status = static_cast<ProbeStatus>(found - status_names.begin());
-    } catch (const nlohmann::json::exception& error) {
-        throw usage_error(fmt::format("not a probe's result: {}", error.what()))
-            .at(where)
-            .expected("docs/formats/doctor.md");
-    }
-    return probe;
-}
-
 } // namespace
 
 Json to_json(const Report& report, const Knowledge& knowledge) {
@@ -122,7 +76,7 @@ Json to_json(const Report& report, const Knowledge& knowledge) {
         devices.push_back(json_of(device));
     Json probes = Json::array();
     for (const ProbeResult& probe : report.probes)
-        probes.push_back(json_of(probe));
+        probes.push_back(to_json(probe));
     return {{"schema", fmt::format("rekindle-doctor/{}", facts_schema)},
             {"program", version_number()},
             {"verdict", report.verdict},
@@ -159,7 +113,7 @@ Recording recording_from_json(const Json& json, std::string_view where) {
     if (json.contains("probes"))
         for (std::size_t i = 0; i < json["probes"].size(); ++i)
             recording.probes.push_back(
-                probe_from(json["probes"][i], fmt::format("{}: probes[{}]", where, i)));
+                probe_result_from_json(json["probes"][i], fmt::format("{}: probes[{}]", where, i)));
     return recording;
 }
 
