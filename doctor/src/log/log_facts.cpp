@@ -90,7 +90,7 @@ constexpr char rocm[] = "rocm";
 /// A line with three targets or more lists what a library has, not what a device is.
 template <const char* key>
 void add_gfx(const RE2& pattern, const Shown& shown) {
-    static const RE2 any_target(R"((?i)\bgfx\d{3,4}[0-9a-f]?)", RE2::Quiet);
+    static const RE2 any_target(R"((?i)\bgfx\d{2,4}[0-9a-f]?)", RE2::Quiet);
     re2::StringPiece rest = shown.line;
     int count = 0;
     while (count < 3 && RE2::FindAndConsume(&rest, any_target))
@@ -248,9 +248,9 @@ struct Extraction {
 
 constexpr std::array extractions{
     // Devices as the runtime lists them.
-    Extraction{R"(\bdevice\s*#?\d+\s*[:=].{0,120}?\b(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<device_gfx>},
-    Extraction{R"(^\W*name:\s+(?:amdgcn-amd-amdhsa--)?(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<shown_gfx>},
-    Extraction{R"(gcnArchName\W{1,8}(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<shown_gfx>},
+    Extraction{R"(\bdevice\s*#?\d+\s*[:=].{0,120}?\b(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<device_gfx>},
+    Extraction{R"(^\W*name:\s+(?:amdgcn-amd-amdhsa--)?(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<shown_gfx>},
+    Extraction{R"(gcnArchName\W{1,8}(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<shown_gfx>},
     Extraction{R"(\bdevice\s*#?\d+\s*:\s*([^,\[(]{4,80}))", take_gpu_name},
     Extraction{R"(marketing name:\s+(\S.{2,80}))", take_gpu_name},
     Extraction{R"(found gpu\d+ (.{4,80}?) which is)", take_gpu_name},
@@ -269,13 +269,13 @@ constexpr std::array extractions{
                }},
     Extraction{R"(which is of cuda capability (\d{1,2}\.\d)\b)", add_group<compute_capability>},
     // Targets that a failure is about.
-    Extraction{R"(gpu arch\s*:\s*(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
-    Extraction{R"(objects? found for:?\s*(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
-    Extraction{R"(compiling for (gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
-    Extraction{R"(no paths matched.{0,200}\*?(gfx\d{3,4}[0-9a-f]?)\*?co)", add_gfx<message_gfx>},
-    Extraction{R"(system database file:\s*(gfx\d{3,4}[0-9a-f]?)_)", add_gfx<message_gfx>},
-    Extraction{R"(unsupported (?:gpu|arch\w*|target)\W{1,4}(gfx\d{3,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
-    Extraction{R"(\b(gfx\d{3,4}[0-9a-f]?)\b.{0,40}\bnot supported)", add_gfx<message_gfx>},
+    Extraction{R"(gpu arch\s*:\s*(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
+    Extraction{R"(objects? found for:?\s*(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
+    Extraction{R"(compiling for (gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
+    Extraction{R"(no paths matched.{0,200}\*?(gfx\d{2,4}[0-9a-f]?)\*?co)", add_gfx<message_gfx>},
+    Extraction{R"(system database file:\s*(gfx\d{2,4}[0-9a-f]?)_)", add_gfx<message_gfx>},
+    Extraction{R"(unsupported (?:gpu|arch\w*|target)\W{1,4}(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
+    Extraction{R"(\b(gfx\d{2,4}[0-9a-f]?)\b.{0,40}\bnot supported)", add_gfx<message_gfx>},
     // Software.
     Extraction{R"(\b([12]\.\d+\.\d+(?:\.dev\d+|a0|rc\d+)?\+(?:devrocm|rocm|cu|cpu)[\w.]*))",
                set_group<torch>},
@@ -327,8 +327,8 @@ constexpr std::array extractions{
     Extraction{R"re(\s(?:-e|--env)[ =]([A-Z][A-Z0-9_]+)=("[^"]*"|\S+))re", take_docker_variable},
     // Memory.
     Extraction{R"(tried to allocate (\d[\d.]*) ([kmgt]i?b|bytes))", set_memory<tried>},
-    Extraction{R"(total cap(?:aci)?ty of (\d[\d.]*) ([kmgt]i?b))", set_memory<capacity>},
-    Extraction{R"((\d[\d.]*) ([kmgt]i?b) total capacity)", set_memory<capacity>},
+    Extraction{R"(total cap(?:aci?)?ty of (\d[\d.]*) ([kmgt]i?b))", set_memory<capacity>},
+    Extraction{R"((\d[\d.]*) ([kmgt]i?b) total capaci?ty)", set_memory<capacity>},
     Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) (?:is )?free\b)", set_memory<free_memory>},
     Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) (?:is allocated by pytorch|already allocated))",
                set_memory<allocated>},
