@@ -46,6 +46,11 @@ FAKE_DRIVER int cuDeviceGetName(char* text, int size, int) {
     return fake_driver::behave("cuDeviceGetName");
 }
 
+FAKE_DRIVER int cuDeviceGetByPCIBusId(int* device, const char* address) {
+    *device = static_cast<int>(std::strtol(address + 5, nullptr, 16)) - 0x1A; // as cuDeviceGetPCIBusId has it
+    return fake_driver::behave("cuDeviceGetByPCIBusId");
+}
+
 FAKE_DRIVER int cuDeviceGetPCIBusId(char* text, int size, int device) {
     std::snprintf(text, static_cast<std::size_t>(size), "0000:%02X:00.0", device + 0x1A);
     return fake_driver::behave("cuDeviceGetPCIBusId");

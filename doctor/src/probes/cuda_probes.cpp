@@ -8,7 +8,6 @@ namespace rekindle::doctor {
 
 namespace {
 
-
 using DevicePointer = std::uint64_t;
 
 std::string cuda_name(const SharedLibrary& library, int status) {
@@ -144,11 +143,20 @@ std::string mistake_of_kernel(const DriverLibrary& cuda) {
     return question.mistake();
 }
 
-void use_device(const DriverLibrary& cuda, int ordinal, ProbeResult& result) {
+/// By its number, or by its address where the number is not known yet.
+int find_device(const DriverLibrary& cuda, const ProbeRequest& request) {
     int device = 0;
+    if (request.first("device").empty())
+        cuda.call("cuDeviceGetByPCIBusId", &device, request.first("address").c_str());
+    else
+        cuda.call("cuDeviceGet", &device, request.device());
+    return device;
+}
+
+void use_device(const DriverLibrary& cuda, const ProbeRequest& request, ProbeResult& result) {
     void* context = nullptr;
     cuda.call("cuInit", 0U);
-    cuda.call("cuDeviceGet", &device, ordinal);
+    const int device = find_device(cuda, request);
     cuda.call("cuDevicePrimaryCtxRetain", &context, device);
     cuda.call("cuCtxSetCurrent", context);
     std::size_t free = 0;
@@ -174,15 +182,16 @@ void probe_cuda_driver(const ProbeRequest& request, const ProbeReport& report) {
 }
 
 void probe_cuda_vector_add(const ProbeRequest& request, const ProbeReport& report) {
-    const std::string ordinal = fmt::format("cuda:{}", request.device());
+    const std::string number = request.first("device");
     const std::string address = request.first("address");
-    ProbeResult result = report.result(address.empty() ? ordinal : address);
-    result.values["ordinal"] = ordinal;
+    ProbeResult result = report.result(address.empty() ? "cuda:" + number : address);
+    if (!number.empty())
+        result.values["ordinal"] = "cuda:" + number;
     const DriverLibrary cuda = open_cuda(report);
     if (!cuda.file())
         return report_absence_of_cuda(report, result, cuda.file());
     try {
-        use_device(cuda, request.device(), result);
+        use_device(cuda, request, result);
         const std::string mistake = mistake_of_kernel(cuda);
         if (!mistake.empty())
             return report.failed(result, "the GPU's sum of two vectors is wrong: " + mistake);

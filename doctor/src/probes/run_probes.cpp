@@ -106,6 +106,25 @@ void run_rccl(ProbeSession& session, const Family& hip, std::size_t devices) {
     session.run({task});
 }
 
+/// The vector addition on every GPU that the facts name, beside the driver's own probe: creating a context
+/// takes most of a second. Empty when the driver must first say which GPUs there are for this process.
+std::vector<ProbeTask> early_cuda_tasks(const Facts& facts, const Family& cuda) {
+    const auto variables = facts.environment.variables.value_or({});
+    if (!cuda.access.refusal.empty() || !cuda.access.left_out.empty() ||
+        variables.contains("CUDA_VISIBLE_DEVICES"))
+        return {};
+    std::vector<ProbeTask> tasks;
+    for (const Gpu& gpu : facts.gpus) {
+        if (gpu.vendor != "nvidia" || !gpu.kernel_driver.is("nvidia"))
+            continue;
+        ProbeTask one = cuda.task("cuda-vector-add");
+        one.device = gpu.address;
+        one.parameters.push_back("address=" + gpu.address);
+        tasks.push_back(std::move(one));
+    }
+    return tasks;
+}
+
 } // namespace
 
 std::vector<ProbeResult> run_probes(const Facts& facts, const ProbeOptions& options) {
@@ -118,13 +137,17 @@ std::vector<ProbeResult> run_probes(const Facts& facts, const ProbeOptions& opti
     add_first_probe(session, hip, "hip-init", first);
     add_first_probe(session, cuda, "cuda-driver", first);
     add_first_probe(session, vulkan_family(facts, options), "vulkan-devices", first);
+    const std::vector<ProbeTask> early = early_cuda_tasks(facts, cuda);
+    first.insert(first.end(), early.begin(), early.end());
     session.run(first);
 
     const std::vector<ProbeResult> hip_devices = usable_devices(session, "hip-init");
     run_on_devices(session, hip, "blas-handle", hip_devices, "hip-init");
     run_on_devices(session, hip, "hiprtc-vector-add", hip_devices, "hip-init");
     run_rccl(session, hip, hip_devices.size());
-    run_on_devices(session, cuda, "cuda-vector-add", usable_devices(session, "cuda-driver"), "cuda-driver");
+    if (early.empty())
+        run_on_devices(session, cuda, "cuda-vector-add", usable_devices(session, "cuda-driver"),
+                       "cuda-driver");
     if (!options.python.empty())
         run_python_probes(session);
     return session.take_results();

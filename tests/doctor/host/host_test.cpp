@@ -194,8 +194,8 @@ TEST(Host, ARecordedProcessIsRead) {
               "Limit                     Soft Limit           Hard Limit           Units     \n"
               "Max open files            1024                 1048576              files     \n"
               "Max locked memory         unlimited            unlimited            bytes     \n");
-    tree.file("/proc/self/environ",
-              std::string_view("HSA_OVERRIDE_GFX_VERSION=10.3.0\0HOME=/home/anna\0", 52));
+    using namespace std::string_view_literals; // the text holds zero bytes
+    tree.file("/proc/self/environ", "HSA_OVERRIDE_GFX_VERSION=10.3.0\0HOME=/home/anna\0"sv);
     const System system = facts_of(tree).system;
     EXPECT_EQ(*system.groups, (std::vector<int>{44, 1000}));
     EXPECT_EQ(*system.group_names, (std::vector<std::string>{"video", "anna"}));

@@ -40,6 +40,25 @@ TEST(CudaProbes, AWorkingDriverPasses) {
     EXPECT_EQ(results[4].values.at("memory_free"), "12884901888");
 }
 
+TEST(CudaProbes, GpusThatTheFactsNameAreTriedByTheirAddress) {
+    Facts facts;
+    for (const char* address : {"0000:1a:00.0", "0000:1b:00.0"}) {
+        Gpu& gpu = facts.gpus.emplace_back();
+        gpu.address = address;
+        gpu.vendor = "nvidia";
+        gpu.kernel_driver = {"nvidia", "test"};
+    }
+    std::vector<ProbeResult> results = cuda_results("", "2", facts);
+    std::erase_if(results, [](const ProbeResult& result) { return result.id != "cuda-vector-add"; });
+    ASSERT_EQ(results.size(), 2U);
+    EXPECT_EQ(results[0].device, "0000:1a:00.0");
+    EXPECT_EQ(results[1].device, "0000:1b:00.0");
+    EXPECT_EQ(results[1].status, ProbeStatus::passed) << results[1].reason << results[1].code;
+    EXPECT_EQ(results[1].values.at("memory_free"), "12884901888");
+    const std::vector<ProbeResult> refused = cuda_results("cuDeviceGetByPCIBusId=101", "2", facts);
+    EXPECT_EQ(refused.back().reason, "cuDeviceGetByPCIBusId failed");
+}
+
 TEST(CudaProbes, StatusesAWrongSumAndADeath) {
     const std::vector<ProbeResult> no_kernel = cuda_results("cuModuleLoadData=209");
     EXPECT_EQ(no_kernel.back().code, "CUDA_ERROR_NO_BINARY_FOR_GPU (209)");
