@@ -95,7 +95,8 @@ double CommandLine::number(std::string_view key, double otherwise) const {
 }
 
 std::vector<std::string> CommandLine::list(std::string_view key) const {
-    return has(key) ? options.at(std::string(key)).get<std::vector<std::string>>() : std::vector<std::string>{};
+    return has(key) ? options.at(std::string(key)).get<std::vector<std::string>>()
+                    : std::vector<std::string>{};
 }
 
 std::vector<std::string> normalise(const CommandSpec& command, std::span<const std::string> arguments) {

@@ -3,8 +3,8 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 #include <rekindle/cli/reference.h>
-#include <rekindle/doctor/pages.h>
 #include <rekindle/cli/text_layout.h>
+#include <rekindle/doctor/pages.h>
 
 #include <gtest/gtest.h>
 

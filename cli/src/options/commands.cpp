@@ -83,8 +83,10 @@ CommandSpec simulate() {
 CommandSpec devices() {
     return {.name = "devices",
             .brief = "What each GPU and the processor can train with today",
-            .detail = "Shows each GPU with its memory and whether ROCm, CUDA or Vulkan can train on it here and now, and the "
-                      "processor with its cores and the instruction set that the engine chose. rekindle doctor says why "
+            .detail = "Shows each GPU with its memory and whether ROCm, CUDA or Vulkan can train on it here "
+                      "and now, and the "
+                      "processor with its cores and the instruction set that the engine chose. rekindle "
+                      "doctor says why "
                       "something does not work.",
             .examples = {{"", "what this machine trains on"}}};
 }
@@ -92,13 +94,16 @@ CommandSpec devices() {
 CommandSpec doctor() {
     return {.name = "doctor",
             .brief = "Why GPU training fails on this machine, and what to do",
-            .detail =
-                "Reads what the kernel, the drivers, the Python environments and the libraries' own bytes say, tries the "
-                "GPUs in child processes, and prints a verdict, what each device can train with today, the findings with "
-                "their evidence and a plan whose first steps are cheap and reversible. It needs no Python, no PyTorch, "
-                "no ROCm and no Vulkan, changes nothing and sends nothing anywhere.\n\n"
-                "--log diagnoses a posted log, --review judges a document or script, --explain and --matrix look things "
-                "up. Status 0: nothing is wrong; 1: there are findings; 2: wrong use.",
+            .detail = "Reads what the kernel, the drivers, the Python environments and the libraries' own "
+                      "bytes say, tries the "
+                      "GPUs in child processes, and prints a verdict, what each device can train with today, "
+                      "the findings with "
+                      "their evidence and a plan whose first steps are cheap and reversible. It needs no "
+                      "Python, no PyTorch, "
+                      "no ROCm and no Vulkan, changes nothing and sends nothing anywhere.\n\n"
+                      "--log diagnoses a posted log, --review judges a document or script, --explain and "
+                      "--matrix look things "
+                      "up. Status 0: nothing is wrong; 1: there are findings; 2: wrong use.",
             .examples = {{"", "this machine"},
                          {"--python ~/venv/bin/python3 -v", "with the PyTorch that trains, and all evidence"},
                          {"--log train.log --facts here", "why did that job die?"},
@@ -142,9 +147,9 @@ CommandSpec help() {
 } // namespace
 
 const std::vector<CommandSpec>& command_table() {
-    static const std::vector<CommandSpec> table{train(),         predict(),  inspect(), volume_profile(),
-                                                features(),      simulate(), devices(), doctor(), completions(),
-                                                generate_docs(), help()};
+    static const std::vector<CommandSpec> table{train(),       predict(),       inspect(), volume_profile(),
+                                                features(),    simulate(),      devices(), doctor(),
+                                                completions(), generate_docs(), help()};
     return table;
 }
 

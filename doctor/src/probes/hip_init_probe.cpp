@@ -7,7 +7,6 @@ namespace rekindle::doctor {
 
 namespace {
 
-
 /// "gfx90a:sramecc+:xnack-" out of hipDeviceProp_t, whose layout is another one in ROCm 5 and 6: the only
 /// text in it that begins so. The buffer is several times as large as either.
 std::string gfx_of(const DriverLibrary& hip, int device) {
@@ -43,7 +42,8 @@ void describe(const DriverLibrary& hip, const ProbeRequest& request, const Probe
               ProbeResult& host) {
     const bool expects_none = request.first("gpus") == "0";
     const auto no_gpu = [&](int status) {
-        if (status == 0 || !expects_none) // HIP 5 says hipErrorInvalidDevice where later ones say hipErrorNoDevice
+        if (status == 0 ||
+            !expects_none) // HIP 5 says hipErrorInvalidDevice where later ones say hipErrorNoDevice
             return false;
         report.skipped(host, "no AMD GPU on this host", hip.text_of(status));
         return true;

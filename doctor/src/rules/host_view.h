@@ -43,7 +43,8 @@ std::optional<std::string> variable(const HostView& view, const std::string& nam
 /// AMD GPUs that are left after ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES, in the
 /// order in which HIP counts them.
 std::vector<const Gpu*> visible_amd(const HostView& view);
-/// NVIDIA GPUs that CUDA_VISIBLE_DEVICES leaves. CUDA takes an empty list for none, and the beginning of a UUID for it.
+/// NVIDIA GPUs that CUDA_VISIBLE_DEVICES leaves. CUDA takes an empty list for none, and the beginning of a
+/// UUID for it.
 std::vector<const Gpu*> visible_nvidia(const HostView& view);
 /// Those of visible_amd() that somebody would train on: the discrete ones, or integrated ones where there is
 /// no other.

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <temporary_folder.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <temporary_folder.h>
 
 namespace rekindle::doctor {
 namespace {
@@ -48,7 +48,10 @@ TEST(Fix, TheNativeWheelsForAnRx5600XtFromALocalIndex) {
         GTEST_SKIP() << "skipped: python3 -m venv does not work here (package python3-venv)";
     const fs::path data = test::data_folder;
     const fs::path index = folder.path() / "index";
-    ASSERT_EQ(std::system(("python3 '" + (data / "make_stub_index.py").string() + "' '" + index.string() + "'").c_str()), 0);
+    ASSERT_EQ(
+        std::system(
+            ("python3 '" + (data / "make_stub_index.py").string() + "' '" + index.string() + "'").c_str()),
+        0);
 
     const auto host = nlohmann::ordered_json::parse(
         read_file((data.parent_path().parent_path() / "hosts" / "rx5600xt-override.json")));
@@ -58,11 +61,13 @@ TEST(Fix, TheNativeWheelsForAnRx5600XtFromALocalIndex) {
                                     [](const Step& step) { return step.id == "use-native-wheel"; });
     ASSERT_NE(found, report.plan.steps.end());
     const std::string interpreter = found->commands.front().substr(0, found->commands.front().find(' '));
-    const Step step = moved(*found, {{"https://repo.amd.com/rocm/whl-multi-arch/", "file://" + index.string()},
-                                     {interpreter, "python3"},
-                                     {"/home/anna", folder.path().string()}});
+    const Step step =
+        moved(*found, {{"https://repo.amd.com/rocm/whl-multi-arch/", "file://" + index.string()},
+                       {interpreter, "python3"},
+                       {"/home/anna", folder.path().string()}});
     EXPECT_EQ(reason_to_refuse(step), "");
-    ::setenv("PIP_CONFIG_FILE", "/dev/null", 1); // the machine's own indexes must not answer in place of the stub
+    ::setenv("PIP_CONFIG_FILE", "/dev/null",
+             1); // the machine's own indexes must not answer in place of the stub
     for (const char* name : {"PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL"})
         ::unsetenv(name);
     Lines lines;

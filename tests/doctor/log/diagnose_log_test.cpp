@@ -120,8 +120,7 @@ TEST_F(Engine, FiguresOfAMessageAreFacts) {
         "8.00 GiB of which 512.00 MiB is free. Of the allocated memory 7.00 GiB is allocated by PyTorch, and "
         "256.00 MiB is reserved by PyTorch but unallocated.\n";
     EXPECT_EQ(diagnose(full).findings.at(0).cause, "full-memory");
-    const char* empty =
-        "HIP out of memory. GPU 0 has a total capty of 8.00 GiB of which 7.50 GiB is free.\n";
+    const char* empty = "HIP out of memory. GPU 0 has a total capty of 8.00 GiB of which 7.50 GiB is free.\n";
     EXPECT_TRUE(diagnose(empty).findings.empty());
     EXPECT_EQ(diagnose(std::string(empty) + full).findings.size(), 1U) << "the last message counts";
     EXPECT_TRUE(diagnose(std::string(full) + empty).findings.empty());

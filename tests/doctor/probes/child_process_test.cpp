@@ -132,8 +132,8 @@ TEST(ChildProcess, InheritsNothingAndDumpsNoCore) {
     ::close(left_open);
     // 1 keeps programs in core_pattern quiet too; a sanitizer's runtime lowers it to 0.
     EXPECT_THAT(watched.lines,
-                testing::ElementsAre("descriptors: 0 1 2 3", testing::AnyOf("core: 1", "core: 0"), "leader: yes",
-                                     "input: what it reads", "variable: set"));
+                testing::ElementsAre("descriptors: 0 1 2 3", testing::AnyOf("core: 1", "core: 0"),
+                                     "leader: yes", "input: what it reads", "variable: set"));
 }
 
 TEST(ChildProcess, ADeadlineOfStepsStartsAgainAtEveryLine) {

@@ -1,6 +1,6 @@
 #pragma once
-/// What the doctor knows, as data: knowledge/*.yaml, embedded, or a folder given by --knowledge. Every entry says where it
-/// comes from and when that was checked. The fields are described in knowledge/README.md.
+/// What the doctor knows, as data: knowledge/*.yaml, embedded, or a folder given by --knowledge. Every entry
+/// says where it comes from and when that was checked. The fields are described in knowledge/README.md.
 
 #include <rekindle/doctor/finding.h>
 
@@ -22,7 +22,7 @@ struct Origin {
 
 /// What backs an entry.
 struct Backing {
-    std::string kind; ///< "source", "thread", "documentation", "measured", "inferred"
+    std::string kind;      ///< "source", "thread", "documentation", "measured", "inferred"
     std::string reference; ///< repository, path and version; or thread number
     std::string note;
 };
@@ -35,13 +35,14 @@ struct Entry {
 };
 
 struct GfxTarget : Entry {
-    std::string name;          ///< "gfx1010"
-    std::string architecture;  ///< "RDNA1"
-    int kfd_version = 0;       ///< gfx_target_version, 100100
+    std::string name;                     ///< "gfx1010"
+    std::string architecture;             ///< "RDNA1"
+    int kfd_version = 0;                  ///< gfx_target_version, 100100
     std::vector<std::string> gc_versions; ///< ip_discovery, "10.1.10"
-    std::string generic;       ///< "gfx10-1-generic", "" for none
-    bool integrated = false;   ///< only ever inside a processor
-    std::string last_rocm;     ///< newest ROCm whose official wheels still serve it, libraries' data included, "6.3"; "" no end known
+    std::string generic;                  ///< "gfx10-1-generic", "" for none
+    bool integrated = false;              ///< only ever inside a processor
+    std::string last_rocm; ///< newest ROCm whose official wheels still serve it, libraries' data included,
+                           ///< "6.3"; "" no end known
     std::string note;
     /// Overrides that were tried, and what became of them.
     struct Override {
@@ -53,31 +54,31 @@ struct GfxTarget : Entry {
 };
 
 struct GpuModel : Entry {
-    std::string name;          ///< "Radeon RX 5600 XT"
-    std::string vendor;        ///< "amd", "nvidia", "intel"
+    std::string name;             ///< "Radeon RX 5600 XT"
+    std::string vendor;           ///< "amd", "nvidia", "intel"
     std::vector<std::string> pci; ///< "1002:731f:ca" or "1002:1586" when every revision is this one
-    std::string target;        ///< "gfx1010", "sm_61"
-    double memory_gib = 0;     ///< 0: shared with the system, or not known
+    std::string target;           ///< "gfx1010", "sm_61"
+    double memory_gib = 0;        ///< 0: shared with the system, or not known
     bool integrated = false;
 };
 
 /// A place from which torch is installed and what its wheels contain.
 struct WheelIndex : Entry {
-    std::string id;            ///< "rocm6.2", "cu128", "cpu", "therock"
-    std::string kind;          ///< "rocm", "cuda", "cpu"
+    std::string id;   ///< "rocm6.2", "cu128", "cpu", "therock"
+    std::string kind; ///< "rocm", "cuda", "cpu"
     std::string url;
-    std::string rocm;          ///< "6.2", or ""
-    std::string cuda;          ///< "12.8", or ""
+    std::string rocm;           ///< "6.2", or ""
+    std::string cuda;           ///< "12.8", or ""
     std::string minimum_driver; ///< NVIDIA driver for Linux, "525.60.13"; ""
-    std::string needs_kernel;  ///< oldest kernel driver where known
+    std::string needs_kernel;   ///< oldest kernel driver where known
     struct Release {
-        std::string torch;     ///< "2.5.1"
-        std::vector<std::string> python; ///< "3.9" …; empty: not recorded
+        std::string torch;                ///< "2.5.1"
+        std::vector<std::string> python;  ///< "3.9" …; empty: not recorded
         std::vector<std::string> targets; ///< of this release where it differs from the index's
     };
-    std::vector<Release> releases; ///< oldest first
+    std::vector<Release> releases;    ///< oldest first
     std::vector<std::string> targets; ///< of the newest wheel there
-    bool device_packages = false; ///< targets are installed as torch[device-gfxNNNN]
+    bool device_packages = false;     ///< targets are installed as torch[device-gfxNNNN]
     std::string note;
     const std::vector<std::string>& targets_of(std::string_view torch) const;
 };
@@ -85,13 +86,13 @@ struct WheelIndex : Entry {
 /// Why training fails. The slug is the stable name, the code the stable number.
 struct Cause : Entry {
     std::string slug;
-    std::string code;      ///< "D017"
-    std::string title;     ///< a few words for a heading
-    std::string sentence;  ///< the explanation in one sentence
-    std::string detail;    ///< how it comes about and how to be sure
+    std::string code;     ///< "D017"
+    std::string title;    ///< a few words for a heading
+    std::string sentence; ///< the explanation in one sentence
+    std::string detail;   ///< how it comes about and how to be sure
     Severity severity = Severity::problem;
-    std::vector<std::string> remedies;   ///< ids, best first
-    std::vector<std::string> tell_apart; ///< what decides
+    std::vector<std::string> remedies;     ///< ids, best first
+    std::vector<std::string> tell_apart;   ///< what decides
     std::vector<std::string> wrong_advice; ///< what is often said and does not help, with the reason
 };
 
@@ -101,8 +102,9 @@ struct EnvironmentVariable : Entry {
     std::string status;    ///< "real", "unreal", "build-time"
     std::string meaning;
     std::string effect_when; ///< "" or a condition in words: "only MI300", "torch 2.6: not read on ROCm"
-    std::vector<std::string> effective_on; ///< gfx names or architectures on which it can do something; empty: all
-    std::string advice;    ///< what the doctor says when it is set
+    std::vector<std::string>
+        effective_on;            ///< gfx names or architectures on which it can do something; empty: all
+    std::string advice;          ///< what the doctor says when it is set
     bool worth_reporting = true; ///< collectors report it with the facts
 };
 
@@ -110,33 +112,34 @@ struct EnvironmentVariable : Entry {
 struct Remedy : Entry {
     std::string id;
     std::string title;
-    std::string changes;   ///< what it changes on the host
+    std::string changes;               ///< what it changes on the host
     std::vector<std::string> commands; ///< with {placeholders}; a line each
-    std::string verify;    ///< command
-    std::string expect;    ///< the line that it prints then
+    std::string verify;                ///< command
+    std::string expect;                ///< the line that it prints then
     std::vector<std::string> undo;
     double minutes = 0;
-    std::string risk;      ///< "none", "low", "medium", "high", with a reason after a colon
+    std::string risk; ///< "none", "low", "medium", "high", with a reason after a colon
     bool root = false;
     bool reboot = false;
     bool reversible = true;
     bool automatic = false; ///< --fix may run it: reversible, without root, only in a new environment
-    int cost = 0;           ///< order: 0 look, 1 set a variable, 2 new environment, 3 container, 4 system package, 5 reboot, 6 hardware
+    int cost = 0; ///< order: 0 look, 1 set a variable, 2 new environment, 3 container, 4 system package, 5
+                  ///< reboot, 6 hardware
 };
 
 struct Alternative : Entry {
     std::string id;
     std::string title;
-    std::string kind;       ///< "cpu", "native-wheel", "vulkan", "opencl", "cloud", "card", "distribution"
+    std::string kind; ///< "cpu", "native-wheel", "vulkan", "opencl", "cloud", "card", "distribution"
     std::string detail;
-    double price_per_hour = 0;  ///< US dollars; 0: none
+    double price_per_hour = 0; ///< US dollars; 0: none
     double price_once = 0;
-    std::string priced;         ///< date of the price, YYYY-MM
+    std::string priced;               ///< date of the price, YYYY-MM
     std::vector<std::string> targets; ///< for which gfx or architectures; empty: all
 };
 
 struct ContainerImage : Entry {
-    std::string tag;     ///< "rocm/pytorch:rocm6.3.3_ubuntu24.04_py3.12_pytorch_release_2.4.0"
+    std::string tag; ///< "rocm/pytorch:rocm6.3.3_ubuntu24.04_py3.12_pytorch_release_2.4.0"
     std::string rocm;
     std::string torch;
     std::string python;
@@ -146,16 +149,17 @@ struct ContainerImage : Entry {
 /// A statement that goes round, for --review and --explain.
 struct Claim : Entry {
     std::string id;
-    std::string kind;      ///< of the mark in a review: "claim" (also when empty), "variable", "command", "image", "version pair", "gfx target"
+    std::string kind; ///< of the mark in a review: "claim" (also when empty), "variable", "command", "image",
+                      ///< "version pair", "gfx target"
     std::vector<std::string> patterns; ///< RE2, any of them, in one line of the text or in a paragraph
-    std::string says;      ///< the claim in our words
-    std::string verdict;   ///< "true", "false", "harmful", "no-effect", "unknown"
+    std::string says;                  ///< the claim in our words
+    std::string verdict;               ///< "true", "false", "harmful", "no-effect", "unknown"
     std::string correction;
 };
 
 /// A condition of a signature: a tree as it stands in the YAML, understood by log/condition.h.
 struct Condition {
-    std::string key;   ///< "gfx", "torch", "env.HSA_OVERRIDE_GFX_VERSION", "log", …, or "all", "any", "not"
+    std::string key; ///< "gfx", "torch", "env.HSA_OVERRIDE_GFX_VERSION", "log", …, or "all", "any", "not"
     std::vector<std::string> values;
     std::vector<Condition> parts; ///< of all, any, not
     Origin origin;
@@ -166,7 +170,7 @@ struct Signature : Entry {
     std::string id;
     std::string title;
     std::vector<std::string> patterns; ///< RE2, matched without regard to case, against one line; any of them
-    std::string means;    ///< what the line says, not why
+    std::string means;                 ///< what the line says, not why
     bool harmless = false;
     struct Candidate {
         std::string cause;
@@ -194,10 +198,11 @@ class Knowledge {
     std::vector<Claim> claims;
 
     const GfxTarget* gfx(std::string_view name) const;
-    /// `pci_id` "1002:731f", `revision` "ca" or "" when not known (then a model whose entry has no revision, or nullptr
-    /// where the revision decides).
+    /// `pci_id` "1002:731f", `revision` "ca" or "" when not known (then a model whose entry has no revision,
+    /// or nullptr where the revision decides).
     const GpuModel* gpu(std::string_view pci_id, std::string_view revision) const;
-    /// The model that a text names ("AMD Radeon RX 7900 XT [Navi 31]"): the longest name contained in it; nullptr for none.
+    /// The model that a text names ("AMD Radeon RX 7900 XT [Navi 31]"): the longest name contained in it;
+    /// nullptr for none.
     const GpuModel* gpu_named(std::string_view text) const;
     const WheelIndex* index(std::string_view id) const;
     const Cause* cause(std::string_view slug) const;
@@ -213,8 +218,8 @@ class Knowledge {
 const Knowledge& embedded_knowledge();
 /// Reads a folder of the same shape. Throws usage_error for the first mistake, `file:line: what`.
 Knowledge load_knowledge(const std::filesystem::path& folder);
-/// Every mistake in the folder, as "file:line: what"; empty when it is sound. Checks names, references between entries,
-/// patterns, dates, evidence, codes.
+/// Every mistake in the folder, as "file:line: what"; empty when it is sound. Checks names, references
+/// between entries, patterns, dates, evidence, codes.
 std::vector<std::string> check_knowledge(const std::filesystem::path& folder);
 
 } // namespace rekindle::doctor

@@ -25,8 +25,8 @@ struct Step {
     std::string risk;
     bool root = false;
     bool reboot = false;
-    bool automatic = false;   ///< --fix may run its commands, verbatim, with sh -e
-    std::string environment;  ///< the new virtual environment that its commands make, absolute; "" for none
+    bool automatic = false;  ///< --fix may run its commands, verbatim, with sh -e
+    std::string environment; ///< the new virtual environment that its commands make, absolute; "" for none
 };
 
 struct Plan {

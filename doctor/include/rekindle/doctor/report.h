@@ -41,8 +41,8 @@ struct Report {
 Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* log,
                    const Knowledge& knowledge);
 
-/// Fills in what the files of the host did not tell and a probe did: compute capability and memory of NVIDIA GPUs. The
-/// source is then "probe ID". A value that was read stays. make_report() does it too.
+/// Fills in what the files of the host did not tell and a probe did: compute capability and memory of NVIDIA
+/// GPUs. The source is then "probe ID". A value that was read stays. make_report() does it too.
 void add_probed_facts(Facts& facts, const std::vector<ProbeResult>& probes);
 
 /// What each device can do, for `rekindle devices` and the screen. The processor is the last row.
