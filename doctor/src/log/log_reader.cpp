@@ -58,8 +58,45 @@ std::uint64_t count_lines(std::string_view text) {
     return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
+/// Holes of a file that was cut while somebody wrote to it are runs of zero bytes: each ends a line.
+void close_holes(std::string& text) {
+    static constexpr std::string_view hole("\0\0", 2);
+    std::size_t out = text.find(hole);
+    if (out == std::string::npos)
+        return;
+    for (std::size_t in = out; in < text.size();) {
+        const std::size_t end = std::min(text.find_first_not_of('\0', in), text.size());
+        if (end - in < hole.size()) {
+            text[out++] = text[in++];
+            continue;
+        }
+        text[out++] = '\n';
+        in = end;
+    }
+    text.resize(out);
+}
+
+/// Programs, pictures and archives are no logs. A text with colours, progress lines or a foreign code page is
+/// one.
+void refuse_binary(const Ends& ends, const std::string& path) {
+    constexpr std::size_t sample = 256 << 10;
+    constexpr std::size_t most_percent = 5;
+    const std::string_view head = std::string_view(ends.head).substr(0, sample);
+    const auto is_control = [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte < 0x20 && byte != 0 &&
+               std::string_view("\t\n\r\b\f\x1b").find(c) == std::string_view::npos;
+    };
+    const auto controls = static_cast<std::size_t>(std::count_if(head.begin(), head.end(), is_control));
+    if (controls * 100 > head.size() * most_percent)
+        throw usage_error("this is no text: many of its bytes are control characters")
+            .at(path)
+            .expected("a log file");
+}
+
 /// The tail starts in the middle of a line: that line is left out.
 void drop_first_line(Ends& ends) {
+    close_holes(ends.tail);
     const std::size_t end = ends.tail.find('\n');
     // Without a line feed all of it is one line of which only the end is there.
     if (end == std::string::npos)
@@ -197,6 +234,7 @@ void split_head(Ends& ends) {
 LogText lines_of(Ends ends, std::string name) {
     if (is_utf16(ends.head))
         narrow(ends);
+    close_holes(ends.head);
     LogText log;
     log.name = std::move(name);
     log.bytes = ends.bytes;
@@ -227,7 +265,9 @@ LogText read_log(const std::filesystem::path& path) {
         throw usage_error("is a folder").at(path.string()).expected("a log file");
     const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
     const bool large = S_ISREG(status.st_mode) && size > head_bytes + tail_bytes;
-    return lines_of(large ? ends_of_large_file(file.get(), size) : ends_of_stream(file.get()), path.string());
+    Ends ends = large ? ends_of_large_file(file.get(), size) : ends_of_stream(file.get());
+    refuse_binary(ends, path.string());
+    return lines_of(std::move(ends), path.string());
 }
 
 LogText log_from_text(std::string_view text, std::string name) {

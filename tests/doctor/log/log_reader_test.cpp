@@ -9,6 +9,7 @@
 #include <chrono>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <sys/stat.h>
 #include <thread>
@@ -171,6 +172,30 @@ TEST(LogText, ShortLinesWithoutEndStaySmall) {
     for (int i = 0; i < 1'000'000; ++i)
         many += "a\r";
     EXPECT_LE(log_from_text(many, "posted").lines.size(), 256U);
+}
+
+TEST_F(LogReader, AHoleInAFileEndsALine) {
+    const auto file = path("hole.log");
+    write_file_atomically(file, "epoch 1\n");
+    std::filesystem::resize_file(file, std::uintmax_t{10} << 30);
+    {
+        std::ofstream end(file, std::ios::app);
+        end << "RuntimeError: HIP error: invalid device function\n";
+    }
+    const LogText log = read_log(file);
+    ASSERT_FALSE(log.lines.empty());
+    EXPECT_EQ(log.lines.front().text, "epoch 1");
+    EXPECT_EQ(log.lines.back().text, "RuntimeError: HIP error: invalid device function");
+}
+
+TEST_F(LogReader, AProgramIsNoLogAndColoursAre) {
+    std::string bytes;
+    for (int i = 0; i < 100'000; ++i)
+        bytes += static_cast<char>(i * 7919 % 251);
+    write_file_atomically(path("program"), bytes);
+    EXPECT_THROW(read_log(path("program")), Error);
+    write_file_atomically(path("colours"), "\x1b[31mError\x1b[0m\r 50%\r100%\b\n\xe4\xf6\xfc caf\xe9\n");
+    EXPECT_EQ(read_log(path("colours")).lines.front().text, "Error");
 }
 
 TEST_F(LogReader, WhatCannotBeOpenedSaysSo) {
