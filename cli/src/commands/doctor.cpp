@@ -192,7 +192,8 @@ ExitStatus explain_term(Context& context, const Knowledge& knowledge) {
     const std::string term = context.line.text("explain");
     const std::vector<std::string> paragraphs = explain(term, knowledge);
     if (paragraphs.empty())
-        throw Error(fmt::format("nothing is known of \"{}\"", term))
+        throw Error(
+            fmt::format("nothing is known of \"{}{}\"", term.substr(0, 80), term.size() > 80 ? "…" : ""))
             .hint("An error text, a variable, a gfx target, a GPU's name, a cause, a remedy or a claim can "
                   "be explained. "
                   "A whole log goes to --log FILE.");
