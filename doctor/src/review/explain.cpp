@@ -142,7 +142,12 @@ class Explanation {
         std::string text = fmt::format("{}: {}", signature.title, signature.means);
         if (signature.harmless)
             text += " Harmless.";
+        std::vector<std::string_view>
+            said; // a cause stands several times, for different facts: the first says most
         for (const Signature::Candidate& candidate : signature.candidates) {
+            if (std::ranges::find(said, candidate.cause) != said.end())
+                continue;
+            said.push_back(candidate.cause);
             const Cause* cause = knowledge_.cause(candidate.cause);
             text +=
                 fmt::format("\nCan come from: {} ({}, {}){}",
