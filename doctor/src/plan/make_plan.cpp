@@ -161,6 +161,13 @@ std::vector<std::string> ladder_for(const HostView& view, const std::vector<Step
 }
 
 /// Hardware is where money begins; up to there a person's time is all that is spent.
+/// An estimate has no seconds: "40 min", "1 h 10 min".
+std::string spoken_minutes(double minutes) {
+    const auto whole = static_cast<int>(minutes + 0.5);
+    return whole < 60 ? fmt::format("{} min", std::max(whole, 1))
+                      : fmt::format("{} h {:02} min", whole / 60, whole % 60);
+}
+
 std::string stop_for(const std::vector<Step>& steps) {
     double minutes = 0;
     for (const Step& step : steps)
@@ -170,7 +177,7 @@ std::string stop_for(const std::vector<Step>& steps) {
         "Stop when {} (about {}) did not lead past the first rung of the ladder. Stopping costs that time "
         "and nothing else: each step's undo lines take it back, and the same training runs on the "
         "processor or a rented GPU (`rekindle doctor --alternatives`).",
-        tried, format_duration(minutes * 60));
+        tried, spoken_minutes(minutes));
 }
 
 } // namespace
