@@ -43,6 +43,14 @@ add_library(rekindle_vulkan_headers INTERFACE)
 target_include_directories(rekindle_vulkan_headers SYSTEM INTERFACE "${REKINDLE_vulkan_INCLUDE}")
 add_library(rekindle::vulkan_headers ALIAS rekindle_vulkan_headers)
 
+# volk opens the Vulkan loader at run time; Debian gives its source alone.
+find_path(REKINDLE_volk_INCLUDE volk.c REQUIRED)
+add_library(rekindle_volk STATIC "${REKINDLE_volk_INCLUDE}/volk.c")
+target_compile_definitions(rekindle_volk PUBLIC VK_NO_PROTOTYPES)
+target_include_directories(rekindle_volk SYSTEM PUBLIC "${REKINDLE_volk_INCLUDE}")
+target_link_libraries(rekindle_volk PUBLIC rekindle::vulkan_headers ${CMAKE_DL_LIBS})
+add_library(rekindle::volk ALIAS rekindle_volk)
+
 rekindle_find_archive(zlib zlib.h z)
 rekindle_find_archive(xxhash xxhash.h xxhash)
 rekindle_find_archive(yaml_cpp yaml-cpp/yaml.h yaml-cpp)

@@ -7,7 +7,7 @@ INSTALLED_LIST=$STATE_FOLDER/installed-packages
 readonly LINKED_LIBRARIES=(libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev zlib1g-dev
     libxxhash-dev libagg-dev libpng-dev libabsl-dev libre2-dev libzstd-dev)
 # Headers alone; the libraries themselves are opened where a machine has them.
-readonly HEADER_PACKAGES=(libvulkan-dev)
+readonly HEADER_PACKAGES=(libvulkan-dev libvulkan-volk-dev)
 
 # distribution: "debian 12", "ubuntu 22.04", …
 distribution() {

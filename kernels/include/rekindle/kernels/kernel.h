@@ -1,0 +1,97 @@
+#pragma once
+/// What a kernel is to the host: data alone. One line of kernels/registry.def makes one Kernel.
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+namespace rekindle::kernels {
+
+/// What a kernel needs beyond the floor that every accepted device has (runtime/device.h: required features).
+enum class Feature : std::uint32_t {
+    float16_arithmetic = 1u << 0,
+    float64 = 1u << 1,
+    storage_16bit = 1u << 2,
+    storage_8bit = 1u << 3,
+    int8_arithmetic = 1u << 4,
+    int64_atomics = 1u << 5,
+    subgroup_basic = 1u << 6,
+    subgroup_arithmetic = 1u << 7,
+    subgroup_shuffle = 1u << 8,
+    cooperative_matrix = 1u << 9, ///< 16 x 16 x 16, float16 factors, float32 sums
+    subgroup_size_control = 1u << 10,
+    shared_48k = 1u << 11, ///< 49,152 bytes of shared memory; the floor is 32,768
+    shared_64k = 1u << 12, ///< 65,536 bytes
+};
+
+/// A set of features, also with the words of the registry: name(Feature) as "float16_arithmetic".
+class Features {
+  public:
+    constexpr Features() = default;
+    constexpr explicit Features(std::uint32_t bits) : bits_(bits) {}
+    constexpr Features(Feature feature) : bits_(static_cast<std::uint32_t>(feature)) {}
+    constexpr Features(std::initializer_list<Feature> list) {
+        for (const Feature f : list)
+            bits_ |= static_cast<std::uint32_t>(f);
+    }
+    constexpr bool contains(Features other) const { return (bits_ & other.bits_) == other.bits_; }
+    constexpr Features without(Features other) const { return Features(bits_ & ~other.bits_); }
+    constexpr Features operator|(Features other) const { return Features(bits_ | other.bits_); }
+    constexpr bool empty() const { return bits_ == 0; }
+    constexpr std::uint32_t bits() const { return bits_; }
+    friend constexpr bool operator==(Features, Features) = default;
+
+  private:
+    std::uint32_t bits_ = 0;
+};
+
+/// The registry's word for a feature, "float64"; for one bit only.
+std::string_view name(Feature feature) noexcept;
+
+/// A specialisation constant as the module declares it; all are 32-bit unsigned numbers.
+struct SpecialisationConstant {
+    std::string_view name;
+    std::uint32_t id;
+    std::uint32_t initial;
+};
+
+/// The value that a pipeline gives to one constant. Constants that are not named keep `initial`.
+struct ConstantValue {
+    std::string_view name;
+    std::uint32_t value;
+};
+
+/// A set of constants under which the audit and the pipeline matrix compile a kernel: what selection can pick.
+struct AuditCase {
+    std::string_view name; ///< "54-128-64-1, batch 32"
+    std::span<const ConstantValue> constants;
+};
+
+/// One entry point of one SPIR-V module. Lives for ever; identity is the address.
+struct Kernel {
+    std::string_view name;   ///< entry point, unique in the whole registry
+    std::string_view family; ///< the Slang file's name; one module per family
+    std::string_view brief;  ///< one line for docs/kernels.md
+    Features needs;
+    std::uint32_t threads; ///< invocations of a workgroup
+    std::uint32_t parameter_bytes; ///< of the push-constant block, at most 128
+    std::span<const std::uint32_t> module; ///< SPIR-V words of the family
+    std::span<const SpecialisationConstant> constants; ///< of the family
+    std::span<const AuditCase> audit; ///< at least one; a kernel without constants has one case without values
+};
+
+/// A kernel whose parameters are a P (generated into <rekindle/kernels/parameters.h>).
+template <class P>
+struct TypedKernel {
+    const Kernel& kernel;
+    using Parameters = P;
+};
+
+/// All kernels in the registry's order.
+std::span<const Kernel> all() noexcept;
+/// The kernel of that name, or null.
+const Kernel* find(std::string_view name) noexcept;
+
+} // namespace rekindle::kernels

@@ -1,0 +1,119 @@
+#pragma once
+/// Many networks of one description trained at once: every seed, fold or setting. One network is a population of one.
+/// The same contract on the CPU (one Engine per member) and on a GPU (one workgroup per member).
+
+#include <rekindle/mlp/engine.h>
+#include <rekindle/mlp/model.h>
+#include <rekindle/mlp/training.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::runtime {
+class Device;
+}
+
+namespace rekindle::mlp {
+
+/// Rows that a population reads, where its device can reach them. Made by Population::prepare.
+class SampleSet {
+  public:
+    virtual ~SampleSet() = default;
+    virtual std::size_t count() const = 0;
+};
+
+/// The rows that each member trains on in one call, in order: orders[m], or orders[0] for every member when there is
+/// only one. Lengths may differ. Does not own them.
+using RowOrders = std::span<const std::span<const std::uint32_t>>;
+
+/// Not thread-safe. Member m behaves, to rounding, as an Engine with the same TrainingSpec and orders; on one device
+/// the bits do not depend on the other members.
+class Population {
+  public:
+    virtual ~Population() = default;
+
+    virtual const ModelDescription& model() const noexcept = 0;
+    virtual std::size_t size() const noexcept = 0;
+    /// Members may differ in the seed, in every number of the optimiser and the schedule, in clip_norm's and
+    /// ema_decay's value; loss, optimiser kind, accumulation_steps, whether clipping and averaging are on, and
+    /// bf16_storage are the same in all.
+    virtual const TrainingSpec& training(std::size_t member) const = 0;
+    /// "cpu (x86-64-v4)", "gpu:0 NVIDIA H200", "gpu:0 … + gpu:1 …".
+    virtual std::string device() const = 0;
+
+    /// Every member from its seed, as Engine::initialise.
+    virtual void initialise() = 0;
+    virtual void set_parameters(std::size_t member, std::span<const NamedTensor> tensors) = 0;
+    virtual std::vector<NamedTensor> parameters(std::size_t member) const = 0;
+    virtual std::vector<NamedTensor> evaluation_parameters(std::size_t member) const = 0;
+    virtual std::vector<NamedTensor> optimizer_tensors(std::size_t member, std::string_view moment) const = 0;
+
+    /// Copies (or refers to, on the CPU: the memory must live as long as the set) rows for later calls.
+    virtual std::unique_ptr<SampleSet> prepare(const Samples& samples) = 0;
+
+    /// As Engine::train, for every member; one result per member. Members whose order is empty do nothing.
+    virtual std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
+                                           std::size_t batch_size) = 0;
+    virtual void finish_accumulation() = 0;
+    /// One loss per member.
+    virtual void report_validation_losses(std::span<const double> losses) = 0;
+
+    /// Sum of the loss over rows [first, first + count) per member, evaluation mode.
+    virtual std::vector<double> evaluate(const SampleSet& samples, std::size_t first, std::size_t count) const = 0;
+    /// Raw outputs of rows [first, first + count) of one member: count * outputs() floats.
+    virtual void predict(std::size_t member, const SampleSet& samples, std::size_t first, std::size_t count,
+                         std::span<float> outputs) const = 0;
+    /// As Engine::gradients.
+    virtual std::vector<NamedTensor> gradients(std::size_t member, const SampleSet& samples,
+                                               std::span<const std::uint32_t> rows) const = 0;
+
+    virtual std::uint64_t steps(std::size_t member) const = 0;
+    virtual std::uint64_t batches(std::size_t member) const = 0;
+    virtual double learning_rate(std::size_t member) const = 0;
+    /// The bytes of Engine::save: a state saved on one device goes on on another.
+    virtual EngineState save(std::size_t member) const = 0;
+    virtual void restore(std::size_t member, const EngineState& state) = 0;
+};
+
+/// Throws Error (usage) when the members do not fit each other or the model.
+std::unique_ptr<Population> cpu_population(ModelDescription model, std::vector<TrainingSpec> members,
+                                           std::size_t threads);
+
+/// How a GPU population arranges its workgroups.
+enum class GpuShape {
+    automatic,  ///< latency for fewer members than fill the device, else throughput
+    latency,    ///< many threads per network
+    throughput, ///< few threads per network, many networks per compute unit
+};
+
+/// One workgroup per member. Throws Error (usage) naming the reason when the description is not possible on this
+/// device: a layer wider than 512, more stages than the kernels have, bf16_storage.
+std::unique_ptr<Population> gpu_population(std::shared_ptr<runtime::Device> device, ModelDescription model,
+                                           std::vector<TrainingSpec> members,
+                                           GpuShape shape = GpuShape::automatic);
+/// Why gpu_population would refuse, or "".
+std::string gpu_refusal(const runtime::Device& device, const ModelDescription& model,
+                        std::span<const TrainingSpec> members);
+
+/// Members spread over several populations by share: part i gets consecutive members. Owns the parts; they train in
+/// threads of their own.
+struct PopulationPart {
+    std::size_t members;
+    std::unique_ptr<Population> population; ///< of exactly these members
+};
+std::unique_ptr<Population> joined_population(std::vector<PopulationPart> parts);
+
+/// Network-steps a second of a population on its own device: trains copies of the first members for about `seconds` on
+/// random rows of batch_size; the population's state is untouched.
+struct SpeedMeasurement {
+    double network_steps_per_second = 0;
+    double seconds_per_step = 0; ///< one step of all members
+};
+SpeedMeasurement measure_speed(Population& population, std::size_t batch_size, double seconds = 0.05);
+
+} // namespace rekindle::mlp

@@ -1,0 +1,81 @@
+#pragma once
+/// Memory of a device: pointers are buffer device addresses, blocks come from a caching allocator.
+
+#include <rekindle/runtime/error.h>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace rekindle::runtime {
+
+/// An address in a device's memory, as kernels see it. Never to be dereferenced on the host (in poison mode it
+/// carries a non-canonical bit that is taken off at launch, so that doing so crashes).
+struct DevicePointer {
+    std::uint64_t address = 0;
+    constexpr DevicePointer operator+(std::uint64_t bytes) const { return {address + bytes}; }
+    constexpr explicit operator bool() const { return address != 0; }
+    friend constexpr auto operator<=>(DevicePointer, DevicePointer) = default;
+};
+
+enum class MemoryKind {
+    device, ///< device-local; not mapped (device-local that the host cannot see is preferred without Resizable BAR)
+    upload, ///< host-visible, coherent: written by the host, read by the device
+    readback, ///< host-visible, coherent and cached: written by the device, read by the host
+};
+
+/// A block of memory; gives it back to the allocator when it goes. Movable. A device block may be released while
+/// work that uses it is still queued on the stream that it was allocated for: stream order protects it. Blocks used
+/// on another stream: record_stream(). Host blocks are reused only after the work that used them has completed.
+class Buffer {
+  public:
+    Buffer() = default;
+    struct Block; ///< defined in the library's sources alone
+    explicit Buffer(std::shared_ptr<Block> block) : block_(std::move(block)) {}
+
+    DevicePointer pointer() const noexcept;
+    std::uint64_t bytes() const noexcept; ///< as asked for
+    explicit operator bool() const noexcept { return block_ != nullptr; }
+    /// The mapped bytes of an upload or readback block; empty for device memory.
+    std::span<std::byte> host() const noexcept;
+    template <class T>
+    std::span<T> host_as() const noexcept {
+        const auto bytes = host();
+        return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+    }
+    const std::shared_ptr<Block>& block() const noexcept { return block_; }
+
+  private:
+    std::shared_ptr<Block> block_;
+};
+
+struct MemoryStatistics {
+    std::uint64_t allocated_bytes = 0, allocated_peak_bytes = 0; ///< in Buffers
+    std::uint64_t reserved_bytes = 0, reserved_peak_bytes = 0;   ///< taken from the driver
+    std::uint64_t allocations = 0, driver_allocations = 0;       ///< since the start
+    std::uint64_t retries = 0;       ///< allocations that succeeded after the cache was given back
+    std::uint64_t out_of_memory = 0; ///< allocations that failed all the same
+};
+
+class Stream;
+
+/// The memory of one device. Thread-safe. Sizes are rounded to 256 bytes (device) and kept in size classes; large
+/// blocks are split and merged with their free neighbours.
+class Allocator {
+  public:
+    virtual ~Allocator() = default;
+    /// `stream`: on whose order a device block may be reused at once; null: after the device is idle. bytes == 0 gives
+    /// a valid block of the smallest class. Throws OutOfMemory with the numbers (asked, allocated, reserved, heap,
+    /// budget, largest single allocation).
+    virtual Buffer allocate(std::uint64_t bytes, MemoryKind kind, Stream* stream = nullptr) = 0;
+    /// The block is also used on that stream: it is not reused before the work queued there by now has completed.
+    virtual void record_stream(const Buffer& buffer, Stream& stream) = 0;
+    /// Gives every free block back to the driver.
+    virtual void empty_cache() = 0;
+    virtual MemoryStatistics statistics(MemoryKind kind) const = 0;
+    virtual void reset_peaks() = 0;
+};
+
+} // namespace rekindle::runtime

@@ -1,0 +1,108 @@
+#pragma once
+/// Work for a device, in order: kernels, copies, events.
+
+#include <rekindle/kernels/kernel.h>
+#include <rekindle/runtime/memory.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace rekindle::runtime {
+
+/// Workgroups of a dispatch.
+struct Groups {
+    std::uint32_t x = 1, y = 1, z = 1;
+};
+
+/// A range of addresses that a kernel reads or writes. The stream puts a barrier between two operations only where a
+/// written range and a used one overlap; everything else may run at the same time.
+struct Access {
+    DevicePointer begin;
+    std::uint64_t bytes = 0;
+    bool writes = false;
+};
+inline Access reads(const Buffer& b) { return {b.pointer(), b.bytes(), false}; }
+inline Access writes(const Buffer& b) { return {b.pointer(), b.bytes(), true}; } ///< writes, or reads and writes
+
+/// A point in a stream. Copyable; cheap. Made by Stream::record.
+class Event {
+  public:
+    Event() = default;
+    struct State;
+    explicit Event(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    /// Whether all work before it has completed. Submits nothing. True for an empty event.
+    bool done() const;
+    /// Submits what is needed and waits. Throws DeviceLost (also when the watchdog finds no progress).
+    void wait() const;
+    /// Seconds on the device between two events that were recorded with timing and are done.
+    double seconds_since(const Event& earlier) const;
+    const std::shared_ptr<State>& state() const noexcept { return state_; }
+
+  private:
+    std::shared_ptr<State> state_;
+};
+
+/// An order of work. Commands are recorded and submitted when enough are there (bounded: estimated at most 200 ms of
+/// work), when asked, or at a wait. One thread at a time; several streams may run side by side. Pointers' memory must
+/// live until the work is queued (device memory) or complete (host memory), which Buffer does by itself.
+class Stream {
+  public:
+    virtual ~Stream() = default;
+
+    /// Queues a dispatch. parameters: the kernel's push-constant block. Throws Unsupported when the device lacks a
+    /// feature of the kernel, Error when the size of the parameters is wrong.
+    /// expected_seconds: how long the caller thinks it takes, 0 when it does not know: bounds a submit.
+    virtual void launch(const kernels::Kernel& kernel, Groups groups, std::span<const std::byte> parameters,
+                        std::span<const Access> accesses,
+                        std::span<const kernels::ConstantValue> constants = {}, double expected_seconds = 0) = 0;
+    template <class P>
+    void launch(const kernels::TypedKernel<P>& kernel, Groups groups, const std::type_identity_t<P>& parameters,
+                std::span<const Access> accesses, std::span<const kernels::ConstantValue> constants = {},
+                double expected_seconds = 0) {
+        launch(kernel.kernel, groups, std::as_bytes(std::span(&parameters, 1)), accesses, constants,
+               expected_seconds);
+    }
+
+    /// Device to device, or to and from mapped blocks; asynchronous. Ranges may not overlap.
+    virtual void copy(DevicePointer to, DevicePointer from, std::uint64_t bytes) = 0;
+    /// From any host memory: copied into staging memory before the call returns.
+    virtual void upload(DevicePointer to, std::span<const std::byte> from) = 0;
+    /// Waits for the stream's work and copies to the host.
+    virtual void download(std::span<std::byte> to, DevicePointer from) = 0;
+    /// bytes: a multiple of 4.
+    virtual void fill(DevicePointer to, std::uint64_t bytes, std::uint32_t word) = 0;
+
+    /// After all work queued so far. With timing, seconds_since() works.
+    virtual Event record(bool timing = false) = 0;
+    /// Later work of this stream starts after the event, of any stream of the same device.
+    virtual void wait(const Event& event) = 0;
+    /// Submits what is recorded.
+    virtual void flush() = 0;
+    /// Submits and waits for everything. Throws DeviceLost.
+    virtual void synchronize() = 0;
+};
+
+/// Device time per kernel, summed over launches. Off at the start; switching it on costs two timestamps a dispatch.
+class Profiler {
+  public:
+    struct Row {
+        std::string kernel;
+        std::uint64_t launches = 0;
+        double seconds = 0;
+    };
+    virtual ~Profiler() = default;
+    virtual void enable(bool on) = 0;
+    virtual bool enabled() const = 0;
+    /// Of completed work, the slowest kernel first.
+    virtual std::vector<Row> rows() = 0;
+    virtual void reset() = 0;
+};
+
+} // namespace rekindle::runtime
