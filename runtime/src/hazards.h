@@ -1,0 +1,54 @@
+#pragma once
+/// Which operations may run at the same time: the one place where barriers are decided.
+
+#include <rekindle/runtime/stream.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rekindle::runtime {
+
+/// A set of bytes of a 64-bit address space, kept as sorted disjoint half-open ranges; neighbours are merged.
+/// A look-up is a binary search; an insertion moves the ranges behind it. Allocates only while it grows
+/// beyond any earlier size. Not thread-safe.
+class AddressRanges {
+  public:
+    /// Adds [begin, begin + bytes). Throws Error when the range wraps around.
+    void insert(std::uint64_t begin, std::uint64_t bytes);
+    /// Whether any byte of [begin, begin + bytes) is in the set; an empty range overlaps nothing.
+    bool overlaps(std::uint64_t begin, std::uint64_t bytes) const;
+    void clear() noexcept { ranges_.clear(); }
+    bool empty() const noexcept { return ranges_.empty(); }
+    /// Disjoint ranges.
+    std::size_t size() const noexcept { return ranges_.size(); }
+
+  private:
+    struct Range {
+        std::uint64_t begin, end;
+    };
+    std::vector<Range> ranges_;
+};
+
+/// What was read and written since the last barrier. An operation needs a barrier before it when it uses a
+/// byte that was written since, or writes a byte that was read since; operations between two barriers may run
+/// in any order and at the same time. Not thread-safe.
+class HazardTracker {
+  public:
+    /// Also true when so many ranges have gathered that looking them up would cost more than a barrier.
+    bool needs_barrier(std::span<const Access> accesses) const;
+    /// A barrier was put: nothing before it matters any more.
+    void barrier() noexcept;
+    /// An operation with these accesses was put. Its accesses among themselves are no hazard: they are its
+    /// own.
+    void add(std::span<const Access> accesses);
+    /// Whether an operation was added since the last barrier.
+    bool pending() const noexcept { return !read_.empty() || !written_.empty(); }
+
+    static constexpr std::size_t maximum_ranges = 2048;
+
+  private:
+    AddressRanges read_, written_;
+};
+
+} // namespace rekindle::runtime
