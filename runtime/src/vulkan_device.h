@@ -64,6 +64,10 @@ class StreamTimeline {
     virtual std::uint64_t completed() const = 0;
     /// Submits what is needed and waits until completed() >= value. Throws DeviceLost.
     virtual void wait(std::uint64_t value) = 0;
+    /// Poison mode: before the next operation that is queued on the stream, and after those queued by now, the
+    /// range is filled with `word`. Called by the allocator, from any thread, when a block is released; bytes: a
+    /// multiple of 4.
+    virtual void fill_before_next(DevicePointer begin, std::uint64_t bytes, std::uint32_t word) = 0;
 };
 
 /// A pipeline ready to be bound. Lives as long as the device.

@@ -11,8 +11,8 @@
 
 namespace rekindle::runtime {
 
-/// An address in a device's memory, as kernels see it. Never to be dereferenced on the host (in poison mode it
-/// carries a non-canonical bit that is taken off at launch, so that doing so crashes).
+/// An address in a device's memory, as kernels see it. Never to be dereferenced on the host (in poison mode
+/// it carries a non-canonical bit that is taken off at launch, so that doing so crashes).
 struct DevicePointer {
     std::uint64_t address = 0;
     constexpr DevicePointer operator+(std::uint64_t bytes) const { return {address + bytes}; }
@@ -20,15 +20,24 @@ struct DevicePointer {
     friend constexpr auto operator<=>(DevicePointer, DevicePointer) = default;
 };
 
+/// The address as the device knows it. For pointers that are written into device memory (tables of pointers);
+/// those in a kernel's parameters are treated by the launch.
+constexpr std::uint64_t raw_address(DevicePointer pointer) {
+    constexpr std::uint64_t poison = 0x4000; // in the upper 16 bits, which no device's addresses use
+    return pointer.address >> 48 == poison ? pointer.address & ((1ull << 48) - 1) : pointer.address;
+}
+
 enum class MemoryKind {
-    device, ///< device-local; not mapped (device-local that the host cannot see is preferred without Resizable BAR)
-    upload, ///< host-visible, coherent: written by the host, read by the device
+    device,   ///< device-local; not mapped (device-local that the host cannot see is preferred without
+              ///< Resizable BAR)
+    upload,   ///< host-visible, coherent: written by the host, read by the device
     readback, ///< host-visible, coherent and cached: written by the device, read by the host
 };
 
-/// A block of memory; gives it back to the allocator when it goes. Movable. A device block may be released while
-/// work that uses it is still queued on the stream that it was allocated for: stream order protects it. Blocks used
-/// on another stream: record_stream(). Host blocks are reused only after the work that used them has completed.
+/// A block of memory; gives it back to the allocator when it goes. Movable. A device block may be released
+/// while work that uses it is still queued on the stream that it was allocated for: stream order protects it.
+/// Blocks used on another stream: record_stream(). Host blocks are reused only after the work that used them
+/// has completed.
 class Buffer {
   public:
     Buffer() = default;
@@ -61,16 +70,17 @@ struct MemoryStatistics {
 
 class Stream;
 
-/// The memory of one device. Thread-safe. Sizes are rounded to 256 bytes (device) and kept in size classes; large
-/// blocks are split and merged with their free neighbours.
+/// The memory of one device. Thread-safe. Sizes are rounded to 256 bytes (device) and kept in size classes;
+/// large blocks are split and merged with their free neighbours.
 class Allocator {
   public:
     virtual ~Allocator() = default;
-    /// `stream`: on whose order a device block may be reused at once; null: after the device is idle. bytes == 0 gives
-    /// a valid block of the smallest class. Throws OutOfMemory with the numbers (asked, allocated, reserved, heap,
-    /// budget, largest single allocation).
+    /// `stream`: on whose order a device block may be reused at once; null: after the device is idle. bytes
+    /// == 0 gives a valid block of the smallest class. Throws OutOfMemory with the numbers (asked, allocated,
+    /// reserved, heap, budget, largest single allocation).
     virtual Buffer allocate(std::uint64_t bytes, MemoryKind kind, Stream* stream = nullptr) = 0;
-    /// The block is also used on that stream: it is not reused before the work queued there by now has completed.
+    /// The block is also used on that stream: it is not reused before the work queued there when it is
+    /// released has completed.
     virtual void record_stream(const Buffer& buffer, Stream& stream) = 0;
     /// Gives every free block back to the driver.
     virtual void empty_cache() = 0;

@@ -1,6 +1,7 @@
 #pragma once
-/// What makes defects visible: read from the environment when a device is opened. No validation layer follows raw
-/// pointers, so the tests run with guard pages and random order by default (tests/support/vulkan_test_mode.h).
+/// What makes defects visible: read from the environment when a device is opened. No validation layer follows
+/// raw pointers, so the tests run with guard pages and random order by default
+/// (tests/support/vulkan_test_mode.h).
 
 #include <cstdint>
 #include <optional>
@@ -8,21 +9,24 @@
 namespace rekindle::runtime {
 
 struct TestMode {
-    /// REKINDLE_POISON=1: device pointers carry a non-canonical bit that is taken off at launch; fresh and released
-    /// memory is filled with a pattern of signalling NaNs; 256 bytes around every block are sentinels that are checked
-    /// when it is released (a change is an Error in the log and makes the process's next wait throw).
+    /// REKINDLE_POISON=1: device pointers carry a non-canonical bit that is taken off at launch; fresh and
+    /// released memory is filled with a pattern of signalling NaNs; 256 bytes around every block are
+    /// sentinels that are checked when it is released (a change is an Error in the log and makes the
+    /// process's next wait throw).
     bool poison = false;
     /// REKINDLE_GUARD_PAGES=1: every allocation ends at a protected page (host memory imported with
-    /// VK_EXT_external_memory_host: CPU drivers only). Ranges that a launch only reads are mapped read-only meanwhile.
+    /// VK_EXT_external_memory_host: CPU drivers only). Ranges that a launch only reads are mapped read-only
+    /// meanwhile.
     bool guard_pages = false;
     /// REKINDLE_RANDOM_ORDER=seed: operations between two barriers are executed in random order.
     std::optional<std::uint64_t> random_order;
     /// REKINDLE_VALIDATION=1: VK_LAYER_KHRONOS_validation; its messages are errors in the log.
     bool validation = false;
-    /// REKINDLE_FAULT=out-of-memory:N | device-lost:N | hang:N: the N-th driver allocation fails, the N-th submit
-    /// loses the device, the N-th submit never ends.
+    /// REKINDLE_FAULT=out-of-memory:N | device-lost:N | hang:N: the N-th driver allocation fails, the N-th
+    /// submit loses the device, the N-th submit never ends. "N+": the N-th and all after it.
     enum class Fault { none, out_of_memory, device_lost, hang } fault = Fault::none;
     std::uint64_t fault_at = 0;
+    bool fault_repeats = false; ///< "N+"
     /// REKINDLE_WATCHDOG_SECONDS: how long a wait stands still before the device counts as lost (30).
     double watchdog_seconds = 30;
 };
