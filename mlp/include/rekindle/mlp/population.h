@@ -78,9 +78,14 @@ class Population {
     /// The bytes of Engine::save: a state saved on one device goes on on another.
     virtual EngineState save(std::size_t member) const = 0;
     virtual void restore(std::size_t member, const EngineState& state) = 0;
+
+    /// A new population of the first min(members, size()) members (at least one; a joined one keeps each part's
+    /// share), on the same device and arranged in the same way, not initialised. For measurements.
+    virtual std::unique_ptr<Population> scratch(std::size_t members) const = 0;
 };
 
-/// Throws Error (usage) when the members do not fit each other or the model.
+/// Throws Error (usage) when the members do not fit each other or the model. threads: of all members together, 0 is as
+/// many as this process has processors; the bits do not depend on it.
 std::unique_ptr<Population> cpu_population(ModelDescription model, std::vector<TrainingSpec> members,
                                            std::size_t threads);
 

@@ -1,0 +1,79 @@
+#include "population/check.h"
+
+#include <rekindle/base/error.h>
+
+#include <algorithm>
+#include <string>
+
+namespace rekindle::mlp::population {
+
+namespace {
+
+/// The first field in which a population's members may not differ and these two do, or null.
+const char* different_field(const TrainingSpec& a, const TrainingSpec& b) {
+    if (a.loss.kind != b.loss.kind)
+        return "loss.kind";
+    if (a.loss.huber_delta != b.loss.huber_delta)
+        return "loss.huber_delta";
+    if (a.optimizer.kind != b.optimizer.kind)
+        return "optimizer.kind";
+    if (a.accumulation_steps != b.accumulation_steps)
+        return "accumulation_steps";
+    if ((a.clip_norm > 0) != (b.clip_norm > 0))
+        return "clip_norm";
+    if ((a.ema_decay > 0) != (b.ema_decay > 0))
+        return "ema_decay";
+    if (a.bf16_storage != b.bf16_storage)
+        return "bf16_storage";
+    return nullptr;
+}
+
+std::string member_name(std::size_t member) {
+    return "members[" + std::to_string(member) + "]";
+}
+
+} // namespace
+
+void check_members(std::span<const TrainingSpec> members) {
+    if (members.empty())
+        throw usage_error("the population has no members").expected("1 or more");
+    for (std::size_t m = 0; m < members.size(); ++m) {
+        try {
+            members[m].validate();
+        } catch (Error& error) {
+            error.at(member_name(m) + "." + error.where());
+            throw;
+        }
+        if (const char* field = different_field(members[0], members[m]))
+            throw usage_error("differs from the first member's")
+                .at(member_name(m) + "." + field)
+                .expected("the same in all members of a population")
+                .hint("Members may differ in the seed, in the numbers of the optimiser and the schedule, and "
+                      "in "
+                      "the values of clip_norm and ema_decay where they are on.");
+    }
+}
+
+void check_rows(std::span<const std::uint32_t> rows, std::size_t count) {
+    if (!rows.empty() && *std::ranges::max_element(rows) >= count)
+        throw internal_error("row " + std::to_string(*std::ranges::max_element(rows)) + " of " +
+                             std::to_string(count));
+}
+
+void check_orders(RowOrders orders, std::size_t members, std::size_t rows, std::size_t batch_size) {
+    if (batch_size == 0)
+        throw usage_error("batch size 0").expected("1 or more");
+    if (orders.size() != 1 && orders.size() != members)
+        throw internal_error(std::to_string(orders.size()) + " orders for " + std::to_string(members) +
+                             " members");
+    for (const auto order : orders)
+        check_rows(order, rows);
+}
+
+void check_range(std::size_t first, std::size_t count, std::size_t rows) {
+    if (first > rows || count > rows - first)
+        throw internal_error("rows " + std::to_string(first) + " to " + std::to_string(first + count) +
+                             " of " + std::to_string(rows));
+}
+
+} // namespace rekindle::mlp::population

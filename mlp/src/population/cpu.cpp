@@ -1,0 +1,144 @@
+/// One Engine per member; members are trained side by side.
+
+#include "population/check.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/thread_pool.h>
+#include <rekindle/mlp/population.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace rekindle::mlp {
+
+using namespace population;
+
+namespace {
+
+class CpuSamples final : public SampleSet {
+  public:
+    explicit CpuSamples(const Samples& samples) : samples_(samples) {}
+    std::size_t count() const override { return samples_.count; }
+    const Samples& all() const { return samples_; }
+    Samples part(std::size_t first, std::size_t count) const {
+        check_range(first, count, samples_.count);
+        return {samples_.inputs + first * samples_.stride, samples_.stride,
+                samples_.targets ? samples_.targets + first : nullptr, count};
+    }
+
+  private:
+    Samples samples_;
+};
+
+const CpuSamples& own(const SampleSet& samples) {
+    if (const auto* set = dynamic_cast<const CpuSamples*>(&samples))
+        return *set;
+    throw internal_error("the samples were prepared by a population of another device");
+}
+
+class CpuPopulation final : public Population {
+  public:
+    CpuPopulation(const ModelDescription& model, std::vector<TrainingSpec> members, std::size_t threads)
+        : members_(std::move(members)), pool_(std::min(threads, members_.size())) {
+        engines_.reserve(members_.size());
+        for (TrainingSpec spec : members_) {
+            spec.threads = std::max<std::size_t>(1, threads / members_.size());
+            engines_.emplace_back(model, std::move(spec));
+        }
+    }
+
+    const ModelDescription& model() const noexcept override { return engines_.front().model(); }
+    std::size_t size() const noexcept override { return engines_.size(); }
+    const TrainingSpec& training(std::size_t member) const override { return members_.at(member); }
+    std::string device() const override { return "cpu (" + std::string(instruction_set()) + ")"; }
+
+    void initialise() override {
+        pool_.for_each(size(), [this](std::size_t m) { engines_[m].initialise(); });
+    }
+    void set_parameters(std::size_t member, std::span<const NamedTensor> tensors) override {
+        engines_.at(member).set_parameters(tensors);
+    }
+    std::vector<NamedTensor> parameters(std::size_t member) const override {
+        return engines_.at(member).parameters();
+    }
+    std::vector<NamedTensor> evaluation_parameters(std::size_t member) const override {
+        return engines_.at(member).evaluation_parameters();
+    }
+    std::vector<NamedTensor> optimizer_tensors(std::size_t member, std::string_view moment) const override {
+        return engines_.at(member).optimizer_tensors(moment);
+    }
+
+    std::unique_ptr<SampleSet> prepare(const Samples& samples) override {
+        if (samples.stride < model().inputs)
+            throw internal_error("rows of samples are shorter than the network's inputs");
+        return std::make_unique<CpuSamples>(samples);
+    }
+
+    std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
+                                   std::size_t batch_size) override {
+        const Samples& rows = own(samples).all();
+        check_orders(orders, size(), rows.count, batch_size);
+        std::vector<TrainResult> results(size());
+        pool_.for_each(size(), [&](std::size_t m) {
+            results[m] = engines_[m].train(rows, order_of(orders, m), batch_size);
+        });
+        return results;
+    }
+    void finish_accumulation() override {
+        pool_.for_each(size(), [this](std::size_t m) { engines_[m].finish_accumulation(); });
+    }
+    void report_validation_losses(std::span<const double> losses) override {
+        if (losses.size() != size())
+            throw internal_error("another number of losses than members");
+        for (std::size_t m = 0; m < size(); ++m)
+            engines_[m].report_validation_loss(losses[m]);
+    }
+
+    std::vector<double> evaluate(const SampleSet& samples, std::size_t first,
+                                 std::size_t count) const override {
+        const Samples part = own(samples).part(first, count);
+        std::vector<double> losses(size());
+        pool_.for_each(size(), [&](std::size_t m) { losses[m] = engines_[m].evaluate(part); });
+        return losses;
+    }
+    void predict(std::size_t member, const SampleSet& samples, std::size_t first, std::size_t count,
+                 std::span<float> outputs) const override {
+        const Samples part = own(samples).part(first, count);
+        engines_.at(member).predict(part.inputs, part.stride, part.count, outputs);
+    }
+    std::vector<NamedTensor> gradients(std::size_t member, const SampleSet& samples,
+                                       std::span<const std::uint32_t> rows) const override {
+        check_rows(rows, samples.count());
+        return engines_.at(member).gradients(own(samples).all(), rows);
+    }
+
+    std::uint64_t steps(std::size_t member) const override { return engines_.at(member).steps(); }
+    std::uint64_t batches(std::size_t member) const override { return engines_.at(member).batches(); }
+    double learning_rate(std::size_t member) const override { return engines_.at(member).learning_rate(); }
+    EngineState save(std::size_t member) const override { return engines_.at(member).save(); }
+    void restore(std::size_t member, const EngineState& state) override {
+        engines_.at(member).restore(state);
+    }
+    std::unique_ptr<Population> scratch(std::size_t members) const override {
+        const auto count = static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(members, 1, size()));
+        return std::make_unique<CpuPopulation>(
+            model(), std::vector(members_.begin(), members_.begin() + count), pool_.size());
+    }
+
+  private:
+    std::vector<TrainingSpec> members_; ///< as given; the engines' own have other numbers of threads
+    std::vector<Engine> engines_;
+    mutable ThreadPool pool_;
+};
+
+} // namespace
+
+std::unique_ptr<Population> cpu_population(ModelDescription model, std::vector<TrainingSpec> members,
+                                           std::size_t threads) {
+    check_members(members);
+    return std::make_unique<CpuPopulation>(model, std::move(members),
+                                           threads == 0 ? available_processors() : threads);
+}
+
+} // namespace rekindle::mlp
