@@ -1,12 +1,12 @@
 #include "engine/impl.h"
 #include "engine/team.h"
+#include "engine/tensors.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
 #include <rekindle/mlp/engine.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace rekindle::mlp {
 
@@ -49,43 +49,6 @@ void Engine::Impl::restart() {
     parameters_changed();
 }
 
-std::vector<NamedTensor> Engine::Impl::tensors(const Arena& arena) const {
-    std::vector<NamedTensor> result;
-    for (const Parameter& p : plan.parameters()) {
-        NamedTensor tensor{p.name, p.shape(), std::vector<float>(p.size())};
-        for (std::size_t i = 0; i < p.size(); ++i)
-            tensor.values[i] = arena.data()[p.position(i)];
-        result.push_back(std::move(tensor));
-    }
-    return result;
-}
-
-namespace {
-
-/// torch.nn.Linear.reset_parameters, or the original system's kaiming_normal_(nonlinearity='leaky_relu') and
-/// zero bias.
-float initial_value(const Parameter& p, Initialisation initialisation, PhiloxStream& random) {
-    if (p.role == Parameter::Role::gain)
-        return 1;
-    if (p.role == Parameter::Role::shift)
-        return 0;
-    const double inputs = static_cast<double>(p.inputs);
-    if (initialisation == Initialisation::pytorch_default)
-        return static_cast<float>((2 * random.next_double() - 1) / std::sqrt(inputs));
-    if (p.role == Parameter::Role::bias)
-        return 0;
-    return static_cast<float>(random.next_normal() * std::sqrt(2 / inputs));
-}
-
-std::string shape_text(std::span<const std::size_t> shape) {
-    std::string text = "[";
-    for (std::size_t i = 0; i < shape.size(); ++i)
-        text += (i ? ", " : "") + std::to_string(shape[i]);
-    return text + "]";
-}
-
-} // namespace
-
 Engine::Engine(ModelDescription model, TrainingSpec training, InstructionSet instructions)
     : impl_(std::make_unique<Impl>(std::move(model), std::move(training), instructions)) {}
 Engine::~Engine() = default;
@@ -100,48 +63,28 @@ const TrainingSpec& Engine::training() const noexcept {
 }
 
 void Engine::initialise() {
-    std::uint64_t index = 0;
-    for (const Parameter& p : impl_->plan.parameters()) {
-        PhiloxStream random(impl_->training.seed, RandomPurpose::initial_weights, 0, index++);
-        for (std::size_t i = 0; i < p.size(); ++i)
-            impl_->parameters.data()[p.position(i)] = initial_value(p, impl_->model.initialisation, random);
-    }
+    initial_parameters(impl_->plan, impl_->model.initialisation, impl_->training.seed,
+                       impl_->parameters.values());
     impl_->restart();
 }
 
 void Engine::set_parameters(std::span<const NamedTensor> tensors) {
-    const auto find = [&](const Parameter& p) -> const NamedTensor& {
-        const auto found = std::ranges::find(tensors, p.name, &NamedTensor::name);
-        if (found == tensors.end())
-            throw usage_error("the tensor is missing").at(p.name).expected("shape " + shape_text(p.shape()));
-        if (found->shape != p.shape() || found->values.size() != p.size())
-            throw usage_error("the tensor has shape " + shape_text(found->shape))
-                .at(p.name)
-                .expected(shape_text(p.shape()));
-        return *found;
-    };
-    for (const Parameter& p : impl_->plan.parameters())
-        find(p);
-    for (const Parameter& p : impl_->plan.parameters()) {
-        const NamedTensor& tensor = find(p);
-        for (std::size_t i = 0; i < p.size(); ++i)
-            impl_->parameters.data()[p.position(i)] = tensor.values[i];
-    }
+    from_tensors(impl_->plan, tensors, impl_->parameters.values());
     impl_->restart();
 }
 
 std::vector<NamedTensor> Engine::parameters() const {
-    return impl_->tensors(impl_->parameters);
+    return to_tensors(impl_->plan, impl_->parameters.values());
 }
 std::vector<NamedTensor> Engine::evaluation_parameters() const {
-    return impl_->tensors(impl_->averaged());
+    return to_tensors(impl_->plan, impl_->averaged().values());
 }
 
 std::vector<NamedTensor> Engine::optimizer_tensors(std::string_view moment) const {
     if (moment == "exp_avg_sq" && impl_->adam())
-        return impl_->tensors(impl_->second_moment);
+        return to_tensors(impl_->plan, impl_->second_moment.values());
     if (moment == (impl_->adam() ? "exp_avg" : "momentum_buffer") && impl_->first_moment)
-        return impl_->tensors(impl_->first_moment);
+        return to_tensors(impl_->plan, impl_->first_moment.values());
     throw usage_error("the optimiser has no '" + std::string(moment) + "'");
 }
 

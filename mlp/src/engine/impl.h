@@ -4,7 +4,8 @@
 #include "engine/arena.h"
 #include "engine/instruction_set.h"
 #include "engine/plan.h"
-#include "engine/schedule.h"
+#include "engine/progress.h"
+#include "engine/state.h"
 
 #include <rekindle/mlp/engine.h>
 
@@ -12,15 +13,6 @@
 #include <vector>
 
 namespace rekindle::mlp {
-
-/// Counters that a checkpoint must hold besides the arenas.
-struct Progress {
-    std::uint64_t steps = 0;
-    std::uint64_t batches = 0;
-    std::uint64_t pending_batches = 0;       ///< accumulated since the last step
-    double beta1_power = 1, beta2_power = 1; ///< beta^steps, by repeated multiplication
-    engine::PlateauState plateau;
-};
 
 struct Engine::Impl {
     Impl(ModelDescription model, TrainingSpec training, InstructionSet instructions);
@@ -30,7 +22,7 @@ struct Engine::Impl {
     engine::Plan plan;
     engine::Network network;
     const engine::KernelTable& kernels;
-    Progress progress;
+    engine::Progress progress;
 
     engine::Arena parameters, first_moment, second_moment;
     engine::Arena average; ///< ema_decay > 0
@@ -43,26 +35,24 @@ struct Engine::Impl {
     bool adam() const { return training.optimizer.kind == OptimizerSpec::Kind::adamw; }
     const engine::Arena& forward_parameters() const { return rounded ? rounded : parameters; }
     const engine::Arena& averaged() const { return average ? average : parameters; }
-    double rate() const { return engine::learning_rate(training, progress.plateau, progress.steps); }
+    double rate() const { return engine::learning_rate(training, progress); }
 
     /// After the parameters were set from outside: everything that is derived from them.
     void parameters_changed();
     /// Resets moments and counters.
     void restart();
-    std::vector<NamedTensor> tensors(const engine::Arena& arena) const;
     TrainResult train(const Samples& samples, std::span<const std::uint32_t> order, std::size_t batch_size);
     /// One optimiser step with this gradient, of which scale is the clipping factor; the part of thread t of
     /// `threads`.
     void update_share(const float* gradient, double norm, std::size_t t, std::size_t threads);
     void transpose_share(std::size_t t, std::size_t threads);
-    void advance_step();
     void apply_pending();
     double evaluate(const Samples& samples) const;
     void predict(const engine::Rows& rows, float* outputs) const;
     std::vector<NamedTensor> gradients(const Samples& samples, std::span<const std::uint32_t> rows) const;
     EngineState save() const;
     void restore(const EngineState& state);
-    std::vector<engine::Arena*> saved_arenas();
+    engine::StateArrays saved_arrays();
 };
 
 } // namespace rekindle::mlp

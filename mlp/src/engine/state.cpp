@@ -1,3 +1,5 @@
+#include "engine/state.h"
+
 #include "engine/impl.h"
 
 #include <rekindle/base/error.h>
@@ -5,12 +7,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 namespace rekindle::mlp {
 
-using namespace engine;
+namespace engine {
 
 namespace {
 
@@ -52,10 +55,14 @@ class Reader {
         return v;
     }
     void copy(void* to, std::size_t size) {
+        const std::byte* from = bytes_.data();
+        skip(size);
+        if (size != 0)
+            std::memcpy(to, from, size);
+    }
+    void skip(std::size_t size) {
         if (size > bytes_.size())
             throw damaged("the state is truncated");
-        if (size != 0)
-            std::memcpy(to, bytes_.data(), size);
         bytes_ = bytes_.subspan(size);
     }
     std::size_t left() const { return bytes_.size(); }
@@ -65,11 +72,11 @@ class Reader {
 };
 
 /// What must be equal for the arenas to mean the same.
-Hash128 identity(const Engine::Impl& engine) {
-    const nlohmann::json json{{"model", engine.model},
-                              {"adam", engine.adam()},
-                              {"average", engine.training.ema_decay > 0},
-                              {"accumulates", engine.training.accumulation_steps > 1}};
+Hash128 identity(const ModelDescription& model, const TrainingSpec& training) {
+    const nlohmann::json json{{"model", model},
+                              {"adam", training.optimizer.kind == OptimizerSpec::Kind::adamw},
+                              {"average", training.ema_decay > 0},
+                              {"accumulates", training.accumulation_steps > 1}};
     return hash128(json.dump());
 }
 
@@ -99,28 +106,23 @@ Progress read_progress(Reader& in) {
 
 } // namespace
 
-/// In file order; those that this training does not use are empty.
-std::vector<Arena*> Engine::Impl::saved_arenas() {
-    return {&parameters, &first_moment, &second_moment, &average, &pending};
-}
-
-EngineState Engine::Impl::save() const {
+EngineState write_state(const ModelDescription& model, const TrainingSpec& training, const Progress& progress,
+                        const ConstStateArrays& arrays) {
     static_assert(std::endian::native == std::endian::little);
-    const auto arenas = const_cast<Impl*>(this)->saved_arenas();
     std::size_t body = header_bytes;
-    for (const Arena* arena : arenas)
-        body += sizeof(std::uint64_t) + arena->size() * sizeof(float);
+    for (const auto& array : arrays)
+        body += sizeof(std::uint64_t) + array.size_bytes();
     EngineState state{std::vector<std::byte>(body + checksum_bytes)};
     Writer out(state.bytes);
     out.append(magic.data(), magic.size());
     out.value(version);
-    const Hash128 id = identity(*this);
+    const Hash128 id = identity(model, training);
     out.value(id.high);
     out.value(id.low);
     write_progress(out, progress);
-    for (const Arena* arena : arenas) {
-        out.value(static_cast<std::uint64_t>(arena->size()));
-        out.append(arena->data(), arena->size() * sizeof(float));
+    for (const auto& array : arrays) {
+        out.value(static_cast<std::uint64_t>(array.size()));
+        out.append(array.data(), array.size_bytes());
     }
     const Hash128 checksum = hash128(std::span<const std::byte>(state.bytes).first(body));
     out.value(checksum.high);
@@ -128,7 +130,8 @@ EngineState Engine::Impl::save() const {
     return state;
 }
 
-void Engine::Impl::restore(const EngineState& state) {
+Progress read_state(const EngineState& state, const ModelDescription& model, const TrainingSpec& training,
+                    const StateArrays& arrays) {
     const std::span<const std::byte> bytes(state.bytes);
     if (bytes.size() < magic.size() + checksum_bytes ||
         std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
@@ -142,20 +145,39 @@ void Engine::Impl::restore(const EngineState& state) {
     if (const auto found = in.value<std::uint32_t>(); found != version)
         throw damaged("version " + std::to_string(found)).expected("version " + std::to_string(version));
     const Hash128 id{in.value<std::uint64_t>(), in.value<std::uint64_t>()};
-    if (id != identity(*this))
+    if (id != identity(model, training))
         throw damaged("the state is of another network, optimiser or averaging");
-    const Progress read = read_progress(in);
-    std::size_t floats = 0;
-    for (const Arena* arena : saved_arenas())
-        floats += arena->size();
-    if (in.left() != floats * sizeof(float) + saved_arenas().size() * sizeof(std::uint64_t))
-        throw damaged("the state has another size");
-    for (Arena* arena : saved_arenas()) {
-        if (in.value<std::uint64_t>() != arena->size())
+    const Progress progress = read_progress(in);
+    Reader sizes = in;
+    for (const auto& array : arrays) {
+        if (sizes.value<std::uint64_t>() != array.size())
             throw damaged("the state has another size");
-        in.copy(arena->data(), arena->size() * sizeof(float));
+        sizes.skip(array.size_bytes());
     }
-    progress = read;
+    if (sizes.left() != 0)
+        throw damaged("the state has another size");
+    for (const auto& array : arrays) {
+        in.skip(sizeof(std::uint64_t));
+        in.copy(array.data(), array.size_bytes());
+    }
+    return progress;
+}
+
+} // namespace engine
+
+engine::StateArrays Engine::Impl::saved_arrays() {
+    return {parameters.values(), first_moment.values(), second_moment.values(), average.values(),
+            pending.values()};
+}
+
+EngineState Engine::Impl::save() const {
+    engine::ConstStateArrays arrays;
+    std::ranges::copy(const_cast<Impl*>(this)->saved_arrays(), arrays.begin());
+    return engine::write_state(model, training, progress, arrays);
+}
+
+void Engine::Impl::restore(const EngineState& state) {
+    progress = engine::read_state(state, model, training, saved_arrays());
     parameters_changed();
 }
 

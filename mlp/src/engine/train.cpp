@@ -1,5 +1,6 @@
 #include "engine/impl.h"
 #include "engine/team.h"
+#include "engine/tensors.h"
 
 #include <rekindle/base/error.h>
 
@@ -149,7 +150,7 @@ bool TrainLoop::step(std::size_t t, std::size_t first) {
             ++engine.progress.batches;
             ++engine.progress.pending_batches;
             if (updates) {
-                engine.advance_step();
+                advance_step(engine.training, engine.progress);
                 ++result.steps;
             }
         }
@@ -193,28 +194,13 @@ TrainResult Engine::Impl::train(const Samples& samples, std::span<const std::uin
 
 void Engine::Impl::update_share(const float* gradient, double norm, std::size_t t, std::size_t threads) {
     const Share mine = share(plan.parameter_floats(), lanes, t, threads);
-    // torch.nn.utils.clip_grad_norm_
-    const double clip = training.clip_norm > 0 ? std::min(1.0, training.clip_norm / (norm + 1e-6)) : 1.0;
-    const OptimizerSpec& o = training.optimizer;
-    const double rate_now = rate();
-    if (adam()) {
-        const double correction1 = 1 - progress.beta1_power * o.beta1;
-        const double correction2 = 1 - progress.beta2_power * o.beta2;
-        const AdamWStep step{static_cast<float>(clip),
-                             static_cast<float>(1 - rate_now * o.weight_decay),
-                             static_cast<float>(1 - o.beta1),
-                             static_cast<float>(o.beta2),
-                             static_cast<float>(1 - o.beta2),
-                             static_cast<float>(rate_now / correction1),
-                             static_cast<float>(1 / std::sqrt(correction2)),
-                             static_cast<float>(o.epsilon)};
-        kernels.adamw(step, parameters.data(), gradient, first_moment.data(), second_moment.data(),
-                      mine.begin, mine.end);
-    } else {
-        const SgdStep step{static_cast<float>(clip), static_cast<float>(o.weight_decay),
-                           static_cast<float>(o.momentum), static_cast<float>(rate_now)};
-        kernels.sgd(step, parameters.data(), gradient, first_moment.data(), mine.begin, mine.end);
-    }
+    const double clip = clip_factor(training, norm);
+    if (adam())
+        kernels.adamw(adamw_step(training, progress, clip), parameters.data(), gradient, first_moment.data(),
+                      second_moment.data(), mine.begin, mine.end);
+    else
+        kernels.sgd(sgd_step(training, progress, clip), parameters.data(), gradient, first_moment.data(),
+                    mine.begin, mine.end);
     if (average)
         kernels.average(static_cast<float>(1 - training.ema_decay), parameters.data(), average.data(),
                         mine.begin, mine.end);
@@ -231,13 +217,6 @@ void Engine::Impl::transpose_share(std::size_t t, std::size_t threads) {
     }
 }
 
-void Engine::Impl::advance_step() {
-    ++progress.steps;
-    progress.pending_batches = 0;
-    progress.beta1_power *= training.optimizer.beta1;
-    progress.beta2_power *= training.optimizer.beta2;
-}
-
 void Engine::Impl::apply_pending() {
     if (progress.pending_batches == 0)
         return;
@@ -250,7 +229,7 @@ void Engine::Impl::apply_pending() {
             kernels.reduce(pending.data(), &source, 1, begin, std::min(begin + reduction_chunk, floats));
     update_share(pending.data(), std::sqrt(squares), 0, 1);
     transpose_share(0, 1);
-    advance_step();
+    advance_step(training, progress);
 }
 
 std::vector<NamedTensor> Engine::Impl::gradients(const Samples& samples,
@@ -279,7 +258,7 @@ std::vector<NamedTensor> Engine::Impl::gradients(const Samples& samples,
         sources.push_back(sums[s].data());
     }
     kernels.reduce(sums[0].data(), sources.data(), count, 0, plan.parameter_floats());
-    return tensors(sums[0]);
+    return to_tensors(plan, sums[0].values());
 }
 
 } // namespace rekindle::mlp

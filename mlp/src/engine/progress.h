@@ -1,0 +1,34 @@
+#pragma once
+/// What a training remembers besides its tensors, and the scalars of the next optimiser step. Every engine
+/// uses these, so that a run may go on on another device.
+
+#include "engine/kernels.h"
+#include "engine/schedule.h"
+
+#include <rekindle/mlp/training.h>
+
+#include <cstdint>
+
+namespace rekindle::mlp::engine {
+
+struct Progress {
+    std::uint64_t steps = 0;
+    std::uint64_t batches = 0;
+    std::uint64_t pending_batches = 0;       ///< accumulated since the last step
+    double beta1_power = 1, beta2_power = 1; ///< beta^steps, by repeated multiplication
+    PlateauState plateau;
+};
+
+/// The rate of the next step.
+inline double learning_rate(const TrainingSpec& spec, const Progress& progress) {
+    return learning_rate(spec, progress.plateau, progress.steps);
+}
+/// torch.nn.utils.clip_grad_norm_: what the gradient is multiplied by.
+double clip_factor(const TrainingSpec& spec, double gradient_norm);
+/// Of the next step; gradient_scale is `clip`.
+AdamWStep adamw_step(const TrainingSpec& spec, const Progress& progress, double clip);
+SgdStep sgd_step(const TrainingSpec& spec, const Progress& progress, double clip);
+/// After an optimiser step.
+void advance_step(const TrainingSpec& spec, Progress& progress);
+
+} // namespace rekindle::mlp::engine

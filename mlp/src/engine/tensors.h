@@ -1,0 +1,23 @@
+#pragma once
+/// Parameters between PyTorch's named tensors and the layout of engine::Plan.
+
+#include "engine/plan.h"
+
+#include <rekindle/mlp/model.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rekindle::mlp::engine {
+
+/// `values`: plan.parameter_floats().
+std::vector<NamedTensor> to_tensors(const Plan& plan, std::span<const float> values);
+/// Leaves padding alone. Throws Error (usage), having changed nothing, naming a tensor that is missing or has
+/// another shape.
+void from_tensors(const Plan& plan, std::span<const NamedTensor> tensors, std::span<float> values);
+/// The weights that training begins with (Philox, purpose initial_weights). Leaves padding alone.
+void initial_parameters(const Plan& plan, Initialisation initialisation, std::uint64_t seed,
+                        std::span<float> values);
+
+} // namespace rekindle::mlp::engine
