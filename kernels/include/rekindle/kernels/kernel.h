@@ -1,5 +1,5 @@
 #pragma once
-/// What a kernel is to the host: data alone. One line of kernels/registry.def makes one Kernel.
+/// What a kernel is to the host: data alone. One entry of kernels/registry.def makes one Kernel.
 
 #include <cstddef>
 #include <cstdint>
@@ -89,9 +89,11 @@ struct TypedKernel {
     using Parameters = P;
 };
 
-/// All kernels in the registry's order.
+/// All kernels, by family and then in the registry's order.
 std::span<const Kernel> all() noexcept;
 /// The kernel of that name, or null.
 const Kernel* find(std::string_view name) noexcept;
+/// The version of the Slang compiler that made the modules, "2026.14.1".
+std::string_view slang_version() noexcept;
 
 } // namespace rekindle::kernels

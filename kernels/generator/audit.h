@@ -1,0 +1,30 @@
+#pragma once
+/// kernels/audit/<family>.txt: the sets of specialisation constants that selection can pick.
+
+#include "reflection.h"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::kernels::generator {
+
+struct Case {
+    std::string kernel, name;
+    std::vector<std::pair<std::string, std::uint32_t>> constants;
+};
+
+/// Reads lines "kernel | case | constant=value constant=value …"; '#' begins a comment line, empty lines are
+/// skipped. Throws Refused with the line's number for a line of another form, an unknown kernel or constant
+/// and a case that is there twice.
+std::vector<Case> parse_audit(std::string_view text, std::span<const std::string_view> kernels,
+                              std::span<const ReflectedConstant> constants);
+
+/// The same of a file. A family without constants needs none: each kernel then has one case without values.
+/// Every kernel of a family with constants must have a case, else Refused.
+std::vector<Case> read_audit(const std::filesystem::path& file, std::span<const std::string_view> kernels,
+                             std::span<const ReflectedConstant> constants);
+
+} // namespace rekindle::kernels::generator

@@ -1,0 +1,79 @@
+/// Usage: rekindle_kernel_generator COMPILED AUDIT OUTPUT SLANG_VERSION FAMILY…
+///
+/// COMPILED holds slangc's <family>.spv and <family>.json, AUDIT the <family>.txt of families with
+/// specialisation constants. Writes into OUTPUT include/rekindle/kernels/{parameters,launchers}.h, table.cpp,
+/// modules.S and the stripped <family>.spv. Exit status 1: a family was refused; the reason is on the error
+/// output.
+
+#include "writer.h"
+
+#include <cstdio>
+#include <set>
+
+namespace rekindle::kernels::generator {
+namespace {
+
+namespace fs = std::filesystem;
+
+Family load_family(const std::string& name, const fs::path& compiled, const fs::path& audit) {
+    std::vector<RegistryEntry> entries;
+    for (const RegistryEntry& entry : registry())
+        if (entry.family == name)
+            entries.push_back(entry);
+    Reflection reflection = read_reflection(compiled / (name + ".json"));
+    std::vector<Case> cases =
+        read_audit(audit / (name + ".txt"), kernel_names(entries), reflection.constants);
+    return checked_family(name, read_module(compiled / (name + ".spv")), std::move(reflection),
+                          std::move(entries), std::move(cases));
+}
+
+std::vector<Family> load_families(std::span<char* const> names, const fs::path& compiled,
+                                  const fs::path& audit) {
+    std::vector<Family> families;
+    std::set<std::string_view> known;
+    for (const char* name : names) {
+        try {
+            families.push_back(load_family(name, compiled, audit));
+        } catch (const Refused& e) {
+            throw Refused(std::string("kernels/") + name + ".slang: " + e.what());
+        }
+        known.insert(name);
+    }
+    for (const RegistryEntry& entry : registry())
+        if (!known.contains(entry.family))
+            throw Refused("kernels/registry.def names '" + std::string(entry.name) + "' of the family '" +
+                          std::string(entry.family) + "', of which there is no kernels/" +
+                          std::string(entry.family) + ".slang");
+    return families;
+}
+
+void write_all(std::span<const Family> families, const fs::path& output, const std::string& slang_version) {
+    const fs::path headers = output / "include" / "rekindle" / "kernels";
+    for (const Family& family : families)
+        write_file(output / (family.name + ".spv"), {reinterpret_cast<const char*>(family.module.data()),
+                                                     family.module.size() * sizeof(std::uint32_t)});
+    write_file(headers / "parameters.h", parameters_header(families));
+    write_file(headers / "launchers.h", launchers_header(families));
+    write_file(output / "table.cpp", table_source(families, slang_version));
+    write_file(output / "modules.S", modules_assembly(families, output));
+}
+
+} // namespace
+} // namespace rekindle::kernels::generator
+
+int main(int argc, char** argv) {
+    using namespace rekindle::kernels::generator;
+    if (argc < 6) {
+        std::fputs("usage: rekindle_kernel_generator COMPILED AUDIT OUTPUT SLANG_VERSION FAMILY...\n",
+                   stderr);
+        return 2;
+    }
+    try {
+        const auto families = load_families({argv + 5, static_cast<std::size_t>(argc - 5)}, argv[1], argv[2]);
+        write_all(families, argv[3], argv[4]);
+        return 0;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "error: %s\n", e.what());
+        return 1;
+    }
+}

@@ -1,0 +1,48 @@
+#pragma once
+/// What the build does to a SPIR-V module (SPIR-V 1.5 specification, section 2.3): checks it and strips it.
+
+#include <rekindle/kernels/kernel.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace rekindle::kernels::generator {
+
+/// A module or its description that the build refuses; the text is for the person who wrote the kernel.
+class Refused : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+using Words = std::vector<std::uint32_t>;
+
+/// Reads a module. Throws Refused when it is no SPIR-V of this machine's byte order or its instructions do
+/// not end where the file ends.
+Words read_module(const std::filesystem::path& file);
+/// The same of words already read.
+void check_structure(std::span<const std::uint32_t> module);
+
+/// The module without what only people read: names, strings, source and lines. Drivers and the validator of
+/// Debian 12 do not know Slang's source language.
+Words stripped(std::span<const std::uint32_t> module);
+
+/// The functions (by OpName where there is one, else by id) that copy a struct with OpCopyLogical.
+std::vector<std::string> functions_with_logical_copies(std::span<const std::uint32_t> module);
+
+/// Features that the module's capabilities need beyond the floor. Throws Refused naming a capability that the
+/// generator does not know.
+Features needed_features(std::span<const std::uint32_t> module);
+
+/// The initial values of the 32-bit specialisation constants by their id. Throws Refused for constants of
+/// another width.
+std::map<std::uint32_t, std::uint32_t> constant_values(std::span<const std::uint32_t> module);
+
+/// Names of the compute entry points.
+std::vector<std::string> entry_points(std::span<const std::uint32_t> module);
+
+} // namespace rekindle::kernels::generator

@@ -1,0 +1,25 @@
+#include <rekindle/kernels/kernel.h>
+
+#include <bit>
+
+namespace rekindle::kernels {
+
+std::string_view name(Feature feature) noexcept {
+    static constexpr std::string_view names[] = {"float16_arithmetic",
+                                                 "float64",
+                                                 "storage_16bit",
+                                                 "storage_8bit",
+                                                 "int8_arithmetic",
+                                                 "int64_atomics",
+                                                 "subgroup_basic",
+                                                 "subgroup_arithmetic",
+                                                 "subgroup_shuffle",
+                                                 "cooperative_matrix",
+                                                 "subgroup_size_control",
+                                                 "shared_48k",
+                                                 "shared_64k"};
+    const auto bit = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(feature)));
+    return bit < std::size(names) ? names[bit] : std::string_view{};
+}
+
+} // namespace rekindle::kernels

@@ -1,0 +1,80 @@
+#include "module.h"
+
+#include <rekindle/kernels/kernel.h>
+#include <rekindle/kernels/launchers.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+using namespace rekindle::kernels;
+
+TEST(KernelTable, IsNotEmptyAndNamesAreUnique) {
+    std::set<std::string_view> names;
+    for (const Kernel& kernel : all())
+        EXPECT_TRUE(names.insert(kernel.name).second) << kernel.name;
+    EXPECT_FALSE(names.empty());
+}
+
+TEST(KernelTable, FindsEveryKernelAndNoOther) {
+    for (const Kernel& kernel : all())
+        EXPECT_EQ(find(kernel.name), &kernel);
+    EXPECT_EQ(find("no_such_kernel"), nullptr);
+    EXPECT_EQ(find(""), nullptr);
+}
+
+TEST(KernelTable, ModulesAreSpirvWithTheEntryPointAndWithoutLogicalCopies) {
+    for (const Kernel& kernel : all()) {
+        ASSERT_GE(kernel.module.size(), 5u) << kernel.name;
+        EXPECT_EQ(kernel.module[0], 0x07230203u) << kernel.name;
+        EXPECT_NO_THROW(generator::check_structure(kernel.module)) << kernel.name;
+        const auto entries = generator::entry_points(kernel.module);
+        EXPECT_EQ(std::ranges::count(entries, kernel.name), 1) << kernel.name;
+        EXPECT_TRUE(generator::functions_with_logical_copies(kernel.module).empty()) << kernel.name;
+        EXPECT_EQ(generator::stripped(kernel.module).size(), kernel.module.size()) << kernel.name;
+    }
+}
+
+TEST(KernelTable, EveryKernelIsDescribedAndFitsTheFloor) {
+    for (const Kernel& kernel : all()) {
+        EXPECT_FALSE(kernel.brief.empty()) << kernel.name;
+        EXPECT_GE(kernel.threads, 1u) << kernel.name;
+        EXPECT_LE(kernel.threads, 1024u) << kernel.name;
+        EXPECT_GT(kernel.parameter_bytes, 0u) << kernel.name;
+        EXPECT_LE(kernel.parameter_bytes, 128u) << kernel.name;
+        EXPECT_TRUE(kernel.needs.contains(generator::needed_features(kernel.module))) << kernel.name;
+    }
+}
+
+TEST(KernelTable, AuditCasesNameConstantsOfTheModule) {
+    for (const Kernel& kernel : all()) {
+        ASSERT_FALSE(kernel.audit.empty()) << kernel.name;
+        std::set<std::string_view> cases;
+        for (const AuditCase& one : kernel.audit) {
+            EXPECT_TRUE(cases.insert(one.name).second) << kernel.name << ": " << one.name;
+            for (const ConstantValue& value : one.constants)
+                EXPECT_EQ(std::ranges::count(kernel.constants, value.name, &SpecialisationConstant::name), 1)
+                    << kernel.name << ": " << value.name;
+        }
+    }
+}
+
+TEST(KernelTable, LaunchersAreTheTablesKernels) {
+    EXPECT_EQ(&fill_words.kernel, find("fill_words"));
+    EXPECT_EQ(fill_words.kernel.parameter_bytes, sizeof(FillParameters));
+    EXPECT_EQ(fill_words.kernel.threads, 256u);
+    EXPECT_EQ(fill_words.kernel.family, "fill");
+}
+
+TEST(KernelTable, SlangVersionIsANumber) {
+    EXPECT_FALSE(slang_version().empty());
+    EXPECT_EQ(slang_version().find_first_not_of("0123456789."), std::string_view::npos);
+}
+
+TEST(Features, NamesAreThoseOfTheRegistry) {
+    EXPECT_EQ(name(Feature::float16_arithmetic), "float16_arithmetic");
+    EXPECT_EQ(name(Feature::cooperative_matrix), "cooperative_matrix");
+    EXPECT_EQ(name(Feature::shared_64k), "shared_64k");
+}
