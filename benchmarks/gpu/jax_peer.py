@@ -1,5 +1,7 @@
 """Training steps of one or of many networks in JAX: jit + lax.scan, vmap over networks. Run by peers.py."""
+import concurrent.futures
 import json
+import os
 import statistics
 import sys
 import time
@@ -155,22 +157,22 @@ def variants(name, members, thorough):
     return chosen
 
 
-def measure(name, members, steps, options):
-    for variant in variants(name, members, options["thorough"]):
-        if time.perf_counter() > options["until"]:
-            yield {"network": name, "networks": members, "peer": "JAX", "variant": str(variant), "skipped": "no time left"}
-            continue
-        peer = Peer(name, members, steps, variant)
-        before = peer.loss()
-        peer.seconds()
-        times = [peer.seconds() for _ in range(options["repeats"])]
-        after = peer.loss()
-        if not after < before:
-            raise SystemExit(f"{name} x {members} ({variant}): the loss went from {before} to {after}")
-        yield {"network": name, "networks": members, "peer": "JAX", "variant": str(variant), "steps": steps,
-               "microseconds_per_network_step": statistics.median(times) / steps / members * 1e6,
-               "spread": [min(times) / steps / members * 1e6, max(times) / steps / members * 1e6],
-               "compile_seconds": round(peer.compile_seconds, 2), "loss": [before, after]}
+def compiled(name, members, steps, variant, options):
+    """A peer, or None when the time is up."""
+    return Peer(name, members, steps, variant) if time.perf_counter() < options["until"] else None
+
+
+def measured(peer, repeats):
+    before = peer.loss()
+    peer.seconds()
+    times = [peer.seconds() for _ in range(repeats)]
+    after = peer.loss()
+    if not after < before:
+        raise SystemExit(f"{peer.network['title']} x {peer.members} ({peer.variant}): the loss went from {before} to {after}")
+    scale = 1e6 / peer.steps / peer.members
+    return {"steps": peer.steps, "microseconds_per_network_step": statistics.median(times) * scale,
+            "spread": [min(times) * scale, max(times) * scale], "compile_seconds": round(peer.compile_seconds, 2),
+            "loss": [before, after]}
 
 
 def main():
@@ -178,9 +180,17 @@ def main():
     options["until"] = time.perf_counter() + options["seconds"]
     device = jax.devices()[0]
     print(json.dumps({"jax": jax.__version__, "device": f"{device.platform}: {device.device_kind}"}), flush=True)
-    for name, members, steps in options["sizes"]:
-        for row in measure(name, members, steps, options):
-            print(json.dumps(row), flush=True)
+    work = [(name, members, steps, variant) for name, members, steps in options["sizes"]
+            for variant in variants(name, members, options["thorough"])]
+    work.sort(key=lambda item: str(item[3]) != str(Variant()))  # the plain way first
+    # Compiling is apart from measuring: several at once, then one measurement after the other.
+    with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2)) as pool:
+        peers = list(pool.map(lambda item: compiled(*item, options), work))
+    for i, (name, members, _, variant) in enumerate(work):
+        row = {"network": name, "networks": members, "peer": "JAX", "variant": str(variant)}
+        done = measured(peers[i], options["repeats"]) if peers[i] else {"skipped": "no time left"}
+        peers[i] = None
+        print(json.dumps(row | done), flush=True)
 
 
 if __name__ == "__main__":
