@@ -1,0 +1,124 @@
+#pragma once
+/// Which bytes of which segment are whose: offsets alone, no memory and no Vulkan. Best fit in bins of sizes,
+/// split on taking, merged with free neighbours on giving back.
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace rekindle::runtime {
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Sizes of blocks and segments, in bytes.
+struct BlockRules {
+    static constexpr std::uint64_t alignment = 256; ///< of every offset and size
+    static constexpr std::uint64_t page = 4096;     ///< sizes of large blocks are multiples of it
+    std::uint64_t largest_segment =
+        std::numeric_limits<std::uint64_t>::max() / 2; ///< the driver's largest allocation
+    std::uint64_t small_block = 1 << 20;               ///< up to here blocks lie in small segments
+    std::uint64_t small_segment = 2 << 20;
+    std::uint64_t first_large_segment = 8 << 20;
+    std::uint64_t large_segment_cap = 256
+                                      << 20; ///< growth ends here; larger blocks have segments of their own
+    std::uint64_t large_remainder = 512
+                                    << 10; ///< a large block is split when at least this much is left over
+
+    bool is_small(std::uint64_t size) const { return size <= small_block; }
+    /// The size of the block that serves a request: for small blocks the next of eight sizes to an octave
+    /// (multiples of 256 below 4 KiB), for large ones the next multiple of a page.
+    std::uint64_t block_size(std::uint64_t requested) const;
+    /// The segment to ask the driver for when a block of that size finds no place and `reserved` bytes are in
+    /// large segments already: each is as large as all before it, up to the cap.
+    std::uint64_t segment_size(std::uint64_t block, std::uint64_t reserved_large) const;
+};
+
+/// Free and taken blocks in segments. A segment belongs to a bin (a stream's own memory); blocks are looked
+/// for in one bin. Not thread-safe.
+class BlockArena {
+  public:
+    struct Segment;
+    struct Block {
+        Segment* segment = nullptr;
+        std::uint64_t offset = 0, size = 0;
+        bool free = false;
+
+      private:
+        friend class BlockArena;
+        Block *before = nullptr, *after = nullptr;            // neighbours in the segment
+        Block *previous_free = nullptr, *next_free = nullptr; // in the list of its size
+    };
+    struct Segment {
+        std::uint64_t size = 0;
+        std::uint32_t bin = 0;
+        bool small = false;
+        std::uint64_t taken = 0;    ///< bytes of blocks that are not free
+        std::uint64_t last_use = 0; ///< for the owner of the arena: when a block was last given back
+        void* memory = nullptr;     ///< for the owner of the arena
+
+      private:
+        friend class BlockArena;
+        Block* first = nullptr;
+        std::size_t place = 0; // in segments_
+    };
+
+    explicit BlockArena(BlockRules rules) : rules_(rules) {}
+
+    const BlockRules& rules() const { return rules_; }
+    /// A free block of the bin, at least `size` bytes (as BlockRules::block_size gives them), split where the
+    /// rest is worth it; null when there is none.
+    Block* take(std::uint32_t bin, std::uint64_t size);
+    /// As take(), in one segment alone.
+    Block* take_in(Segment& segment, std::uint64_t size);
+    void give(Block* block);
+
+    /// Adds a segment, all of it one free block. size: a multiple of 256.
+    Segment& add(std::uint32_t bin, std::uint64_t size, bool small);
+    /// Adds a segment that is one taken block of any size.
+    Block* add_taken(std::uint32_t bin, std::uint64_t size);
+    /// The segment has no taken block, or is one taken block.
+    void remove(Segment& segment);
+    void move_to_bin(Segment& segment, std::uint32_t bin);
+
+    const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }
+    std::uint64_t reserved() const { return reserved_; }
+    std::uint64_t reserved_large() const { return reserved_large_; }
+
+  private:
+    static constexpr std::size_t octaves = 48, steps = 8;
+    /// Free blocks of one bin and one kind of segment, in lists by size: list (o, s) holds sizes from
+    /// 2^o (1 + s/8) · 256 bytes up to the next list's.
+    struct FreeLists {
+        std::array<std::array<Block*, steps>, octaves> heads{};
+        std::array<std::uint8_t, octaves> steps_used{};
+        std::uint64_t octaves_used = 0;
+    };
+    struct ListIndex {
+        std::size_t octave, step;
+    };
+    static ListIndex list_of(std::uint64_t size);
+    FreeLists& lists(std::uint32_t bin, bool small);
+    static Block* best_in(Block* head, std::uint64_t size);
+    static Block* find(const FreeLists& lists, std::uint64_t size);
+    void link(Block* block);
+    void unlink(Block* block);
+    Block* carve(Block* block, std::uint64_t size);
+    Block* new_block();
+    void forget(Block* block);
+
+    BlockRules rules_;
+    std::vector<std::unique_ptr<Segment>> segments_;
+    std::vector<std::array<std::unique_ptr<FreeLists>, 2>> bins_;
+    std::deque<Block> blocks_;
+    std::vector<Block*> spare_;
+    std::uint64_t reserved_ = 0, reserved_large_ = 0;
+};
+
+} // namespace rekindle::runtime
