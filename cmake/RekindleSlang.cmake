@@ -2,7 +2,8 @@
 #   REKINDLE_SLANGC     the Slang compiler; by default that of ./scripts/set-up (build/tools/slang), else of the PATH
 #   REKINDLE_SPIRV_DIR  a folder of ready results, where no slangc can go: what another build left in
 #                       <build>/kernels/slang (<family>.spv, <family>.json and slang-version.txt); none is compiled
-set(REKINDLE_SPIRV_DIR "" CACHE PATH "Folder of ready SPIR-V, reflection files and slang-version.txt; empty: slangc")
+# The environment's variables of these names are the defaults.
+set(REKINDLE_SPIRV_DIR "$ENV{REKINDLE_SPIRV_DIR}" CACHE PATH "Folder of ready SPIR-V, reflection files and slang-version.txt; empty: slangc")
 
 if(REKINDLE_SPIRV_DIR)
   if(NOT EXISTS "${REKINDLE_SPIRV_DIR}/slang-version.txt")
@@ -12,6 +13,9 @@ if(REKINDLE_SPIRV_DIR)
   file(READ "${REKINDLE_SPIRV_DIR}/slang-version.txt" REKINDLE_SLANG_VERSION)
   string(STRIP "${REKINDLE_SLANG_VERSION}" REKINDLE_SLANG_VERSION)
 else()
+  if(REKINDLE_SLANGC AND NOT EXISTS "${REKINDLE_SLANGC}")
+    unset(REKINDLE_SLANGC CACHE)
+  endif()
   if(NOT REKINDLE_SLANGC AND NOT "$ENV{REKINDLE_SLANGC}" STREQUAL "")
     set(REKINDLE_SLANGC "$ENV{REKINDLE_SLANGC}" CACHE FILEPATH "The Slang compiler" FORCE)
   endif()
@@ -38,7 +42,7 @@ function(rekindle_compile_family name folder)
     COMMAND "${REKINDLE_SLANGC}" "${source}" -O0 -target spirv -profile spirv_1_5 -fvk-use-entrypoint-name
       -DREKINDLE_BUILDS_${name}=1 -warnings-as-errors all -Wno-41012
       -o "${folder}/${name}.spv" -reflection-json "${folder}/${name}.json" -depfile "${folder}/${name}.d"
-    DEPENDS "${source}" DEPFILE "${folder}/${name}.d" COMMENT "slangc ${name}.slang" VERBATIM)
+    DEPENDS "${source}" "${REKINDLE_SLANGC}" DEPFILE "${folder}/${name}.d" COMMENT "slangc ${name}.slang" VERBATIM)
 endfunction()
 
 # rekindle_kernels(TARGET AUDIT_FILES FAMILY...): compiles, checks and embeds the families of this folder.
@@ -52,6 +56,7 @@ function(rekindle_kernels target audit_files)
       rekindle_compile_family(${family} "${compiled}")
     endforeach()
   endif()
+  set(REKINDLE_COMPILED_KERNELS "${compiled}" CACHE INTERNAL "Where slangc's results lie")
   set(output "${CMAKE_CURRENT_BINARY_DIR}/generated")
   set(inputs ${audit_files})
   set(modules "")

@@ -10,8 +10,8 @@ std::string version_number() {
 }
 
 std::string version_details() {
-    return fmt::format("rekindle {} (git {}, {})", REKINDLE_VERSION_NUMBER, REKINDLE_GIT_REVISION,
-                       REKINDLE_COMPILER);
+    return fmt::format("rekindle {} (git {}, {}, {})", REKINDLE_VERSION_NUMBER, REKINDLE_GIT_REVISION,
+                       REKINDLE_COMPILER, REKINDLE_SLANG_COMPILER);
 }
 
 } // namespace rekindle

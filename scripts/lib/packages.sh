@@ -8,6 +8,8 @@ readonly LINKED_LIBRARIES=(libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cp
     libxxhash-dev libagg-dev libpng-dev libabsl-dev libre2-dev libzstd-dev)
 # Headers alone; the libraries themselves are opened where a machine has them.
 readonly HEADER_PACKAGES=(libvulkan-dev libvulkan-volk-dev)
+# What the GPU's tests run on: a loader, the drivers lavapipe and RADV, and the layers that check the API's use.
+readonly VULKAN_TEST_PACKAGES=(libvulkan1 mesa-vulkan-drivers vulkan-validationlayers spirv-tools)
 
 # distribution: "debian 12", "ubuntu 22.04", …
 distribution() {
@@ -28,8 +30,9 @@ packages_for() {
     local group
     for group in "$@"; do
         case $group in
-            build) printf '%s\n' "$(compiler_package)" cmake ninja-build "${LINKED_LIBRARIES[@]}" "${HEADER_PACKAGES[@]}" ;;
-            tests) printf '%s\n' libgtest-dev libgmock-dev ;;
+            build) printf '%s\n' "$(compiler_package)" cmake ninja-build "${LINKED_LIBRARIES[@]}" "${HEADER_PACKAGES[@]}" \
+                python3 python3-venv ;; # Python fetches the Slang compiler
+            tests) printf '%s\n' libgtest-dev libgmock-dev "${VULKAN_TEST_PACKAGES[@]}" ;;
             python) printf '%s\n' python3 python3-venv ;;
             lint) printf '%s\n' clang-format-16 clang-tidy-16 shellcheck ;;
             fuzz) printf '%s\n' clang-16 ;;

@@ -64,6 +64,30 @@ check 'a package that is nowhere: status' "$status" 1
 check 'a package that is nowhere: the lists are fetched once' "$(calls)" 'update'
 check 'a package that is nowhere: is named' "$(says 'do not have: unknown.')" 1
 
+# slang [NAME=VALUE…]: slang_compiler in a tree of its own, where pip is a function of this file's.
+slang() {
+    rm -rf -- "$folder/tree"
+    mkdir -p "$folder/tree/scripts"
+    cp -r "$repository/scripts/lib" "$folder/tree/scripts/"
+    status=0
+    env "$@" bash -c '
+        source "$1/scripts/lib/common.sh"; source "$1/scripts/lib/python.sh"; source "$1/scripts/lib/slang.sh"
+        pip() { echo "pip $*"; return 1; }
+        python_environment() { PYTHON=pip; }
+        slang_compiler' - "$folder/tree" >"$folder/output" 2>&1 || status=$?
+}
+slang REKINDLE_SLANGC="$folder/none"
+check 'a REKINDLE_SLANGC that is no program: status' "$status" 2
+slang REKINDLE_SLANGC=/bin/true
+check 'a REKINDLE_SLANGC is taken, nothing is fetched' "$status $(cat "$folder/output")" '0 '
+slang REKINDLE_SPIRV_DIR="$folder"
+check 'ready SPIR-V needs no compiler' "$status $(cat "$folder/output")" '0 '
+slang REKINDLE_SLANGC=
+check 'the Slang compiler cannot be fetched: status' "$status" 1
+check 'the Slang compiler cannot be fetched: it was asked for with its hash' "$(says '--require-hashes')" 1
+check 'the Slang compiler cannot be fetched: says what to do' "$(says 'REKINDLE_SLANGC names it')" 1
+check 'the Slang compiler cannot be fetched: no half of it stays' "$([[ -e $folder/tree/build/tools/slang ]] || echo none)" none
+
 for script in set-up test demo package sample-data uninstall; do
     status=0
     "$repository/scripts/$script" --no-such-option >"$folder/output" 2>&1 </dev/null || status=$?

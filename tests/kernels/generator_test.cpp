@@ -1,0 +1,126 @@
+#include "family.h"
+#include "spirv_builder.h"
+
+#include <rekindle/kernels/kernel.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <sys/wait.h>
+
+using namespace rekindle::kernels;
+using namespace rekindle::kernels::generator;
+using rekindle::test::SpirvBuilder;
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+namespace {
+
+const RegistryEntry kernel_entry{"family", "kernel", "Does something", 64, {}};
+
+Reflection reflection_of_kernel() {
+    return {.fields = {{"words", "std::uint64_t", 0, 8}},
+            .parameter_bytes = 8,
+            .constants = {},
+            .entries = {{"kernel", {64, 1, 1}}}};
+}
+
+SpirvBuilder module_of_kernel() {
+    return SpirvBuilder().capability(1).entry(4, "kernel").name(4, "kernel");
+}
+
+std::string refusal(const SpirvBuilder& module, RegistryEntry entry = kernel_entry,
+                    Reflection reflection = reflection_of_kernel()) {
+    try {
+        checked_family("family", module.words(), std::move(reflection), {entry}, {});
+    } catch (const Refused& e) {
+        return e.what();
+    }
+    return "not refused";
+}
+
+/// A folder of its own with slangc's results for the family `fill`.
+class GeneratorProgram : public testing::Test {
+  protected:
+    GeneratorProgram() {
+        std::string name = testing::TempDir() + "rekindle_generator_XXXXXX";
+        folder_ = mkdtemp(name.data());
+    }
+    ~GeneratorProgram() override { fs::remove_all(folder_); }
+
+    void write(const std::vector<std::uint32_t>& module) {
+        std::ofstream(folder_ / "fill.spv", std::ios::binary)
+            .write(reinterpret_cast<const char*>(module.data()),
+                   static_cast<std::streamsize>(module.size() * sizeof(std::uint32_t)));
+        fs::copy_file(REKINDLE_COMPILED_KERNELS "/fill.json", folder_ / "fill.json");
+    }
+    /// The exit status; what it says goes into error_.
+    int run() {
+        const std::string command = std::string("'" REKINDLE_KERNEL_GENERATOR "' '") + folder_.string() +
+                                    "' /nonexistent '" + (folder_ / "out").string() + "' 1.0 fill 2> '" +
+                                    (folder_ / "error").string() + "'";
+        const int status = std::system(command.c_str());
+        std::ifstream stream(folder_ / "error");
+        error_.assign(std::istreambuf_iterator<char>(stream), {});
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+
+    fs::path folder_;
+    std::string error_;
+};
+
+} // namespace
+
+TEST(CheckedFamily, TakesASoundOneAndStripsIt) {
+    const Family family =
+        checked_family("family", module_of_kernel().words(), reflection_of_kernel(), {kernel_entry}, {});
+    EXPECT_EQ(family.module, SpirvBuilder().capability(1).entry(4, "kernel").words());
+}
+
+TEST(CheckedFamily, RefusesOpCopyLogicalWithTheFunctionsName) {
+    EXPECT_THAT(refusal(module_of_kernel().function(4).copy_logical().end_function()),
+                HasSubstr("OpCopyLogical in kernel"));
+}
+
+TEST(CheckedFamily, RefusesFloat64ThatTheRegistryDoesNotName) {
+    EXPECT_THAT(refusal(module_of_kernel().capability(10)), HasSubstr("needs float64"));
+    RegistryEntry with_float64 = kernel_entry;
+    with_float64.needs = Feature::float64;
+    EXPECT_EQ(refusal(module_of_kernel().capability(10), with_float64), "not refused");
+}
+
+TEST(CheckedFamily, RefusesWhatDiffersFromTheRegistry) {
+    RegistryEntry entry = kernel_entry;
+    entry.name = "absent";
+    EXPECT_THAT(refusal(module_of_kernel(), entry), HasSubstr("no entry point 'absent'"));
+    entry = kernel_entry;
+    entry.threads = 128;
+    EXPECT_THAT(refusal(module_of_kernel(), entry), HasSubstr("has not the 128 threads"));
+    EXPECT_THAT(refusal(module_of_kernel().entry(5, "other")), HasSubstr("not in registry.def"));
+    Reflection without_block = reflection_of_kernel();
+    without_block.fields.clear();
+    EXPECT_THAT(refusal(module_of_kernel(), kernel_entry, without_block),
+                HasSubstr("no push-constant block"));
+}
+
+TEST_F(GeneratorProgram, FailsOnOpCopyLogical) {
+    write(SpirvBuilder()
+              .capability(1)
+              .entry(4, "fill_words")
+              .name(4, "fill_words")
+              .function(4)
+              .copy_logical()
+              .end_function()
+              .words());
+    EXPECT_EQ(run(), 1);
+    EXPECT_THAT(error_, HasSubstr("kernels/fill.slang: OpCopyLogical in fill_words"));
+    EXPECT_FALSE(fs::exists(folder_ / "out"));
+}
+
+TEST_F(GeneratorProgram, FailsWithoutCompiledFiles) {
+    EXPECT_EQ(run(), 1);
+    EXPECT_THAT(error_, HasSubstr("fill.json"));
+}
