@@ -151,6 +151,40 @@ TEST(CpuPopulation, TheBitsDoNotDependOnThreads) {
         expect_same(one, train_with(threads));
 }
 
+TEST(CpuPopulation, PredictionsOfManyMembersAreThoseOfEach) {
+    std::vector<PopulationPart> parts;
+    parts.push_back({2, cpu_part(0, 2)});
+    parts.push_back({3, cpu_part(2, 3)});
+    for (const auto& population :
+         {cpu_population(model, different_members(), 2), joined_population(std::move(parts))}) {
+        population->initialise();
+        const auto samples = population->prepare(table.samples());
+        std::vector<float> one(30), all(4 * 30);
+        population->predict_members(1, 4, *samples, 5, 30, all);
+        for (std::size_t m = 1; m < 5; ++m) {
+            population->predict(m, *samples, 5, 30, one);
+            EXPECT_TRUE(std::ranges::equal(one, std::span(all).subspan((m - 1) * 30, 30))) << m;
+        }
+    }
+}
+
+TEST(CpuPopulation, ALossThatIsNoNumberLeavesTheScheduleAlone) {
+    auto members = different_members();
+    for (TrainingSpec& member : members) {
+        member.schedule.kind = ScheduleSpec::Kind::plateau;
+        member.schedule.plateau_patience = 0;
+    }
+    const auto population = cpu_population(model, members, 1);
+    population->initialise();
+    std::vector<double> losses(members.size(), 1.0);
+    losses[1] = std::numeric_limits<double>::quiet_NaN();
+    const std::vector rates{population->learning_rate(0), population->learning_rate(1)};
+    for (int epoch = 0; epoch < 3; ++epoch)
+        population->report_validation_losses(losses);
+    EXPECT_LT(population->learning_rate(0), rates[0]);
+    EXPECT_EQ(population->learning_rate(1), rates[1]);
+}
+
 TEST(CpuPopulation, OneOrderServesAllMembers) {
     const auto members = different_members();
     const auto shared = cpu_population(model, members, 2), separate = cpu_population(model, members, 2);

@@ -7,6 +7,7 @@
 #include <rekindle/mlp/population.h>
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <utility>
 
@@ -92,7 +93,8 @@ class CpuPopulation final : public Population {
         if (losses.size() != size())
             throw internal_error("another number of losses than members");
         for (std::size_t m = 0; m < size(); ++m)
-            engines_[m].report_validation_loss(losses[m]);
+            if (!std::isnan(losses[m]))
+                engines_[m].report_validation_loss(losses[m]);
     }
 
     std::vector<double> evaluate(const SampleSet& samples, std::size_t first,
@@ -106,6 +108,13 @@ class CpuPopulation final : public Population {
                  std::span<float> outputs) const override {
         const Samples part = own(samples).part(first, count);
         engines_.at(member).predict(part.inputs, part.stride, part.count, outputs);
+    }
+    void predict_members(std::size_t first_member, std::size_t members, const SampleSet& samples,
+                         std::size_t first, std::size_t count, std::span<float> outputs) const override {
+        const std::size_t each = count * model().outputs();
+        pool_.for_each(members, [&](std::size_t m) {
+            predict(first_member + m, samples, first, count, outputs.subspan(m * each, each));
+        });
     }
     std::vector<NamedTensor> gradients(std::size_t member, const SampleSet& samples,
                                        std::span<const std::uint32_t> rows) const override {

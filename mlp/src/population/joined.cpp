@@ -116,6 +116,18 @@ class JoinedPopulation final : public Population {
         const auto [part, own_member] = at(member);
         part->predict(own_member, own(samples).part(part_of(member)), first, count, outputs);
     }
+    void predict_members(std::size_t first_member, std::size_t members, const SampleSet& samples,
+                         std::size_t first, std::size_t count, std::span<float> outputs) const override {
+        const JoinedSamples& sets = own(samples);
+        const std::size_t each = count * model().outputs(), end = first_member + members;
+        for_each_part([&](const Population& part, std::size_t i) {
+            const std::size_t from = std::max(first_member, first_[i]);
+            const std::size_t to = std::min(end, first_[i] + part.size());
+            if (from < to)
+                part.predict_members(from - first_[i], to - from, sets.part(i), first, count,
+                                     outputs.subspan((from - first_member) * each, (to - from) * each));
+        });
+    }
     std::vector<NamedTensor> gradients(std::size_t member, const SampleSet& samples,
                                        std::span<const std::uint32_t> rows) const override {
         const auto [part, own_member] = at(member);

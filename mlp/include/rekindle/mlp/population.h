@@ -60,7 +60,7 @@ class Population {
     virtual std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
                                            std::size_t batch_size) = 0;
     virtual void finish_accumulation() = 0;
-    /// One loss per member.
+    /// One loss per member; one that is not a number leaves its member's schedule as it is.
     virtual void report_validation_losses(std::span<const double> losses) = 0;
 
     /// Sum of the loss over rows [first, first + count) per member, evaluation mode.
@@ -68,6 +68,14 @@ class Population {
     /// Raw outputs of rows [first, first + count) of one member: count * outputs() floats.
     virtual void predict(std::size_t member, const SampleSet& samples, std::size_t first, std::size_t count,
                          std::span<float> outputs) const = 0;
+    /// The same of members [first_member, first_member + members), one member's outputs behind the other's. A device
+    /// that works on many members at once does better than one after the other.
+    virtual void predict_members(std::size_t first_member, std::size_t members, const SampleSet& samples,
+                                 std::size_t first, std::size_t count, std::span<float> outputs) const {
+        const std::size_t each = count * model().outputs();
+        for (std::size_t m = 0; m < members; ++m)
+            predict(first_member + m, samples, first, count, outputs.subspan(m * each, each));
+    }
     /// As Engine::gradients.
     virtual std::vector<NamedTensor> gradients(std::size_t member, const SampleSet& samples,
                                                std::span<const std::uint32_t> rows) const = 0;
