@@ -1,29 +1,31 @@
-/// A bridge for scripts: trains a network, or computes gradients, from a JSON file. Built with the tests
-/// only.
+/// A bridge for scripts: trains networks, or computes gradients, from a JSON file. Built with the tests only.
 ///
 ///     rekindle_mlp_tool SPECIFICATION.json
 ///     rekindle_mlp_tool peak          the multiply-add peak of one processor, measured
 ///
-/// {"model": …, "training": …, "action": "train" | "gradients" | "time", "rows": N, "batch_size": B, "steps":
-/// S,
-///  "epochs": E, "shuffled": bool, "parameters": FILE?, "inputs": FILE, "targets": FILE, "output": FILE,
+/// {"model": …, "training": …, "action": "train" | "gradients" | "time", "batch_size": B, "steps": S,
+/// "shuffled": bool,
+///  "members": N, "repeats": R, "parameters": FILE?, "inputs": FILE, "targets": FILE, "output": FILE,
 ///  "instruction_set": "x86-64-v3"?}
-/// Files hold little-endian float32: parameters in the engine's order (state-dict order), PyTorch's layout.
-/// train: `steps` batches of consecutive rows, wrapping round; output: parameters. gradients: of the first
-/// batch_size rows. time: prints seconds per step as JSON, the median of `repeats` runs.
+/// Member m is the training with seed + m. Files hold little-endian float32: parameters in the engine's order
+/// (state-dict order), PyTorch's layout, of one member (all begin alike); outputs of all members, one after
+/// the other. train: `steps` batches of consecutive rows, wrapping round; output: parameters. gradients: of
+/// the first batch_size rows. time: prints seconds per step of all members as JSON, the median of `repeats`
+/// runs.
 
 #include "engine/instruction_set.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
-#include <rekindle/mlp/engine.h>
+#include <rekindle/mlp/population.h>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <numeric>
@@ -40,20 +42,24 @@ std::vector<float> read_floats(const std::string& path) {
     return values;
 }
 
-void write_tensors(const std::string& path, const std::vector<mlp::NamedTensor>& tensors) {
+/// One list of tensors per member.
+template <class Get>
+void write_tensors(const std::string& path, const mlp::Population& population, const Get& get) {
     AtomicFile file(path);
-    for (const mlp::NamedTensor& tensor : tensors)
-        file.write(std::as_bytes(std::span(tensor.values)));
+    for (std::size_t m = 0; m < population.size(); ++m)
+        for (const mlp::NamedTensor& tensor : get(m))
+            file.write(std::as_bytes(std::span(tensor.values)));
     file.commit();
 }
 
-void load_parameters(mlp::Engine& engine, const std::vector<float>& values) {
-    std::vector<mlp::NamedTensor> tensors = engine.parameters();
+void load_parameters(mlp::Population& population, const std::vector<float>& values) {
+    std::vector<mlp::NamedTensor> tensors = population.parameters(0);
     std::size_t at = 0;
     for (mlp::NamedTensor& tensor : tensors)
         for (float& value : tensor.values)
             value = values.at(at++);
-    engine.set_parameters(tensors);
+    for (std::size_t m = 0; m < population.size(); ++m)
+        population.set_parameters(m, tensors);
 }
 
 /// Rows of `steps` batches, consecutive or shuffled, round and round.
@@ -71,13 +77,15 @@ std::vector<std::uint32_t> make_order(std::size_t rows, std::size_t count, bool 
     return order;
 }
 
-mlp::InstructionSet instructions(const json& spec) {
-    const std::string wish = spec.value("instruction_set", "");
-    for (const auto candidate :
-         {mlp::InstructionSet::x86_64, mlp::InstructionSet::x86_64_v3, mlp::InstructionSet::x86_64_v4})
-        if (mlp::name(candidate) == wish)
-            return candidate;
-    return mlp::chosen_instruction_set();
+std::unique_ptr<mlp::Population> make_population(const json& spec) {
+    if (spec.contains("instruction_set"))
+        ::setenv("REKINDLE_ISA", spec.at("instruction_set").get<std::string>().c_str(), 1);
+    const auto model = spec.at("model").get<mlp::ModelDescription>();
+    const auto training = spec.at("training").get<mlp::TrainingSpec>();
+    std::vector<mlp::TrainingSpec> members(spec.value("members", std::size_t{1}), training);
+    for (std::size_t m = 0; m < members.size(); ++m)
+        members[m].seed += m;
+    return mlp::cpu_population(model, members, training.threads);
 }
 
 double median(std::vector<double> values) {
@@ -85,53 +93,62 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// Seconds a step by the wall clock and by this process's own clock, which does not count waiting for a
-/// processor.
-json time_steps(mlp::Engine& engine, const mlp::Samples& samples, std::span<const std::uint32_t> order,
-                std::size_t batch_size, std::size_t repeats) {
+/// Seconds a step of all members by the wall clock and by this process's own clock, which does not count
+/// waiting for a processor.
+json time_steps(mlp::Population& population, const mlp::SampleSet& samples,
+                std::span<const std::uint32_t> order, std::size_t batch_size, std::size_t repeats) {
     std::vector<double> wall, own;
     const auto steps = static_cast<double>(order.size() / batch_size);
-    engine.train(samples, order.first(order.size() / 10 / batch_size * batch_size), batch_size); // warm up
+    const auto warm_up = order.first(order.size() / 10 / batch_size * batch_size);
+    population.train(samples, std::span(&warm_up, 1), batch_size);
     for (std::size_t i = 0; i < repeats; ++i) {
         const auto start = std::chrono::steady_clock::now();
         const std::clock_t own_start = std::clock();
-        engine.train(samples, order, batch_size);
+        population.train(samples, std::span(&order, 1), batch_size);
         own.push_back(static_cast<double>(std::clock() - own_start) / CLOCKS_PER_SEC / steps);
         wall.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
                        steps);
     }
-    return {{"wall_seconds_per_step", median(wall)}, {"cpu_seconds_per_step", median(own)}};
+    return {{"device", population.device()},
+            {"wall_seconds_per_step", median(wall)},
+            {"cpu_seconds_per_step", median(own)},
+            {"network_steps_per_second", static_cast<double>(population.size()) / median(wall)}};
+}
+
+void train(mlp::Population& population, const mlp::SampleSet& samples, std::span<const std::uint32_t> order,
+           std::size_t batch_size, const std::string& output) {
+    const mlp::TrainResult result = population.train(samples, std::span(&order, 1), batch_size).front();
+    population.finish_accumulation();
+    write_tensors(output, population, [&](std::size_t m) { return population.parameters(m); });
+    const json summary{{"loss_sum", result.loss_sum}, {"steps", result.steps}, {"finite", result.finite}};
+    std::puts(summary.dump().c_str());
 }
 
 void run(const json& spec) {
-    mlp::Engine engine(spec.at("model").get<mlp::ModelDescription>(),
-                       spec.at("training").get<mlp::TrainingSpec>(), instructions(spec));
-    engine.initialise();
+    const auto population = make_population(spec);
+    population->initialise();
     if (spec.contains("parameters"))
-        load_parameters(engine, read_floats(spec.at("parameters")));
+        load_parameters(*population, read_floats(spec.at("parameters")));
     const std::vector<float> inputs = read_floats(spec.at("inputs")),
                              targets = read_floats(spec.at("targets"));
-    const mlp::Samples samples{inputs.data(), engine.model().inputs, targets.data(), targets.size()};
+    const auto samples =
+        population->prepare({inputs.data(), population->model().inputs, targets.data(), targets.size()});
     const std::size_t batch_size = spec.at("batch_size");
     const std::size_t steps = spec.value("steps", std::size_t{1});
     const auto order = make_order(targets.size(), steps * batch_size, spec.value("shuffled", false));
     const std::string action = spec.at("action");
-    if (action == "gradients") {
-        write_tensors(spec.at("output"), engine.gradients(samples, std::span(order).first(batch_size)));
-    } else if (action == "train") {
-        const mlp::TrainResult result = engine.train(samples, order, batch_size);
-        engine.finish_accumulation();
-        write_tensors(spec.at("output"), engine.parameters());
-        std::puts(json{{"loss_sum", result.loss_sum}, {"steps", result.steps}, {"finite", result.finite}}
+    if (action == "gradients")
+        write_tensors(spec.at("output"), *population, [&](std::size_t m) {
+            return population->gradients(m, *samples, std::span(order).first(batch_size));
+        });
+    else if (action == "train")
+        train(*population, *samples, order, batch_size, spec.at("output"));
+    else if (action == "time")
+        std::puts(time_steps(*population, *samples, order, batch_size, spec.value("repeats", std::size_t{5}))
                       .dump()
                       .c_str());
-    } else if (action == "time") {
-        std::puts(time_steps(engine, samples, order, batch_size, spec.value("repeats", std::size_t{5}))
-                      .dump()
-                      .c_str());
-    } else {
+    else
         throw usage_error("unknown action '" + action + "'").expected("train, gradients or time");
-    }
 }
 
 void print_peak() {
