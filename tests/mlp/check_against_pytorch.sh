@@ -2,14 +2,16 @@
 # Compares the engine with PyTorch, live: the committed golden files, every gradient at weights from steps 0, 1, 10 and
 # 100 of a float64 run, and the distance to float64 after 100 steps over 16 seeds.
 #
-#   tests/mlp/check_against_pytorch.sh [TOOL]
+#   tests/mlp/check_against_pytorch.sh [TOOL [--device gpu:N]]
 #
-# TOOL is rekindle_mlp_tool (default: build/release/tests/rekindle_mlp_tool; the target rekindle_mlp_tool makes it).
+# TOOL is rekindle_mlp_tool (default: build/release/tests/rekindle_mlp_tool; the target rekindle_mlp_tool makes it). The
+# engine is the CPU's or that of the GPU that --device names.
 # PYTHON names a Python that has torch and numpy (default: python3). Exit status 0: all agree, 1: something does not,
 # 2: the tool, torch or numpy is missing.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tool=${1:-$here/../../build/release/tests/rekindle_mlp_tool}
+[ $# -gt 0 ] && shift
 python=${PYTHON:-python3}
 if [ ! -x "$tool" ]; then
     echo "check_against_pytorch: no program $tool (build the target rekindle_mlp_tool)" >&2
@@ -19,4 +21,4 @@ if ! "$python" -c 'import torch, numpy' 2>/dev/null; then
     echo "check_against_pytorch: $python has no torch and numpy (pip install torch numpy, or set PYTHON)" >&2
     exit 2
 fi
-PYTHONDONTWRITEBYTECODE=1 exec "$python" "$here/check_against_pytorch.py" "$tool"
+PYTHONDONTWRITEBYTECODE=1 exec "$python" "$here/check_against_pytorch.py" "$tool" "$@"

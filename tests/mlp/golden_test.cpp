@@ -2,17 +2,11 @@
 /// rule.
 
 #include "engine/schedule.h"
-#include "networks.h"
+#include "golden.h"
 
-#include <rekindle/base/file.h>
 #include <rekindle/mlp/dropout.h>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
-#include <cmath>
-#include <cstring>
-#include <limits>
 
 namespace {
 
@@ -21,59 +15,11 @@ using namespace rekindle::mlp;
 using namespace rekindle::mlp::test;
 using nlohmann::json;
 
-std::string data_file(const char* name) {
-    return std::string(rekindle::test::data_folder) + "/" + name;
-}
+class Golden : public testing::Test, protected GoldenFiles {};
 
-class Golden : public testing::Test {
-  protected:
-    Golden() : description(json::parse(read_file(data_file("golden.json")))) {
-        const std::string bytes = read_file(data_file("golden.f32"));
-        floats.resize(bytes.size() / sizeof(float));
-        std::memcpy(floats.data(), bytes.data(), floats.size() * sizeof(float));
-    }
-
-    /// The array at that offset, cut into the engine's tensors.
-    std::vector<NamedTensor> tensors(const Engine& engine, std::size_t at) const {
-        std::vector<NamedTensor> result = engine.parameters();
-        for (NamedTensor& tensor : result)
-            for (float& value : tensor.values)
-                value = floats.at(at++);
-        return result;
-    }
-
-    json description;
-    std::vector<float> floats;
-};
-
-/// Batches of consecutive rows, round and round.
-std::vector<std::uint32_t> round_and_round(std::size_t rows, std::size_t count) {
-    std::vector<std::uint32_t> order(count);
-    for (std::size_t i = 0; i < count; ++i)
-        order[i] = static_cast<std::uint32_t>(i % rows);
-    return order;
-}
-
-double distance(std::span<const float> got, std::span<const float> expected) {
-    double difference = 0, norm = 0;
-    for (std::size_t i = 0; i < got.size(); ++i) {
-        difference += std::pow(static_cast<double>(got[i]) - expected[i], 2);
-        norm += std::pow(static_cast<double>(expected[i]), 2);
-    }
-    return std::sqrt(difference / std::max(norm, std::numeric_limits<double>::min()));
-}
-
-struct Case {
-    explicit Case(const json& j)
-        : name(j.at("name")),
-          engine(j.at("model").get<ModelDescription>(), j.at("training").get<TrainingSpec>()),
-          batch_size(j.at("batch_size")),
-          table(engine.model().inputs, j.at("rows"),
-                engine.training().loss.kind == LossSpec::Kind::bce_with_logits) {}
-    std::string name;
+struct Case : GoldenCase {
+    explicit Case(const json& j) : GoldenCase(j), engine(model, training) {}
     Engine engine;
-    std::size_t batch_size;
-    Table table;
 };
 
 TEST_F(Golden, EveryGradientIsThatOfFloat64) {
@@ -82,10 +28,10 @@ TEST_F(Golden, EveryGradientIsThatOfFloat64) {
         Case c(j);
         ASSERT_EQ(j.at("points").size(), 4u);
         for (const json& point : j.at("points")) {
-            c.engine.set_parameters(tensors(c.engine, point.at("weights")));
+            c.engine.set_parameters(tensors(c.engine.parameters(), point.at("weights")));
             const auto got =
                 c.engine.gradients(c.table.samples(), std::span(c.table.order).first(c.batch_size));
-            const auto expected = tensors(c.engine, point.at("gradient"));
+            const auto expected = tensors(c.engine.parameters(), point.at("gradient"));
             for (std::size_t t = 0; t < got.size(); ++t)
                 EXPECT_LE(distance(got[t].values, expected[t].values), 1e-5)
                     << c.name << ", step " << point.at("step") << ", " << got[t].name;
@@ -96,18 +42,36 @@ TEST_F(Golden, EveryGradientIsThatOfFloat64) {
 TEST_F(Golden, TrainingFollowsFloat64) {
     for (const json& j : description.at("cases")) {
         Case c(j);
-        c.engine.set_parameters(tensors(c.engine, j.at("points").at(0).at("weights")));
+        c.engine.set_parameters(tensors(c.engine.parameters(), j.at("points").at(0).at("weights")));
         const std::size_t steps = j.at("steps");
         const auto order = round_and_round(c.table.order.size(),
                                            steps * c.engine.training().accumulation_steps * c.batch_size);
         const TrainResult result = c.engine.train(c.table.samples(), order, c.batch_size);
         EXPECT_EQ(result.steps, steps);
-        EXPECT_LE(distance(flat(c.engine.parameters()), flat(tensors(c.engine, j.at("trained")))), 3e-6)
+        EXPECT_LE(
+            distance(flat(c.engine.parameters()), flat(tensors(c.engine.parameters(), j.at("trained")))),
+            3e-6)
             << c.name;
         if (c.engine.training().ema_decay > 0) {
-            const auto average = flat(tensors(c.engine, j.at("average")));
+            const auto average = flat(tensors(c.engine.parameters(), j.at("average")));
             EXPECT_LE(distance(flat(c.engine.evaluation_parameters()), average), 3e-6) << c.name;
         }
+    }
+}
+
+TEST_F(Golden, LossesOfManySeedsAreAsCloseToFloat64AsPyTorchs) {
+    ASSERT_GE(description.at("seeded").size(), 3u);
+    for (const json& j : description.at("seeded")) {
+        Case c(j);
+        const auto order =
+            round_and_round(c.table.order.size(), j.at("steps").get<std::size_t>() * c.batch_size);
+        std::vector<double> losses;
+        for (std::uint32_t seed = 0; seed < j.at("float64").size(); ++seed) {
+            c.engine.set_parameters(initial_weights(c.model, seed));
+            c.engine.train(c.table.samples(), order, c.batch_size);
+            losses.push_back(c.engine.evaluate(c.table.samples()) / static_cast<double>(c.table.y.size()));
+        }
+        EXPECT_LE(loss_ratio(losses, j), 2) << c.name;
     }
 }
 

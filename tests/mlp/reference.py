@@ -182,6 +182,11 @@ class Run:
         decay = self.training["ema_decay"]
         self.average = self.average * decay + self.network.flat() * (1 - decay)
 
+    def evaluate(self):
+        """Mean loss over all rows, in evaluation mode."""
+        with torch.no_grad():
+            return loss_of(self.training, self.network(self.inputs, None), self.targets).item()
+
 
 def weights_along_the_way(case, steps=(0, 1, 10, 100)):
     """float32 weights taken from those steps of a float64 run."""
