@@ -54,24 +54,6 @@ struct EnabledFeatures {
     bool float32_atomic_add = false;
 };
 
-/// How far one stream has come. Belongs to the stream, lives as long as somebody asks. Thread-safe.
-class StreamTimeline {
-  public:
-    virtual ~StreamTimeline() = default;
-    /// The value that completed() reaches once everything queued by now, submitted or not, has run.
-    virtual std::uint64_t queued() const = 0;
-    /// Never decreases; asks the driver, does not wait.
-    virtual std::uint64_t completed() const = 0;
-    /// Submits what is needed and waits until completed() >= value. Throws DeviceLost.
-    virtual void wait(std::uint64_t value) = 0;
-    /// Poison mode: before the next operation that is queued on the stream, and after those queued by now, the
-    /// range is filled with `word`. Called by the allocator, from any thread, when a block is released; bytes: a
-    /// multiple of 4. The fill counts as queued: queued() includes it, wait() submits it.
-    /// The allocator calls wait() from allocate() when memory runs out, and this from the release of a Buffer: a
-    /// stream calls the allocator and lets go of Buffers without holding what these two lock.
-    virtual void fill_before_next(DevicePointer begin, std::uint64_t bytes, std::uint32_t word) = 0;
-};
-
 /// A pipeline ready to be bound. Lives as long as the device.
 struct Pipeline {
     VkPipeline handle = VK_NULL_HANDLE;
@@ -84,6 +66,27 @@ struct BufferLocation {
     VkDeviceSize offset = 0;    ///< of the address in the VkBuffer
     VkDeviceSize remaining = 0; ///< bytes from the address to the end of the caller's block
     MemoryKind kind{};
+};
+
+/// How far one stream has come. Belongs to the stream, lives as long as somebody asks. Thread-safe.
+class StreamTimeline {
+  public:
+    virtual ~StreamTimeline() = default;
+    /// The value that completed() reaches once everything queued by now, submitted or not, has run.
+    virtual std::uint64_t queued() const = 0;
+    /// Never decreases; asks the driver, does not wait.
+    virtual std::uint64_t completed() const = 0;
+    /// Submits what is needed and waits until completed() >= value. Throws DeviceLost.
+    virtual void wait(std::uint64_t value) = 0;
+    /// Poison mode: before the next operation that is queued on the stream, and after those queued by now, the
+    /// range is filled with `word`. Called by the allocator, from any thread, when a block is released; bytes: a
+    /// multiple of 4; `at`: where the range lies, because the block is not live any more. The fill counts as
+    /// queued: queued() includes it, wait() submits it.
+    /// The allocator calls wait() from allocate() when memory runs out, and this from the release of a Buffer, both
+    /// with its locks held or not: a stream calls the allocator and lets go of Buffers without holding what these
+    /// two lock.
+    virtual void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
+                                  std::uint32_t word) = 0;
 };
 
 /// In poison mode every DevicePointer that leaves the allocator carries this bit.
