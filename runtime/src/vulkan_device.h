@@ -2,6 +2,8 @@
 /// What the parts of the runtime share: the opened Vulkan device that memory (memory*), streams (stream*,
 /// event*, profiler*) and pipelines (pipeline*) stand on. Private to the library.
 
+#include "vulkan_structure.h"
+
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/memory.h>
 #include <rekindle/runtime/stream.h>
@@ -182,7 +184,7 @@ class VulkanDevice final : public Device {
     /// Remembers what a submit holds for the text of DeviceLost ("population_step x 12, copy"); the last 16
     /// are kept.
     void note_operation(std::string what);
-    /// Whether this is the call at which TestMode asks for that fault: counts the calls for each kind from 1.
+    /// Whether this is the call at which TestMode asks for that fault; calls are counted from 1.
     /// out_of_memory: before each vkAllocateMemory; device_lost and hang: before each submit.
     bool inject(TestMode::Fault fault);
 
@@ -193,8 +195,9 @@ class VulkanDevice final : public Device {
 
   private:
     VulkanDevice(DeviceInfo info, DeviceOptions options);
-    void create(std::shared_ptr<Instance> instance);
+    void create();
     void create_layout();
+    [[noreturn]] void lose_with(std::string_view why, const std::string& fault);
     std::string fault_text() const; ///< of VK_EXT_device_fault, "" where the driver gives none
     void require_running() const;   ///< throws Unsupported on a compile-only device
 
@@ -202,6 +205,7 @@ class VulkanDevice final : public Device {
     DeviceOptions options_;
     TestMode test_mode_;
     std::shared_ptr<Instance> instance_;
+    std::uint64_t listener_ = 0; ///< of the instance's validation messages
     VkPhysicalDevice physical_ = VK_NULL_HANDLE;
     VkPhysicalDeviceMemoryProperties memory_{};
     VkPhysicalDeviceLimits limits_{};
@@ -215,9 +219,9 @@ class VulkanDevice final : public Device {
     std::unique_ptr<PipelineStore> pipelines_;
     std::unique_ptr<DeviceAllocator> allocator_;
     std::unique_ptr<Profiler> profiler_;
+    std::once_flag allocator_once_, profiler_once_;
     std::unique_ptr<SelfTestResult> self_test_;
     std::atomic<std::uint32_t> disabled_features_{0};
-    std::once_flag self_test_once_;
 
     std::mutex log_mutex_;
     std::mutex timelines_mutex_;
@@ -226,7 +230,7 @@ class VulkanDevice final : public Device {
     std::deque<std::string> operations_;
     std::string lost_text_;
     std::atomic<bool> lost_{false};
-    std::array<std::atomic<std::uint64_t>, 4> fault_calls_{};
+    std::atomic<std::uint64_t> fault_calls_{0}; ///< of inject() for TestMode::fault
 };
 
 /// memory.cpp. The allocator is owned by the device and dies before its VkDevice; Buffers keep the device

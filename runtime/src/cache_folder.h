@@ -1,0 +1,36 @@
+#pragma once
+/// Small files that outlive the process: pipelines and self-test results.
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::runtime {
+
+/// `asked` when it is not empty, else REKINDLE_CACHE_DIR, XDG_CACHE_HOME/rekindle, HOME/.cache/rekindle;
+/// empty when there is none of them.
+std::filesystem::path cache_folder(const std::filesystem::path& asked);
+
+/// Begins every cache file; a file with another kind, version or checksum is not used.
+/// Layout, little-endian: 8 bytes kind, 8 bytes of payload size, 8 bytes FNV-1a of the payload, the payload.
+class CacheFile {
+  public:
+    /// `kind`: 8 characters that say what the file is and the version of its layout.
+    CacheFile(std::filesystem::path path, std::string_view kind);
+
+    const std::filesystem::path& path() const noexcept { return path_; }
+    /// The payload; nothing when there is no file. Throws Error when the file is damaged or cannot be read.
+    std::optional<std::vector<std::byte>> read() const;
+    /// Replaces the file in one step (temporary file, fsync, rename); makes its folder. Throws Error.
+    void write(std::span<const std::byte> payload) const;
+
+  private:
+    std::filesystem::path path_;
+    std::string kind_;
+};
+
+} // namespace rekindle::runtime

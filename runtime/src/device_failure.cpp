@@ -1,0 +1,125 @@
+#include "vulkan_device.h"
+
+namespace rekindle::runtime {
+
+namespace {
+
+constexpr std::size_t operations_kept = 16;
+constexpr const char* advice = "Start the program again: nothing can be recovered in this process. "
+                               "`journalctl -k` and `rekindle doctor` show "
+                               "what the kernel's driver said; if it happens again, try another version of "
+                               "the driver or a smaller population";
+
+std::string_view name_of_address(VkDeviceFaultAddressTypeEXT type) {
+    switch (type) {
+    case VK_DEVICE_FAULT_ADDRESS_TYPE_READ_INVALID_EXT:
+        return "invalid read";
+    case VK_DEVICE_FAULT_ADDRESS_TYPE_WRITE_INVALID_EXT:
+        return "invalid write";
+    case VK_DEVICE_FAULT_ADDRESS_TYPE_EXECUTE_INVALID_EXT:
+        return "invalid execution";
+    case VK_DEVICE_FAULT_ADDRESS_TYPE_INSTRUCTION_POINTER_UNKNOWN_EXT:
+    case VK_DEVICE_FAULT_ADDRESS_TYPE_INSTRUCTION_POINTER_INVALID_EXT:
+    case VK_DEVICE_FAULT_ADDRESS_TYPE_INSTRUCTION_POINTER_FAULT_EXT:
+        return "instruction";
+    default:
+        return "address";
+    }
+}
+
+std::string hexadecimal(std::uint64_t value) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    do {
+        text.insert(text.begin(), digits[value & 15]);
+        value >>= 4;
+    } while (value != 0);
+    return "0x" + text;
+}
+
+} // namespace
+
+VkResult VulkanDevice::check(VkResult result, std::string_view what) {
+    if (result >= VK_SUCCESS)
+        return result;
+    const std::string text = std::string(what) + " on " + info_.name + " gave " + name_of(result);
+    switch (result) {
+    case VK_ERROR_DEVICE_LOST:
+        lose_with(text, fault_text());
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+        throw OutOfMemory(text);
+    default:
+        throw Error(text);
+    }
+}
+
+void VulkanDevice::lose(std::string_view why) {
+    lose_with(why, {});
+}
+
+void VulkanDevice::lose_with(std::string_view why, const std::string& fault) {
+    {
+        const std::lock_guard lock(lost_mutex_);
+        if (!lost_.load()) {
+            lost_text_ = info_.address() + " (" + info_.name + ") is lost: " + std::string(why);
+            std::string operations;
+            for (const std::string& operation : operations_)
+                operations += (operations.empty() ? "" : "; ") + operation;
+            lost_text_ += operations.empty() ? ". Nothing had been submitted."
+                                             : ". Submitted last: " + operations + ".";
+            if (!fault.empty())
+                lost_text_ += " The driver says: " + fault + ".";
+            lost_.store(true, std::memory_order_release);
+        }
+    }
+    throw_if_lost();
+    throw DeviceLost(std::string(why), advice); // not reached: lost_ is set
+}
+
+void VulkanDevice::throw_if_lost() const {
+    if (!lost())
+        return;
+    const std::lock_guard lock(lost_mutex_);
+    throw DeviceLost(lost_text_, advice);
+}
+
+void VulkanDevice::note_operation(std::string what) {
+    const std::lock_guard lock(lost_mutex_);
+    operations_.push_back(std::move(what));
+    if (operations_.size() > operations_kept)
+        operations_.pop_front();
+}
+
+bool VulkanDevice::inject(TestMode::Fault fault) {
+    if (fault == TestMode::Fault::none || fault != test_mode_.fault)
+        return false;
+    return ++fault_calls_ == test_mode_.fault_at;
+}
+
+std::string VulkanDevice::fault_text() const {
+    if (!enabled_.device_fault || vk_.vkGetDeviceFaultInfoEXT == nullptr)
+        return {};
+    auto counts = structure<VkDeviceFaultCountsEXT>(VK_STRUCTURE_TYPE_DEVICE_FAULT_COUNTS_EXT);
+    if (vk_.vkGetDeviceFaultInfoEXT(device_, &counts, nullptr) < VK_SUCCESS)
+        return {};
+    counts.vendorBinarySize = 0;
+    std::vector<VkDeviceFaultAddressInfoEXT> addresses(counts.addressInfoCount);
+    std::vector<VkDeviceFaultVendorInfoEXT> vendor(counts.vendorInfoCount);
+    auto info = structure<VkDeviceFaultInfoEXT>(VK_STRUCTURE_TYPE_DEVICE_FAULT_INFO_EXT);
+    info.pAddressInfos = addresses.data();
+    info.pVendorInfos = vendor.data();
+    if (vk_.vkGetDeviceFaultInfoEXT(device_, &counts, &info) < VK_SUCCESS)
+        return {};
+    std::string text = info.description;
+    for (std::uint32_t i = 0; i < counts.addressInfoCount && i < addresses.size(); ++i)
+        text += "; " + std::string(name_of_address(addresses[i].addressType)) + " at " +
+                hexadecimal(addresses[i].reportedAddress);
+    for (std::uint32_t i = 0; i < counts.vendorInfoCount && i < vendor.size(); ++i)
+        text += "; " + std::string(vendor[i].description) + " (code " +
+                hexadecimal(vendor[i].vendorFaultCode) + ", data " + hexadecimal(vendor[i].vendorFaultData) +
+                ")";
+    return text;
+}
+
+} // namespace rekindle::runtime

@@ -1,0 +1,54 @@
+#pragma once
+/// The one Vulkan instance of the process.
+
+#include <rekindle/runtime/error.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+#include <volk.h>
+
+namespace rekindle::runtime {
+
+/// Shared by whoever lists or opens devices, destroyed with the last of them.
+class Instance {
+  public:
+    /// Throws Error with the reason when there is no loader, no driver, or a loader below Vulkan 1.2.
+    /// `validation`: with VK_LAYER_KHRONOS_validation where it is installed (see validates()).
+    static std::shared_ptr<Instance> shared(bool validation);
+    ~Instance();
+    Instance(const Instance&) = delete;
+    Instance& operator=(const Instance&) = delete;
+
+    VkInstance handle() const noexcept { return instance_; }
+    std::uint32_t version() const noexcept { return version_; } ///< that was asked for, 1.2 or 1.3
+    bool validates() const noexcept { return messenger_ != VK_NULL_HANDLE; }
+    /// In the loader's order.
+    std::vector<VkPhysicalDevice> physical_devices() const;
+
+    /// Messages of the validation layer go to every listener; those that came before the first are kept for
+    /// it.
+    std::uint64_t listen(LogCallback listener);
+    void stop_listening(std::uint64_t listener);
+
+  private:
+    explicit Instance(bool validation);
+    void create_messenger();
+    void deliver(const std::string& message);
+    static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                         VkDebugUtilsMessageTypeFlagsEXT types,
+                                         const VkDebugUtilsMessengerCallbackDataEXT* data, void* instance);
+
+    VkInstance instance_ = VK_NULL_HANDLE;
+    std::uint32_t version_ = 0;
+    VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
+    std::mutex mutex_;
+    std::map<std::uint64_t, LogCallback> listeners_;
+    std::uint64_t next_listener_ = 0;
+    std::vector<std::string> kept_;
+};
+
+} // namespace rekindle::runtime

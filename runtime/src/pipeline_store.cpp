@@ -1,0 +1,270 @@
+#include "pipeline_store.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rekindle::runtime {
+
+namespace {
+
+constexpr std::string_view cache_kind = "RKPIPE01";
+
+std::string hexadecimal(std::span<const std::uint8_t> bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const std::uint8_t byte : bytes) {
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text;
+}
+
+std::string text_of(const kernels::Kernel& kernel, std::span<const std::uint32_t> values) {
+    std::string text(kernel.name);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        text += (i == 0 ? " (" : ", ") + std::string(kernel.constants[i].name) + " = " +
+                std::to_string(values[i]);
+    return values.empty() ? text : text + ")";
+}
+
+} // namespace
+
+PipelineStore::PipelineStore(VulkanDevice& device, const std::filesystem::path& folder) : device_(device) {
+    const DeviceInfo& info = device.info();
+    if (!folder.empty())
+        file_.emplace(folder / "pipelines" /
+                          (hexadecimal(info.pipeline_cache_uuid) + "-" + std::to_string(info.driver_version) +
+                           "-" + std::to_string(info.vendor_id) + "-" + std::to_string(info.device_id) +
+                           ".bin"),
+                      cache_kind);
+    const std::vector<std::byte> data = load_cache();
+    file_bytes_ = data.size();
+    auto create = structure<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
+    create.initialDataSize = data.size();
+    create.pInitialData = data.data();
+    device_.check(device_.vk().vkCreatePipelineCache(device_.handle(), &create, nullptr, &cache_),
+                  "vkCreatePipelineCache");
+}
+
+PipelineStore::~PipelineStore() {
+    save();
+    const VolkDeviceTable& vk = device_.vk();
+    for (auto& [key, slot] : pipelines_)
+        if (slot.made)
+            vk.vkDestroyPipeline(device_.handle(), slot.made->handle, nullptr);
+    for (auto& [words, slot] : modules_)
+        if (slot.made)
+            vk.vkDestroyShaderModule(device_.handle(), *slot.made, nullptr);
+    vk.vkDestroyPipelineCache(device_.handle(), cache_, nullptr);
+}
+
+const Pipeline& PipelineStore::get(const kernels::Kernel& kernel,
+                                   std::span<const kernels::ConstantValue> constants) {
+    Key key = key_of(kernel, constants);
+    Slot<Pipeline>* slot = nullptr;
+    const Key* place = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto position = pipelines_.try_emplace(std::move(key)).first;
+        place = &position->first;
+        slot = &position->second;
+    }
+    const std::lock_guard lock(slot->mutex);
+    if (!slot->made) {
+        require_features(kernel);
+        slot->made = compile(*place);
+    }
+    return *slot->made;
+}
+
+PipelineStore::Key PipelineStore::key_of(const kernels::Kernel& kernel,
+                                         std::span<const kernels::ConstantValue> constants) const {
+    Key key{&kernel, {}};
+    key.values.reserve(kernel.constants.size());
+    for (const kernels::SpecialisationConstant& constant : kernel.constants)
+        key.values.push_back(constant.initial);
+    for (const kernels::ConstantValue& given : constants) {
+        const auto found =
+            std::ranges::find(kernel.constants, given.name, &kernels::SpecialisationConstant::name);
+        if (found == kernel.constants.end())
+            throw Error("kernel " + std::string(kernel.name) + " has no constant " + std::string(given.name));
+        key.values[static_cast<std::size_t>(found - kernel.constants.begin())] = given.value;
+    }
+    return key;
+}
+
+void PipelineStore::require_features(const kernels::Kernel& kernel) const {
+    const kernels::Features lacking = kernel.needs.without(device_.usable_features());
+    if (!lacking.empty()) {
+        std::string names;
+        for (std::uint32_t bit = 1; bit != 0; bit <<= 1)
+            if ((lacking.bits() & bit) != 0)
+                names += (names.empty() ? "" : ", ") + std::string(name(static_cast<kernels::Feature>(bit)));
+        throw Unsupported("kernel " + std::string(kernel.name) + " needs " + names + ", which " +
+                          device_.info().name + " lacks or computes wrongly");
+    }
+    if (kernel.threads > device_.info().can.maximum_threads)
+        throw Unsupported("kernel " + std::string(kernel.name) + " needs workgroups of " +
+                          std::to_string(kernel.threads) + " threads; " + device_.info().name + " allows " +
+                          std::to_string(device_.info().can.maximum_threads));
+    if (kernel.parameter_bytes > 128)
+        throw Error("kernel " + std::string(kernel.name) + " has more than 128 bytes of parameters");
+}
+
+VkShaderModule PipelineStore::module_of(const kernels::Kernel& kernel) {
+    Slot<VkShaderModule>* slot = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        slot = &modules_[kernel.module.data()];
+    }
+    const std::lock_guard lock(slot->mutex);
+    if (!slot->made) {
+        auto info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+        info.codeSize = kernel.module.size_bytes();
+        info.pCode = kernel.module.data();
+        VkShaderModule module = VK_NULL_HANDLE;
+        device_.check(device_.vk().vkCreateShaderModule(device_.handle(), &info, nullptr, &module),
+                      "vkCreateShaderModule of " + std::string(kernel.family));
+        slot->made = module;
+    }
+    return *slot->made;
+}
+
+std::uint32_t PipelineStore::required_subgroup(const Key& key) const {
+    const auto constants = key.kernel->constants;
+    const auto found =
+        std::ranges::find(constants, subgroup_size_constant, &kernels::SpecialisationConstant::name);
+    if (found == constants.end() || !key.kernel->needs.contains(kernels::Feature::subgroup_size_control))
+        return 0;
+    const std::uint32_t size = key.values[static_cast<std::size_t>(found - constants.begin())];
+    const Capabilities& can = device_.info().can;
+    if (size != 0 && (size < can.minimum_subgroup || size > can.maximum_subgroup || (size & (size - 1)) != 0))
+        throw Unsupported("kernel " + std::string(key.kernel->name) + " asks for subgroups of " +
+                          std::to_string(size) + "; " + device_.info().name + " has " +
+                          std::to_string(can.minimum_subgroup) + " to " +
+                          std::to_string(can.maximum_subgroup));
+    return size;
+}
+
+Pipeline PipelineStore::compile(const Key& key) {
+    const kernels::Kernel& kernel = *key.kernel;
+    const std::string entry(kernel.name);
+    std::vector<VkSpecializationMapEntry> entries;
+    for (std::uint32_t i = 0; i < kernel.constants.size(); ++i)
+        entries.push_back({kernel.constants[i].id, static_cast<std::uint32_t>(i * sizeof(std::uint32_t)),
+                           sizeof(std::uint32_t)});
+    const VkSpecializationInfo values{static_cast<std::uint32_t>(entries.size()), entries.data(),
+                                      key.values.size() * sizeof(std::uint32_t), key.values.data()};
+    auto subgroup = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
+        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+    subgroup.requiredSubgroupSize = required_subgroup(key);
+
+    auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
+    info.layout = device_.pipeline_layout();
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = module_of(kernel);
+    info.stage.pName = entry.c_str();
+    info.stage.pSpecializationInfo = entries.empty() ? nullptr : &values;
+    if (subgroup.requiredSubgroupSize != 0) {
+        info.stage.pNext = &subgroup;
+        if (kernel.threads % subgroup.requiredSubgroupSize == 0)
+            info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+    }
+    if (device_.enabled().executable_properties)
+        info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
+    Pipeline pipeline{VK_NULL_HANDLE, &kernel};
+    device_.check(
+        device_.vk().vkCreateComputePipelines(device_.handle(), cache_, 1, &info, nullptr, &pipeline.handle),
+        "vkCreateComputePipelines of " + text_of(kernel, key.values));
+    ++compiled_;
+    return pipeline;
+}
+
+std::vector<PipelineStatistic> PipelineStore::statistics(const Pipeline& pipeline) const {
+    const VolkDeviceTable& vk = device_.vk();
+    auto of = structure<VkPipelineInfoKHR>(VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR);
+    of.pipeline = pipeline.handle;
+    std::uint32_t count = 0;
+    device_.check(vk.vkGetPipelineExecutablePropertiesKHR(device_.handle(), &of, &count, nullptr),
+                  "vkGetPipelineExecutablePropertiesKHR");
+    std::vector<VkPipelineExecutablePropertiesKHR> executables(
+        count,
+        structure<VkPipelineExecutablePropertiesKHR>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR));
+    device_.check(vk.vkGetPipelineExecutablePropertiesKHR(device_.handle(), &of, &count, executables.data()),
+                  "vkGetPipelineExecutablePropertiesKHR");
+    std::vector<PipelineStatistic> result;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        auto which = structure<VkPipelineExecutableInfoKHR>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR);
+        which.pipeline = pipeline.handle;
+        which.executableIndex = i;
+        std::uint32_t figures = 0;
+        device_.check(vk.vkGetPipelineExecutableStatisticsKHR(device_.handle(), &which, &figures, nullptr),
+                      "vkGetPipelineExecutableStatisticsKHR");
+        std::vector<VkPipelineExecutableStatisticKHR> list(
+            figures,
+            structure<VkPipelineExecutableStatisticKHR>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR));
+        device_.check(
+            vk.vkGetPipelineExecutableStatisticsKHR(device_.handle(), &which, &figures, list.data()),
+            "vkGetPipelineExecutableStatisticsKHR");
+        for (const VkPipelineExecutableStatisticKHR& figure : list)
+            result.push_back({executables[i].name, figure.name,
+                              figure.format == VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR
+                                  ? static_cast<std::uint64_t>(figure.value.f64)
+                                  : figure.value.u64});
+    }
+    return result;
+}
+
+std::vector<std::byte> PipelineStore::load_cache() const {
+    if (!file_)
+        return {};
+    try {
+        std::vector<std::byte> data = file_->read().value_or(std::vector<std::byte>{});
+        if (data.empty() || fits_device(data))
+            return data;
+        device_.log(LogLevel::warning, "pipeline cache " + file_->path().string() +
+                                           " is of another driver or device; it is made anew");
+    } catch (const Error& error) {
+        device_.log(LogLevel::warning, std::string("pipeline cache: ") + error.what() + "; it is made anew");
+    }
+    return {};
+}
+
+bool PipelineStore::fits_device(std::span<const std::byte> data) const {
+    VkPipelineCacheHeaderVersionOne header{};
+    if (data.size() < sizeof header)
+        return false;
+    std::memcpy(&header, data.data(), sizeof header);
+    const DeviceInfo& info = device_.info();
+    return header.headerSize >= sizeof header && header.headerSize <= data.size() &&
+           header.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE &&
+           header.vendorID == info.vendor_id && header.deviceID == info.device_id &&
+           std::ranges::equal(std::span(header.pipelineCacheUUID), info.pipeline_cache_uuid);
+}
+
+void PipelineStore::save() noexcept {
+    const std::lock_guard lock(save_mutex_);
+    const std::uint64_t compiled = compiled_.load();
+    if (!file_ || compiled == saved_ || device_.lost())
+        return;
+    try {
+        std::size_t size = 0;
+        const VolkDeviceTable& vk = device_.vk();
+        device_.check(vk.vkGetPipelineCacheData(device_.handle(), cache_, &size, nullptr),
+                      "vkGetPipelineCacheData");
+        std::vector<std::byte> data(size);
+        device_.check(vk.vkGetPipelineCacheData(device_.handle(), cache_, &size, data.data()),
+                      "vkGetPipelineCacheData");
+        data.resize(size);
+        if (size != file_bytes_) // else everything came from the file
+            file_->write(data);
+        file_bytes_ = size;
+        saved_ = compiled;
+    } catch (const std::exception& error) {
+        device_.log(LogLevel::warning, std::string("pipelines are not kept: ") + error.what());
+        file_.reset(); // said once
+    }
+}
+
+} // namespace rekindle::runtime

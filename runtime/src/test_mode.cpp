@@ -1,0 +1,87 @@
+#include <rekindle/runtime/error.h>
+#include <rekindle/runtime/test_mode.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace rekindle::runtime {
+
+namespace {
+
+std::string_view variable(const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::string_view{} : std::string_view(value);
+}
+
+[[noreturn]] void misunderstood(const char* name, std::string_view value, const std::string& expected) {
+    throw Error(std::string(name) + "=" + std::string(value) + " is not understood; it is " + expected);
+}
+
+bool switched_on(const char* name) {
+    const std::string_view value = variable(name);
+    if (value.empty() || value == "0")
+        return false;
+    if (value == "1")
+        return true;
+    misunderstood(name, value, "1 or 0");
+}
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    return value;
+}
+
+void read_fault(TestMode& mode) {
+    constexpr const char* name = "REKINDLE_FAULT";
+    constexpr const char* expected = "out-of-memory:N, device-lost:N or hang:N with N from 1";
+    const std::string_view value = variable(name);
+    if (value.empty())
+        return;
+    const std::size_t colon = value.find(':');
+    if (colon == std::string_view::npos)
+        misunderstood(name, value, expected);
+    const std::string_view kind = value.substr(0, colon);
+    if (kind == "out-of-memory")
+        mode.fault = TestMode::Fault::out_of_memory;
+    else if (kind == "device-lost")
+        mode.fault = TestMode::Fault::device_lost;
+    else if (kind == "hang")
+        mode.fault = TestMode::Fault::hang;
+    else
+        misunderstood(name, value, expected);
+    const auto at = number_in<std::uint64_t>(value.substr(colon + 1));
+    if (!at || *at == 0)
+        misunderstood(name, value, expected);
+    mode.fault_at = *at;
+}
+
+} // namespace
+
+TestMode test_mode_from_environment() {
+    TestMode mode;
+    mode.poison = switched_on("REKINDLE_POISON");
+    mode.guard_pages = switched_on("REKINDLE_GUARD_PAGES");
+    mode.validation = switched_on("REKINDLE_VALIDATION");
+    if (const std::string_view seed = variable("REKINDLE_RANDOM_ORDER"); !seed.empty()) {
+        mode.random_order = number_in<std::uint64_t>(seed);
+        if (!mode.random_order)
+            misunderstood("REKINDLE_RANDOM_ORDER", seed, "a seed, a whole number from 0");
+    }
+    if (const std::string_view seconds = variable("REKINDLE_WATCHDOG_SECONDS"); !seconds.empty()) {
+        const auto value = number_in<double>(seconds);
+        if (!value || !std::isfinite(*value) || *value <= 0)
+            misunderstood("REKINDLE_WATCHDOG_SECONDS", seconds, "a number of seconds above 0");
+        mode.watchdog_seconds = *value;
+    }
+    read_fault(mode);
+    return mode;
+}
+
+} // namespace rekindle::runtime
