@@ -12,24 +12,27 @@ import numpy
 
 from networks import NETWORKS, initial_parameters, mean_squared_error, order, samples
 
-jax.config.update("jax_default_matmul_precision", "highest")
-
 
 class Variant:
     """One way to write the same step; the fastest of those tried is the peer."""
 
-    def __init__(self, products="dot", parameters="tree", unroll=1, random="threefry2x32"):
+    def __init__(self, products="dot", parameters="tree", unroll=1, random="threefry2x32",
+                 precision="highest"):
         self.products = products      # dot: lax.dot_general; sum: broadcast, multiply, reduce
         self.parameters = parameters  # tree: AdamW for each tensor; flat: for one vector of all
         self.unroll = unroll          # steps in the body of the loop
         self.random = random          # of the dropout masks
+        self.precision = precision    # highest: float32; default: TF32 where the device has it, for comparison alone
 
     def __str__(self):
-        return f"products {self.products}, parameters {self.parameters}, unroll {self.unroll}, {self.random}"
+        return f"products {self.products}, parameters {self.parameters}, unroll {self.unroll}, {self.random}, " \
+            f"precision {self.precision}"
 
 
 def product(x, w, variant):
-    return x @ w if variant.products == "dot" else (x[:, :, None] * w[None]).sum(1)
+    if variant.products == "dot":
+        return jnp.matmul(x, w, precision=variant.precision)
+    return (x[:, :, None] * w[None]).sum(1)
 
 
 def forward(network, variant, parameters, x, key):
@@ -145,16 +148,20 @@ class Peer:
 
 
 def variants(name, members, thorough):
-    drops = name == "default"
-    random = ("threefry2x32", "unsafe_rbg") if drops else ("threefry2x32",)
-    chosen = [Variant(random=r) for r in random]
+    """The plain way and the one that was fastest for this size on an H200; thorough: all that were tried."""
+    random = "unsafe_rbg" if name == "default" else "threefry2x32"
     if thorough:
-        last = random[-1]
-        chosen += [Variant(parameters="flat", random=last), Variant(products="sum", random=last),
-                   Variant(products="sum", parameters="flat", random=last)]
+        chosen = [Variant(), Variant(random=random), Variant(parameters="flat", random=random),
+                  Variant(products="sum", random=random), Variant(products="sum", parameters="flat", random=random),
+                  Variant(random=random, precision="default")]
         if members == 1:
-            chosen += [Variant(unroll=8, random=last)]
-    return chosen
+            chosen.append(Variant(unroll=8, random=random))
+        return list({str(variant): variant for variant in chosen}.values())
+    if name == "default":
+        best = Variant(products="sum", parameters="flat", random=random) if members <= 32 else Variant(random=random)
+    else:
+        best = Variant(products="sum", parameters="flat" if members <= 132 else "tree")
+    return [Variant(), best]
 
 
 def compiled(name, members, steps, variant, options):

@@ -64,10 +64,10 @@ class Peer:
 
     def capture(self):
         """The batch's number is counted on the device, so that a step is one launch and nothing else."""
-        self.number = torch.zeros((), dtype=torch.long, device=self.device)
+        self.number = torch.zeros(1, dtype=torch.long, device=self.device)
 
         def captured():
-            self.step(self.order[self.number % self.steps])
+            self.step(self.order.index_select(0, self.number % self.steps)[0])
             self.number += 1
 
         side = torch.cuda.Stream()
