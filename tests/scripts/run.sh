@@ -70,11 +70,13 @@ slang() {
     mkdir -p "$folder/tree/scripts"
     cp -r "$repository/scripts/lib" "$folder/tree/scripts/"
     status=0
-    env "$@" bash -c '
-        source "$1/scripts/lib/common.sh"; source "$1/scripts/lib/python.sh"; source "$1/scripts/lib/slang.sh"
-        pip() { echo "pip $*"; return 1; }
-        python_environment() { PYTHON=pip; }
-        slang_compiler' - "$folder/tree" >"$folder/output" 2>&1 || status=$?
+    (
+        [[ $# == 0 ]] || export "${@?}"
+        bash -c 'source "$1/scripts/lib/common.sh"; source "$1/scripts/lib/python.sh"; source "$1/scripts/lib/slang.sh"
+            pip() { echo "pip $*"; return 1; }
+            python_environment() { PYTHON=pip; }
+            slang_compiler' - "$folder/tree"
+    ) >"$folder/output" 2>&1 || status=$?
 }
 slang REKINDLE_SLANGC="$folder/none"
 check 'a REKINDLE_SLANGC that is no program: status' "$status" 2
