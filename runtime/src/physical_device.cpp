@@ -287,7 +287,9 @@ void read_available(PhysicalDevice& device, const FeatureChain& f) {
         available.vulkan_1_3 ? f.vulkan13.subgroupSizeControl : f.subgroup_size.subgroupSizeControl;
     available.compute_full_subgroups =
         available.vulkan_1_3 ? f.vulkan13.computeFullSubgroups : f.subgroup_size.computeFullSubgroups;
-    available.memory_budget = device.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    // RADV for a card that is not there has no memory to ask for: Mesa 25.0 crashes for gfx1150 and gfx1201.
+    const bool null_hardware = device.info.name.starts_with("Null hardware");
+    available.memory_budget = device.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME) && !null_hardware;
     available.external_host_memory = device.has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     available.device_fault = f.fault.deviceFault;
     available.executable_properties = f.executable.pipelineExecutableInfo;

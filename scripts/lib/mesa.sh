@@ -1,0 +1,83 @@
+# shellcheck shell=bash
+# Mesa's Vulkan drivers: the system's own, and a Mesa of version 25 or newer beside them, which knows more cards.
+# Sourced after common.sh and packages.sh.
+
+readonly MESA_FOLDER=$REPOSITORY/build/tools/mesa
+readonly MESA_SYSTEM_FOLDER=/usr/lib/x86_64-linux-gnu
+# What RADV's null hardware takes for RADV_FORCE_FAMILY.
+readonly MESA_SYSTEM_FAMILIES=(navi10 navi21)
+readonly MESA_RECENT_FAMILIES=(polaris10 vega10 navi10 navi14 navi21 navi31 gfx1150 gfx1201)
+
+# upstream_version DEBIAN_VERSION: "22.3.6" of "22.3.6-1+deb12u2".
+upstream_version() {
+    local version=${1#*:}
+    printf '%s' "${version%%[-+~]*}"
+}
+
+# system_mesa: its version, nothing when there is none.
+system_mesa() { upstream_version "$(dpkg-query -W -f '${Version}' mesa-vulkan-drivers 2>/dev/null)"; }
+
+# archive_of_system: the Debian archive that this machine takes packages from.
+archive_of_system() {
+    { cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true; } |
+        awk 'match($0, /https?:\/\/[^ ]+\/debian\/?( |$)/) { print substr($0, RSTART, RLENGTH); exit }' | tr -d ' '
+}
+
+# apt_of FOLDER ARGUMENT…: apt-get with package lists of FOLDER alone; the system's stay as they are.
+apt_of() {
+    local folder=$1
+    shift
+    apt-get -qq -o Dir::Etc::sourcelist="$folder/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+        -o Dir::State::lists="$folder/lists" -o Dir::State::status=/dev/null -o Dir::Cache="$folder/cache" \
+        -o APT::Sandbox::User= -o Debug::NoLocking=1 "$@"
+}
+
+# fetch_backported_mesa: the drivers of bookworm-backports into MESA_FOLDER, unpacked and not installed.
+fetch_backported_mesa() {
+    local part=$MESA_FOLDER.part archive package
+    archive=$(archive_of_system)
+    [[ -n $archive ]] || fail 'No Debian archive is configured here to take Mesa from.'
+    say 'Fetching Mesa of bookworm-backports (mesa-vulkan-drivers, libdrm2, libdrm-amdgpu1; 11 MB) into build/tools/mesa; nothing is installed.'
+    rm -rf -- "$part"
+    mkdir -p "$part/lists/partial" "$part/cache/archives/partial" "$part/root"
+    printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s bookworm-backports main\n' \
+        "$archive" >"$part/sources.list"
+    apt_of "$part" update && (cd "$part" && apt_of "$part" download mesa-vulkan-drivers libdrm2 libdrm-amdgpu1) ||
+        fail 'apt-get could not fetch Mesa of bookworm-backports; its message is above.'
+    for package in "$part"/*.deb; do
+        dpkg-deb -x "$package" "$part/root"
+    done
+    upstream_version "$(dpkg-deb -f "$part"/mesa-vulkan-drivers_*.deb Version)" >"$part/version"
+    rm -rf -- "$part"/*.deb "$part/lists" "$part/cache" "$part/sources.list" "$MESA_FOLDER"
+    mv -- "$part" "$MESA_FOLDER"
+}
+
+# recent_mesa: sets RECENT_MESA_FOLDER and RECENT_MESA_VERSION (25 or newer): the system's own, or a fetched one.
+# Status 1 where this distribution has none to fetch.
+recent_mesa() {
+    RECENT_MESA_VERSION=$(system_mesa)
+    RECENT_MESA_FOLDER=$MESA_SYSTEM_FOLDER
+    [[ ${RECENT_MESA_VERSION%%.*} -lt 25 ]] || return 0
+    [[ $(distribution) == 'debian 12' ]] || return 1
+    [[ -s $MESA_FOLDER/version ]] || fetch_backported_mesa
+    RECENT_MESA_VERSION=$(<"$MESA_FOLDER/version")
+    RECENT_MESA_FOLDER=$MESA_FOLDER/root$MESA_SYSTEM_FOLDER
+    [[ ${RECENT_MESA_VERSION%%.*} -ge 25 ]] || fail "bookworm-backports has Mesa $RECENT_MESA_VERSION, older than 25."
+}
+
+# with_driver FOLDER DRIVER COMMAND…: runs the command with the one Vulkan driver FOLDER/libvulkan_DRIVER.so (lvp,
+# radeon) and without Mesa's cache of compiled shaders.
+with_driver() {
+    local folder=$1 driver=$2 icd status=0
+    shift 2
+    icd=$(mktemp --suffix=.json)
+    printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.3.0", "library_path": "%s"}}\n' \
+        "$folder/libvulkan_$driver.so" >"$icd"
+    LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} VK_ICD_FILENAMES=$icd VK_DRIVER_FILES=$icd \
+        MESA_SHADER_CACHE_DISABLE=true "$@" || status=$?
+    rm -f -- "$icd"
+    return "$status"
+}
+
+# with_null_card FOLDER FAMILY COMMAND…: the same with RADV for a card that is not there.
+with_null_card() { with_driver "$1" radeon env RADV_FORCE_FAMILY="$2" "${@:3}"; }

@@ -1,0 +1,42 @@
+#include "documentation.h"
+
+#include <rekindle/kernels/kernel.h>
+
+#include <ostream>
+#include <string>
+
+namespace rekindle::kernel_tool {
+namespace {
+
+std::string words(kernels::Features features) {
+    std::string text;
+    for (std::uint32_t bit = 1; bit != 0; bit <<= 1)
+        if (features.bits() & bit)
+            text +=
+                (text.empty() ? "" : ", ") + std::string(kernels::name(static_cast<kernels::Feature>(bit)));
+    return text;
+}
+
+} // namespace
+
+void write_documentation(std::ostream& out) {
+    out << "# Kernels\n\n"
+           "Made from kernels/registry.def by `./scripts/isa-audit`. Needs: features beyond those that every "
+           "accepted "
+           "device has.\n"
+           "Cases: the sets of specialisation constants that are compiled for every family of cards "
+           "([isa.md](isa.md)).\n";
+    std::string_view family;
+    for (const kernels::Kernel& kernel : kernels::all()) {
+        if (kernel.family != family) {
+            family = kernel.family;
+            out << "\n## kernels/" << family << ".slang\n\nPush constants: " << kernel.parameter_bytes
+                << " bytes; specialisation constants: " << kernel.constants.size()
+                << ".\n\n| kernel | what | threads | needs | cases |\n|---|---|---|---|---|\n";
+        }
+        out << "| " << kernel.name << " | " << kernel.brief << " | " << kernel.threads << " | "
+            << words(kernel.needs) << " | " << kernel.audit.size() << " |\n";
+    }
+}
+
+} // namespace rekindle::kernel_tool

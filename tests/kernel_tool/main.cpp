@@ -1,0 +1,130 @@
+/// Usage: rekindle_kernel_tool matrix | audit | docs
+///
+/// matrix  creates the pipeline of every kernel and audit case on the first device; prints each that the
+/// driver
+///         refuses and "N pipelines, M failed, K not for this device (features: …)". Status 1: one failed, or
+///         none was made.
+/// audit   the same and prints what the driver says of the machine code, one line of tab-separated columns
+/// for each;
+///         the count is the last line on the error output. Status 1 also when the driver leaves out a column.
+/// docs    docs/kernels.md.
+/// Nothing runs on the device: it may be one that is not there (RADV_FORCE_FAMILY).
+
+#include "audit_row.h"
+#include "documentation.h"
+
+#include <rekindle/kernels/kernel.h>
+#include <rekindle/runtime/device.h>
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace rekindle::kernel_tool {
+namespace {
+
+struct Counts {
+    int made = 0, failed = 0, not_for_device = 0;
+    std::set<std::string> lacking; ///< features
+};
+
+std::shared_ptr<runtime::Device> open_without_running(bool statistics) {
+    std::string reason;
+    const auto devices = runtime::list_devices(&reason);
+    if (devices.empty())
+        throw std::runtime_error("there is no Vulkan device: " + reason);
+    runtime::DeviceOptions options;
+    options.log = [](runtime::LogLevel, std::string_view text) { std::cerr << text << '\n'; };
+    options.compile_only = true;
+    options.pipeline_statistics = statistics;
+    options.self_test = false;
+    return runtime::Device::open(devices.front(), options);
+}
+
+/// Calls make(kernel, audit case) for each one that the device has the features for.
+Counts for_each_pipeline(const runtime::Device& device,
+                         const std::function<void(const kernels::Kernel&, const kernels::AuditCase&)>& make) {
+    Counts counts;
+    for (const kernels::Kernel& kernel : kernels::all()) {
+        const kernels::Features missing = kernel.needs.without(device.usable_features());
+        for (const kernels::AuditCase& one : kernel.audit) {
+            if (!missing.empty()) {
+                ++counts.not_for_device;
+                continue;
+            }
+            try {
+                make(kernel, one);
+                ++counts.made;
+            } catch (const std::exception& e) {
+                ++counts.failed;
+                std::cerr << "FAILED: " << kernel.name << " (" << one.name << "): " << e.what() << '\n';
+            }
+        }
+        for (std::uint32_t bit = 1; bit != 0; bit <<= 1)
+            if (missing.bits() & bit)
+                counts.lacking.insert(std::string(kernels::name(static_cast<kernels::Feature>(bit))));
+    }
+    return counts;
+}
+
+void print(const Counts& counts, std::ostream& out) {
+    out << counts.made + counts.failed << " pipelines, " << counts.failed << " failed, "
+        << counts.not_for_device << " not for this device";
+    std::string_view separator = " (it lacks ";
+    for (const std::string& feature : counts.lacking) {
+        out << separator << feature;
+        separator = ", ";
+    }
+    out << (counts.lacking.empty() ? "" : ")") << '\n';
+}
+
+int status_of(const Counts& counts) {
+    return counts.failed == 0 && counts.made > 0 ? 0 : 1;
+}
+
+int matrix() {
+    const auto device = open_without_running(false);
+    const Counts counts = for_each_pipeline(
+        *device, [&](const auto& kernel, const auto& one) { device->prepare(kernel, one.constants); });
+    std::cout << device->info().name << ", " << device->info().driver_info << ": ";
+    print(counts, std::cout);
+    return status_of(counts);
+}
+
+int audit() {
+    const auto device = open_without_running(true);
+    write_header(std::cout);
+    const Counts counts = for_each_pipeline(*device, [&](const auto& kernel, const auto& one) {
+        write_row(std::cout, kernel, one, device->pipeline_statistics(kernel, one.constants));
+    });
+    print(counts, std::cerr);
+    return status_of(counts);
+}
+
+} // namespace
+} // namespace rekindle::kernel_tool
+
+int main(int argc, char** argv) {
+    using namespace rekindle::kernel_tool;
+    const std::string_view command = argc == 2 ? argv[1] : "";
+    try {
+        if (command == "matrix")
+            return matrix();
+        if (command == "audit")
+            return audit();
+        if (command == "docs") {
+            write_documentation(std::cout);
+            return 0;
+        }
+    } catch (const std::exception& e) {
+        std::cerr << "error: " << e.what() << '\n';
+        return 1;
+    }
+    std::cerr << "usage: rekindle_kernel_tool matrix | audit | docs\n";
+    return 2;
+}

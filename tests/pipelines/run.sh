@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Usage: tests/pipelines/run.sh TOOL [--recent]
+#
+# The pipeline matrix: TOOL (rekindle_kernel_tool) creates every kernel and audit case with the drivers of the
+# system's Mesa: lavapipe, and RADV for cards that are not there. --recent: with Mesa 25 or newer for more families,
+# too. Prints the counts; the last line is their sum. Exit status 1: a pipeline was refused; 77: no driver is here.
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
+source "$REPOSITORY/scripts/lib/packages.sh"
+source "$REPOSITORY/scripts/lib/mesa.sh"
+
+tool=$(realpath -- "$1")
+recent=${2:-}
+cache=$(mktemp -d)
+trap 'rm -rf -- "$cache"' EXIT
+# What this tree compiled before must not be taken from a cache.
+export REKINDLE_CACHE_DIR=$cache
+unset REKINDLE_VISIBLE_DEVICES
+drivers=0 pipelines=0 failed=0 broken=0
+
+# one NAME COMMAND…: one driver's line, added to the sums.
+one() {
+    local name=$1 output status=0 line
+    shift
+    rm -rf -- "${cache:?}"/*
+    output=$("$@" "$tool" matrix 2>&1) || status=$?
+    line=$(tail -1 <<<"$output")
+    drivers=$((drivers + 1))
+    if [[ $line =~ ([0-9]+)\ pipelines,\ ([0-9]+)\ failed ]]; then
+        pipelines=$((pipelines + BASH_REMATCH[1]))
+        failed=$((failed + BASH_REMATCH[2]))
+    fi
+    if [[ $status != 0 ]]; then
+        broken=$((broken + 1))
+        say "$output"
+    fi
+    say "$name: $line"
+}
+
+# all_of FOLDER VERSION FAMILY…
+all_of() {
+    local folder=$1 version=$2 family
+    shift 2
+    if [[ -e $folder/libvulkan_lvp.so ]]; then
+        one "lavapipe $version" with_driver "$folder" lvp
+    else
+        say "skipped: lavapipe $version: there is no $folder/libvulkan_lvp.so"
+    fi
+    for family in "$@"; do
+        if [[ -e $folder/libvulkan_radeon.so ]]; then
+            one "RADV $version $family" with_null_card "$folder" "$family"
+        else
+            say "skipped: RADV $version $family: there is no $folder/libvulkan_radeon.so"
+        fi
+    done
+}
+
+all_of "$MESA_SYSTEM_FOLDER" "$(system_mesa)" "${MESA_SYSTEM_FAMILIES[@]}"
+if [[ $recent == --recent ]]; then
+    if recent_mesa; then
+        all_of "$RECENT_MESA_FOLDER" "$RECENT_MESA_VERSION" "${MESA_RECENT_FAMILIES[@]}"
+    else
+        say "skipped: Mesa 25: this distribution ($(distribution)) has none to fetch"
+    fi
+fi
+[[ $drivers != 0 ]] || exit 77
+say "$pipelines pipelines with $drivers drivers, $failed failed; $broken drivers had failures"
+[[ $broken == 0 ]]
