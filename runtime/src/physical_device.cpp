@@ -148,6 +148,11 @@ struct PropertyChain {
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host_memory =
         structure<VkPhysicalDeviceExternalMemoryHostPropertiesEXT>(
             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT);
+    VkPhysicalDeviceShaderCorePropertiesAMD amd_cores = structure<VkPhysicalDeviceShaderCorePropertiesAMD>(
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD);
+    VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia_cores =
+        structure<VkPhysicalDeviceShaderSMBuiltinsPropertiesNV>(
+            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV);
 
     explicit PropertyChain(const PhysicalDevice& device) {
         Chain chain(&core.pNext);
@@ -159,6 +164,10 @@ struct PropertyChain {
             chain.add(subgroup_size);
         if (device.has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME))
             chain.add(host_memory);
+        if (device.has(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME))
+            chain.add(amd_cores);
+        if (device.has(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME))
+            chain.add(nvidia_cores);
         vkGetPhysicalDeviceProperties2(device.handle, &core);
     }
     PropertyChain(const PropertyChain&) = delete;
@@ -179,6 +188,10 @@ void read_limits(const PhysicalDevice& device, const PropertyChain& properties, 
     can.shared_bytes = limits.maxComputeSharedMemorySize;
     can.maximum_threads = std::min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]);
     can.push_constant_bytes = limits.maxPushConstantsSize;
+    const VkPhysicalDeviceShaderCorePropertiesAMD& amd = properties.amd_cores;
+    can.compute_units =
+        amd.shaderEngineCount * amd.shaderArraysPerEngineCount * amd.computeUnitsPerShaderArray +
+        properties.nvidia_cores.shaderSMCount;
     can.maximum_allocation_bytes = properties.vulkan11.maxMemoryAllocationSize;
     can.maximum_buffer_bytes =
         device.available.maintenance4 ? properties.vulkan13.maxBufferSize : can.maximum_allocation_bytes;

@@ -120,9 +120,12 @@ EngineState write_state(const ModelDescription& model, const TrainingSpec& train
     out.value(id.high);
     out.value(id.low);
     write_progress(out, progress);
+    // The last array holds what is left of the gradient of a step that is done, unless batches are pending.
+    const std::vector<float> nothing_pending(progress.pending_batches == 0 ? arrays.back().size() : 0);
     for (const auto& array : arrays) {
+        const bool left_over = progress.pending_batches == 0 && &array == &arrays.back();
         out.value(static_cast<std::uint64_t>(array.size()));
-        out.append(array.data(), array.size_bytes());
+        out.append(left_over ? nothing_pending.data() : array.data(), array.size_bytes());
     }
     const Hash128 checksum = hash128(std::span<const std::byte>(state.bytes).first(body));
     out.value(checksum.high);

@@ -40,6 +40,9 @@ struct Capabilities {
     std::uint32_t shared_bytes = 0; ///< of one workgroup
     std::uint32_t maximum_threads = 0; ///< of one workgroup
     std::uint32_t push_constant_bytes = 0;
+    /// VK_AMD_shader_core_properties (those of the chip, some may be off) or VK_NV_shader_sm_builtins; 0: the driver does
+    /// not say.
+    std::uint32_t compute_units = 0;
     std::uint64_t maximum_allocation_bytes = 0;
     std::uint64_t maximum_buffer_bytes = 0;
     bool float32_atomic_add = false, int64_atomics = false, bfloat16 = false;
