@@ -42,7 +42,8 @@ fetch_backported_mesa() {
     mkdir -p "$part/lists/partial" "$part/cache/archives/partial" "$part/root"
     printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s bookworm-backports main\n' \
         "$archive" >"$part/sources.list"
-    apt_of "$part" update && (cd "$part" && apt_of "$part" download mesa-vulkan-drivers libdrm2 libdrm-amdgpu1) ||
+    apt_of "$part" update || fail 'apt-get could not fetch the package list of bookworm-backports; its message is above.'
+    (cd "$part" && apt_of "$part" download mesa-vulkan-drivers libdrm2 libdrm-amdgpu1) ||
         fail 'apt-get could not fetch Mesa of bookworm-backports; its message is above.'
     for package in "$part"/*.deb; do
         dpkg-deb -x "$package" "$part/root"

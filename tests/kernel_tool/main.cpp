@@ -1,4 +1,4 @@
-/// Usage: rekindle_kernel_tool matrix | audit | docs
+/// Usage: rekindle_kernel_tool matrix | audit | list | docs
 ///
 /// matrix  creates the pipeline of every kernel and audit case on the first device; prints each that the
 /// driver
@@ -7,6 +7,7 @@
 /// audit   the same and prints what the driver says of the machine code, one line of tab-separated columns
 /// for each;
 ///         the count is the last line on the error output. Status 1 also when the driver leaves out a column.
+/// list    every kernel and audit case of the registry, one line each: kernel, case, separated by a tab.
 /// docs    docs/kernels.md.
 /// Nothing runs on the device: it may be one that is not there (RADV_FORCE_FAMILY).
 
@@ -106,6 +107,13 @@ int audit() {
     return status_of(counts);
 }
 
+int list() {
+    for (const kernels::Kernel& kernel : kernels::all())
+        for (const kernels::AuditCase& one : kernel.audit)
+            std::cout << kernel.name << '\t' << one.name << '\n';
+    return 0;
+}
+
 } // namespace
 } // namespace rekindle::kernel_tool
 
@@ -117,6 +125,8 @@ int main(int argc, char** argv) {
             return matrix();
         if (command == "audit")
             return audit();
+        if (command == "list")
+            return list();
         if (command == "docs") {
             write_documentation(std::cout);
             return 0;
@@ -125,6 +135,6 @@ int main(int argc, char** argv) {
         std::cerr << "error: " << e.what() << '\n';
         return 1;
     }
-    std::cerr << "usage: rekindle_kernel_tool matrix | audit | docs\n";
+    std::cerr << "usage: rekindle_kernel_tool matrix | audit | list | docs\n";
     return 2;
 }

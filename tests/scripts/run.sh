@@ -90,7 +90,41 @@ check 'the Slang compiler cannot be fetched: it was asked for with its hash' "$(
 check 'the Slang compiler cannot be fetched: says what to do' "$(says 'REKINDLE_SLANGC names it')" 1
 check 'the Slang compiler cannot be fetched: no half of it stays' "$([[ -e $folder/tree/build/tools/slang ]] || echo none)" none
 
-for script in set-up test demo package sample-data uninstall; do
+# isa_table SPILLED_VGPRS SCRATCH CASE…: the judgement of one family's rows, one for each CASE, of a registry of the
+# two cases 'a' and 'b' of one kernel.
+isa_table() {
+    local spilled=$1 scratch=$2 case
+    shift 2
+    rm -rf -- "$folder/isa"
+    mkdir "$folder/isa"
+    printf 'kernel\ta\nkernel\tb\n' >"$folder/isa/kernels.tsv"
+    echo kernel >"$folder/isa/registry.txt"
+    {
+        printf 'kernel\tcase\tvgprs\tsgprs\tspilled_vgprs\tspilled_sgprs\tscratch_bytes\tlds_bytes\tcode_bytes\t'
+        printf 'subgroups_per_simd\tlatency_cycles\n'
+        for case in "$@"; do
+            printf 'kernel\t%s\t24\t128\t%s\t0\t%s\t1024\t960\t32\t360\n' "$case" "$spilled" "$scratch"
+        done
+    } >"$folder/isa/navi10.tsv"
+    status=0
+    python3 "$repository/scripts/lib/isa_table.py" "$folder/isa" 25.0 "$folder/isa/isa.md" navi10 \
+        >"$folder/output" 2>&1 || status=$?
+}
+isa_table 0 0 a b
+check 'ISA audit, nothing wrong: status' "$status" 0
+check 'ISA audit, nothing wrong: a row in the table' "$(grep -c '^| a | 1024 | 960 | 24 · 128 · 32 · 360 |$' "$folder/isa/isa.md")" 1
+isa_table 3 0 a b
+check 'ISA audit, a spill: status' "$status" 1
+check 'ISA audit, a spill: is named' "$(says 'navi10: kernel (a): spilled_vgprs 3')" 1
+check 'ISA audit, a spill: no table' "$([[ -e $folder/isa/isa.md ]] || echo none)" none
+isa_table 0 16 a b
+check 'ISA audit, scratch: status' "$status $(says 'scratch_bytes 16')" '1 2'
+isa_table 0 0 a
+check 'ISA audit, a case that no family compiled: status' "$status $(says 'kernel (b): audited for no family')" '1 1'
+isa_table 0 0
+check 'ISA audit, an empty list: status' "$status $(says 'not one pipeline')" '1 1'
+
+for script in set-up test demo package isa-audit sample-data uninstall; do
     status=0
     "$repository/scripts/$script" --no-such-option >"$folder/output" 2>&1 </dev/null || status=$?
     check "$script refuses an unknown option" "$status" 2
