@@ -80,13 +80,12 @@ class StreamTimeline {
     virtual std::uint64_t completed() const = 0;
     /// Submits what is needed and waits until completed() >= value. Throws DeviceLost.
     virtual void wait(std::uint64_t value) = 0;
-    /// Poison mode: before the next operation that is queued on the stream, and after those queued by now, the
-    /// range is filled with `word`. Called by the allocator, from any thread, when a block is released; bytes: a
-    /// multiple of 4; `at`: where the range lies, because the block is not live any more. The fill counts as
-    /// queued: queued() includes it, wait() submits it.
-    /// The allocator calls wait() from allocate() when memory runs out, and this from the release of a Buffer, both
-    /// with its locks held or not: a stream calls the allocator and lets go of Buffers without holding what these
-    /// two lock.
+    /// Poison mode: before the next operation that is queued on the stream, and after those queued by now,
+    /// the range is filled with `word`. Called by the allocator, from any thread, when a block is released;
+    /// bytes: a multiple of 4; `at`: where the range lies, because the block is not live any more. The fill
+    /// counts as queued: queued() includes it, wait() submits it. The allocator calls wait() from allocate()
+    /// when memory runs out, and this from the release of a Buffer, both with its locks held or not: a stream
+    /// calls the allocator and lets go of Buffers without holding what these two lock.
     virtual void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
                                   std::uint32_t word) = 0;
 };

@@ -105,7 +105,7 @@ class DeviceTest : public testing::Test {
         if (!options.log)
             options.log = log.callback();
         if (options.cache_folder.empty())
-            options.cache_folder = testing::TempDir() + "rekindle-runtime-cache";
+            options.cache_folder = cache;
         return Device::open(first_device(), std::move(options));
     }
 
@@ -114,6 +114,8 @@ class DeviceTest : public testing::Test {
 
     Environment environment;
     Log log;
+    std::string cache =
+        testing::TempDir() + "rekindle-runtime-cache"; ///< folder of pipelines and self-test results
 };
 
 } // namespace rekindle::runtime::test

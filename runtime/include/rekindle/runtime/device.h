@@ -82,7 +82,7 @@ std::vector<DeviceInfo> list_devices(std::string* reason = nullptr);
 DeviceInfo select_device(std::string_view text);
 
 struct DeviceOptions {
-    LogCallback log;
+    LogCallback log{};
     /// Pipelines can be made, nothing can run: no queue is used, no fence, no command pool. Works on RADV without
     /// a card (RADV_FORCE_FAMILY). Allocations and streams throw Unsupported.
     bool compile_only = false;
@@ -92,7 +92,7 @@ struct DeviceOptions {
     bool self_test = true;
     /// Where pipelines and self-test results are kept; empty: REKINDLE_CACHE_DIR, else XDG_CACHE_HOME/rekindle,
     /// else HOME/.cache/rekindle; unwritable: nothing is kept, said once in the log.
-    std::filesystem::path cache_folder;
+    std::filesystem::path cache_folder{};
 };
 
 /// One figure that the driver gives about compiled machine code.
