@@ -37,10 +37,11 @@ def run_peer(program, options, environment, label):
     return rows
 
 
-def measure(options):
+def measure(options, names=tuple(NETWORKS), counts=None):
+    """All rows; `names`: of which networks; `counts`: {networks: steps} instead of those of networks.py."""
     sizes = [(name, members, 3 if options.tiny else steps)
-             for name, network in NETWORKS.items() if options.network in ("", name)
-             for members, steps in network["steps"].items() if not options.tiny or members <= 132]
+             for name in names if options.network in ("", name)
+             for members, steps in (counts or NETWORKS[name]["steps"]).items() if not options.tiny or members <= 132]
     common = {"sizes": sizes, "repeats": options.repeats, "seconds": options.seconds, "thorough": options.thorough}
     tf32 = {"NVIDIA_TF32_OVERRIDE": "0"}
     rows = []

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""The GPU figures: populations of rekindle against PyTorch and JAX, in one run on one GPU.
+
+    benchmarks/gpu/compare.py [--program build/release/benchmarks/population_benchmark] [--gpu gpu:0] [--output FOLDER]
+    benchmarks/gpu/compare.py --tiny --gpu gpu:0 --peers cpu          the program itself, anywhere
+    benchmarks/gpu/compare.py --only two-gpus                         needs gpu:0 and gpu:1
+
+Parts (--only takes some of them, separated by commas):
+  small, default   the networks of networks.py: one and many, every GPU shape in turn, and the peers of peers.py
+  cpu              the default network on the processor, against JAX there
+  job              32,000 networks 54-32-16-1, 3 epochs of 800 rows at batch 8, on the GPU and on 2 threads of the processor
+  two-gpus         the small network, 16,896 of them, on one GPU and on two
+Prints a table of ratios with what is wanted; --output keeps all figures as JSON.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import peers
+from networks import NETWORKS, cases
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHAPES = ("latency", "throughput")
+#: {(network, networks, peer): wanted ratio of the peer's time to ours}
+WANTED = {("small", 1, "PyTorch CUDA graph"): 20, ("small", 1, "PyTorch eager"): 400, ("small", 1, "JAX"): 6,
+          **{("small", n, "JAX"): 3 for n in (132, 1056, 8448)},
+          ("default", 1, "JAX"): 1.2, **{("default", n, "JAX"): 2 for n in (32, 256, 1024)}}
+WANTED_NETWORK_STEPS = 200e6  # a second, of 8,448 small networks
+WANTED_JOB_SECONDS = {"cpu": 20, "gpu": 0.4}
+WANTED_CPU_AGAINST_JAX = 2
+WANTED_TWO_GPUS = 1.9
+
+
+def run_of(name, members, device, shape="automatic", **other):
+    network = NETWORKS[name]
+    return {"name": name, "members": members, "device": device, "shape": shape,
+            "steps": network["steps"].get(members, 100),
+            **{key: network[key] for key in ("model", "training", "batch_size", "rows", "shuffled", "rows_of")}} | other
+
+
+def job(device, members, **other):
+    """Bare: no norms, no dropout, no clipping; all networks read the same rows in order."""
+    return {"name": "job", "members": members, "device": device, "model": cases.plain(54, [32, 16]),
+            "training": cases.training(), "batch_size": 8, "rows": 800, "shuffled": False, "rows_of": "all",
+            "steps": 100, "calls": 3} | other
+
+
+def groups(options):
+    parts, gpu = options.only, options.gpu
+    found = []
+    for name in NETWORKS:
+        if name.split(",")[0] in parts:
+            found += [[run_of(name, members, gpu, shape) for shape in SHAPES] for members in NETWORKS[name]["steps"]]
+    if "cpu" in parts:
+        found += [[run_of("default", members, "cpu", steps=steps)] for members, steps in ((1, 4000), (32, 200))]
+    if "job" in parts:
+        members = 64 if options.tiny else 32000
+        found += [[job(gpu, members, shape=shape) for shape in SHAPES]]
+        found += [[job("cpu", members, threads=2)]]
+    if "two-gpus" in parts:
+        found += [[run_of("small", 16896, device, shape, steps=1000, rows_of="all")
+                   for device in (gpu, "gpu:0+gpu:1")] for shape in SHAPES]
+        found += [[run_of("default", 2048, device, shape, steps=100) for device in (gpu, "gpu:0+gpu:1")]
+                  for shape in SHAPES]
+    if options.tiny:
+        found = [[run | {"steps": 3, "members": min(run["members"], 64)} for run in group] for group in found]
+    return found
+
+
+def measure_ours(options):
+    rows = []
+    for group in groups(options):
+        # The job on the processor takes long enough for one timing to be a measurement.
+        repeats = 1 if group[0]["name"] == "job" and group[0]["device"] == "cpu" else options.repeats
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump({"repeats": repeats, "groups": [group]}, file)
+            file.flush()
+            done = subprocess.run([options.program, file.name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        new = [json.loads(line) for line in done.stdout.splitlines()]
+        if done.returncode != 0:
+            new.append({"name": group[0]["name"], "members": group[0]["members"], "device": group[0]["device"],
+                        "failed": done.stderr[-2000:]})
+        for row in new:
+            shown = (f"{row['network_steps_per_second'] / 1e6:12.4f} M network-steps/s "
+                     f"{row['microseconds_per_network_step']:10.4f} µs each" if "seconds" in row else row["failed"])
+            print(f"{row['name']:16s} x {row['members']:5d} {row['device']:12s} {row.get('shape', ''):10s} {shown}", flush=True)
+        rows += new
+    return rows
+
+
+def measure_peers(options, names, device, only, sizes=None):
+    arguments = argparse.Namespace(device=device, only=only, network="", repeats=options.repeats, seconds=options.seconds,
+                                   thorough=options.thorough, compile=False, command_buffers=False, tiny=options.tiny)
+    rows = peers.measure(arguments, names, sizes)
+    for row in rows:
+        if "failed" in row:
+            print(json.dumps(row)[:2200], flush=True)
+    return rows
+
+
+def best(rows):
+    """{(name, members, device): row} of the least time."""
+    found = {}
+    for row in rows:
+        key = (row["name"], row["members"], row["device"])
+        if "seconds" in row and (key not in found or row["seconds"] < found[key]["seconds"]):
+            found[key] = row
+    return found
+
+
+def line(what, ours, theirs, ratio, wanted):
+    reached = "" if wanted is None else ("reached" if ratio >= wanted else "SHORT")
+    goal = "" if wanted is None else f">= {wanted:g}"
+    print(f"{what:58s}{ours:>14s}{theirs:>14s}{ratio:9.2f} {goal:>8s} {reached}")
+
+
+def print_table(ours, theirs, options):
+    print(f"\n{'':58s}{'ours':>14s}{'peer':>14s}    ratio   wanted")
+    mine = best(ours)
+    for (name, members, peer), row in sorted(peers.fastest(theirs).items(), key=str):
+        device = "cpu" if row["on"] == "cpu" else options.gpu
+        if (name, members, device) not in mine:
+            continue
+        us = mine[name, members, device]["microseconds_per_network_step"]
+        them = row["microseconds_per_network_step"]
+        wanted = WANTED_CPU_AGAINST_JAX if device == "cpu" else WANTED.get((name, members, peer))
+        line(f"{name} x {members} on {device}, against {peer}", f"{us:.4f} µs", f"{them:.4f} µs", them / us, wanted)
+    for (name, members, device), row in mine.items():
+        if (name, members) == ("small", 8448):
+            rate = row["network_steps_per_second"]
+            line("small x 8448: network-steps a second", f"{rate / 1e6:.1f} M", "", rate / 1e6, WANTED_NETWORK_STEPS / 1e6)
+        if name == "job":
+            wanted = WANTED_JOB_SECONDS["cpu" if device == "cpu" else "gpu"]
+            print(f"{f'job of {members} networks on {device}':58s}{row['seconds']:12.3f} s{'':23s} <= {wanted:g} "
+                  f"{'reached' if row['seconds'] <= wanted else 'SHORT'}")
+        if "+" in device and (name, members, options.gpu) in mine:
+            one, two = mine[name, members, options.gpu]["seconds"], row["seconds"]
+            line(f"{name} x {members}: one GPU / {device}", f"{two * 1e3:.2f} ms", f"{one * 1e3:.2f} ms", one / two,
+                 WANTED_TWO_GPUS)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default=os.path.join(HERE, "..", "..", "build", "release", "benchmarks", "population_benchmark"))
+    parser.add_argument("--gpu", default="gpu:0")
+    parser.add_argument("--only", default="small,default,cpu,job", type=lambda text: text.split(","))
+    parser.add_argument("--peers", choices=("cuda", "cpu", "none"), default="cuda", help="where PyTorch and JAX run")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=60, help="of each framework, after which nothing new is begun")
+    parser.add_argument("--thorough", action="store_true", help="every way to write the step in JAX")
+    parser.add_argument("--output", default="")
+    parser.add_argument("--tiny", action="store_true")
+    options = parser.parse_args()
+    ours = measure_ours(options)
+    names = [name for name in ("small", "small, same rows", "default") if name.split(",")[0] in options.only]
+    theirs = []
+    if options.peers != "none" and names:
+        theirs += [row | {"on": options.peers} for row in measure_peers(options, names, options.peers, "")]
+    if options.peers != "none" and "cpu" in options.only:
+        rows = measure_peers(options, ["default"], "cpu", "jax", {1: 1000, 32: 50})
+        theirs += [row | {"on": "cpu", "peer": "JAX on the processor"} for row in rows]
+    print_table(ours, theirs, options)
+    if options.output:
+        os.makedirs(options.output, exist_ok=True)
+        with open(os.path.join(options.output, "figures.json"), "w") as file:
+            json.dump({"ours": ours, "peers": theirs}, file, indent=1)
+    sys.exit(any("failed" in row for row in ours + theirs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+// How fast populations train, on GPUs and on the processor. Run by compare.py.
+//
+//     population_benchmark SPEC.json
+//
+// SPEC.json: {"repeats": 5, "groups": [[RUN, …], …]}. The runs of a group are measured in turn, repeat by
+// repeat, so that a machine that slows down slows all of them. RUN:
+//   name, model, training (the JSON of ModelDescription and TrainingSpec), batch_size, rows, shuffled,
+//   rows_of ("each" or "all": do the networks read rows of their own), members, steps (of one timed call),
+//   calls (1; one timing is that many calls), device ("cpu", "gpu:0", "gpu:0+gpu:1"), threads (cpu), shape
+//   ("automatic", "latency" or "throughput")
+// One JSON object a line on standard output for every run: its name, device and shape, the median and all
+// seconds, network-steps a second, the loss of the first and the last call.
+
+#include <rekindle/base/error.h>
+#include <rekindle/mlp/population.h>
+#include <rekindle/runtime/device.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <numeric>
+#include <random>
+
+namespace {
+
+using namespace rekindle;
+using Json = nlohmann::json;
+
+struct Rows {
+    std::vector<float> inputs, targets;
+    mlp::Samples samples;
+};
+
+Rows make_rows(std::size_t inputs, std::size_t count) {
+    std::mt19937 random(1);
+    const auto number = [&] { return 1.7f * (static_cast<float>(random()) / 2147483648.0f - 1.0f); };
+    Rows rows;
+    for (std::size_t r = 0; r < count; ++r) {
+        for (std::size_t i = 0; i < inputs; ++i)
+            rows.inputs.push_back(number());
+        const float* x = &rows.inputs[r * inputs];
+        rows.targets.push_back(std::sin(x[0]) + 0.5f * x[1] * x[2]);
+    }
+    rows.samples = {rows.inputs.data(), inputs, rows.targets.data(), count};
+    return rows;
+}
+
+/// The rows of every network, as networks.py orders them for the peers.
+std::vector<std::vector<std::uint32_t>> make_orders(const Json& run) {
+    const std::size_t batch = run["batch_size"], rows = run["rows"], steps = run["steps"];
+    const bool own = run["rows_of"] == "each";
+    std::vector<std::vector<std::uint32_t>> orders(own ? run["members"].get<std::size_t>() : 1);
+    std::vector<std::uint32_t> permutation(rows);
+    for (std::size_t m = 0; m < orders.size(); ++m) {
+        std::mt19937 random(static_cast<std::uint32_t>(m));
+        std::vector<std::uint32_t>& order = orders[m];
+        order.resize(steps * batch);
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            const std::size_t at = i % rows;
+            if (run["shuffled"] == true) {
+                if (at == 0) {
+                    std::iota(permutation.begin(), permutation.end(), 0u);
+                    std::shuffle(permutation.begin(), permutation.end(), random);
+                }
+                order[i] = permutation[at];
+            } else {
+                order[i] = static_cast<std::uint32_t>((i + 7919 * m * batch) % (rows / batch * batch));
+            }
+        }
+    }
+    return orders;
+}
+
+std::vector<mlp::TrainingSpec> make_specs(const Json& run, std::size_t first, std::size_t members) {
+    std::vector<mlp::TrainingSpec> specs(members, run["training"].get<mlp::TrainingSpec>());
+    for (std::size_t m = 0; m < members; ++m)
+        specs[m].seed = first + m;
+    return specs;
+}
+
+mlp::GpuShape shape_of(const Json& run) {
+    const std::string word = run.value("shape", "automatic");
+    if (word == "latency")
+        return mlp::GpuShape::latency;
+    if (word == "throughput")
+        return mlp::GpuShape::throughput;
+    if (word != "automatic")
+        throw usage_error("shape: " + word);
+    return mlp::GpuShape::automatic;
+}
+
+std::shared_ptr<runtime::Device> opened(const std::string& address) {
+    runtime::DeviceOptions options;
+    options.log = [](runtime::LogLevel level, std::string_view text) {
+        if (level >= runtime::LogLevel::warning)
+            fmt::print(stderr, "{}\n", text);
+    };
+    return runtime::Device::open(runtime::select_device(address), std::move(options));
+}
+
+std::unique_ptr<mlp::Population> make_population(const Json& run) {
+    const auto model = run["model"].get<mlp::ModelDescription>();
+    const std::size_t members = run["members"];
+    const std::string device = run["device"];
+    if (device == "cpu")
+        return mlp::cpu_population(model, make_specs(run, 0, members), run.value("threads", std::size_t{0}));
+    const auto plus = device.find('+');
+    if (plus == std::string::npos)
+        return mlp::gpu_population(opened(device), model, make_specs(run, 0, members), shape_of(run));
+    std::vector<mlp::PopulationPart> parts;
+    const std::size_t half = members / 2;
+    parts.push_back({half, mlp::gpu_population(opened(device.substr(0, plus)), model,
+                                               make_specs(run, 0, half), shape_of(run))});
+    parts.push_back(
+        {members - half, mlp::gpu_population(opened(device.substr(plus + 1)), model,
+                                             make_specs(run, half, members - half), shape_of(run))});
+    return mlp::joined_population(std::move(parts));
+}
+
+/// One run of the specification, ready to be timed again and again.
+class Run {
+  public:
+    explicit Run(const Json& run)
+        : run_(run), rows_(make_rows(run["model"]["inputs"], run["rows"])), orders_(make_orders(run)),
+          views_(orders_.begin(), orders_.end()), population_(make_population(run)),
+          samples_(population_->prepare(rows_.samples)) {
+        population_->initialise();
+        first_loss_ = call(views_);
+    }
+
+    void time() {
+        const auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < run_.value("calls", 1); ++i)
+            last_loss_ = call(views_);
+        seconds_.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+
+    Json result() {
+        std::vector<double> sorted = seconds_;
+        std::sort(sorted.begin(), sorted.end());
+        const double median = sorted[sorted.size() / 2];
+        const double network_steps =
+            run_["members"].get<double>() * run_["steps"].get<double>() * run_.value("calls", 1);
+        return {
+            {"name", run_["name"]},
+            {"members", run_["members"]},
+            {"device", run_["device"]},
+            {"device_name", population_->device()},
+            {"shape", run_.value("shape", "automatic")},
+            {"seconds", median},
+            {"all_seconds", seconds_},
+            {"network_steps_per_second", network_steps / median},
+            {"microseconds_per_network_step", median / network_steps * 1e6},
+            {"microseconds_per_step", median / run_["steps"].get<double>() / run_.value("calls", 1) * 1e6},
+            {"loss", {first_loss_, last_loss_}}};
+    }
+
+  private:
+    /// The mean loss of the first network.
+    double call(mlp::RowOrders orders) {
+        const auto results = population_->train(*samples_, orders, run_["batch_size"]);
+        for (const mlp::TrainResult& result : results)
+            if (!result.finite)
+                throw Error(
+                    fmt::format("{}: a loss or gradient is not finite", run_["name"].get<std::string>()));
+        return results.front().loss_sum / static_cast<double>(results.front().rows);
+    }
+
+    const Json& run_;
+    Rows rows_;
+    std::vector<std::vector<std::uint32_t>> orders_;
+    std::vector<std::span<const std::uint32_t>> views_;
+    std::unique_ptr<mlp::Population> population_;
+    std::unique_ptr<mlp::SampleSet> samples_;
+    std::vector<double> seconds_;
+    double first_loss_ = 0, last_loss_ = 0;
+};
+
+void measure_group(const Json& group, int repeats) {
+    std::vector<std::unique_ptr<Run>> runs;
+    for (const Json& run : group) {
+        try {
+            runs.push_back(std::make_unique<Run>(run));
+        } catch (const std::exception& error) {
+            fmt::print("{}\n", Json{{"name", run["name"]},
+                                    {"members", run["members"]},
+                                    {"device", run["device"]},
+                                    {"shape", run.value("shape", "automatic")},
+                                    {"failed", error.what()}}
+                                   .dump());
+        }
+    }
+    for (int i = 0; i < repeats; ++i)
+        for (const auto& run : runs)
+            run->time();
+    for (const auto& run : runs)
+        fmt::print("{}\n", run->result().dump());
+    std::fflush(stdout);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        fmt::print(stderr, "usage: population_benchmark SPEC.json\n");
+        return 2;
+    }
+    try {
+        std::ifstream file(argv[1]);
+        const Json spec = Json::parse(file);
+        for (const Json& group : spec.at("groups"))
+            measure_group(group, spec.value("repeats", 5));
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "error: {}\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,169 @@
+#include <rekindle/kernels/launchers.h>
+#include <rekindle/mlp/matrix_product.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace rekindle::mlp {
+
+namespace {
+
+/// Workgroups that every device takes in one dimension of a dispatch (maxComputeWorkGroupCount of Vulkan).
+constexpr std::uint32_t most_groups = 65535;
+
+constexpr std::uint32_t divided_up(std::uint64_t value, std::uint32_t by) {
+    return static_cast<std::uint32_t>((value + by - 1) / by);
+}
+
+std::string text(const DeviceMatrix& matrix) {
+    return std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns) + " (stride " +
+           std::to_string(matrix.stride) + ")";
+}
+
+void check_sizes(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c) {
+    const auto fits = [](const DeviceMatrix& m) { return m.stride >= m.columns; };
+    if (a.columns != b.rows || a.rows != c.rows || b.columns != c.columns || !fits(a) || !fits(b) || !fits(c))
+        throw runtime::Error("matrix product: the sizes " + text(a) + ", " + text(b) + " and " + text(c) +
+                             " do not fit each other");
+}
+
+runtime::Access access(const DeviceMatrix& matrix, std::uint64_t element_bytes, bool writes) {
+    const std::uint64_t elements = matrix.rows == 0 || matrix.columns == 0
+                                       ? 0
+                                       : std::uint64_t{matrix.rows - 1} * matrix.stride + matrix.columns;
+    return {matrix.first, elements * element_bytes, writes};
+}
+
+/// Rows [first, first + count).
+DeviceMatrix rows_of(const DeviceMatrix& matrix, std::uint32_t first, std::uint32_t count,
+                     std::uint64_t element_bytes) {
+    return {matrix.first + std::uint64_t{first} * matrix.stride * element_bytes, count, matrix.columns,
+            matrix.stride};
+}
+/// Columns [first, first + count).
+DeviceMatrix columns_of(const DeviceMatrix& matrix, std::uint32_t first, std::uint32_t count,
+                        std::uint64_t element_bytes) {
+    return {matrix.first + first * element_bytes, matrix.rows, count, matrix.stride};
+}
+
+/// A guess for a slow device, so that no submit becomes too long.
+double expected_seconds(const DeviceMatrix& a, const DeviceMatrix& b) {
+    return 2.0 * a.rows * a.columns * b.columns / 2e11;
+}
+
+MatrixTile chosen_tile(const DeviceMatrix& c) {
+    const std::uint64_t elements = std::uint64_t{c.rows} * c.columns;
+    if (elements >= 1024u * 1024u)
+        return MatrixTile::tile_128;
+    return elements >= 256u * 256u ? MatrixTile::tile_64 : MatrixTile::tile_32;
+}
+
+struct Tiling {
+    const kernels::TypedKernel<kernels::MatmulParameters>& kernel;
+    std::uint32_t size;
+};
+
+Tiling tiling(MatrixTile tile) {
+    switch (tile) {
+    case MatrixTile::tile_32:
+        return {kernels::matmul_32, 32};
+    case MatrixTile::tile_64:
+        return {kernels::matmul_64, 64};
+    default:
+        return {kernels::matmul_128, 128};
+    }
+}
+
+void launch_panel(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b,
+                  const DeviceMatrix& c, const Tiling& tiling) {
+    const auto aligned = [](const DeviceMatrix& m) { return m.first.address % 16 == 0 && m.stride % 4 == 0; };
+    const bool vectors = aligned(a) && aligned(b) && aligned(c) && a.columns % 4 == 0 && c.columns % 4 == 0;
+    const kernels::MatmulParameters parameters{.a = a.first.address,
+                                               .b = b.first.address,
+                                               .c = c.first.address,
+                                               .m = c.rows,
+                                               .n = c.columns,
+                                               .k = a.columns,
+                                               .a_stride = a.stride,
+                                               .b_stride = b.stride,
+                                               .c_stride = c.stride};
+    const std::array constants{kernels::ConstantValue{"vectors", vectors}};
+    const std::array accesses{access(a, 4, false), access(b, 4, false), access(c, 4, true)};
+    stream.launch(tiling.kernel, {divided_up(c.columns, tiling.size), divided_up(c.rows, tiling.size)},
+                  parameters, accesses, constants, expected_seconds(a, b));
+}
+
+/// What the dispatch must count on: subgroups as large as the device's largest.
+std::uint32_t lowest_tile_rows(const runtime::Device& device) {
+    const std::uint32_t subgroups = kernels::matmul_half.kernel.threads / device.info().can.maximum_subgroup;
+    return std::clamp(subgroups / 2, 1u, 4u) * 32;
+}
+
+constexpr std::uint32_t half_tile_columns = 128;
+
+} // namespace
+
+void matrix_product(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b,
+                    const DeviceMatrix& c, MatrixTile tile) {
+    check_sizes(a, b, c);
+    const Tiling chosen = tiling(tile == MatrixTile::automatic ? chosen_tile(c) : tile);
+    const std::uint32_t panel = most_groups * chosen.size;
+    for (std::uint64_t row = 0; row < c.rows; row += panel) {
+        const auto rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(panel, c.rows - row));
+        for (std::uint64_t column = 0; column < c.columns; column += panel) {
+            const auto columns =
+                static_cast<std::uint32_t>(std::min<std::uint64_t>(panel, c.columns - column));
+            const auto r = static_cast<std::uint32_t>(row), k = static_cast<std::uint32_t>(column);
+            launch_panel(stream, rows_of(a, r, rows, 4), columns_of(b, k, columns, 4),
+                         columns_of(rows_of(c, r, rows, 4), k, columns, 4), chosen);
+        }
+    }
+}
+
+bool has_matrix_product_half(const runtime::Device& device) {
+    return device.usable_features().contains(kernels::matmul_half.kernel.needs);
+}
+
+void matrix_product_half(const runtime::Device& device, runtime::Stream& stream, const DeviceMatrix& a,
+                         const DeviceMatrix& b, const DeviceMatrix& c) {
+    check_sizes(a, b, c);
+    if (!has_matrix_product_half(device))
+        throw runtime::Unsupported(device.info().address() + " " + device.info().name +
+                                   " has no matrix units for 16 x 16 x 16 products of float16");
+    if (a.columns == 0)
+        throw runtime::Error("matrix product in float16: the inner size is 0");
+    const std::uint32_t tile_rows = lowest_tile_rows(device);
+    const std::uint32_t across = divided_up(c.columns, half_tile_columns);
+    if (across > most_groups)
+        throw runtime::Error("matrix product in float16: more than " +
+                             std::to_string(std::uint64_t{most_groups} * half_tile_columns) + " columns");
+    const auto aligned = [](const DeviceMatrix& m, std::uint32_t elements) {
+        return m.first.address % 16 == 0 && m.stride % elements == 0;
+    };
+    const bool vectors =
+        aligned(a, 8) && aligned(b, 8) && aligned(c, 4) && a.columns % 8 == 0 && c.columns % 8 == 0;
+    const std::array constants{kernels::ConstantValue{"vectors", vectors}};
+    if (across == 0)
+        return;
+    const std::uint32_t panel = most_groups / across * tile_rows;
+    for (std::uint64_t row = 0; row < c.rows; row += panel) {
+        const auto rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(panel, c.rows - row));
+        const DeviceMatrix a_rows = rows_of(a, static_cast<std::uint32_t>(row), rows, 2);
+        const DeviceMatrix c_rows = rows_of(c, static_cast<std::uint32_t>(row), rows, 4);
+        const kernels::MatmulCooperativeParameters parameters{.a = a_rows.first.address,
+                                                              .b = b.first.address,
+                                                              .c = c_rows.first.address,
+                                                              .m = rows,
+                                                              .n = c.columns,
+                                                              .k = a.columns,
+                                                              .a_stride = a.stride,
+                                                              .b_stride = b.stride,
+                                                              .c_stride = c.stride};
+        const std::array accesses{access(a_rows, 2, false), access(b, 2, false), access(c_rows, 4, true)};
+        stream.launch(kernels::matmul_half, {across * divided_up(rows, tile_rows)}, parameters, accesses,
+                      constants, expected_seconds(a_rows, b));
+    }
+}
+
+} // namespace rekindle::mlp
