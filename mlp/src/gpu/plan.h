@@ -1,0 +1,115 @@
+#pragma once
+/// What a population of one model, one training and one batch size is to the GPU: which kernel, with which
+/// specialisation constants, and how much memory. Knows no device; the caller states its limits.
+///
+/// How training is launched (kernels/population.slang; the push constants are its PopulationParameters):
+///   - groups: x = least(members, 65535), y = ceil(members / 65535): one workgroup per member;
+///   - one launch does the batches [first_batch, first_batch + batches) of every member's order; launches of
+///   one
+///     train() follow each other with first_batch rising, and records and results stay as they are between
+///     them;
+///   - finish = 1 in the last launch of finish_accumulation(), with batches = 0: an incomplete accumulation
+///   is applied with
+///     the schedule's next row (records: rows may be 0, pending_batches says how many);
+///   - gradients(): batches = 1, accumulation_steps = 0xFFFFFFFF, pending_batches = 0, batch_scale =
+///   last_batch_scale =
+///     float(1 / rows), `pending` and `results` scratch: the gradient is left in `pending`, nothing else
+///     changes.
+/// Evaluation (PopulationEvaluateParameters): one workgroup per member and chunk of rows, flattened into x
+/// and y alike.
+
+#include "gpu/layout.h"
+
+#include <rekindle/kernels/kernel.h>
+#include <rekindle/mlp/population.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::mlp::gpu {
+
+struct DeviceLimits {
+    std::uint32_t shared_bytes = 32768; ///< of one workgroup
+    std::uint32_t threads = 1024;       ///< of one workgroup
+};
+
+/// One member's numbers, an array of these lies at PopulationParameters::members. Written by the host before
+/// train() begins; the kernels change nothing in it.
+struct MemberRecord {
+    std::uint32_t seed_low = 0, seed_high = 0;   ///< TrainingSpec::seed, keys the dropout masks
+    std::uint32_t batch_low = 0, batch_high = 0; ///< batches seen before this call of train()
+    std::uint32_t order_first =
+        0;                  ///< where the member's rows begin, in elements of PopulationParameters::order
+    std::uint32_t rows = 0; ///< of its order in this call; 0: the member does nothing
+    std::uint32_t schedule_first = 0;  ///< where its steps begin, in rows of PopulationParameters::schedule
+    std::uint32_t pending_batches = 0; ///< accumulated before this call
+    float batch_scale = 0;             ///< float(1 / (batch size * accumulation steps))
+    float last_batch_scale = 0;        ///< the same of its last batch, which may be smaller
+    float clip_norm = 0;               ///< TrainingSpec::clip_norm
+    float huber_delta = 1;
+    float one_minus_beta1 = 0, beta2 = 0, one_minus_beta2 = 0, epsilon = 0; ///< AdamW
+    float momentum = 0, weight_decay = 0;                                   ///< SGD
+    float average_rate = 0;                                                 ///< float(1 - ema_decay)
+    std::uint32_t reserved[13] = {};
+};
+static_assert(sizeof(MemberRecord) == 128);
+
+/// One optimiser step's numbers; PopulationParameters::schedule is an array of these, [group of
+/// members][step].
+struct StepRecord {
+    float step_size = 0;               ///< AdamW: rate / (1 - beta1^step); SGD: the rate
+    float inverse_sqrt_correction = 0; ///< AdamW: 1 / sqrt(1 - beta2^step)
+    float decay = 1;                   ///< AdamW: 1 - rate * weight_decay
+    float reserved = 0;
+};
+static_assert(sizeof(StepRecord) == 16);
+
+/// Read and written by every launch; the host zeroes it before train() begins. A member that stopped does
+/// nothing in later launches.
+struct ResultRecord {
+    float loss_high = 0, loss_low = 0; ///< the sum of the losses is their sum
+    std::uint32_t rows = 0, steps = 0;
+    float last_gradient_norm = 0;
+    std::uint32_t stopped =
+        0; ///< 1: a loss or a gradient was not finite; parameters are those of the step before
+    std::uint32_t batches = 0;
+    std::uint32_t pending_batches = 0; ///< accumulated and not yet applied
+};
+static_assert(sizeof(ResultRecord) == 32);
+
+/// Evaluation: one workgroup per member and chunk of rows; an array [member][chunk] lies at
+/// PopulationEvaluateParameters::results.
+struct EvaluationRecord {
+    float loss_high = 0, loss_low = 0;
+};
+
+struct GpuPlan {
+    /// Not empty: one sentence why this model cannot be trained here, and all else is empty.
+    std::string refusal;
+    std::string_view train_kernel, evaluate_kernel; ///< names in the registry
+    std::vector<kernels::ConstantValue> constants;  ///< of both
+    std::uint32_t threads = 0;                      ///< of a workgroup
+    std::uint32_t shared_bytes = 0;
+    std::uint32_t block_rows = 0;  ///< rows that go through forward and backward together
+    std::uint32_t blocks = 0;      ///< of a full batch
+    std::uint32_t input_quads = 0; ///< a row of inputs is this many quads, 16-byte aligned, its padding zero
+    bool weights_in_shared = false;
+    std::size_t member_floats = 0;     ///< of parameters, each moment, average and pending gradient
+    std::size_t transposed_floats = 0; ///< scratch per member for PopulationParameters::transposed; may be 0
+    bool first_moment = false, second_moment = false, average = false; ///< arrays that must exist
+    /// The pending gradient's array must exist (accumulation, or gradients that do not fit the registers).
+    /// gradients() always writes one.
+    bool pending = false;
+    /// Multiply-adds of one optimiser step of one member, for bounding the work of a launch.
+    double work_per_step = 0;
+};
+
+/// `training`: any member's (only what all members share matters). Throws nothing but bad_alloc.
+/// Precondition: model and training pass validate() and engine::Plan accepts them.
+GpuPlan plan_population(const ModelDescription& model, const TrainingSpec& training, std::size_t batch_size,
+                        const DeviceLimits& limits, GpuShape shape);
+
+} // namespace rekindle::mlp::gpu
