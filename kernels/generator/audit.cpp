@@ -38,12 +38,16 @@ Case parse_line(std::string_view line, std::span<const std::string_view> kernels
         throw Refused("not of the form 'kernel | case | constant=value …'");
     Case result{std::string(trimmed(line.substr(0, first))),
                 std::string(trimmed(line.substr(first + 1, second - first - 1))),
+                {},
                 {}};
     if (std::ranges::find(kernels, result.kernel) == kernels.end())
         throw Refused("the family has no kernel '" + result.kernel + "'");
     std::istringstream values{std::string(line.substr(second + 1))};
-    for (std::string value; values >> value;)
-        result.constants.push_back(parse_value(value, constants));
+    for (std::string word; values >> word;)
+        if (const Features feature = feature_named(word); !feature.empty())
+            result.needs = result.needs | feature;
+        else
+            result.constants.push_back(parse_value(word, constants));
     return result;
 }
 
@@ -88,7 +92,7 @@ std::vector<Case> read_audit(const std::filesystem::path& file, std::span<const 
         if (!constants.empty())
             throw Refused("the family has specialisation constants, but " + file.string() +
                           " has no case for its kernel '" + std::string(kernel) + "'");
-        cases.push_back({std::string(kernel), "", {}});
+        cases.push_back({std::string(kernel), "", {}, {}});
     }
     return cases;
 }

@@ -14,10 +14,12 @@ namespace rekindle::kernels::generator {
 struct Case {
     std::string kernel, name;
     std::vector<std::pair<std::string, std::uint32_t>> constants;
+    Features needs; ///< beyond the kernel's
 };
 
-/// Reads lines "kernel | case | constant=value constant=value …"; '#' begins a comment line, empty lines are
-/// skipped. Throws Refused with the line's number for a line of another form, an unknown kernel or constant
+/// Reads lines "kernel | case | constant=value constant=value …", in which words of features (shared_48k) may
+/// stand that the case needs beyond the kernel's; '#' begins a comment line, empty lines are skipped.
+/// Throws Refused with the line's number for a line of another form, an unknown kernel, constant or feature
 /// and a case that is there twice.
 std::vector<Case> parse_audit(std::string_view text, std::span<const std::string_view> kernels,
                               std::span<const ReflectedConstant> constants);

@@ -82,7 +82,8 @@ void write_cases(std::ostream& out, const Family& family, std::string_view kerne
                 out << '{' << quoted(constant) << ", " << value << "u}, ";
             out << "};\n";
         }
-        table << "    {" << quoted(one.name) << ", " << values << "},\n";
+        table << "    {" << quoted(one.name) << ", " << values << ", Features(" << one.needs.bits()
+              << "u)},\n";
     }
     out << "constexpr AuditCase cases_of_" << kernel << "[] = {\n" << table.str() << "};\n";
 }

@@ -22,4 +22,11 @@ std::string_view name(Feature feature) noexcept {
     return bit < std::size(names) ? names[bit] : std::string_view{};
 }
 
+Features feature_named(std::string_view word) noexcept {
+    for (std::uint32_t bit = 1; bit != 0; bit <<= 1)
+        if (!word.empty() && name(static_cast<Feature>(bit)) == word)
+            return static_cast<Feature>(bit);
+    return {};
+}
+
 } // namespace rekindle::kernels

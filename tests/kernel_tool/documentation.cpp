@@ -10,10 +10,9 @@ namespace {
 
 std::string words(kernels::Features features) {
     std::string text;
-    for (std::uint32_t bit = 1; bit != 0; bit <<= 1)
-        if (features.bits() & bit)
-            text +=
-                (text.empty() ? "" : ", ") + std::string(kernels::name(static_cast<kernels::Feature>(bit)));
+    for_each_feature(features, [&](kernels::Feature feature) {
+        text += (text.empty() ? "" : ", ") + std::string(name(feature));
+    });
     return text;
 }
 

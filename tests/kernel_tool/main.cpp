@@ -1,4 +1,4 @@
-/// Usage: rekindle_kernel_tool matrix | audit | list | docs
+/// Usage: rekindle_kernel_tool matrix | audit | list | docs | modules FOLDER
 ///
 /// matrix  creates the pipeline of every kernel and audit case on the first device; prints each that the
 /// driver
@@ -9,6 +9,7 @@
 ///         the count is the last line on the error output. Status 1 also when the driver leaves out a column.
 /// list    every kernel and audit case of the registry, one line each: kernel, case, separated by a tab.
 /// docs    docs/kernels.md.
+/// modules writes FOLDER/<family>.spv, the modules as they are embedded.
 /// Nothing runs on the device: it may be one that is not there (RADV_FORCE_FAMILY).
 
 #include "audit_row.h"
@@ -20,6 +21,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <set>
@@ -51,11 +53,14 @@ std::shared_ptr<runtime::Device> open_without_running(bool statistics) {
 Counts for_each_pipeline(const runtime::Device& device,
                          const std::function<void(const kernels::Kernel&, const kernels::AuditCase&)>& make) {
     Counts counts;
-    for (const kernels::Kernel& kernel : kernels::all()) {
-        const kernels::Features missing = kernel.needs.without(device.usable_features());
+    for (const kernels::Kernel& kernel : kernels::all())
         for (const kernels::AuditCase& one : kernel.audit) {
+            const kernels::Features missing = (kernel.needs | one.needs).without(device.usable_features());
             if (!missing.empty()) {
                 ++counts.not_for_device;
+                for_each_feature(missing, [&](kernels::Feature feature) {
+                    counts.lacking.insert(std::string(name(feature)));
+                });
                 continue;
             }
             try {
@@ -66,10 +71,6 @@ Counts for_each_pipeline(const runtime::Device& device,
                 std::cerr << "FAILED: " << kernel.name << " (" << one.name << "): " << e.what() << '\n';
             }
         }
-        for (std::uint32_t bit = 1; bit != 0; bit <<= 1)
-            if (missing.bits() & bit)
-                counts.lacking.insert(std::string(kernels::name(static_cast<kernels::Feature>(bit))));
-    }
     return counts;
 }
 
@@ -107,6 +108,18 @@ int audit() {
     return status_of(counts);
 }
 
+/// Throws when a file cannot be written.
+int write_modules(const std::filesystem::path& folder) {
+    for (const kernels::Kernel& kernel : kernels::all()) {
+        std::ofstream stream(folder / (std::string(kernel.family) + ".spv"), std::ios::binary);
+        stream.exceptions(std::ios::failbit | std::ios::badbit);
+        stream.write(reinterpret_cast<const char*>(kernel.module.data()),
+                     static_cast<std::streamsize>(kernel.module.size_bytes()));
+        stream.close();
+    }
+    return 0;
+}
+
 int list() {
     for (const kernels::Kernel& kernel : kernels::all())
         for (const kernels::AuditCase& one : kernel.audit)
@@ -121,6 +134,8 @@ int main(int argc, char** argv) {
     using namespace rekindle::kernel_tool;
     const std::string_view command = argc == 2 ? argv[1] : "";
     try {
+        if (argc == 3 && argv[1] == std::string_view("modules"))
+            return write_modules(argv[2]);
         if (command == "matrix")
             return matrix();
         if (command == "audit")
@@ -135,6 +150,6 @@ int main(int argc, char** argv) {
         std::cerr << "error: " << e.what() << '\n';
         return 1;
     }
-    std::cerr << "usage: rekindle_kernel_tool matrix | audit | list | docs\n";
+    std::cerr << "usage: rekindle_kernel_tool matrix | audit | list | docs | modules FOLDER\n";
     return 2;
 }

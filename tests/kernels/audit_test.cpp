@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+using namespace rekindle::kernels;
 using namespace rekindle::kernels::generator;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -14,13 +15,13 @@ using testing::Pair;
 
 namespace {
 
-const std::array<std::string_view, 2> kernels = {"train", "evaluate"};
+const std::array<std::string_view, 2> names = {"train", "evaluate"};
 const std::array<ReflectedConstant, 2> constants = {ReflectedConstant{"width", 0},
                                                     ReflectedConstant{"depth", 1}};
 
 std::string refusal(const std::string& text) {
     try {
-        parse_audit(text, kernels, constants);
+        parse_audit(text, names, constants);
     } catch (const Refused& e) {
         return e.what();
     }
@@ -30,14 +31,16 @@ std::string refusal(const std::string& text) {
 } // namespace
 
 TEST(Audit, ReadsCasesAndSkipsComments) {
-    const auto cases =
-        parse_audit("# widths\n\ntrain | 54-128-64-1, batch 32 | width=128 depth=3\nevaluate|plain|\n",
-                    kernels, constants);
+    const auto cases = parse_audit(
+        "# widths\n\ntrain | 54-128-64-1, batch 32 | width=128 depth=3 shared_48k\nevaluate|plain|\n", names,
+        constants);
     ASSERT_EQ(cases.size(), 2u);
     EXPECT_EQ(cases[0].kernel, "train");
     EXPECT_EQ(cases[0].name, "54-128-64-1, batch 32");
     EXPECT_THAT(cases[0].constants, ElementsAre(Pair("width", 128u), Pair("depth", 3u)));
+    EXPECT_EQ(cases[0].needs, Features(Feature::shared_48k));
     EXPECT_EQ(cases[1].name, "plain");
+    EXPECT_TRUE(cases[1].needs.empty());
     EXPECT_TRUE(cases[1].constants.empty());
 }
 
@@ -55,11 +58,11 @@ TEST(Audit, NamesTheLineThatIsWrong) {
 TEST(Audit, EveryKernelOfAFamilyWithConstantsNeedsACase) {
     const std::filesystem::path file = testing::TempDir() + "rekindle_audit_test.txt";
     std::ofstream(file) << "train | a | width=2\n";
-    EXPECT_THROW(read_audit(file, kernels, constants), Refused);
-    EXPECT_EQ(read_audit(file, std::span(kernels).first(1), constants).size(), 1u);
+    EXPECT_THROW(read_audit(file, names, constants), Refused);
+    EXPECT_EQ(read_audit(file, std::span(names).first(1), constants).size(), 1u);
     std::filesystem::remove(file);
-    EXPECT_THROW(read_audit(file, kernels, constants), Refused);
-    const auto cases = read_audit(file, kernels, {}); // no constants: one case each, no file
+    EXPECT_THROW(read_audit(file, names, constants), Refused);
+    const auto cases = read_audit(file, names, {}); // no constants: one case each, no file
     ASSERT_EQ(cases.size(), 2u);
     EXPECT_TRUE(cases[0].constants.empty());
 }

@@ -77,4 +77,8 @@ TEST(Features, NamesAreThoseOfTheRegistry) {
     EXPECT_EQ(name(Feature::float16_arithmetic), "float16_arithmetic");
     EXPECT_EQ(name(Feature::cooperative_matrix), "cooperative_matrix");
     EXPECT_EQ(name(Feature::shared_64k), "shared_64k");
+    EXPECT_EQ(feature_named("shared_64k"), Features(Feature::shared_64k));
+    EXPECT_EQ(feature_named("float64"), Features(Feature::float64));
+    EXPECT_TRUE(feature_named("float65").empty());
+    EXPECT_TRUE(feature_named("").empty());
 }

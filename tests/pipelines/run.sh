@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: tests/pipelines/run.sh TOOL [--recent]
 #
-# The pipeline matrix: TOOL (rekindle_kernel_tool) creates every kernel and audit case with the drivers of the
+# The pipeline matrix: the modules are valid SPIR-V (spirv-val), and TOOL (rekindle_kernel_tool) creates every kernel and audit case with the drivers of the
 # system's Mesa: lavapipe, and RADV for cards that are not there. --recent: with Mesa 25 or newer for more families,
 # too. Prints the counts; the last line is their sum. Exit status 1: a pipeline was refused; 77: no driver is here.
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
@@ -54,6 +54,29 @@ all_of() {
     done
 }
 
+# validate: spirv-val on every module. That of Debian 12 does not know cooperative matrices.
+validate() {
+    local module output valid=0
+    if ! command -v spirv-val >/dev/null; then
+        say 'skipped: spirv-val: it is not installed'
+        return
+    fi
+    mkdir "$cache/modules"
+    "$tool" modules "$cache/modules"
+    for module in "$cache"/modules/*.spv; do
+        if output=$(spirv-val --target-env vulkan1.2 --scalar-block-layout "$module" 2>&1); then
+            valid=$((valid + 1))
+        elif [[ $output == *'Invalid capability operand: 6022'* ]]; then
+            say "skipped: spirv-val of $(basename -- "$module"): it does not know cooperative matrices"
+        else
+            say "$(basename -- "$module"): $output"
+            broken=$((broken + 1))
+        fi
+    done
+    say "spirv-val: $valid modules are valid"
+}
+
+validate
 all_of "$MESA_SYSTEM_FOLDER" "$(system_mesa)" "${MESA_SYSTEM_FAMILIES[@]}"
 if [[ $recent == --recent ]]; then
     if recent_mesa; then
@@ -63,5 +86,5 @@ if [[ $recent == --recent ]]; then
     fi
 fi
 [[ $drivers != 0 ]] || exit 77
-say "$pipelines pipelines with $drivers drivers, $failed failed; $broken drivers had failures"
+say "$pipelines pipelines with $drivers drivers, $failed failed; $broken drivers or modules had failures"
 [[ $broken == 0 ]]

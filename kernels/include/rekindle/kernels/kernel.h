@@ -49,6 +49,15 @@ class Features {
 
 /// The registry's word for a feature, "float64"; for one bit only.
 std::string_view name(Feature feature) noexcept;
+/// The feature of that name; no feature for another word.
+Features feature_named(std::string_view name) noexcept;
+/// Calls f(Feature) for each one of the set.
+template <class F>
+void for_each_feature(Features features, F&& f) {
+    for (std::uint32_t bit = 1; bit != 0; bit <<= 1)
+        if ((features.bits() & bit) != 0)
+            f(static_cast<Feature>(bit));
+}
 
 /// A specialisation constant as the module declares it; all are 32-bit unsigned numbers.
 struct SpecialisationConstant {
@@ -63,10 +72,11 @@ struct ConstantValue {
     std::uint32_t value;
 };
 
-/// A set of constants under which the audit and the pipeline matrix compile a kernel: what selection can pick.
+/// A set of constants that selection can pick: the audit and the pipeline matrix compile it.
 struct AuditCase {
     std::string_view name; ///< "54-128-64-1, batch 32"
     std::span<const ConstantValue> constants;
+    Features needs; ///< beyond the kernel's own: more shared memory with these constants
 };
 
 /// One entry point of one SPIR-V module. Lives for ever; identity is the address.
@@ -75,11 +85,11 @@ struct Kernel {
     std::string_view family; ///< the Slang file's name; one module per family
     std::string_view brief;  ///< one line for docs/kernels.md
     Features needs;
-    std::uint32_t threads; ///< invocations of a workgroup
-    std::uint32_t parameter_bytes; ///< of the push-constant block, at most 128
-    std::span<const std::uint32_t> module; ///< SPIR-V words of the family
+    std::uint32_t threads;                             ///< invocations of a workgroup
+    std::uint32_t parameter_bytes;                     ///< of the push-constant block, at most 128
+    std::span<const std::uint32_t> module;             ///< SPIR-V words of the family
     std::span<const SpecialisationConstant> constants; ///< of the family
-    std::span<const AuditCase> audit; ///< at least one; a kernel without constants has one case without values
+    std::span<const AuditCase> audit;                  ///< at least one; without constants it has no values
 };
 
 /// A kernel whose parameters are a P (generated into <rekindle/kernels/parameters.h>).
