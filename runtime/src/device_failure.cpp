@@ -94,7 +94,8 @@ void VulkanDevice::note_operation(std::string what) {
 bool VulkanDevice::inject(TestMode::Fault fault) {
     if (fault == TestMode::Fault::none || fault != test_mode_.fault)
         return false;
-    return ++fault_calls_ == test_mode_.fault_at;
+    const std::uint64_t call = ++fault_calls_;
+    return test_mode_.fault_repeats ? call >= test_mode_.fault_at : call == test_mode_.fault_at;
 }
 
 std::string VulkanDevice::fault_text() const {

@@ -191,7 +191,7 @@ BlockArena::Segment& BlockArena::add(std::uint32_t bin, std::uint64_t size, bool
     return segment;
 }
 
-void BlockArena::remove(Segment& segment) {
+std::unique_ptr<SegmentMemory> BlockArena::remove(Segment& segment) {
     assert(!segment.first->after && segment.first->size == segment.size);
     if (segment.first->free)
         unlink(segment.first);
@@ -199,10 +199,12 @@ void BlockArena::remove(Segment& segment) {
     reserved_ -= segment.size;
     if (!segment.small)
         reserved_large_ -= segment.size;
+    auto memory = std::move(segment.memory);
     const std::size_t place = segment.place;
     std::swap(segments_[place], segments_.back());
     segments_[place]->place = place;
     segments_.pop_back();
+    return memory;
 }
 
 void BlockArena::move_to_bin(Segment& segment, std::uint32_t bin) {

@@ -40,6 +40,13 @@ struct BlockRules {
     std::uint64_t segment_size(std::uint64_t block, std::uint64_t reserved_large) const;
 };
 
+/// Where a segment lies. Derived classes own the memory.
+struct SegmentMemory {
+    virtual ~SegmentMemory() = default;
+    std::uint64_t address = 0; ///< for the device
+    std::byte* host = nullptr; ///< where it is mapped; null: it is not
+};
+
 /// Free and taken blocks in segments. A segment belongs to a bin (a stream's own memory); blocks are looked
 /// for in one bin. Not thread-safe.
 class BlockArena {
@@ -61,7 +68,7 @@ class BlockArena {
         bool small = false;
         std::uint64_t taken = 0;    ///< bytes of blocks that are not free
         std::uint64_t last_use = 0; ///< for the owner of the arena: when a block was last given back
-        void* memory = nullptr;     ///< for the owner of the arena
+        std::unique_ptr<SegmentMemory> memory;
 
       private:
         friend class BlockArena;
@@ -83,8 +90,8 @@ class BlockArena {
     Segment& add(std::uint32_t bin, std::uint64_t size, bool small);
     /// Adds a segment that is one taken block of any size.
     Block* add_taken(std::uint32_t bin, std::uint64_t size);
-    /// The segment has no taken block, or is one taken block.
-    void remove(Segment& segment);
+    /// The segment has no taken block, or is one taken block. Gives back what it lay in.
+    std::unique_ptr<SegmentMemory> remove(Segment& segment);
     void move_to_bin(Segment& segment, std::uint32_t bin);
 
     const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }

@@ -3,10 +3,6 @@
 // Weak stand-ins that the parts' own definitions replace; they go with this file once those are there.
 namespace rekindle::runtime {
 
-[[gnu::weak]] std::unique_ptr<DeviceAllocator> make_allocator(VulkanDevice&) {
-    throw Unsupported("this build has no allocator");
-}
-
 [[gnu::weak]] std::unique_ptr<Stream> make_stream(VulkanDevice&) {
     throw Unsupported("this build has no streams");
 }

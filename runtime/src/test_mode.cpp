@@ -40,7 +40,7 @@ std::optional<Number> number_in(std::string_view text) {
 
 void read_fault(TestMode& mode) {
     constexpr const char* name = "REKINDLE_FAULT";
-    constexpr const char* expected = "out-of-memory:N, device-lost:N or hang:N with N from 1";
+    constexpr const char* expected = "out-of-memory:N, device-lost:N or hang:N with N from 1, or N+";
     const std::string_view value = variable(name);
     if (value.empty())
         return;
@@ -56,7 +56,11 @@ void read_fault(TestMode& mode) {
         mode.fault = TestMode::Fault::hang;
     else
         misunderstood(name, value, expected);
-    const auto at = number_in<std::uint64_t>(value.substr(colon + 1));
+    std::string_view count = value.substr(colon + 1);
+    mode.fault_repeats = count.ends_with('+');
+    if (mode.fault_repeats)
+        count.remove_suffix(1);
+    const auto at = number_in<std::uint64_t>(count);
     if (!at || *at == 0)
         misunderstood(name, value, expected);
     mode.fault_at = *at;

@@ -1,0 +1,171 @@
+/// Addresses in use, as streams ask for them, and what the test modes put around and into blocks.
+
+#include "memory_allocator.h"
+#include "memory_poison.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace rekindle::runtime {
+namespace {
+
+std::string hexadecimal(std::uint64_t value) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+/// Where the host sees a block and what lies around it in its place.
+struct Surroundings {
+    std::span<std::byte> before, block, behind;
+};
+
+Surroundings surroundings(const BlockArena::Block& place, std::uint64_t begin, std::uint64_t bytes) {
+    const auto& memory = static_cast<const DriverMemory&>(*place.segment->memory);
+    const std::span all(memory.host + place.offset, static_cast<std::size_t>(place.size));
+    Surroundings s{all.first(begin), all.subspan(begin, bytes), all.subspan(begin + bytes)};
+    if (!memory.before.empty())
+        s.before = memory.before;
+    return s;
+}
+
+class HeldPages final : public DeviceAllocator::ReadOnly {
+  public:
+    void add(std::shared_ptr<const void> pages) { pages_.push_back(std::move(pages)); }
+
+  private:
+    std::vector<std::shared_ptr<const void>> pages_;
+};
+
+} // namespace
+
+const CachingAllocator::LiveBlocks::value_type* CachingAllocator::find_locked(std::uint64_t address) const {
+    auto next = live_.upper_bound(address);
+    if (next == live_.begin())
+        return nullptr;
+    const auto& block = *std::prev(next);
+    return address - block.first <= block.second.bytes ? &block : nullptr;
+}
+
+BufferLocation CachingAllocator::locate(DevicePointer pointer, std::uint64_t bytes) {
+    const std::uint64_t address = raw_address(pointer);
+    const std::lock_guard lock(mutex_);
+    const auto* block = find_locked(address);
+    if (!block || bytes > block->second.bytes - (address - block->first))
+        throw Error(source_->device_name() + ": no block holds the " + std::to_string(bytes) + " bytes at " +
+                    hexadecimal(address) +
+                    (block ? "; the block at " + hexadecimal(block->first) + " has " +
+                                 std::to_string(block->second.bytes)
+                           : std::string{}));
+    const Live& live = block->second;
+    const std::uint64_t within = address - block->first;
+    return {live.memory->buffer, live.memory->buffer_offset + live.offset + within, live.bytes - within,
+            live.kind};
+}
+
+void CachingAllocator::strip_poison(std::span<std::byte> parameters) {
+    if (!options_.poison)
+        return;
+    const std::lock_guard lock(mutex_);
+    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= parameters.size(); at += sizeof(std::uint64_t)) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, parameters.data() + at, sizeof word);
+        const std::uint64_t address = raw_address({word});
+        if (address == word || !find_locked(address))
+            continue;
+        std::memcpy(parameters.data() + at, &address, sizeof address);
+    }
+}
+
+std::unique_ptr<DeviceAllocator::ReadOnly> CachingAllocator::protect(std::span<const Access> accesses) {
+    if (!options_.guard_pages)
+        return nullptr;
+    auto held = std::make_unique<HeldPages>();
+    const std::lock_guard lock(mutex_);
+    std::map<DriverMemory*, std::vector<ByteRange>> used;
+    for (const Access& access : accesses) {
+        const std::uint64_t address = raw_address(access.begin);
+        const auto* block = find_locked(address);
+        if (!block || block->second.kind != MemoryKind::device) // the host writes its own blocks meanwhile
+            continue;
+        const std::uint64_t begin = address - block->first;
+        used[block->second.memory].push_back({begin, begin + access.bytes, access.writes});
+    }
+    for (const auto& [memory, ranges] : used)
+        held->add(memory->protect(ranges));
+    return held;
+}
+
+void CachingAllocator::poison_fresh(const Buffer::Block& block,
+                                    const std::shared_ptr<StreamTimeline>& stream) {
+    const auto& memory = *block.place->segment->memory;
+    if (memory.host) {
+        const Surroundings around = surroundings(*block.place, block.begin, block.bytes);
+        write_sentinel(around.before);
+        write_sentinel(around.behind);
+        if (options_.poison)
+            write_poison(around.block);
+        return;
+    }
+    say_unchecked();
+    if (stream)
+        fill_in_order(block, *stream);
+}
+
+void CachingAllocator::fill_in_order(const Buffer::Block& block, StreamTimeline& stream) {
+    const std::uint64_t bytes = block.bytes / sizeof poison_word * sizeof poison_word;
+    if (bytes == 0)
+        return;
+    const auto& memory = static_cast<const DriverMemory&>(*block.place->segment->memory);
+    const BufferLocation at{memory.buffer, memory.buffer_offset + block.place->offset + block.begin,
+                            block.bytes, block.kind};
+    stream.fill_before_next(at, block.pointer, bytes, poison_word);
+}
+
+void CachingAllocator::say_unchecked() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(said_unchecked_, true))
+            return;
+    }
+    source_->log(LogLevel::warning, source_->device_name() +
+                                        ": the host cannot see this device's memory: sentinels "
+                                        "around its blocks are not checked");
+}
+
+void CachingAllocator::check_sentinels_locked(const Pending& pending) {
+    const auto& memory = *pending.place->segment->memory;
+    if (!memory.host)
+        return;
+    const Surroundings around = surroundings(*pending.place, pending.begin, pending.bytes);
+    if (const auto i = changed_byte(around.before))
+        report_locked(pending, "before its begin", static_cast<std::int64_t>(around.before.size() - *i),
+                      around.before[*i]);
+    if (const auto i = changed_byte(around.behind))
+        report_locked(pending, "behind its end", static_cast<std::int64_t>(*i), around.behind[*i]);
+    if (options_.poison)
+        write_poison(around.block);
+}
+
+void CachingAllocator::report_locked(const Pending& pending, std::string_view where, std::int64_t offset,
+                                     std::byte found) {
+    const auto& memory = *pending.place->segment->memory;
+    damage_ = source_->device_name() + ": memory around a block of " + std::to_string(pending.bytes) +
+              " bytes at " + hexadecimal(memory.address + pending.place->offset + pending.begin) +
+              " was written: " + std::to_string(offset) + " bytes " + std::string(where) + " stands " +
+              hexadecimal(std::to_integer<std::uint64_t>(found));
+    source_->log(LogLevel::error, damage_);
+}
+
+void CachingAllocator::throw_on_damage() {
+    if (!waits_always())
+        return;
+    collect();
+    const std::lock_guard lock(mutex_);
+    if (!damage_.empty())
+        throw Error(std::exchange(damage_, {}));
+}
+
+} // namespace rekindle::runtime

@@ -1,0 +1,278 @@
+#include "memory_allocator.h"
+
+#include "memory_poison.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rekindle::runtime {
+namespace {
+
+BlockRules rules_for(BlockRules rules, const MemorySource& source, MemoryKind kind) {
+    rules.largest_segment = source.largest(kind);
+    return rules;
+}
+
+} // namespace
+
+Buffer::Block::~Block() {
+    if (place)
+        allocator.release(*this);
+}
+
+DevicePointer Buffer::pointer() const noexcept {
+    return block_ ? block_->pointer : DevicePointer{};
+}
+
+std::uint64_t Buffer::bytes() const noexcept {
+    return block_ ? block_->bytes : 0;
+}
+
+std::span<std::byte> Buffer::host() const noexcept {
+    if (!block_ || !block_->host)
+        return {};
+    return {block_->host, static_cast<std::size_t>(block_->bytes)};
+}
+
+CachingAllocator::CachingAllocator(std::unique_ptr<MemorySource> source, AllocatorOptions options)
+    : source_(std::move(source)), options_(options),
+      pools_{Pool(rules_for(options.rules, *source_, MemoryKind::device)),
+             Pool(rules_for(options.rules, *source_, MemoryKind::upload)),
+             Pool(rules_for(options.rules, *source_, MemoryKind::readback))} {}
+
+CachingAllocator::~CachingAllocator() = default;
+
+Buffer CachingAllocator::allocate(std::uint64_t bytes, MemoryKind kind, Stream* stream) {
+    return allocate_on(bytes, kind, stream ? timeline_of(*stream) : nullptr);
+}
+
+Buffer CachingAllocator::allocate_on(std::uint64_t bytes, MemoryKind kind,
+                                     const std::shared_ptr<StreamTimeline>& stream) {
+    const BlockRules& rules = pool(kind).arena.rules();
+    if (bytes > rules.largest_segment)
+        refuse(bytes, kind);
+    const std::uint64_t size = place_size(bytes, rules);
+    if (size > rules.largest_segment)
+        refuse(bytes, kind);
+    auto block = std::make_shared<Buffer::Block>(*this, source_->keep_alive());
+    BlockArena::Block* place = find_place(kind, stream, size);
+    if (!place)
+        place = take_after_giving_back(kind, stream, size);
+    if (!place)
+        refuse(bytes, kind);
+    block->bytes = bytes;
+    block->kind = kind;
+    block->on_stream = stream != nullptr;
+    block->stream = stream;
+    put_in_use(*block, place);
+    if (waits_always())
+        poison_fresh(*block, stream);
+    return Buffer(std::move(block));
+}
+
+std::uint64_t CachingAllocator::place_size(std::uint64_t bytes, const BlockRules& rules) const {
+    if (options_.guard_pages)
+        return round_up(std::max<std::uint64_t>(bytes, 1), 16);
+    return rules.block_size(options_.poison ? bytes + 2 * sentinel_bytes : bytes);
+}
+
+BlockArena::Block* CachingAllocator::find_place(MemoryKind kind,
+                                                const std::shared_ptr<StreamTimeline>& stream,
+                                                std::uint64_t size) {
+    if (options_.guard_pages)
+        collect();
+    else if (BlockArena::Block* place = take_cached(pool(kind), stream, size))
+        return place;
+    return grow(kind, stream, size);
+}
+
+BlockArena::Block* CachingAllocator::take_cached(Pool& pool, const std::shared_ptr<StreamTimeline>& stream,
+                                                 std::uint64_t size) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (BlockArena::Block* place = pool.arena.take(bin_locked(pool, stream), size))
+            return place;
+    }
+    collect();
+    const std::lock_guard lock(mutex_);
+    const std::uint32_t bin = bin_locked(pool, stream);
+    if (BlockArena::Block* place = pool.arena.take(bin, size))
+        return place;
+    return adopt_locked(pool, bin, size);
+}
+
+/// The smallest segment of another stream that holds nothing and that no queued work uses.
+BlockArena::Block* CachingAllocator::adopt_locked(Pool& pool, std::uint32_t bin, std::uint64_t size) {
+    BlockArena::Segment* best = nullptr;
+    for (const auto& segment : pool.arena.segments())
+        if (segment->taken == 0 && segment->bin != bin &&
+            segment->small == pool.arena.rules().is_small(size) && segment->size >= size &&
+            (!best || segment->size < best->size) && idle(pool, *segment))
+            best = segment.get();
+    if (!best)
+        return nullptr;
+    pool.arena.move_to_bin(*best, bin);
+    best->last_use = 0;
+    return pool.arena.take_in(*best, size);
+}
+
+/// A free block that no queued work uses, whosesoever its segment is: for when there is no other memory.
+BlockArena::Block* CachingAllocator::take_anywhere(Pool& pool, std::uint64_t size) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& segment : pool.arena.segments())
+        if (idle(pool, *segment))
+            if (BlockArena::Block* place = pool.arena.take_in(*segment, size))
+                return place;
+    return nullptr;
+}
+
+std::uint32_t CachingAllocator::bin_locked(Pool& pool, const std::shared_ptr<StreamTimeline>& stream) {
+    if (!stream || &pool != &this->pool(MemoryKind::device))
+        return 0;
+    std::uint32_t unused = 0;
+    for (std::uint32_t i = 1; i < pool.bins.size(); ++i) {
+        if (pool.bins[i].stream.expired())
+            unused = i;
+        else if (pool.bins[i].key == stream.get())
+            return i;
+    }
+    if (unused == 0) {
+        pool.bins.push_back({stream, stream.get()});
+        return static_cast<std::uint32_t>(pool.bins.size() - 1);
+    }
+    for (const auto& segment : pool.arena.segments()) // that stream is gone, its work done
+        if (segment->bin == unused)
+            pool.arena.move_to_bin(*segment, 0);
+    pool.bins[unused] = {stream, stream.get()};
+    return unused;
+}
+
+bool CachingAllocator::idle(const Pool& pool, const BlockArena::Segment& segment) {
+    if (segment.bin == 0)
+        return true;
+    const auto stream = pool.bins[segment.bin].stream.lock();
+    return !stream || stream->completed() >= segment.last_use;
+}
+
+BlockArena::Block* CachingAllocator::grow(MemoryKind kind, const std::shared_ptr<StreamTimeline>& stream,
+                                          std::uint64_t size) {
+    Pool& pool = this->pool(kind);
+    std::uint64_t bytes = size;
+    if (!options_.guard_pages) {
+        const std::lock_guard lock(mutex_);
+        bytes = pool.arena.rules().segment_size(size, pool.arena.reserved_large());
+    }
+    auto memory = source_->take(kind, bytes);
+    if (!memory && bytes > size) {
+        bytes = size;
+        memory = source_->take(kind, bytes);
+    }
+    if (!memory)
+        return nullptr;
+    const std::lock_guard lock(mutex_);
+    return add_locked(pool, bin_locked(pool, stream), bytes, size, std::move(memory));
+}
+
+BlockArena::Block* CachingAllocator::add_locked(Pool& pool, std::uint32_t bin, std::uint64_t segment_bytes,
+                                                std::uint64_t size, std::unique_ptr<DriverMemory> memory) {
+    BlockArena::Block* place = nullptr;
+    if (options_.guard_pages) {
+        place = pool.arena.add_taken(bin, size);
+        place->segment->memory = std::move(memory);
+    } else {
+        BlockArena::Segment& segment = pool.arena.add(bin, segment_bytes, pool.arena.rules().is_small(size));
+        segment.memory = std::move(memory);
+        place = pool.arena.take_in(segment, size);
+    }
+    MemoryStatistics& s = pool.statistics;
+    ++s.driver_allocations;
+    s.reserved_bytes = pool.arena.reserved();
+    s.reserved_peak_bytes = std::max(s.reserved_peak_bytes, s.reserved_bytes);
+    return place;
+}
+
+BlockArena::Block* CachingAllocator::take_after_giving_back(MemoryKind kind,
+                                                            const std::shared_ptr<StreamTimeline>& stream,
+                                                            std::uint64_t size) {
+    wait_for_released();
+    release_segments();
+    BlockArena::Block* place = find_place(kind, stream, size);
+    if (!place && !options_.guard_pages)
+        place = take_anywhere(pool(kind), size);
+    if (place) {
+        const std::lock_guard lock(mutex_);
+        ++pool(kind).statistics.retries;
+    }
+    return place;
+}
+
+void CachingAllocator::put_in_use(Buffer::Block& block, BlockArena::Block* place) {
+    auto& memory = static_cast<DriverMemory&>(*place->segment->memory);
+    block.begin = options_.poison && !options_.guard_pages ? sentinel_bytes : 0;
+    const std::uint64_t offset = place->offset + block.begin;
+    const std::uint64_t address = memory.address + offset;
+    block.pointer = {options_.poison ? address | poison_bit : address};
+    if (block.kind != MemoryKind::device)
+        block.host = memory.host + offset;
+    const std::lock_guard lock(mutex_);
+    live_.insert_or_assign(address, Live{block.bytes, &memory, offset, block.kind});
+    MemoryStatistics& s = pool(block.kind).statistics;
+    ++s.allocations;
+    s.allocated_bytes += place->size;
+    s.allocated_peak_bytes = std::max(s.allocated_peak_bytes, s.allocated_bytes);
+    block.place = place;
+}
+
+void CachingAllocator::record_stream(const Buffer& buffer, Stream& stream) {
+    record(buffer, timeline_of(stream));
+}
+
+void CachingAllocator::record(const Buffer& buffer, const std::shared_ptr<StreamTimeline>& stream) {
+    if (!buffer)
+        return;
+    Buffer::Block& block = *buffer.block();
+    const std::lock_guard lock(mutex_);
+    const auto same = [&](const std::weak_ptr<StreamTimeline>& s) {
+        return !s.owner_before(stream) && !stream.owner_before(s);
+    };
+    if (!same(block.stream) && std::ranges::none_of(block.other_streams, same))
+        block.other_streams.emplace_back(stream);
+}
+
+MemoryStatistics CachingAllocator::statistics(MemoryKind kind) const {
+    const std::lock_guard lock(mutex_);
+    return pools_[static_cast<std::size_t>(kind)].statistics;
+}
+
+void CachingAllocator::reset_peaks() {
+    const std::lock_guard lock(mutex_);
+    for (Pool& pool : pools_) {
+        pool.statistics.allocated_peak_bytes = pool.statistics.allocated_bytes;
+        pool.statistics.reserved_peak_bytes = pool.statistics.reserved_bytes;
+    }
+}
+
+void CachingAllocator::refuse(std::uint64_t bytes, MemoryKind kind) {
+    static constexpr std::array names{"device memory", "upload memory (of the host, seen by the device)",
+                                      "readback memory (of the host, seen by the device)"};
+    MemoryStatistics now;
+    std::uint64_t largest = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        now = (++pool(kind).statistics.out_of_memory, pool(kind).statistics);
+        largest = pool(kind).arena.rules().largest_segment;
+    }
+    std::string text = source_->device_name() + ": out of memory: asked for " + readable_bytes(bytes) +
+                       " of " + names[static_cast<std::size_t>(kind)] + "; " +
+                       readable_bytes(now.allocated_bytes) + " are in use (at most " +
+                       readable_bytes(now.allocated_peak_bytes) + "), " + readable_bytes(now.reserved_bytes) +
+                       " are taken from the driver; " + source_->describe_heaps(kind) +
+                       "; the largest single allocation is " + readable_bytes(largest);
+    const bool too_large = bytes > largest;
+    throw OutOfMemory(
+        text, too_large ? "Ask for less at once: no single block may be larger than the driver's limit."
+                        : "Ask for less at once, release buffers, or end other programs that use this "
+                          "device.");
+}
+
+} // namespace rekindle::runtime

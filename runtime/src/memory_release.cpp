@@ -1,0 +1,134 @@
+/// The way back: blocks whose work is done, segments for the driver.
+
+#include "memory_allocator.h"
+#include "memory_poison.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rekindle::runtime {
+
+bool CachingAllocator::WorkPoint::reached() const {
+    const auto alive = stream.lock();
+    return !alive || alive->completed() >= value;
+}
+
+void CachingAllocator::WorkPoint::wait() const {
+    if (const auto alive = stream.lock())
+        alive->wait(value);
+}
+
+bool CachingAllocator::Pending::reached() const {
+    return std::ranges::all_of(points, [](const WorkPoint& p) { return p.reached(); });
+}
+
+std::vector<CachingAllocator::WorkPoint> CachingAllocator::work_of(const Buffer::Block& block) const {
+    std::vector<WorkPoint> points;
+    const auto add = [&](const std::shared_ptr<StreamTimeline>& stream) {
+        if (!stream)
+            return;
+        const std::uint64_t queued = stream->queued();
+        if (stream->completed() < queued)
+            points.push_back({stream, queued});
+    };
+    if (block.on_stream)
+        add(block.stream.lock());
+    else
+        for (const auto& stream : source_->timelines())
+            add(stream);
+    for (const auto& stream : block.other_streams)
+        add(stream.lock());
+    return points;
+}
+
+void CachingAllocator::release(Buffer::Block& block) noexcept {
+    const auto stream = block.stream.lock();
+    if (options_.poison && block.kind == MemoryKind::device && stream)
+        fill_in_order(block, *stream);
+    const bool own_order =
+        block.kind == MemoryKind::device && stream && !waits_always() && block.other_streams.empty();
+    Pending pending{block.place, block.begin, block.bytes, {}};
+    if (!own_order)
+        pending.points = work_of(block);
+    Memories gone;
+    const std::lock_guard lock(mutex_);
+    Pool& pool = this->pool(block.kind);
+    BlockArena::Segment& segment = *block.place->segment;
+    live_.erase(static_cast<DriverMemory&>(*segment.memory).address + block.place->offset + block.begin);
+    pool.statistics.allocated_bytes -= block.place->size;
+    if (own_order) {
+        const std::uint64_t queued = stream->queued();
+        const Bin& bin = pool.bins[segment.bin];
+        if (bin.key == stream.get() && !bin.stream.expired()) {
+            segment.last_use = std::max(segment.last_use, queued);
+            pool.arena.give(block.place);
+            return;
+        }
+        pending.points.push_back({stream, queued});
+    }
+    if (pending.points.empty())
+        finish_locked(pool, pending, gone);
+    else
+        pool.pending.push_back(std::move(pending));
+}
+
+void CachingAllocator::finish_locked(Pool& pool, Pending& pending, Memories& gone) {
+    if (waits_always())
+        check_sentinels_locked(pending);
+    if (!options_.guard_pages) {
+        pool.arena.give(pending.place);
+        return;
+    }
+    gone.push_back(pool.arena.remove(*pending.place->segment));
+    pool.statistics.reserved_bytes = pool.arena.reserved();
+}
+
+void CachingAllocator::collect() {
+    Memories gone; // destroyed after the lock
+    const std::lock_guard lock(mutex_);
+    for (Pool& pool : pools_)
+        std::erase_if(pool.pending, [&](Pending& pending) {
+            const bool reached = pending.reached();
+            if (reached)
+                finish_locked(pool, pending, gone);
+            return reached;
+        });
+}
+
+void CachingAllocator::wait_for_released() {
+    std::vector<WorkPoint> points;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const Pool& pool : pools_) {
+            for (const Pending& pending : pool.pending)
+                points.insert(points.end(), pending.points.begin(), pending.points.end());
+            for (const auto& segment : pool.arena.segments())
+                if (segment->taken == 0 && !idle(pool, *segment))
+                    points.push_back({pool.bins[segment->bin].stream, segment->last_use});
+        }
+    }
+    for (const WorkPoint& point : points)
+        point.wait();
+    collect();
+}
+
+void CachingAllocator::release_segments() {
+    Memories gone;
+    const std::lock_guard lock(mutex_);
+    for (Pool& pool : pools_) {
+        std::vector<BlockArena::Segment*> unused;
+        for (const auto& segment : pool.arena.segments())
+            if (segment->taken == 0 && idle(pool, *segment))
+                unused.push_back(segment.get());
+        for (BlockArena::Segment* segment : unused)
+            gone.push_back(pool.arena.remove(*segment));
+        pool.statistics.reserved_bytes = pool.arena.reserved();
+    }
+}
+
+void CachingAllocator::empty_cache() {
+    wait_for_released();
+    release_segments();
+}
+
+} // namespace rekindle::runtime
