@@ -3,9 +3,9 @@
 
 usage: isa_table.py FOLDER MESA_VERSION TABLE FAMILY...
 
-FOLDER holds kernels.tsv (every kernel and case of the registry), registry.txt (the kernels' names as registry.def has
+FOLDER holds kernels.tsv (every kernel and case of the registry and the shared memory it may use), registry.txt (the kernels' names as registry.def has
 them) and for each family FAMILY.tsv, the rows of `rekindle_kernel_tool audit`. Writes TABLE (Markdown), or prints what
-is wrong; status 1 when a pipeline spills or uses scratch, a list is empty or a count differs from the registry's.
+is wrong; status 1 when a pipeline spills, uses scratch or more shared memory than it may, a list is empty or a count differs from the registry's.
 """
 import csv
 import pathlib
@@ -36,12 +36,15 @@ def read_rows(file):
 def problems_of(family, rows, registered):
     if not rows:
         yield f"{family}: not one pipeline was audited"
-    for key in rows.keys() - registered:
+    for key in rows.keys() - registered.keys():
         yield f"{family}: {key} is not in the registry"
     for (kernel, case), row in rows.items():
         for column in MUST_BE_ZERO:
             if row[column]:
                 yield f"{family}: {kernel} ({case}): {column} {row[column]}"
+        allowed = registered.get((kernel, case), 0)
+        if row["lds_bytes"] > allowed:
+            yield f"{family}: {kernel} ({case}): {row['lds_bytes']} bytes of shared memory; its needs allow {allowed}"
 
 
 def summary(families, audited, total):
@@ -97,9 +100,10 @@ def table(registered, families, audited, version):
 
 def main(folder, version, output, *families):
     folder = pathlib.Path(folder)
-    registered = [tuple(line.split("\t")) for line in (folder / "kernels.tsv").read_text().splitlines()]
+    lines = [line.split("\t") for line in (folder / "kernels.tsv").read_text().splitlines()]
+    registered = {(kernel, case): int(shared) for kernel, case, shared in lines}
     audited = {family: read_rows(folder / f"{family}.tsv") for family in families}
-    problems = [p for family in families for p in problems_of(family, audited[family], set(registered))]
+    problems = [p for family in families for p in problems_of(family, audited[family], registered)]
     if not registered:
         problems.append("the registry is empty")
     everywhere = set().union(*(rows.keys() for rows in audited.values()))

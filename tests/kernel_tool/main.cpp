@@ -7,7 +7,9 @@
 /// audit   the same and prints what the driver says of the machine code, one line of tab-separated columns
 /// for each;
 ///         the count is the last line on the error output. Status 1 also when the driver leaves out a column.
-/// list    every kernel and audit case of the registry, one line each: kernel, case, separated by a tab.
+/// list    every kernel and audit case of the registry, one line each: kernel, case and the bytes of shared
+/// memory
+///         that it may use, separated by tabs.
 /// docs    docs/kernels.md.
 /// modules writes FOLDER/<family>.spv, the modules as they are embedded.
 /// Nothing runs on the device: it may be one that is not there (RADV_FORCE_FAMILY).
@@ -120,10 +122,18 @@ int write_modules(const std::filesystem::path& folder) {
     return 0;
 }
 
+/// What a workgroup may use on a device that has these features.
+int shared_bytes(kernels::Features needs) {
+    if (needs.contains(kernels::Feature::shared_64k))
+        return 65'536;
+    return needs.contains(kernels::Feature::shared_48k) ? 49'152 : 32'768;
+}
+
 int list() {
     for (const kernels::Kernel& kernel : kernels::all())
         for (const kernels::AuditCase& one : kernel.audit)
-            std::cout << kernel.name << '\t' << one.name << '\n';
+            std::cout << kernel.name << '\t' << one.name << '\t' << shared_bytes(kernel.needs | one.needs)
+                      << '\n';
     return 0;
 }
 

@@ -97,7 +97,7 @@ isa_table() {
     shift 2
     rm -rf -- "$folder/isa"
     mkdir "$folder/isa"
-    printf 'kernel\ta\nkernel\tb\n' >"$folder/isa/kernels.tsv"
+    printf 'kernel\ta\t1024\nkernel\tb\t%s\n' "${SHARED:-1024}" >"$folder/isa/kernels.tsv"
     echo kernel >"$folder/isa/registry.txt"
     {
         printf 'kernel\tcase\tvgprs\tsgprs\tspilled_vgprs\tspilled_sgprs\tscratch_bytes\tlds_bytes\tcode_bytes\t'
@@ -119,6 +119,8 @@ check 'ISA audit, a spill: is named' "$(says 'navi10: kernel (a): spilled_vgprs 
 check 'ISA audit, a spill: no table' "$([[ -e $folder/isa/isa.md ]] || echo none)" none
 isa_table 0 16 a b
 check 'ISA audit, scratch: status' "$status $(says 'scratch_bytes 16')" '1 2'
+SHARED=1000 isa_table 0 0 a b
+check 'ISA audit, too much shared memory: status' "$status $(says 'kernel (b): 1024 bytes of shared memory')" '1 1'
 isa_table 0 0 a
 check 'ISA audit, a case that no family compiled: status' "$status $(says 'kernel (b): audited for no family')" '1 1'
 isa_table 0 0
