@@ -3,7 +3,7 @@
 
 usage: isa_table.py FOLDER MESA_VERSION TABLE FAMILY...
 
-FOLDER holds kernels.tsv (every kernel and case of the registry and the shared memory it may use), registry.txt (the kernels' names as registry.def has
+FOLDER holds kernels.tsv (every family, kernel and case of the registry and the shared memory it may use), registry.txt (the kernels' names as registry.def has
 them) and for each family FAMILY.tsv, the rows of `rekindle_kernel_tool audit`. Writes TABLE (Markdown), or prints what
 is wrong; status 1 when a pipeline spills, uses scratch or more shared memory than it may, a list is empty or a count differs from the registry's.
 """
@@ -42,7 +42,7 @@ def problems_of(family, rows, registered):
         for column in MUST_BE_ZERO:
             if row[column]:
                 yield f"{family}: {kernel} ({case}): {column} {row[column]}"
-        allowed = registered.get((kernel, case), 0)
+        _, allowed = registered.get((kernel, case), ("", 0))
         if row["lds_bytes"] > allowed:
             yield f"{family}: {kernel} ({case}): {row['lds_bytes']} bytes of shared memory; its needs allow {allowed}"
 
@@ -59,20 +59,20 @@ def summary(families, audited, total):
         )
 
 
-def kernel_table(kernel, cases, families, audited):
-    yield f"\n## {kernel}\n"
-    yield "| case | LDS | code | " + " | ".join(families) + " |"
-    yield "|---|---|---|" + "---|" * len(families)
-    for case in cases:
-        found = {family: audited[family].get((kernel, case)) for family in families}
-        present = [row for row in found.values() if row]
-        lds = max((row["lds_bytes"] for row in present), default=0)
-        code = max((row["code_bytes"] for row in present), default=0)
+def family_table(name, keys, families, audited):
+    """The kernels of one Slang file."""
+    yield f"\n## kernels/{name}.slang\n"
+    yield "| kernel | case | LDS | code | " + " | ".join(families) + " |"
+    yield "|---|---|---|---|" + "---|" * len(families)
+    for kernel, case in keys:
+        found = [audited[family].get((kernel, case)) for family in families]
+        lds = max((row["lds_bytes"] for row in found if row), default=0)
+        code = max((row["code_bytes"] for row in found if row), default=0)
         cells = [
             f"{row['vgprs']} · {row['sgprs']} · {row['subgroups_per_simd']} · {row['latency_cycles']}" if row else "–"
-            for row in found.values()
+            for row in found
         ]
-        yield f"| {case or 'no constants'} | {lds} | {code} | " + " | ".join(cells) + " |"
+        yield f"| {kernel} | {case} | {lds} | {code} | " + " | ".join(cells) + " |"
 
 
 def table(registered, families, audited, version):
@@ -91,17 +91,15 @@ def table(registered, families, audited, version):
         "the compiler estimates it. LDS and code are the most bytes on any family. –: the family lacks a feature that the\n"
         "kernel needs ([kernels.md](kernels.md))."
     )
-    kernels = {}
-    for kernel, case in registered:
-        kernels.setdefault(kernel, []).append(case)
-    for kernel, cases in kernels.items():
-        yield from kernel_table(kernel, cases, families, audited)
+    names = dict.fromkeys(name for name, _ in registered.values())
+    for name in names:
+        yield from family_table(name, [key for key in registered if registered[key][0] == name], families, audited)
 
 
 def main(folder, version, output, *families):
     folder = pathlib.Path(folder)
     lines = [line.split("\t") for line in (folder / "kernels.tsv").read_text().splitlines()]
-    registered = {(kernel, case): int(shared) for kernel, case, shared in lines}
+    registered = {(kernel, case): (name, int(shared)) for name, kernel, case, shared in lines}
     audited = {family: read_rows(folder / f"{family}.tsv") for family in families}
     problems = [p for family in families for p in problems_of(family, audited[family], registered)]
     if not registered:

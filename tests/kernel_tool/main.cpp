@@ -132,8 +132,8 @@ int shared_bytes(kernels::Features needs) {
 int list() {
     for (const kernels::Kernel& kernel : kernels::all())
         for (const kernels::AuditCase& one : kernel.audit)
-            std::cout << kernel.name << '\t' << one.name << '\t' << shared_bytes(kernel.needs | one.needs)
-                      << '\n';
+            std::cout << kernel.family << '\t' << kernel.name << '\t' << one.name << '\t'
+                      << shared_bytes(kernel.needs | one.needs) << '\n';
     return 0;
 }
 

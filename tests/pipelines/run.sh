@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Usage: tests/pipelines/run.sh TOOL [--recent]
 #
-# The pipeline matrix: the modules are valid SPIR-V (spirv-val), and TOOL (rekindle_kernel_tool) creates every kernel and audit case with the drivers of the
-# system's Mesa: lavapipe, and RADV for cards that are not there, under the validation layers. --recent: with Mesa 25 or newer for more families,
-# too. Prints the counts; the last line is their sum. Exit status 1: a pipeline was refused; 77: no driver is here.
+# The pipeline matrix: TOOL (rekindle_kernel_tool) creates every kernel and audit case with the drivers of the system's
+# Mesa: lavapipe, and RADV for cards that are not there, under the validation layers. --recent: with Mesa 25 or newer
+# for more families, too. Before, the pages in docs/ are compared with the registry and the modules go through
+# spirv-val. Prints the counts; the last line is their sum. Exit status 1: something failed; 77: no driver is here.
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
 source "$REPOSITORY/scripts/lib/packages.sh"
 source "$REPOSITORY/scripts/lib/mesa.sh"
@@ -81,6 +82,23 @@ validate() {
     say "spirv-val: $valid modules are valid"
 }
 
+# check_pages: docs/kernels.md and docs/isa.md are of this registry.
+check_pages() {
+    local row lacking=0
+    if ! "$tool" docs | cmp -s - "$REPOSITORY/docs/kernels.md"; then
+        say 'docs/kernels.md is not what the registry gives: run ./scripts/isa-audit'
+        broken=$((broken + 1))
+    fi
+    while IFS= read -r row; do
+        grep -qF -- "$row" "$REPOSITORY/docs/isa.md" || lacking=$((lacking + 1))
+    done < <("$tool" list | awk -F '\t' '{ print "| " $2 " | " $3 " |" }')
+    if [[ $lacking != 0 ]]; then
+        say "docs/isa.md lacks $lacking kernels and cases of the registry: run ./scripts/isa-audit"
+        broken=$((broken + 1))
+    fi
+}
+
+check_pages
 validate
 if [[ -e /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]]; then
     export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation
@@ -97,5 +115,5 @@ if [[ $recent == --recent ]]; then
     fi
 fi
 [[ $drivers != 0 ]] || exit 77
-say "$pipelines pipelines with $drivers drivers, $failed failed; $broken drivers or modules had failures"
+say "$pipelines pipelines with $drivers drivers, $failed failed; $broken drivers, modules or pages had failures"
 [[ $broken == 0 ]]

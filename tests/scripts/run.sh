@@ -97,7 +97,7 @@ isa_table() {
     shift 2
     rm -rf -- "$folder/isa"
     mkdir "$folder/isa"
-    printf 'kernel\ta\t1024\nkernel\tb\t%s\n' "${SHARED:-1024}" >"$folder/isa/kernels.tsv"
+    printf 'family\tkernel\ta\t1024\nfamily\tkernel\tb\t%s\n' "${SHARED:-1024}" >"$folder/isa/kernels.tsv"
     echo kernel >"$folder/isa/registry.txt"
     {
         printf 'kernel\tcase\tvgprs\tsgprs\tspilled_vgprs\tspilled_sgprs\tscratch_bytes\tlds_bytes\tcode_bytes\t'
@@ -112,7 +112,7 @@ isa_table() {
 }
 isa_table 0 0 a b
 check 'ISA audit, nothing wrong: status' "$status" 0
-check 'ISA audit, nothing wrong: a row in the table' "$(grep -c '^| a | 1024 | 960 | 24 · 128 · 32 · 360 |$' "$folder/isa/isa.md")" 1
+check 'ISA audit, nothing wrong: a row in the table' "$(grep -c '^| kernel | a | 1024 | 960 | 24 · 128 · 32 · 360 |$' "$folder/isa/isa.md")" 1
 isa_table 3 0 a b
 check 'ISA audit, a spill: status' "$status" 1
 check 'ISA audit, a spill: is named' "$(says 'navi10: kernel (a): spilled_vgprs 3')" 1
