@@ -61,17 +61,17 @@ MatrixTile chosen_tile(const DeviceMatrix& c) {
 
 struct Tiling {
     const kernels::TypedKernel<kernels::MatmulParameters>& kernel;
-    std::uint32_t size;
+    std::uint32_t size, shared_floats;
 };
 
 Tiling tiling(MatrixTile tile) {
     switch (tile) {
     case MatrixTile::tile_32:
-        return {kernels::matmul_32, 32};
+        return {kernels::matmul_32, 32, 2 * 16 * (2 * 32 + 4)};
     case MatrixTile::tile_64:
-        return {kernels::matmul_64, 64};
+        return {kernels::matmul_64, 64, 2 * 16 * (2 * 64 + 4)};
     default:
-        return {kernels::matmul_128, 128};
+        return {kernels::matmul_128, 128, 2 * 8 * (2 * 128 + 4)};
     }
 }
 
@@ -88,7 +88,8 @@ void launch_panel(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMa
                                                .a_stride = a.stride,
                                                .b_stride = b.stride,
                                                .c_stride = c.stride};
-    const std::array constants{kernels::ConstantValue{"vectors", vectors}};
+    const std::array constants{kernels::ConstantValue{"vectors", vectors},
+                               kernels::ConstantValue{"shared_floats", tiling.shared_floats}};
     const std::array accesses{access(a, 4, false), access(b, 4, false), access(c, 4, true)};
     stream.launch(tiling.kernel, {divided_up(c.columns, tiling.size), divided_up(c.rows, tiling.size)},
                   parameters, accesses, constants, expected_seconds(a, b));

@@ -144,14 +144,13 @@ std::vector<ProductCase> product_cases(ProductType type, MatrixTile tile) {
     for (const auto& [m, n, k] : {std::array<std::uint32_t, 3>{1, 1, 1},
                                   {1, 67, 33},
                                   {65, 1, 40},
-                                  {32, 32, 32},
                                   {33, 31, 65},
-                                  {64, 128, 64},
-                                  {128, 64, 8},
                                   {129, 130, 131},
-                                  {160, 256, 96}})
-        for (const std::uint32_t padding : {0u, 8u, 3u}) // 3: no row begins at a multiple of 16 bytes
-            cases.push_back({type, tile, m, n, k, padding, padding == 3 ? 1u : 0u});
+                                  {160, 256, 96}}) {
+        cases.push_back({type, tile, m, n, k, 0, 0});
+        cases.push_back({type, tile, m, n, k, 3, 1}); // most rows do not begin at a multiple of 16 bytes
+    }
+    cases.push_back({type, tile, 64, 128, 64, 8, 0}); // gaps, and all rows at multiples of 16 bytes
     return cases;
 }
 

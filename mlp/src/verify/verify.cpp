@@ -3,8 +3,6 @@
 #include <rekindle/base/error.h>
 #include <rekindle/runtime/self_test.h>
 
-#include <algorithm>
-
 namespace rekindle::mlp {
 
 namespace {
@@ -29,44 +27,12 @@ VerifyRow::Outcome outcome_of(runtime::SelfTestRow::Outcome outcome) {
 
 namespace verify {
 
-VerifyRow stated(std::string part, std::string name, VerifyRow::Outcome outcome, std::string detail) {
-    VerifyRow row;
-    row.part = std::move(part);
-    row.name = std::move(name);
-    row.outcome = outcome;
-    row.detail = std::move(detail);
-    return row;
-}
-
-VerifyRow compared(std::string part, std::string name, double bound, double value, std::string detail) {
-    VerifyRow row =
-        stated(std::move(part), std::move(name),
-               value <= bound ? VerifyRow::Outcome::passed : VerifyRow::Outcome::failed, std::move(detail));
-    row.bound = bound;
-    row.value = value;
-    return row;
-}
-
 void check_self_test(runtime::Device& device, const AddRow& add) {
     for (const runtime::SelfTestRow& test : runtime::run_self_test(device).rows)
         add(stated("self-test", test.name, outcome_of(test.outcome), test.detail));
 }
 
 } // namespace verify
-
-std::string_view name(VerifyRow::Outcome outcome) noexcept {
-    switch (outcome) {
-    case VerifyRow::Outcome::passed:
-        return "passed";
-    case VerifyRow::Outcome::failed:
-        return "failed";
-    case VerifyRow::Outcome::not_run:
-        return "not run";
-    case VerifyRow::Outcome::measured:
-        return "measured";
-    }
-    return "failed";
-}
 
 std::vector<VerifyRow> verify_device(const std::shared_ptr<runtime::Device>& device,
                                      const VerifyOptions& options) {
@@ -97,14 +63,6 @@ std::vector<VerifyRow> verify_device(const std::shared_ptr<runtime::Device>& dev
     if (options.speed_seconds > 0)
         part("speed", [&] { verify::measure_speeds(device, options.speed_seconds, add); });
     return rows;
-}
-
-bool passed(const std::vector<VerifyRow>& rows) noexcept {
-    const auto has = [&](VerifyRow::Outcome outcome) {
-        return std::any_of(rows.begin(), rows.end(),
-                           [&](const VerifyRow& row) { return row.outcome == outcome; });
-    };
-    return has(VerifyRow::Outcome::passed) && !has(VerifyRow::Outcome::failed);
 }
 
 } // namespace rekindle::mlp
