@@ -1,0 +1,38 @@
+#include "event.h"
+
+#include "stream_core.h"
+
+namespace rekindle::runtime {
+
+bool Event::done() const {
+    return !state_ || state_->core->completed() >= state_->value;
+}
+
+void Event::wait() const {
+    if (!state_)
+        return;
+    StreamCore& core = *state_->core;
+    core.wait(state_->value);
+    core.device().allocator().collect();
+    core.device().allocator().throw_on_damage();
+}
+
+double Event::seconds_since(const Event& earlier) const {
+    for (const Event* event : {this, &earlier}) {
+        if (!event->state_ || !event->state_->timing)
+            throw Error("seconds between events: an event was recorded without timing");
+        if (!event->done())
+            throw Error("seconds between events: an event is not done");
+        if (!event->state_->resolved.load(std::memory_order_acquire))
+            event->state_->core->gather();
+    }
+    VulkanDevice& device = state_->core->device();
+    if (&device != &earlier.state_->core->device())
+        throw Error("seconds between events of two devices");
+    // Ticks wrap around at the queue's valid bits; the nearer direction is meant.
+    const std::uint32_t unused = 64 - device.compute_queue().timestamp_bits;
+    const auto ticks = static_cast<std::int64_t>((state_->ticks - earlier.state_->ticks) << unused) >> unused;
+    return static_cast<double>(ticks) * device.info().can.timestamp_period_ns * 1e-9;
+}
+
+} // namespace rekindle::runtime

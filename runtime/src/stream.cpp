@@ -1,0 +1,221 @@
+#include "event.h"
+#include "stream_core.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+
+namespace rekindle::runtime {
+
+namespace {
+
+/// The longest upload that travels inside the command buffer instead of through staging memory.
+constexpr std::size_t longest_update = 4096;
+
+class VulkanStream final : public Stream {
+  public:
+    VulkanStream(VulkanDevice& device, const StreamOptions& options)
+        : core_(std::make_shared<StreamCore>(device.shared(), options)), device_(core_->device()) {
+        device.add_timeline(core_);
+    }
+    ~VulkanStream() override { core_->close(); }
+    VulkanStream(const VulkanStream&) = delete;
+    VulkanStream& operator=(const VulkanStream&) = delete;
+
+    void launch(const kernels::Kernel& kernel, Groups groups, std::span<const std::byte> parameters,
+                std::span<const Access> accesses, std::span<const kernels::ConstantValue> constants,
+                double expected_seconds) override;
+    void copy(DevicePointer to, DevicePointer from, std::uint64_t bytes) override;
+    void upload(DevicePointer to, std::span<const std::byte> from) override;
+    void download(std::span<std::byte> to, DevicePointer from) override;
+    void fill(DevicePointer to, std::uint64_t bytes, std::uint32_t word) override;
+    Event record(bool timing) override { return Event(core_->record(timing)); }
+    void wait(const Event& event) override;
+    void flush() override { core_->flush(); }
+    void synchronize() override;
+
+    const std::shared_ptr<StreamCore>& core() const noexcept { return core_; }
+
+  private:
+    void check_groups(const kernels::Kernel& kernel, Groups groups) const;
+    /// In poison mode the accesses without their bit, in scratch_; else as they are.
+    std::span<const Access> plain(std::span<const Access> accesses);
+    void after_wait();
+
+    const std::shared_ptr<StreamCore> core_;
+    VulkanDevice& device_;
+    std::vector<Access> scratch_;
+};
+
+Access reading(DevicePointer begin, std::uint64_t bytes) {
+    return {{without_poison(begin.address)}, bytes, false};
+}
+Access writing(DevicePointer begin, std::uint64_t bytes) {
+    return {{without_poison(begin.address)}, bytes, true};
+}
+
+void VulkanStream::check_groups(const kernels::Kernel& kernel, Groups groups) const {
+    const auto& most = device_.limits().maxComputeWorkGroupCount;
+    if (groups.x > most[0] || groups.y > most[1] || groups.z > most[2])
+        throw Error("launch of " + std::string(kernel.name) + ": " + std::to_string(groups.x) + " x " +
+                    std::to_string(groups.y) + " x " + std::to_string(groups.z) + " workgroups; " +
+                    device_.info().name + " allows " + std::to_string(most[0]) + " x " +
+                    std::to_string(most[1]) + " x " + std::to_string(most[2]));
+}
+
+std::span<const Access> VulkanStream::plain(std::span<const Access> accesses) {
+    if (!device_.test_mode().poison)
+        return accesses;
+    scratch_.assign(accesses.begin(), accesses.end());
+    for (Access& a : scratch_)
+        a.begin.address = without_poison(a.begin.address);
+    return scratch_;
+}
+
+void VulkanStream::launch(const kernels::Kernel& kernel, Groups groups, std::span<const std::byte> parameters,
+                          std::span<const Access> accesses, std::span<const kernels::ConstantValue> constants,
+                          double expected_seconds) {
+    device_.throw_if_lost();
+    if (parameters.size() != kernel.parameter_bytes)
+        throw Error("launch of " + std::string(kernel.name) + " with " + std::to_string(parameters.size()) +
+                    " bytes of parameters; it takes " + std::to_string(kernel.parameter_bytes));
+    check_groups(kernel, groups);
+    PreparedKernel& prepared = core_->prepared(kernel, constants);
+    if (groups.x == 0 || groups.y == 0 || groups.z == 0)
+        return;
+    std::array<std::byte, 128> stripped;
+    if (device_.test_mode().poison) {
+        std::copy(parameters.begin(), parameters.end(), stripped.begin());
+        parameters = {stripped.data(), parameters.size()};
+        device_.allocator().strip_poison({stripped.data(), parameters.size()});
+    }
+    core_->put(Dispatch{&prepared, groups, parameters}, plain(accesses), expected_seconds);
+}
+
+void VulkanStream::copy(DevicePointer to, DevicePointer from, std::uint64_t bytes) {
+    device_.throw_if_lost();
+    const std::uint64_t source = without_poison(from.address), target = without_poison(to.address);
+    if (source < target ? target - source < bytes : source - target < bytes)
+        throw Error("copy of " + std::to_string(bytes) + " bytes between overlapping ranges");
+    for (std::uint64_t done = 0; done < bytes;) {
+        const std::uint64_t piece = std::min(bytes - done, core_->options().piece_bytes);
+        const BufferLocation out = device_.allocator().locate(from + done, piece);
+        const BufferLocation in = device_.allocator().locate(to + done, piece);
+        core_->put(Copy{out.buffer, in.buffer, out.offset, in.offset, piece},
+                   std::array{reading(from + done, piece), writing(to + done, piece)});
+        done += piece;
+    }
+}
+
+void VulkanStream::fill(DevicePointer to, std::uint64_t bytes, std::uint32_t word) {
+    device_.throw_if_lost();
+    if (bytes % 4 != 0 || to.address % 4 != 0)
+        throw Error("fill of " + std::to_string(bytes) + " bytes: address and size are multiples of 4");
+    for (std::uint64_t done = 0; done < bytes;) {
+        const std::uint64_t piece = std::min(bytes - done, core_->options().piece_bytes);
+        const BufferLocation in = device_.allocator().locate(to + done, piece);
+        core_->put(Fill{in.buffer, in.offset, piece, word}, std::array{writing(to + done, piece)});
+        done += piece;
+    }
+}
+
+void VulkanStream::upload(DevicePointer to, std::span<const std::byte> from) {
+    device_.throw_if_lost();
+    if (from.size() <= longest_update && from.size() % 4 == 0 && to.address % 4 == 0) {
+        if (from.empty())
+            return;
+        const BufferLocation in = device_.allocator().locate(to, from.size());
+        core_->put(Update{in.buffer, in.offset, from}, std::array{writing(to, from.size())});
+        return;
+    }
+    // While the device copies one piece the host fills the next; a few are under way.
+    constexpr std::size_t pieces_under_way = 4;
+    std::deque<std::uint64_t> under_way;
+    for (std::size_t done = 0; done < from.size();) {
+        const std::size_t piece = std::min<std::size_t>(from.size() - done, core_->options().staging_bytes);
+        if (under_way.size() == pieces_under_way) {
+            core_->wait(under_way.front());
+            under_way.pop_front();
+            device_.allocator().collect();
+        }
+        const Buffer staging = device_.allocator().allocate(piece, MemoryKind::upload);
+        std::memcpy(staging.host().data(), from.data() + done, piece);
+        copy(to + done, staging.pointer(), piece);
+        done += piece;
+        if (done < from.size()) {
+            under_way.push_back(core_->queued());
+            core_->flush();
+        }
+    }
+}
+
+void VulkanStream::download(std::span<std::byte> to, DevicePointer from) {
+    device_.throw_if_lost();
+    struct Piece {
+        Buffer staging;
+        std::span<std::byte> target;
+        std::uint64_t value;
+    };
+    // While the host copies one piece out the device copies the next one in.
+    std::deque<Piece> under_way;
+    const auto take = [&] {
+        const Piece& piece = under_way.front();
+        core_->wait(piece.value);
+        std::memcpy(piece.target.data(), piece.staging.host().data(), piece.target.size());
+        under_way.pop_front();
+    };
+    for (std::size_t done = 0; done < to.size();) {
+        const std::size_t bytes = std::min<std::size_t>(to.size() - done, core_->options().staging_bytes);
+        Piece piece{device_.allocator().allocate(bytes, MemoryKind::readback), to.subspan(done, bytes), 0};
+        copy(piece.staging.pointer(), from + done, bytes);
+        piece.value = core_->queued();
+        core_->flush();
+        under_way.push_back(std::move(piece));
+        done += bytes;
+        if (under_way.size() == 2)
+            take();
+    }
+    while (!under_way.empty())
+        take();
+    synchronize();
+}
+
+void VulkanStream::wait(const Event& event) {
+    if (!event.state())
+        return;
+    const std::shared_ptr<StreamCore>& other = event.state()->core;
+    if (other == core_)
+        return;
+    if (&other->device() != &device_)
+        throw Error("a stream cannot wait for an event of another device");
+    // Before this stream's submit, for the two may share a queue.
+    other->flush_to(event.state()->value);
+    core_->wait_for(other, event.state()->value);
+}
+
+void VulkanStream::synchronize() {
+    core_->wait(core_->queued());
+    after_wait();
+}
+
+void VulkanStream::after_wait() {
+    device_.allocator().collect();
+    device_.allocator().throw_on_damage();
+}
+
+} // namespace
+
+std::unique_ptr<Stream> make_stream(VulkanDevice& device, const StreamOptions& options) {
+    return std::make_unique<VulkanStream>(device, options);
+}
+
+std::unique_ptr<Stream> make_stream(VulkanDevice& device) {
+    return make_stream(device, StreamOptions{});
+}
+
+std::shared_ptr<StreamTimeline> timeline_of(Stream& stream) {
+    return dynamic_cast<VulkanStream&>(stream).core();
+}
+
+} // namespace rekindle::runtime

@@ -1,0 +1,327 @@
+#include "stream_core.h"
+
+#include "event.h"
+#include "profiler.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rekindle::runtime {
+
+VkSemaphore make_timeline(VulkanDevice& device) {
+    VkSemaphoreTypeCreateInfo type{};
+    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    const VkSemaphoreCreateInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0};
+    VkSemaphore semaphore = VK_NULL_HANDLE;
+    device.check(device.vk().vkCreateSemaphore(device.handle(), &info, nullptr, &semaphore),
+                 "vkCreateSemaphore");
+    return semaphore;
+}
+
+namespace {
+
+std::size_t mix(std::size_t hash, std::uint64_t value) {
+    return (hash ^ value) * 0x9E3779B97F4A7C15ull;
+}
+
+std::span<const std::byte> data_of(const Operation& operation) {
+    if (const auto* dispatch = std::get_if<Dispatch>(&operation))
+        return dispatch->data;
+    if (const auto* update = std::get_if<Update>(&operation))
+        return update->data;
+    return {};
+}
+
+void set_data(Operation& operation, std::span<const std::byte> data) {
+    if (auto* dispatch = std::get_if<Dispatch>(&operation))
+        dispatch->data = data;
+    else if (auto* update = std::get_if<Update>(&operation))
+        update->data = data;
+}
+
+} // namespace
+
+std::size_t StreamCore::KeyHash::operator()(const KernelKey& key) const noexcept {
+    std::size_t hash = mix(0, reinterpret_cast<std::uintptr_t>(key.kernel));
+    for (const kernels::ConstantValue& c : key.constants)
+        hash = mix(hash, c.value);
+    return hash;
+}
+
+std::size_t StreamCore::KeyHash::operator()(const OwnKey& key) const noexcept {
+    std::size_t hash = mix(0, reinterpret_cast<std::uintptr_t>(key.kernel));
+    for (const auto& [name, value] : key.constants)
+        hash = mix(hash, value);
+    return hash;
+}
+
+bool StreamCore::KeyEqual::operator()(const OwnKey& a, const OwnKey& b) const noexcept {
+    return a.kernel == b.kernel && a.constants == b.constants;
+}
+
+bool StreamCore::KeyEqual::operator()(const KernelKey& a, const OwnKey& b) const noexcept {
+    return a.kernel == b.kernel &&
+           std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end(),
+                      [](const auto& x, const auto& y) { return x.value == y.second && x.name == y.first; });
+}
+
+StreamCore::StreamCore(std::shared_ptr<VulkanDevice> device, const StreamOptions& options)
+    : device_(std::move(device)), options_(options),
+      collecting_(device_->test_mode().random_order.has_value() || device_->test_mode().guard_pages) {
+    device_->throw_if_lost();
+    timeline_ = make_timeline(*device_);
+    if (const auto seed = device_->test_mode().random_order) {
+        const std::size_t number = device_->timelines().size();
+        random_.seed(mix(*seed, number));
+        device_->log(LogLevel::debug, "stream " + std::to_string(number) +
+                                          ": random order, REKINDLE_RANDOM_ORDER=" + std::to_string(*seed));
+    }
+}
+
+StreamCore::~StreamCore() {
+    if (abandoned_)
+        return;
+    device_->vk().vkDestroySemaphore(device_->handle(), timeline_, nullptr);
+    device_->vk().vkDestroySemaphore(device_->handle(), gate_, nullptr);
+}
+
+PreparedKernel& StreamCore::prepared(const kernels::Kernel& kernel,
+                                     std::span<const kernels::ConstantValue> constants) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto known = kernels_.find(KernelKey{&kernel, constants}); known != kernels_.end())
+        return known->second;
+    const Pipeline& pipeline = device_->pipeline(kernel, constants);
+    OwnKey key{&kernel, {}};
+    for (const kernels::ConstantValue& c : constants)
+        key.constants.emplace_back(c.name, c.value);
+    return kernels_.try_emplace(std::move(key), PreparedKernel{&kernel, pipeline.handle, {}}).first->second;
+}
+
+void StreamCore::put(const Operation& operation, std::span<const Access> accesses, double expected_seconds) {
+    const std::scoped_lock lock(mutex_);
+    place_poison_fills();
+    place(operation, accesses, expected_seconds);
+}
+
+Batch& StreamCore::open() {
+    if (open_)
+        return *open_;
+    gather_completed();
+    if (free_.empty() && in_flight_.size() >= options_.submits_in_flight) {
+        await(in_flight_.front()->value());
+        gather_completed();
+    }
+    if (free_.empty()) {
+        open_ = std::make_unique<Batch>(*device_, device_->compute_queue(), options_);
+    } else {
+        open_ = std::move(free_.back());
+        free_.pop_back();
+    }
+    open_->begin(submitted() + 1);
+    return *open_;
+}
+
+void StreamCore::place(const Operation& operation, std::span<const Access> accesses,
+                       double expected_seconds) {
+    LaunchTime::Sample sample;
+    if (const auto* dispatch = std::get_if<Dispatch>(&operation))
+        sample = dispatch->kernel->time.estimate(
+            std::uint64_t{dispatch->groups.x} * dispatch->groups.y * dispatch->groups.z, expected_seconds);
+    else
+        sample.seconds = Batch::seconds_of(operation);
+    if (open_ && !open_->empty() &&
+        (!open_->room_for(group_.size() + 1) ||
+         open_->seconds() + sample.seconds > options_.seconds_per_submit))
+        submit();
+    if (options_.barriers && hazards_.needs_barrier(accesses))
+        separate();
+    Batch& batch = open();
+    hazards_.add(accesses);
+    record_or_hold(operation, accesses);
+    batch.expect(sample);
+    queued_.store(batch.value(), std::memory_order_release);
+}
+
+void StreamCore::fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
+                                  std::uint32_t word) {
+    const std::scoped_lock lock(fills_mutex_);
+    fills_.push_back({{at.buffer, at.offset, bytes, word}, {{without_poison(begin.address)}, bytes, true}});
+    // With guard pages barriers end submits: one may be under way, one may come before the fills.
+    fills_value_ = next_fill_value_ + (device_->test_mode().guard_pages ? 2 : 0);
+    has_fills_.store(true, std::memory_order_release);
+}
+
+std::uint64_t StreamCore::queued() const {
+    const std::uint64_t operations = queued_.load(std::memory_order_acquire);
+    if (!device_->test_mode().poison)
+        return operations;
+    const std::scoped_lock lock(fills_mutex_);
+    return std::max(operations, fills_value_);
+}
+
+void StreamCore::place_poison_fills() {
+    if (!has_fills_.load(std::memory_order_acquire))
+        return;
+    std::vector<PoisonFill> fills;
+    {
+        const std::scoped_lock lock(fills_mutex_);
+        fills.swap(fills_);
+        has_fills_.store(false, std::memory_order_release);
+    }
+    // One decision for all, so that they need at most one submit: two fills of one range write the same word.
+    std::vector<Access> accesses;
+    for (const PoisonFill& f : fills)
+        accesses.push_back(f.access);
+    if (hazards_.needs_barrier(accesses))
+        separate();
+    const Batch& batch = open();
+    hazards_.add(accesses);
+    for (const PoisonFill& f : fills)
+        record_or_hold(f.fill, std::span(&f.access, 1));
+    queued_.store(batch.value(), std::memory_order_release);
+}
+
+void StreamCore::record_or_hold(const Operation& operation, std::span<const Access> accesses) {
+    if (!collecting_) {
+        open_->record(operation);
+        return;
+    }
+    const auto data = data_of(operation);
+    group_.push_back({operation, {data.begin(), data.end()}});
+    if (device_->test_mode().guard_pages)
+        group_accesses_.insert(group_accesses_.end(), accesses.begin(), accesses.end());
+}
+
+void StreamCore::emit_group() {
+    if (group_.empty())
+        return;
+    if (device_->test_mode().random_order)
+        std::shuffle(group_.begin(), group_.end(), random_);
+    for (Pending& pending : group_) {
+        set_data(pending.operation, pending.data);
+        open_->record(pending.operation);
+    }
+    group_.clear();
+}
+
+void StreamCore::separate() {
+    emit_group();
+    if (device_->test_mode().guard_pages && open_ && !open_->empty())
+        execute(std::exchange(open_, nullptr));
+    open().barrier();
+    barriers_.fetch_add(1, std::memory_order_relaxed);
+    hazards_.barrier();
+}
+
+std::shared_ptr<Event::State> StreamCore::record(bool timing) {
+    const std::scoped_lock lock(mutex_);
+    device_->throw_if_lost();
+    if (timing && device_->compute_queue().timestamp_bits == 0)
+        throw Unsupported(device_->info().name + " has no timestamps on its compute queue");
+    if (timing) {
+        if (open_ && !open_->room_for(group_.size()))
+            submit();
+        open();
+        emit_group();
+        queued_.store(open_->value(), std::memory_order_release);
+    }
+    auto state = std::make_shared<Event::State>(shared_from_this(), queued_.load(std::memory_order_relaxed));
+    state->timing = timing;
+    if (timing)
+        open_->stamp(state);
+    return state;
+}
+
+void StreamCore::wait_for(const std::shared_ptr<StreamCore>& other, std::uint64_t value) {
+    const std::scoped_lock lock(mutex_);
+    device_->throw_if_lost();
+    // What was queued before need not wait.
+    if (open_ && open_->operations() + group_.size() > 0)
+        submit();
+    open().wait_for({other->timeline_, value, other});
+    queued_.store(open_->value(), std::memory_order_release);
+}
+
+void StreamCore::flush() {
+    const std::scoped_lock lock(mutex_);
+    device_->throw_if_lost();
+    submit();
+}
+
+void StreamCore::flush_to(std::uint64_t value) {
+    if (submitted() >= value)
+        return;
+    const std::scoped_lock lock(mutex_);
+    device_->throw_if_lost();
+    submit();
+    // In poison mode a value may have been promised that nothing was recorded for.
+    while (submitted() < value) {
+        open();
+        execute(std::exchange(open_, nullptr));
+    }
+}
+
+void StreamCore::submit() {
+    do {
+        place_poison_fills();
+        if (!open_ || (open_->empty() && group_.empty()))
+            return;
+        emit_group();
+    } while (!close_for_fills());
+    execute(std::exchange(open_, nullptr));
+}
+
+bool StreamCore::close_for_fills() {
+    const std::scoped_lock lock(fills_mutex_);
+    if (!fills_.empty())
+        return false;
+    next_fill_value_ = open_->value() + 1;
+    return true;
+}
+
+void StreamCore::execute(std::unique_ptr<Batch> batch) {
+    batch->finish();
+    inject_faults(*batch);
+    const std::uint64_t value = batch->value();
+    {
+        const std::scoped_lock lock(fills_mutex_);
+        next_fill_value_ = std::max(next_fill_value_, value + 1);
+    }
+    Queue& queue = device_->compute_queue();
+    std::unique_lock lock(queue.mutex);
+    // With guard pages one group runs at a time on the whole device, for protection is by the page.
+    const bool alone = device_->test_mode().guard_pages;
+    const auto read_only = alone ? device_->allocator().protect(group_accesses_) : nullptr;
+    group_accesses_.clear();
+    batch->submit(queue.handle, timeline_);
+    in_flight_.push_back(std::move(batch));
+    submitted_.store(value, std::memory_order_release);
+    if (alone)
+        await(value);
+}
+
+void StreamCore::gather() {
+    const std::scoped_lock lock(mutex_);
+    gather_completed();
+}
+
+void StreamCore::gather_completed() {
+    if (in_flight_.empty())
+        return;
+    const std::uint64_t reached = completed();
+    while (!in_flight_.empty() && in_flight_.front()->value() <= reached) {
+        in_flight_.front()->retire(static_cast<KernelProfiler&>(device_->profiler()));
+        free_.push_back(std::move(in_flight_.front()));
+        in_flight_.pop_front();
+    }
+}
+
+void StreamCore::wait(std::uint64_t value) {
+    device_->throw_if_lost();
+    flush_to(value);
+    await(value);
+    gather();
+}
+
+} // namespace rekindle::runtime

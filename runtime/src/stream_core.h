@@ -1,0 +1,150 @@
+#pragma once
+/// The state of a stream: what is recorded, what is submitted, what has completed.
+
+#include "hazards.h"
+#include "stream_batch.h"
+#include "vulkan_device.h"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+namespace rekindle::runtime {
+
+VkSemaphore make_timeline(VulkanDevice& device);
+
+/// Belongs to a stream and to its events. Every member locks for itself: the owner's thread queues, any
+/// thread may ask, flush and wait.
+class StreamCore final : public StreamTimeline, public std::enable_shared_from_this<StreamCore> {
+  public:
+    StreamCore(std::shared_ptr<VulkanDevice> device, const StreamOptions& options);
+    ~StreamCore() override;
+    StreamCore(const StreamCore&) = delete;
+    StreamCore& operator=(const StreamCore&) = delete;
+
+    VulkanDevice& device() const noexcept { return *device_; }
+    const StreamOptions& options() const noexcept { return options_; }
+
+    /// The kernel's pipeline, from a table without a look at the device when it was launched here before.
+    PreparedKernel& prepared(const kernels::Kernel& kernel,
+                             std::span<const kernels::ConstantValue> constants);
+    /// Queues one operation. accesses: without poison bits. expected_seconds: of a dispatch.
+    void put(const Operation& operation, std::span<const Access> accesses, double expected_seconds = 0);
+    std::shared_ptr<Event::State> record(bool timing);
+    /// Later operations start after `value` of the other stream, which it has submitted.
+    void wait_for(const std::shared_ptr<StreamCore>& other, std::uint64_t value);
+    /// Submits what is recorded.
+    void flush();
+    /// Submits at least all that `value`, a result of queued(), needs.
+    void flush_to(std::uint64_t value);
+    /// Takes back what has completed: times go to events, profiler and estimates.
+    void gather();
+    /// The last value given to the driver.
+    std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+    /// Barriers put so far.
+    std::uint64_t barriers() const noexcept { return barriers_.load(std::memory_order_relaxed); }
+    /// No operation will come; waits for those that are queued. Never throws: failures go to the log.
+    void close() noexcept;
+
+    // StreamTimeline
+    std::uint64_t queued() const override;
+    std::uint64_t completed() const override;
+    void wait(std::uint64_t value) override;
+    void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
+                          std::uint32_t word) override;
+
+    /// Lets injected hangs end, so that the device can be closed.
+    void release_hang() noexcept;
+
+  private:
+    struct KernelKey {
+        const kernels::Kernel* kernel;
+        std::span<const kernels::ConstantValue> constants;
+    };
+    struct OwnKey {
+        const kernels::Kernel* kernel;
+        std::vector<std::pair<std::string, std::uint32_t>> constants;
+    };
+    struct KeyHash {
+        using is_transparent = void;
+        std::size_t operator()(const KernelKey& key) const noexcept;
+        std::size_t operator()(const OwnKey& key) const noexcept;
+    };
+    struct KeyEqual {
+        using is_transparent = void;
+        bool operator()(const OwnKey& a, const OwnKey& b) const noexcept;
+        bool operator()(const KernelKey& a, const OwnKey& b) const noexcept;
+        bool operator()(const OwnKey& a, const KernelKey& b) const noexcept { return (*this)(b, a); }
+    };
+    /// An operation that waits for its group to be complete.
+    struct Pending {
+        Operation operation;
+        std::vector<std::byte> data;
+    };
+
+    // All with mutex_ held.
+    Batch& open();
+    void place(const Operation& operation, std::span<const Access> accesses, double expected_seconds);
+    /// Records what fill_before_next() gathered.
+    void place_poison_fills();
+    void record_or_hold(const Operation& operation, std::span<const Access> accesses);
+    void emit_group();
+    void separate();
+    void submit();
+    /// From now on fills go to the next submit; false: some have come for this one.
+    bool close_for_fills();
+    void execute(std::unique_ptr<Batch> batch);
+    void inject_faults(Batch& batch);
+    void gather_completed();
+
+    /// Throws DeviceLost when nothing moves on the device any more.
+    void await(std::uint64_t value);
+    /// Whether the submitted work has ended, whatever became of it.
+    bool drained() const noexcept;
+    /// Of all streams of the device: one may stand still because another one's long work is before it.
+    std::uint64_t progress() const;
+
+    const std::shared_ptr<VulkanDevice> device_;
+    const StreamOptions options_;
+    const bool collecting_; ///< operations are held back until their group is complete
+    VkSemaphore timeline_ = VK_NULL_HANDLE;
+
+    mutable std::mutex mutex_;
+    std::unordered_map<OwnKey, PreparedKernel, KeyHash, KeyEqual> kernels_;
+    HazardTracker hazards_;
+    std::unique_ptr<Batch> open_;
+    std::deque<std::unique_ptr<Batch>> in_flight_;
+    std::vector<std::unique_ptr<Batch>> free_;
+    std::vector<Pending> group_;
+    std::vector<Access> group_accesses_;
+    std::mt19937_64 random_;
+
+    struct PoisonFill {
+        Fill fill;
+        Access access;
+    };
+    // Of their own lock, because the allocator adds to them with its own lock held.
+    mutable std::mutex fills_mutex_;
+    std::vector<PoisonFill> fills_;
+    std::atomic<bool> has_fills_{false};
+    std::uint64_t fills_value_ = 0,
+                  next_fill_value_ = 1; ///< of the submit that holds the last, the next fill
+
+    std::atomic<std::uint64_t> queued_{0}, submitted_{0};
+    mutable std::atomic<std::uint64_t> completed_{0};
+    std::atomic<std::uint64_t> barriers_{0};
+
+    bool abandoned_ = false; ///< the device never ended the work: handles are not destroyed
+    std::mutex gate_mutex_;
+    VkSemaphore gate_ = VK_NULL_HANDLE; ///< an injected hang waits for its value 1
+    bool gate_open_ = false;
+};
+
+/// make_stream with other options, for tests.
+std::unique_ptr<Stream> make_stream(VulkanDevice& device, const StreamOptions& options);
+
+} // namespace rekindle::runtime

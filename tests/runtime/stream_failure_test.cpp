@@ -1,0 +1,136 @@
+#include "stream_fixture.h"
+
+#include <chrono>
+#include <thread>
+
+namespace rekindle::runtime::test {
+namespace {
+
+using testing::HasSubstr;
+
+/// The text of the DeviceLost that the call throws; "" when it throws none.
+template <class Call>
+std::string loss(const Call& call) {
+    try {
+        call();
+    } catch (const DeviceLost& lost) {
+        EXPECT_NE(lost.hint(), "");
+        return lost.what();
+    }
+    return {};
+}
+
+class StreamFailureTest : public StreamTest {
+  protected:
+    /// From now on work fails: uploads and a first launch have been submits 1 and 2.
+    void prepare(Stream& s) {
+        words_ = memory(s, Words(640, 1));
+        s.synchronize();
+        advance(s, words_, 1);
+        s.synchronize();
+    }
+    Buffer words_;
+};
+
+TEST_F(StreamFailureTest, a_lost_device_says_what_ran_last_and_stays_lost) {
+    environment.set("REKINDLE_GUARD_PAGES", "0");
+    environment.set("REKINDLE_FAULT", "device-lost:3");
+    const auto s = stream(), other = stream();
+    prepare(*s);
+    advance(*s, words_, 2);
+    s->fill(words_.pointer(), 8, 3);
+    const Event event = s->record();
+    const std::string text = loss([&] { event.wait(); });
+    EXPECT_THAT(text, HasSubstr("test_advance (10 workgroups)"));
+    EXPECT_THAT(text, HasSubstr("fill (8 bytes)"));
+    EXPECT_THAT(text, HasSubstr("REKINDLE_FAULT"));
+    for (const std::string& again :
+         {loss([&] { s->synchronize(); }), loss([&] { advance(*s, words_, 1); }), loss([&] { event.wait(); }),
+          loss([&] { other->flush(); }), loss([&] { other->record(); }), loss([&] { stream(); }),
+          loss([&] { device().synchronize(); })})
+        EXPECT_EQ(again, text);
+    EXPECT_FALSE(event.done());
+    log.clear();
+}
+
+TEST_F(StreamFailureTest, a_submit_that_never_ends_is_a_lost_device) {
+    environment.set("REKINDLE_GUARD_PAGES", "0");
+    environment.set("REKINDLE_FAULT", "hang:3");
+    environment.set("REKINDLE_WATCHDOG_SECONDS", "0.5");
+    const auto begun = std::chrono::steady_clock::now();
+    {
+        const auto s = stream(), other = stream();
+        prepare(*s);
+        advance(*s, words_, 2);
+        s->flush();
+        const std::string text = loss([&] { s->synchronize(); });
+        EXPECT_THAT(text, HasSubstr("no progress for 0.5 s"));
+        EXPECT_THAT(text, HasSubstr("test_advance (10 workgroups)"));
+        EXPECT_EQ(loss([&] { other->synchronize(); }), text);
+    } // streams end, although work was under way
+    words_ = {};
+    device_.reset();
+    EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(500));
+    log.clear();
+    environment.unset("REKINDLE_FAULT");
+    const auto s = stream(); // a device opened anew works
+    const Buffer words = memory(*s, Words{1, 2});
+    EXPECT_EQ(contents(*s, words), (Words{1, 2}));
+}
+
+TEST_F(StreamFailureTest, a_hang_behind_guard_pages_is_found_too) {
+    environment.set("REKINDLE_FAULT", "hang:3");
+    environment.set("REKINDLE_WATCHDOG_SECONDS", "0.3");
+    const auto s = stream();
+    prepare(*s);
+    EXPECT_THAT(loss([&] {
+                    advance(*s, words_, 2);
+                    s->synchronize();
+                }),
+                HasSubstr("no progress"));
+    log.clear();
+}
+
+TEST_F(StreamFailureTest, a_stream_that_is_destroyed_while_its_work_hangs_ends) {
+    environment.set("REKINDLE_GUARD_PAGES", "0");
+    environment.set("REKINDLE_FAULT", "hang:1");
+    environment.set("REKINDLE_WATCHDOG_SECONDS", "0.3");
+    auto s = stream();
+    words_ = memory(*s, Words(64, 1));
+    s.reset();
+    const auto errors = log.lines(LogLevel::error);
+    ASSERT_FALSE(errors.empty());
+    EXPECT_THAT(errors.front(), HasSubstr("no progress"));
+    log.clear();
+}
+
+TEST_F(StreamFailureTest, long_work_in_short_submits_is_progress) {
+    // Longer in all than the watchdog allows to stand still.
+    environment.set("REKINDLE_GUARD_PAGES", "0");
+    environment.set("REKINDLE_WATCHDOG_SECONDS", "2");
+    StreamOptions options;
+    options.operations_per_submit = 1;
+    options.submits_in_flight = 2000;
+    const auto s = stream(options), other = stream();
+    const Buffer words = memory(*s, numbered(16384)), result = memory(*s, 16384);
+    const Buffer few = memory(*other, numbered(64));
+    s->synchronize();
+    other->synchronize();
+    const auto begun = std::chrono::steady_clock::now();
+    spin(*s, result, words, 60000);
+    s->synchronize();
+    const std::chrono::duration<double> one = std::chrono::steady_clock::now() - begun;
+    const int launches = std::clamp(static_cast<int>(3.0 / one.count()), 3, 2000);
+    for (int i = 0; i < launches; ++i)
+        spin(*s, result, words, 60000);
+    s->flush();
+    // The other stream stands still all the while, but not the device.
+    advance(*other, few, 1);
+    other->synchronize();
+    s->synchronize();
+    EXPECT_GT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(2))
+        << "too short to show anything";
+}
+
+} // namespace
+} // namespace rekindle::runtime::test

@@ -1,0 +1,110 @@
+#include "stream_fixture.h"
+
+namespace rekindle::runtime::test {
+namespace {
+
+class RandomOrderTest : public StreamTest {
+  protected:
+    /// Three launches that depend on each other; what a and b hold afterwards.
+    std::pair<Words, Words> chain(Stream& s) {
+        const Buffer a = memory(s, Words(64, 1)), b = memory(s, Words(64, 0));
+        s.synchronize();
+        advance(s, a, 1);       // a = 4
+        combine(s, b, a, b, 2); // b = 14
+        advance(s, b, 3);       // b = 45
+        advance(s, a, 5);       // a = 17
+        s.synchronize();
+        return {contents(s, a), contents(s, b)};
+    }
+    const std::pair<Words, Words> expected_{Words(64, 17), Words(64, 45)};
+};
+
+TEST_F(RandomOrderTest, right_dependencies_give_right_values_in_any_order) {
+    for (int seed = 1; seed <= 10; ++seed) {
+        environment.set("REKINDLE_RANDOM_ORDER", std::to_string(seed));
+        device_ = open();
+        EXPECT_EQ(chain(*stream()), expected_) << "seed " << seed;
+    }
+}
+
+// The test of the tests: without barriers random order must show wrong values.
+TEST_F(RandomOrderTest, a_missing_barrier_shows) {
+    StreamOptions without;
+    without.barriers = false;
+    int wrong = 0;
+    for (int seed = 1; seed <= 10; ++seed) {
+        environment.set("REKINDLE_RANDOM_ORDER", std::to_string(seed));
+        environment.set("REKINDLE_GUARD_PAGES", "0");
+        device_ = open();
+        wrong += chain(*stream(without)) != expected_;
+    }
+    EXPECT_GE(wrong, 5);
+}
+
+// A launch that says too little about what it uses is found in the same way.
+TEST_F(RandomOrderTest, an_undeclared_access_shows) {
+    int wrong = 0;
+    for (int seed = 1; seed <= 20; ++seed) {
+        environment.set("REKINDLE_RANDOM_ORDER", std::to_string(seed));
+        environment.set("REKINDLE_GUARD_PAGES", "0");
+        device_ = open();
+        const auto s = stream();
+        const Buffer a = memory(*s, Words(64, 1)), b = memory(*s, Words(64, 0));
+        s->synchronize();
+        advance(*s, a, 1);
+        kernels::TestingParameters p;
+        p.result = b.pointer().address;
+        p.first = a.pointer().address;
+        p.count = 64;
+        s->launch(kernels::test_spin, {1, 1, 1}, p, std::array{writes(b)}); // it reads a as well
+        wrong += contents(*s, b) != Words(64, 4);
+    }
+    EXPECT_GE(wrong, 3);
+}
+
+TEST_F(RandomOrderTest, orders_differ_between_seeds_and_repeat_with_one) {
+    // Without barriers the result tells the order.
+    StreamOptions without;
+    without.barriers = false;
+    environment.set("REKINDLE_GUARD_PAGES", "0");
+    const auto result = [&](int seed) {
+        environment.set("REKINDLE_RANDOM_ORDER", std::to_string(seed));
+        device_ = open();
+        const auto s = stream(without);
+        const Buffer a = memory(*s, Words(64, 1));
+        s->synchronize();
+        for (std::uint32_t i = 0; i < 8; ++i)
+            advance(*s, a, i * i);
+        return contents(*s, a);
+    };
+    std::vector<Words> results;
+    for (int seed = 1; seed <= 4; ++seed) {
+        results.push_back(result(seed));
+        EXPECT_EQ(results.back(), result(seed)) << "seed " << seed;
+    }
+    EXPECT_NE(results[0], results[1]);
+    EXPECT_NE(results[2], results[3]);
+}
+
+TEST_F(RandomOrderTest, the_seed_is_logged) {
+    environment.set("REKINDLE_RANDOM_ORDER", "4711");
+    const auto s = stream();
+    EXPECT_THAT(log.lines(LogLevel::debug),
+                testing::Contains(testing::HasSubstr("REKINDLE_RANDOM_ORDER=4711")));
+}
+
+TEST_F(RandomOrderTest, timed_events_keep_their_place) {
+    const auto s = stream();
+    const Buffer words = memory(*s, numbered(64)), a = memory(*s, 64), b = memory(*s, 64);
+    s->synchronize();
+    const Event first = s->record(true);
+    spin(*s, a, words, 60000);
+    const Event second = s->record(true);
+    spin(*s, b, words, 10);
+    const Event third = s->record(true);
+    s->synchronize();
+    EXPECT_GT(second.seconds_since(first), third.seconds_since(second));
+}
+
+} // namespace
+} // namespace rekindle::runtime::test
