@@ -126,7 +126,7 @@ check 'ISA audit, a case that no family compiled: status' "$status $(says 'kerne
 isa_table 0 0
 check 'ISA audit, an empty list: status' "$status $(says 'not one pipeline')" '1 1'
 
-for script in set-up test demo package isa-audit sample-data uninstall; do
+for script in set-up test test-gpu demo package isa-audit sample-data uninstall; do
     status=0
     "$repository/scripts/$script" --no-such-option >"$folder/output" 2>&1 </dev/null || status=$?
     check "$script refuses an unknown option" "$status" 2
