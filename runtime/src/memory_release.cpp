@@ -43,7 +43,8 @@ std::vector<CachingAllocator::WorkPoint> CachingAllocator::work_of(const Buffer:
 
 void CachingAllocator::release(Buffer::Block& block) noexcept {
     const auto stream = block.stream.lock();
-    if (options_.poison && block.kind == MemoryKind::device && stream)
+    // Only this stream's order is known here: what other streams still do with the block may come later.
+    if (options_.poison && block.kind == MemoryKind::device && stream && block.other_streams.empty())
         fill_in_order(block, *stream);
     const bool own_order =
         block.kind == MemoryKind::device && stream && !waits_always() && block.other_streams.empty();

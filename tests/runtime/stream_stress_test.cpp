@@ -46,10 +46,11 @@ class Mailbox {
 /// The random work of one thread.
 class Worker {
   public:
-    Worker(Device& device, std::size_t streams, std::uint64_t seed, Mailbox& out, Mailbox& in)
+    Worker(VulkanDevice& device, const StreamOptions& options, std::size_t streams, std::uint64_t seed,
+           Mailbox& out, Mailbox& in)
         : device_(device), random_(seed), out_(out), in_(in) {
         for (std::size_t i = 0; i < streams; ++i)
-            streams_.push_back(device.make_stream());
+            streams_.push_back(make_stream(device, options));
         blocks_.resize(streams);
     }
 
@@ -63,6 +64,7 @@ class Worker {
                 check(*streams_[lane], block, 0, block.expected.size());
     }
     std::size_t wrong() const { return wrong_; }
+    const std::string& first_wrong() const { return first_wrong_; }
     std::size_t checked_words() const { return checked_words_; }
     std::size_t received() const { return received_; }
 
@@ -196,9 +198,13 @@ class Worker {
         Words words(count);
         s.download(std::as_writable_bytes(std::span(words)), block.buffer.pointer() + 4 * first);
         checked_words_ += count;
-        if (!std::equal(words.begin(), words.end(),
-                        block.expected.begin() + static_cast<std::ptrdiff_t>(first)))
-            ++wrong_;
+        const auto wanted = block.expected.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto [found, wish] = std::mismatch(words.begin(), words.end(), wanted);
+        if (found == words.end())
+            return;
+        if (wrong_++ == 0)
+            first_wrong_ = "word " + std::to_string(found - words.begin()) + " of " + std::to_string(count) +
+                           " is " + std::to_string(*found) + ", not " + std::to_string(*wish);
     }
     /// To another stream of this thread, or to the other thread.
     void hand_over(Stream& s, std::vector<Block>& blocks, std::size_t lane) {
@@ -226,27 +232,30 @@ class Worker {
         blocks.push_back(std::move(parcel.block));
     }
 
-    Device& device_;
+    VulkanDevice& device_;
     std::mt19937_64 random_;
     Mailbox &out_, &in_;
     std::vector<std::unique_ptr<Stream>> streams_;
     std::vector<std::vector<Block>> blocks_;
+    std::string first_wrong_;
     std::size_t wrong_ = 0, checked_words_ = 0, received_ = 0;
 };
 
 class StressTest : public StreamTest {
   protected:
-    void run(std::uint64_t seed, int operations) {
-        SCOPED_TRACE("seed " + std::to_string(seed));
+    /// How many reads found wrong values.
+    std::size_t run(std::uint64_t seed, int operations, const StreamOptions& options = {}) {
         device();
         Mailbox there, back;
         std::size_t wrong = 0, words = 0, received = 0;
         std::mutex mutex;
         const auto work = [&](std::size_t streams, std::uint64_t own_seed, Mailbox& out, Mailbox& in) {
-            Worker worker(device(), streams, own_seed, out, in);
+            Worker worker(vulkan(), options, streams, own_seed, out, in);
             worker.run(operations);
             const std::scoped_lock lock(mutex);
             wrong += worker.wrong();
+            if (worker.wrong() > 0)
+                first_wrong_ += worker.first_wrong() + "; ";
             words += worker.checked_words();
             received += worker.received();
         };
@@ -254,32 +263,41 @@ class StressTest : public StreamTest {
         std::thread second([&] { work(1, seed + 1, back, there); });
         first.join();
         second.join();
-        EXPECT_EQ(wrong, 0u);
         EXPECT_GT(words, 10000u);
         EXPECT_GT(received, 0u);
         device().synchronize();
         EXPECT_EQ(device().allocator().statistics(MemoryKind::device).out_of_memory, 0u);
+        return wrong;
     }
+    std::string first_wrong_;
 };
 
 TEST_F(StressTest, random_work_on_three_streams_and_two_threads) {
-    run(1, 1500);
+    EXPECT_EQ(run(1, 1500), 0u) << first_wrong_;
 }
 
 TEST_F(StressTest, the_same_with_poison) {
     environment.set("REKINDLE_POISON", "1");
-    run(2, 700);
+    EXPECT_EQ(run(2, 700), 0u) << first_wrong_;
 }
 
 TEST_F(StressTest, the_same_without_test_modes) {
     environment.set("REKINDLE_GUARD_PAGES", "0");
     environment.unset("REKINDLE_RANDOM_ORDER");
-    run(3, 3000);
+    EXPECT_EQ(run(3, 3000), 0u) << first_wrong_;
 }
 
 TEST_F(StressTest, random_order_without_guard_pages) {
     environment.set("REKINDLE_GUARD_PAGES", "0");
-    run(4, 3000);
+    EXPECT_EQ(run(4, 3000), 0u) << first_wrong_;
+}
+
+// The test of the test.
+TEST_F(StressTest, missing_barriers_are_found) {
+    environment.set("REKINDLE_GUARD_PAGES", "0");
+    StreamOptions without;
+    without.barriers = false;
+    EXPECT_GT(run(5, 1000, without), 0u);
 }
 
 } // namespace
