@@ -1,0 +1,105 @@
+#include "../runtime/fixture.h"
+#include "verify/products.h"
+
+#include <rekindle/mlp/matrix_product.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace rekindle::mlp::verify {
+namespace {
+
+using runtime::MemoryKind;
+
+class MatrixProduct : public runtime::test::DeviceTest {
+  protected:
+    std::shared_ptr<runtime::Device> device = open();
+    std::unique_ptr<runtime::Stream> stream = device->make_stream();
+
+    runtime::Buffer buffer(std::span<const float> values) {
+        runtime::Buffer buffer =
+            device->allocator().allocate(values.size_bytes(), MemoryKind::device, stream.get());
+        if (!values.empty())
+            stream->upload(buffer.pointer(), std::as_bytes(values));
+        return buffer;
+    }
+    std::vector<float> values(const runtime::Buffer& from, std::size_t count) {
+        std::vector<float> values(count);
+        stream->download(std::as_writable_bytes(std::span(values)), from.pointer());
+        return values;
+    }
+};
+
+TEST_F(MatrixProduct, MatchesSumsInDoubleInEveryTile) {
+    for (const MatrixTile tile : {MatrixTile::tile_32, MatrixTile::tile_64, MatrixTile::tile_128})
+        for (const ProductCase& product : product_cases(ProductType::float32, tile))
+            EXPECT_LE(product_error(*device, product), 1)
+                << product.m << " x " << product.n << " x " << product.k << ", padding " << product.padding
+                << ", tile " << static_cast<int>(tile);
+}
+
+TEST_F(MatrixProduct, MatchesOnMatrixUnits) {
+    if (!has_matrix_product_half(*device)) {
+        EXPECT_THROW(product_error(*device, {ProductType::float16, MatrixTile::automatic, 16, 16, 16}),
+                     runtime::Unsupported);
+        GTEST_SKIP() << device->info().name << " has no 16 x 16 x 16 matrix units";
+    }
+    for (const ProductCase& product : product_cases(ProductType::float16, MatrixTile::automatic))
+        EXPECT_LE(product_error(*device, product), 1)
+            << product.m << " x " << product.n << " x " << product.k << ", padding " << product.padding;
+}
+
+TEST_F(MatrixProduct, TilesGiveTheSameBits) {
+    constexpr std::uint32_t m = 70, n = 90, k = 50;
+    std::vector<float> a(m * k), b(k * n);
+    for (std::size_t i = 0; i < a.size(); ++i)
+        a[i] = std::sin(static_cast<float>(i));
+    for (std::size_t i = 0; i < b.size(); ++i)
+        b[i] = std::cos(static_cast<float>(i));
+    const runtime::Buffer on_a = buffer(a), on_b = buffer(b);
+    std::vector<std::vector<float>> results;
+    for (const MatrixTile tile :
+         {MatrixTile::tile_32, MatrixTile::tile_64, MatrixTile::tile_128, MatrixTile::automatic}) {
+        const runtime::Buffer c = device->allocator().allocate(m * n * 4, MemoryKind::device, stream.get());
+        matrix_product(*stream, {on_a.pointer(), m, k, k}, {on_b.pointer(), k, n, n}, {c.pointer(), m, n, n},
+                       tile);
+        results.push_back(values(c, m * n));
+    }
+    for (const std::vector<float>& result : results)
+        EXPECT_EQ(result, results.front());
+}
+
+TEST_F(MatrixProduct, EmptyInnerSizeGivesZerosAndEmptyResultsNothing) {
+    const std::vector<float> before(12, 7.0f);
+    const runtime::Buffer a = buffer({}), c = buffer(before);
+    matrix_product(*stream, {a.pointer(), 3, 0, 0}, {a.pointer(), 0, 4, 4}, {c.pointer(), 3, 4, 4});
+    EXPECT_EQ(values(c, 12), std::vector<float>(12, 0.0f));
+    const runtime::Buffer kept = buffer(before);
+    matrix_product(*stream, {a.pointer(), 0, 5, 5}, {kept.pointer(), 5, 0, 4}, {kept.pointer(), 0, 0, 4});
+    EXPECT_EQ(values(kept, 12), before);
+}
+
+TEST_F(MatrixProduct, WhatIsNotANumberStaysInItsRowsAndColumns) {
+    constexpr std::uint32_t size = 40;
+    std::vector<float> a(size * size, 1.0f), b(size * size, 1.0f);
+    a[3 * size + 5] = NAN;
+    const runtime::Buffer on_a = buffer(a), on_b = buffer(b), c = buffer(b);
+    matrix_product(*stream, {on_a.pointer(), size, size, size}, {on_b.pointer(), size, size, size},
+                   {c.pointer(), size, size, size});
+    const std::vector<float> found = values(c, size * size);
+    for (std::size_t i = 0; i < found.size(); ++i)
+        EXPECT_EQ(std::isnan(found[i]), i / size == 3) << i;
+}
+
+TEST_F(MatrixProduct, RefusesSizesThatDoNotFit) {
+    const runtime::DevicePointer p{256};
+    EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3}, {p, 4, 5, 5}, {p, 2, 5, 5}), runtime::Error);
+    EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3}, {p, 3, 5, 5}, {p, 2, 4, 4}), runtime::Error);
+    EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 2}, {p, 3, 5, 5}, {p, 2, 5, 5}), runtime::Error);
+}
+
+} // namespace
+} // namespace rekindle::mlp::verify
