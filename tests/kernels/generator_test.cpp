@@ -51,6 +51,10 @@ class GeneratorProgram : public testing::Test {
     }
     ~GeneratorProgram() override { fs::remove_all(folder_); }
 
+    void SetUp() override {
+        if (!fs::exists(REKINDLE_KERNEL_GENERATOR))
+            GTEST_SKIP() << "the build's generator is not on this machine";
+    }
     void write(const std::vector<std::uint32_t>& module) {
         std::ofstream(folder_ / "fill.spv", std::ios::binary)
             .write(reinterpret_cast<const char*>(module.data()),
