@@ -25,11 +25,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace rekindle::mlp::gpu {
+
+/// Most stages of a network (kernels/population/constants.slang: max_stages).
+inline constexpr std::size_t most_stages = 12;
 
 struct DeviceLimits {
     std::uint32_t shared_bytes = 32768; ///< of one workgroup
@@ -106,6 +110,26 @@ struct GpuPlan {
     /// Multiply-adds of one optimiser step of one member, for bounding the work of a launch.
     double work_per_step = 0;
 };
+
+/// Where a workgroup keeps what belongs to its member.
+enum class Storage {
+    resident, ///< weights in shared memory, gradients and moments in registers
+    shared,   ///< weights in shared memory, gradients in registers, moments in memory
+    cached,   ///< weights and moments in memory, gradients in registers
+    memory,   ///< everything in memory
+};
+
+/// One way to arrange a kernel; plan_population() chooses among these.
+struct Variant {
+    std::uint32_t threads = 128; ///< 32, 64, 128, 256 or 512
+    Storage storage = Storage::resident;
+    std::uint32_t most_rows = 64; ///< of a block
+};
+
+/// Nothing when the device, the registers or the kernels do not hold it.
+std::optional<GpuPlan> plan_variant(const ModelDescription& model, const TrainingSpec& training,
+                                    std::size_t batch_size, const DeviceLimits& limits,
+                                    const Variant& variant);
 
 /// `training`: any member's (only what all members share matters). Throws nothing but bad_alloc.
 /// Precondition: model and training pass validate() and engine::Plan accepts them.

@@ -1,0 +1,379 @@
+#include "gpu/plan.h"
+
+#include "gpu/stages.h"
+
+#include <rekindle/mlp/dropout.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+
+namespace rekindle::mlp::gpu {
+
+namespace {
+
+constexpr std::uint32_t widest = 512;
+constexpr std::uint32_t most_rows = 64;   ///< of a block
+constexpr std::size_t shallow_stages = 6; ///< of the kernels that compile fast
+constexpr std::uint32_t tile_slots = 8;   ///< kernels/population/trainer.slang: slots
+constexpr std::uint32_t vector_slots = 2; ///< the same: vector_slots
+constexpr std::uint32_t most_row_lanes = 16, least_row_lanes = 4;
+constexpr std::uint32_t sum_quads = 8; ///< that the kernels' sums over the workgroup need at scratch_at
+
+/// The kernels' specialisation constants by name, those of stage s as "stage<s>_<name>".
+constexpr std::array stage_constants = {"form",
+                                        "inputs",
+                                        "width",
+                                        "input_at",
+                                        "value_at",
+                                        "gradient_at",
+                                        "input_gradient_at",
+                                        "extra_at",
+                                        "deviation_at",
+                                        "weights",
+                                        "shared_weights",
+                                        "transposed",
+                                        "vectors",
+                                        "first_slot",
+                                        "dropout_threshold",
+                                        "dropout_scale",
+                                        "dropout_layer",
+                                        "epsilon"};
+using StageNames = std::array<std::array<std::string, stage_constants.size()>, most_stages>;
+
+constexpr std::array slot_constants = {"weights", "shared_weights", "transposed",
+                                       "columns", "inputs",         "first_tile"};
+using SlotNames = std::array<std::array<std::string, slot_constants.size()>, tile_slots>;
+
+const SlotNames& slot_names() {
+    static const SlotNames names = [] {
+        SlotNames made;
+        for (std::size_t s = 0; s < tile_slots; ++s)
+            for (std::size_t i = 0; i < slot_constants.size(); ++i)
+                made[s][i] = "slot" + std::to_string(s) + "_" + slot_constants[i];
+        return made;
+    }();
+    return names;
+}
+
+const StageNames& stage_names() {
+    static const StageNames names = [] {
+        StageNames made;
+        for (std::size_t s = 0; s < most_stages; ++s)
+            for (std::size_t i = 0; i < stage_constants.size(); ++i)
+                made[s][i] = "stage" + std::to_string(s) + "_" + stage_constants[i];
+        return made;
+    }();
+    return names;
+}
+
+std::string_view kernel_name(std::uint32_t threads, bool trains, bool deep) {
+    static constexpr std::string_view names[2][2][5] = {
+        {{"evaluate_population_32", "evaluate_population_64", "evaluate_population_128",
+          "evaluate_population_256", "evaluate_population_512"},
+         {"train_population_32", "train_population_64", "train_population_128", "train_population_256",
+          "train_population_512"}},
+        {{"evaluate_deep_population_32", "evaluate_deep_population_64", "evaluate_deep_population_128",
+          "evaluate_deep_population_256", "evaluate_deep_population_512"},
+         {"train_deep_population_32", "train_deep_population_64", "train_deep_population_128",
+          "train_deep_population_256", "train_deep_population_512"}}};
+    return names[deep][trains][std::countr_zero(threads / 32)];
+}
+
+std::uint32_t divided_up(std::uint32_t a, std::uint32_t b) {
+    return (a + b - 1) / b;
+}
+
+/// Why no kernel takes the model, or "".
+std::string refusal_of(const Network& network, const TrainingSpec& training) {
+    if (training.bf16_storage)
+        return "bf16_storage is not possible on a GPU yet";
+    std::uint32_t width = network.inputs;
+    for (const Stage& s : network.stages)
+        width = std::max(width, s.width);
+    if (width > widest)
+        return "a layer of " + std::to_string(width) + " units is wider than the " + std::to_string(widest) +
+               " that the GPU's kernels take";
+    if (network.stages.size() > most_stages)
+        return "the network needs " + std::to_string(network.stages.size()) +
+               " stages and the GPU's kernels have " + std::to_string(most_stages);
+    return {};
+}
+
+/// Makes one candidate's numbers.
+class Planner {
+  public:
+    Planner(const Network& network, const Layout& layout, const TrainingSpec& training,
+            std::size_t batch_size, const DeviceLimits& limits)
+        : network_(network), layout_(layout), training_(training), batch_(batch_size), limits_(limits) {}
+
+    /// Nothing when the device or the registers do not hold it.
+    std::optional<GpuPlan> plan(const Variant& variant) {
+        threads_ = variant.threads;
+        storage_ = variant.storage;
+        if (threads_ > limits_.threads || !registers_hold())
+            return std::nullopt;
+        for (bool vectors_in_shared : {true, false}) {
+            vectors_in_shared_ = vectors_in_shared;
+            if (weights_in_shared() && !vectors_in_shared)
+                break;
+            if (fit_rows(variant.most_rows))
+                return result();
+        }
+        return std::nullopt;
+    }
+
+  private:
+    bool weights_in_shared() const { return storage_ == Storage::resident || storage_ == Storage::shared; }
+    bool moments_in_registers() const { return storage_ == Storage::resident; }
+    bool gradients_in_registers() const { return storage_ != Storage::memory; }
+
+    std::uint32_t slots_used() const {
+        std::uint32_t slots = 0;
+        for (const Stage& s : network_.stages)
+            slots += divided_up(s.tiles(), threads_);
+        return slots;
+    }
+    bool registers_hold() const {
+        if (!gradients_in_registers())
+            return true;
+        const std::uint32_t tiles = slots_used(), vectors = divided_up(layout_.vector_quads(), threads_);
+        if (tiles > tile_slots || vectors > vector_slots)
+            return false;
+        const OptimizerSpec& o = training_.optimizer;
+        const std::uint32_t moments = o.kind == OptimizerSpec::Kind::adamw ? 2 : o.momentum > 0 ? 1 : 0;
+        const std::uint32_t kept = (16 * tiles + 4 * vectors) * (moments_in_registers() ? 1 + moments : 1);
+        // A workgroup of 512 has 128 registers a thread on the smallest register files, a smaller one 256.
+        const std::uint32_t for_kept = threads_ == 512 ? 48 : 168;
+        return kept <= for_kept;
+    }
+
+    /// Threads that share a row in norms and in the head, at most.
+    std::uint32_t lanes_for(std::uint32_t rows) const {
+        std::uint32_t widest_row = quads(network_.head.width);
+        for (const Stage& s : network_.stages)
+            if (s.core == Core::layer_norm)
+                widest_row = std::max(widest_row, quads(s.width));
+        return std::max(
+            1u, std::min({most_row_lanes, std::bit_floor(threads_ / rows), std::bit_ceil(widest_row)}));
+    }
+    std::uint32_t shared_weight_quads() const {
+        std::uint32_t total = 0;
+        for (const Stage& s : network_.stages)
+            if (s.core == Core::linear)
+                total += 4 * quads(s.inputs) * row_stride(quads(s.width));
+        return total;
+    }
+    std::uint32_t scalar_count() const { return threads_ + rows_; }
+    std::uint32_t shared_bytes() const { return 16 * arena_quads_ + 4 * scalar_count() + 16; }
+
+    /// The fewest blocks whose rows fit the shared memory.
+    bool fit_rows(std::uint32_t most) {
+        const std::uint32_t limit = std::min({most, most_rows, threads_});
+        std::uint32_t last = 0;
+        for (std::uint32_t wanted = divided_up(static_cast<std::uint32_t>(batch_), limit);; ++wanted) {
+            const std::uint32_t even = divided_up(static_cast<std::uint32_t>(batch_), wanted);
+            const std::uint32_t rows = std::min(even < 4 ? even : (even + 3) / 4 * 4, limit);
+            if (rows == last)
+                continue;
+            last = rows_ = rows;
+            blocks_ = divided_up(static_cast<std::uint32_t>(batch_), rows_);
+            network_.place(rows_);
+            scratch_at_ = (weights_in_shared() ? shared_weight_quads() : 0) +
+                          (vectors_in_shared_ ? layout_.vector_quads() : 0);
+            for (lanes_ = lanes_for(rows_);; lanes_ /= 2) {
+                head_at_ = scratch_at_ + std::max(sum_quads, rows_ * lanes_);
+                arena_quads_ = head_at_ + rows_ + network_.activation_quads;
+                if (shared_bytes() <= limits_.shared_bytes)
+                    return true;
+                if (lanes_ <= least_row_lanes)
+                    break;
+            }
+            if (rows_ == 1)
+                return false;
+        }
+    }
+
+    void constant(std::string_view name, std::uint32_t value) { plan_.constants.push_back({name, value}); }
+
+    void add_constants() {
+        const std::uint32_t activations = head_at_ + rows_;
+        constant("threads", threads_);
+        constant("input_quads", quads(network_.inputs));
+        constant("stage_count", static_cast<std::uint32_t>(network_.stages.size()));
+        constant("block_rows", rows_);
+        constant("blocks", blocks_);
+        constant("member_quads", static_cast<std::uint32_t>(layout_.floats() / 4));
+        constant("weight_quads", layout_.weight_quads());
+        constant("transposed_quads", weights_in_shared() ? 0 : network_.transposed_quads);
+        constant("loss_kind", static_cast<std::uint32_t>(training_.loss.kind));
+        const OptimizerSpec& o = training_.optimizer;
+        constant("optimizer_kind", o.kind == OptimizerSpec::Kind::adamw ? 0 : o.momentum > 0 ? 2 : 1);
+        constant("clipping", training_.clip_norm > 0);
+        constant("averaging", training_.ema_decay > 0);
+        constant("gradients_in_registers", gradients_in_registers());
+        constant("moments_in_registers", moments_in_registers());
+        constant("weights_in_shared", weights_in_shared());
+        constant("vectors_in_shared", vectors_in_shared_);
+        constant("arena_quads", arena_quads_);
+        constant("scalar_count", scalar_count());
+        constant("input_at", activations + network_.input_at);
+        constant("vectors_at", weights_in_shared() ? shared_weight_quads() : 0);
+        constant("scratch_at", scratch_at_);
+        constant("head_at", head_at_);
+        constant("row_lanes", lanes_);
+        const Head& h = network_.head;
+        constant("head_linear", h.linear);
+        constant("head_outputs", h.outputs);
+        constant("head_width", h.width);
+        constant("head_vectors", h.vectors);
+        constant("head_input_at", activations + h.input_at);
+        constant("head_gradient_at", activations + h.gradient_at);
+        constant("head_form",
+                 static_cast<std::uint32_t>(h.epilogue) << 6 | std::uint32_t{h.input_gradient} << 10);
+    }
+
+    void add_stages() {
+        const std::uint32_t activations = head_at_ + rows_;
+        std::uint32_t slot = 0, shared = 0;
+        for (std::size_t i = 0; i < network_.stages.size(); ++i) {
+            const Stage& s = network_.stages[i];
+            const std::uint32_t form =
+                static_cast<std::uint32_t>(s.core) | static_cast<std::uint32_t>(s.function) << 3 |
+                static_cast<std::uint32_t>(s.epilogue) << 6 | std::uint32_t{s.drops()} << 8 |
+                std::uint32_t{s.keeps_derivative} << 9 | std::uint32_t{s.input_gradient} << 10;
+            const bool norm = s.core == Core::layer_norm;
+            const std::array<std::uint32_t, stage_constants.size()> values = {
+                form,
+                s.inputs,
+                s.width,
+                activations + s.input_at,
+                activations + s.value_at,
+                activations + s.gradient_at,
+                activations + s.input_gradient_at,
+                activations + s.extra_at,
+                norm ? activations + s.deviation_at : 0,
+                s.weights,
+                shared,
+                s.transposed,
+                s.vectors,
+                slot,
+                s.drops() ? dropout_threshold(s.dropout_rate) : 0,
+                s.drops() ? std::bit_cast<std::uint32_t>(dropout_scale(s.dropout_rate)) : 0,
+                s.dropout_layer,
+                norm ? std::bit_cast<std::uint32_t>(s.epsilon) : 0};
+            for (std::size_t k = 0; k < values.size(); ++k)
+                if (values[k] != 0)
+                    constant(stage_names()[i][k], values[k]);
+            if (gradients_in_registers())
+                for (std::uint32_t tile = 0; tile < s.tiles(); tile += threads_)
+                    add_slot(slot++, s, shared, tile);
+            if (s.core == Core::linear)
+                shared += 4 * quads(s.inputs) * row_stride(quads(s.width));
+        }
+    }
+
+    void add_slot(std::uint32_t slot, const Stage& s, std::uint32_t shared, std::uint32_t first_tile) {
+        const bool transposed = s.input_gradient && !weights_in_shared();
+        const std::array<std::uint32_t, slot_constants.size()> values = {s.weights,
+                                                                         weights_in_shared() ? shared : 0,
+                                                                         transposed ? 1 + s.transposed : 0,
+                                                                         quads(s.width),
+                                                                         quads(s.inputs),
+                                                                         first_tile};
+        for (std::size_t k = 0; k < values.size(); ++k)
+            if (values[k] != 0)
+                constant(slot_names()[slot][k], values[k]);
+    }
+
+    GpuPlan result() {
+        plan_ = {};
+        const bool deep = network_.stages.size() > shallow_stages;
+        plan_.train_kernel = kernel_name(threads_, true, deep);
+        plan_.evaluate_kernel = kernel_name(threads_, false, deep);
+        add_constants();
+        add_stages();
+        plan_.threads = threads_;
+        plan_.shared_bytes = shared_bytes();
+        plan_.block_rows = rows_;
+        plan_.blocks = blocks_;
+        plan_.input_quads = quads(network_.inputs);
+        plan_.weights_in_shared = weights_in_shared();
+        plan_.member_floats = layout_.floats();
+        plan_.transposed_floats = weights_in_shared() ? 0 : 4 * std::size_t{network_.transposed_quads};
+        const OptimizerSpec& o = training_.optimizer;
+        plan_.first_moment = o.kind == OptimizerSpec::Kind::adamw || o.momentum > 0;
+        plan_.second_moment = o.kind == OptimizerSpec::Kind::adamw;
+        plan_.average = training_.ema_decay > 0;
+        plan_.pending = training_.accumulation_steps > 1 || !gradients_in_registers();
+        plan_.work_per_step = 3.0 * static_cast<double>(layout_.floats()) *
+                              static_cast<double>(batch_ * training_.accumulation_steps);
+        return plan_;
+    }
+
+    Network network_;
+    const Layout& layout_;
+    const TrainingSpec& training_;
+    std::size_t batch_;
+    DeviceLimits limits_;
+    std::uint32_t threads_ = 0;
+    Storage storage_{};
+    bool vectors_in_shared_ = true;
+    std::uint32_t rows_ = 0, blocks_ = 0, lanes_ = 0, scratch_at_ = 0, head_at_ = 0, arena_quads_ = 0;
+    GpuPlan plan_;
+};
+
+/// What is tried, best first.
+std::vector<Variant> preferences(const Network& network, std::size_t batch_size, GpuShape shape) {
+    std::uint32_t tiles = 0;
+    for (const Stage& s : network.stages)
+        tiles += s.tiles();
+    const bool latency = shape != GpuShape::throughput;
+    std::vector<std::uint32_t> threads;
+    if (latency)
+        threads = tiles <= 32    ? std::vector{64u, 128u, 32u, 256u, 512u}
+                  : tiles <= 256 ? std::vector{128u, 256u, 64u, 512u, 32u}
+                                 : std::vector{512u, 256u, 128u, 64u, 32u};
+    else
+        threads = tiles <= 96    ? std::vector{32u, 64u, 128u, 256u, 512u}
+                  : tiles <= 256 ? std::vector{64u, 128u, 32u, 256u, 512u}
+                                 : std::vector{128u, 256u, 512u, 64u, 32u};
+    (void)batch_size;
+    std::vector<Variant> order;
+    for (const Storage storage : {Storage::resident, Storage::shared, Storage::cached, Storage::memory})
+        for (const std::uint32_t count : threads)
+            order.push_back({count, storage, most_rows});
+    return order;
+}
+
+} // namespace
+
+std::optional<GpuPlan> plan_variant(const ModelDescription& model, const TrainingSpec& training,
+                                    std::size_t batch_size, const DeviceLimits& limits,
+                                    const Variant& variant) {
+    const Layout layout(model);
+    const Network network = network_of(model, layout);
+    if (!refusal_of(network, training).empty())
+        return std::nullopt;
+    return Planner(network, layout, training, batch_size, limits).plan(variant);
+}
+
+GpuPlan plan_population(const ModelDescription& model, const TrainingSpec& training, std::size_t batch_size,
+                        const DeviceLimits& limits, GpuShape shape) {
+    const Layout layout(model);
+    const Network network = network_of(model, layout);
+    GpuPlan refused;
+    refused.refusal = refusal_of(network, training);
+    if (!refused.refusal.empty())
+        return refused;
+    Planner planner(network, layout, training, batch_size, limits);
+    for (const Variant& variant : preferences(network, batch_size, shape))
+        if (auto plan = planner.plan(variant))
+            return *plan;
+    refused.refusal = "one row of the network's values does not fit the " +
+                      std::to_string(limits.shared_bytes) + " bytes of shared memory that a workgroup has";
+    return refused;
+}
+
+} // namespace rekindle::mlp::gpu

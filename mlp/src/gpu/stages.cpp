@@ -1,0 +1,273 @@
+#include "gpu/stages.h"
+
+#include <rekindle/mlp/dropout.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace rekindle::mlp::gpu {
+
+namespace {
+
+/// Joins layers into stages.
+class Builder {
+  public:
+    Builder(const ModelDescription& model, const Layout& layout)
+        : tensor_(layout.tensors().begin()), weight_floats_(4 * std::size_t{layout.weight_quads()}) {
+        network_.inputs = width_ = static_cast<std::uint32_t>(model.inputs);
+        const bool ends_linear = model.layers.back().kind == Layer::Kind::linear;
+        const std::size_t inner = model.layers.size() - (ends_linear ? 1 : 0);
+        for (std::size_t i = 0; i < inner; ++i)
+            add(model.layers[i], i);
+        Head& head = network_.head;
+        head.linear = ends_linear;
+        head.width = width_;
+        head.outputs = ends_linear ? static_cast<std::uint32_t>(model.layers.back().outputs) : width_;
+        head.input_gradient = has_parameters_;
+        if (ends_linear)
+            head.vectors = vector_quads(*tensor_);
+        connect();
+    }
+    Network take() { return std::move(network_); }
+
+  private:
+    Stage& add_stage(Core core, std::size_t width) {
+        Stage s;
+        s.core = core;
+        s.inputs = width_;
+        s.width = width_ = static_cast<std::uint32_t>(width);
+        s.input_gradient = has_parameters_;
+        network_.stages.push_back(s);
+        return network_.stages.back();
+    }
+    /// The last stage where an activation or a dropout may still join it, else a new one.
+    Stage& joinable(bool takes_activation) {
+        std::vector<Stage>& stages = network_.stages;
+        const bool open = !stages.empty() && stages.back().core != Core::residual_begin &&
+                          stages.back().core != Core::residual_end && !stages.back().drops() &&
+                          !(takes_activation && stages.back().function != Activation::identity);
+        return open ? stages.back() : add_stage(Core::none, width_);
+    }
+    std::uint32_t vector_quads(const Tensor& tensor) const {
+        return static_cast<std::uint32_t>((tensor.offset - weight_floats_) / 4);
+    }
+
+    void add(const Layer& layer, std::size_t position) {
+        switch (layer.kind) {
+        case Layer::Kind::linear: {
+            Stage& s = add_stage(Core::linear, layer.outputs);
+            s.weights = static_cast<std::uint32_t>(tensor_++->offset / 4);
+            s.vectors = vector_quads(*tensor_++);
+            if (s.input_gradient)
+                s.transposed =
+                    std::exchange(network_.transposed_quads, network_.transposed_quads + 4 * s.tiles());
+            has_parameters_ = true;
+            return;
+        }
+        case Layer::Kind::layer_norm: {
+            Stage& s = add_stage(Core::layer_norm, layer.outputs);
+            s.epsilon = static_cast<float>(layer.epsilon);
+            s.vectors = vector_quads(*tensor_);
+            tensor_ += 2;
+            has_parameters_ = true;
+            return;
+        }
+        case Layer::Kind::activation:
+            if (layer.activation != Activation::identity)
+                joinable(true).function = layer.activation;
+            return;
+        case Layer::Kind::dropout:
+            if (dropout_threshold(layer.dropout_rate) != 0) {
+                Stage& s = joinable(false);
+                s.dropout_rate = layer.dropout_rate;
+                s.dropout_layer = static_cast<std::uint32_t>(position);
+            }
+            return;
+        case Layer::Kind::residual_begin:
+            open_.push_back(network_.stages.size());
+            add_stage(Core::residual_begin, width_);
+            return;
+        case Layer::Kind::residual_end: {
+            const std::size_t begin = open_.back();
+            open_.pop_back();
+            network_.stages[begin].partner = network_.stages.size();
+            add_stage(Core::residual_end, width_).partner = begin;
+            return;
+        }
+        }
+    }
+
+    /// Which gradients are wanted, and what turns each into the one before its producer's activation.
+    void connect() {
+        std::vector<Stage>& stages = network_.stages;
+        for (std::size_t i = 0; i < stages.size(); ++i) {
+            Stage& s = stages[i];
+            const bool wanted =
+                i + 1 < stages.size() ? stages[i + 1].input_gradient : network_.head.input_gradient;
+            s.keeps_derivative =
+                wanted &&
+                (s.drops() || (s.function != Activation::identity && s.function != Activation::relu));
+            const Epilogue epilogue = s.keeps_derivative               ? Epilogue::derivative
+                                      : s.function == Activation::relu ? Epilogue::positive
+                                                                       : Epilogue::plain;
+            (i + 1 < stages.size() ? stages[i + 1].epilogue : network_.head.epilogue) = epilogue;
+        }
+    }
+
+    Network network_;
+    std::span<const Tensor>::iterator tensor_;
+    std::size_t weight_floats_;
+    std::uint32_t width_ = 0;
+    bool has_parameters_ = false;
+    std::vector<std::size_t> open_;
+};
+
+/// A piece of shared memory that is needed in the phases [first, last] of a step.
+struct Block {
+    std::uint32_t size = 0;
+    std::size_t first = 0, last = 0;
+    std::uint32_t at = 0;
+
+    void use(std::size_t phase) { last = std::max(last, phase); }
+    bool meets(const Block& other) const { return first <= other.last && other.first <= last; }
+};
+
+/// Lowest places such that blocks that are needed together do not overlap; the largest first. The quads in
+/// all.
+std::uint32_t arrange(std::vector<Block>& blocks) {
+    std::vector<Block*> order;
+    for (Block& block : blocks)
+        if (block.size > 0)
+            order.push_back(&block);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Block* a, const Block* b) { return a->size > b->size; });
+    std::uint32_t total = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        std::vector<const Block*> taken;
+        for (std::size_t j = 0; j < i; ++j)
+            if (order[j]->meets(*order[i]))
+                taken.push_back(order[j]);
+        std::sort(taken.begin(), taken.end(), [](const Block* a, const Block* b) { return a->at < b->at; });
+        std::uint32_t at = 0;
+        for (const Block* other : taken)
+            if (other->at < at + order[i]->size)
+                at = std::max(at, other->at + other->size);
+        order[i]->at = at;
+        total = std::max(total, at + order[i]->size);
+    }
+    return total;
+}
+
+/// Phases of a step: 0 the inputs arrive, 1 + s stage s forward, 1 + S the head, then the stages backward.
+class Placement {
+  public:
+    Placement(Network& network, std::uint32_t rows) : network_(network), rows_(rows) {
+        const std::size_t count = network_.stages.size();
+        for (std::size_t i = 0; i < count; ++i)
+            add_values(i);
+        finish_values();
+        for (std::size_t i = 0; i < count; ++i)
+            add_backward(i);
+        network_.activation_quads = arrange(blocks_);
+        write_places();
+    }
+
+  private:
+    std::size_t stage_count() const { return network_.stages.size(); }
+    std::size_t forward_phase(std::size_t stage) const { return 1 + stage; }
+    std::size_t head_phase() const { return 1 + stage_count(); }
+    std::size_t backward_phase(std::size_t stage) const { return head_phase() + (stage_count() - stage); }
+
+    std::size_t add(std::uint32_t size, std::size_t first, std::size_t last) {
+        blocks_.push_back({size, first, last});
+        return blocks_.size() - 1;
+    }
+    std::uint32_t matrix(std::uint32_t width) const { return rows_ * row_stride(quads(width)); }
+
+    /// values_[i]: the block of stage i's input; a residual's begin hands its input on.
+    void add_values(std::size_t i) {
+        const Stage& s = network_.stages[i];
+        if (i == 0)
+            values_.push_back(add(matrix(network_.inputs), 0, 0));
+        Block& input = blocks_[values_[i]];
+        input.use(forward_phase(i));
+        if (s.core == Core::linear || (s.input_gradient && s.epilogue == Epilogue::positive))
+            input.use(backward_phase(i));
+        if (s.core == Core::residual_end)
+            blocks_[values_[s.partner]].use(forward_phase(i));
+        const std::size_t phase = forward_phase(i);
+        values_.push_back(s.core == Core::residual_begin ? values_[i] : add(matrix(s.width), phase, phase));
+    }
+    void finish_values() {
+        if (values_.empty())
+            values_.push_back(add(matrix(network_.inputs), 0, 0));
+        Block& last = blocks_[values_.back()];
+        last.use(head_phase());
+        if (network_.head.linear) // its gradient is made with the last stage's
+            last.use(head_phase() + 1);
+    }
+
+    bool output_gradient_wanted(std::size_t i) const {
+        return i + 1 < stage_count() ? network_.stages[i + 1].input_gradient : network_.head.input_gradient;
+    }
+    void add_backward(std::size_t i) {
+        const Stage& s = network_.stages[i];
+        const std::size_t written = i + 1 < stage_count() ? backward_phase(i + 1) : head_phase();
+        std::size_t last = backward_phase(i);
+        if (s.core == Core::residual_end)
+            last = backward_phase(s.partner);
+        gradients_.push_back(output_gradient_wanted(i)
+                                 ? add(matrix(s.width), s.keeps_derivative ? forward_phase(i) : written, last)
+                                 : none);
+        normalised_.push_back(none);
+        deviations_.push_back(none);
+        if (s.core == Core::layer_norm) {
+            // The normalised values take the place of the input where nothing else reads that later.
+            Block& input = blocks_[values_[i]];
+            if (input.last == forward_phase(i)) {
+                input.use(backward_phase(i));
+                normalised_.back() = values_[i];
+            } else {
+                normalised_.back() = add(matrix(s.width), forward_phase(i), backward_phase(i));
+            }
+            deviations_.back() = add(rows_, forward_phase(i), backward_phase(i));
+        }
+    }
+
+    std::uint32_t place(std::size_t block) const { return block == none ? 0 : blocks_[block].at; }
+    void write_places() {
+        for (std::size_t i = 0; i < stage_count(); ++i) {
+            Stage& s = network_.stages[i];
+            s.input_at = place(values_[i]);
+            s.value_at = place(values_[i + 1]);
+            s.gradient_at = place(gradients_[i]);
+            s.input_gradient_at = i > 0 ? place(gradients_[i - 1]) : 0;
+            s.deviation_at = place(deviations_[i]);
+            s.extra_at = s.core == Core::residual_begin ? place(gradients_[s.partner])
+                         : s.core == Core::residual_end ? place(values_[s.partner])
+                                                        : place(normalised_[i]);
+        }
+        network_.input_at = place(values_.front());
+        network_.head.input_at = place(values_.back());
+        network_.head.gradient_at = stage_count() > 0 ? place(gradients_.back()) : 0;
+    }
+
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    Network& network_;
+    std::uint32_t rows_;
+    std::vector<Block> blocks_;
+    std::vector<std::size_t> values_, gradients_, normalised_, deviations_;
+};
+
+} // namespace
+
+void Network::place(std::uint32_t rows) {
+    Placement(*this, rows);
+}
+
+Network network_of(const ModelDescription& model, const Layout& layout) {
+    return Builder(model, layout).take();
+}
+
+} // namespace rekindle::mlp::gpu

@@ -1,0 +1,282 @@
+/// What the GPU's kernels are given: layouts, places in shared memory, refusals, and the list of cases that
+/// the ISA audit and the pipeline matrix compile. REKINDLE_WRITE_AUDIT=1 writes that list instead of
+/// comparing it.
+
+#include "engine/plan.h"
+#include "gpu/plan.h"
+#include "gpu/stages.h"
+#include "networks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <paths.h>
+#include <set>
+
+namespace rekindle::mlp::gpu {
+namespace {
+
+constexpr DeviceLimits smallest{32768, 1024};
+
+ModelDescription default_network(std::vector<std::size_t> hidden) {
+    return ModelDescription::default_network(54, hidden, 0.2);
+}
+TrainingSpec bare() {
+    TrainingSpec spec;
+    spec.clip_norm = 0;
+    return spec;
+}
+
+std::map<std::string, std::uint32_t> constants(const GpuPlan& plan) {
+    std::map<std::string, std::uint32_t> values;
+    for (const kernels::ConstantValue& c : plan.constants)
+        EXPECT_TRUE(values.emplace(c.name, c.value).second) << c.name << " is given twice";
+    return values;
+}
+
+TEST(GpuLayout, holds_every_number_of_every_tensor_once) {
+    for (const auto& hidden : {std::vector<std::size_t>{128, 64}, {33, 20, 5}, {7}}) {
+        const ModelDescription model = default_network(hidden);
+        const Layout layout(model);
+        const engine::Plan plan(model, TrainingSpec{});
+        ASSERT_EQ(layout.tensors().size(), plan.parameters().size());
+        std::set<std::size_t> taken;
+        for (std::size_t t = 0; t < layout.tensors().size(); ++t) {
+            const Tensor& tensor = layout.tensors()[t];
+            EXPECT_EQ(tensor.name, plan.parameters()[t].name);
+            EXPECT_EQ(tensor.shape(), plan.parameters()[t].shape());
+            for (std::size_t i = 0; i < tensor.size(); ++i) {
+                EXPECT_LT(tensor.position(i), layout.floats());
+                EXPECT_TRUE(taken.insert(tensor.position(i)).second) << tensor.name << " " << i;
+            }
+        }
+    }
+}
+
+TEST(GpuPlan, stays_within_the_limits_of_the_device) {
+    for (const std::uint32_t shared : {32768u, 49152u, 65536u})
+        for (const std::uint32_t threads : {128u, 1024u})
+            for (const std::size_t batch : {1, 8, 32, 100})
+                for (const auto& hidden :
+                     {std::vector<std::size_t>{128, 64}, {512, 512}, {40, 40, 40, 40, 40}}) {
+                    const GpuPlan plan = plan_population(default_network(hidden), TrainingSpec{}, batch,
+                                                         {shared, threads}, GpuShape::latency);
+                    EXPECT_EQ(plan.refusal, "");
+                    EXPECT_LE(plan.shared_bytes, shared);
+                    EXPECT_LE(plan.threads, threads);
+                    EXPECT_GE(plan.block_rows * plan.blocks, batch);
+                    EXPECT_LT(plan.block_rows * (plan.blocks - 1), batch);
+                    EXPECT_LE(plan.block_rows, plan.threads);
+                    const auto values = constants(plan);
+                    EXPECT_EQ(values.at("threads"), plan.threads);
+                    EXPECT_LE(values.at("block_rows") * values.at("row_lanes"), plan.threads);
+                }
+}
+
+TEST(GpuPlan, refuses_in_one_sentence) {
+    const auto refusal = [](const ModelDescription& model, const TrainingSpec& spec) {
+        return plan_population(model, spec, 32, smallest, GpuShape::automatic).refusal;
+    };
+    EXPECT_EQ(refusal(default_network({513, 64}), {}),
+              "a layer of 513 units is wider than the 512 that the GPU's kernels take");
+    EXPECT_EQ(refusal(default_network(std::vector<std::size_t>(7, 16)), {}),
+              "the network needs 14 stages and the GPU's kernels have 12");
+    TrainingSpec rounded;
+    rounded.bf16_storage = true;
+    EXPECT_EQ(refusal(default_network({16}), rounded), "bf16_storage is not possible on a GPU yet");
+    EXPECT_EQ(refusal(default_network({512, 512}), {}), "");
+}
+
+/// Blocks of shared memory that a stage's backward pass needs at once must not overlap.
+TEST(GpuStages, values_that_are_needed_together_lie_apart) {
+    const ModelDescription model = default_network({40, 24, 16});
+    Network network = network_of(model, Layout(model));
+    constexpr std::uint32_t rows = 8;
+    network.place(rows);
+    using Range = std::pair<std::uint32_t, std::uint32_t>;
+    const auto range = [](std::uint32_t at, std::uint32_t width) {
+        return Range{at, at + rows * row_stride(quads(width))};
+    };
+    for (std::size_t i = 1; i < network.stages.size(); ++i) {
+        const Stage& s = network.stages[i];
+        std::vector<Range> needed{range(s.gradient_at, s.width), range(s.input_gradient_at, s.inputs)};
+        if (s.core == Core::linear)
+            needed.push_back(range(s.input_at, s.inputs));
+        if (s.core == Core::layer_norm)
+            needed.push_back(range(s.extra_at, s.width));
+        std::sort(needed.begin(), needed.end());
+        for (std::size_t k = 1; k < needed.size(); ++k)
+            EXPECT_LE(needed[k - 1].second, needed[k].first) << "stage " << i;
+        EXPECT_LE(needed.back().second, network.activation_quads);
+    }
+}
+
+struct AuditCase {
+    std::string name;
+    ModelDescription model;
+    TrainingSpec training;
+    std::size_t batch;
+    DeviceLimits limits;
+    Variant variant;
+};
+
+ModelDescription residual_network() {
+    using Kind = Layer::Kind;
+    ModelDescription model{.inputs = 12, .layers = {}};
+    const auto add = [&](Kind kind, std::string name, std::size_t inputs, std::size_t outputs) -> Layer& {
+        model.layers.push_back({.kind = kind, .name = std::move(name), .inputs = inputs, .outputs = outputs});
+        return model.layers.back();
+    };
+    add(Kind::linear, "first", 12, 24);
+    add(Kind::residual_begin, "", 24, 24);
+    add(Kind::linear, "inner", 24, 24);
+    add(Kind::activation, "", 24, 24).activation = Activation::gelu;
+    add(Kind::dropout, "", 24, 24).dropout_rate = 0.1;
+    add(Kind::residual_end, "", 24, 24);
+    add(Kind::activation, "", 24, 24).activation = Activation::tanh;
+    add(Kind::linear, "last", 24, 2);
+    return model;
+}
+
+/// What selection can pick, represented: each workgroup size with each kind of storage that fits it, each
+/// loss, each optimiser, each size of shared memory.
+std::vector<AuditCase> audit_cases() {
+    const auto plain = [](std::size_t inputs, std::vector<std::size_t> hidden) {
+        return ModelDescription::plain(inputs, hidden);
+    };
+    TrainingSpec likelihood, huber, entropy, momentum;
+    likelihood.loss.kind = LossSpec::Kind::gaussian_nll;
+    likelihood.ema_decay = 0.99;
+    likelihood.accumulation_steps = 4;
+    huber.loss.kind = LossSpec::Kind::huber;
+    entropy.loss.kind = LossSpec::Kind::bce_with_logits;
+    entropy.optimizer.kind = OptimizerSpec::Kind::sgd;
+    momentum.optimizer.kind = OptimizerSpec::Kind::sgd;
+    momentum.optimizer.momentum = 0.9;
+    constexpr DeviceLimits small{32768, 1024}, medium{49152, 1024}, large{65536, 1024};
+    const std::vector<std::size_t> deep{40, 40, 40, 40, 40};
+    return {
+        {"16-32-16-1, batch 8", plain(16, {32, 16}), bare(), 8, small, {32, Storage::resident}},
+        {"54-32-16-1, batch 8", plain(54, {32, 16}), bare(), 8, small, {64, Storage::resident}},
+        {"16-32-16-1, batch 8", plain(16, {32, 16}), bare(), 8, small, {128, Storage::resident}},
+        {"default 54-64-32-1, batch 32, 48 KiB",
+         default_network({64, 32}),
+         {},
+         32,
+         medium,
+         {256, Storage::resident}},
+        {"default 54-128-64-1, batch 32, 48 KiB",
+         default_network({128, 64}),
+         {},
+         32,
+         medium,
+         {128, Storage::cached}},
+        {"default 54-128-64-1, batch 32", default_network({128, 64}), {}, 32, small, {256, Storage::cached}},
+        {"default 54-128-64-1, batch 32, 64 KiB",
+         default_network({128, 64}),
+         {},
+         32,
+         large,
+         {512, Storage::cached}},
+        {"residual, Gaussian likelihood, averaged",
+         residual_network(),
+         likelihood,
+         16,
+         small,
+         {64, Storage::shared}},
+        {"default 54-256-128-1, Huber",
+         default_network({256, 128}),
+         huber,
+         32,
+         medium,
+         {512, Storage::memory}},
+        {"54-512-512-1, cross-entropy, SGD",
+         plain(54, {512, 512}),
+         entropy,
+         64,
+         small,
+         {512, Storage::memory}},
+        {"logistic regression, momentum", plain(20, {}), momentum, 8, small, {32, Storage::resident}},
+        {"default 54-40-40-40-40-40-1, batch 32",
+         default_network(deep),
+         {},
+         32,
+         small,
+         {32, Storage::memory}},
+        {"default 54-40-40-40-40-40-1, batch 32",
+         default_network(deep),
+         {},
+         32,
+         small,
+         {64, Storage::memory}},
+        {"default 54-40-40-40-40-40-1, batch 32",
+         default_network(deep),
+         {},
+         32,
+         small,
+         {128, Storage::cached}},
+        {"default 54-40-40-40-40-40-1, batch 32",
+         default_network(deep),
+         {},
+         32,
+         small,
+         {256, Storage::cached}},
+        {"default 54-40-40-40-40-40-1, batch 32",
+         default_network(deep),
+         {},
+         32,
+         small,
+         {512, Storage::memory}},
+    };
+}
+
+std::string line_of(std::string_view kernel, const AuditCase& c, const GpuPlan& plan) {
+    std::string line = std::string(kernel) + " | " + c.name + " |";
+    for (const kernels::ConstantValue& value : plan.constants)
+        line += " " + std::string(value.name) + "=" + std::to_string(value.value);
+    if (plan.shared_bytes > 49152)
+        line += " shared_64k";
+    else if (plan.shared_bytes > 32768)
+        line += " shared_48k";
+    return line + "\n";
+}
+
+/// Text of kernels/audit/<family>.txt by family.
+std::map<std::string, std::string> audit_texts() {
+    std::map<std::string, std::string> texts;
+    for (const AuditCase& c : audit_cases()) {
+        const auto plan = plan_variant(c.model, c.training, c.batch, c.limits, c.variant);
+        if (!plan) {
+            ADD_FAILURE() << c.name << " with " << c.variant.threads << " threads is not possible";
+            continue;
+        }
+        const bool deep = plan->train_kernel.starts_with("train_deep");
+        texts[deep ? "population_deep" : "population"] += line_of(plan->train_kernel, c, *plan);
+        texts[deep ? "population_evaluate_deep" : "population_evaluate"] +=
+            line_of(plan->evaluate_kernel, c, *plan);
+    }
+    return texts;
+}
+
+TEST(GpuPlan, audit_lists_are_what_the_plan_makes) {
+    const std::filesystem::path folder =
+        std::filesystem::path(rekindle::test::data_folder).parent_path().parent_path().parent_path() /
+        "kernels" / "audit";
+    for (const auto& [family, text] : audit_texts()) {
+        const std::string wanted =
+            "# Made by REKINDLE_WRITE_AUDIT=1 rekindle_mlp_tests --gtest_filter=GpuPlan.audit*\n" + text;
+        const std::filesystem::path file = folder / (family + ".txt");
+        if (const char* writes = std::getenv("REKINDLE_WRITE_AUDIT"); writes != nullptr && *writes == '1')
+            std::ofstream(file, std::ios::binary) << wanted;
+        std::ifstream stream(file, std::ios::binary);
+        EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), wanted) << file;
+    }
+}
+
+} // namespace
+} // namespace rekindle::mlp::gpu
