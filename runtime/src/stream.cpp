@@ -16,7 +16,8 @@ constexpr std::size_t longest_update = 4096;
 class VulkanStream final : public Stream {
   public:
     VulkanStream(VulkanDevice& device, const StreamOptions& options)
-        : core_(std::make_shared<StreamCore>(device.shared(), options)), device_(core_->device()) {
+        : core_(std::make_shared<StreamCore>(device.shared(), device.compute_queue(), options)),
+          device_(core_->device()) {
         device.add_timeline(core_);
     }
     ~VulkanStream() override { core_->close(); }
@@ -41,6 +42,9 @@ class VulkanStream final : public Stream {
     void check_groups(const kernels::Kernel& kernel, Groups groups) const;
     /// In poison mode the accesses without their bit, in scratch_; else as they are.
     std::span<const Access> plain(std::span<const Access> accesses);
+    void copy_on(StreamCore& core, DevicePointer to, DevicePointer from, std::uint64_t bytes);
+    /// Through staging memory, as work of `core`.
+    void upload_on(StreamCore& core, DevicePointer to, std::span<const std::byte> from);
     void after_wait();
 
     const std::shared_ptr<StreamCore> core_;
@@ -98,12 +102,16 @@ void VulkanStream::copy(DevicePointer to, DevicePointer from, std::uint64_t byte
     const std::uint64_t source = without_poison(from.address), target = without_poison(to.address);
     if (source < target ? target - source < bytes : source - target < bytes)
         throw Error("copy of " + std::to_string(bytes) + " bytes between overlapping ranges");
+    copy_on(*core_, to, from, bytes);
+}
+
+void VulkanStream::copy_on(StreamCore& core, DevicePointer to, DevicePointer from, std::uint64_t bytes) {
     for (std::uint64_t done = 0; done < bytes;) {
-        const std::uint64_t piece = std::min(bytes - done, core_->options().piece_bytes);
+        const std::uint64_t piece = std::min(bytes - done, core.options().piece_bytes);
         const BufferLocation out = device_.allocator().locate(from + done, piece);
         const BufferLocation in = device_.allocator().locate(to + done, piece);
-        core_->put(Copy{out.buffer, in.buffer, out.offset, in.offset, piece},
-                   std::array{reading(from + done, piece), writing(to + done, piece)});
+        core.put(Copy{out.buffer, in.buffer, out.offset, in.offset, piece},
+                 std::array{reading(from + done, piece), writing(to + done, piece)});
         done += piece;
     }
 }
@@ -129,23 +137,46 @@ void VulkanStream::upload(DevicePointer to, std::span<const std::byte> from) {
         core_->put(Update{in.buffer, in.offset, from}, std::array{writing(to, from.size())});
         return;
     }
+    const bool large = from.size() >= core_->options().large_upload_bytes;
+    const auto lane = large ? core_->upload_lane(writing(to, from.size())) : nullptr;
+    if (!lane) {
+        upload_on(*core_, to, from);
+        return;
+    }
+    // Also when it fails in the middle: memory must not be used again before the pieces that are under way.
+    const auto join = [&] {
+        lane->flush();
+        core_->wait_for(lane, lane->queued());
+    };
+    try {
+        upload_on(*lane, to, from);
+    } catch (const DeviceLost&) {
+        throw;
+    } catch (...) {
+        join();
+        throw;
+    }
+    join();
+}
+
+void VulkanStream::upload_on(StreamCore& core, DevicePointer to, std::span<const std::byte> from) {
     // While the device copies one piece the host fills the next; a few are under way.
     constexpr std::size_t pieces_under_way = 4;
     std::deque<std::uint64_t> under_way;
     for (std::size_t done = 0; done < from.size();) {
-        const std::size_t piece = std::min<std::size_t>(from.size() - done, core_->options().staging_bytes);
+        const std::size_t piece = std::min<std::size_t>(from.size() - done, core.options().staging_bytes);
         if (under_way.size() == pieces_under_way) {
-            core_->wait(under_way.front());
+            core.wait(under_way.front());
             under_way.pop_front();
             device_.allocator().collect();
         }
         const Buffer staging = device_.allocator().allocate(piece, MemoryKind::upload);
         std::memcpy(staging.host().data(), from.data() + done, piece);
-        copy(to + done, staging.pointer(), piece);
+        copy_on(core, to + done, staging.pointer(), piece);
         done += piece;
         if (done < from.size()) {
-            under_way.push_back(core_->queued());
-            core_->flush();
+            under_way.push_back(core.queued());
+            core.flush();
         }
     }
 }

@@ -25,7 +25,8 @@ double ticks_between(std::uint64_t begin, std::uint64_t end, std::uint32_t bits)
 } // namespace
 
 Batch::Batch(VulkanDevice& device, const Queue& queue, const StreamOptions& options)
-    : device_(device), options_(options), timestamp_bits_(queue.timestamp_bits) {
+    : device_(device), options_(options), copies_alone_(&queue != &device.compute_queue()),
+      timestamp_bits_(copies_alone_ ? 0 : queue.timestamp_bits) {
     const VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr,
                                        VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, queue.family};
     device_.check(device_.vk().vkCreateCommandPool(device_.handle(), &pool, nullptr, &pool_),
@@ -78,6 +79,7 @@ void Batch::begin(std::uint64_t value) {
     seconds_ = 0;
     bound_ = VK_NULL_HANDLE;
     waits_.clear();
+    touched_.clear();
     samples_.clear();
     stamps_.clear();
     profiled_.clear();
@@ -148,17 +150,14 @@ void Batch::barrier() {
 void Batch::memory_barrier(bool to_host) {
     if (options_.synchronization2 && device_.enabled().synchronization2) {
         const VkPipelineStageFlags2 work =
-            VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_TRANSFER_BIT;
-        VkMemoryBarrier2 barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                 nullptr,
-                                 work,
-                                 VK_ACCESS_2_MEMORY_WRITE_BIT,
-                                 work,
-                                 VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT};
-        if (to_host) {
-            barrier.dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT;
-            barrier.dstAccessMask = VK_ACCESS_2_HOST_READ_BIT;
-        }
+            VK_PIPELINE_STAGE_2_TRANSFER_BIT | (copies_alone_ ? 0 : VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
+        VkMemoryBarrier2 barrier{};
+        barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2;
+        barrier.srcStageMask = work;
+        barrier.srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT;
+        barrier.dstStageMask = to_host ? VK_PIPELINE_STAGE_2_HOST_BIT : work;
+        barrier.dstAccessMask =
+            to_host ? VK_ACCESS_2_HOST_READ_BIT : VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT;
         VkDependencyInfo info{};
         info.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO;
         info.memoryBarrierCount = 1;
@@ -166,13 +165,18 @@ void Batch::memory_barrier(bool to_host) {
         device_.vk().vkCmdPipelineBarrier2(commands_, &info);
         return;
     }
-    const VkPipelineStageFlags work = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
-    VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_MEMORY_WRITE_BIT,
-                            VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
-    if (to_host)
-        barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT;
+    const VkPipelineStageFlags work =
+        VK_PIPELINE_STAGE_TRANSFER_BIT | (copies_alone_ ? 0 : VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
     const VkPipelineStageFlags then = to_host ? VkPipelineStageFlags{VK_PIPELINE_STAGE_HOST_BIT} : work;
+    const VkAccessFlags use = to_host ? VkAccessFlags{VK_ACCESS_HOST_READ_BIT}
+                                      : VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_MEMORY_WRITE_BIT, use};
     device_.vk().vkCmdPipelineBarrier(commands_, work, then, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+void Batch::touch(std::span<const Access> accesses) {
+    for (const Access& a : accesses)
+        touched_.insert(a.begin.address, a.bytes);
 }
 
 void Batch::wait_for(TimelineWait wait) {

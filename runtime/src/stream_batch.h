@@ -1,6 +1,7 @@
 #pragma once
 /// The commands of one submit: a reused command buffer, what it holds and what it measures.
 
+#include "hazards.h"
 #include "stream_time.h"
 #include "vulkan_device.h"
 
@@ -17,11 +18,19 @@ namespace rekindle::runtime {
 
 class StreamCore;
 
+/// What large uploads use.
+enum class UploadQueue {
+    own_family, ///< a queue for copies alone, where the device has one
+    stream,     ///< the stream's own
+    second,     ///< as own_family; without one a second lane of the compute queue, for tests
+};
+
 /// How a stream works. Everything but the defaults is for tests.
 struct StreamOptions {
     bool barriers = true; ///< false: dependent operations race, which the tests of the tests want to see
     bool synchronization2 = true; ///< where the device has it
-    bool transfer_queue = true;   ///< where the device has it
+    UploadQueue upload_queue = UploadQueue::own_family;
+    std::uint64_t large_upload_bytes = 4ull << 20; ///< from here on `upload_queue` is used
     std::uint32_t operations_per_submit = 256;
     std::size_t submits_in_flight = 8;
     double seconds_per_submit = 0.2;
@@ -84,6 +93,9 @@ class Batch {
     void barrier();
     /// Waits before the whole submit.
     void wait_for(TimelineWait wait);
+    /// These ranges are used by what is recorded; kept for touches() alone.
+    void touch(std::span<const Access> accesses);
+    bool touches(const Access& access) const { return touched_.overlaps(access.begin.address, access.bytes); }
     /// Records a timestamp that retire() hands to the event.
     void stamp(std::shared_ptr<Event::State> event);
     /// Reckons with an operation that long; a sample without a kernel learns nothing.
@@ -137,6 +149,7 @@ class Batch {
 
     VulkanDevice& device_;
     const StreamOptions& options_;
+    bool copies_alone_; ///< the queue's family knows no compute stage and no queries
     std::uint32_t timestamp_bits_;
     VkCommandPool pool_ = VK_NULL_HANDLE;
     VkCommandBuffer commands_ = VK_NULL_HANDLE;
@@ -147,6 +160,7 @@ class Batch {
     double seconds_ = 0;
     VkPipeline bound_ = VK_NULL_HANDLE;
     std::vector<TimelineWait> waits_;
+    AddressRanges touched_;
     std::vector<LaunchTime::Sample> samples_;
     std::vector<Stamp> stamps_;
     std::vector<Profiled> profiled_;

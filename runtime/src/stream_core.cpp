@@ -40,6 +40,18 @@ void set_data(Operation& operation, std::span<const std::byte> data) {
         update->data = data;
 }
 
+Queue* queue_of_uploads(VulkanDevice& device, const StreamOptions& options) {
+    switch (options.upload_queue) {
+    case UploadQueue::own_family:
+        return device.transfer_queue();
+    case UploadQueue::second:
+        return device.transfer_queue() != nullptr ? device.transfer_queue() : &device.compute_queue();
+    case UploadQueue::stream:
+        break;
+    }
+    return nullptr;
+}
+
 } // namespace
 
 std::size_t StreamCore::KeyHash::operator()(const KernelKey& key) const noexcept {
@@ -66,8 +78,9 @@ bool StreamCore::KeyEqual::operator()(const KernelKey& a, const OwnKey& b) const
                       [](const auto& x, const auto& y) { return x.value == y.second && x.name == y.first; });
 }
 
-StreamCore::StreamCore(std::shared_ptr<VulkanDevice> device, const StreamOptions& options)
-    : device_(std::move(device)), options_(options),
+StreamCore::StreamCore(std::shared_ptr<VulkanDevice> device, Queue& queue, const StreamOptions& options)
+    : device_(std::move(device)), options_(options), queue_(queue),
+      upload_queue_(queue_of_uploads(*device_, options)),
       collecting_(device_->test_mode().random_order.has_value() || device_->test_mode().guard_pages) {
     device_->throw_if_lost();
     timeline_ = make_timeline(*device_);
@@ -113,7 +126,7 @@ Batch& StreamCore::open() {
         gather_completed();
     }
     if (free_.empty()) {
-        open_ = std::make_unique<Batch>(*device_, device_->compute_queue(), options_);
+        open_ = std::make_unique<Batch>(*device_, queue_, options_);
     } else {
         open_ = std::move(free_.back());
         free_.pop_back();
@@ -183,6 +196,8 @@ void StreamCore::place_poison_fills() {
 }
 
 void StreamCore::record_or_hold(const Operation& operation, std::span<const Access> accesses) {
+    if (upload_queue_ != nullptr)
+        open_->touch(accesses);
     if (!collecting_) {
         open_->record(operation);
         return;
@@ -241,6 +256,47 @@ void StreamCore::wait_for(const std::shared_ptr<StreamCore>& other, std::uint64_
         submit();
     open().wait_for({other->timeline_, value, other});
     queued_.store(open_->value(), std::memory_order_release);
+    if (upload_queue_ == nullptr || other == lane_)
+        return;
+    std::erase_if(inherited_, [&](const auto& wait) {
+        return wait.first->completed() >= wait.second || (wait.first == other && wait.second <= value);
+    });
+    inherited_.emplace_back(other, value);
+}
+
+std::uint64_t StreamCore::last_use(const Access& range) {
+    const std::scoped_lock lock(mutex_);
+    gather_completed();
+    if (open_ && open_->touches(range)) {
+        submit();
+        return submitted();
+    }
+    for (auto batch = in_flight_.rbegin(); batch != in_flight_.rend(); ++batch)
+        if ((*batch)->touches(range))
+            return (*batch)->value();
+    return 0;
+}
+
+std::shared_ptr<StreamCore> StreamCore::upload_lane(const Access& target) {
+    if (upload_queue_ == nullptr)
+        return nullptr;
+    const std::uint64_t used = last_use(target);
+    std::vector<std::pair<std::shared_ptr<StreamCore>, std::uint64_t>> waits;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!lane_) {
+            StreamOptions options = options_;
+            options.upload_queue = UploadQueue::stream;
+            lane_ = std::make_shared<StreamCore>(device_, *upload_queue_, options);
+            device_->add_timeline(lane_);
+        }
+        waits.swap(inherited_);
+    }
+    for (const auto& [other, value] : waits)
+        lane_->wait_for(other, value);
+    if (used > 0)
+        lane_->wait_for(shared_from_this(), used);
+    return lane_;
 }
 
 void StreamCore::flush() {
@@ -288,13 +344,12 @@ void StreamCore::execute(std::unique_ptr<Batch> batch) {
         const std::scoped_lock lock(fills_mutex_);
         next_fill_value_ = std::max(next_fill_value_, value + 1);
     }
-    Queue& queue = device_->compute_queue();
-    std::unique_lock lock(queue.mutex);
+    const std::scoped_lock lock(queue_.mutex);
     // With guard pages one group runs at a time on the whole device, for protection is by the page.
     const bool alone = device_->test_mode().guard_pages;
     const auto read_only = alone ? device_->allocator().protect(group_accesses_) : nullptr;
     group_accesses_.clear();
-    batch->submit(queue.handle, timeline_);
+    batch->submit(queue_.handle, timeline_);
     in_flight_.push_back(std::move(batch));
     submitted_.store(value, std::memory_order_release);
     if (alone)

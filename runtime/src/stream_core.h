@@ -21,7 +21,7 @@ VkSemaphore make_timeline(VulkanDevice& device);
 /// thread may ask, flush and wait.
 class StreamCore final : public StreamTimeline, public std::enable_shared_from_this<StreamCore> {
   public:
-    StreamCore(std::shared_ptr<VulkanDevice> device, const StreamOptions& options);
+    StreamCore(std::shared_ptr<VulkanDevice> device, Queue& queue, const StreamOptions& options);
     ~StreamCore() override;
     StreamCore(const StreamCore&) = delete;
     StreamCore& operator=(const StreamCore&) = delete;
@@ -37,6 +37,12 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     std::shared_ptr<Event::State> record(bool timing);
     /// Later operations start after `value` of the other stream, which it has submitted.
     void wait_for(const std::shared_ptr<StreamCore>& other, std::uint64_t value);
+    /// The other stream that uploads of this one to that range go through, made ready to wait for what they
+    /// need; null: uploads are work of this stream. After the upload this stream waits for it.
+    std::shared_ptr<StreamCore> upload_lane(const Access& target);
+    /// The value behind the last operation that used a byte of the range, submitted now; 0: none that is not
+    /// done. Only for streams that have an upload lane.
+    std::uint64_t last_use(const Access& range);
     /// Submits what is recorded.
     void flush();
     /// Submits at least all that `value`, a result of queued(), needs.
@@ -110,7 +116,9 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
 
     const std::shared_ptr<VulkanDevice> device_;
     const StreamOptions options_;
-    const bool collecting_; ///< operations are held back until their group is complete
+    Queue& queue_;
+    Queue* const upload_queue_; ///< of the upload lane; null: there is none
+    const bool collecting_;     ///< operations are held back until their group is complete
     VkSemaphore timeline_ = VK_NULL_HANDLE;
 
     mutable std::mutex mutex_;
@@ -138,6 +146,9 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     mutable std::atomic<std::uint64_t> completed_{0};
     std::atomic<std::uint64_t> barriers_{0};
 
+    std::shared_ptr<StreamCore> lane_; ///< made at the first large upload
+    /// What this stream waited for since the last upload of the lane, which waits for it too.
+    std::vector<std::pair<std::shared_ptr<StreamCore>, std::uint64_t>> inherited_;
     bool abandoned_ = false; ///< the device never ended the work: handles are not destroyed
     std::mutex gate_mutex_;
     VkSemaphore gate_ = VK_NULL_HANDLE; ///< an injected hang waits for its value 1

@@ -108,7 +108,10 @@ void StreamCore::close() noexcept {
     } catch (const std::exception& e) {
         device_->log(LogLevel::error, std::string("a stream was closed with work that failed: ") + e.what());
     }
+    if (lane_)
+        lane_->close();
     release_hang();
+    inherited_.clear();
     open_.reset();
     if (device_->lost() && !drained()) {
         // The driver may still use these handles: they stay until the process ends.

@@ -292,6 +292,19 @@ TEST_F(StressTest, random_order_without_guard_pages) {
     EXPECT_EQ(run(4, 3000), 0u) << first_wrong_;
 }
 
+TEST_F(StressTest, uploads_on_a_queue_of_their_own) {
+    // A transfer queue where the device has one; else a second lane of the compute queue with the same
+    // semaphores.
+    StreamOptions options;
+    options.upload_queue = UploadQueue::second;
+    options.large_upload_bytes = 1;
+    options.staging_bytes = 4000;
+    EXPECT_EQ(run(6, 700, options), 0u) << first_wrong_;
+    environment.set("REKINDLE_GUARD_PAGES", "0");
+    device_ = nullptr;
+    EXPECT_EQ(run(7, 3000, options), 0u) << first_wrong_;
+}
+
 // The test of the test.
 TEST_F(StressTest, missing_barriers_are_found) {
     environment.set("REKINDLE_GUARD_PAGES", "0");
