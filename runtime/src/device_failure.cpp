@@ -5,10 +5,20 @@ namespace rekindle::runtime {
 namespace {
 
 constexpr std::size_t operations_kept = 16;
-constexpr const char* advice = "Start the program again: nothing can be recovered in this process. "
-                               "`journalctl -k` and `rekindle doctor` show "
-                               "what the kernel's driver said; if it happens again, try another version of "
-                               "the driver or a smaller population";
+constexpr std::uint32_t amd = 0x1002;
+
+std::string advice_for(const DeviceInfo& device) {
+    std::string text =
+        "Start the program again: nothing can be recovered in this process, and training goes on from its "
+        "last checkpoint. `journalctl -k` and `rekindle doctor` show what the kernel's driver said. If "
+        "it happens again, try another version of the driver or less work at a time: a smaller "
+        "population";
+    if (device.vendor_id == amd)
+        text += ". amdgpu resets the card after the milliseconds of its parameter `lockup_timeout` (2,000 "
+                "for compute "
+                "on recent kernels)";
+    return text;
+}
 
 std::string_view name_of_address(VkDeviceFaultAddressTypeEXT type) {
     switch (type) {
@@ -74,14 +84,14 @@ void VulkanDevice::lose_with(std::string_view why, const std::string& fault) {
         }
     }
     throw_if_lost();
-    throw DeviceLost(std::string(why), advice); // not reached: lost_ is set
+    throw DeviceLost(std::string(why), advice_for(info_)); // not reached: lost_ is set
 }
 
 void VulkanDevice::throw_if_lost() const {
     if (!lost())
         return;
     const std::lock_guard lock(lost_mutex_);
-    throw DeviceLost(lost_text_, advice);
+    throw DeviceLost(lost_text_, advice_for(info_));
 }
 
 void VulkanDevice::note_operation(std::string what) {

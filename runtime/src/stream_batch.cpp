@@ -253,6 +253,8 @@ void Batch::submit(VkQueue queue, VkSemaphore signal) {
     const VkResult result = options_.synchronization2 && device_.enabled().synchronization2
                                 ? submit_commands2(queue, signal)
                                 : submit_commands(queue, signal);
+    if (result == VK_ERROR_DEVICE_LOST)
+        device_.check(result, "vkQueueSubmit");
     // Work that was promised and is gone leaves no state to go on from, whatever the code.
     if (result != VK_SUCCESS)
         device_.lose("vkQueueSubmit gave " + name_of(result));
