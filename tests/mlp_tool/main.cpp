@@ -6,7 +6,8 @@
 /// {"model": …, "training": …, "action": "train" | "gradients" | "time", "batch_size": B, "steps": S,
 /// "shuffled": bool,
 ///  "members": N, "repeats": R, "parameters": FILE?, "inputs": FILE, "targets": FILE, "output": FILE,
-///  "instruction_set": "x86-64-v3"?}
+///  "device": "cpu" | "gpu:0" | …, "shape": "automatic" | "latency" | "throughput", "instruction_set":
+///  "x86-64-v3"?}
 /// Member m is the training with seed + m. Files hold little-endian float32: parameters in the engine's order
 /// (state-dict order), PyTorch's layout, of one member (all begin alike); outputs of all members, one after
 /// the other. train: `steps` batches of consecutive rows, wrapping round; output: parameters. gradients: of
@@ -19,6 +20,7 @@
 #include <rekindle/base/file.h>
 #include <rekindle/base/philox.h>
 #include <rekindle/mlp/population.h>
+#include <rekindle/runtime/device.h>
 
 #include <nlohmann/json.hpp>
 
@@ -77,6 +79,17 @@ std::vector<std::uint32_t> make_order(std::size_t rows, std::size_t count, bool 
     return order;
 }
 
+mlp::GpuShape shape(const json& spec) {
+    const std::string wish = spec.value("shape", "automatic");
+    if (wish == "latency")
+        return mlp::GpuShape::latency;
+    if (wish == "throughput")
+        return mlp::GpuShape::throughput;
+    if (wish == "automatic")
+        return mlp::GpuShape::automatic;
+    throw usage_error("unknown shape '" + wish + "'").expected("automatic, latency or throughput");
+}
+
 std::unique_ptr<mlp::Population> make_population(const json& spec) {
     if (spec.contains("instruction_set"))
         ::setenv("REKINDLE_ISA", spec.at("instruction_set").get<std::string>().c_str(), 1);
@@ -85,7 +98,11 @@ std::unique_ptr<mlp::Population> make_population(const json& spec) {
     std::vector<mlp::TrainingSpec> members(spec.value("members", std::size_t{1}), training);
     for (std::size_t m = 0; m < members.size(); ++m)
         members[m].seed += m;
-    return mlp::cpu_population(model, members, training.threads);
+    const std::string device = spec.value("device", "cpu");
+    if (device == "cpu")
+        return mlp::cpu_population(model, members, training.threads);
+    return mlp::gpu_population(runtime::Device::open(runtime::select_device(device)), model, members,
+                               shape(spec));
 }
 
 double median(std::vector<double> values) {

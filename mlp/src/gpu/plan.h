@@ -84,6 +84,10 @@ struct ResultRecord {
 };
 static_assert(sizeof(ResultRecord) == 32);
 
+/// Sums of losses (pairs of floats) per member at PopulationParameters::losses, one for each row of a block;
+/// the host zeroes them too.
+inline constexpr std::size_t loss_sums = 64;
+
 /// Evaluation: one workgroup per member and chunk of rows; an array [member][chunk] lies at
 /// PopulationEvaluateParameters::results.
 struct EvaluationRecord {

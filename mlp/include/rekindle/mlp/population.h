@@ -43,7 +43,7 @@ class Population {
     /// ema_decay's value; loss, optimiser kind, accumulation_steps, whether clipping and averaging are on, and
     /// bf16_storage are the same in all.
     virtual const TrainingSpec& training(std::size_t member) const = 0;
-    /// "cpu (x86-64-v4)", "gpu:0 NVIDIA H200", "gpu:0 … + gpu:1 …".
+    /// "cpu (x86-64-v4)", "gpu:0 NVIDIA H200 (latency)", "gpu:0 … + gpu:1 …".
     virtual std::string device() const = 0;
 
     /// Every member from its seed, as Engine::initialise.
@@ -97,9 +97,12 @@ class Population {
 std::unique_ptr<Population> cpu_population(ModelDescription model, std::vector<TrainingSpec> members,
                                            std::size_t threads);
 
-/// How a GPU population arranges its workgroups.
+/// How a GPU population arranges its workgroups. The two sum in different orders, so their results differ by rounding.
 enum class GpuShape {
-    automatic,  ///< latency for fewer members than fill the device, else throughput
+    /// latency for fewer members than twice the device's compute units, else throughput. Where the driver does not tell
+    /// its units: 64 for a discrete or virtual device, 12 for an integrated one, 8 for a CPU. Never measured, so that the
+    /// same run gives the same bits.
+    automatic,
     latency,    ///< many threads per network
     throughput, ///< few threads per network, many networks per compute unit
 };

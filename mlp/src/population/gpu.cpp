@@ -1,0 +1,290 @@
+/// A population on a GPU: one workgroup per member. The host holds what a member remembers besides its
+/// tensors, and writes the numbers of every step; the kernels (kernels/population.slang) do many steps a
+/// launch.
+
+#include "engine/tensors.h"
+#include "gpu/plan.h"
+#include "population/check.h"
+#include "population/gpu_arrays.h"
+#include "population/gpu_choice.h"
+#include "population/gpu_evaluation.h"
+#include "population/gpu_samples.h"
+#include "population/gpu_tables.h"
+#include "population/gpu_training.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/mlp/population.h>
+#include <rekindle/runtime/device.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace rekindle::mlp {
+
+using namespace population;
+
+namespace {
+
+class GpuPopulation final : public Population {
+  public:
+    GpuPopulation(std::shared_ptr<runtime::Device> device, ModelDescription model,
+                  std::vector<TrainingSpec> members, GpuShape shape)
+        : device_(std::move(device)), model_(std::move(model)), members_(std::move(members)), shape_(shape),
+          plan_(model_, members_.front()), layout_(model_), stream_(device_->make_stream()),
+          arrays_(*device_, *stream_, plan_, layout_, members_.size()), progress_(members_.size()) {
+        arrays_.require(Array::parameters);
+        if (adam() || momentum())
+            arrays_.require(Array::first_moment);
+        if (adam())
+            arrays_.require(Array::second_moment);
+        if (averages())
+            arrays_.require(Array::average);
+        if (accumulates())
+            arrays_.require(Array::pending);
+    }
+
+    const ModelDescription& model() const noexcept override { return model_; }
+    std::size_t size() const noexcept override { return members_.size(); }
+    const TrainingSpec& training(std::size_t member) const override { return members_.at(member); }
+    std::string device() const override {
+        return device_->info().address() + " " + device_->info().name +
+               (shape_ == GpuShape::latency ? " (latency)" : " (throughput)");
+    }
+
+    void initialise() override {
+        arrays_.write_all(Array::parameters, [&](std::size_t m, std::span<float> values) {
+            engine::initial_parameters(plan_, model_.initialisation, members_[m].seed, values);
+        });
+        restart(0, size());
+    }
+    void set_parameters(std::size_t member, std::span<const NamedTensor> tensors) override {
+        std::vector<float> values(plan_.parameter_floats());
+        engine::from_tensors(plan_, tensors, values);
+        arrays_.write(Array::parameters, checked(member), values);
+        restart(member, 1);
+    }
+    std::vector<NamedTensor> parameters(std::size_t member) const override {
+        return tensors(Array::parameters, member);
+    }
+    std::vector<NamedTensor> evaluation_parameters(std::size_t member) const override {
+        return tensors(evaluation_weights(), member);
+    }
+    std::vector<NamedTensor> optimizer_tensors(std::size_t member, std::string_view moment) const override {
+        if (moment == "exp_avg_sq" && adam())
+            return tensors(Array::second_moment, member);
+        if (moment == (adam() ? "exp_avg" : "momentum_buffer") && has(Array::first_moment, checked(member)))
+            return tensors(Array::first_moment, member);
+        throw usage_error("the optimiser has no '" + std::string(moment) + "'");
+    }
+
+    std::unique_ptr<SampleSet> prepare(const Samples& samples) override {
+        if (samples.stride < model_.inputs)
+            throw internal_error("rows of samples are shorter than the network's inputs");
+        return std::make_unique<GpuSamples>(*device_, *stream_, samples, model_.inputs);
+    }
+
+    std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
+                                   std::size_t batch_size) override {
+        const GpuSamples& rows = own(samples);
+        check_orders(orders, size(), rows.count(), batch_size);
+        std::vector<TrainResult> results(size());
+        const TrainingTables tables = training_tables(members_, progress_, orders, batch_size);
+        if (tables.largest_batches == 0)
+            return results;
+        const auto records = launches(batch_size).train(&rows, tables, accumulation_steps(), false);
+        for (std::size_t m = 0; m < size(); ++m)
+            results[m] = apply(records[m], m);
+        return results;
+    }
+    void finish_accumulation() override {
+        if (std::ranges::all_of(progress_, [](const engine::Progress& p) { return p.pending_batches == 0; }))
+            return;
+        const auto records =
+            launches(1).train(nullptr, pending_tables(members_, progress_), accumulation_steps(), true);
+        for (std::size_t m = 0; m < size(); ++m)
+            apply(records[m], m);
+    }
+    void report_validation_losses(std::span<const double> losses) override {
+        if (losses.size() != size())
+            throw internal_error("another number of losses than members");
+        for (std::size_t m = 0; m < size(); ++m)
+            if (!std::isnan(losses[m]))
+                engine::report_epoch(members_[m], losses[m], progress_[m].plateau);
+    }
+
+    std::vector<double> evaluate(const SampleSet& samples, std::size_t first,
+                                 std::size_t count) const override {
+        check_range(first, count, samples.count());
+        return evaluation().losses(own(samples), evaluation_weights(), first, count);
+    }
+    void predict(std::size_t member, const SampleSet& samples, std::size_t first, std::size_t count,
+                 std::span<float> outputs) const override {
+        predict_members(member, 1, samples, first, count, outputs);
+    }
+    void predict_members(std::size_t first_member, std::size_t members, const SampleSet& samples,
+                         std::size_t first, std::size_t count, std::span<float> outputs) const override {
+        check_range(first_member, members, size());
+        check_range(first, count, samples.count());
+        if (outputs.size() != members * count * model_.outputs())
+            throw internal_error("predict: outputs of another size than rows times the network's outputs");
+        evaluation().predict(own(samples), evaluation_weights(), first_member, members, first, count,
+                             outputs);
+    }
+    std::vector<NamedTensor> gradients(std::size_t member, const SampleSet& samples,
+                                       std::span<const std::uint32_t> rows) const override {
+        check_rows(rows, samples.count());
+        if (rows.empty())
+            return engine::to_tensors(plan_, std::vector<float>(plan_.parameter_floats()));
+        TrainingSpec spec = members_.at(member);
+        spec.accumulation_steps = 1;
+        engine::Progress progress = progress_[member];
+        progress.pending_batches = 0;
+        const TrainingTables tables =
+            training_tables(std::span(&spec, 1), std::span(&progress, 1), std::span(&rows, 1), rows.size());
+        return engine::to_tensors(plan_, launches(rows.size()).gradients(own(samples), member, tables));
+    }
+
+    std::uint64_t steps(std::size_t member) const override { return progress_.at(member).steps; }
+    std::uint64_t batches(std::size_t member) const override { return progress_.at(member).batches; }
+    double learning_rate(std::size_t member) const override {
+        return engine::learning_rate(members_.at(member), progress_.at(member));
+    }
+    EngineState save(std::size_t member) const override {
+        std::array<std::vector<float>, array_count> values;
+        engine::ConstStateArrays arrays;
+        for (std::size_t a = 0; a < array_count; ++a)
+            if (has(static_cast<Array>(a), checked(member)))
+                arrays[a] = values[a] = arrays_.read(static_cast<Array>(a), member);
+        return engine::write_state(model_, members_[member], progress_[member], arrays);
+    }
+    void restore(std::size_t member, const EngineState& state) override {
+        std::array<std::vector<float>, array_count> values;
+        engine::StateArrays arrays;
+        for (std::size_t a = 0; a < array_count; ++a)
+            if (has(static_cast<Array>(a), checked(member))) {
+                values[a].resize(plan_.parameter_floats());
+                arrays[a] = values[a];
+            }
+        const engine::Progress progress = engine::read_state(state, model_, members_[member], arrays);
+        for (std::size_t a = 0; a < array_count; ++a)
+            if (!values[a].empty())
+                arrays_.write(static_cast<Array>(a), member, values[a]);
+        progress_[member] = progress;
+    }
+    std::unique_ptr<Population> scratch(std::size_t members) const override {
+        const auto count = static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(members, 1, size()));
+        return std::make_unique<GpuPopulation>(
+            device_, model_, std::vector(members_.begin(), members_.begin() + count), shape_);
+    }
+
+  private:
+    static constexpr std::size_t evaluation_rows = 32;
+
+    bool adam() const { return members_.front().optimizer.kind == OptimizerSpec::Kind::adamw; }
+    bool momentum() const {
+        return std::ranges::any_of(members_, [](const TrainingSpec& s) { return s.optimizer.momentum != 0; });
+    }
+    bool averages() const { return members_.front().ema_decay > 0; }
+    std::size_t accumulation_steps() const { return members_.front().accumulation_steps; }
+    bool accumulates() const { return accumulation_steps() > 1; }
+    Array evaluation_weights() const { return averages() ? Array::average : Array::parameters; }
+    std::size_t checked(std::size_t member) const {
+        if (member >= size())
+            throw internal_error("member " + std::to_string(member) + " of " + std::to_string(size()));
+        return member;
+    }
+    /// Whether the member's saved state holds the array, as the CPU's engine has it.
+    bool has(Array array, std::size_t member) const {
+        switch (array) {
+        case Array::parameters:
+            return true;
+        case Array::first_moment:
+            return adam() || members_[member].optimizer.momentum != 0;
+        case Array::second_moment:
+            return adam();
+        case Array::average:
+            return averages();
+        case Array::pending:
+            return accumulates();
+        }
+        return false;
+    }
+    const GpuSamples& own(const SampleSet& samples) const {
+        const auto* set = dynamic_cast<const GpuSamples*>(&samples);
+        if (set == nullptr || &set->stream() != stream_.get())
+            throw internal_error("the samples were prepared by another population");
+        return *set;
+    }
+    std::vector<NamedTensor> tensors(Array array, std::size_t member) const {
+        return engine::to_tensors(plan_, arrays_.read(array, checked(member)));
+    }
+    /// After the parameters were set: moments zero, the average the parameters, step 0.
+    void restart(std::size_t first, std::size_t count) {
+        for (const Array array : {Array::first_moment, Array::second_moment, Array::pending})
+            arrays_.clear(array, first, count);
+        if (averages())
+            arrays_.copy(Array::average, Array::parameters, first, count);
+        std::fill_n(progress_.begin() + static_cast<std::ptrdiff_t>(first), count, engine::Progress{});
+    }
+    TrainResult apply(const gpu::ResultRecord& record, std::size_t member) {
+        engine::Progress& progress = progress_[member];
+        for (std::uint32_t step = 0; step < record.steps; ++step)
+            engine::advance_step(members_[member], progress);
+        progress.batches += record.batches;
+        progress.pending_batches = record.pending_batches;
+        return {.loss_sum = static_cast<double>(record.loss_high) + static_cast<double>(record.loss_low),
+                .rows = record.rows,
+                .steps = record.steps,
+                .last_gradient_norm = static_cast<double>(record.last_gradient_norm),
+                .finite = record.stopped == 0};
+    }
+    gpu::GpuPlan plan_for(std::size_t batch_size) const {
+        return gpu::plan_population(model_, shared_training(members_), batch_size, limits_of(*device_),
+                                    shape_);
+    }
+    TrainingLaunches& launches(std::size_t batch_size) const {
+        auto& made = launches_[batch_size];
+        if (!made) {
+            gpu::GpuPlan plan = plan_for(batch_size);
+            const double work = plan.work_per_step / static_cast<double>(accumulation_steps());
+            made = std::make_unique<TrainingLaunches>(*device_, *stream_, arrays_, std::move(plan), size(),
+                                                      batch_size, work);
+        }
+        return *made;
+    }
+    EvaluationLaunches& evaluation() const {
+        if (!evaluation_)
+            evaluation_ = std::make_unique<EvaluationLaunches>(
+                *device_, *stream_, arrays_, plan_for(evaluation_rows), evaluation_rows, size(),
+                members_.front().loss.huber_delta, model_.outputs());
+        return *evaluation_;
+    }
+
+    std::shared_ptr<runtime::Device> device_;
+    ModelDescription model_;
+    std::vector<TrainingSpec> members_;
+    GpuShape shape_;
+    engine::Plan plan_;
+    gpu::Layout layout_;
+    std::unique_ptr<runtime::Stream> stream_;
+    mutable MemberArrays arrays_; ///< a launch may need scratch arrays
+    std::vector<engine::Progress> progress_;
+    mutable std::map<std::size_t, std::unique_ptr<TrainingLaunches>> launches_; ///< by batch size
+    mutable std::unique_ptr<EvaluationLaunches> evaluation_;
+};
+
+} // namespace
+
+std::unique_ptr<Population> gpu_population(std::shared_ptr<runtime::Device> device, ModelDescription model,
+                                           std::vector<TrainingSpec> members, GpuShape shape) {
+    const std::string refusal = gpu_refusal(*device, model, members);
+    if (!refusal.empty())
+        throw usage_error(refusal).at(device->info().address()).hint("The CPU trains it: --device cpu.");
+    const GpuShape chosen = chosen_shape(shape, device->info(), members.size());
+    return std::make_unique<GpuPopulation>(std::move(device), std::move(model), std::move(members), chosen);
+}
+
+} // namespace rekindle::mlp

@@ -1,0 +1,68 @@
+#pragma once
+/// Parameters, moments, averages and pending gradients of all members in a device's memory.
+
+#include "engine/plan.h"
+#include "engine/state.h"
+#include "gpu/layout.h"
+
+#include <rekindle/runtime/device.h>
+#include <rekindle/runtime/memory.h>
+#include <rekindle/runtime/stream.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace rekindle::mlp::population {
+
+/// The order of engine::StateArrays.
+enum class Array : std::size_t { parameters, first_moment, second_moment, average, pending };
+inline constexpr std::size_t array_count = 5;
+
+/// One block of memory per kind of array, [member][gpu::Layout::floats()]; the host sees them in the layout
+/// of engine::Plan. Refers to the device, the stream, the plan and the layout. Not thread-safe.
+class MemberArrays {
+  public:
+    MemberArrays(runtime::Device& device, runtime::Stream& stream, const engine::Plan& plan,
+                 const gpu::Layout& layout, std::size_t members);
+
+    /// Makes the array where it does not exist yet, of zeros.
+    void require(Array array);
+    bool exists(Array array) const { return static_cast<bool>(buffer(array)); }
+    const runtime::Buffer& buffer(Array array) const { return buffers_[static_cast<std::size_t>(array)]; }
+    std::uint64_t member_bytes() const { return layout_.floats() * sizeof(float); }
+    /// Where a member's array begins; null when the array does not exist.
+    runtime::DevicePointer at(Array array, std::size_t member) const;
+
+    /// One member's numbers, plan.parameter_floats(); zeros when the array does not exist. Waits for the
+    /// stream.
+    std::vector<float> read(Array array, std::size_t member) const;
+    /// From another place in the device's memory with the same layout.
+    std::vector<float> read(runtime::DevicePointer from) const;
+    void write(Array array, std::size_t member, std::span<const float> values);
+    /// values(m, out) fills in member m's numbers, all but padding; called from several threads.
+    using Values = std::function<void(std::size_t, std::span<float>)>;
+    void write_all(Array array, const Values& values);
+    void clear(Array array, std::size_t first_member, std::size_t members);
+    /// For the members [first, first + members).
+    void copy(Array to, Array from, std::size_t first_member, std::size_t members);
+
+  private:
+    struct Position {
+        std::uint32_t engine, device;
+    };
+    void to_device(std::span<const float> values, std::span<float> out) const;
+
+    runtime::Device& device_;
+    runtime::Stream& stream_;
+    const engine::Plan& plan_;
+    const gpu::Layout& layout_;
+    std::size_t members_;
+    std::vector<Position> positions_; ///< of every parameter
+    std::array<runtime::Buffer, array_count> buffers_;
+};
+
+} // namespace rekindle::mlp::population

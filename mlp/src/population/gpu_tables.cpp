@@ -1,0 +1,176 @@
+#include "population/gpu_tables.h"
+
+#include "population/check.h"
+
+#include <rekindle/base/error.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace rekindle::mlp::population {
+
+namespace {
+
+/// Everything that the numbers of a member's steps depend on.
+using StepKey = std::array<std::uint64_t, 12>;
+
+StepKey key_of(const TrainingSpec& spec, const engine::Progress& progress) {
+    const OptimizerSpec& o = spec.optimizer;
+    const ScheduleSpec& s = spec.schedule;
+    const auto bits = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+    return {static_cast<std::uint64_t>(o.kind),
+            bits(o.learning_rate),
+            bits(o.weight_decay),
+            bits(o.beta1),
+            bits(o.beta2),
+            static_cast<std::uint64_t>(s.kind),
+            s.warmup_steps,
+            s.total_steps,
+            progress.steps,
+            bits(progress.beta1_power),
+            bits(progress.beta2_power),
+            bits(progress.plateau.factor)};
+}
+
+/// Gathers the tables of steps, each once.
+class StepTables {
+  public:
+    /// A member that does `steps` steps; finish() gives the number returned here its place.
+    std::size_t add(const TrainingSpec& spec, const engine::Progress& progress, std::size_t steps) {
+        const auto [found, is_new] = numbers_.try_emplace(key_of(spec, progress), tables_.size());
+        if (is_new)
+            tables_.push_back({&spec, &progress, 0});
+        Table& table = tables_[found->second];
+        table.steps = std::max(table.steps, steps);
+        return found->second;
+    }
+
+    /// All tables one after the other; where each begins.
+    std::vector<std::uint32_t> finish(std::vector<gpu::StepRecord>& records) const {
+        std::vector<std::uint32_t> first;
+        for (const Table& table : tables_) {
+            first.push_back(static_cast<std::uint32_t>(records.size()));
+            engine::Progress progress = *table.progress;
+            for (std::size_t step = 0; step < table.steps; ++step) {
+                records.push_back(record_of(*table.spec, progress));
+                engine::advance_step(*table.spec, progress);
+            }
+        }
+        return first;
+    }
+
+  private:
+    struct Table {
+        const TrainingSpec* spec;
+        const engine::Progress* progress;
+        std::size_t steps;
+    };
+
+    static gpu::StepRecord record_of(const TrainingSpec& spec, const engine::Progress& progress) {
+        if (spec.optimizer.kind == OptimizerSpec::Kind::sgd)
+            return {.step_size = engine::sgd_step(spec, progress, 1).learning_rate};
+        const engine::AdamWStep step = engine::adamw_step(spec, progress, 1);
+        return {.step_size = step.step_size,
+                .inverse_sqrt_correction = step.inverse_sqrt_correction,
+                .decay = step.decay};
+    }
+
+    std::map<StepKey, std::size_t> numbers_;
+    std::vector<Table> tables_;
+};
+
+/// Gathers the orders, each once.
+class RowTable {
+  public:
+    std::uint32_t add(std::span<const std::uint32_t> order) {
+        const auto [found, is_new] = first_.try_emplace(std::pair(order.data(), order.size()),
+                                                        static_cast<std::uint32_t>(rows.size()));
+        if (is_new) {
+            if (order.size() > std::numeric_limits<std::uint32_t>::max() - rows.size())
+                throw usage_error("more than 4,294,967,295 rows in one call of a population");
+            rows.insert(rows.end(), order.begin(), order.end());
+        }
+        return found->second;
+    }
+    std::vector<std::uint32_t> rows;
+
+  private:
+    std::map<std::pair<const std::uint32_t*, std::size_t>, std::uint32_t> first_;
+};
+
+gpu::MemberRecord record_of(const TrainingSpec& spec, const engine::Progress& progress) {
+    const engine::AdamWStep adam = engine::adamw_step(spec, progress, 1);
+    gpu::MemberRecord record;
+    record.seed_low = static_cast<std::uint32_t>(spec.seed);
+    record.seed_high = static_cast<std::uint32_t>(spec.seed >> 32);
+    record.batch_low = static_cast<std::uint32_t>(progress.batches);
+    record.batch_high = static_cast<std::uint32_t>(progress.batches >> 32);
+    record.pending_batches = static_cast<std::uint32_t>(progress.pending_batches);
+    record.clip_norm = static_cast<float>(spec.clip_norm);
+    record.huber_delta = static_cast<float>(spec.loss.huber_delta);
+    record.one_minus_beta1 = adam.one_minus_beta1;
+    record.beta2 = adam.beta2;
+    record.one_minus_beta2 = adam.one_minus_beta2;
+    record.epsilon = adam.epsilon;
+    record.momentum = static_cast<float>(spec.optimizer.momentum);
+    record.weight_decay = static_cast<float>(spec.optimizer.weight_decay);
+    record.average_rate = static_cast<float>(1 - spec.ema_decay);
+    return record;
+}
+
+float batch_scale(std::size_t rows, const TrainingSpec& spec) {
+    return static_cast<float>(1.0 /
+                              (static_cast<double>(rows) * static_cast<double>(spec.accumulation_steps)));
+}
+
+} // namespace
+
+TrainingTables training_tables(std::span<const TrainingSpec> members,
+                               std::span<const engine::Progress> progress, RowOrders orders,
+                               std::size_t batch_size) {
+    TrainingTables tables;
+    StepTables steps;
+    RowTable rows;
+    std::vector<std::size_t> numbers;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+        const TrainingSpec& spec = members[m];
+        const auto order = order_of(orders, m);
+        const std::size_t batches = batches_of(order.size(), batch_size);
+        gpu::MemberRecord record = record_of(spec, progress[m]);
+        record.order_first = rows.add(order);
+        record.rows = static_cast<std::uint32_t>(order.size());
+        const std::size_t last = order.size() - (batches > 0 ? (batches - 1) * batch_size : 0);
+        record.batch_scale = batch_scale(batch_size, spec);
+        record.last_batch_scale = batches > 0 ? batch_scale(last, spec) : 0;
+        numbers.push_back(
+            steps.add(spec, progress[m], (progress[m].pending_batches + batches) / spec.accumulation_steps));
+        tables.largest_batches = std::max(tables.largest_batches, batches);
+        tables.members.push_back(record);
+    }
+    const auto first = steps.finish(tables.steps);
+    for (std::size_t m = 0; m < members.size(); ++m)
+        tables.members[m].schedule_first = first[numbers[m]];
+    tables.rows = std::move(rows.rows);
+    return tables;
+}
+
+TrainingTables pending_tables(std::span<const TrainingSpec> members,
+                              std::span<const engine::Progress> progress) {
+    TrainingTables tables;
+    StepTables steps;
+    std::vector<std::size_t> numbers;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+        tables.members.push_back(record_of(members[m], progress[m]));
+        numbers.push_back(steps.add(members[m], progress[m], 1));
+    }
+    const auto first = steps.finish(tables.steps);
+    for (std::size_t m = 0; m < members.size(); ++m)
+        tables.members[m].schedule_first = first[numbers[m]];
+    return tables;
+}
+
+} // namespace rekindle::mlp::population

@@ -1,0 +1,175 @@
+#include "population/gpu_training.h"
+
+#include "population/launch.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/kernels/launchers.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace rekindle::mlp::population {
+
+namespace {
+
+constexpr std::size_t trained_arrays = 5;
+constexpr std::size_t loss_bytes = gpu::loss_sums * 2 * sizeof(float); ///< of a member
+constexpr std::size_t never = 0xFFFFFFFF; ///< batches of an accumulation that does not end
+
+} // namespace
+
+/// What the launches of one call share.
+struct TrainingLaunches::Call {
+    const GpuSamples* samples;
+    const TrainingTables& tables;
+    std::size_t accumulation_steps;
+    bool finish;
+    runtime::Buffer members, schedule, order, results, losses;
+    /// Of member `first_member`, in the order of Array; null where the training has none.
+    std::array<runtime::DevicePointer, trained_arrays> arrays{};
+    std::size_t first_member = 0;
+
+    /// Batches that these members do in [first_batch, first_batch + batches) of their orders.
+    double network_batches(std::size_t first, std::size_t count, std::size_t first_batch, std::size_t batches,
+                           std::size_t batch_size) const {
+        double sum = 0;
+        for (std::size_t m = first; m < first + count; ++m) {
+            const std::size_t all = batches_of(tables.members[m].rows, batch_size);
+            sum += static_cast<double>(std::min(batches, all - std::min(all, first_batch)));
+        }
+        return sum;
+    }
+};
+
+TrainingLaunches::TrainingLaunches(runtime::Device& device, runtime::Stream& stream, MemberArrays& arrays,
+                                   gpu::GpuPlan plan, std::size_t members, std::size_t batch_size,
+                                   double work_per_batch)
+    : device_(device), stream_(stream), arrays_(arrays), plan_(std::move(plan)), members_(members),
+      batch_size_(batch_size), train_(kernel_named(plan_.train_kernel)), budget_(work_per_batch) {
+    if (plan_.pending)
+        arrays_.require(Array::pending);
+    if (plan_.transposed_floats > 0)
+        transposed_ = device_.allocator().allocate(members_ * plan_.transposed_floats * sizeof(float),
+                                                   runtime::MemoryKind::device, &stream_);
+}
+
+void TrainingLaunches::launch(Call& call, std::size_t first_member, std::size_t members,
+                              std::size_t first_batch, std::size_t batches) {
+    const auto pointer = [&](Array array) {
+        const runtime::DevicePointer first = call.arrays[static_cast<std::size_t>(array)];
+        return first ? (first + first_member * arrays_.member_bytes()).address : 0;
+    };
+    kernels::PopulationParameters p{};
+    if (call.samples) {
+        p.inputs = call.samples->inputs().pointer().address;
+        p.targets = call.samples->targets().pointer().address;
+    }
+    p.order = call.order.pointer().address;
+    p.members = (call.members.pointer() + first_member * sizeof(gpu::MemberRecord)).address;
+    p.schedule = call.schedule.pointer().address;
+    p.results = (call.results.pointer() + first_member * sizeof(gpu::ResultRecord)).address;
+    p.values = pointer(Array::parameters);
+    p.first_moment = pointer(Array::first_moment);
+    p.second_moment = pointer(Array::second_moment);
+    p.average = pointer(Array::average);
+    p.pending = pointer(Array::pending);
+    p.losses = (call.losses.pointer() + first_member * loss_bytes).address;
+    std::vector<runtime::Access> accesses{runtime::reads(call.order), runtime::reads(call.members),
+                                          runtime::reads(call.schedule), runtime::writes(call.results),
+                                          runtime::writes(call.losses)};
+    if (call.samples) {
+        accesses.push_back(runtime::reads(call.samples->inputs()));
+        accesses.push_back(runtime::reads(call.samples->targets()));
+    }
+    for (const runtime::DevicePointer array : call.arrays)
+        if (array)
+            accesses.push_back(
+                {array + first_member * arrays_.member_bytes(), members * arrays_.member_bytes(), true});
+    if (transposed_) {
+        const std::uint64_t bytes = plan_.transposed_floats * sizeof(float);
+        const runtime::DevicePointer first = transposed_.pointer() + first_member * bytes;
+        p.transposed = first.address;
+        accesses.push_back({first, members * bytes, true});
+    }
+    p.member_count = static_cast<std::uint32_t>(members);
+    p.batch_size = static_cast<std::uint32_t>(batch_size_);
+    p.accumulation_steps = static_cast<std::uint32_t>(call.accumulation_steps);
+    p.first_batch = static_cast<std::uint32_t>(first_batch);
+    p.batches = static_cast<std::uint32_t>(batches);
+    p.finish = call.finish ? 1 : 0;
+    if (!train_is_prepared_)
+        device_.prepare(train_,
+                        plan_.constants); // compiling is not part of what a launch is measured to take
+    train_is_prepared_ = true;
+    const double work = call.network_batches(first_member, members, first_batch, batches, batch_size_);
+    const Stopwatch watch;
+    stream_.launch(train_, groups_of(members), std::as_bytes(std::span(&p, 1)), accesses, plan_.constants,
+                   budget_.seconds(work));
+    stream_.synchronize();
+    budget_.measured(work, watch.seconds());
+}
+
+/// Uploads the tables and zeroes the results. The arrays are those of member `first_member`.
+TrainingLaunches::Call TrainingLaunches::begin(const GpuSamples* samples, const TrainingTables& tables,
+                                               std::size_t accumulation_steps, bool finish,
+                                               std::size_t first_member) {
+    const auto zeroed = [&](std::size_t bytes) {
+        runtime::Buffer buffer = device_.allocator().allocate(bytes, runtime::MemoryKind::device, &stream_);
+        stream_.fill(buffer.pointer(), bytes, 0);
+        return buffer;
+    };
+    const std::size_t members = tables.members.size();
+    Call call{.samples = samples,
+              .tables = tables,
+              .accumulation_steps = accumulation_steps,
+              .finish = finish,
+              .members = uploaded<gpu::MemberRecord>(device_, stream_, tables.members),
+              .schedule = uploaded<gpu::StepRecord>(device_, stream_, tables.steps),
+              .order = uploaded<std::uint32_t>(device_, stream_, tables.rows),
+              .results = zeroed(members * sizeof(gpu::ResultRecord)),
+              .losses = zeroed(members * loss_bytes)};
+    for (std::size_t a = 0; a < trained_arrays; ++a)
+        call.arrays[a] = arrays_.at(static_cast<Array>(a), first_member);
+    if (tables.rows.size() > (std::size_t{1} << 18))
+        stream_.synchronize(); // long copies are not part of what the first launch is measured to take
+    return call;
+}
+
+std::vector<gpu::ResultRecord> TrainingLaunches::train(const GpuSamples* samples,
+                                                       const TrainingTables& tables,
+                                                       std::size_t accumulation_steps, bool finish) {
+    const std::size_t members = tables.members.size();
+    Call call = begin(samples, tables, accumulation_steps, finish, 0);
+    std::size_t batch = 0;
+    do {
+        const std::size_t batches = budget_.part(members, tables.largest_batches - batch).batches;
+        for (std::size_t first = 0; first < members;) {
+            const std::size_t count = budget_.part(members - first, batches).members;
+            launch(call, first, count, batch, batches);
+            first += count;
+        }
+        batch += batches;
+    } while (batch < tables.largest_batches);
+    std::vector<gpu::ResultRecord> results(members);
+    stream_.download(std::as_writable_bytes(std::span(results)), call.results.pointer());
+    return results;
+}
+
+std::vector<float> TrainingLaunches::gradients(const GpuSamples& samples, std::size_t member,
+                                               const TrainingTables& tables) {
+    const runtime::Buffer pending =
+        device_.allocator().allocate(arrays_.member_bytes(), runtime::MemoryKind::device, &stream_);
+    stream_.fill(pending.pointer(), arrays_.member_bytes(), 0);
+    Call call = begin(&samples, tables, never, false, member); // the gradient stays pending
+    call.arrays[static_cast<std::size_t>(Array::pending)] = pending.pointer();
+    launch(call, 0, 1, 0, 1);
+    gpu::ResultRecord result;
+    stream_.download(std::as_writable_bytes(std::span(&result, 1)), call.results.pointer());
+    std::vector<float> values = arrays_.read(pending.pointer());
+    if (result.stopped != 0)
+        std::ranges::fill(values, std::numeric_limits<float>::quiet_NaN());
+    return values;
+}
+
+} // namespace rekindle::mlp::population

@@ -1,0 +1,55 @@
+#pragma once
+/// The launches that train a population with one size of batch.
+
+#include "gpu/plan.h"
+#include "population/gpu_arrays.h"
+#include "population/gpu_samples.h"
+#include "population/gpu_tables.h"
+#include "population/launch_budget.h"
+
+#include <rekindle/kernels/kernel.h>
+#include <rekindle/runtime/device.h>
+#include <rekindle/runtime/stream.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace rekindle::mlp::population {
+
+/// Refers to the device, the stream and the arrays. A call splits its work into launches of at most about a
+/// tenth of a second and waits for each. Not thread-safe.
+class TrainingLaunches {
+  public:
+    /// work_per_batch: multiply-adds of one network. Precondition: plan.refusal is empty.
+    TrainingLaunches(runtime::Device& device, runtime::Stream& stream, MemberArrays& arrays,
+                     gpu::GpuPlan plan, std::size_t members, std::size_t batch_size, double work_per_batch);
+
+    /// All batches of the tables, one result per member. finish: an incomplete accumulation is applied after
+    /// them.
+    std::vector<gpu::ResultRecord> train(const GpuSamples* samples, const TrainingTables& tables,
+                                         std::size_t accumulation_steps, bool finish);
+    /// The gradient of one batch: the tables of one member, in which the only batch is. In the layout of
+    /// engine::Plan.
+    std::vector<float> gradients(const GpuSamples& samples, std::size_t member, const TrainingTables& tables);
+
+  private:
+    struct Call;
+    Call begin(const GpuSamples* samples, const TrainingTables& tables, std::size_t accumulation_steps,
+               bool finish, std::size_t first_member);
+    void launch(Call& call, std::size_t first_member, std::size_t members, std::size_t first_batch,
+                std::size_t batches);
+
+    runtime::Device& device_;
+    runtime::Stream& stream_;
+    MemberArrays& arrays_;
+    gpu::GpuPlan plan_;
+    std::size_t members_, batch_size_;
+    const kernels::Kernel& train_;
+    bool train_is_prepared_ = false;
+    LaunchBudget budget_;
+    runtime::Buffer transposed_; ///< scratch of every member
+};
+
+} // namespace rekindle::mlp::population

@@ -1,0 +1,51 @@
+#pragma once
+/// What all launches of a population need.
+
+#include <rekindle/base/error.h>
+#include <rekindle/kernels/kernel.h>
+#include <rekindle/runtime/device.h>
+#include <rekindle/runtime/memory.h>
+#include <rekindle/runtime/stream.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rekindle::mlp::population {
+
+inline const kernels::Kernel& kernel_named(std::string_view name) {
+    if (const kernels::Kernel* kernel = kernels::find(name))
+        return *kernel;
+    throw internal_error("there is no kernel " + std::string(name));
+}
+
+/// So many workgroups, in rows of at most 65,535 (the kernels know).
+inline runtime::Groups groups_of(std::size_t count) {
+    const std::size_t x = std::min<std::size_t>(count, 65535);
+    return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>((count + x - 1) / x)};
+}
+
+/// A copy in the device's memory, queued on the stream.
+template <class T>
+runtime::Buffer uploaded(runtime::Device& device, runtime::Stream& stream, std::span<const T> values) {
+    runtime::Buffer buffer =
+        device.allocator().allocate(values.size_bytes(), runtime::MemoryKind::device, &stream);
+    if (!values.empty())
+        stream.upload(buffer.pointer(), std::as_bytes(values));
+    return buffer;
+}
+
+class Stopwatch {
+  public:
+    double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
+
+  private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+} // namespace rekindle::mlp::population
