@@ -232,8 +232,8 @@ TEST(GpuPopulation, CallsOfOneBatchAreOneCall) {
 TEST(GpuPopulation, OneOrderServesAllMembers) {
     const auto shared = gpu(model, different_members()), separate = gpu(model, different_members());
     const std::vector spans(5, std::span<const std::uint32_t>(table.order));
-    train(*shared, *shared->prepare(table.samples()), table.order, 16);
-    separate->train(*separate->prepare(table.samples()), spans, 16);
+    train(*shared, *shared->prepare(table.samples()), table.order, batch_size);
+    separate->train(*separate->prepare(table.samples()), spans, batch_size);
     for (std::size_t m = 0; m < 5; ++m)
         EXPECT_EQ(shared->save(m).bytes, separate->save(m).bytes);
 }
