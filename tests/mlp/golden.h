@@ -24,7 +24,7 @@ struct GoldenFiles {
         std::memcpy(floats.data(), bytes.data(), floats.size() * sizeof(float));
     }
     static std::string path(const char* name) {
-        return std::string(rekindle::test::data_folder) + "/" + name;
+        return std::string(rekindle::test::data_folder) + "/../../mlp/data/" + name;
     }
 
     /// The array at that offset, cut into tensors like these.

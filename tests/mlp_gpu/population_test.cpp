@@ -308,6 +308,26 @@ TEST(GpuPopulation, AStepThatIsNotFiniteIsNotDone) {
     }
 }
 
+/// Too large for shared memory: parameters are read from the device's memory.
+TEST(GpuPopulation, WideLayersFollowTheEngine) {
+    const std::vector<std::size_t> wide{512, 130};
+    const ModelDescription description = ModelDescription::plain(7, wide, Activation::silu);
+    Engine engine = cpu(description, busy_spec());
+    const auto population = gpu(description, {busy_spec(1), busy_spec()});
+    const auto samples = population->prepare(table.samples());
+    for (std::size_t step = 0; step < 5; ++step) {
+        population->restore(1, engine.save());
+        const auto rows = std::span(table.order).subspan(20 * step, 20);
+        const auto expected = engine.gradients(table.samples(), rows);
+        const auto got = population->gradients(1, *samples, rows);
+        for (std::size_t t = 0; t < expected.size(); ++t)
+            EXPECT_LE(distance(got[t].values, expected[t].values), 1e-5) << expected[t].name;
+        train(*population, *samples, rows, 20);
+        engine.train(table.samples(), rows, 20);
+        EXPECT_LE(distance(flat(population->parameters(1)), flat(engine.parameters())), 2e-6);
+    }
+}
+
 TEST(GpuPopulation, SettingParametersBeginsAnew) {
     const auto population = gpu(model, {busy_spec(), busy_spec(7)});
     const auto samples = population->prepare(table.samples());
