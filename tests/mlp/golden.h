@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <span>
 #include <string>
@@ -24,7 +25,10 @@ struct GoldenFiles {
         std::memcpy(floats.data(), bytes.data(), floats.size() * sizeof(float));
     }
     static std::string path(const char* name) {
-        return std::string(rekindle::test::data_folder) + "/../../mlp/data/" + name;
+        // Of this folder, whichever test program reads it.
+        const std::filesystem::path tests =
+            std::filesystem::path(rekindle::test::data_folder).parent_path().parent_path();
+        return (tests / "mlp" / "data" / name).string();
     }
 
     /// The array at that offset, cut into tensors like these.

@@ -28,6 +28,31 @@ using namespace population;
 
 namespace {
 
+/// Advances members step by step as the CPU's engine does, once for neighbours that are alike: a call may
+/// hold millions of steps.
+class BetaPowers {
+  public:
+    void advance(const TrainingSpec& spec, std::size_t steps, engine::Progress& progress) {
+        const std::array key{spec.optimizer.beta1, spec.optimizer.beta2, progress.beta1_power,
+                             progress.beta2_power};
+        if (key != key_ || steps != steps_) {
+            key_ = key;
+            steps_ = steps;
+            after_ = progress;
+            for (std::size_t step = 0; step < steps; ++step)
+                engine::advance_step(spec, after_);
+        }
+        progress.steps += steps;
+        progress.beta1_power = after_.beta1_power;
+        progress.beta2_power = after_.beta2_power;
+    }
+
+  private:
+    std::array<double, 4> key_{};
+    std::size_t steps_ = static_cast<std::size_t>(-1); ///< of nobody yet
+    engine::Progress after_;
+};
+
 class GpuPopulation final : public Population {
   public:
     GpuPopulation(std::shared_ptr<runtime::Device> device, ModelDescription model,
@@ -95,8 +120,9 @@ class GpuPopulation final : public Population {
         if (tables.largest_batches == 0)
             return results;
         const auto records = launches(batch_size).train(&rows, tables, accumulation_steps(), false);
+        BetaPowers powers;
         for (std::size_t m = 0; m < size(); ++m)
-            results[m] = apply(records[m], m);
+            results[m] = apply(records[m], m, powers);
         return results;
     }
     void finish_accumulation() override {
@@ -104,8 +130,9 @@ class GpuPopulation final : public Population {
             return;
         const auto records =
             launches(1).train(nullptr, pending_tables(members_, progress_), accumulation_steps(), true);
+        BetaPowers powers;
         for (std::size_t m = 0; m < size(); ++m)
-            apply(records[m], m);
+            apply(records[m], m, powers);
     }
     void report_validation_losses(std::span<const double> losses) override {
         if (losses.size() != size())
@@ -229,10 +256,9 @@ class GpuPopulation final : public Population {
             arrays_.copy(Array::average, Array::parameters, first, count);
         std::fill_n(progress_.begin() + static_cast<std::ptrdiff_t>(first), count, engine::Progress{});
     }
-    TrainResult apply(const gpu::ResultRecord& record, std::size_t member) {
+    TrainResult apply(const gpu::ResultRecord& record, std::size_t member, BetaPowers& powers) {
         engine::Progress& progress = progress_[member];
-        for (std::uint32_t step = 0; step < record.steps; ++step)
-            engine::advance_step(members_[member], progress);
+        powers.advance(members_[member], record.steps, progress);
         progress.batches += record.batches;
         progress.pending_batches = record.pending_batches;
         return {.loss_sum = static_cast<double>(record.loss_high) + static_cast<double>(record.loss_low),

@@ -26,6 +26,7 @@ struct TrainingLaunches::Call {
     std::size_t accumulation_steps;
     bool finish;
     runtime::Buffer members, schedule, order, results, losses;
+    runtime::Buffer host_results; ///< where the last launch's results are copied to
     /// Of member `first_member`, in the order of Array; null where the training has none.
     std::array<runtime::DevicePointer, trained_arrays> arrays{};
     std::size_t first_member = 0;
@@ -106,6 +107,11 @@ void TrainingLaunches::launch(Call& call, std::size_t first_member, std::size_t 
     const Stopwatch watch;
     stream_.launch(train_, groups_of(members), std::as_bytes(std::span(&p, 1)), accesses, plan_.constants,
                    budget_.seconds(work));
+    if (first_batch + batches >= call.tables.largest_batches) {
+        const std::uint64_t offset = first_member * sizeof(gpu::ResultRecord);
+        stream_.copy(call.host_results.pointer() + offset, call.results.pointer() + offset,
+                     members * sizeof(gpu::ResultRecord));
+    }
     stream_.synchronize();
     budget_.measured(work, watch.seconds());
 }
@@ -128,7 +134,9 @@ TrainingLaunches::Call TrainingLaunches::begin(const GpuSamples* samples, const 
               .schedule = uploaded<gpu::StepRecord>(device_, stream_, tables.steps),
               .order = uploaded<std::uint32_t>(device_, stream_, tables.rows),
               .results = zeroed(members * sizeof(gpu::ResultRecord)),
-              .losses = zeroed(members * loss_bytes)};
+              .losses = zeroed(members * loss_bytes),
+              .host_results = device_.allocator().allocate(members * sizeof(gpu::ResultRecord),
+                                                           runtime::MemoryKind::readback, &stream_)};
     for (std::size_t a = 0; a < trained_arrays; ++a)
         call.arrays[a] = arrays_.at(static_cast<Array>(a), first_member);
     if (tables.rows.size() > (std::size_t{1} << 18))
@@ -151,9 +159,8 @@ std::vector<gpu::ResultRecord> TrainingLaunches::train(const GpuSamples* samples
         }
         batch += batches;
     } while (batch < tables.largest_batches);
-    std::vector<gpu::ResultRecord> results(members);
-    stream_.download(std::as_writable_bytes(std::span(results)), call.results.pointer());
-    return results;
+    const auto results = call.host_results.host_as<gpu::ResultRecord>().first(members);
+    return {results.begin(), results.end()};
 }
 
 std::vector<float> TrainingLaunches::gradients(const GpuSamples& samples, std::size_t member,
@@ -164,10 +171,8 @@ std::vector<float> TrainingLaunches::gradients(const GpuSamples& samples, std::s
     Call call = begin(&samples, tables, never, false, member); // the gradient stays pending
     call.arrays[static_cast<std::size_t>(Array::pending)] = pending.pointer();
     launch(call, 0, 1, 0, 1);
-    gpu::ResultRecord result;
-    stream_.download(std::as_writable_bytes(std::span(&result, 1)), call.results.pointer());
     std::vector<float> values = arrays_.read(pending.pointer());
-    if (result.stopped != 0)
+    if (call.host_results.host_as<gpu::ResultRecord>().front().stopped != 0)
         std::ranges::fill(values, std::numeric_limits<float>::quiet_NaN());
     return values;
 }
