@@ -55,9 +55,11 @@ void check_members(std::span<const TrainingSpec> members) {
 }
 
 void check_rows(std::span<const std::uint32_t> rows, std::size_t count) {
-    if (!rows.empty() && *std::ranges::max_element(rows) >= count)
-        throw internal_error("row " + std::to_string(*std::ranges::max_element(rows)) + " of " +
-                             std::to_string(count));
+    std::uint32_t largest = 0;
+    for (const std::uint32_t row : rows)
+        largest = std::max(largest, row);
+    if (!rows.empty() && largest >= count)
+        throw internal_error("row " + std::to_string(largest) + " of " + std::to_string(count));
 }
 
 void check_orders(RowOrders orders, std::size_t members, std::size_t rows, std::size_t batch_size) {
@@ -66,8 +68,9 @@ void check_orders(RowOrders orders, std::size_t members, std::size_t rows, std::
     if (orders.size() != 1 && orders.size() != members)
         throw internal_error(std::to_string(orders.size()) + " orders for " + std::to_string(members) +
                              " members");
-    for (const auto order : orders)
-        check_rows(order, rows);
+    for (std::size_t i = 0; i < orders.size(); ++i)
+        if (i == 0 || orders[i].data() != orders[i - 1].data() || orders[i].size() != orders[i - 1].size())
+            check_rows(orders[i], rows);
 }
 
 void check_range(std::size_t first, std::size_t count, std::size_t rows) {

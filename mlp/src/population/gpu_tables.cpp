@@ -84,22 +84,24 @@ class StepTables {
 };
 
 /// Gathers the orders, each once.
-class RowTable {
+class OrderTable {
   public:
+    explicit OrderTable(TrainingTables& tables) : tables_(tables) {}
     std::uint32_t add(std::span<const std::uint32_t> order) {
-        const auto [found, is_new] = first_.try_emplace(std::pair(order.data(), order.size()),
-                                                        static_cast<std::uint32_t>(rows.size()));
-        if (is_new) {
-            if (order.size() > std::numeric_limits<std::uint32_t>::max() - rows.size())
+        const std::size_t next = tables_.row_count;
+        const auto [found, is_new] = first_.try_emplace(std::pair(order.data(), order.size()), next);
+        if (is_new && !order.empty()) {
+            if (order.size() > std::numeric_limits<std::uint32_t>::max() - next)
                 throw usage_error("more than 4,294,967,295 rows in one call of a population");
-            rows.insert(rows.end(), order.begin(), order.end());
+            tables_.orders.push_back({order, next});
+            tables_.row_count += order.size();
         }
-        return found->second;
+        return static_cast<std::uint32_t>(found->second);
     }
-    std::vector<std::uint32_t> rows;
 
   private:
-    std::map<std::pair<const std::uint32_t*, std::size_t>, std::uint32_t> first_;
+    TrainingTables& tables_;
+    std::map<std::pair<const std::uint32_t*, std::size_t>, std::size_t> first_;
 };
 
 gpu::MemberRecord record_of(const TrainingSpec& spec, const engine::Progress& progress) {
@@ -134,7 +136,7 @@ TrainingTables training_tables(std::span<const TrainingSpec> members,
                                std::size_t batch_size) {
     TrainingTables tables;
     StepTables steps;
-    RowTable rows;
+    OrderTable rows(tables);
     std::vector<std::size_t> numbers;
     for (std::size_t m = 0; m < members.size(); ++m) {
         const TrainingSpec& spec = members[m];
@@ -154,7 +156,6 @@ TrainingTables training_tables(std::span<const TrainingSpec> members,
     const auto first = steps.finish(tables.steps);
     for (std::size_t m = 0; m < members.size(); ++m)
         tables.members[m].schedule_first = first[numbers[m]];
-    tables.rows = std::move(rows.rows);
     return tables;
 }
 

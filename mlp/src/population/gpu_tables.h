@@ -17,8 +17,14 @@ struct TrainingTables {
     std::vector<gpu::MemberRecord> members;
     /// Members whose optimiser takes the same numbers at the same steps share their rows.
     std::vector<gpu::StepRecord> steps;
-    /// Orders that are the same memory are here once.
-    std::vector<std::uint32_t> rows;
+    /// The orders, one after the other on the device; those that are the same memory are here once. Not
+    /// owned.
+    struct Order {
+        std::span<const std::uint32_t> rows;
+        std::size_t first = 0;
+    };
+    std::vector<Order> orders;
+    std::size_t row_count = 0;       ///< of them all
     std::size_t largest_batches = 0; ///< of a member in this call
 };
 

@@ -3,6 +3,7 @@
 #include "population/launch.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/thread_pool.h>
 #include <rekindle/kernels/launchers.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@ namespace rekindle::mlp::population {
 namespace {
 
 constexpr std::size_t trained_arrays = 5;
+constexpr std::size_t many_rows = std::size_t{1} << 18;                ///< whose copying takes a while
 constexpr std::size_t loss_bytes = gpu::loss_sums * 2 * sizeof(float); ///< of a member
 constexpr std::size_t never = 0xFFFFFFFF; ///< batches of an accumulation that does not end
 
@@ -116,6 +118,23 @@ void TrainingLaunches::launch(Call& call, std::size_t first_member, std::size_t 
     budget_.measured(work, watch.seconds());
 }
 
+runtime::Buffer TrainingLaunches::uploaded_orders(const TrainingTables& tables) {
+    const std::size_t bytes = tables.row_count * sizeof(std::uint32_t);
+    runtime::Buffer orders = device_.allocator().allocate(bytes, runtime::MemoryKind::device, &stream_);
+    if (bytes == 0)
+        return orders;
+    const runtime::Buffer staging =
+        device_.allocator().allocate(bytes, runtime::MemoryKind::upload, &stream_);
+    const auto rows = staging.host_as<std::uint32_t>();
+    ThreadPool pool(tables.row_count > many_rows ? 0 : 1);
+    pool.for_each(tables.orders.size(), [&](std::size_t i) {
+        const TrainingTables::Order& order = tables.orders[i];
+        std::ranges::copy(order.rows, rows.begin() + static_cast<std::ptrdiff_t>(order.first));
+    });
+    stream_.copy(orders.pointer(), staging.pointer(), bytes);
+    return orders;
+}
+
 /// Uploads the tables and zeroes the results. The arrays are those of member `first_member`.
 TrainingLaunches::Call TrainingLaunches::begin(const GpuSamples* samples, const TrainingTables& tables,
                                                std::size_t accumulation_steps, bool finish,
@@ -132,14 +151,14 @@ TrainingLaunches::Call TrainingLaunches::begin(const GpuSamples* samples, const 
               .finish = finish,
               .members = uploaded<gpu::MemberRecord>(device_, stream_, tables.members),
               .schedule = uploaded<gpu::StepRecord>(device_, stream_, tables.steps),
-              .order = uploaded<std::uint32_t>(device_, stream_, tables.rows),
+              .order = uploaded_orders(tables),
               .results = zeroed(members * sizeof(gpu::ResultRecord)),
               .losses = zeroed(members * loss_bytes),
               .host_results = device_.allocator().allocate(members * sizeof(gpu::ResultRecord),
                                                            runtime::MemoryKind::readback, &stream_)};
     for (std::size_t a = 0; a < trained_arrays; ++a)
         call.arrays[a] = arrays_.at(static_cast<Array>(a), first_member);
-    if (tables.rows.size() > (std::size_t{1} << 18))
+    if (tables.row_count > many_rows)
         stream_.synchronize(); // long copies are not part of what the first launch is measured to take
     return call;
 }

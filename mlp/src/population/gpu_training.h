@@ -36,6 +36,7 @@ class TrainingLaunches {
 
   private:
     struct Call;
+    runtime::Buffer uploaded_orders(const TrainingTables& tables);
     Call begin(const GpuSamples* samples, const TrainingTables& tables, std::size_t accumulation_steps,
                bool finish, std::size_t first_member);
     void launch(Call& call, std::size_t first_member, std::size_t members, std::size_t first_batch,
