@@ -14,7 +14,6 @@ namespace rekindle::mlp::population {
 
 namespace {
 
-constexpr std::size_t trained_arrays = 5;
 constexpr std::size_t many_rows = std::size_t{1} << 18;                ///< whose copying takes a while
 constexpr std::size_t loss_bytes = gpu::loss_sums * 2 * sizeof(float); ///< of a member
 constexpr std::size_t never = 0xFFFFFFFF; ///< batches of an accumulation that does not end
@@ -29,17 +28,15 @@ struct TrainingLaunches::Call {
     bool finish;
     runtime::Buffer members, schedule, order, results, losses;
     runtime::Buffer host_results; ///< where the last launch's results are copied to
-    /// Of member `first_member`, in the order of Array; null where the training has none.
-    std::array<runtime::DevicePointer, trained_arrays> arrays{};
-    std::size_t first_member = 0;
+    /// In the order of Array, of the call's first member; null where the training has none.
+    std::array<runtime::DevicePointer, array_count> arrays{};
 
-    /// Batches that these members do in [first_batch, first_batch + batches) of their orders.
-    double network_batches(std::size_t first, std::size_t count, std::size_t first_batch, std::size_t batches,
-                           std::size_t batch_size) const {
+    /// Batches of networks in a part.
+    double network_batches(const Part& part, std::size_t batch_size) const {
         double sum = 0;
-        for (std::size_t m = first; m < first + count; ++m) {
+        for (std::size_t m = part.first_member; m < part.first_member + part.members; ++m) {
             const std::size_t all = batches_of(tables.members[m].rows, batch_size);
-            sum += static_cast<double>(std::min(batches, all - std::min(all, first_batch)));
+            sum += static_cast<double>(std::min(part.batches, all - std::min(all, part.first_batch)));
         }
         return sum;
     }
@@ -57,11 +54,10 @@ TrainingLaunches::TrainingLaunches(runtime::Device& device, runtime::Stream& str
                                                    runtime::MemoryKind::device, &stream_);
 }
 
-void TrainingLaunches::launch(Call& call, std::size_t first_member, std::size_t members,
-                              std::size_t first_batch, std::size_t batches) {
+kernels::PopulationParameters TrainingLaunches::parameters_of(const Call& call, const Part& part) const {
     const auto pointer = [&](Array array) {
         const runtime::DevicePointer first = call.arrays[static_cast<std::size_t>(array)];
-        return first ? (first + first_member * arrays_.member_bytes()).address : 0;
+        return first ? (first + part.first_member * arrays_.member_bytes()).address : 0;
     };
     kernels::PopulationParameters p{};
     if (call.samples) {
@@ -69,15 +65,27 @@ void TrainingLaunches::launch(Call& call, std::size_t first_member, std::size_t 
         p.targets = call.samples->targets().pointer().address;
     }
     p.order = call.order.pointer().address;
-    p.members = (call.members.pointer() + first_member * sizeof(gpu::MemberRecord)).address;
+    p.members = (call.members.pointer() + part.first_member * sizeof(gpu::MemberRecord)).address;
     p.schedule = call.schedule.pointer().address;
-    p.results = (call.results.pointer() + first_member * sizeof(gpu::ResultRecord)).address;
+    p.results = (call.results.pointer() + part.first_member * sizeof(gpu::ResultRecord)).address;
+    p.losses = (call.losses.pointer() + part.first_member * loss_bytes).address;
     p.values = pointer(Array::parameters);
     p.first_moment = pointer(Array::first_moment);
     p.second_moment = pointer(Array::second_moment);
     p.average = pointer(Array::average);
     p.pending = pointer(Array::pending);
-    p.losses = (call.losses.pointer() + first_member * loss_bytes).address;
+    if (transposed_)
+        p.transposed = (transposed_.pointer() + part.first_member * transposed_bytes()).address;
+    p.member_count = static_cast<std::uint32_t>(part.members);
+    p.batch_size = static_cast<std::uint32_t>(batch_size_);
+    p.accumulation_steps = static_cast<std::uint32_t>(call.accumulation_steps);
+    p.first_batch = static_cast<std::uint32_t>(part.first_batch);
+    p.batches = static_cast<std::uint32_t>(part.batches);
+    p.finish = call.finish ? 1 : 0;
+    return p;
+}
+
+std::vector<runtime::Access> TrainingLaunches::accesses_of(const Call& call, const Part& part) const {
     std::vector<runtime::Access> accesses{runtime::reads(call.order), runtime::reads(call.members),
                                           runtime::reads(call.schedule), runtime::writes(call.results),
                                           runtime::writes(call.losses)};
@@ -85,34 +93,31 @@ void TrainingLaunches::launch(Call& call, std::size_t first_member, std::size_t 
         accesses.push_back(runtime::reads(call.samples->inputs()));
         accesses.push_back(runtime::reads(call.samples->targets()));
     }
+    const auto add = [&](runtime::DevicePointer first, std::uint64_t member_bytes) {
+        if (first)
+            accesses.push_back({first + part.first_member * member_bytes, part.members * member_bytes, true});
+    };
     for (const runtime::DevicePointer array : call.arrays)
-        if (array)
-            accesses.push_back(
-                {array + first_member * arrays_.member_bytes(), members * arrays_.member_bytes(), true});
-    if (transposed_) {
-        const std::uint64_t bytes = plan_.transposed_floats * sizeof(float);
-        const runtime::DevicePointer first = transposed_.pointer() + first_member * bytes;
-        p.transposed = first.address;
-        accesses.push_back({first, members * bytes, true});
-    }
-    p.member_count = static_cast<std::uint32_t>(members);
-    p.batch_size = static_cast<std::uint32_t>(batch_size_);
-    p.accumulation_steps = static_cast<std::uint32_t>(call.accumulation_steps);
-    p.first_batch = static_cast<std::uint32_t>(first_batch);
-    p.batches = static_cast<std::uint32_t>(batches);
-    p.finish = call.finish ? 1 : 0;
+        add(array, arrays_.member_bytes());
+    if (transposed_)
+        add(transposed_.pointer(), transposed_bytes());
+    return accesses;
+}
+
+void TrainingLaunches::launch(Call& call, const Part& part) {
+    // Compiling is not part of what a launch is measured to take.
     if (!train_is_prepared_)
-        device_.prepare(train_,
-                        plan_.constants); // compiling is not part of what a launch is measured to take
+        device_.prepare(train_, plan_.constants);
     train_is_prepared_ = true;
-    const double work = call.network_batches(first_member, members, first_batch, batches, batch_size_);
+    const kernels::PopulationParameters parameters = parameters_of(call, part);
+    const double work = call.network_batches(part, batch_size_);
     const Stopwatch watch;
-    stream_.launch(train_, groups_of(members), std::as_bytes(std::span(&p, 1)), accesses, plan_.constants,
-                   budget_.seconds(work));
-    if (first_batch + batches >= call.tables.largest_batches) {
-        const std::uint64_t offset = first_member * sizeof(gpu::ResultRecord);
+    stream_.launch(train_, groups_of(part.members), std::as_bytes(std::span(&parameters, 1)),
+                   accesses_of(call, part), plan_.constants, budget_.seconds(work));
+    if (part.first_batch + part.batches >= call.tables.largest_batches) {
+        const std::uint64_t offset = part.first_member * sizeof(gpu::ResultRecord);
         stream_.copy(call.host_results.pointer() + offset, call.results.pointer() + offset,
-                     members * sizeof(gpu::ResultRecord));
+                     part.members * sizeof(gpu::ResultRecord));
     }
     stream_.synchronize();
     budget_.measured(work, watch.seconds());
@@ -156,7 +161,7 @@ TrainingLaunches::Call TrainingLaunches::begin(const GpuSamples* samples, const 
               .losses = zeroed(members * loss_bytes),
               .host_results = device_.allocator().allocate(members * sizeof(gpu::ResultRecord),
                                                            runtime::MemoryKind::readback, &stream_)};
-    for (std::size_t a = 0; a < trained_arrays; ++a)
+    for (std::size_t a = 0; a < array_count; ++a)
         call.arrays[a] = arrays_.at(static_cast<Array>(a), first_member);
     if (tables.row_count > many_rows)
         stream_.synchronize(); // long copies are not part of what the first launch is measured to take
@@ -173,7 +178,7 @@ std::vector<gpu::ResultRecord> TrainingLaunches::train(const GpuSamples* samples
         const std::size_t batches = budget_.part(members, tables.largest_batches - batch).batches;
         for (std::size_t first = 0; first < members;) {
             const std::size_t count = budget_.part(members - first, batches).members;
-            launch(call, first, count, batch, batches);
+            launch(call, {first, count, batch, batches});
             first += count;
         }
         batch += batches;
@@ -189,7 +194,7 @@ std::vector<float> TrainingLaunches::gradients(const GpuSamples& samples, std::s
     stream_.fill(pending.pointer(), arrays_.member_bytes(), 0);
     Call call = begin(&samples, tables, never, false, member); // the gradient stays pending
     call.arrays[static_cast<std::size_t>(Array::pending)] = pending.pointer();
-    launch(call, 0, 1, 0, 1);
+    launch(call, {0, 1, 0, 1});
     std::vector<float> values = arrays_.read(pending.pointer());
     if (call.host_results.host_as<gpu::ResultRecord>().front().stopped != 0)
         std::ranges::fill(values, std::numeric_limits<float>::quiet_NaN());

@@ -8,6 +8,7 @@
 #include "population/launch_budget.h"
 
 #include <rekindle/kernels/kernel.h>
+#include <rekindle/kernels/parameters.h>
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/stream.h>
 
@@ -39,8 +40,16 @@ class TrainingLaunches {
     runtime::Buffer uploaded_orders(const TrainingTables& tables);
     Call begin(const GpuSamples* samples, const TrainingTables& tables, std::size_t accumulation_steps,
                bool finish, std::size_t first_member);
-    void launch(Call& call, std::size_t first_member, std::size_t members, std::size_t first_batch,
-                std::size_t batches);
+    /// What one launch does: the batches [first_batch, first_batch + batches) of these members' orders.
+    struct Part {
+        std::size_t first_member, members, first_batch, batches;
+    };
+    kernels::PopulationParameters parameters_of(const Call& call, const Part& part) const;
+    std::vector<runtime::Access> accesses_of(const Call& call, const Part& part) const;
+    void launch(Call& call, const Part& part);
+    std::uint64_t transposed_bytes() const {
+        return plan_.transposed_floats * sizeof(float);
+    } ///< of a member
 
     runtime::Device& device_;
     runtime::Stream& stream_;

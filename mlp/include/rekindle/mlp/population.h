@@ -1,6 +1,6 @@
 #pragma once
-/// Many networks of one description trained at once: every seed, fold or setting. One network is a population of one.
-/// The same contract on the CPU (one Engine per member) and on a GPU (one workgroup per member).
+/// Many networks of one description trained at once: every seed, fold or setting. One network is a population
+/// of one. The same contract on the CPU (one Engine per member) and on a GPU (one workgroup per member).
 
 #include <rekindle/mlp/engine.h>
 #include <rekindle/mlp/model.h>
@@ -27,12 +27,12 @@ class SampleSet {
     virtual std::size_t count() const = 0;
 };
 
-/// The rows that each member trains on in one call, in order: orders[m], or orders[0] for every member when there is
-/// only one. Lengths may differ. Does not own them.
+/// The rows that each member trains on in one call, in order: orders[m], or orders[0] for every member when
+/// there is only one. Lengths may differ. Does not own them.
 using RowOrders = std::span<const std::span<const std::uint32_t>>;
 
-/// Not thread-safe. Member m behaves, to rounding, as an Engine with the same TrainingSpec and orders; on one device
-/// the bits do not depend on the other members.
+/// Not thread-safe. Member m behaves, to rounding, as an Engine with the same TrainingSpec and orders; on one
+/// device the bits do not depend on the other members.
 class Population {
   public:
     virtual ~Population() = default;
@@ -40,8 +40,8 @@ class Population {
     virtual const ModelDescription& model() const noexcept = 0;
     virtual std::size_t size() const noexcept = 0;
     /// Members may differ in the seed, in every number of the optimiser and the schedule, in clip_norm's and
-    /// ema_decay's value; loss, optimiser kind, accumulation_steps, whether clipping and averaging are on, and
-    /// bf16_storage are the same in all.
+    /// ema_decay's value; loss, optimiser kind, accumulation_steps, whether clipping and averaging are on,
+    /// and bf16_storage are the same in all.
     virtual const TrainingSpec& training(std::size_t member) const = 0;
     /// "cpu (x86-64-v4)", "gpu:0 NVIDIA H200 (latency)", "gpu:0 … + gpu:1 …".
     virtual std::string device() const = 0;
@@ -64,12 +64,13 @@ class Population {
     virtual void report_validation_losses(std::span<const double> losses) = 0;
 
     /// Sum of the loss over rows [first, first + count) per member, evaluation mode.
-    virtual std::vector<double> evaluate(const SampleSet& samples, std::size_t first, std::size_t count) const = 0;
+    virtual std::vector<double> evaluate(const SampleSet& samples, std::size_t first,
+                                         std::size_t count) const = 0;
     /// Raw outputs of rows [first, first + count) of one member: count * outputs() floats.
     virtual void predict(std::size_t member, const SampleSet& samples, std::size_t first, std::size_t count,
                          std::span<float> outputs) const = 0;
-    /// The same of members [first_member, first_member + members), one member's outputs behind the other's. A device
-    /// that works on many members at once does better than one after the other.
+    /// The same of members [first_member, first_member + members), one member's outputs behind the other's. A
+    /// device that works on many members at once does better than one after the other.
     virtual void predict_members(std::size_t first_member, std::size_t members, const SampleSet& samples,
                                  std::size_t first, std::size_t count, std::span<float> outputs) const {
         const std::size_t each = count * model().outputs();
@@ -87,28 +88,31 @@ class Population {
     virtual EngineState save(std::size_t member) const = 0;
     virtual void restore(std::size_t member, const EngineState& state) = 0;
 
-    /// A new population of the first min(members, size()) members (at least one; a joined one keeps each part's
-    /// share), on the same device and arranged in the same way, not initialised. For measurements.
+    /// A new population of the first min(members, size()) members (at least one; a joined one keeps each
+    /// part's share), on the same device and arranged in the same way, not initialised. For measurements.
     virtual std::unique_ptr<Population> scratch(std::size_t members) const = 0;
 };
 
-/// Throws Error (usage) when the members do not fit each other or the model. threads: of all members together, 0 is as
-/// many as this process has processors; the bits do not depend on it.
+/// Throws Error (usage) when the members do not fit each other or the model. threads: of all members
+/// together, 0 is as many as this process has processors; the bits do not depend on it.
 std::unique_ptr<Population> cpu_population(ModelDescription model, std::vector<TrainingSpec> members,
                                            std::size_t threads);
 
-/// How a GPU population arranges its workgroups. The two sum in different orders, so their results differ by rounding.
+/// How a GPU population arranges its workgroups. The two sum in different orders, so their results differ by
+/// rounding.
 enum class GpuShape {
-    /// latency for fewer members than twice the device's compute units, else throughput. Where the driver does not tell
-    /// its units: 64 for a discrete or virtual device, 12 for an integrated one, 8 for a CPU. Never measured, so that the
+    /// latency for fewer members than twice the device's compute units, else throughput. Where the driver
+    /// does not tell
+    /// its units: 64 for a discrete or virtual device, 12 for an integrated one, 8 for a CPU. Never measured,
+    /// so that the
     /// same run gives the same bits.
     automatic,
     latency,    ///< many threads per network
     throughput, ///< few threads per network, many networks per compute unit
 };
 
-/// One workgroup per member. Throws Error (usage) naming the reason when the description is not possible on this
-/// device: a layer wider than 512, more stages than the kernels have, bf16_storage.
+/// One workgroup per member. Throws Error (usage) naming the reason when the description is not possible on
+/// this device: a layer wider than 512, more stages than the kernels have, bf16_storage.
 std::unique_ptr<Population> gpu_population(std::shared_ptr<runtime::Device> device, ModelDescription model,
                                            std::vector<TrainingSpec> members,
                                            GpuShape shape = GpuShape::automatic);
@@ -116,16 +120,16 @@ std::unique_ptr<Population> gpu_population(std::shared_ptr<runtime::Device> devi
 std::string gpu_refusal(const runtime::Device& device, const ModelDescription& model,
                         std::span<const TrainingSpec> members);
 
-/// Members spread over several populations by share: part i gets consecutive members. Owns the parts; they train in
-/// threads of their own.
+/// Members spread over several populations by share: part i gets consecutive members. Owns the parts; they
+/// train in threads of their own.
 struct PopulationPart {
     std::size_t members;
     std::unique_ptr<Population> population; ///< of exactly these members
 };
 std::unique_ptr<Population> joined_population(std::vector<PopulationPart> parts);
 
-/// Network-steps a second of a population on its own device: trains copies of the first members for about `seconds` on
-/// random rows of batch_size; the population's state is untouched.
+/// Network-steps a second of a population on its own device: trains copies of the first members for about
+/// `seconds` on random rows of batch_size; the population's state is untouched.
 struct SpeedMeasurement {
     double network_steps_per_second = 0;
     double seconds_per_step = 0; ///< one step of all members
