@@ -170,7 +170,7 @@ class Planner {
                 total += 4 * quads(s.inputs) * row_stride(quads(s.width));
         return total;
     }
-    std::uint32_t scalar_count() const { return threads_ + rows_; }
+    std::uint32_t scalar_count() const { return rows_ + std::max(threads_, 2 * rows_ * lanes_); }
     std::uint32_t shared_bytes() const { return 16 * arena_quads_ + 4 * scalar_count() + 16; }
 
     /// The fewest blocks whose rows fit the shared memory.
@@ -188,7 +188,7 @@ class Planner {
             scratch_at_ = (weights_in_shared() ? shared_weight_quads() : 0) +
                           (vectors_in_shared_ ? layout_.vector_quads() : 0);
             for (lanes_ = lanes_for(rows_);; lanes_ /= 2) {
-                head_at_ = scratch_at_ + std::max(sum_quads, rows_ * lanes_);
+                head_at_ = scratch_at_ + std::max(sum_quads, rows_);
                 arena_quads_ = head_at_ + rows_ + network_.activation_quads;
                 if (shared_bytes() <= limits_.shared_bytes)
                     return true;
