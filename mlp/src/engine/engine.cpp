@@ -15,7 +15,7 @@ using namespace engine;
 static_assert(static_cast<std::uint32_t>(RandomPurpose::dropout) == 3, "masks.h states it");
 
 Engine::Impl::Impl(ModelDescription m, TrainingSpec spec, InstructionSet instructions)
-    : model(std::move(m)), training(std::move(spec)), plan(model, training), network(plan.network()),
+    : model(std::move(m)), training(spec), plan(model, training), network(plan.network()),
       kernels(engine::kernels(instructions)) {
     const std::size_t floats = plan.parameter_floats();
     parameters = Arena(floats, 0);
@@ -50,7 +50,7 @@ void Engine::Impl::restart() {
 }
 
 Engine::Engine(ModelDescription model, TrainingSpec training, InstructionSet instructions)
-    : impl_(std::make_unique<Impl>(std::move(model), std::move(training), instructions)) {}
+    : impl_(std::make_unique<Impl>(std::move(model), training, instructions)) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;

@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -21,7 +20,7 @@ constexpr std::string_view magic = "rekindle-engine\n";
 constexpr std::uint32_t version = 1;
 constexpr std::size_t checksum_bytes = 16;
 constexpr std::size_t header_bytes =
-    magic.size() + sizeof version + 16 + 8 * 8; ///< with identity and Progress
+    magic.size() + sizeof version + 16 + std::size_t{8} * 8; ///< with identity and Progress
 
 /// Fills a buffer of known size.
 class Writer {
@@ -174,9 +173,9 @@ engine::StateArrays Engine::Impl::saved_arrays() {
 }
 
 EngineState Engine::Impl::save() const {
-    engine::ConstStateArrays arrays;
-    std::ranges::copy(const_cast<Impl*>(this)->saved_arrays(), arrays.begin());
-    return engine::write_state(model, training, progress, arrays);
+    return engine::write_state(model, training, progress,
+                               {parameters.values(), first_moment.values(), second_moment.values(),
+                                average.values(), pending.values()});
 }
 
 void Engine::Impl::restore(const EngineState& state) {

@@ -40,16 +40,16 @@ const CpuSamples& own(const SampleSet& samples) {
 
 class CpuPopulation final : public Population {
   public:
-    CpuPopulation(const ModelDescription& model, std::vector<TrainingSpec> members, std::size_t threads)
-        : members_(std::move(members)), pool_(std::min(threads, members_.size())) {
+    CpuPopulation(ModelDescription model, std::vector<TrainingSpec> members, std::size_t threads)
+        : model_(std::move(model)), members_(std::move(members)), pool_(std::min(threads, members_.size())) {
         engines_.reserve(members_.size());
         for (TrainingSpec spec : members_) {
             spec.threads = std::max<std::size_t>(1, threads / members_.size());
-            engines_.emplace_back(model, std::move(spec));
+            engines_.emplace_back(model_, spec);
         }
     }
 
-    const ModelDescription& model() const noexcept override { return engines_.front().model(); }
+    const ModelDescription& model() const noexcept override { return model_; }
     std::size_t size() const noexcept override { return engines_.size(); }
     const TrainingSpec& training(std::size_t member) const override { return members_.at(member); }
     std::string device() const override { return "cpu (" + std::string(instruction_set()) + ")"; }
@@ -136,6 +136,7 @@ class CpuPopulation final : public Population {
     }
 
   private:
+    ModelDescription model_;
     std::vector<TrainingSpec> members_; ///< as given; the engines' own have other numbers of threads
     std::vector<Engine> engines_;
     mutable ThreadPool pool_;
@@ -146,7 +147,7 @@ class CpuPopulation final : public Population {
 std::unique_ptr<Population> cpu_population(ModelDescription model, std::vector<TrainingSpec> members,
                                            std::size_t threads) {
     check_members(members);
-    return std::make_unique<CpuPopulation>(model, std::move(members),
+    return std::make_unique<CpuPopulation>(std::move(model), std::move(members),
                                            threads == 0 ? available_processors() : threads);
 }
 

@@ -56,11 +56,13 @@ SpeedMeasurement measure_speed(Population& population, std::size_t batch_size, d
             network_steps += static_cast<double>(result.rows) / static_cast<double>(batch_size);
     };
     train(1); // warms up: memory, caches, pipelines
-    // Twice as many steps until half of the time is spent in one call: all calls together take about
-    // `seconds`.
+    // More steps until half of the time is spent in one call: all calls together take about `seconds`.
     std::size_t steps = 1;
-    for (train(steps); taken < seconds / 2; train(steps))
+    train(steps);
+    while (taken < seconds / 2) {
         steps *= taken < seconds / 16 ? 4 : 2;
+        train(steps);
+    }
     if (network_steps == 0)
         throw Error("a loss that is not finite in the first step on random rows").at("measurement of speed");
     const double speed = network_steps / taken;
