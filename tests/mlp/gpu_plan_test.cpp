@@ -78,6 +78,20 @@ TEST(GpuPlan, stays_within_the_limits_of_the_device) {
                 }
 }
 
+TEST(GpuPlan, leaves_shared_memory_to_the_rows_rather_than_to_the_weights) {
+    const auto plan = [](std::vector<std::size_t> hidden, std::uint32_t shared) {
+        return plan_population(default_network(std::move(hidden)), TrainingSpec{}, 32, {shared, 1024},
+                               GpuShape::latency);
+    };
+    EXPECT_TRUE(plan({32, 16}, 32768).weights_in_shared);
+    for (const std::uint32_t shared : {32768u, 49152u}) {
+        EXPECT_FALSE(plan({128, 64}, shared).weights_in_shared);
+        EXPECT_GE(plan({128, 64}, shared).block_rows, 8);
+        EXPECT_GE(plan({40, 40, 40, 40, 40}, shared).block_rows, 8);
+    }
+    EXPECT_GE(plan({512, 512}, 32768).block_rows, 1);
+}
+
 TEST(GpuPlan, refuses_in_one_sentence) {
     const auto refusal = [](const ModelDescription& model, const TrainingSpec& spec) {
         return plan_population(model, spec, 32, smallest, GpuShape::automatic).refusal;

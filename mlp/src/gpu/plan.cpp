@@ -373,9 +373,11 @@ GpuPlan plan_population(const ModelDescription& model, const TrainingSpec& train
     if (!refused.refusal.empty())
         return refused;
     Planner planner(network, layout, training, batch_size, limits);
-    for (const Variant& variant : preferences(network, shape))
-        if (auto plan = planner.plan(variant))
-            return *plan;
+    // Blocks of few rows load every weight for little work: rather keep the weights in memory.
+    for (const std::size_t least_rows : {std::min<std::size_t>(batch_size, 8), std::size_t{1}})
+        for (const Variant& variant : preferences(network, shape))
+            if (auto plan = planner.plan(variant); plan && plan->block_rows >= least_rows)
+                return *plan;
     refused.refusal = "one row of the network's values does not fit the " +
                       std::to_string(limits.shared_bytes) + " bytes of shared memory that a workgroup has";
     return refused;
