@@ -1,4 +1,4 @@
-/// Usage: rekindle_kernel_tool matrix | audit | list | docs | modules FOLDER
+/// Usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | list | docs | modules FOLDER
 ///
 /// matrix  creates the pipeline of every kernel and audit case on the first device; prints each that the
 /// driver
@@ -51,11 +51,14 @@ std::shared_ptr<runtime::Device> open_without_running(bool statistics) {
     return runtime::Device::open(devices.front(), options);
 }
 
-/// Calls make(kernel, audit case) for each one that the device has the features for.
-Counts for_each_pipeline(const runtime::Device& device,
+/// Calls make(kernel, audit case) for each one of the family (of all, for "") that the device has the
+/// features for.
+Counts for_each_pipeline(const runtime::Device& device, std::string_view family,
                          const std::function<void(const kernels::Kernel&, const kernels::AuditCase&)>& make) {
     Counts counts;
-    for (const kernels::Kernel& kernel : kernels::all())
+    for (const kernels::Kernel& kernel : kernels::all()) {
+        if (!family.empty() && kernel.family != family)
+            continue;
         for (const kernels::AuditCase& one : kernel.audit) {
             const kernels::Features missing = (kernel.needs | one.needs).without(device.usable_features());
             if (!missing.empty()) {
@@ -73,6 +76,7 @@ Counts for_each_pipeline(const runtime::Device& device,
                 std::cerr << "FAILED: " << kernel.name << " (" << one.name << "): " << e.what() << '\n';
             }
         }
+    }
     return counts;
 }
 
@@ -91,19 +95,20 @@ int status_of(const Counts& counts) {
     return counts.failed == 0 && counts.made > 0 ? 0 : 1;
 }
 
-int matrix() {
+int matrix(std::string_view family) {
     const auto device = open_without_running(false);
-    const Counts counts = for_each_pipeline(
-        *device, [&](const auto& kernel, const auto& one) { device->prepare(kernel, one.constants); });
+    const Counts counts = for_each_pipeline(*device, family, [&](const auto& kernel, const auto& one) {
+        device->prepare(kernel, one.constants);
+    });
     std::cout << device->info().name << ", " << device->info().driver_info << ": ";
     print(counts, std::cout);
     return status_of(counts);
 }
 
-int audit() {
+int audit(std::string_view family) {
     const auto device = open_without_running(true);
     write_header(std::cout);
-    const Counts counts = for_each_pipeline(*device, [&](const auto& kernel, const auto& one) {
+    const Counts counts = for_each_pipeline(*device, family, [&](const auto& kernel, const auto& one) {
         write_row(std::cout, kernel, one, device->pipeline_statistics(kernel, one.constants));
     });
     print(counts, std::cerr);
@@ -142,17 +147,18 @@ int list() {
 
 int main(int argc, char** argv) {
     using namespace rekindle::kernel_tool;
-    const std::string_view command = argc == 2 ? argv[1] : "";
+    const std::string_view command = argc > 1 ? argv[1] : "";
+    const std::string_view argument = argc > 2 ? argv[2] : "";
     try {
-        if (argc == 3 && argv[1] == std::string_view("modules"))
-            return write_modules(argv[2]);
-        if (command == "matrix")
-            return matrix();
-        if (command == "audit")
-            return audit();
-        if (command == "list")
+        if (command == "matrix" && argc <= 3)
+            return matrix(argument);
+        if (command == "audit" && argc <= 3)
+            return audit(argument);
+        if (command == "list" && argc == 2)
             return list();
-        if (command == "docs") {
+        if (command == "modules" && argc == 3)
+            return write_modules(argument);
+        if (command == "docs" && argc == 2) {
             write_documentation(std::cout);
             return 0;
         }
@@ -160,6 +166,7 @@ int main(int argc, char** argv) {
         std::cerr << "error: " << e.what() << '\n';
         return 1;
     }
-    std::cerr << "usage: rekindle_kernel_tool matrix | audit | list | docs | modules FOLDER\n";
+    std::cerr
+        << "usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | list | docs | modules FOLDER\n";
     return 2;
 }
