@@ -1,43 +1,52 @@
 #!/usr/bin/env bash
-# Usage: tests/pipelines/run.sh TOOL [--recent]
+# Usage: tests/pipelines/run.sh TOOL [--pages]
 #
-# The pipeline matrix: TOOL (rekindle_kernel_tool) creates every kernel and audit case with the drivers of the system's
-# Mesa: lavapipe, and RADV for cards that are not there, under the validation layers. --recent: with Mesa 25 or newer
-# for more families, too. Before, the pages in docs/ are compared with the registry and the modules go through
-# spirv-val. Prints the counts; the last line is their sum. Exit status 1: something failed; 77: no driver is here.
+# The pages docs/kernels.md and docs/isa.md are compared with the registry, the modules go through spirv-val. Then,
+# unless --pages is given, the pipeline matrix: TOOL (rekindle_kernel_tool) creates every kernel and audit case with the
+# drivers of the system's Mesa (lavapipe, and RADV for cards that are not there) under the validation layers, and with
+# those of Mesa 25 or newer, for more families. It takes minutes: an optimising compiler for CPUs is one of the drivers.
+# Prints the counts; the last line is their sum. Exit status 1: something failed; 77: no driver is here.
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
 source "$REPOSITORY/scripts/lib/packages.sh"
 source "$REPOSITORY/scripts/lib/mesa.sh"
 
 tool=$(realpath -- "$1")
-recent=${2:-}
 cache=$(mktemp -d)
 trap 'rm -rf -- "$cache"' EXIT
-# What this tree compiled before must not be taken from a cache.
-export REKINDLE_CACHE_DIR=$cache
-unset REKINDLE_VISIBLE_DEVICES
+mkdir "$cache/modules" "$cache/outputs"
+unset REKINDLE_VISIBLE_DEVICES VK_INSTANCE_LAYERS
 drivers=0 pipelines=0 failed=0 broken=0
 
 # validation_errors: what the validation layers say, from their output. Those of Debian 12 add up the shared memory of
 # all entry points of a module, which are never in one pipeline (06530); the ISA audit checks each one's own.
 validation_errors() { grep -E '^(VUID|UNASSIGNED)-.*(ERROR|WARN)' | grep -v '^VUID-RuntimeSpirv-Workgroup-06530' || true; }
 
-# one NAME COMMAND…: one driver's line, added to the sums.
-one() {
-    local name=$1 output status=0 line errors
-    shift
-    rm -rf -- "${cache:?}"/*
-    output=$("$@" "$tool" matrix 2>&1) || status=$?
-    line=$(tail -1 <<<"$output")
+# start NAME COMMAND…: one driver's matrix in the background, as many at once as there are processors.
+start() {
+    local output
     drivers=$((drivers + 1))
+    output=$(printf '%s/outputs/%02d' "$cache" "$drivers")
+    [[ $drivers -le $(nproc) ]] || wait -n || true
+    {
+        printf '%s\n' "$1"
+        # What was compiled before must not be taken from a cache.
+        if REKINDLE_CACHE_DIR=$output.cache "${@:2}" "$tool" matrix; then echo 'status 0'; else echo "status $?"; fi
+    } >"$output" 2>&1 &
+}
+
+# judge OUTPUT: a driver's line, added to the sums; everything that it said when something is wrong.
+judge() {
+    local name line errors
+    name=$(head -1 "$1")
+    line=$(grep -E '[0-9]+ pipelines, [0-9]+ failed' "$1" || echo 'it did not finish')
     if [[ $line =~ ([0-9]+)\ pipelines,\ ([0-9]+)\ failed ]]; then
         pipelines=$((pipelines + BASH_REMATCH[1]))
         failed=$((failed + BASH_REMATCH[2]))
     fi
-    errors=$(validation_errors <<<"$output")
-    if [[ $status != 0 || -n $errors ]]; then
+    errors=$(validation_errors <"$1")
+    if [[ $(tail -1 "$1") != 'status 0' || -n $errors ]]; then
         broken=$((broken + 1))
-        say "$output"
+        cat "$1"
     fi
     say "$name: $line"
 }
@@ -47,13 +56,13 @@ all_of() {
     local folder=$1 version=$2 family
     shift 2
     if [[ -e $folder/libvulkan_lvp.so ]]; then
-        one "lavapipe $version" with_driver "$folder" lvp
+        start "lavapipe $version" with_driver "$folder" lvp
     else
         say "skipped: lavapipe $version: there is no $folder/libvulkan_lvp.so"
     fi
     for family in "$@"; do
         if [[ -e $folder/libvulkan_radeon.so ]]; then
-            one "RADV $version $family" with_null_card "$folder" "$family"
+            start "RADV $version $family" with_null_card "$folder" "$family"
         else
             say "skipped: RADV $version $family: there is no $folder/libvulkan_radeon.so"
         fi
@@ -67,7 +76,6 @@ validate() {
         say 'skipped: spirv-val: it is not installed'
         return
     fi
-    mkdir "$cache/modules"
     "$tool" modules "$cache/modules"
     for module in "$cache"/modules/*.spv; do
         if output=$(spirv-val --target-env vulkan1.2 --scalar-block-layout "$module" 2>&1); then
@@ -100,6 +108,9 @@ check_pages() {
 
 check_pages
 validate
+if [[ ${2:-} == --pages ]]; then
+    exit $((broken > 0))
+fi
 if [[ -e /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]]; then
     export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation
 else
@@ -107,13 +118,15 @@ else
 fi
 all_of "$MESA_SYSTEM_FOLDER" "$(system_mesa)" "${MESA_SYSTEM_FAMILIES[@]}"
 unset VK_INSTANCE_LAYERS
-if [[ $recent == --recent ]]; then
-    if recent_mesa; then
-        all_of "$RECENT_MESA_FOLDER" "$RECENT_MESA_VERSION" "${MESA_RECENT_FAMILIES[@]}"
-    else
-        say "skipped: Mesa 25: this distribution ($(distribution)) has none to fetch"
-    fi
+if recent_mesa; then
+    all_of "$RECENT_MESA_FOLDER" "$RECENT_MESA_VERSION" "${MESA_RECENT_FAMILIES[@]}"
+else
+    say "skipped: Mesa 25: this distribution ($(distribution)) has none to fetch"
 fi
 [[ $drivers != 0 ]] || exit 77
+wait
+for output in "$cache"/outputs/[0-9][0-9]; do
+    judge "$output"
+done
 say "$pipelines pipelines with $drivers drivers, $failed failed; $broken drivers, modules or pages had failures"
 [[ $broken == 0 ]]
