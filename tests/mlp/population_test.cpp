@@ -159,7 +159,7 @@ TEST(CpuPopulation, PredictionsOfManyMembersAreThoseOfEach) {
          {cpu_population(model, different_members(), 2), joined_population(std::move(parts))}) {
         population->initialise();
         const auto samples = population->prepare(table.samples());
-        std::vector<float> one(30), all(4 * 30);
+        std::vector<float> one(30), all(std::size_t{4} * 30);
         population->predict_members(1, 4, *samples, 5, 30, all);
         for (std::size_t m = 1; m < 5; ++m) {
             population->predict(m, *samples, 5, 30, one);

@@ -132,6 +132,7 @@ TEST(GpuPopulation, EachMemberFollowsItsEngine) {
     const auto population = gpu(model, members);
     const auto samples = population->prepare(table.samples());
     std::vector<Engine> engines;
+    engines.reserve(members.size());
     for (const TrainingSpec& spec : members)
         engines.push_back(cpu(model, spec));
     const std::vector<double> losses{1, 2, 3, 4, std::numeric_limits<double>::quiet_NaN()};
@@ -346,7 +347,7 @@ TEST(GpuPopulation, SettingParametersBeginsAnew) {
 TEST(GpuPopulation, WhatItCannotDoIsRefusedInOneSentence) {
     const auto refusal = [](const ModelDescription& description, const TrainingSpec& spec) {
         const std::vector members{spec};
-        const std::string reason = gpu_refusal(*gpu_device(), description, members);
+        std::string reason = gpu_refusal(*gpu_device(), description, members);
         if (reason.empty())
             EXPECT_NO_THROW(gpu_population(gpu_device(), description, members));
         else

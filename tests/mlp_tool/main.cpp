@@ -115,7 +115,8 @@ double median(std::vector<double> values) {
 json time_steps(mlp::Population& population, const mlp::SampleSet& samples,
                 std::span<const std::uint32_t> order, std::size_t batch_size, std::size_t repeats) {
     std::vector<double> wall, own;
-    const auto steps = static_cast<double>(order.size() / batch_size);
+    const std::size_t whole_steps = order.size() / batch_size;
+    const auto steps = static_cast<double>(whole_steps);
     const auto warm_up = order.first(order.size() / 10 / batch_size * batch_size);
     population.train(samples, std::span(&warm_up, 1), batch_size);
     for (std::size_t i = 0; i < repeats; ++i) {
