@@ -1,5 +1,7 @@
 #include "cache_folder.h"
 
+#include "fnv1a.h"
+
 #include <rekindle/runtime/error.h>
 
 #include <array>
@@ -25,12 +27,10 @@ struct Header {
 };
 static_assert(sizeof(Header) == 24);
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo): tells a torn file from a whole one.
 std::uint64_t checksum_of(std::span<const std::byte> bytes) {
-    std::uint64_t hash = 0xcbf29ce484222325u;
-    for (const std::byte byte : bytes)
-        hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3u;
-    return hash;
+    Fnv1a hash;
+    hash.add(bytes);
+    return hash.value();
 }
 
 [[noreturn]] void failed(const std::string& what, const std::filesystem::path& path, int code) {
@@ -132,6 +132,18 @@ std::filesystem::path cache_folder(const std::filesystem::path& asked) {
     if (const auto home = folder_of("HOME"); home.is_absolute())
         return home / ".cache" / "rekindle";
     return {};
+}
+
+std::string file_name_of(const DeviceInfo& device) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const std::uint8_t byte : device.pipeline_cache_uuid) {
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    for (const std::uint32_t number : {device.driver_version, device.vendor_id, device.device_id})
+        text += "-" + std::to_string(number);
+    return text + ".bin";
 }
 
 CacheFile::CacheFile(std::filesystem::path path, std::string_view kind)

@@ -1,6 +1,8 @@
 #pragma once
 /// Small files that outlive the process: pipelines and self-test results.
 
+#include <rekindle/runtime/device.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -14,6 +16,9 @@ namespace rekindle::runtime {
 /// `asked` when it is not empty, else REKINDLE_CACHE_DIR, XDG_CACHE_HOME/rekindle, HOME/.cache/rekindle;
 /// empty when there is none of them.
 std::filesystem::path cache_folder(const std::filesystem::path& asked);
+
+/// Of what is kept for a device and driver build: its pipelineCacheUUID, driver version, vendor and device.
+std::string file_name_of(const DeviceInfo& device);
 
 /// Begins every cache file; a file with another kind, version or checksum is not used.
 /// Layout, little-endian: 8 bytes kind, 8 bytes of payload size, 8 bytes FNV-1a of the payload, the payload.

@@ -9,16 +9,6 @@ namespace {
 
 constexpr std::string_view cache_kind = "RKPIPE01";
 
-std::string hexadecimal(std::span<const std::uint8_t> bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const std::uint8_t byte : bytes) {
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
-}
-
 std::string text_of(const kernels::Kernel& kernel, std::span<const std::uint32_t> values) {
     std::string text(kernel.name);
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -30,13 +20,8 @@ std::string text_of(const kernels::Kernel& kernel, std::span<const std::uint32_t
 } // namespace
 
 PipelineStore::PipelineStore(VulkanDevice& device, const std::filesystem::path& folder) : device_(device) {
-    const DeviceInfo& info = device.info();
     if (!folder.empty())
-        file_.emplace(folder / "pipelines" /
-                          (hexadecimal(info.pipeline_cache_uuid) + "-" + std::to_string(info.driver_version) +
-                           "-" + std::to_string(info.vendor_id) + "-" + std::to_string(info.device_id) +
-                           ".bin"),
-                      cache_kind);
+        file_.emplace(folder / "pipelines" / file_name_of(device.info()), cache_kind);
     const std::vector<std::byte> data = load_cache();
     file_bytes_ = data.size();
     auto create = structure<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);

@@ -40,7 +40,8 @@ std::optional<Number> number_in(std::string_view text) {
 
 void read_fault(TestMode& mode) {
     constexpr const char* name = "REKINDLE_FAULT";
-    constexpr const char* expected = "out-of-memory:N, device-lost:N or hang:N with N from 1, or N+";
+    constexpr const char* expected =
+        "out-of-memory:N, device-lost:N, hang:N or wrong-answer:N with N from 1, or N+";
     const std::string_view value = variable(name);
     if (value.empty())
         return;
@@ -54,6 +55,8 @@ void read_fault(TestMode& mode) {
         mode.fault = TestMode::Fault::device_lost;
     else if (kind == "hang")
         mode.fault = TestMode::Fault::hang;
+    else if (kind == "wrong-answer")
+        mode.fault = TestMode::Fault::wrong_answer;
     else
         misunderstood(name, value, expected);
     std::string_view count = value.substr(colon + 1);

@@ -3,8 +3,7 @@
 #include "instance.h"
 #include "physical_device.h"
 #include "pipeline_store.h"
-
-#include <rekindle/runtime/self_test.h>
+#include "self_test/self_test.h"
 
 #include <algorithm>
 
@@ -23,7 +22,13 @@ PhysicalDevice find_device(const Instance& instance, const DeviceInfo& wanted) {
 } // namespace
 
 std::shared_ptr<Device> Device::open(const DeviceInfo& info, DeviceOptions options) {
-    return VulkanDevice::open_untested(info, std::move(options));
+    const std::shared_ptr<VulkanDevice> device = VulkanDevice::open_untested(info, std::move(options));
+    if (device->options().self_test && !device->options().compile_only && !device->self_test().usable())
+        throw Unsupported(
+            info.address() + " (" + info.name +
+                ") computes wrong answers and is not used: " + failures_of(device->self_test()),
+            "another version of its driver may be right; `rekindle verify` runs the test again");
+    return device;
 }
 
 std::shared_ptr<VulkanDevice> VulkanDevice::open_untested(const DeviceInfo& info, DeviceOptions options) {
@@ -36,7 +41,7 @@ std::shared_ptr<VulkanDevice> VulkanDevice::open_untested(const DeviceInfo& info
 
 VulkanDevice::VulkanDevice(DeviceInfo info, DeviceOptions options)
     : info_(std::move(info)), options_(std::move(options)), test_mode_(test_mode_from_environment()),
-      instance_(Instance::shared(test_mode_.validation)), self_test_(std::make_unique<SelfTestResult>()) {}
+      instance_(Instance::shared(test_mode_.validation)) {}
 
 VulkanDevice::~VulkanDevice() {
     if (device_ != VK_NULL_HANDLE) {
@@ -166,6 +171,11 @@ Profiler& VulkanDevice::profiler() {
 }
 
 const SelfTestResult& VulkanDevice::self_test() {
+    require_running();
+    std::call_once(self_test_once_, [this] {
+        self_test_ = std::make_unique<SelfTestResult>(self_test_of(*this));
+        disabled_features_.store(self_test_->disabled().bits());
+    });
     return *self_test_;
 }
 

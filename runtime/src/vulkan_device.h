@@ -137,7 +137,7 @@ class VulkanDevice final : public Device {
     DeviceAllocator& allocator() override; ///< throws Unsupported on a compile-only device
     std::unique_ptr<Stream> make_stream() override;
     Profiler& profiler() override;
-    const SelfTestResult& self_test() override;
+    const SelfTestResult& self_test() override; ///< run or read at the first call
     void synchronize() override;
 
     // Vulkan
@@ -184,7 +184,8 @@ class VulkanDevice final : public Device {
     /// are kept.
     void note_operation(std::string what);
     /// Whether this is the call at which TestMode asks for that fault; calls are counted from 1.
-    /// out_of_memory: before each vkAllocateMemory; device_lost and hang: before each submit.
+    /// out_of_memory: before each vkAllocateMemory; device_lost and hang: before each submit; wrong_answer:
+    /// before the results of each row of the self-test are looked at.
     bool inject(TestMode::Fault fault);
 
     // Streams in existence; made by make_stream's implementation.
@@ -220,6 +221,7 @@ class VulkanDevice final : public Device {
     std::unique_ptr<Profiler> profiler_;
     std::once_flag allocator_once_, profiler_once_;
     std::unique_ptr<SelfTestResult> self_test_;
+    std::once_flag self_test_once_;
     std::atomic<std::uint32_t> disabled_features_{0};
 
     std::mutex log_mutex_;

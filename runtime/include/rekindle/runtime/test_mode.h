@@ -22,9 +22,10 @@ struct TestMode {
     std::optional<std::uint64_t> random_order;
     /// REKINDLE_VALIDATION=1: VK_LAYER_KHRONOS_validation; its messages are errors in the log.
     bool validation = false;
-    /// REKINDLE_FAULT=out-of-memory:N | device-lost:N | hang:N: the N-th driver allocation fails, the N-th
-    /// submit loses the device, the N-th submit never ends. "N+": the N-th and all after it.
-    enum class Fault { none, out_of_memory, device_lost, hang } fault = Fault::none;
+    /// REKINDLE_FAULT=out-of-memory:N | device-lost:N | hang:N | wrong-answer:N: the N-th driver allocation
+    /// fails, the N-th submit loses the device, the N-th submit never ends, the N-th row of the self-test
+    /// that the device can run finds a wrong answer. "N+": the N-th and all after it.
+    enum class Fault { none, out_of_memory, device_lost, hang, wrong_answer } fault = Fault::none;
     std::uint64_t fault_at = 0;
     bool fault_repeats = false; ///< "N+"
     /// REKINDLE_WATCHDOG_SECONDS: how long a wait stands still before the device counts as lost (30).

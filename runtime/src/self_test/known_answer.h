@@ -1,0 +1,104 @@
+#pragma once
+/// Kernels with their inputs and what must come out. The answers are computed on the host from the definition
+/// of each operation; those of floating point with the tolerance of the Vulkan specification ("Precision and
+/// Operation of SPIR-V Instructions").
+
+#include <rekindle/kernels/kernel.h>
+#include <rekindle/runtime/device.h>
+#include <rekindle/runtime/stream.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rekindle::runtime {
+
+struct KnownAnswer {
+    std::string name; ///< of the row, "subgroup operations, size 32"
+    const kernels::Kernel* kernel = nullptr;
+    std::vector<kernels::ConstantValue> constants{};
+    kernels::Features disables{}; ///< when the answer is wrong; empty: the device is refused
+    Groups groups{};
+    std::uint32_t count = 0; ///< work items, for the kernel's parameters
+    std::vector<std::byte> input{};
+    std::vector<std::byte> output{}; ///< what stands in the output before
+    /// What is wrong with the output, "" when nothing is.
+    std::function<std::string(std::span<const std::byte>)> mistake{};
+};
+
+/// Every row for a device of these capabilities, those that it does not claim among them, in a fixed order.
+std::vector<KnownAnswer> known_answers(const Capabilities& can);
+
+// The parts of the list.
+void add_float_answers(std::vector<KnownAnswer>& list);
+void add_integer_answers(std::vector<KnownAnswer>& list);
+void add_narrow_answers(std::vector<KnownAnswer>& list);
+void add_workgroup_answers(std::vector<KnownAnswer>& list, const Capabilities& can);
+
+/// The same as selftest.slang's mix().
+constexpr std::uint32_t mix(std::uint32_t x) {
+    x = (x ^ (x >> 16)) * 0x85ebca6bu;
+    x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+    return x ^ (x >> 16);
+}
+
+template <class T>
+std::vector<std::byte> bytes_of(const std::vector<T>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return {bytes.begin(), bytes.end()};
+}
+
+template <class T>
+std::vector<T> values_of(std::span<const std::byte> bytes) {
+    std::vector<T> values(bytes.size() / sizeof(T));
+    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+    return values;
+}
+
+/// Bytes for `count` values that no kernel leaves behind by chance.
+std::vector<std::byte> unwritten(std::size_t bytes);
+
+/// What a floating-point result must be: at most `tolerance` away.
+struct Number {
+    double value = 0, tolerance = 0;
+};
+/// The distance of neighbouring numbers at `value`, for significands of so many bits (24: float32).
+double unit_in_last_place(double value, int bits);
+
+/// "element 17 (a / b) is 1.5, not 1.25; 3 of 256 are wrong". `operations`: their names, in the order in
+/// which they recur; at least one.
+std::string mistake_in(std::span<const double> found, std::span<const Number> expected,
+                       std::span<const char* const> operations);
+std::string mistake_in(std::span<const std::uint64_t> found, std::span<const std::uint64_t> expected,
+                       std::span<const char* const> operations);
+
+/// For outputs of T words, each of which must be the same.
+template <class T>
+std::function<std::string(std::span<const std::byte>)> must_be(const std::vector<T>& expected,
+                                                               std::vector<const char*> operations) {
+    std::vector<std::uint64_t> words(expected.begin(), expected.end());
+    return [words = std::move(words), operations = std::move(operations)](std::span<const std::byte> output) {
+        const std::vector<T> found = values_of<T>(output);
+        return mistake_in(std::vector<std::uint64_t>(found.begin(), found.end()), words, operations);
+    };
+}
+/// For outputs of T (float or double), each of which must be near.
+template <class T>
+std::function<std::string(std::span<const std::byte>)> must_be_near(std::vector<Number> expected,
+                                                                    std::vector<const char*> operations) {
+    return [expected = std::move(expected),
+            operations = std::move(operations)](std::span<const std::byte> output) {
+        const std::vector<T> found = values_of<T>(output);
+        return mistake_in(std::vector<double>(found.begin(), found.end()), expected, operations);
+    };
+}
+
+/// Workgroups of 64 for so many items.
+constexpr Groups groups_of_64(std::uint32_t items) {
+    return {(items + 63) / 64, 1, 1};
+}
+
+} // namespace rekindle::runtime

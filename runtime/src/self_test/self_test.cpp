@@ -1,0 +1,153 @@
+#include "self_test/self_test.h"
+
+#include "cache_folder.h"
+#include "self_test/known_answer.h"
+
+#include <rekindle/kernels/launchers.h>
+
+#include <chrono>
+
+namespace rekindle::runtime {
+
+namespace {
+
+using Outcome = SelfTestRow::Outcome;
+
+/// A row whose kernel is queued: its results are looked at when all rows are.
+struct Running {
+    const KnownAnswer* answer;
+    std::size_t row;
+    Buffer input, output;
+};
+
+std::string names_of(kernels::Features features) {
+    std::string names;
+    for (std::uint32_t bit = 1; bit != 0; bit <<= 1)
+        if ((features.bits() & bit) != 0)
+            names += (names.empty() ? "" : ", ") + std::string(name(static_cast<kernels::Feature>(bit)));
+    return names;
+}
+
+Running start(VulkanDevice& device, Stream& stream, const KnownAnswer& answer, std::size_t row) {
+    Running running{&answer, row, {}, {}};
+    Allocator& allocator = device.allocator();
+    running.input = allocator.allocate(answer.input.size(), MemoryKind::device, &stream);
+    running.output = allocator.allocate(answer.output.size(), MemoryKind::device, &stream);
+    stream.upload(running.input.pointer(), answer.input);
+    stream.upload(running.output.pointer(), answer.output);
+    kernels::SelftestParameters parameters;
+    parameters.input = running.input.pointer().address;
+    parameters.output = running.output.pointer().address;
+    parameters.count = answer.count;
+    const Access accesses[] = {reads(running.input), writes(running.output)};
+    stream.launch(*answer.kernel, answer.groups, std::as_bytes(std::span(&parameters, 1)), accesses,
+                  answer.constants);
+    return running;
+}
+
+void finish(VulkanDevice& device, Stream& stream, const Running& running, SelfTestRow& row) {
+    std::vector<std::byte> output(running.answer->output.size());
+    stream.download(output, running.output.pointer());
+    if (device.inject(TestMode::Fault::wrong_answer))
+        output[output.size() / 2] ^= std::byte{0x40};
+    row.detail = running.answer->mistake(output);
+    row.outcome = row.detail.empty() ? Outcome::passed : Outcome::failed;
+}
+
+} // namespace
+
+SelfTestResult run_known_answers(VulkanDevice& device) {
+    const auto begin = std::chrono::steady_clock::now();
+    SelfTestResult result;
+    const std::vector<KnownAnswer> answers = known_answers(device.info().can);
+    const std::unique_ptr<Stream> stream = device.make_stream();
+    std::vector<Running> queued;
+    for (const KnownAnswer& answer : answers) {
+        SelfTestRow row{answer.name, Outcome::unsupported, {}, answer.disables};
+        const kernels::Features lacking = answer.kernel->needs.without(device.info().can.features);
+        if (!lacking.empty())
+            row.detail = "the device has no " + names_of(lacking);
+        else
+            try {
+                queued.push_back(start(device, *stream, answer, result.rows.size()));
+            } catch (const DeviceLost&) {
+                throw;
+            } catch (const Error& error) { // a driver that cannot compile it
+                row.outcome = Outcome::failed;
+                row.detail = error.what();
+            }
+        result.rows.push_back(std::move(row));
+    }
+    for (const Running& running : queued)
+        finish(device, *stream, running, result.rows[running.row]);
+    result.milliseconds =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return result;
+}
+
+std::string failures_of(const SelfTestResult& result) {
+    std::string text;
+    for (const SelfTestRow& row : result.rows)
+        if (row.outcome == Outcome::failed)
+            text += (text.empty() ? "" : "; ") + row.name + ": " + row.detail;
+    return text;
+}
+
+SelfTestResult self_test_of(VulkanDevice& device) {
+    const std::filesystem::path folder = cache_folder(device.options().cache_folder);
+    const SelfTestCache cache(device, folder);
+    const bool kept = !folder.empty() && device.test_mode().fault == TestMode::Fault::none;
+    std::optional<SelfTestResult> result;
+    try {
+        if (kept)
+            result = cache.read();
+    } catch (const Error& error) {
+        device.log(LogLevel::warning, std::string("self-test: ") + error.what() + "; it is run again");
+    }
+    if (!result) {
+        result = run_known_answers(device);
+        try {
+            if (kept)
+                cache.write(*result);
+        } catch (const Error& error) {
+            device.log(LogLevel::warning,
+                       std::string("the result of the self-test is not kept: ") + error.what());
+        }
+    }
+    for (const SelfTestRow& row : result->rows)
+        if (row.outcome == Outcome::failed)
+            device.log(LogLevel::warning,
+                       device.info().name + " computes wrong answers: " + row.name + ": " + row.detail +
+                           (row.disables.empty() ? "; the device is not used"
+                                                 : "; not used: " + names_of(row.disables)));
+    return std::move(*result);
+}
+
+bool SelfTestResult::usable() const {
+    for (const SelfTestRow& row : rows)
+        if (row.outcome == Outcome::failed && row.disables.empty())
+            return false;
+    return true;
+}
+
+kernels::Features SelfTestResult::disabled() const {
+    kernels::Features features;
+    for (const SelfTestRow& row : rows)
+        if (row.outcome == Outcome::failed)
+            features = features | row.disables;
+    return features;
+}
+
+SelfTestResult run_self_test(Device& device) {
+    // A device of its own: this one may already refuse the kernels that are to be tried.
+    DeviceOptions options = dynamic_cast<VulkanDevice&>(device).options();
+    options.self_test = false;
+    const std::shared_ptr<VulkanDevice> own = VulkanDevice::open_untested(device.info(), options);
+    SelfTestResult result = run_known_answers(*own);
+    const std::filesystem::path folder = cache_folder(options.cache_folder);
+    if (!folder.empty() && own->test_mode().fault == TestMode::Fault::none)
+        SelfTestCache(*own, folder).write(result);
+    return result;
+}
+
+} // namespace rekindle::runtime
