@@ -22,7 +22,8 @@ PhysicalDevice find_device(const Instance& instance, const DeviceInfo& wanted) {
 } // namespace
 
 std::shared_ptr<Device> Device::open(const DeviceInfo& info, DeviceOptions options) {
-    const std::shared_ptr<VulkanDevice> device = VulkanDevice::open_untested(info, std::move(options));
+    const std::shared_ptr<VulkanDevice> device =
+        VulkanDevice::open_untested(info, std::move(options), test_mode_from_environment());
     if (device->options().self_test && !device->options().compile_only && !device->self_test().usable())
         throw Unsupported(
             info.address() + " (" + info.name +
@@ -31,16 +32,17 @@ std::shared_ptr<Device> Device::open(const DeviceInfo& info, DeviceOptions optio
     return device;
 }
 
-std::shared_ptr<VulkanDevice> VulkanDevice::open_untested(const DeviceInfo& info, DeviceOptions options) {
+std::shared_ptr<VulkanDevice> VulkanDevice::open_untested(const DeviceInfo& info, DeviceOptions options,
+                                                          TestMode test_mode) {
     if (!info.unusable.empty())
         throw Unsupported(info.address() + " (" + info.name + ") cannot be used: it " + info.unusable);
-    std::shared_ptr<VulkanDevice> device(new VulkanDevice(info, std::move(options)));
+    std::shared_ptr<VulkanDevice> device(new VulkanDevice(info, std::move(options), test_mode));
     device->create();
     return device;
 }
 
-VulkanDevice::VulkanDevice(DeviceInfo info, DeviceOptions options)
-    : info_(std::move(info)), options_(std::move(options)), test_mode_(test_mode_from_environment()),
+VulkanDevice::VulkanDevice(DeviceInfo info, DeviceOptions options, TestMode test_mode)
+    : info_(std::move(info)), options_(std::move(options)), test_mode_(test_mode),
       instance_(Instance::shared(test_mode_.validation)) {}
 
 VulkanDevice::~VulkanDevice() {

@@ -121,7 +121,8 @@ class DeviceAllocator : public Allocator {
 class VulkanDevice final : public Device {
   public:
     /// Device::open without the self-test.
-    static std::shared_ptr<VulkanDevice> open_untested(const DeviceInfo& info, DeviceOptions options);
+    static std::shared_ptr<VulkanDevice> open_untested(const DeviceInfo& info, DeviceOptions options,
+                                                       TestMode test_mode);
     ~VulkanDevice() override;
     VulkanDevice(const VulkanDevice&) = delete;
     VulkanDevice& operator=(const VulkanDevice&) = delete;
@@ -194,7 +195,7 @@ class VulkanDevice final : public Device {
     std::vector<std::shared_ptr<StreamTimeline>> timelines();
 
   private:
-    VulkanDevice(DeviceInfo info, DeviceOptions options);
+    VulkanDevice(DeviceInfo info, DeviceOptions options, TestMode test_mode);
     void create();
     void create_layout();
     [[noreturn]] void lose_with(std::string_view why, const std::string& fault);

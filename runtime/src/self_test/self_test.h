@@ -17,7 +17,7 @@ SelfTestResult run_known_answers(VulkanDevice& device);
 /// kernels and capabilities.
 class SelfTestCache {
   public:
-    SelfTestCache(const VulkanDevice& device, const std::filesystem::path& folder);
+    SelfTestCache(const DeviceInfo& device, const std::filesystem::path& folder);
     /// Nothing when there is no result of this very combination. Throws Error when the file is damaged.
     std::optional<SelfTestResult> read() const;
     /// Throws Error.

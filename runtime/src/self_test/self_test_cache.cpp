@@ -70,8 +70,8 @@ std::optional<SelfTestRow> row_of(std::string_view line) {
 
 } // namespace
 
-SelfTestCache::SelfTestCache(const VulkanDevice& device, const std::filesystem::path& folder)
-    : path_(folder / "self-test" / file_name_of(device.info())), key_(key_of(device.info())) {}
+SelfTestCache::SelfTestCache(const DeviceInfo& device, const std::filesystem::path& folder)
+    : path_(folder / "self-test" / file_name_of(device)), key_(key_of(device)) {}
 
 std::optional<SelfTestResult> SelfTestCache::read() const {
     const auto payload = CacheFile(path_, kind).read();
