@@ -337,14 +337,17 @@ std::vector<Variant> preferences(const Network& network, GpuShape shape) {
     for (const Stage& s : network.stages)
         tiles += s.tiles();
     std::vector<std::uint32_t> threads;
-    if (tiles <= 96)
+    // 32 threads of a network of many stages do not fit the scalar registers of the oldest cards.
+    if (tiles <= 96 && network.stages.size() <= 3)
         threads = {32, 64, 128, 256, 512};
+    else if (tiles <= 96)
+        threads = {64, 128, 256, 512};
     else if (tiles <= 256)
-        threads = {128, 256, 64, 512, 32};
+        threads = {128, 256, 64, 512};
     else if (shape == GpuShape::throughput || tiles <= 2048)
-        threads = {256, 128, 512, 64, 32};
+        threads = {256, 128, 512, 64};
     else
-        threads = {512, 256, 128, 64, 32};
+        threads = {512, 256, 128, 64};
     std::vector<Variant> order;
     for (const Storage storage : {Storage::resident, Storage::shared, Storage::cached, Storage::memory})
         for (const std::uint32_t count : threads)
