@@ -176,6 +176,8 @@ TEST(OptionValue, ReadsEachKind) {
     EXPECT_EQ(value_of("--device-ids", "0, 1"), "0,1");
     EXPECT_EQ(value_of("--device", "cuda:1"), "gpu:1");
     EXPECT_EQ(value_of("--device", "hip"), "gpu");
+    EXPECT_EQ(value_of("--device", "GPU-0A1b2c3d-0000-1111-2222-333344445555"),
+              "gpu-0a1b2c3d-0000-1111-2222-333344445555");
     EXPECT_EQ(value_of("--seed", "+7"), 7);
     EXPECT_EQ(parse_value(*find_option("train", "-mp"), {}), true);
     EXPECT_EQ(parse_value(*find_option("train", "-mp"), {"false"}), false);
@@ -212,6 +214,9 @@ TEST(OptionValue, RefusesWithWhatWasExpected) {
                                                           {"--device", "cuda:"},
                                                           {"--device", "cuda:x"},
                                                           {"--device", "tpu"},
+                                                          {"--device", "GPU-0a1b2c3d-0000"},
+                                                          {"--population", "0"},
+                                                          {"--population", "1000001"},
                                                           {"--device-ids", "0;1"},
                                                           {"--device-ids", "-1"},
                                                           {"--device-ids", ""}})

@@ -207,6 +207,12 @@ std::vector<FlagCase> network_cases() {
          [](const TrainingRun& run) { return metrics_of(run, "val_loss"); }},
         {"use-mixed-precision", {}, {}, {"--use-mixed-precision"}, "weights", weights},
         {"seed", {}, {}, {"--seed", "7"}, "weights", weights},
+        {"population",
+         {},
+         {},
+         {"--population", "3"},
+         "population.csv",
+         [](const TrainingRun& run) { return run.file("population.csv"); }},
     };
 }
 
@@ -351,9 +357,9 @@ TEST(TrainFlags, EachChangesItsNamedOutput) {
 
 TEST(TrainFlags, WhatCannotBeDoneIsRefusedInASentence) {
     for (const auto& [arguments, reason] : std::vector<std::pair<Words, std::string>>{
-             {{"--device", "gpu"}, "CPU"},
-             {{"--device", "cuda:0"}, "CPU"},
-             {{"--device", "hip:1"}, "CPU"},
+             {{"--distributed-strategy", "fsdp", "--device-ids", "0,1"}, "PCIe"},
+             {{"--distributed-strategy", "dataparallel", "--device-ids", "0,1"}, "--population"},
+             {{"--population", "1000000", "--hidden-layers", "512,512"}, "memory"},
              {{"--roll", "single"}, "contract"},
              {{"--loss", "bce"}, "does not fit"},
              {{"--target", "direction", "--loss", "mse"}, "does not fit"},
@@ -364,6 +370,19 @@ TEST(TrainFlags, WhatCannotBeDoneIsRefusedInASentence) {
         EXPECT_EQ(run.finished.status, 2) << arguments[1] << ": " << run.everything_said();
         EXPECT_NE(run.finished.errors.find(reason), std::string::npos) << run.finished.errors;
         EXPECT_TRUE(run.path().empty()) << "something was written";
+    }
+}
+
+TEST(TrainFlags, AGpuThatIsNotThereIsRefusedByName) {
+    for (const char* device : {"gpu", "cuda:0", "hip:1", "gpu-0a1b2c3d-0000-1111-2222-333344445555"}) {
+        const TemporaryFolder folder;
+        const Finished finished =
+            rekindle({"train", "--data", market().bars, "--device", device},
+                     {.folder = folder.path(), .environment = {{"REKINDLE_VISIBLE_DEVICES", ""}}});
+        EXPECT_EQ(finished.status, 2) << device << finished.output << finished.errors;
+        for (const char* text : {"--device", "there is no Vulkan device", "--device cpu"})
+            EXPECT_NE(finished.errors.find(text), std::string::npos) << device << ": " << finished.errors;
+        EXPECT_FALSE(fs::exists(folder.path() + "/TRAINING"));
     }
 }
 

@@ -20,6 +20,7 @@ void print_outcome(Context& context, const trainer::TrainOutcome& outcome) {
                         {"verdict", outcome.verdict},
                         {"has_edge", outcome.has_edge},
                         {"scores", outcome.score_lines},
+                        {"scores_of_the_mean", outcome.mean_lines},
                         {"seconds", outcome.seconds}});
         return;
     }
@@ -31,7 +32,13 @@ void print_outcome(Context& context, const trainer::TrainOutcome& outcome) {
         return;
     }
     output.line("");
+    if (!outcome.mean_lines.empty())
+        output.line("the best network, chosen among the seeds on these very rows:");
     for (const std::string& line : outcome.score_lines)
+        output.line(line);
+    if (!outcome.mean_lines.empty())
+        output.line("the mean of all networks, for which nothing was chosen among seeds:");
+    for (const std::string& line : outcome.mean_lines)
         output.line(line);
     output.line(outcome.verdict);
     output.line("");

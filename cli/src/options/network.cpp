@@ -239,6 +239,20 @@ std::vector<OptionSpec> optimisation() {
                    "and options have the same bits.",
          .example = "--seed 7",
          .commands = trainers},
+        {.name = "population",
+         .kind = ValueKind::integer,
+         .value_name = "N",
+         .range = {.low = 1, .high = 1e6},
+         .in_config = true,
+         .group = group,
+         .brief = "Networks at once, with seeds --seed, --seed + 1, ...",
+         .detail =
+             "Trains N networks that differ in their seed alone; network k is the one that --seed S+k gives "
+             "alone. The run folder's model is the best of them by validation loss, which is an optimistic "
+             "choice; the report shows how the losses of all seeds are spread and scores the mean of all "
+             "predictions, which is the fair figure. population.csv and population.safetensors hold all.",
+         .example = "--population 64",
+         .commands = trainers},
     };
 }
 

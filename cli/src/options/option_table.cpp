@@ -109,8 +109,8 @@ std::string describe_range(const Range& range) {
     if (std::isinf(range.low) && std::isinf(range.high))
         return "";
     if (std::isinf(range.high))
-        return fmt::format(", {} {:g}", range.low_excluded ? "more than" : "at least", range.low);
-    return fmt::format(" {} {:g} {} {:g}", range.low_excluded ? "above" : "from", range.low,
+        return fmt::format(", {} {}", range.low_excluded ? "more than" : "at least", range.low);
+    return fmt::format(" {} {} {} {}", range.low_excluded ? "above" : "from", range.low,
                        range.high_excluded ? "and below" : (range.low_excluded ? "up to" : "to"), range.high);
 }
 } // namespace
@@ -140,7 +140,7 @@ std::string describe_values(const OptionSpec& option) {
     case ValueKind::device_ids:
         return "device numbers separated by commas, such as 0 or 0,1";
     case ValueKind::device:
-        return "auto, cpu, gpu or gpu:N";
+        return "auto, cpu, gpu, gpu:N or the UUID of a GPU";
     }
     return {};
 }

@@ -21,29 +21,34 @@ std::vector<OptionSpec> run() {
          .words = {"auto", "cpu", "gpu", "gpu:N"},
          .in_config = true,
          .group = group,
-         .brief = "auto, cpu, gpu or gpu:N (cuda:N and hip:N mean gpu:N)",
+         .brief = "auto, cpu, gpu, gpu:N or a UUID (cuda:N means gpu:N)",
          .detail =
-             "Where the network trains. This version trains on the CPU: auto takes it and says why, gpu is "
-             "refused until the Vulkan engine exists.",
-         .example = "--device cpu",
+             "Where the networks train. auto times a few steps of this network and population on the CPU and "
+             "on every GPU with a Vulkan driver, takes the fastest and prints the comparison; a training "
+             "that the CPU ends within a second stays there. gpu is the first GPU of `rekindle devices`; a "
+             "Vulkan driver for the CPU is used only when it is named as gpu:N. One small network is as fast "
+             "on the CPU: GPUs pay for populations (--population) and wider layers. A run may be resumed on "
+             "another device.",
+         .example = "--device gpu --population 1024",
          .commands = trainers},
         {.name = "device-ids",
          .kind = ValueKind::device_ids,
          .value_name = "N,N,...",
          .in_config = true,
          .group = group,
-         .brief = "Numbers of the GPUs; on the CPU without effect, which is said",
-         .detail =
-             "Accepted for old command lines. Without a GPU engine the run trains on the CPU and says so; it "
-             "does not fail for a GPU that is not there.",
-         .example = "--device-ids 0",
+         .brief = "Numbers of the GPUs that may be used",
+         .detail = "With --device gpu a population is spread over these GPUs by their measured speed; with "
+                   "--device auto they are compared with the CPU, and it does not fail for a GPU that is not "
+                   "there. One network trains on one device.",
+         .example = "--device gpu --device-ids 0,1 --population 4096",
          .commands = trainers},
         {.name = "no-distributed",
          .kind = ValueKind::flag,
          .in_config = true,
          .group = group,
-         .brief = "One device only (which this version always does)",
-         .detail = "Accepted for old command lines. A run always uses one device and all threads of it.",
+         .brief = "One device only: the first of --device-ids",
+         .detail =
+             "Accepted for old command lines. Without several devices in --device-ids this is always so.",
          .example = "--no-distributed",
          .commands = trainers},
         {.name = "distributed-strategy",
@@ -52,10 +57,12 @@ std::vector<OptionSpec> run() {
          .words = {"auto", "dataparallel", "fsdp"},
          .in_config = true,
          .group = group,
-         .brief = "Accepted for old command lines; one device is used",
+         .brief = "Accepted for old command lines; no network is split",
          .detail =
-             "This network fits many times into the cache of one core, so there is nothing to shard or to "
-             "distribute. The word is recorded in the run's configuration and the run says what differs.",
+             "dataparallel and fsdp of one network over several devices are refused: its gradients are "
+             "kilobytes, so there is nothing to shard, and one sum of them over PCIe (10 us and more) takes "
+             "longer than the whole step (2 to 5 us). --population spreads whole networks over the devices "
+             "instead. With one device the word is recorded and the run says what differs.",
          .example = "--distributed-strategy fsdp",
          .commands = trainers},
         {.name = "skip-gpu-cleanup",

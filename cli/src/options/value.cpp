@@ -74,6 +74,13 @@ bool is_index(std::string_view text) {
     return parse_number<std::uint16_t>(text).has_value() && text.front() != '+';
 }
 
+/// "GPU-" and 36 hexadecimal digits and hyphens, in either case; the beginning may be left out.
+bool is_uuid(std::string_view text) {
+    if (text.starts_with("gpu-"))
+        text.remove_prefix(4);
+    return text.size() == 36 && text.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+}
+
 /// "cuda:1" → "gpu:1".
 std::string parse_device(const OptionSpec& option, const std::string& text) {
     std::string word = lower(text);
@@ -81,7 +88,7 @@ std::string parse_device(const OptionSpec& option, const std::string& text) {
         if (word.starts_with(old))
             word = "gpu" + word.substr(old.size());
     const bool numbered = word.starts_with("gpu:") && is_index(std::string_view(word).substr(4));
-    if (word != "auto" && word != "cpu" && word != "gpu" && !numbered)
+    if (word != "auto" && word != "cpu" && word != "gpu" && !numbered && !is_uuid(word))
         refuse(option, text, nearest_word(word, {"auto", "cpu", "gpu"}));
     return word;
 }

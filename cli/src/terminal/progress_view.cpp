@@ -59,6 +59,8 @@ std::string format_rate(double per_second, std::string_view unit) {
 
 std::string progress_line(const trainer::StageProgress& progress, double elapsed, std::size_t width) {
     std::vector<std::string> parts{std::string(progress.stage), done_of_total(progress)};
+    if (progress.networks > 1)
+        parts.push_back(with_thousands(static_cast<std::int64_t>(progress.networks)) + " networks");
     if (elapsed > 0 && progress.done > 0)
         parts.push_back(format_rate(static_cast<double>(progress.done) / elapsed, progress.unit));
     if (const double left = seconds_left(progress, elapsed); left > 0)
@@ -81,6 +83,14 @@ std::string progress_line(const trainer::StageProgress& progress, double elapsed
 }
 
 std::string epoch_line(const trainer::EpochMetrics& metrics) {
+    if (metrics.networks > 1)
+        return fmt::format(
+            "epoch {}/{}  {} networks  median loss {:.5g}  validation {:.5g}, lowest {:.5g}{}  direction "
+            "{:.1f} %  {}  {}",
+            metrics.epoch, metrics.epochs, with_thousands(static_cast<std::int64_t>(metrics.networks)),
+            metrics.train_loss, metrics.validation_loss, metrics.lowest_validation_loss,
+            metrics.best ? " (best)" : "", 100 * metrics.accuracy,
+            format_rate(metrics.rows_per_second, "rows"), format_duration(metrics.seconds));
     return fmt::format(
         "epoch {}/{}  loss {:.5g}  validation {:.5g}{}  direction {:.1f} %  rate {:.3g}  {}  {}",
         metrics.epoch, metrics.epochs, metrics.train_loss, metrics.validation_loss,
@@ -149,16 +159,19 @@ void ProgressView::advanced(const trainer::StageProgress& progress) {
     const double elapsed = now - stage_began_;
     if (options_.json) {
         const double left = seconds_left(progress, elapsed);
-        print_json(output_, {{"event", "progress"},
-                             {"stage", progress.stage},
-                             {"done", progress.done},
-                             {"total", progress.total},
-                             {"unit", progress.unit},
-                             {"seconds", elapsed},
-                             {"seconds_left", left > 0 ? nlohmann::ordered_json(left) : nullptr},
-                             {"loss", known(progress.loss)},
-                             {"validation_loss", known(progress.validation_loss)},
-                             {"learning_rate", known(progress.learning_rate)}});
+        nlohmann::ordered_json event{{"event", "progress"},
+                                     {"stage", progress.stage},
+                                     {"done", progress.done},
+                                     {"total", progress.total},
+                                     {"unit", progress.unit},
+                                     {"seconds", elapsed},
+                                     {"seconds_left", left > 0 ? nlohmann::ordered_json(left) : nullptr},
+                                     {"loss", known(progress.loss)},
+                                     {"validation_loss", known(progress.validation_loss)},
+                                     {"learning_rate", known(progress.learning_rate)}};
+        if (progress.networks > 1)
+            event["networks"] = progress.networks;
+        print_json(output_, event);
     } else if (live) {
         output_.write("\r\033[K" + progress_line(progress, elapsed, output_.current_width() - 1));
         output_.flush();
@@ -184,21 +197,27 @@ void ProgressView::epoch_ended(const trainer::EpochMetrics& metrics) {
     const std::lock_guard lock(mutex_);
     if (options_.quiet)
         return;
-    if (options_.json)
-        print_json(output_, {{"event", "epoch"},
-                             {"epoch", metrics.epoch},
-                             {"epochs", metrics.epochs},
-                             {"train_loss", known(metrics.train_loss)},
-                             {"validation_loss", known(metrics.validation_loss)},
-                             {"accuracy", known(metrics.accuracy)},
-                             {"learning_rate", known(metrics.learning_rate)},
-                             {"gradient_norm", known(metrics.gradient_norm)},
-                             {"steps", metrics.steps},
-                             {"seconds", metrics.seconds},
-                             {"rows_per_second", known(metrics.rows_per_second)},
-                             {"best", metrics.best}});
-    else
+    if (!options_.json) {
         print(output_, epoch_line(metrics));
+        return;
+    }
+    nlohmann::ordered_json event{{"event", "epoch"},
+                                 {"epoch", metrics.epoch},
+                                 {"epochs", metrics.epochs},
+                                 {"train_loss", known(metrics.train_loss)},
+                                 {"validation_loss", known(metrics.validation_loss)},
+                                 {"accuracy", known(metrics.accuracy)},
+                                 {"learning_rate", known(metrics.learning_rate)},
+                                 {"gradient_norm", known(metrics.gradient_norm)},
+                                 {"steps", metrics.steps},
+                                 {"seconds", metrics.seconds},
+                                 {"rows_per_second", known(metrics.rows_per_second)},
+                                 {"best", metrics.best}};
+    if (metrics.networks > 1) {
+        event["networks"] = metrics.networks;
+        event["lowest_validation_loss"] = known(metrics.lowest_validation_loss);
+    }
+    print_json(output_, event);
 }
 
 } // namespace rekindle::cli

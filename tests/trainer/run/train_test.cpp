@@ -99,7 +99,9 @@ TEST_F(RunTest, WrongUseLeavesNothingBehind) {
     };
     refused([](TrainConfig& c) { c.data = {"/nowhere/bars.csv"}; }, "/nowhere/bars.csv");
     refused([](TrainConfig& c) { c.data.clear(); }, "--data");
-    refused([](TrainConfig& c) { c.device = "gpu"; }, "--device");
+    refused([](TrainConfig& c) { c.device = "gpu:4096"; }, "--device");
+    refused([](TrainConfig& c) { c.device = "tpu"; }, "--device");
+    refused([](TrainConfig& c) { c.device_ids = "0;1"; }, "--device-ids");
     refused([](TrainConfig& c) { c.loss = "bce"; }, "--loss");
     refused([](TrainConfig& c) { c.tick = "many"; }, "--tick");
     refused([](TrainConfig& c) { c.day_start = "25:00"; }, "--day-start");

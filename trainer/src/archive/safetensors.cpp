@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -155,15 +157,21 @@ SafeTensors read_safetensors(const std::filesystem::path& path) {
     return parse_safetensors(file.text(), path.string());
 }
 
-void write_safetensors(const std::filesystem::path& path, std::span<const mlp::NamedTensor> tensors,
-                       const std::map<std::string, std::string>& metadata) {
+namespace {
+
+/// Everything before the data. `elements` of a tensor are its shape's product.
+std::string header_of(std::span<const StreamedTensor> tensors, const std::vector<std::uint64_t>& elements,
+                      const std::map<std::string, std::string>& metadata) {
     nlohmann::ordered_json header = nlohmann::ordered_json::object();
     if (!metadata.empty())
         header["__metadata__"] = metadata;
     std::uint64_t position = 0;
-    for (const mlp::NamedTensor& tensor : tensors) {
-        const std::uint64_t end = position + tensor.values.size() * sizeof(float);
-        header[tensor.name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {position, end}}};
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (header.contains(tensors[i].name))
+            throw internal_error("two tensors are named " + tensors[i].name);
+        const std::uint64_t end = position + elements[i] * sizeof(float);
+        header[tensors[i].name] = {
+            {"dtype", "F32"}, {"shape", tensors[i].shape}, {"data_offsets", {position, end}}};
         position = end;
     }
     std::string text = header.dump();
@@ -172,12 +180,40 @@ void write_safetensors(const std::filesystem::path& path, std::span<const mlp::N
     std::string bytes;
     for (std::size_t i = 0; i < length_size; ++i)
         bytes.push_back(static_cast<char>((std::uint64_t{text.size()} >> (8 * i)) & 0xffU));
-    bytes += text;
+    return bytes + text;
+}
+
+} // namespace
+
+void write_safetensors(const std::filesystem::path& path, std::span<const StreamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+    std::vector<std::uint64_t> elements;
+    for (const StreamedTensor& tensor : tensors)
+        elements.push_back(
+            std::accumulate(tensor.shape.begin(), tensor.shape.end(), std::uint64_t{1}, std::multiplies<>()));
+    AtomicFile file(path);
+    file.write(header_of(tensors, elements, metadata));
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        std::uint64_t left = elements[i];
+        tensors[i].values([&](std::span<const float> values) {
+            if (values.size() > left)
+                throw internal_error("tensor " + tensors[i].name + " has more values than its shape");
+            left -= values.size();
+            file.write(std::as_bytes(values));
+        });
+        if (left > 0)
+            throw internal_error("tensor " + tensors[i].name + " has fewer values than its shape");
+    }
+    file.commit();
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const mlp::NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata) {
+    std::vector<StreamedTensor> streamed;
     for (const mlp::NamedTensor& tensor : tensors)
-        bytes.append(reinterpret_cast<const char*>(tensor.values.data()),
-                     tensor.values.size() * sizeof(float));
-    parse_safetensors(bytes, path.string());
-    write_file_atomically(path, bytes);
+        streamed.push_back(
+            {tensor.name, tensor.shape, [&tensor](const FloatSink& put) { put(tensor.values); }});
+    write_safetensors(path, streamed, metadata);
 }
 
 } // namespace rekindle::trainer

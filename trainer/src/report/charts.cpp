@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 namespace rekindle::trainer {
 
@@ -13,7 +14,8 @@ namespace {
 
 constexpr std::size_t most_profile_bars = 60;
 constexpr std::size_t most_outcomes = 1500;
-constexpr double room_for_label = 0.32; // right of the longest bar
+constexpr double room_for_label = 0.32;           // right of the longest bar
+constexpr double fewest_bins = 5, most_bins = 40; // of a distribution
 constexpr int panel_width = 560, panel_height = 380;
 
 std::vector<double> column(std::span<const EpochMetrics> history, auto&& value) {
@@ -80,6 +82,51 @@ Chart accuracy_chart(std::span<const EpochMetrics> history) {
             fmt::format("Share of validation rows whose direction is predicted right; {:.1f} % in the "
                         "last epoch.",
                         100 * history.back().accuracy);
+    return chart;
+}
+
+Chart distribution_chart(std::span<const double> values, const std::string& title,
+                         const std::string& value_title) {
+    Chart chart;
+    chart.title = title;
+    chart.x.title = value_title;
+    chart.y = {.title = "networks", .include_zero = true, .integers = true};
+    chart.legend = false;
+    std::vector<double> sorted;
+    std::ranges::copy_if(values, std::back_inserter(sorted),
+                         [](double value) { return std::isfinite(value); });
+    if (sorted.empty())
+        return chart;
+    std::ranges::sort(sorted);
+    const auto quantile = [&](double share) {
+        const double place = share * static_cast<double>(sorted.size() - 1);
+        const auto low = static_cast<std::size_t>(place);
+        const double next = sorted[std::min(low + 1, sorted.size() - 1)];
+        return sorted[low] + (place - static_cast<double>(low)) * (next - sorted[low]);
+    };
+    // Freedman and Diaconis, 1981; a network that went astray does not squeeze all others into one bar.
+    const double spread = quantile(0.75) - quantile(0.25);
+    const double span = sorted.back() - sorted.front();
+    const double wanted = 2 * spread / std::cbrt(static_cast<double>(sorted.size()));
+    const auto bins = static_cast<std::size_t>(
+        wanted > 0 ? std::clamp(std::ceil(span / wanted), fewest_bins, most_bins) : fewest_bins);
+    const double width = span > 0 ? span / static_cast<double>(bins) : 1;
+    Series bars{.mark = Mark::bar, .style = 0, .bar_width = 0.92 * width};
+    std::vector<double> counts(bins);
+    for (const double value : sorted)
+        ++counts[std::min(bins - 1, static_cast<std::size_t>((value - sorted.front()) / width))];
+    for (std::size_t bin = 0; bin < bins; ++bin) {
+        bars.x.push_back(sorted.front() + (static_cast<double>(bin) + 0.5) * width);
+        bars.y.push_back(counts[bin]);
+    }
+    chart.series.push_back(std::move(bars));
+    chart.bands.push_back({quantile(0.25), quantile(0.75), "middle half", false});
+    chart.rules.push_back({quantile(0.5), "median", false});
+    chart.rules.push_back({sorted.front(), "best", false});
+    chart.description =
+        fmt::format("{} networks: lowest {:.4g}, quartiles {:.4g}, {:.4g} and {:.4g}, highest {:.4g}.",
+                    with_thousands(static_cast<std::int64_t>(sorted.size())), sorted.front(), quantile(0.25),
+                    quantile(0.5), quantile(0.75), sorted.back());
     return chart;
 }
 

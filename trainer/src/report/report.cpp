@@ -85,6 +85,7 @@ class Page {
         head();
         first_screen();
         training();
+        sections();
         outcomes();
         profiles();
         tables();
@@ -167,6 +168,21 @@ class Page {
         chart(accuracy_chart(data_.history), wide_chart, chart_height);
         out_ += "</div>\n";
         close();
+    }
+
+    void sections() {
+        for (const ReportSection& section : data_.sections) {
+            open(section.title);
+            out_ += "<div class=\"grid two\">\n";
+            for (const Chart& one : section.charts)
+                chart(one, wide_chart, chart_height);
+            out_ += "</div>\n";
+            for (const std::string& sentence : section.sentences)
+                out_ += "<p>" + escaped(sentence) + "</p>\n";
+            for (const ReportTable& one : section.tables)
+                table(one);
+            close();
+        }
     }
 
     void outcomes() {

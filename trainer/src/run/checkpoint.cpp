@@ -1,3 +1,4 @@
+#include "checkpoint_blocks.h"
 #include "metrics_json.h"
 
 #include <rekindle/base/error.h>
@@ -9,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <system_error>
 
 namespace rekindle::trainer {
@@ -17,157 +17,271 @@ namespace rekindle::trainer {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr std::string_view magic = "RKCKPT01";
+constexpr std::string_view magic = "RKCKPT01";            ///< one network
+constexpr std::string_view population_magic = "RKCKPT02"; ///< several
 constexpr std::size_t hash_size = 32;
 
-void append_u64(std::string& bytes, std::uint64_t value) {
-    for (int shift = 0; shift < 64; shift += 8)
-        bytes.push_back(static_cast<char>(value >> shift & 0xFF));
-}
-
-void append_block(std::string& bytes, std::string_view block) {
-    append_u64(bytes, block.size());
-    bytes.append(block);
-}
-
-/// Takes length-prefixed blocks from a byte string; a length that lies is an error.
-class BlockReader {
-  public:
-    explicit BlockReader(std::string_view bytes) : rest_(bytes) {}
-    std::string_view next() {
-        std::uint64_t size = 0;
-        if (rest_.size() < 8)
-            throw Error("the checkpoint is cut off");
-        for (unsigned i = 0; i < 8; ++i)
-            size |= std::uint64_t{static_cast<unsigned char>(rest_[i])} << (8 * i);
-        rest_.remove_prefix(8);
-        if (size > rest_.size())
-            throw Error("the checkpoint is cut off");
-        const std::string_view block = rest_.substr(0, size);
-        rest_.remove_prefix(size);
-        return block;
-    }
-
-  private:
-    std::string_view rest_;
-};
-
-Json describe_tensors(const std::vector<mlp::NamedTensor>& tensors) {
+Json describe(std::span<const ParameterShape> shapes) {
     Json list = Json::array();
-    for (const auto& tensor : tensors)
-        list.push_back({{"name", tensor.name}, {"shape", tensor.shape}});
+    for (const ParameterShape& one : shapes)
+        list.push_back({{"name", one.name}, {"shape", one.shape}});
     return list;
 }
 
-std::string pack_values(const std::vector<mlp::NamedTensor>& tensors) {
-    std::string bytes;
-    for (const auto& tensor : tensors)
-        bytes.append(reinterpret_cast<const char*>(tensor.values.data()),
-                     tensor.values.size() * sizeof(float));
-    return bytes;
+std::vector<ParameterShape> shapes_from(const Json& list) {
+    std::vector<ParameterShape> shapes;
+    for (const Json& entry : list)
+        shapes.push_back({entry.at("name"), entry.at("shape")});
+    return shapes;
 }
 
-std::vector<mlp::NamedTensor> unpack_tensors(const Json& list, std::string_view bytes) {
-    std::vector<mlp::NamedTensor> tensors;
-    for (const auto& entry : list) {
-        mlp::NamedTensor tensor{entry.at("name"), entry.at("shape"), {}};
-        std::size_t count = 1;
-        for (const std::size_t extent : tensor.shape)
-            count *= extent;
-        if (count * sizeof(float) > bytes.size())
-            throw Error("the checkpoint is cut off");
-        tensor.values.resize(count);
-        std::memcpy(tensor.values.data(), bytes.data(), count * sizeof(float));
-        bytes.remove_prefix(count * sizeof(float));
-        tensors.push_back(std::move(tensor));
+std::size_t elements(const ParameterShape& shape) {
+    std::size_t count = 1;
+    for (const std::size_t extent : shape.shape)
+        count *= extent;
+    return count;
+}
+
+void append_values(BlockWriter& out, const std::vector<mlp::NamedTensor>& tensors) {
+    const std::vector<float> values = values_of(tensors);
+    out.block(std::span<const float>(values));
+}
+
+std::vector<mlp::NamedTensor> read_tensors(const Json& list, BlockReader& blocks) {
+    const auto shapes = shapes_from(list);
+    std::size_t count = 0;
+    for (const ParameterShape& shape : shapes)
+        count += elements(shape);
+    const auto values = blocks.values<float>();
+    if (count > values.size())
+        throw Error("the checkpoint is cut off");
+    return tensors_from(shapes, std::span(values).first(count));
+}
+
+Json history_json(std::span<const EpochMetrics> history) {
+    Json list = Json::array();
+    for (const EpochMetrics& metrics : history)
+        list.push_back(metrics_to_json(metrics));
+    return list;
+}
+
+/// What both versions say first.
+Json progress_json(const Checkpoint& c) {
+    return {{"config_hash", c.config_hash},
+            {"data_hash", c.data_hash},
+            {"data_summary", c.data_summary},
+            {"epoch", c.epoch},
+            {"batches_in_epoch", c.batches_in_epoch}};
+}
+
+void read_progress(const Json& json, Checkpoint& c) {
+    c.config_hash = json.at("config_hash");
+    c.data_hash = json.at("data_hash");
+    c.data_summary = json.at("data_summary");
+    c.epoch = json.at("epoch");
+    c.batches_in_epoch = json.at("batches_in_epoch");
+    c.epoch_seconds = json.at("epoch_seconds");
+    c.training_seconds = json.at("training_seconds");
+    for (const Json& metrics : json.at("history"))
+        c.history.push_back(metrics_from_json(metrics));
+}
+
+void write_one(const Checkpoint& c, BlockWriter& out) {
+    const MemberState& member = c.members.front();
+    Json json = progress_json(c);
+    json["epoch_loss_sum"] = member.epoch_loss_sum;
+    json["epoch_rows"] = member.epoch_rows;
+    json["epoch_seconds"] = c.epoch_seconds;
+    json["training_seconds"] = c.training_seconds;
+    json["best_validation_loss"] = member.best_validation_loss;
+    json["best_epoch"] = member.best_epoch;
+    json["epochs_without_improvement"] = member.epochs_without_improvement;
+    json["best_parameters"] = describe(c.parameters);
+    json["best_steps"] = c.best_optimizer.steps;
+    json["best_learning_rate"] = c.best_optimizer.learning_rate;
+    json["best_first_moments"] = describe(shapes_of(c.best_optimizer.first));
+    json["best_second_moments"] = describe(shapes_of(c.best_optimizer.second));
+    json["history"] = history_json(c.history);
+    out.raw(magic);
+    out.block(json.dump());
+    out.block(std::span<const std::byte>(member.engine.bytes));
+    out.block(std::span<const float>(member.best_values));
+    append_values(out, c.best_optimizer.first);
+    append_values(out, c.best_optimizer.second);
+}
+
+Checkpoint read_one(BlockReader blocks) {
+    Checkpoint c;
+    MemberState& member = c.members.emplace_back();
+    const Json json = Json::parse(blocks.next());
+    read_progress(json, c);
+    c.group_end = 1;
+    member.epoch_loss_sum = json.at("epoch_loss_sum");
+    member.epoch_rows = json.at("epoch_rows");
+    member.best_validation_loss = json.at("best_validation_loss");
+    member.best_epoch = json.at("best_epoch");
+    member.epochs_without_improvement = json.at("epochs_without_improvement");
+    for (const EpochMetrics& m : c.history)
+        member.history.push_back(
+            {m.train_loss, m.validation_loss, m.accuracy, m.learning_rate, m.gradient_norm, m.steps});
+    member.engine.bytes = blocks.values<std::byte>();
+    c.parameters = shapes_from(json.at("best_parameters"));
+    member.best_values = values_of(read_tensors(json.at("best_parameters"), blocks));
+    c.best_optimizer.steps = json.at("best_steps");
+    c.best_optimizer.learning_rate = json.at("best_learning_rate");
+    c.best_optimizer.first = read_tensors(json.at("best_first_moments"), blocks);
+    c.best_optimizer.second = read_tensors(json.at("best_second_moments"), blocks);
+    return c;
+}
+
+/// The fixed part of a member in a file of several.
+struct MemberRecord {
+    double epoch_loss_sum;
+    std::uint64_t epoch_rows;
+    double gradient_norm;
+    double best_validation_loss;
+    std::int64_t best_epoch, epochs_without_improvement;
+    std::uint64_t diverged;
+};
+
+void write_several(const Checkpoint& c, BlockWriter& out) {
+    Json json = progress_json(c);
+    json["group_begin"] = c.group_begin;
+    json["group_end"] = c.group_end;
+    json["epoch_seconds"] = c.epoch_seconds;
+    json["training_seconds"] = c.training_seconds;
+    json["members"] = c.members.size();
+    json["best_member"] = c.best_member;
+    json["parameters"] = describe(c.parameters);
+    json["best_steps"] = c.best_optimizer.steps;
+    json["best_learning_rate"] = c.best_optimizer.learning_rate;
+    json["best_first_moments"] = describe(shapes_of(c.best_optimizer.first));
+    json["best_second_moments"] = describe(shapes_of(c.best_optimizer.second));
+    json["history"] = history_json(c.history);
+    out.raw(population_magic);
+    out.block(json.dump());
+    append_values(out, c.best_optimizer.first);
+    append_values(out, c.best_optimizer.second);
+    for (const MemberState& member : c.members) {
+        const MemberRecord record{member.epoch_loss_sum,    member.epoch_rows,
+                                  member.gradient_norm,     member.best_validation_loss,
+                                  member.best_epoch,        member.epochs_without_improvement,
+                                  member.diverged ? 1u : 0u};
+        out.block(std::span<const MemberRecord>(&record, 1));
+        out.block(std::span<const MemberEpoch>(member.history));
+        out.block(std::span<const float>(member.best_values));
+        out.block(std::span<const std::byte>(member.engine.bytes));
     }
-    return tensors;
+}
+
+Checkpoint read_several(BlockReader blocks) {
+    Checkpoint c;
+    const Json json = Json::parse(blocks.next());
+    read_progress(json, c);
+    c.group_begin = json.at("group_begin");
+    c.group_end = json.at("group_end");
+    c.best_member = json.at("best_member");
+    c.parameters = shapes_from(json.at("parameters"));
+    c.best_optimizer.steps = json.at("best_steps");
+    c.best_optimizer.learning_rate = json.at("best_learning_rate");
+    c.best_optimizer.first = read_tensors(json.at("best_first_moments"), blocks);
+    c.best_optimizer.second = read_tensors(json.at("best_second_moments"), blocks);
+    const std::uint64_t members = json.at("members");
+    if (c.group_begin > c.group_end || c.group_end > members || c.best_member >= members)
+        throw Error("the checkpoint is damaged: its members do not fit");
+    for (std::uint64_t m = 0; m < members; ++m) {
+        const auto records = blocks.values<MemberRecord>();
+        if (records.size() != 1)
+            throw Error("the checkpoint is cut off");
+        const MemberRecord& r = records.front();
+        MemberState& member = c.members.emplace_back(MemberState{r.epoch_loss_sum,
+                                                                 r.epoch_rows,
+                                                                 r.gradient_norm,
+                                                                 r.best_validation_loss,
+                                                                 r.best_epoch,
+                                                                 r.epochs_without_improvement,
+                                                                 r.diverged != 0,
+                                                                 {},
+                                                                 {},
+                                                                 {}});
+        member.history = blocks.values<MemberEpoch>();
+        member.best_values = blocks.values<float>();
+        member.engine.bytes = blocks.values<std::byte>();
+    }
+    return c;
+}
+
+void write_checkpoint(const Checkpoint& checkpoint, BlockWriter out) {
+    checkpoint.members.size() == 1 ? write_one(checkpoint, out) : write_several(checkpoint, out);
+    out.finish();
 }
 
 } // namespace
 
-OptimizerMoments optimizer_moments(const mlp::Engine& engine) {
-    const mlp::OptimizerSpec& spec = engine.training().optimizer;
-    OptimizerMoments moments{engine.steps(), engine.learning_rate(), {}, {}};
+OptimizerMoments optimizer_moments(const mlp::Population& population, std::size_t member) {
+    const mlp::OptimizerSpec& spec = population.training(member).optimizer;
+    OptimizerMoments moments{population.steps(member), population.learning_rate(member), {}, {}};
     if (spec.kind == mlp::OptimizerSpec::Kind::adamw) {
-        moments.first = engine.optimizer_tensors("exp_avg");
-        moments.second = engine.optimizer_tensors("exp_avg_sq");
+        moments.first = population.optimizer_tensors(member, "exp_avg");
+        moments.second = population.optimizer_tensors(member, "exp_avg_sq");
     } else if (spec.momentum > 0) {
-        moments.first = engine.optimizer_tensors("momentum_buffer");
+        moments.first = population.optimizer_tensors(member, "momentum_buffer");
     }
     return moments;
 }
 
-std::string encode_checkpoint(const Checkpoint& c) {
-    Json json{{"config_hash", c.config_hash},
-              {"data_hash", c.data_hash},
-              {"data_summary", c.data_summary},
-              {"epoch", c.epoch},
-              {"batches_in_epoch", c.batches_in_epoch},
-              {"epoch_loss_sum", c.epoch_loss_sum},
-              {"epoch_rows", c.epoch_rows},
-              {"epoch_seconds", c.epoch_seconds},
-              {"training_seconds", c.training_seconds},
-              {"best_validation_loss", c.best_validation_loss},
-              {"best_epoch", c.best_epoch},
-              {"epochs_without_improvement", c.epochs_without_improvement},
-              {"best_parameters", describe_tensors(c.best_parameters)},
-              {"best_steps", c.best_optimizer.steps},
-              {"best_learning_rate", c.best_optimizer.learning_rate},
-              {"best_first_moments", describe_tensors(c.best_optimizer.first)},
-              {"best_second_moments", describe_tensors(c.best_optimizer.second)}};
-    json["history"] = Json::array();
-    for (const EpochMetrics& metrics : c.history)
-        json["history"].push_back(metrics_to_json(metrics));
+std::vector<mlp::NamedTensor> tensors_from(std::span<const ParameterShape> shapes,
+                                           std::span<const float> values) {
+    std::vector<mlp::NamedTensor> tensors;
+    for (const ParameterShape& shape : shapes) {
+        const std::size_t count = elements(shape);
+        if (count > values.size())
+            throw internal_error("fewer values than the parameters have");
+        tensors.push_back(
+            {shape.name, shape.shape, {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count)}});
+        values = values.subspan(count);
+    }
+    if (!values.empty())
+        throw internal_error("more values than the parameters have");
+    return tensors;
+}
 
-    std::string bytes(magic);
-    append_block(bytes, json.dump());
-    append_block(bytes, {reinterpret_cast<const char*>(c.engine.bytes.data()), c.engine.bytes.size()});
-    append_block(bytes, pack_values(c.best_parameters));
-    append_block(bytes, pack_values(c.best_optimizer.first));
-    append_block(bytes, pack_values(c.best_optimizer.second));
-    bytes += hash128(std::string_view(bytes)).hex();
+std::vector<ParameterShape> shapes_of(std::span<const mlp::NamedTensor> tensors) {
+    std::vector<ParameterShape> shapes;
+    for (const mlp::NamedTensor& tensor : tensors)
+        shapes.push_back({tensor.name, tensor.shape});
+    return shapes;
+}
+
+std::vector<float> values_of(std::span<const mlp::NamedTensor> tensors) {
+    std::vector<float> values;
+    for (const mlp::NamedTensor& tensor : tensors)
+        values.insert(values.end(), tensor.values.begin(), tensor.values.end());
+    return values;
+}
+
+std::string encode_checkpoint(const Checkpoint& checkpoint) {
+    std::string bytes;
+    write_checkpoint(checkpoint, BlockWriter([&](std::string_view part) { bytes += part; }));
     return bytes;
 }
 
 Checkpoint decode_checkpoint(std::string_view bytes) {
+    const std::string_view version = bytes.substr(0, magic.size());
     if (bytes.substr(0, magic.size() - 2) != magic.substr(0, magic.size() - 2))
         throw Error("this is not a checkpoint of Rekindle");
-    if (bytes.substr(0, magic.size()) != magic)
-        throw Error("the checkpoint has another format version").expected(std::string(magic));
+    if (version != magic && version != population_magic)
+        throw Error("the checkpoint has another format version")
+            .expected(fmt::format("{} or {}", magic, population_magic));
     if (bytes.size() < magic.size() + hash_size ||
         hash128(bytes.substr(0, bytes.size() - hash_size)).hex() != bytes.substr(bytes.size() - hash_size))
         throw Error("the checkpoint is damaged: its checksum does not fit");
-    BlockReader blocks(bytes.substr(magic.size(), bytes.size() - magic.size() - hash_size));
-    Checkpoint c;
+    const BlockReader blocks(bytes.substr(magic.size(), bytes.size() - magic.size() - hash_size));
     try {
-        const Json json = Json::parse(blocks.next());
-        c.config_hash = json.at("config_hash");
-        c.data_hash = json.at("data_hash");
-        c.data_summary = json.at("data_summary");
-        c.epoch = json.at("epoch");
-        c.batches_in_epoch = json.at("batches_in_epoch");
-        c.epoch_loss_sum = json.at("epoch_loss_sum");
-        c.epoch_rows = json.at("epoch_rows");
-        c.epoch_seconds = json.at("epoch_seconds");
-        c.training_seconds = json.at("training_seconds");
-        c.best_validation_loss = json.at("best_validation_loss");
-        c.best_epoch = json.at("best_epoch");
-        c.epochs_without_improvement = json.at("epochs_without_improvement");
-        for (const Json& metrics : json.at("history"))
-            c.history.push_back(metrics_from_json(metrics));
-        const std::string_view engine = blocks.next();
-        const auto engine_bytes = std::as_bytes(std::span(engine.data(), engine.size()));
-        c.engine.bytes.assign(engine_bytes.begin(), engine_bytes.end());
-        c.best_parameters = unpack_tensors(json.at("best_parameters"), blocks.next());
-        c.best_optimizer.steps = json.at("best_steps");
-        c.best_optimizer.learning_rate = json.at("best_learning_rate");
-        c.best_optimizer.first = unpack_tensors(json.at("best_first_moments"), blocks.next());
-        c.best_optimizer.second = unpack_tensors(json.at("best_second_moments"), blocks.next());
+        return version == magic ? read_one(blocks) : read_several(blocks);
     } catch (const Json::exception& error) {
         throw Error(fmt::format("the checkpoint is damaged: {}", error.what()));
     }
-    return c;
 }
 
 CheckpointStore::CheckpointStore(std::filesystem::path folder, std::int64_t keep)
@@ -192,7 +306,9 @@ std::filesystem::path CheckpointStore::save(const Checkpoint& checkpoint) {
     ensure_directory(folder_);
     const auto name =
         fmt::format("epoch-{:06}-batch-{:010}.checkpoint", checkpoint.epoch, checkpoint.batches_in_epoch);
-    write_file_atomically(folder_ / name, encode_checkpoint(checkpoint));
+    AtomicFile file(folder_ / name);
+    write_checkpoint(checkpoint, BlockWriter([&](std::string_view part) { file.write(part); }));
+    file.commit();
     const auto files = files_oldest_first();
     for (std::size_t i = 0; i + static_cast<std::size_t>(keep_) < files.size(); ++i) {
         std::error_code ignored; // an old checkpoint that cannot be removed does no harm
@@ -205,7 +321,7 @@ std::optional<Checkpoint> CheckpointStore::load_newest(LogSink& log) const {
     const auto files = files_oldest_first();
     for (auto file = files.rbegin(); file != files.rend(); ++file) {
         try {
-            return decode_checkpoint(read_file(*file));
+            return decode_checkpoint(MappedFile(*file).text());
         } catch (const Error& error) {
             log.warning(fmt::format("{}: {}; trying the one before it", file->string(), error.message()));
         }

@@ -28,7 +28,7 @@ struct Range {
         return (low_open ? value > low : value >= low) && (high_open ? value < high : value <= high);
     }
     std::string text() const {
-        const auto bound = [](double value) { return fmt::format("{:g}", value); };
+        const auto bound = [](double value) { return fmt::format("{}", value); };
         if (std::isinf(high))
             return fmt::format("{} {}", low_open ? "more than" : "at least", bound(low));
         return fmt::format("{} in {}{}, {}{}", "a number", low_open ? '(' : '[', bound(low), bound(high),
@@ -97,6 +97,7 @@ void visit_fields(Config& c, Visitor&& v) {
     v.number("ema", c.ema, Range{0, 1, false, true});
     v.boolean("use_mixed_precision", c.use_mixed_precision);
     v.integer("seed", c.seed, at_least_zero);
+    v.integer("population", c.population, Range{1, 1'000'000});
 
     v.text("output", c.output);
     v.text("device", c.device);

@@ -1,84 +1,327 @@
 #include "device.h"
 
+#include "device_parts.h"
+#include "memory.h"
+
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/mlp/engine.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 namespace rekindle::trainer {
 
 namespace {
 
-bool is_number(std::string_view text) {
-    return !text.empty() &&
-           std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+/// Measuring takes some tenths of a second: a training that the CPU finishes sooner is not worth it.
+constexpr double seconds_worth_measuring = 1.0;
+constexpr double measured_seconds = 0.03; ///< on each device
+constexpr std::size_t networks_per_thread_measured = 16;
+
+constexpr const char* doctor_hint =
+    "rekindle doctor says what is missing; --device cpu trains without a GPU.";
+
+std::optional<std::uint32_t> device_number(std::string_view text) {
+    std::uint16_t number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (text.empty() || failure != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    return number;
 }
 
-/// "gpu", "gpu:1", and the vendors' spellings "cuda:1", "hip:1", "cuda", "hip".
-bool names_gpu(std::string_view device) {
-    for (const std::string_view prefix : {"gpu", "cuda", "hip"}) {
-        if (!device.starts_with(prefix))
-            continue;
-        const std::string_view rest = device.substr(prefix.size());
-        return rest.empty() || (rest.front() == ':' && is_number(rest.substr(1)));
+std::vector<std::uint32_t> parse_ids(const std::string& text) {
+    std::vector<std::uint32_t> ids;
+    if (text.empty())
+        return ids;
+    for (const std::string_view part : split(text, ',')) {
+        const auto number = device_number(trim(part));
+        if (!number)
+            throw usage_error(fmt::format("\"{}\" is not a list of devices", text))
+                .at("--device-ids")
+                .expected("numbers such as 0 or 0,1");
+        if (std::find(ids.begin(), ids.end(), *number) == ids.end())
+            ids.push_back(*number);
     }
-    return false;
+    return ids;
 }
 
-void check_device(const TrainConfig& config, ProgressSink& progress) {
-    if (config.device == "cpu")
-        return;
-    if (config.device == "auto") {
-        progress.info(fmt::format(
-            "--device auto: the CPU ({}), because this version has no GPU engine; one small network is as "
-            "fast on it",
-            mlp::instruction_set()));
-        return;
-    }
-    if (!names_gpu(config.device))
-        throw usage_error(fmt::format("\"{}\" is not a device", config.device))
+/// "cuda:1" and "hip:1" mean gpu:1.
+std::string normalised(std::string device) {
+    for (const std::string_view old : {"cuda", "hip"})
+        if (device == old || device.starts_with(std::string(old) + ":"))
+            return "gpu" + device.substr(old.size());
+    return device;
+}
+
+bool is_uuid(std::string_view text) {
+    if (text.starts_with("GPU-") || text.starts_with("gpu-"))
+        text.remove_prefix(4);
+    return text.size() == 36 && text.find_first_not_of("0123456789abcdefABCDEF-") == std::string_view::npos;
+}
+
+void check_word(const std::string& device) {
+    const bool numbered =
+        device.starts_with("gpu:") && device_number(std::string_view(device).substr(4)).has_value();
+    if (device != "auto" && device != "cpu" && device != "gpu" && !numbered && !is_uuid(device))
+        throw usage_error(fmt::format("\"{}\" is not a device", device))
             .at("--device")
-            .expected("auto, cpu, gpu or gpu:N");
-    throw usage_error(
-        fmt::format("{} is not possible yet: this version trains on the CPU only", config.device))
-        .at("--device")
-        .hint("Leave --device out or give --device cpu: one small network is as fast there.");
+            .expected("auto, cpu, gpu, gpu:N or a UUID");
 }
 
-void check_device_ids(const TrainConfig& config, ProgressSink& progress) {
-    if (config.device_ids.empty())
+/// One network does not gain from a second device; many networks do.
+void check_strategy(const TrainConfig& config, std::size_t devices, ProgressSink& progress) {
+    if (config.distributed_strategy == "auto")
         return;
-    const auto ids = split(config.device_ids, ',');
-    if (!std::all_of(ids.begin(), ids.end(), [](std::string_view id) { return is_number(trim(id)); }))
-        throw usage_error(fmt::format("\"{}\" is not a list of devices", config.device_ids))
-            .at("--device-ids")
-            .expected("numbers such as 0 or 0,1");
-    progress.info(fmt::format(
-        "--device-ids {}: {} on the CPU; the weights are the same as with any other list", config.device_ids,
-        ids.size() > 1 ? "the network trains" : "there is no GPU engine yet, the network trains"));
+    if (devices > 1 && config.population == 1 && !config.no_distributed)
+        throw usage_error(
+            fmt::format(
+                "{} of one network is not done: its gradients are kilobytes, so there is nothing to shard, "
+                "and one sum of them between two cards over PCIe takes 10 µs and more (two transfers and "
+                "two waits), while the whole step takes 2 to 5 µs on one card",
+                config.distributed_strategy))
+            .at("--distributed-strategy")
+            .hint("--population N trains N networks at once, spread over the devices of --device-ids.");
+    progress.info(
+        config.population > 1
+            ? fmt::format("--distributed-strategy {}: each network trains on one device; the population is "
+                          "spread over those of --device-ids",
+                          config.distributed_strategy)
+            : fmt::format("--distributed-strategy {}: there is one process and one replica here, nothing is "
+                          "distributed",
+                          config.distributed_strategy));
 }
 
-} // namespace
-
-void settle_device(const TrainConfig& config, ProgressSink& progress) {
-    check_device(config, progress);
-    check_device_ids(config, progress);
-    if (config.distributed_strategy != "auto")
-        progress.info(fmt::format(
-            "--distributed-strategy {}: there is one process and one replica here, nothing is distributed",
-            config.distributed_strategy));
+void say_what_differs(const TrainConfig& config, std::size_t devices, ProgressSink& progress) {
     if (config.no_distributed)
-        progress.info("--no-distributed: this is always so here");
+        progress.info(devices > 1 ? "--no-distributed: the first device of --device-ids is used"
+                                  : "--no-distributed: this is always so here");
     if (config.skip_gpu_cleanup)
         progress.info("--skip-gpu-cleanup: there is no clean-up step here that could hang");
     if (config.use_mixed_precision)
         progress.info("--use-mixed-precision: weights and activations are stored as bfloat16, the master "
                       "weights as float32");
+}
+
+std::string ids_text(const std::vector<std::uint32_t>& ids) {
+    return fmt::format("{}", fmt::join(ids, ","));
+}
+
+std::string cpu_name() {
+    return fmt::format("cpu ({})", mlp::instruction_set());
+}
+
+std::string speed_text(const std::string& device, double network_steps_per_second) {
+    return fmt::format("{} {:.3g} µs", device, 1e6 / network_steps_per_second);
+}
+
+PreparedPopulation on_cpu(const TrainingJob& job, std::string why) {
+    require_memory(job.model, job.members.size(), job.epochs, WorkingPlace::cpu);
+    return {mlp::cpu_population(job.model, job.members, job.threads), {cpu_name(), "", std::move(why)}};
+}
+
+/// One that was measured. The CPU's population is made when it is chosen.
+struct Contender {
+    std::unique_ptr<mlp::Population> population;
+    std::string name, driver;
+    double speed = 0; ///< network-steps per second
+};
+
+double cpu_speed(const TrainingJob& job) {
+    const std::size_t members = std::min(job.members.size(), networks_per_thread_measured * job.threads);
+    const auto population = mlp::cpu_population(
+        job.model, {job.members.begin(), job.members.begin() + static_cast<std::ptrdiff_t>(members)},
+        job.threads);
+    return mlp::measure_speed(*population, job.batch_size, measured_seconds).network_steps_per_second;
+}
+
+} // namespace
+
+void throw_as_error(const std::exception& failure, const std::string& where) {
+    if (const auto* error = dynamic_cast<const runtime::Error*>(&failure)) {
+        Error translated = dynamic_cast<const runtime::Unsupported*>(error) ? usage_error(error->what())
+                                                                            : Error(error->what());
+        if (!where.empty())
+            translated.at(where);
+        throw translated.hint(error->hint().empty() ? doctor_hint : error->hint() + ". " + doctor_hint);
+    }
+    throw internal_error(failure.what());
+}
+
+DeviceChoice::DeviceChoice(const TrainConfig& config, ProgressSink& progress)
+    : wanted_(normalised(config.device)), ids_(parse_ids(config.device_ids)) {
+    check_word(wanted_);
+    check_strategy(config, ids_.size(), progress);
+    say_what_differs(config, ids_.size(), progress);
+    if (config.no_distributed && ids_.size() > 1)
+        ids_.erase(ids_.begin() + 1, ids_.end());
+    if (wanted_ == "cpu") {
+        if (!ids_.empty())
+            progress.info(fmt::format("--device-ids {} has no effect: --device cpu", ids_text(ids_)));
+        return;
+    }
+    if (ids_.size() > 1 && config.population == 1) {
+        progress.info(
+            fmt::format("--device-ids {}: one network trains on one device; --population N would use all of "
+                        "them",
+                        ids_text(ids_)));
+        if (wanted_ != "auto")
+            ids_.erase(ids_.begin() + 1, ids_.end());
+    }
+    try {
+        look(config);
+    } catch (const runtime::Error& error) {
+        throw_as_error(error, "--device");
+    }
+}
+
+void DeviceChoice::look(const TrainConfig& config) {
+    if (wanted_ != "auto") {
+        name_devices(config);
+        return;
+    }
+    found_ = std::async(std::launch::async, [] {
+        Found found;
+        found.devices = runtime::list_devices(&found.reason);
+        return found;
+    });
+}
+
+void DeviceChoice::name_devices(const TrainConfig& config) {
+    if (ids_.empty() || wanted_ != "gpu") {
+        const runtime::DeviceInfo info = runtime::select_device(wanted_);
+        if (wanted_ == "gpu" && info.type == runtime::DeviceType::cpu)
+            throw usage_error(
+                fmt::format("there is no GPU here, only the CPU driver {} ({})", info.address(), info.name))
+                .at("--device")
+                .hint(fmt::format("{} Named as --device {} the driver is used all the same.", doctor_hint,
+                                  info.address()));
+        if (ids_.empty() || ids_ == std::vector{info.number}) {
+            named_.push_back(info);
+            return;
+        }
+        if (std::find(ids_.begin(), ids_.end(), info.number) == ids_.end())
+            throw usage_error(
+                fmt::format("--device {} is not among the devices {}", config.device, ids_text(ids_)))
+                .at("--device-ids");
+    }
+    for (const std::uint32_t id : ids_)
+        named_.push_back(runtime::select_device(fmt::format("gpu:{}", id)));
+}
+
+PreparedPopulation DeviceChoice::prepare(const TrainingJob& job, ProgressSink& progress) {
+    if (wanted_ == "cpu")
+        return on_cpu(job, "asked for with --device cpu");
+    try {
+        return wanted_ == "auto" ? prepare_fastest(job, progress) : prepare_named(job);
+    } catch (const runtime::Error& error) {
+        throw_as_error(error, "--device");
+    }
+}
+
+PreparedPopulation DeviceChoice::prepare_named(const TrainingJob& job) {
+    std::vector<OpenedDevice> devices;
+    std::string driver;
+    for (const runtime::DeviceInfo& info : named_) {
+        devices.push_back(open_for(job, info));
+        driver += (driver.empty() ? "" : " + ") + driver_of(info);
+    }
+    auto population = spread_over(devices, job);
+    std::string name = population->device();
+    return {std::move(population),
+            {std::move(name), driver, fmt::format("asked for with --device {}", wanted_)}};
+}
+
+/// The accepted GPUs that --device auto may take; what is left out is said.
+std::vector<runtime::DeviceInfo> DeviceChoice::candidates(ProgressSink& progress) {
+    std::vector<runtime::DeviceInfo> usable;
+    Found found;
+    try {
+        found = found_.get();
+    } catch (const runtime::Error& error) {
+        none_why_ = error.what();
+        return usable;
+    }
+    none_why_ = !found.reason.empty() ? found.reason : "the only Vulkan driver is one for the CPU";
+    for (const runtime::DeviceInfo& info : found.devices) {
+        const bool listed = ids_.empty() || std::find(ids_.begin(), ids_.end(), info.number) != ids_.end();
+        if (!listed)
+            continue;
+        if (!info.unusable.empty())
+            progress.info(fmt::format("{} {} is left out: it {}", info.address(), info.name, info.unusable));
+        else if (info.type != runtime::DeviceType::cpu)
+            usable.push_back(info);
+    }
+    if (!ids_.empty())
+        progress.info(fmt::format("--device-ids {}: {} of these GPUs can be used here", ids_text(ids_),
+                                  usable.empty() ? "none" : std::to_string(usable.size())));
+    return usable;
+}
+
+PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, ProgressSink& progress) {
+    const std::vector<runtime::DeviceInfo> gpus = candidates(progress);
+    const auto settled = [&](PreparedPopulation prepared) {
+        progress.info(fmt::format("--device auto: {}", prepared.use.why));
+        return prepared;
+    };
+    if (gpus.empty())
+        return settled(
+            on_cpu(job, fmt::format("{}, because no GPU can be used here: {}", cpu_name(), none_why_)));
+
+    const auto began = std::chrono::steady_clock::now();
+    std::vector<Contender> contenders;
+    contenders.push_back({nullptr, cpu_name(), "", cpu_speed(job)});
+    if (const double seconds = job.steps * static_cast<double>(job.members.size()) / contenders.front().speed;
+        seconds < seconds_worth_measuring)
+        return settled(on_cpu(
+            job, fmt::format("{}, because the whole training takes about {} there and comparing it with "
+                             "{} would take longer",
+                             cpu_name(), format_duration(seconds), gpus.front().name)));
+    std::vector<OpenedDevice> opened;
+    for (const runtime::DeviceInfo& info : gpus) {
+        try {
+            const OpenedDevice device = open_for(job, info);
+            auto population = population_on(device, job);
+            const double speed =
+                mlp::measure_speed(*population, job.batch_size, measured_seconds).network_steps_per_second;
+            std::string name = population->device();
+            contenders.push_back({std::move(population), std::move(name), driver_of(info), speed});
+            opened.push_back(device);
+        } catch (const Error& error) { // a refusal
+            progress.info(fmt::format("{} {} is left out: {}", info.address(), info.name, error.message()));
+        } catch (const runtime::Error& error) {
+            progress.warning(fmt::format("{} {} cannot be used: {}. rekindle doctor looks for the cause.",
+                                         info.address(), info.name, error.what()));
+        }
+    }
+    std::string why;
+    for (const Contender& contender : contenders)
+        why += (why.empty() ? "" : ", ") + speed_text(contender.name, contender.speed);
+    const auto best =
+        std::max_element(contenders.begin(), contenders.end(),
+                         [](const Contender& a, const Contender& b) { return a.speed < b.speed; });
+    why = fmt::format("{} a network-step → ", why);
+    if (best == contenders.begin())
+        return settled(on_cpu(job, why + best->name));
+    PreparedPopulation prepared{std::move(best->population), {best->name, best->driver, ""}};
+    if (ids_.size() > 1 && opened.size() > 1 && job.members.size() > 1) {
+        contenders.clear(); // their memory is needed
+        prepared.population = nullptr;
+        prepared.population = spread_over(opened, job);
+        prepared.use.device = prepared.population->device();
+    }
+    prepared.use.why = fmt::format(
+        "{}{} (measured in {})", why, prepared.use.device,
+        format_duration(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
+    return settled(std::move(prepared));
 }
 
 } // namespace rekindle::trainer

@@ -1,5 +1,6 @@
+#include "row_orders.h"
+
 #include <rekindle/base/error.h>
-#include <rekindle/base/philox.h>
 #include <rekindle/base/text.h>
 #include <rekindle/trainer/fit.h>
 
@@ -9,7 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -20,31 +21,63 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double seconds_between_checkpoints = 30;
-/// Long enough that looking at the clock costs nothing, short enough that Ctrl-C is answered at once.
+/// Checkpoints of a population are large: they may take this share of the time.
+constexpr double checkpoint_share = 0.05;
+/// Long enough that looking at the clock, or starting work on a GPU, costs nothing; short enough that Ctrl-C
+/// is answered at once.
 constexpr double seconds_per_slice = 0.05;
+constexpr std::uint64_t first_slice_batches = 64;
+/// Network-steps of the first slice of a population, of whose speed nothing is known yet.
+constexpr std::uint64_t first_slice_network_steps = 8192;
+constexpr std::size_t prediction_block = 4096;                 ///< rows
+constexpr std::size_t most_predictions = std::size_t{1} << 22; ///< at once, of all members together
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// The middle one of these values, of an even number the mean of both.
+double median(std::vector<double> values) {
+    if (values.empty())
+        return not_a_number;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    if (values.size() % 2 == 1)
+        return *middle;
+    return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
 /// The state of one call of fit().
 class Fitting {
   public:
-    Fitting(mlp::Engine& engine, const mlp::Samples& train, const mlp::Samples& validation,
+    Fitting(mlp::Population& population, const mlp::Samples& train, const mlp::Samples& validation,
             const FitOptions& options, CheckpointStore& store, ProgressSink& progress,
             const CancellationToken& cancellation)
-        : engine_(engine), train_(train), validation_(validation), options_(options), store_(store),
-          progress_(progress), cancellation_(cancellation),
-          batches_per_epoch_((train.count + options.batch_size - 1) / options.batch_size) {
+        : population_(population), train_set_(population.prepare(train)),
+          validation_set_(population.prepare(validation)), train_(train), validation_(validation),
+          options_(options), store_(store), progress_(progress), cancellation_(cancellation),
+          orders_(train.count, options.threads),
+          batches_per_epoch_((train.count + options.batch_size - 1) / options.batch_size),
+          group_size_(std::max<std::size_t>(1, options.order_bytes / (sizeof(std::uint32_t) * train.count))),
+          slice_batches_(several() ? std::clamp<std::uint64_t>(first_slice_network_steps / population.size(),
+                                                               1, first_slice_batches)
+                                   : first_slice_batches) {
         state_.config_hash = options.config_hash;
         state_.data_hash = options.data_hash;
         state_.data_summary = options.data_summary;
-        state_.best_validation_loss = std::numeric_limits<double>::max();
+        state_.members.resize(population.size());
     }
 
     void resume(const Checkpoint& checkpoint) {
+        if (checkpoint.members.size() != population_.size())
+            throw Error(fmt::format("the checkpoint holds {} networks, the run has {}",
+                                    checkpoint.members.size(), population_.size()));
         state_ = checkpoint;
-        engine_.restore(checkpoint.engine);
+        diverged_before_ = diverged();
+        for (std::size_t m = 0; m < state_.members.size(); ++m) {
+            population_.restore(m, state_.members[m].engine);
+            state_.members[m].engine = {};
+        }
     }
 
     FitResult run() {
@@ -52,64 +85,87 @@ class Fitting {
         last_checkpoint_ = start;
         while (!done() && run_epoch()) {
         }
-        if (!done())
+        if (!done() || unsaved_epochs_)
             save();
-        FitResult result{state_.history,    state_.best_parameters,      state_.best_optimizer,
-                         state_.best_epoch, state_.best_validation_loss, state_.training_seconds,
-                         checkpoints_,      checkpoint_seconds_,         !done(),
-                         stopped_early()};
+        FitResult result = take_result();
         progress_.stage_ended("Training", seconds_since(start), summary(result));
         return result;
     }
 
   private:
-    bool stopped_early() const {
-        return options_.early_stopping > 0 && state_.epochs_without_improvement >= options_.early_stopping;
+    bool several() const { return population_.size() > 1; }
+    bool stopped_early(const MemberState& member) const {
+        return options_.early_stopping > 0 && member.epochs_without_improvement >= options_.early_stopping;
     }
-    bool done() const { return state_.epoch >= options_.epochs || stopped_early(); }
+    bool trains(const MemberState& member) const { return !member.diverged && !stopped_early(member); }
+    bool none_trains() const {
+        return std::ranges::none_of(state_.members, [&](const MemberState& m) { return trains(m); });
+    }
+    bool done() const { return state_.epoch >= options_.epochs || none_trains(); }
 
     /// False when the token asked to stop before the epoch was over.
     bool run_epoch() {
-        const auto start = Clock::now();
-        const double earlier = state_.epoch_seconds;
-        const auto order = epoch_order(train_.count, options_.seed, state_.epoch);
-        while (state_.batches_in_epoch < batches_per_epoch_) {
-            if (cancellation_.requested())
+        epoch_began_ = Clock::now();
+        earlier_ = state_.epoch_seconds;
+        for (;;) {
+            if (state_.group_end <= state_.group_begin)
+                state_.group_end =
+                    std::min<std::uint64_t>(population_.size(), state_.group_begin + group_size_);
+            if (!run_group())
                 return false;
-            run_slice(order);
-            state_.epoch_seconds = earlier + seconds_since(start);
-            if (checkpoint_is_due())
-                save();
+            if (state_.group_end == population_.size())
+                break;
+            state_.group_begin = state_.group_end;
+            state_.batches_in_epoch = 0;
         }
-        engine_.finish_accumulation();
-        const double training_seconds = earlier + seconds_since(start);
-        end_epoch(start, earlier, training_seconds);
-        save();
+        population_.finish_accumulation();
+        end_epoch(earlier_ + seconds_since(epoch_began_));
+        if (!several() || checkpoint_of_population_is_due())
+            save();
+        else
+            unsaved_epochs_ = true;
         return true;
     }
 
-    void run_slice(std::span<const std::uint32_t> order) {
+    /// The rest of the epoch for the members of the group.
+    bool run_group() {
+        group_.clear();
+        std::vector<std::uint64_t> seeds;
+        for (std::size_t m = state_.group_begin; m < state_.group_end; ++m)
+            if (trains(state_.members[m])) {
+                group_.push_back(m);
+                seeds.push_back(population_.training(m).seed);
+            }
+        if (group_.empty())
+            return true;
+        orders_.make(group_, seeds, state_.epoch);
+        while (state_.batches_in_epoch < batches_per_epoch_ && !group_.empty()) {
+            if (cancellation_.requested())
+                return false;
+            run_slice();
+            state_.epoch_seconds = earlier_ + seconds_since(epoch_began_);
+            if (checkpoint_is_due())
+                save();
+        }
+        return true;
+    }
+
+    void run_slice() {
         std::uint64_t batches = std::min(slice_batches_, batches_per_epoch_ - state_.batches_in_epoch);
         if (const auto interval = static_cast<std::uint64_t>(options_.checkpoint_interval); interval > 0)
             batches = std::min(batches, interval - state_.batches_in_epoch % interval);
         const std::size_t first = state_.batches_in_epoch * options_.batch_size;
-        const std::size_t count = std::min<std::size_t>(batches * options_.batch_size, order.size() - first);
+        const std::size_t count = std::min<std::size_t>(batches * options_.batch_size, train_.count - first);
 
         const auto start = Clock::now();
-        const mlp::TrainResult result =
-            engine_.train(train_, order.subspan(first, count), options_.batch_size);
+        const std::vector<mlp::TrainResult> results = population_.train(
+            *train_set_, orders_.slice(first, count, population_.size()), options_.batch_size);
         const double seconds = seconds_since(start);
-        if (!result.finite)
-            throw Error(
-                fmt::format(
-                    "the loss or a gradient is no longer finite at step {} (epoch {}, learning rate {:.3g})",
-                    engine_.steps() + 1, state_.epoch + 1, engine_.learning_rate()))
-                .hint("Lower --learning-rate or turn clipping on (--clip-norm 1). The last checkpoint is "
-                      "whole.");
-        state_.epoch_loss_sum += result.loss_sum;
-        state_.epoch_rows += result.rows;
+        stepping_seconds_ += seconds;
+        for (const std::size_t m : group_)
+            take(m, results[m]);
+        std::erase_if(group_, [&](std::size_t m) { return state_.members[m].diverged; });
         state_.batches_in_epoch += batches;
-        gradient_norm_ = result.last_gradient_norm;
         if (seconds < seconds_per_slice / 2)
             slice_batches_ = std::min<std::uint64_t>(slice_batches_ * 2, std::uint64_t{1} << 24);
         else if (seconds > seconds_per_slice * 2)
@@ -117,130 +173,326 @@ class Fitting {
         report();
     }
 
+    void take(std::size_t m, const mlp::TrainResult& result) {
+        MemberState& member = state_.members[m];
+        if (!result.finite && !several())
+            throw Error(
+                fmt::format(
+                    "the loss or a gradient is no longer finite at step {} (epoch {}, learning rate {:.3g})",
+                    population_.steps(m) + 1, state_.epoch + 1, population_.learning_rate(m)))
+                .hint("Lower --learning-rate or turn clipping on (--clip-norm 1). The last checkpoint is "
+                      "whole.");
+        member.diverged = !result.finite;
+        member.epoch_loss_sum += result.loss_sum;
+        member.epoch_rows += result.rows;
+        member.gradient_norm = result.last_gradient_norm;
+        network_steps_ += result.steps;
+    }
+
     void report() {
         StageProgress progress;
         progress.stage = "Training";
-        progress.done =
-            static_cast<std::uint64_t>(state_.epoch) * batches_per_epoch_ + state_.batches_in_epoch;
-        progress.total = static_cast<std::uint64_t>(options_.epochs) * batches_per_epoch_;
-        progress.unit = "steps";
-        progress.loss =
-            state_.epoch_loss_sum / static_cast<double>(std::max<std::uint64_t>(1, state_.epoch_rows));
+        const std::uint64_t networks = population_.size();
+        const std::uint64_t group = state_.group_end - state_.group_begin;
+        progress.done = networks * static_cast<std::uint64_t>(state_.epoch) * batches_per_epoch_ +
+                        state_.group_begin * batches_per_epoch_ + group * state_.batches_in_epoch;
+        progress.total = networks * static_cast<std::uint64_t>(options_.epochs) * batches_per_epoch_;
+        progress.unit = several() ? "network-steps" : "steps";
+        progress.networks = networks;
+        if (!group_.empty()) {
+            progress.loss = median_of(group_, [&](std::size_t m) { return mean_loss(state_.members[m]); });
+            progress.learning_rate = population_.learning_rate(group_.front());
+        } else {
+            progress.loss = progress.learning_rate = not_a_number;
+        }
         progress.validation_loss =
             state_.history.empty() ? not_a_number : state_.history.back().validation_loss;
-        progress.learning_rate = engine_.learning_rate();
         progress_.advanced(progress);
     }
 
-    void end_epoch(Clock::time_point start, double earlier, double training_seconds) {
-        EpochMetrics metrics;
-        metrics.learning_rate = engine_.learning_rate();
-        metrics.validation_loss = engine_.evaluate(validation_) / static_cast<double>(validation_.count);
-        metrics.accuracy = direction_accuracy();
-        engine_.report_validation_loss(metrics.validation_loss);
-        if (!std::isfinite(metrics.validation_loss))
+    static double mean_loss(const MemberState& member) {
+        return member.epoch_loss_sum / static_cast<double>(std::max<std::uint64_t>(1, member.epoch_rows));
+    }
+    template <class Value>
+    static double median_of(std::span<const std::size_t> members, Value&& value) {
+        std::vector<double> values;
+        values.reserve(members.size());
+        for (const std::size_t m : members)
+            values.push_back(static_cast<double>(value(m)));
+        return median(std::move(values));
+    }
+
+    void end_epoch(double training_seconds) {
+        std::vector<double> rates(population_.size());
+        for (std::size_t m = 0; m < rates.size(); ++m)
+            rates[m] = population_.learning_rate(m);
+        std::vector<double> losses = population_.evaluate(*validation_set_, 0, validation_.count);
+        std::vector<std::size_t> trained; // in this epoch and to its end
+        for (std::size_t m = 0; m < losses.size(); ++m) {
+            losses[m] /= static_cast<double>(validation_.count);
+            if (trains(state_.members[m]))
+                trained.push_back(m);
+            else
+                losses[m] = not_a_number; // its schedule stays as it was when it stopped
+        }
+        population_.report_validation_losses(losses);
+        std::erase_if(trained, [&](std::size_t m) {
+            state_.members[m].diverged = !std::isfinite(losses[m]);
+            return state_.members[m].diverged;
+        });
+        if (!several() && trained.empty())
             throw Error(fmt::format("the validation loss of epoch {} is not finite", state_.epoch + 1))
                 .hint("Lower --learning-rate. The last checkpoint is whole.");
-        metrics.best = metrics.validation_loss < state_.best_validation_loss;
-        if (metrics.best) {
-            state_.best_validation_loss = metrics.validation_loss;
-            state_.best_epoch = state_.epoch + 1;
-            state_.best_parameters = engine_.evaluation_parameters();
-            state_.best_optimizer = optimizer_moments(engine_);
-            state_.epochs_without_improvement = 0;
+        const std::vector<double> accuracies = direction_accuracies();
+        for (const std::size_t m : trained)
+            end_epoch_of(m, losses[m], accuracies[m], rates[m]);
+        say_what_diverged();
+        const bool best = take_leader(trained);
+        add_metrics(trained, training_seconds, best);
+    }
+
+    void end_epoch_of(std::size_t m, double loss, double accuracy, double rate) {
+        MemberState& member = state_.members[m];
+        if (loss < member.best_validation_loss) {
+            member.best_validation_loss = loss;
+            member.best_epoch = state_.epoch + 1;
+            const auto parameters = population_.evaluation_parameters(m);
+            if (state_.parameters.empty())
+                state_.parameters = shapes_of(parameters);
+            member.best_values = values_of(parameters);
+            member.epochs_without_improvement = 0;
         } else {
-            ++state_.epochs_without_improvement;
+            ++member.epochs_without_improvement;
         }
+        member.history.push_back({member.epoch_loss_sum / static_cast<double>(member.epoch_rows), loss,
+                                  accuracy, rate, member.gradient_norm, population_.steps(m)});
+    }
+
+    /// True when a member has become the best one of all in this epoch.
+    bool take_leader(std::span<const std::size_t> trained) {
+        bool found = false;
+        for (const std::size_t m : trained) {
+            const MemberState& member = state_.members[m];
+            const MemberState& leader = state_.members[state_.best_member];
+            const bool better = member.best_validation_loss < leader.best_validation_loss;
+            if (member.best_epoch != state_.epoch + 1 || (!better && m != state_.best_member))
+                continue;
+            state_.best_member = m;
+            found = true;
+        }
+        if (found)
+            state_.best_optimizer = optimizer_moments(population_, state_.best_member);
+        return found;
+    }
+
+    std::size_t diverged() const {
+        return static_cast<std::size_t>(std::ranges::count(state_.members, true, &MemberState::diverged));
+    }
+
+    void say_what_diverged() {
+        const std::size_t now = diverged();
+        if (now > diverged_before_)
+            progress_.warning(fmt::format(
+                "{} of {} networks have diverged (a loss or gradient was not finite) and train no more", now,
+                population_.size()));
+        diverged_before_ = now;
+        if (now == population_.size())
+            throw Error(fmt::format("none of the {} networks has a finite loss any more (epoch {})",
+                                    population_.size(), state_.epoch + 1))
+                .hint("Lower --learning-rate or turn clipping on (--clip-norm 1). The last checkpoint is "
+                      "whole.");
+    }
+
+    void add_metrics(std::span<const std::size_t> trained, double training_seconds, bool best) {
+        const auto last = [&](double MemberEpoch::*figure) {
+            return median_of(trained,
+                             [&](std::size_t m) { return state_.members[m].history.back().*figure; });
+        };
+        EpochMetrics metrics;
         metrics.epoch = state_.epoch + 1;
         metrics.epochs = options_.epochs;
-        metrics.train_loss = state_.epoch_loss_sum / static_cast<double>(state_.epoch_rows);
-        metrics.gradient_norm = gradient_norm_;
-        metrics.steps = engine_.steps();
-        metrics.seconds = earlier + seconds_since(start);
-        metrics.rows_per_second = static_cast<double>(state_.epoch_rows) / std::max(1e-9, training_seconds);
+        metrics.train_loss = last(&MemberEpoch::train_loss);
+        metrics.validation_loss = last(&MemberEpoch::validation_loss);
+        metrics.accuracy = last(&MemberEpoch::accuracy);
+        metrics.learning_rate = last(&MemberEpoch::learning_rate);
+        metrics.gradient_norm = last(&MemberEpoch::gradient_norm);
+        metrics.networks = trained.size();
+        metrics.lowest_validation_loss = std::numeric_limits<double>::max();
+        std::uint64_t rows = 0;
+        for (const std::size_t m : trained) {
+            const MemberState& member = state_.members[m];
+            metrics.steps = std::max(metrics.steps, member.history.back().steps);
+            metrics.lowest_validation_loss =
+                std::min(metrics.lowest_validation_loss, member.history.back().validation_loss);
+            rows += member.epoch_rows;
+        }
+        metrics.best = best;
+        metrics.seconds = earlier_ + seconds_since(epoch_began_);
+        metrics.rows_per_second = static_cast<double>(rows) / std::max(1e-9, training_seconds);
         state_.training_seconds += metrics.seconds;
         state_.history.push_back(metrics);
         ++state_.epoch;
-        state_.batches_in_epoch = 0;
-        state_.epoch_loss_sum = 0;
-        state_.epoch_rows = 0;
+        state_.batches_in_epoch = state_.group_begin = state_.group_end = 0;
         state_.epoch_seconds = 0;
+        for (MemberState& member : state_.members) {
+            member.epoch_loss_sum = 0;
+            member.epoch_rows = 0;
+        }
         progress_.epoch_ended(metrics);
     }
 
-    double direction_accuracy() const {
-        constexpr std::size_t block = 4096;
-        const std::size_t outputs = engine_.model().outputs();
-        std::vector<float> predicted(block * outputs);
-        std::size_t right = 0;
-        for (std::size_t first = 0; first < validation_.count; first += block) {
-            const std::size_t rows = std::min(block, validation_.count - first);
-            engine_.predict(validation_.inputs + first * validation_.stride, validation_.stride, rows,
-                            std::span(predicted).first(rows * outputs));
-            for (std::size_t r = 0; r < rows; ++r)
-                right +=
-                    (predicted[r * outputs] > 0) == (validation_.targets[first + r] > options_.up_threshold);
+    /// Share of validation rows whose direction each member predicts right.
+    std::vector<double> direction_accuracies() {
+        const std::size_t outputs = population_.model().outputs();
+        const std::size_t block = std::min(prediction_block, validation_.count);
+        const std::size_t together =
+            std::clamp<std::size_t>(most_predictions / (block * outputs), 1, population_.size());
+        std::vector<std::size_t> right(population_.size());
+        outputs_.resize(together * block * outputs);
+        for (std::size_t member = 0; member < right.size(); member += together) {
+            const std::size_t members = std::min(together, right.size() - member);
+            for (std::size_t first = 0; first < validation_.count; first += block) {
+                const std::size_t rows = std::min(block, validation_.count - first);
+                population_.predict_members(member, members, *validation_set_, first, rows,
+                                            std::span(outputs_).first(members * rows * outputs));
+                for (std::size_t i = 0; i < members * rows; ++i)
+                    right[member + i / rows] +=
+                        (outputs_[i * outputs] > 0) ==
+                        (validation_.targets[first + i % rows] > options_.up_threshold);
+            }
         }
-        return static_cast<double>(right) / static_cast<double>(validation_.count);
+        std::vector<double> shares;
+        for (const std::size_t rows : right)
+            shares.push_back(static_cast<double>(rows) / static_cast<double>(validation_.count));
+        return shares;
     }
 
+    bool checkpoint_of_population_is_due() const {
+        return seconds_since(last_checkpoint_) * checkpoint_share >= last_checkpoint_seconds_;
+    }
     bool checkpoint_is_due() const {
         if (options_.checkpoint_interval > 0)
             return state_.batches_in_epoch % static_cast<std::uint64_t>(options_.checkpoint_interval) == 0 &&
                    state_.batches_in_epoch < batches_per_epoch_;
-        return seconds_since(last_checkpoint_) > seconds_between_checkpoints;
+        return seconds_since(last_checkpoint_) > seconds_between_checkpoints &&
+               (!several() || checkpoint_of_population_is_due());
     }
 
     void save() {
         const auto start = Clock::now();
-        state_.engine = engine_.save();
+        for (std::size_t m = 0; m < state_.members.size(); ++m)
+            state_.members[m].engine = population_.save(m);
         store_.save(state_);
+        for (MemberState& member : state_.members)
+            member.engine = {};
         last_checkpoint_ = Clock::now();
-        checkpoint_seconds_ += seconds_since(start);
+        last_checkpoint_seconds_ = seconds_since(start);
+        checkpoint_seconds_ += last_checkpoint_seconds_;
         ++checkpoints_;
+        unsaved_epochs_ = false;
+    }
+
+    /// The epochs of the best member, with the times of the epochs of all.
+    std::vector<EpochMetrics> history_of_best() const {
+        std::vector<EpochMetrics> history;
+        double lowest = std::numeric_limits<double>::max();
+        const auto& own = state_.members[state_.best_member].history;
+        for (std::size_t e = 0; e < own.size(); ++e) {
+            EpochMetrics metrics = state_.history[e];
+            metrics.train_loss = own[e].train_loss;
+            metrics.validation_loss = own[e].validation_loss;
+            metrics.accuracy = own[e].accuracy;
+            metrics.learning_rate = own[e].learning_rate;
+            metrics.gradient_norm = own[e].gradient_norm;
+            metrics.steps = own[e].steps;
+            metrics.best = own[e].validation_loss < lowest;
+            lowest = std::min(lowest, own[e].validation_loss);
+            history.push_back(metrics);
+        }
+        return history;
+    }
+
+    FitResult take_result() {
+        const std::size_t best = state_.best_member;
+        FitResult result;
+        result.history = history_of_best();
+        result.best_member = best;
+        result.best_epoch = state_.members[best].best_epoch;
+        result.best_validation_loss = state_.members[best].best_validation_loss;
+        result.best_optimizer = state_.best_optimizer;
+        if (result.best_epoch > 0)
+            result.best_parameters = tensors_from(state_.parameters, state_.members[best].best_values);
+        result.final_parameters = population_.parameters(best);
+        result.final_optimizer = optimizer_moments(population_, best);
+        result.interrupted = !done();
+        result.stopped_early = none_trains();
+        for (std::size_t m = 0; m < state_.members.size(); ++m) {
+            MemberState& member = state_.members[m];
+            result.members.push_back({population_.training(m).seed, member.best_epoch,
+                                      member.best_validation_loss, member.diverged, std::move(member.history),
+                                      std::move(member.best_values)});
+        }
+        result.parameters = state_.parameters;
+        result.training_seconds = state_.training_seconds;
+        result.network_steps = network_steps_;
+        result.stepping_seconds = stepping_seconds_;
+        result.checkpoints = checkpoints_;
+        result.checkpoint_seconds = checkpoint_seconds_;
+        return result;
     }
 
     std::string summary(const FitResult& result) const {
         if (result.interrupted)
             return fmt::format("stopped in epoch {} of {} after batch {}; the state is saved",
                                state_.epoch + 1, options_.epochs, state_.batches_in_epoch);
-        return fmt::format("{} epochs{}, best validation loss {:.6g} in epoch {}; {} checkpoints took {}",
-                           state_.epoch, result.stopped_early ? " (stopped early)" : "",
-                           result.best_validation_loss, result.best_epoch, result.checkpoints,
+        const std::string networks =
+            several() ? fmt::format("{} networks, {} network-steps/s, ",
+                                    with_thousands(static_cast<std::int64_t>(population_.size())),
+                                    with_thousands(std::llround(static_cast<double>(network_steps_) /
+                                                                std::max(1e-9, stepping_seconds_))))
+                      : "";
+        const std::string place = several() ? fmt::format("epoch {} of seed {}", result.best_epoch,
+                                                          population_.training(result.best_member).seed)
+                                            : fmt::format("epoch {}", result.best_epoch);
+        return fmt::format("{}{} epochs{}, best validation loss {:.6g} in {}; {} checkpoints took {}",
+                           networks, state_.epoch, result.stopped_early ? " (stopped early)" : "",
+                           result.best_validation_loss, place, result.checkpoints,
                            format_duration(result.checkpoint_seconds));
     }
 
-    mlp::Engine& engine_;
+    mlp::Population& population_;
+    std::unique_ptr<mlp::SampleSet> train_set_, validation_set_;
     const mlp::Samples& train_;
     const mlp::Samples& validation_;
     const FitOptions& options_;
     CheckpointStore& store_;
     ProgressSink& progress_;
     const CancellationToken& cancellation_;
+    GroupOrders orders_;
+    std::vector<std::size_t> group_; ///< members of the group that train
+    std::vector<float> outputs_;
     std::uint64_t batches_per_epoch_;
-    std::uint64_t slice_batches_ = 64;
+    std::size_t group_size_;
+    std::uint64_t slice_batches_;
     Checkpoint state_;
-    double gradient_norm_ = 0;
+    Clock::time_point epoch_began_{};
+    double earlier_ = 0; ///< seconds of the epoch under way in earlier sessions
+    std::size_t diverged_before_ = 0;
+    std::uint64_t network_steps_ = 0;
+    double stepping_seconds_ = 0;
     Clock::time_point last_checkpoint_{};
+    double last_checkpoint_seconds_ = 0;
     std::uint64_t checkpoints_ = 0;
     double checkpoint_seconds_ = 0;
+    bool unsaved_epochs_ = false;
 };
 
 } // namespace
 
-std::vector<std::uint32_t> epoch_order(std::size_t rows, std::uint64_t seed, std::int64_t epoch) {
-    std::vector<std::uint32_t> order(rows);
-    std::iota(order.begin(), order.end(), 0u);
-    PhiloxStream random(seed, RandomPurpose::shuffle, static_cast<std::uint32_t>(epoch));
-    for (std::size_t i = rows; i > 1; --i)
-        std::swap(order[i - 1], order[random.next_below(static_cast<std::uint32_t>(i))]);
-    return order;
-}
-
-FitResult fit(mlp::Engine& engine, const mlp::Samples& train, const mlp::Samples& validation,
+FitResult fit(mlp::Population& population, const mlp::Samples& train, const mlp::Samples& validation,
               const FitOptions& options, CheckpointStore& store, const std::optional<Checkpoint>& resume,
               ProgressSink& progress, const CancellationToken& cancellation) {
-    Fitting fitting(engine, train, validation, options, store, progress, cancellation);
+    Fitting fitting(population, train, validation, options, store, progress, cancellation);
     if (resume)
         fitting.resume(*resume);
     return fitting.run();

@@ -3,17 +3,22 @@
 namespace rekindle::trainer {
 
 nlohmann::ordered_json metrics_to_json(const EpochMetrics& m) {
-    return {{"epoch", m.epoch},
-            {"epochs", m.epochs},
-            {"train_loss", m.train_loss},
-            {"val_loss", m.validation_loss},
-            {"accuracy", m.accuracy},
-            {"learning_rate", m.learning_rate},
-            {"gradient_norm", m.gradient_norm},
-            {"steps", m.steps},
-            {"seconds", m.seconds},
-            {"rows_per_second", m.rows_per_second},
-            {"best", m.best}};
+    nlohmann::ordered_json json{{"epoch", m.epoch},
+                                {"epochs", m.epochs},
+                                {"train_loss", m.train_loss},
+                                {"val_loss", m.validation_loss},
+                                {"accuracy", m.accuracy},
+                                {"learning_rate", m.learning_rate},
+                                {"gradient_norm", m.gradient_norm},
+                                {"steps", m.steps},
+                                {"seconds", m.seconds},
+                                {"rows_per_second", m.rows_per_second},
+                                {"best", m.best}};
+    if (m.networks > 1) {
+        json["networks"] = m.networks;
+        json["val_loss_lowest"] = m.lowest_validation_loss;
+    }
+    return json;
 }
 
 EpochMetrics metrics_from_json(const nlohmann::ordered_json& json) {
@@ -29,6 +34,8 @@ EpochMetrics metrics_from_json(const nlohmann::ordered_json& json) {
     m.seconds = json.at("seconds");
     m.rows_per_second = json.at("rows_per_second");
     m.best = json.at("best");
+    m.networks = json.value("networks", std::uint64_t{1});
+    m.lowest_validation_loss = json.value("val_loss_lowest", 0.0);
     return m;
 }
 

@@ -79,6 +79,25 @@ mlp::TrainingSpec training_spec(const TrainConfig& config, const Dataset& set, s
     return spec;
 }
 
+std::vector<mlp::TrainingSpec> member_specs(const TrainConfig& config, const Dataset& set,
+                                            std::size_t threads) {
+    std::vector members(static_cast<std::size_t>(config.population), training_spec(config, set, threads));
+    for (std::size_t k = 0; k < members.size(); ++k)
+        members[k].seed += k;
+    return members;
+}
+
+std::size_t parameter_count(const mlp::ModelDescription& model) {
+    std::size_t count = 0;
+    for (const mlp::Layer& layer : model.layers) {
+        if (layer.kind == mlp::Layer::Kind::linear)
+            count += (layer.inputs + 1) * layer.outputs;
+        else if (layer.kind == mlp::Layer::Kind::layer_norm)
+            count += 2 * layer.outputs;
+    }
+    return count;
+}
+
 mlp::Engine engine_with(const mlp::ModelDescription& model, mlp::TrainingSpec spec,
                         std::span<const mlp::NamedTensor> parameters) {
     spec.ema_decay = 0; // the parameters are already those that are evaluated

@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rekindle::trainer {
 
@@ -14,9 +15,13 @@ namespace rekindle::trainer {
 /// the data.
 mlp::ModelDescription network_of(const TrainConfig& config, std::size_t inputs, const TargetMeaning& meaning);
 mlp::TrainingSpec training_spec(const TrainConfig& config, const Dataset& set, std::size_t threads);
+/// One per network of --population: member k has the seed --seed + k.
+std::vector<mlp::TrainingSpec> member_specs(const TrainConfig& config, const Dataset& set,
+                                            std::size_t threads);
 /// An engine for evaluation that holds the given parameters.
 mlp::Engine engine_with(const mlp::ModelDescription& model, mlp::TrainingSpec spec,
                         std::span<const mlp::NamedTensor> parameters);
+std::size_t parameter_count(const mlp::ModelDescription& model);
 /// "54-128-64-1".
 std::string describe_network(const mlp::ModelDescription& model);
 

@@ -1,3 +1,4 @@
+#include "population_files.h"
 #include "run_metadata.h"
 #include "run_report.h"
 #include "trained_run.h"
@@ -22,16 +23,17 @@ OptimizerFile optimizer_file(const mlp::OptimizerSpec& spec, const OptimizerMome
 }
 
 /// What both model files have in common.
-ModelFile model_file(const RunFolder& folder, const TrainedRun& run, const mlp::Engine& engine,
-                     std::int64_t epoch, OptimizerFile optimizer) {
+ModelFile model_file(const RunFolder& folder, const TrainedRun& run,
+                     const std::vector<mlp::NamedTensor>& parameters, std::int64_t epoch,
+                     OptimizerFile optimizer) {
     ModelFile file;
     file.version = "v" + folder.timestamp();
     file.timestamp = "v" + timestamp_now();
-    file.model = engine.model();
+    file.model = run.model;
     file.hidden_layers = run.config.hidden_layers;
     file.dropout_rate = run.config.dropout_rate;
     file.feature_columns = run.set.matrix.names;
-    file.parameters = engine.parameters();
+    file.parameters = parameters;
     file.optimizer = std::move(optimizer);
     file.epoch = epoch;
     if (epoch >= 1 && static_cast<std::size_t>(epoch) <= run.fit.history.size()) {
@@ -46,9 +48,9 @@ ModelFile model_file(const RunFolder& folder, const TrainedRun& run, const mlp::
     return file;
 }
 
-void write_safetensors_of(const fs::path& path, const mlp::Engine& engine) {
-    write_safetensors(path, engine.parameters(),
-                      {{"format", "pt"}, {"model", nlohmann::json(engine.model()).dump()}});
+void write_safetensors_of(const fs::path& path, const TrainedRun& run,
+                          const std::vector<mlp::NamedTensor>& parameters) {
+    write_safetensors(path, parameters, {{"format", "pt"}, {"model", nlohmann::json(run.model).dump()}});
 }
 
 /// The original's checkpoint under its own keys, for its tools; Rekindle goes on from checkpoints/.
@@ -58,9 +60,9 @@ void write_original_checkpoint(const fs::path& path, const TrainedRun& run, cons
     const PickleId root = document.dict();
     document.insert(root, "epoch", document.integer(static_cast<std::int64_t>(run.fit.history.size())));
     document.insert(root, "batch_idx", document.integer(0));
-    document.insert(root, "model_state_dict", builder.state_dict(run.final_engine.parameters()));
+    document.insert(root, "model_state_dict", builder.state_dict(run.fit.final_parameters));
     document.insert(root, "optimizer_state_dict",
-                    optimizer_state_dict(builder, optimizer, run.final_engine.parameters().size()));
+                    optimizer_state_dict(builder, optimizer, run.fit.final_parameters.size()));
     document.insert(root, "scaler_state_dict", document.none()); // bfloat16 needs no loss scaling
     document.insert(root, "avg_loss",
                     document.real(run.fit.history.empty() ? 0.0 : run.fit.history.back().train_loss));
@@ -73,20 +75,24 @@ void write_original_checkpoint(const fs::path& path, const TrainedRun& run, cons
 
 void write_outputs(const RunFolder& folder, const TrainedRun& run) {
     const fs::path& path = folder.path();
-    const mlp::OptimizerSpec& spec = run.final_engine.training().optimizer;
-    const OptimizerFile last = optimizer_file(spec, optimizer_moments(run.final_engine));
-    write_model_file(
-        path / "model_final.pt",
-        model_file(folder, run, run.final_engine, static_cast<std::int64_t>(run.fit.history.size()), last));
-    write_safetensors_of(path / "model_final.safetensors", run.final_engine);
+    const OptimizerFile last = optimizer_file(run.optimizer, run.fit.final_optimizer);
+    write_model_file(path / "model_final.pt",
+                     model_file(folder, run, run.fit.final_parameters,
+                                static_cast<std::int64_t>(run.fit.history.size()), last));
+    write_safetensors_of(path / "model_final.safetensors", run, run.fit.final_parameters);
     write_original_checkpoint(path / "checkpoint.pt", run, last);
-    write_state_dict(path / "model.pt", run.best_engine.parameters());
-    write_file_atomically(path / "model.json", nlohmann::json(run.best_engine.model()).dump(2) + "\n");
-    write_safetensors_of(path / "best_model.safetensors", run.best_engine);
+    write_state_dict(path / "model.pt", run.fit.best_parameters);
+    write_file_atomically(path / "model.json", nlohmann::json(run.model).dump(2) + "\n");
+    write_safetensors_of(path / "best_model.safetensors", run, run.fit.best_parameters);
+    if (run.population) {
+        write_population_table(path / "population.csv", run.fit);
+        write_population_weights(path / "population.safetensors", run.model, run.fit);
+    }
     write_run_report(folder, run);
     // Last: its metadata tell predict that the run is finished.
-    write_model_file(path / "best_model.pt", model_file(folder, run, run.best_engine, run.fit.best_epoch,
-                                                        optimizer_file(spec, run.fit.best_optimizer)));
+    write_model_file(path / "best_model.pt",
+                     model_file(folder, run, run.fit.best_parameters, run.fit.best_epoch,
+                                optimizer_file(run.optimizer, run.fit.best_optimizer)));
 }
 
 } // namespace rekindle::trainer

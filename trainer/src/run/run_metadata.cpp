@@ -4,6 +4,7 @@
 #include <rekindle/base/file.h>
 #include <rekindle/base/version.h>
 #include <rekindle/market/clock.h>
+#include <rekindle/mlp/engine.h>
 
 #include <fmt/format.h>
 
@@ -72,22 +73,32 @@ Json run_metadata(const TrainedRun& run) {
     Json timings = Json::object();
     for (const auto& [stage, seconds] : run.stage_seconds)
         timings[stage + ", s"] = seconds;
-    return {{"format", metadata_format},
-            {"software", version_details()},
-            {"instruction_set", std::string(mlp::instruction_set())},
-            {"seed", run.config.seed},
-            {"tick_points", run.data.read.report.tick.points},
-            {"rules", rules},
-            {"target", target},
-            {"training_share_up", run.set.training_share_up},
-            {"split", split_json(run.set)},
-            {"data", data_json(run.data.read.report)},
-            {"rolls", rolls_json(run.data)},
-            {"scaler", Json(nlohmann::json(run.set.scaler))},
-            {"model", Json(nlohmann::json(run.best_engine.model()))},
-            {"evaluation", evaluation},
-            {"timings", timings},
-            {"config", config}};
+    Json json{
+        {"format", metadata_format},
+        {"software", version_details()},
+        {"instruction_set", std::string(mlp::instruction_set())},
+        {"device", {{"name", run.device.device}, {"driver", run.device.driver}, {"why", run.device.why}}},
+        {"seed", run.fit.members[run.fit.best_member].seed},
+        {"tick_points", run.data.read.report.tick.points},
+        {"rules", rules},
+        {"target", target},
+        {"training_share_up", run.set.training_share_up},
+        {"split", split_json(run.set)},
+        {"data", data_json(run.data.read.report)},
+        {"rolls", rolls_json(run.data)},
+        {"scaler", Json(nlohmann::json(run.set.scaler))},
+        {"model", Json(nlohmann::json(run.model))},
+        {"evaluation", evaluation},
+        {"timings", timings},
+        {"config", config}};
+    if (run.population) {
+        Json mean;
+        to_json(mean, run.population->mean);
+        json["population"] = {{"networks", run.fit.members.size()},
+                              {"best_member", run.fit.best_member},
+                              {"mean_of_all", mean}};
+    }
+    return json;
 }
 
 StoredModel stored_model(const Json& details, const std::filesystem::path& source) {

@@ -1,10 +1,12 @@
 #include "run_report.h"
 
 #include "network.h"
+#include "population_report.h"
 
 #include <rekindle/base/text.h>
 #include <rekindle/base/version.h>
 #include <rekindle/market/clock.h>
+#include <rekindle/mlp/engine.h>
 #include <rekindle/trainer/report.h>
 
 #include <fmt/format.h>
@@ -142,7 +144,11 @@ void add_data(ReportData& report, const TrainedRun& run) {
 void add_configuration(ReportData& report, const TrainedRun& run) {
     nlohmann::ordered_json json;
     to_json(json, run.config);
-    report.configuration.emplace_back("network", describe_network(run.best_engine.model()));
+    report.configuration.emplace_back("network", describe_network(run.model));
+    report.configuration.emplace_back("trained on", run.device.device);
+    if (!run.device.driver.empty())
+        report.configuration.emplace_back("driver", run.device.driver);
+    report.configuration.emplace_back("why there", run.device.why);
     report.configuration.emplace_back("instruction set", std::string(mlp::instruction_set()));
     for (const auto& [key, value] : json.items())
         if (const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
@@ -164,6 +170,10 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
     report.loss_unit = loss_unit(run.set.meaning);
     report.evaluation = run.evaluation;
     report.history = run.fit.history;
+    if (run.population)
+        report.sections.push_back(population_section(
+            run, report.loss_unit.empty() ? report.loss_name
+                                          : fmt::format("{} ({})", report.loss_name, report.loss_unit)));
     const std::size_t sessions = run.data.summaries.size();
     for (std::size_t index = sessions - std::min(sessions, shown_profiles); index < sessions; ++index)
         report.profiles.push_back(report_profile(run, index));

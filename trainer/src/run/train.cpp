@@ -1,5 +1,7 @@
 #include "device.h"
+#include "device_record.h"
 #include "network.h"
+#include "population_scores.h"
 #include "trained_run.h"
 
 #include <rekindle/base/error.h>
@@ -17,6 +19,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <functional>
 
 namespace rekindle::trainer {
 
@@ -28,7 +31,14 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 /// Settings that a resumed run may change: they do not touch the steps that are already done.
-constexpr std::array changeable_on_resume{"epochs", "threads", "checkpoint_interval", "keep_checkpoints",
+constexpr std::array changeable_on_resume{"epochs",
+                                          "threads",
+                                          "device",
+                                          "device_ids",
+                                          "no_distributed",
+                                          "distributed_strategy",
+                                          "checkpoint_interval",
+                                          "keep_checkpoints",
                                           "resume_from_checkpoint"};
 /// Settings that do not decide the weights of a given epoch.
 constexpr std::array neutral{"data",
@@ -128,6 +138,8 @@ std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& 
     to_json(json, config);
     for (const char* key : neutral)
         json.erase(key);
+    if (config.population == 1)
+        json.erase("population"); // as before there were populations
     if (config.schedule == "cosine")
         json["epochs"] = config.epochs; // the end of the schedule shapes every step
     nlohmann::json description = model;
@@ -230,7 +242,9 @@ Evaluation evaluate(const TrainConfig& config, const Dataset& set, const std::ve
     return evaluate_returns(predicted, actual, yesterday, set.training_share_up, context);
 }
 
-std::vector<double> predict_validation(const Dataset& set, const mlp::Engine& engine) {
+std::vector<double> predict_validation(const Dataset& set, const mlp::ModelDescription& model,
+                                       const mlp::TrainingSpec& spec, const FitResult& fit) {
+    const mlp::Engine engine = engine_with(model, spec, fit.best_parameters);
     const mlp::Samples samples = set.validation();
     return predict_values(engine, set.meaning, {samples.inputs, samples.count * samples.stride},
                           samples.count);
@@ -245,18 +259,85 @@ TrainConfig with_absolute_paths(TrainConfig config) {
     return config;
 }
 
-void say_what_is_trained(const TrainConfig& config, const mlp::Engine& engine, const Dataset& set,
+void say_what_is_trained(const TrainConfig& config, const mlp::ModelDescription& model, const Dataset& set,
                          ProgressSink& progress) {
-    std::size_t parameters = 0;
-    for (const auto& tensor : engine.parameters())
-        parameters += tensor.values.size();
+    const std::string seeds =
+        config.population > 1
+            ? fmt::format("{} networks with seeds {} to {}", with_thousands(config.population), config.seed,
+                          config.seed + config.population - 1)
+            : fmt::format("seed {}", config.seed);
     progress.info(fmt::format(
-        "network {} with {} parameters; target: {}; {} {:g}, batch {}{}, {} epochs, seed {}",
-        describe_network(engine.model()), with_thousands(static_cast<std::int64_t>(parameters)),
+        "network {} with {} parameters; target: {}; {} {:g}, batch {}{}, {} epochs, {}",
+        describe_network(model), with_thousands(static_cast<std::int64_t>(parameter_count(model))),
         set.meaning.text(), config.optimizer, config.learning_rate, config.batch_size,
         config.gradient_accumulation_steps > 1 ? fmt::format(" × {}", config.gradient_accumulation_steps)
                                                : "",
-        config.epochs, config.seed));
+        config.epochs, seeds));
+}
+
+FitOptions fit_options(const TrainConfig& config, const mlp::ModelDescription& model, const Dataset& set,
+                       std::size_t threads) {
+    FitOptions options;
+    options.epochs = config.epochs;
+    options.batch_size = static_cast<std::size_t>(config.batch_size);
+    options.early_stopping = config.early_stopping;
+    options.checkpoint_interval = config.checkpoint_interval;
+    options.up_threshold = set.meaning.up_threshold();
+    options.config_hash = config_hash(config, model);
+    options.data_hash = data_hash(set);
+    options.data_summary = data_summary(set);
+    options.threads = threads;
+    return options;
+}
+
+/// The call with the runtime's failures in the words that a person needs.
+FitResult fit_on_device(const PreparedPopulation& prepared, const fs::path& run_folder,
+                        const std::function<FitResult()>& call) {
+    try {
+        return call();
+    } catch (const runtime::DeviceLost& lost) {
+        const bool saved = fs::exists(run_folder / "checkpoints");
+        throw Error(lost.what())
+            .at(prepared.use.device)
+            .hint(saved ? fmt::format("The last checkpoint is whole. Go on with: rekindle train "
+                                      "--resume-from-checkpoint {} (and --device cpu to leave this device)",
+                                      run_folder.string())
+                        : "No checkpoint had been made yet. rekindle doctor looks for the cause; --device "
+                          "cpu trains "
+                          "without this device.");
+    } catch (const runtime::OutOfMemory& error) {
+        throw Error(error.what())
+            .at(prepared.use.device)
+            .hint("Train fewer networks at once (--population), or on the CPU with --device cpu.");
+    } catch (const runtime::Error& error) {
+        throw_as_error(error, prepared.use.device);
+    }
+}
+
+/// What the trained networks are worth, the files of the run, and what a person is told.
+void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& config, const MarketData& data,
+            const Dataset& set, const mlp::ModelDescription& model, const mlp::TrainingSpec& spec,
+            const DeviceUse& device, const FitResult& result, ThreadPool& pool, Recorder& progress) {
+    const auto start = Clock::now();
+    const auto predicted = predict_validation(set, model, spec, result);
+    Evaluation evaluation = evaluate(config, set, predicted);
+    std::optional<PopulationScores> population;
+    if (config.population > 1) {
+        population =
+            score_population(result, evaluate(config, set, mean_predictions(set, model, spec, result, pool)));
+        evaluation = with_selection_in_mind(std::move(evaluation), *population);
+        for (const Score& score : population->mean.scores)
+            outcome.mean_lines.push_back(describe(score));
+    }
+    write_outputs(folder, {config, data, set, model, spec.optimizer, device, result, population, evaluation,
+                           predicted, progress.notes, progress.stages});
+    progress.stage_ended("Writing results", seconds_since(start),
+                         fmt::format("into {}", folder.path().string()));
+    outcome.report = folder.path() / "report.html";
+    outcome.verdict = evaluation.verdict;
+    outcome.has_edge = evaluation.has_edge;
+    for (const Score& score : evaluation.scores)
+        outcome.score_lines.push_back(describe(score));
 }
 
 } // namespace
@@ -269,13 +350,13 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     const bool resuming = !config.resume_from_checkpoint.empty();
     if (!resuming)
         apply_compatibility(config, given, progress);
-    settle_device(config, progress);
     RunFolder folder =
         resuming ? RunFolder::open(config.resume_from_checkpoint) : RunFolder::prepare(config.output);
     folder.lock();
     if (resuming)
         config = resumed_config(config, given, folder.read_config(), progress);
     config = with_absolute_paths(std::move(config));
+    DeviceChoice devices(config, progress);
 
     ThreadPool pool(static_cast<std::size_t>(config.threads));
     const MarketData data =
@@ -284,21 +365,18 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     say_whether_vix_is_used(config, data, progress);
     const Dataset set = build_dataset(config, data, pool, progress, workspace_of(config, folder.path()));
     const mlp::ModelDescription model = network_of(config, set.matrix.columns(), set.meaning);
-    mlp::Engine engine(model, training_spec(config, set, pool.size()));
-    engine.initialise();
+    const mlp::TrainingSpec spec = training_spec(config, set, pool.size());
     say_what_has_no_effect(config, given, set.meaning, progress);
-    say_what_is_trained(config, engine, set, progress);
-
-    const FitOptions options{config.epochs,
-                             static_cast<std::size_t>(config.batch_size),
-                             static_cast<std::uint64_t>(config.seed),
-                             config.early_stopping,
-                             config.checkpoint_interval,
-                             set.meaning.up_threshold(),
-                             config_hash(config, model),
-                             data_hash(set),
-                             data_summary(set)};
+    say_what_is_trained(config, model, set, progress);
+    const FitOptions options = fit_options(config, model, set, pool.size());
     const auto checkpoint = resuming ? find_checkpoint(folder, options, progress) : std::nullopt;
+    const double epochs_done = checkpoint ? static_cast<double>(checkpoint->epoch) : 0;
+    const double share_left = 1 - epochs_done / static_cast<double>(config.epochs);
+    const auto members = member_specs(config, set, pool.size());
+    const PreparedPopulation prepared = devices.prepare(
+        {model, members, options.batch_size, config.epochs,
+         share_left * static_cast<double>(spec.schedule.total_steps * spec.accumulation_steps), pool.size()},
+        progress);
 
     if (!data.read.rejected.empty())
         market::write_rejected_rows(folder.path() / "rejected.csv", data.read.rejected);
@@ -306,29 +384,20 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     if (!resuming)
         folder.publish();
     logged.open(folder.path());
+    record_device(folder.path(), prepared, progress);
     CheckpointStore store(folder.checkpoints(), config.keep_checkpoints);
-    const FitResult result =
-        fit(engine, set.train(), set.validation(), options, store, checkpoint, progress, cancellation);
+    const FitResult result = fit_on_device(prepared, folder.path(), [&] {
+        prepared.population->initialise();
+        return fit(*prepared.population, set.train(), set.validation(), options, store, checkpoint, progress,
+                   cancellation);
+    });
     folder.write_metrics(result.history);
 
     TrainOutcome outcome;
     outcome.run_folder = folder.path();
     outcome.interrupted = result.interrupted;
-    if (!result.interrupted) {
-        const mlp::Engine best = engine_with(model, engine.training(), result.best_parameters);
-        const auto predicted = predict_validation(set, best);
-        const Evaluation evaluation = evaluate(config, set, predicted);
-        const auto writing = Clock::now();
-        write_outputs(folder, {config, data, set, engine, best, result, evaluation, predicted, progress.notes,
-                               progress.stages});
-        progress.stage_ended("Writing results", seconds_since(writing),
-                             fmt::format("into {}", folder.path().string()));
-        outcome.report = folder.path() / "report.html";
-        outcome.verdict = evaluation.verdict;
-        outcome.has_edge = evaluation.has_edge;
-        for (const Score& score : evaluation.scores)
-            outcome.score_lines.push_back(describe(score));
-    }
+    if (!result.interrupted)
+        finish(outcome, folder, config, data, set, model, spec, prepared.use, result, pool, progress);
     outcome.seconds = seconds_since(start);
     return outcome;
 }

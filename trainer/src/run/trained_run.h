@@ -1,12 +1,17 @@
 #pragma once
 /// A finished training in one place: what every output file is made from.
 
-#include <rekindle/mlp/engine.h>
+#include "device.h"
+#include "population_scores.h"
+
+#include <rekindle/mlp/model.h>
+#include <rekindle/mlp/training.h>
 #include <rekindle/trainer/dataset.h>
 #include <rekindle/trainer/fit.h>
 #include <rekindle/trainer/run_folder.h>
 #include <rekindle/trainer/scores.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,11 +22,13 @@ struct TrainedRun {
     const TrainConfig& config;
     const MarketData& data;
     const Dataset& set;
-    const mlp::Engine& final_engine; ///< after the last step
-    const mlp::Engine& best_engine;  ///< weights of the best epoch
+    const mlp::ModelDescription& model;
+    const mlp::OptimizerSpec& optimizer;
+    const DeviceUse& device;
     const FitResult& fit;
-    const Evaluation& evaluation;          ///< of best_engine on the validation rows
-    const std::vector<double>& predicted;  ///< per validation row, unit of the target
+    const std::optional<PopulationScores>& population; ///< with --population
+    const Evaluation& evaluation;          ///< of the best network's best epoch on the validation rows
+    const std::vector<double>& predicted;  ///< its predictions per validation row, unit of the target
     const std::vector<std::string>& notes; ///< warnings and facts that were told on the way
     std::vector<std::pair<std::string, double>> stage_seconds;
 };

@@ -2,11 +2,14 @@
 /// Checkpoints: what a run needs to go on bit for bit. Format: docs/formats/checkpoint.md.
 
 #include <rekindle/mlp/engine.h>
+#include <rekindle/mlp/population.h>
 #include <rekindle/trainer/progress.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,27 +23,60 @@ struct OptimizerMoments {
     std::vector<mlp::NamedTensor> second; ///< exp_avg_sq; empty with SGD
 };
 
-OptimizerMoments optimizer_moments(const mlp::Engine& engine);
+OptimizerMoments optimizer_moments(const mlp::Population& population, std::size_t member);
 
-/// The state between two batches.
+/// A parameter without its values.
+struct ParameterShape {
+    std::string name;
+    std::vector<std::size_t> shape;
+};
+
+/// One epoch of one network, in the units of EpochMetrics.
+struct MemberEpoch {
+    double train_loss = 0, validation_loss = 0, accuracy = 0, learning_rate = 0, gradient_norm = 0;
+    std::uint64_t steps = 0;
+};
+
+/// One network of a population between two batches.
+struct MemberState {
+    double epoch_loss_sum = 0; ///< over the rows of the batches done in the epoch under way
+    std::uint64_t epoch_rows = 0;
+    double gradient_norm = 0; ///< of the last step, before clipping; a file of one network has none
+    double best_validation_loss = std::numeric_limits<double>::max();
+    std::int64_t best_epoch = 0; ///< 0: none yet
+    std::int64_t epochs_without_improvement = 0;
+    bool diverged =
+        false; ///< its loss, a gradient or its validation loss ceased to be finite: it trains no more
+    std::vector<MemberEpoch> history; ///< its complete epochs
+    std::vector<float> best_values; ///< parameters of the best epoch, in the order of Checkpoint::parameters
+    mlp::EngineState engine;
+};
+
+/// The state between two batches. The members in [group_begin, group_end) have done batches_in_epoch batches
+/// of the epoch under way, those before them all of it, those behind them nothing.
 struct Checkpoint {
     std::string config_hash;            ///< of the settings that decide the weights; another one is refused
     std::string data_hash;              ///< of the input
     std::string data_summary;           ///< of the input, for people
     std::int64_t epoch = 0;             ///< complete epochs
     std::uint64_t batches_in_epoch = 0; ///< done in the epoch that is under way
-    double epoch_loss_sum = 0;          ///< over the rows of those batches
-    std::uint64_t epoch_rows = 0;
+    std::uint64_t group_begin = 0, group_end = 0;
     double epoch_seconds = 0;    ///< spent in that epoch
     double training_seconds = 0; ///< spent in all epochs
     std::vector<EpochMetrics> history;
-    double best_validation_loss = 0;
-    std::int64_t best_epoch = 0; ///< 0: none yet
-    std::int64_t epochs_without_improvement = 0;
-    mlp::EngineState engine;
-    std::vector<mlp::NamedTensor> best_parameters;
-    OptimizerMoments best_optimizer; ///< at the end of the best epoch
+    std::vector<ParameterShape> parameters; ///< of one member; empty before the first best epoch
+    std::vector<MemberState> members;
+    std::uint64_t best_member =
+        0; ///< the one with the lowest validation loss so far, of equal ones the first
+    OptimizerMoments best_optimizer; ///< of the best member at the end of its best epoch
 };
+
+/// `values` cut into tensors of these shapes. Throws Error (internal) when their number differs.
+std::vector<mlp::NamedTensor> tensors_from(std::span<const ParameterShape> shapes,
+                                           std::span<const float> values);
+std::vector<ParameterShape> shapes_of(std::span<const mlp::NamedTensor> tensors);
+/// All values, one tensor behind the other.
+std::vector<float> values_of(std::span<const mlp::NamedTensor> tensors);
 
 /// Writes and finds the checkpoints of one run folder. Not thread-safe.
 class CheckpointStore {
@@ -61,6 +97,7 @@ class CheckpointStore {
     std::int64_t keep_;
 };
 
+/// One member: version 01; more: version 02.
 std::string encode_checkpoint(const Checkpoint& checkpoint);
 /// Throws Error naming what is wrong: no checkpoint, another version, damaged.
 Checkpoint decode_checkpoint(std::string_view bytes);

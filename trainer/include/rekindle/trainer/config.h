@@ -75,6 +75,7 @@ struct TrainConfig {
     double ema = 0.0;
     bool use_mixed_precision = false;
     std::int64_t seed = 42;
+    std::int64_t population = 1; ///< networks at once, with the seeds seed, seed + 1, …
 
     // Where and how it runs
     std::string output = "TRAINING";

@@ -2,10 +2,11 @@
 /// The epochs of a training run: order of rows, validation, best weights, checkpoints, early stopping.
 
 #include <rekindle/base/cancellation.h>
-#include <rekindle/mlp/engine.h>
+#include <rekindle/mlp/population.h>
 #include <rekindle/trainer/checkpoint.h>
 #include <rekindle/trainer/progress.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,30 +17,53 @@ namespace rekindle::trainer {
 struct FitOptions {
     std::int64_t epochs = 10;
     std::size_t batch_size = 32;
-    std::uint64_t seed = 42;              ///< of the order of rows: Philox (seed, shuffle, epoch)
-    std::int64_t early_stopping = 0;      ///< epochs without improvement; 0 is off
-    std::int64_t checkpoint_interval = 0; ///< batches; 0: at the end of each epoch and every 30 s
+    std::int64_t early_stopping = 0;      ///< epochs without improvement of a network; 0 is off
+    std::int64_t checkpoint_interval = 0; ///< batches; 0: see docs/formats/checkpoint.md
     double up_threshold = 0;              ///< a target above it is a rise (0 for returns, 0.5 for labels)
     std::string config_hash{}, data_hash{}, data_summary{}; ///< stored in checkpoints
+    std::size_t threads = 1;                                ///< that put rows in order
+    /// Most memory for the orders of rows (4 bytes per row and network). When all need more, the networks
+    /// train in groups, one epoch each; no bit depends on it.
+    std::size_t order_bytes = std::size_t{256} << 20;
 };
 
+/// What became of one network.
+struct MemberResult {
+    std::uint64_t seed = 0;
+    std::int64_t best_epoch = 0; ///< 0: it diverged in its first epoch
+    double best_validation_loss = 0;
+    bool diverged = false;
+    std::vector<MemberEpoch> history;
+    std::vector<float> best_values; ///< parameters of its best epoch, as FitResult::parameters names them
+};
+
+/// The unnamed figures are those of the best network: the one with the lowest validation loss.
 struct FitResult {
     std::vector<EpochMetrics> history;
-    std::vector<mlp::NamedTensor> best_parameters; ///< of the epoch with the lowest validation loss
-    OptimizerMoments best_optimizer;               ///< at the end of that epoch
+    std::vector<mlp::NamedTensor> best_parameters;  ///< of the epoch with its lowest validation loss
+    OptimizerMoments best_optimizer;                ///< at the end of that epoch
+    std::vector<mlp::NamedTensor> final_parameters; ///< after its last step
+    OptimizerMoments final_optimizer;
     std::int64_t best_epoch = 0;
     double best_validation_loss = 0;
-    double training_seconds = 0;   ///< all sessions of a resumed run together
-    std::uint64_t checkpoints = 0; ///< written now
-    double checkpoint_seconds = 0; ///< spent on them
-    bool interrupted = false;      ///< the token asked; a checkpoint of this very state was written
-    bool stopped_early = false;
+    std::size_t best_member = 0;
+    std::vector<MemberResult> members;
+    std::vector<ParameterShape> parameters; ///< names and shapes of MemberResult::best_values
+    double training_seconds = 0;            ///< all sessions of a resumed run together
+    std::uint64_t network_steps = 0;        ///< of all networks, in this session
+    double stepping_seconds = 0;            ///< spent on them, without validation and checkpoints
+    std::uint64_t checkpoints = 0;          ///< written now
+    double checkpoint_seconds = 0;          ///< spent on them
+    bool interrupted = false;               ///< the token asked; a checkpoint of this very state was written
+    bool stopped_early = false;             ///< every network before the last epoch
 };
 
-/// Trains until the epochs are done, early stopping strikes or the token asks. `resume` goes on where it was
-/// made: the weights are then, bit for bit, those of an uninterrupted run. Throws Error when the loss is not
-/// finite.
-FitResult fit(mlp::Engine& engine, const mlp::Samples& train, const mlp::Samples& validation,
+/// Trains until the epochs are done, early stopping has struck every network or the token asks. Member m
+/// takes its rows in the order that its own seed gives and stops on its own account: it becomes what it would
+/// become alone. `resume` goes on where it was made: on the CPU the weights are then, bit for bit, those of
+/// an uninterrupted run. A single network whose loss is not finite throws Error; of several, it trains no
+/// more, and Error is thrown when none is left.
+FitResult fit(mlp::Population& population, const mlp::Samples& train, const mlp::Samples& validation,
               const FitOptions& options, CheckpointStore& store, const std::optional<Checkpoint>& resume,
               ProgressSink& progress, const CancellationToken& cancellation);
 

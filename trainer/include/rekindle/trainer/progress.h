@@ -22,6 +22,11 @@ struct EpochMetrics {
     double seconds = 0;         ///< of this epoch, validation included
     double rows_per_second = 0; ///< training rows / training seconds
     bool best = false;
+    /// Of a population: how many networks trained in this epoch. The figures above are then their medians,
+    /// `steps` the most that one has done, rows_per_second of all together; `best`: one of them is the best
+    /// so far.
+    std::uint64_t networks = 1;
+    double lowest_validation_loss = 0; ///< of a population, of this epoch
 };
 
 /// Where a stage stands.
@@ -29,10 +34,11 @@ struct StageProgress {
     std::string_view stage; ///< "Reading bars", "Training", …
     std::uint64_t done = 0;
     std::uint64_t total = 0;    ///< 0: unknown
-    std::string_view unit;      ///< "bytes", "rows", "steps"
+    std::string_view unit;      ///< "bytes", "rows", "steps", "network-steps"
     double loss = 0;            ///< running training loss; NaN when there is none
     double validation_loss = 0; ///< of the last epoch; NaN when there is none
     double learning_rate = 0;   ///< NaN when there is none
+    std::uint64_t networks = 1; ///< that train; the figures are then their medians
 };
 
 /// Receives progress and messages. Called from the thread that runs the job.

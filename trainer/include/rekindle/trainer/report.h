@@ -41,6 +41,14 @@ struct ReportTiming {
     std::string summary; ///< "1,140,000 rows, 42 M rows/s"
 };
 
+/// A section of its own, after the learning curves.
+struct ReportSection {
+    std::string title;
+    std::vector<Chart> charts;
+    std::vector<std::string> sentences; ///< below the charts
+    std::vector<ReportTable> tables;
+};
+
 /// What the report shows. Empty parts are left out of the page.
 struct ReportData {
     std::string title;            ///< "S&P 500, weekly sessions"
@@ -55,6 +63,7 @@ struct ReportData {
     Evaluation evaluation;        ///< its calibration is in the unit of the target
     double calibration_scale = 1; ///< factor from the calibration's unit to target_unit (100 for %)
     std::vector<EpochMetrics> history;
+    std::vector<ReportSection> sections;
     std::vector<ReportProfile> profiles;   ///< last sessions, oldest first
     std::vector<double> predicted, actual; ///< validation rows in order of time, in target_unit
     std::vector<ReportFact> data;          ///< rows, span, sessions, tick, hash
@@ -77,6 +86,9 @@ void write_training_history(const std::filesystem::path& path, std::span<const E
 /// The charts of the page, for other uses (the terminal, tests).
 Chart loss_chart(std::span<const EpochMetrics> history, const std::string& loss_title);
 Chart accuracy_chart(std::span<const EpochMetrics> history);
+/// How many of the values lie where, with the middle half shaded, the median and the lowest marked.
+Chart distribution_chart(std::span<const double> values, const std::string& title,
+                         const std::string& value_title);
 Chart profile_chart(const ReportProfile& profile);
 Chart outcome_chart(const ReportData& data);
 Chart calibration_chart(const ReportData& data);

@@ -4,6 +4,7 @@
 #include <rekindle/mlp/model.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -25,6 +26,18 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& name);
 
 /// F32, atomically; data begin at a multiple of 64 bytes.
 void write_safetensors(const std::filesystem::path& path, std::span<const mlp::NamedTensor> tensors,
+                       const std::map<std::string, std::string>& metadata = {});
+
+using FloatSink = std::function<void(std::span<const float>)>;
+/// A tensor that need not lie in memory as a whole: `values` hands them out piece by piece, row-major.
+struct StreamedTensor {
+    std::string name;
+    std::vector<std::size_t> shape;
+    std::function<void(const FloatSink&)> values;
+};
+/// The same file from such tensors. Throws Error (internal) when one gives another number of values than its
+/// shape has.
+void write_safetensors(const std::filesystem::path& path, std::span<const StreamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
 } // namespace rekindle::trainer

@@ -19,6 +19,7 @@ struct TrainOutcome {
     std::string verdict;          ///< one or two sentences: is there an edge over the baseline?
     bool has_edge = false;
     std::vector<std::string> score_lines; ///< figures with units, baseline and interval, one line each
+    std::vector<std::string> mean_lines;  ///< of a population: the same of the mean of all networks
     bool interrupted = false;             ///< stopped by the token; a checkpoint was written
     double seconds = 0;                   ///< wall time of the whole job
 };
