@@ -135,28 +135,28 @@ void CachingAllocator::say_unchecked() {
                                         "around its blocks are not checked");
 }
 
-void CachingAllocator::check_sentinels_locked(const Pending& pending) {
+void CachingAllocator::check_sentinels_locked(const Pending& pending, Finished& finished) {
     const auto& memory = *pending.place->segment->memory;
     if (!memory.host)
         return;
     const Surroundings around = surroundings(*pending.place, pending.begin, pending.bytes);
     if (const auto i = changed_byte(around.before))
-        report_locked(pending, "before its begin", static_cast<std::int64_t>(around.before.size() - *i),
-                      around.before[*i]);
+        note_damage_locked(pending, "before its begin", around.before.size() - *i, around.before[*i],
+                           finished);
     if (const auto i = changed_byte(around.behind))
-        report_locked(pending, "behind its end", static_cast<std::int64_t>(*i), around.behind[*i]);
+        note_damage_locked(pending, "behind its end", *i, around.behind[*i], finished);
     if (options_.poison)
         write_poison(around.block);
 }
 
-void CachingAllocator::report_locked(const Pending& pending, std::string_view where, std::int64_t offset,
-                                     std::byte found) {
+void CachingAllocator::note_damage_locked(const Pending& pending, std::string_view where,
+                                          std::uint64_t distance, std::byte found, Finished& finished) {
     const auto& memory = *pending.place->segment->memory;
     damage_ = source_->device_name() + ": memory around a block of " + std::to_string(pending.bytes) +
               " bytes at " + hexadecimal(memory.address + pending.place->offset + pending.begin) +
-              " was written: " + std::to_string(offset) + " bytes " + std::string(where) + " stands " +
+              " was written: " + std::to_string(distance) + " bytes " + std::string(where) + " stands " +
               hexadecimal(std::to_integer<std::uint64_t>(found));
-    source_->log(LogLevel::error, damage_);
+    finished.damages.push_back(damage_);
 }
 
 void CachingAllocator::throw_on_damage() {

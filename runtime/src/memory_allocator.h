@@ -103,7 +103,11 @@ class CachingAllocator final : public DeviceAllocator {
         MemoryKind kind{};
     };
     using LiveBlocks = std::map<std::uint64_t, Live>;
-    using Memories = std::vector<std::unique_ptr<SegmentMemory>>;
+    /// What is left to do without the mutex when blocks have come back.
+    struct Finished {
+        std::vector<std::unique_ptr<SegmentMemory>> memories; ///< to be given to the driver
+        std::vector<std::string> damages;                     ///< to be logged
+    };
 
     Pool& pool(MemoryKind kind) { return pools_[static_cast<std::size_t>(kind)]; }
     bool waits_always() const { return options_.poison || options_.guard_pages; }
@@ -119,7 +123,7 @@ class CachingAllocator final : public DeviceAllocator {
     static bool idle(const Pool& pool, const BlockArena::Segment& segment);
     BlockArena::Block* add_locked(Pool& pool, std::uint32_t bin, std::uint64_t segment_bytes,
                                   std::uint64_t size, std::unique_ptr<DriverMemory> memory);
-    void finish_locked(Pool& pool, Pending& pending, Memories& gone);
+    void finish_locked(Pool& pool, Pending& pending, Finished& finished);
     /// The live block that holds the address or ends there; null: none.
     const LiveBlocks::value_type* find_locked(std::uint64_t address) const;
 
@@ -138,8 +142,10 @@ class CachingAllocator final : public DeviceAllocator {
     void poison_fresh(const Buffer::Block& block, const std::shared_ptr<StreamTimeline>& stream);
     void fill_in_order(const Buffer::Block& block, StreamTimeline& stream);
     void say_unchecked();
-    void check_sentinels_locked(const Pending& pending);
-    void report_locked(const Pending& pending, std::string_view where, std::int64_t offset, std::byte found);
+    void check_sentinels_locked(const Pending& pending, Finished& finished);
+    void report(const Finished& finished);
+    void note_damage_locked(const Pending& pending, std::string_view where, std::uint64_t distance,
+                            std::byte found, Finished& finished);
 
     std::unique_ptr<MemorySource> source_;
     AllocatorOptions options_;

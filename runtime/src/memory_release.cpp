@@ -48,52 +48,63 @@ void CachingAllocator::release(Buffer::Block& block) noexcept {
         fill_in_order(block, *stream);
     const bool own_order =
         block.kind == MemoryKind::device && stream && !waits_always() && block.other_streams.empty();
+    const std::uint64_t queued = own_order ? stream->queued() : 0;
     Pending pending{block.place, block.begin, block.bytes, {}};
     if (!own_order)
         pending.points = work_of(block);
-    Memories gone;
-    const std::lock_guard lock(mutex_);
-    Pool& pool = this->pool(block.kind);
-    BlockArena::Segment& segment = *block.place->segment;
-    live_.erase(static_cast<DriverMemory&>(*segment.memory).address + block.place->offset + block.begin);
-    pool.statistics.allocated_bytes -= block.place->size;
-    if (own_order) {
-        const std::uint64_t queued = stream->queued();
-        const Bin& bin = pool.bins[segment.bin];
-        if (bin.key == stream.get() && !bin.stream.expired()) {
-            segment.last_use = std::max(segment.last_use, queued);
-            pool.arena.give(block.place);
-            return;
+    Finished finished;
+    {
+        const std::lock_guard lock(mutex_);
+        Pool& pool = this->pool(block.kind);
+        BlockArena::Segment& segment = *block.place->segment;
+        live_.erase(static_cast<DriverMemory&>(*segment.memory).address + block.place->offset + block.begin);
+        pool.statistics.allocated_bytes -= block.place->size;
+        if (own_order) {
+            const Bin& bin = pool.bins[segment.bin];
+            if (bin.key == stream.get() && !bin.stream.expired()) {
+                segment.last_use = std::max(segment.last_use, queued);
+                pool.arena.give(block.place);
+                return;
+            }
+            pending.points.push_back({stream, queued}); // of another stream's segment
         }
-        pending.points.push_back({stream, queued});
+        if (pending.points.empty())
+            finish_locked(pool, pending, finished);
+        else
+            pool.pending.push_back(std::move(pending));
     }
-    if (pending.points.empty())
-        finish_locked(pool, pending, gone);
-    else
-        pool.pending.push_back(std::move(pending));
+    report(finished);
 }
 
-void CachingAllocator::finish_locked(Pool& pool, Pending& pending, Memories& gone) {
+void CachingAllocator::finish_locked(Pool& pool, Pending& pending, Finished& finished) {
     if (waits_always())
-        check_sentinels_locked(pending);
+        check_sentinels_locked(pending, finished);
     if (!options_.guard_pages) {
         pool.arena.give(pending.place);
         return;
     }
-    gone.push_back(pool.arena.remove(*pending.place->segment));
+    finished.memories.push_back(pool.arena.remove(*pending.place->segment));
     pool.statistics.reserved_bytes = pool.arena.reserved();
 }
 
 void CachingAllocator::collect() {
-    Memories gone; // destroyed after the lock
-    const std::lock_guard lock(mutex_);
-    for (Pool& pool : pools_)
-        std::erase_if(pool.pending, [&](Pending& pending) {
-            const bool reached = pending.reached();
-            if (reached)
-                finish_locked(pool, pending, gone);
-            return reached;
-        });
+    Finished finished;
+    {
+        const std::lock_guard lock(mutex_);
+        for (Pool& pool : pools_)
+            std::erase_if(pool.pending, [&](Pending& pending) {
+                const bool reached = pending.reached();
+                if (reached)
+                    finish_locked(pool, pending, finished);
+                return reached;
+            });
+    }
+    report(finished);
+}
+
+void CachingAllocator::report(const Finished& finished) {
+    for (const std::string& damage : finished.damages)
+        source_->log(LogLevel::error, damage);
 }
 
 void CachingAllocator::wait_for_released() {
@@ -114,7 +125,7 @@ void CachingAllocator::wait_for_released() {
 }
 
 void CachingAllocator::release_segments() {
-    Memories gone;
+    std::vector<std::unique_ptr<SegmentMemory>> gone; // destroyed after the lock
     const std::lock_guard lock(mutex_);
     for (Pool& pool : pools_) {
         std::vector<BlockArena::Segment*> unused;
