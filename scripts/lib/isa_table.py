@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Judges what the ISA audit found and, when nothing is wrong, writes its table.
+"""Judges what the ISA audit found and writes its table.
 
 usage: isa_table.py FOLDER MESA_VERSION TABLE FAMILY...
 
 FOLDER holds kernels.tsv (every family, kernel and case of the registry and the shared memory it may use), registry.txt (the kernels' names as registry.def has
-them) and for each family FAMILY.tsv, the rows of `rekindle_kernel_tool audit`. Writes TABLE (Markdown), or prints what
-is wrong; status 1 when a pipeline spills, uses scratch or more shared memory than it may, a list is empty or a count differs from the registry's.
+them) and for each family FAMILY.tsv, the rows of `rekindle_kernel_tool audit`. Writes TABLE (Markdown) and prints what
+is wrong, which the table begins with; status 1 when a pipeline spills, uses scratch or more shared memory than it may, a list is empty or a count differs from the registry's.
 """
 import csv
 import pathlib
@@ -75,14 +75,21 @@ def family_table(name, keys, families, audited):
         yield f"| {kernel} | {case} | {lds} | {code} | " + " | ".join(cells) + " |"
 
 
-def table(registered, families, audited, version):
+def verdict(problems):
+    if not problems:
+        return ["No register is spilled and no scratch memory is used; the audit fails otherwise."]
+    return ["", "The audit fails:", ""] + [f"* {problem}" for problem in problems]
+
+
+def table(registered, families, audited, version, problems):
     yield "# Machine code of the kernels"
     yield ""
     yield (
         f"Made by `./scripts/isa-audit` with RADV of Mesa {version} for cards that are not there (`RADV_FORCE_FAMILY`):\n"
         "every kernel with every set of specialisation constants that selection can pick, compiled for each family of AMD\n"
-        "cards. No register is spilled and no scratch memory is used; the audit fails otherwise."
+        "cards."
     )
+    yield from verdict(problems)
     yield ""
     yield from summary(families, audited, len(registered))
     yield ""
@@ -111,8 +118,7 @@ def main(folder, version, output, *families):
     named = (folder / "registry.txt").read_text().split()
     if sorted(named) != sorted({kernel for kernel, _ in registered}):
         problems.append(f"registry.def names {len(named)} kernels, the program has others")
-    if not problems:
-        pathlib.Path(output).write_text("\n".join(table(registered, families, audited, version)) + "\n")
+    pathlib.Path(output).write_text("\n".join(table(registered, families, audited, version, problems)) + "\n")
     for problem in problems:
         print(f"FAILED: {problem}")
     rows = sum(map(len, audited.values()))

@@ -142,6 +142,9 @@ class Planner {
             loads_ahead_ = threads_ < 512;
             return true;
         }
+        // GCN has too few scalar registers for the long step of many stages with gradients in registers, too.
+        if (network_.stages.size() > shallow_stages)
+            return false;
         const std::uint32_t tiles = slots_used(), vectors = divided_up(layout_.vector_quads(), threads_);
         if (tiles > tile_slots || vectors > vector_slots)
             return false;
