@@ -3,9 +3,11 @@
 
 usage: isa_table.py FOLDER MESA_VERSION TABLE FAMILY...
 
-FOLDER holds kernels.tsv (every family, kernel and case of the registry and the shared memory it may use), registry.txt (the kernels' names as registry.def has
-them) and for each family FAMILY.tsv, the rows of `rekindle_kernel_tool audit`. Writes TABLE (Markdown) and prints what
-is wrong, which the table begins with; status 1 when a pipeline spills, uses scratch or more shared memory than it may, a list is empty or a count differs from the registry's.
+FOLDER holds kernels.tsv (every family, kernel and case of the registry and the shared memory that it may use),
+registry.txt (the kernels' names as registry.def has them) and for each family FAMILY.tsv, the rows of
+`rekindle_kernel_tool audit`. Writes TABLE (Markdown) and prints what is wrong, which the table then begins with.
+Status 1 when a pipeline spills, uses scratch or more shared memory than it may, a list is empty or a count differs from
+the registry's.
 """
 import csv
 import pathlib
