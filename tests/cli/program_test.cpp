@@ -103,6 +103,8 @@ TEST(Program, ListsTheProcessor) {
     const auto json = nlohmann::json::parse(rekindle({"devices", "--format", "json"}).output);
     EXPECT_EQ(json.at("devices").back().at("device"), "cpu");
     EXPECT_GE(json.at("devices").back().at("usable_processors"), 1);
+    for (const auto& gpu : json.at("vulkan_devices"))
+        EXPECT_TRUE(gpu.at("usable").is_boolean() && !gpu.at("note").get<std::string>().empty()) << gpu.dump();
     const auto lower = nlohmann::json::parse(
         rekindle({"devices", "--log-format", "json"}, {.environment = {{"REKINDLE_ISA", "x86-64"}}}).output);
     EXPECT_EQ(lower.at("event"), "result");

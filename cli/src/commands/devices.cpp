@@ -1,9 +1,11 @@
 #include "../doctor/requests.h"
 #include "../doctor/screen.h"
+#include "../doctor/vulkan_devices.h"
 #include "commands.h"
 
 #include <rekindle/base/text.h>
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/cli/text_layout.h>
 #include <rekindle/doctor/report.h>
 #include <rekindle/mlp/engine.h>
 
@@ -16,9 +18,10 @@ namespace rekindle::cli {
 
 namespace {
 
-constexpr std::string_view gpu_note = "rekindle train itself trains on the processor: its GPU engine comes "
-                                      "with a later version. The lines above say what "
-                                      "other software can do with each GPU";
+constexpr std::string_view gpu_note =
+    "rekindle train takes the processor, or a GPU by its address: --device gpu:0; --device auto measures "
+    "which is "
+    "fastest for the network at hand. The other ways are what other software can do";
 
 struct Processors {
     std::size_t usable = available_processors();
@@ -55,8 +58,10 @@ ExitStatus run_devices(Context& context) {
     doctor::add_probed_facts(facts, probes);
     const std::vector<doctor::DeviceStatus> devices =
         doctor::device_table(facts, probes, doctor::embedded_knowledge());
+    const std::vector<VulkanDevice> gpus = vulkan_devices(probes);
     if (context.line.text("format") == "json" || context.messages.json) {
-        context.result({{"devices", json_of(devices)}, {"note", gpu_note}});
+        context.result(
+            {{"devices", json_of(devices)}, {"vulkan_devices", json_of(gpus)}, {"note", gpu_note}});
         return ExitStatus::success;
     }
     const Processors processors;
@@ -64,8 +69,10 @@ ExitStatus run_devices(Context& context) {
     context.output.write(render_devices(devices, width));
     context.output.line(fmt::format("       {} of {} processors usable; the engine chose {}",
                                     processors.usable, processors.present, mlp::instruction_set()));
-    if (devices.size() > 1)
-        context.output.line("\n" + std::string(gpu_note) + ".");
+    if (!gpus.empty())
+        context.output.write("\nVulkan devices of rekindle train\n" + render_vulkan_devices(gpus, width));
+    if (devices.size() > 1 || !gpus.empty())
+        context.output.write("\n" + indented(std::string(gpu_note) + ".", width, 0));
     return ExitStatus::success;
 }
 

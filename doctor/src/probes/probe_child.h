@@ -45,6 +45,7 @@ class ProbeReport {
 };
 
 void probe_vulkan_devices(const ProbeRequest& request, const ProbeReport& report);
+void probe_vulkan_self_test(const ProbeRequest& request, const ProbeReport& report);
 void probe_hip_init(const ProbeRequest& request, const ProbeReport& report);
 void probe_blas_handle(const ProbeRequest& request, const ProbeReport& report);
 void probe_hiprtc_vector_add(const ProbeRequest& request, const ProbeReport& report);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace rekindle::doctor {
 
@@ -63,6 +64,21 @@ Family vulkan_family(const Facts& facts, const ProbeOptions& options) {
     if (facts.vulkan.loader.known())
         vulkan.parameters.push_back("loader=" + *facts.vulkan.loader);
     return vulkan;
+}
+
+/// The known-answer self-test on every device, which its child finds again by name.
+std::vector<ProbeTask> self_test_tasks(const Family& vulkan, const std::vector<ProbeResult>& devices) {
+    std::vector<ProbeTask> tasks = vulkan.on_each("vulkan-self-test", devices);
+    std::map<std::string, int> seen;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        const auto name = devices[i].values.find("name");
+        if (name == devices[i].values.end())
+            continue;
+        tasks[i].parameters.push_back("name=" + name->second);
+        tasks[i].parameters.push_back(fmt::format("same_name={}", seen[name->second]++));
+        tasks[i].patience = 4; // some twenty kernels are compiled, on the processor's driver by LLVM
+    }
+    return tasks;
 }
 
 /// Adds the probe that opens the library, or says why it is not run and which GPUs it leaves out.
@@ -136,7 +152,8 @@ std::vector<ProbeResult> run_probes(const Facts& facts, const ProbeOptions& opti
     std::vector<ProbeTask> first;
     add_first_probe(session, hip, "hip-init", first);
     add_first_probe(session, cuda, "cuda-driver", first);
-    add_first_probe(session, vulkan_family(facts, options), "vulkan-devices", first);
+    const Family vulkan = vulkan_family(facts, options);
+    add_first_probe(session, vulkan, "vulkan-devices", first);
     const std::vector<ProbeTask> early = early_cuda_tasks(facts, cuda);
     first.insert(first.end(), early.begin(), early.end());
     session.run(first);
@@ -148,6 +165,11 @@ std::vector<ProbeResult> run_probes(const Facts& facts, const ProbeOptions& opti
     if (early.empty())
         run_on_devices(session, cuda, "cuda-vector-add", usable_devices(session, "cuda-driver"),
                        "cuda-driver");
+    const std::vector<ProbeResult> vulkan_devices = usable_devices(session, "vulkan-devices");
+    if (vulkan_devices.empty())
+        session.skip("vulkan-self-test", "", "vulkan-devices found no device to try it on");
+    else
+        session.run(self_test_tasks(vulkan, vulkan_devices));
     if (!options.python.empty())
         run_python_probes(session);
     return session.take_results();

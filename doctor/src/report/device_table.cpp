@@ -88,9 +88,19 @@ bool manifest_serves(const std::string& manifest, const Gpu& gpu) {
 }
 
 std::string vulkan_status(const Facts& facts, const std::vector<ProbeResult>& probes, const Gpu& gpu) {
-    for (const ProbeResult& probe : probes)
-        if (probe.id.starts_with("vulkan") && probe.device == gpu.address)
-            return probe.status == ProbeStatus::passed ? "yes (tried)" : "no: " + probe.reason;
+    std::string tried;
+    for (const ProbeResult& probe : probes) {
+        if (!probe.id.starts_with("vulkan") || probe.device != gpu.address)
+            continue;
+        if (probe.status == ProbeStatus::passed)
+            tried = "yes (tried)";
+        else if (probe.status == ProbeStatus::skipped && !tried.empty())
+            tried += "; " + probe.reason; // other programs may use what rekindle cannot
+        else
+            return "no: " + probe.reason;
+    }
+    if (!tried.empty())
+        return tried;
     if (!facts.vulkan.loader.known())
         return facts.vulkan.loader.unread.empty() ? "" : "no: the Vulkan loader is not installed";
     for (const VulkanDriver& driver : facts.vulkan.drivers)

@@ -58,6 +58,11 @@ Finding explain(const HostView& view, const ProbeResult& probe) {
         return make_finding(
             "conv-solver-hang", severity,
             "A convolution does not come back: MIOpen chose a solver that hangs on this card.");
+    if (probe.id == "vulkan-self-test" && probe.status == ProbeStatus::failed &&
+        probe.values.contains("wrong"))
+        return make_finding("vk-wrong-answers", severity,
+                            fmt::format("The Vulkan driver of {} computes wrong answers: {}.", probe.device,
+                                        probe.values.at("wrong")));
     if (unexplained_allocation_failure(view, probe))
         return make_finding("blas-handle-cause-unknown", severity,
                             "Creating a BLAS handle reports no memory although more than 1 GiB is free.");

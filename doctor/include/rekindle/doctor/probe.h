@@ -16,7 +16,7 @@ enum class ProbeStatus { passed, failed, crashed, timed_out, skipped };
 
 struct ProbeResult {
     /// "hip-init", "blas-handle", "hiprtc-vector-add", "rccl", "rccl-two-gpus", "cuda-driver",
-    /// "cuda-vector-add", "vulkan-devices"; of PyTorch "python-import" and its siblings
+    /// "cuda-vector-add", "vulkan-devices", "vulkan-self-test"; of PyTorch "python-import" and its siblings
     /// (doctor/data/torch_probes.py lists them).
     std::string id;
     /// Gpu::address where the library tells it, else the ordinal as the library counts ("hip:0") or PyTorch's
