@@ -27,6 +27,7 @@ const std::map<std::string_view, Runner>& runners() {
         {"volume-profile", run_volume_profile},
         {"simulate", run_simulate},
         {"devices", run_devices},
+        {"verify", run_verify},
         {"doctor", run_doctor},
         {"completions", run_completions},
         {"generate-docs", run_generate_docs},

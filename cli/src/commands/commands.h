@@ -34,6 +34,7 @@ ExitStatus run_volume_profile(Context& context);
 ExitStatus run_features(Context& context);
 ExitStatus run_simulate(Context& context);
 ExitStatus run_devices(Context& context);
+ExitStatus run_verify(Context& context);
 ExitStatus run_doctor(Context& context);
 ExitStatus run_completions(Context& context);
 ExitStatus run_generate_docs(Context& context);

@@ -92,6 +92,18 @@ CommandSpec devices() {
             .examples = {{"", "what this machine trains on"}}};
 }
 
+CommandSpec verify() {
+    return {.name = "verify",
+            .brief = "Whether a GPU computes what it should",
+            .detail = "Runs the known answers of the self-test, matrix products, and training steps of three "
+                      "networks on the device and compares them with the processor; then measures a few "
+                      "speeds. Without --device: every GPU that can be used; CPU drivers such as lavapipe "
+                      "only when there is nothing else, or when named.\n\n"
+                      "Status 0: every row passed; 1: one failed; 2: there is no such device.",
+            .examples = {{"", "every GPU of this machine"},
+                         {"--device gpu:1 --report card.json", "one GPU, and a report to attach"}}};
+}
+
 CommandSpec doctor() {
     return {.name = "doctor",
             .brief = "Why GPU training fails on this machine, and what to do",
@@ -133,7 +145,7 @@ CommandSpec generate_docs() {
             .brief = "Write the pages of docs/, manual pages and completions",
             .detail = "Everything is made from the table of options that also parses the command line. For "
                       "maintainers: after a change of the table, rekindle generate-docs docs --only pages.",
-            .examples = {{"docs --only pages", "renew docs/flags and docs/commands"}},
+            .examples = {{"docs --only pages", "renew docs/flags, docs/commands and docs/hardware.md"}},
             .hidden = true};
 }
 
@@ -148,9 +160,9 @@ CommandSpec help() {
 } // namespace
 
 const std::vector<CommandSpec>& command_table() {
-    static const std::vector<CommandSpec> table{train(),       predict(),       inspect(), volume_profile(),
-                                                features(),    simulate(),      devices(), doctor(),
-                                                completions(), generate_docs(), help()};
+    static const std::vector<CommandSpec> table{train(),    predict(),     inspect(),       volume_profile(),
+                                                features(), simulate(),    devices(),       verify(),
+                                                doctor(),   completions(), generate_docs(), help()};
     return table;
 }
 

@@ -144,8 +144,8 @@ std::vector<OptionSpec> run() {
 std::vector<OptionSpec> messages() {
     const std::string_view group = "Messages";
     const std::vector<std::string_view> everywhere{
-        "train",   "predict", "inspect",     "volume-profile", "features", "simulate",
-        "devices", "doctor",  "completions", "generate-docs",  "help"};
+        "train",   "predict", "inspect", "volume-profile", "features",      "simulate",
+        "devices", "verify",  "doctor",  "completions",    "generate-docs", "help"};
     return {
         {.name = "quiet",
          .aliases = {"-q"},

@@ -1,0 +1,114 @@
+#include "commands.h"
+
+#include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
+#include <rekindle/cli/text_layout.h>
+#include <rekindle/trainer/verify.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rekindle::cli {
+
+namespace {
+
+/// "1.3e-07", "0.042", "31.2 M".
+std::string figure(double value) {
+    if (!std::isfinite(value))
+        return "not a number";
+    const double size = std::abs(value);
+    if (size >= 1e6)
+        return fmt::format("{:.1f} M", value / 1e6);
+    if (size >= 100)
+        return with_thousands(std::llround(value));
+    return size != 0 && size < 1e-3 ? fmt::format("{:.1e}", value) : fmt::format("{:.3g}", value);
+}
+
+struct Cells {
+    std::string name, expected, measured, result;
+};
+
+Cells cells_of(const mlp::VerifyRow& row) {
+    return {fmt::format("{}: {}", row.part, row.name), row.bound ? fmt::format("<= {:g}", *row.bound) : "",
+            row.value ? figure(*row.value) + (row.unit.empty() || row.bound ? "" : " " + row.unit) : "",
+            std::string(mlp::name(row.outcome))};
+}
+
+/// The first column is as wide as it must be; what does not fit the terminal goes on the next line.
+std::string table(const std::vector<mlp::VerifyRow>& rows, std::size_t width) {
+    std::size_t name = 4, expected = 8, measured = 8;
+    for (const mlp::VerifyRow& row : rows) {
+        const Cells cells = cells_of(row);
+        name = std::max(name, display_width(cells.name));
+        expected = std::max(expected, display_width(cells.expected));
+        measured = std::max(measured, display_width(cells.measured));
+    }
+    const bool together = name + expected + measured + 16 <= width;
+    std::string text;
+    const auto add = [&](const Cells& cells) {
+        if (together)
+            text += fmt::format("  {:<{}}  {:>{}}  {:>{}}  {}\n", cells.name, name, cells.expected, expected,
+                                cells.measured, measured, cells.result);
+        else
+            text += indented(cells.name, width, 2) + fmt::format("    {:>{}}  {:>{}}  {}\n", cells.expected,
+                                                                 expected, cells.measured, measured,
+                                                                 cells.result);
+    };
+    add({"what", "expected", "measured", ""});
+    for (const mlp::VerifyRow& row : rows) {
+        add(cells_of(row));
+        const bool matters =
+            row.outcome == mlp::VerifyRow::Outcome::failed || row.outcome == mlp::VerifyRow::Outcome::not_run;
+        if (matters && !row.detail.empty())
+            text += indented(row.detail, width, 6);
+    }
+    return text;
+}
+
+std::string verdict(const trainer::VerifiedDevice& device) {
+    const auto count = [&](mlp::VerifyRow::Outcome outcome) {
+        return std::count_if(device.rows.begin(), device.rows.end(),
+                             [&](const mlp::VerifyRow& row) { return row.outcome == outcome; });
+    };
+    return fmt::format("{} {}: {} rows passed, {} failed, {} not run, {}", device.info.address(),
+                       device.info.name, count(mlp::VerifyRow::Outcome::passed),
+                       count(mlp::VerifyRow::Outcome::failed), count(mlp::VerifyRow::Outcome::not_run),
+                       format_duration(device.seconds));
+}
+
+} // namespace
+
+ExitStatus run_verify(Context& context) {
+    const bool json = context.line.text("format") == "json" || context.messages.json;
+    ProgressView view(context.errors, context.errors, context.messages);
+    trainer::VerifySettings settings;
+    settings.began = [&](const runtime::DeviceInfo& info) {
+        view.info(fmt::format("{} {}, driver {} {}", info.address(), info.name, info.driver_name,
+                              info.driver_info));
+    };
+    settings.warning = [&](std::string_view text) { view.warning(text); };
+    std::vector<trainer::VerifiedDevice> devices;
+    for (const runtime::DeviceInfo& info : trainer::devices_to_verify(context.line.text("device")))
+        devices.push_back(trainer::verify_device(info, settings));
+    view.finish();
+
+    const nlohmann::ordered_json report = trainer::verify_report(devices);
+    if (context.line.has("report"))
+        write_file_atomically(context.line.text("report"), report.dump(1) + "\n");
+    if (json)
+        context.result(report);
+    else
+        for (const trainer::VerifiedDevice& device : devices) {
+            if (!context.messages.quiet)
+                context.output.write(table(device.rows, context.output.current_width()));
+            context.output.line(verdict(device));
+        }
+    const bool fine =
+        std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.passed(); });
+    return fine ? ExitStatus::success : ExitStatus::failed;
+}
+
+} // namespace rekindle::cli

@@ -1,0 +1,57 @@
+#pragma once
+/// `rekindle verify`: whether the devices of this machine compute what they should; reports of that to attach
+/// to an issue; the page that is made from such reports.
+
+#include <rekindle/mlp/verify.h>
+#include <rekindle/runtime/device.h>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::trainer {
+
+/// One device and what came out.
+struct VerifiedDevice {
+    runtime::DeviceInfo info;
+    std::vector<mlp::VerifyRow> rows;
+    double seconds = 0; ///< of the whole check
+
+    bool passed() const { return mlp::passed(rows); }
+};
+
+/// `written`: "" for every accepted device, but CPU drivers (lavapipe) only when there is nothing else; else
+/// what runtime::select_device takes. Throws Error (usage) for "cpu", which is what the others are compared
+/// with, and when there is no such device; its hint says what is missing.
+std::vector<runtime::DeviceInfo> devices_to_verify(std::string_view written);
+
+struct VerifySettings {
+    double speed_seconds = 0.3; ///< of each speed; 0: none
+    std::function<void(const runtime::DeviceInfo&)> began;
+    std::function<void(const mlp::VerifyRow&)> row;
+    std::function<void(std::string_view)> warning; ///< what the runtime had to say
+};
+/// A device that cannot be opened has one failed row.
+VerifiedDevice verify_device(const runtime::DeviceInfo& info, const VerifySettings& settings);
+
+/// Version 1 of the report: program and version, and for each device its kind, driver, versions, limits and
+/// rows. It is put together from named fields, none of which holds a host name, user, UUID or serial number;
+/// paths, the name of the machine and of the user are taken out of the rows' details.
+nlohmann::ordered_json verify_report(std::span<const VerifiedDevice> devices);
+
+/// Without what names a person's machine: words with a slash that begin a path, and the given names.
+std::string without_names(std::string_view text, std::span<const std::string> names);
+
+/// docs/hardware.md. `reports`: file name and JSON text of each report, in the order in which they are
+/// listed; `audited`: the text of docs/isa.md, whose families are compiled but have not run. Throws Error
+/// naming the file that is not a report of version 1.
+struct HardwareReport {
+    std::string file, text;
+};
+std::string hardware_page(std::span<const HardwareReport> reports, std::string_view audited);
+
+} // namespace rekindle::trainer

@@ -1,0 +1,164 @@
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+#include <rekindle/trainer/verify.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace rekindle::trainer {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view head =
+    R"(<!-- Made by `rekindle generate-docs docs --only pages` from docs/hardware/*.json and docs/isa.md. -->
+
+# Hardware
+
+What `rekindle verify` found on which device, and what has only been compiled. A report of your own card is welcome:
+`rekindle verify --report card.json` writes one without the names of your machine, and
+[docs/hardware/](hardware/) is where it goes.
+
+)";
+
+constexpr std::string_view nobody = "Nothing has run on a card yet.\n";
+
+constexpr std::string_view compiled_head = R"(
+## Compiled, not run
+
+The machine code of every kernel was made for these families by their own compiler and read ([isa.md](isa.md)): no spilled
+register, no scratch memory. None of it has run on such a card.
+
+| family | cards |
+|---|---|
+)";
+
+constexpr std::string_view untested = R"(
+## Untested
+
+Intel graphics and every other device with a Vulkan driver that has what Rekindle needs (`rekindle devices` says so): the
+kernels are the same, nothing has run. CPU drivers (lavapipe) run the tests of every change, but forgive what hardware
+does not.
+)";
+
+Json parsed(const HardwareReport& report) {
+    Json json = Json::parse(report.text, nullptr, false);
+    if (json.is_discarded() || json.value("report", "") != "rekindle verify" ||
+        json.value("version", 0) != 1 || !json.contains("devices"))
+        throw Error("this is not a report of rekindle verify, version 1").at(report.file);
+    return json;
+}
+
+/// "2.1 M", "31.9 k", "812".
+std::string scaled(double value) {
+    if (value >= 1e6)
+        return fmt::format("{:.1f} M", value / 1e6);
+    return value >= 1e4 ? fmt::format("{:.1f} k", value / 1e3) : fmt::format("{:.0f}", value);
+}
+
+struct Counts {
+    std::size_t passed = 0, failed = 0, not_run = 0;
+};
+
+Counts counts(const Json& rows) {
+    Counts counts;
+    for (const Json& row : rows) {
+        counts.passed += row.at("outcome") == "passed";
+        counts.failed += row.at("outcome") == "failed";
+        counts.not_run += row.at("outcome") == "not run";
+    }
+    return counts;
+}
+
+/// The largest error of the rows of a part, relative to its bound: "0.07 of 1e-05".
+std::string worst(const Json& rows, std::string_view name_ends) {
+    double value = -1, bound = 0;
+    for (const Json& row : rows)
+        if (row.contains("bound") && row.at("name").get<std::string>().ends_with(name_ends) &&
+            row.at("value").is_number() && row.at("value").get<double>() > value) {
+            value = row.at("value").get<double>();
+            bound = row.at("bound").get<double>();
+        }
+    return value < 0 ? "–" : fmt::format("{:.1e} (≤ {:g})", value, bound);
+}
+
+void add_device(std::string& page, const Json& device, const std::string& file) {
+    const Json& rows = device.at("rows");
+    const Counts found = counts(rows);
+    page += fmt::format("### {}\n\n{}, driver {} {}, Vulkan {}. {}: {} rows passed, {} failed, {} not run. "
+                        "[{}](hardware/{})\n\n",
+                        device.at("name").get<std::string>(), device.at("type").get<std::string>(),
+                        device.at("driver").get<std::string>(), device.at("driver_info").get<std::string>(),
+                        device.at("vulkan").get<std::string>(),
+                        device.at("passed") == true ? "**Passed**" : "**Failed**", found.passed, found.failed,
+                        found.not_run, file, file);
+    page += fmt::format("* gradients against the processor, 20 steps of three networks: {}\n",
+                        worst(rows, "gradients of 20 steps"));
+    for (const Json& row : rows) {
+        const std::string name = row.at("name");
+        if (row.at("outcome") == "failed")
+            page += fmt::format("* failed: {} {}\n", name, row.value("detail", ""));
+        else if (row.at("outcome") == "measured" && row.at("value").is_number())
+            page += fmt::format("* {}: {} {}\n", name, scaled(row.at("value").get<double>()),
+                                row.value("unit", ""));
+    }
+    page += '\n';
+}
+
+/// The rows "| family | cards | …" of the first table of docs/isa.md.
+std::string audited_families(std::string_view audited) {
+    std::string rows;
+    bool inside = false;
+    for (const std::string_view line : split(audited, '\n')) {
+        const std::vector<std::string_view> cells = split(line, '|');
+        if (cells.size() < 4) {
+            if (inside && !rows.empty())
+                break;
+            continue;
+        }
+        const std::string_view family = trim(cells[1]);
+        if (family == "family")
+            inside = true;
+        else if (inside && !family.starts_with("-"))
+            rows += fmt::format("| {} | {} |\n", family, trim(cells[2]));
+    }
+    if (rows.empty())
+        throw Error("there is no table of families").at("isa.md").hint("./scripts/isa-audit makes it.");
+    return rows;
+}
+
+} // namespace
+
+std::string hardware_page(std::span<const HardwareReport> reports, std::string_view audited) {
+    std::string cards, processors;
+    bool amd = false, intel = false;
+    for (const HardwareReport& report : reports) {
+        const Json json = parsed(report);
+        for (const Json& device : json.at("devices")) {
+            const bool processor = device.at("type") == "cpu";
+            amd = amd || (!processor && device.at("vendor_id") == "0x1002");
+            intel = intel || (!processor && device.at("vendor_id") == "0x8086");
+            add_device(processor ? processors : cards, device, report.file);
+        }
+    }
+    std::string page(head);
+    if (!amd && !intel)
+        page += "No AMD or Intel card has run anything yet.\n\n";
+    else if (!amd || !intel)
+        page += fmt::format("No {} card has run anything yet.\n\n", amd ? "Intel" : "AMD");
+    page += "## Ran\n\n";
+    page += cards.empty() ? std::string(nobody) + "\n" : cards;
+    if (!processors.empty())
+        page += "## CPU drivers\n\n" + processors;
+    while (page.ends_with("\n\n"))
+        page.pop_back();
+    page += compiled_head;
+    page += audited_families(audited);
+    page += untested;
+    return page;
+}
+
+} // namespace rekindle::trainer
