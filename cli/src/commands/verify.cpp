@@ -10,6 +10,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace rekindle::cli {
 
@@ -32,14 +35,15 @@ struct Cells {
 };
 
 Cells cells_of(const mlp::VerifyRow& row) {
-    return {fmt::format("{}: {}", row.part, row.name), row.bound ? fmt::format("<= {:g}", *row.bound) : "",
+    return {row.name, row.bound ? fmt::format("<= {:g}", *row.bound) : "",
             row.value ? figure(*row.value) + (row.unit.empty() || row.bound ? "" : " " + row.unit) : "",
             std::string(mlp::name(row.outcome))};
 }
 
-/// The first column is as wide as it must be; what does not fit the terminal goes on the next line.
-std::string table(const std::vector<mlp::VerifyRow>& rows, std::size_t width) {
-    std::size_t name = 4, expected = 8, measured = 8;
+/// The rows of one part. The first column is as wide as it must be; numbers that do not fit beside it go
+/// below it.
+std::string part_table(std::span<const mlp::VerifyRow> rows, std::size_t width) {
+    std::size_t name = rows.front().part.size(), expected = 8, measured = 8;
     for (const mlp::VerifyRow& row : rows) {
         const Cells cells = cells_of(row);
         name = std::max(name, display_width(cells.name));
@@ -48,22 +52,35 @@ std::string table(const std::vector<mlp::VerifyRow>& rows, std::size_t width) {
     }
     const bool together = name + expected + measured + 16 <= width;
     std::string text;
-    const auto add = [&](const Cells& cells) {
-        if (together)
-            text += fmt::format("  {:<{}}  {:>{}}  {:>{}}  {}\n", cells.name, name, cells.expected, expected,
-                                cells.measured, measured, cells.result);
-        else
-            text += indented(cells.name, width, 2) + fmt::format("    {:>{}}  {:>{}}  {}\n", cells.expected,
-                                                                 expected, cells.measured, measured,
-                                                                 cells.result);
+    const auto add = [&](const Cells& cells, std::size_t indent) {
+        std::string line = together ? fmt::format("{:{}}{:<{}}  {:>{}}  {:>{}}  {}", "", indent, cells.name,
+                                                  name + 2 - indent, cells.expected, expected, cells.measured,
+                                                  measured, cells.result)
+                                    : indented(cells.name, width, indent) +
+                                          fmt::format("{:>{}}  {:>{}}  {}", cells.expected, expected + 4,
+                                                      cells.measured, measured, cells.result);
+        line.erase(line.find_last_not_of(' ') + 1);
+        text += line + '\n';
     };
-    add({"what", "expected", "measured", ""});
+    add({rows.front().part, "expected", "measured", ""}, 0);
     for (const mlp::VerifyRow& row : rows) {
-        add(cells_of(row));
+        add(cells_of(row), 2);
         const bool matters =
             row.outcome == mlp::VerifyRow::Outcome::failed || row.outcome == mlp::VerifyRow::Outcome::not_run;
         if (matters && !row.detail.empty())
             text += indented(row.detail, width, 6);
+    }
+    return text;
+}
+
+std::string table(std::span<const mlp::VerifyRow> rows, std::size_t width) {
+    std::string text;
+    while (!rows.empty()) {
+        const auto same = [&](const mlp::VerifyRow& row) { return row.part == rows.front().part; };
+        const auto end = std::find_if_not(rows.begin(), rows.end(), same);
+        const auto count = static_cast<std::size_t>(end - rows.begin());
+        text += part_table(rows.first(count), width) + '\n';
+        rows = rows.subspan(count);
     }
     return text;
 }

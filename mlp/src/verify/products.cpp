@@ -22,12 +22,14 @@ namespace {
 constexpr std::uint32_t unwritten = 0x7fc0dead; ///< a NaN with a pattern of its own
 constexpr double float32_unit = 0x1p-24;        ///< the largest relative error of one rounding
 
-/// Numbers that float16 holds exactly: multiples of 1/256 between -2 and 2.
-std::vector<float> factors(std::size_t count, std::uint32_t seed) {
+/// Between -2 and 2; float32 with all its digits, so that a device that drops some is seen.
+std::vector<float> factors(std::size_t count, ProductType type, std::uint32_t seed) {
     std::mt19937 random(seed);
     std::vector<float> values(count);
     for (float& value : values)
-        value = static_cast<float>(static_cast<int>(random() % 1025) - 512) / 256.0f;
+        value = type == ProductType::float16
+                    ? static_cast<float>(static_cast<int>(random() % 1025) - 512) / 256.0f
+                    : static_cast<float>(random()) / 1073741824.0f - 2.0f;
     return values;
 }
 
@@ -44,8 +46,9 @@ struct HostMatrix {
     std::uint32_t rows, columns, stride;
     std::vector<float> values;
 
-    HostMatrix(std::uint32_t r, std::uint32_t c, std::uint32_t padding, std::uint32_t seed)
-        : rows(r), columns(c), stride(c + padding), values(factors(std::size_t{r} * stride, seed)) {}
+    HostMatrix(std::uint32_t r, std::uint32_t c, const ProductCase& product, std::uint32_t seed)
+        : rows(r), columns(c), stride(c + product.padding),
+          values(factors(std::size_t{r} * stride, product.type, seed)) {}
     float at(std::size_t row, std::size_t column) const { return values[row * stride + column]; }
 };
 
@@ -115,8 +118,8 @@ double worst_share(const HostMatrix& a, const HostMatrix& b, std::span<const flo
 
 double product_error(runtime::Device& device, const ProductCase& product) {
     const auto stream = device.make_stream();
-    const HostMatrix a(product.m, product.k, product.padding, 1);
-    const HostMatrix b(product.k, product.n, product.padding, 2);
+    const HostMatrix a(product.m, product.k, product, 1);
+    const HostMatrix b(product.k, product.n, product, 2);
     const DeviceCopy on_device_a = upload(device, *stream, a, product.type, product.offset);
     const DeviceCopy on_device_b = upload(device, *stream, b, product.type, product.offset);
     const std::uint32_t stride = product.n + product.padding;
