@@ -18,7 +18,7 @@ class Variant:
 
     def __init__(self, products="dot", parameters="tree", unroll=1, random="threefry2x32",
                  precision="highest"):
-        self.products = products      # dot: lax.dot_general; sum: broadcast, multiply, reduce
+        self.products = products      # dot: dot_general; sum: broadcast, multiply, reduce; mixed: sum for one output
         self.parameters = parameters  # tree: AdamW for each tensor; flat: for one vector of all
         self.unroll = unroll          # steps in the body of the loop
         self.random = random          # of the dropout masks
@@ -30,7 +30,7 @@ class Variant:
 
 
 def product(x, w, variant):
-    if variant.products == "dot":
+    if variant.products == "dot" or (variant.products == "mixed" and w.shape[1] > 1):
         return jnp.matmul(x, w, precision=variant.precision)
     return (x[:, :, None] * w[None]).sum(1)
 
@@ -148,17 +148,19 @@ class Peer:
 
 
 def variants(name, members, thorough):
-    """The plain way and the one that was fastest for this size on an H200; thorough: all that were tried."""
+    """The plain way and those that were fastest for this size on an H200; thorough: all that were tried."""
     random = "unsafe_rbg" if name == "default" else "threefry2x32"
     if thorough:
         chosen = [Variant(), Variant(random=random), Variant(parameters="flat", random=random),
                   Variant(products="sum", random=random), Variant(products="sum", parameters="flat", random=random),
-                  Variant(random=random, precision="default")]
+                  Variant(products="mixed", random=random), Variant(random=random, precision="default")]
         if members == 1:
             chosen.append(Variant(unroll=8, random=random))
         return list({str(variant): variant for variant in chosen}.values())
     if name == "default":
-        best = Variant(products="sum", parameters="flat", random=random) if members <= 32 else Variant(random=random)
+        if members > 32:
+            return [Variant(), Variant(random=random), Variant(products="mixed", random=random)]
+        best = Variant(products="sum", parameters="flat", random=random)
     else:
         best = Variant(products="sum", parameters="flat" if members <= 132 else "tree")
     return [Variant(), best]

@@ -5,6 +5,7 @@
 #include <rekindle/cli/reference.h>
 #include <rekindle/cli/text_layout.h>
 #include <rekindle/doctor/pages.h>
+#include <rekindle/trainer/verify.h>
 
 #include <gtest/gtest.h>
 
@@ -65,6 +66,11 @@ TEST(Pages, CommittedPagesAreThoseOfTheTable) {
         for (const auto& entry : std::filesystem::directory_iterator(source / "docs" / folder))
             EXPECT_TRUE(pages.contains(std::string(folder) + "/" + entry.path().filename().string()))
                 << entry.path() << " is not made from the tables any more";
+}
+
+TEST(Pages, CommittedHardwarePageIsThatOfTheReports) {
+    EXPECT_EQ(trainer::hardware_page_of(source / "docs"), read_file(source / "docs" / "hardware.md"))
+        << "run rekindle generate-docs docs --only pages";
 }
 
 TEST(Pages, ExamplesOfOptionsAreUnderstood) {

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace rekindle::cli {
 
@@ -19,19 +18,6 @@ void write_all(const std::filesystem::path& folder, const std::map<std::string, 
         ensure_directory((folder / name).parent_path());
         write_file_atomically(folder / name, content);
     }
-}
-
-/// hardware.md from the reports in hardware/, where the folder has such reports.
-void write_hardware_page(const std::filesystem::path& folder) {
-    if (!std::filesystem::is_directory(folder / "hardware"))
-        return;
-    std::vector<trainer::HardwareReport> reports;
-    for (const auto& entry : std::filesystem::directory_iterator(folder / "hardware"))
-        if (entry.path().extension() == ".json")
-            reports.push_back({entry.path().filename().string(), read_file(entry.path())});
-    std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
-    write_file_atomically(folder / "hardware.md",
-                          trainer::hardware_page(reports, read_file(folder / "isa.md")));
 }
 
 constexpr std::size_t widest_help = 100; ///< longer lines are hard to read
@@ -49,7 +35,8 @@ ExitStatus run_generate_docs(Context& context) {
     if (only == "all" || only == "pages") {
         write_all(folder, reference_pages());
         write_all(folder, doctor::knowledge_pages(doctor::embedded_knowledge()));
-        write_hardware_page(folder);
+        if (std::filesystem::is_directory(folder / "hardware"))
+            write_all(folder, {{"hardware.md", trainer::hardware_page_of(folder)}});
     }
     if (only == "all" || only == "man")
         write_all(folder / "man1", manual_pages());

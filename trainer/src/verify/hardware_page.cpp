@@ -1,4 +1,5 @@
 #include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/trainer/verify.h>
 
@@ -159,6 +160,15 @@ std::string hardware_page(std::span<const HardwareReport> reports, std::string_v
     page += audited_families(audited);
     page += untested;
     return page;
+}
+
+std::string hardware_page_of(const std::filesystem::path& docs) {
+    std::vector<HardwareReport> reports;
+    for (const auto& entry : std::filesystem::directory_iterator(docs / "hardware"))
+        if (entry.path().extension() == ".json")
+            reports.push_back({entry.path().filename().string(), read_file(entry.path())});
+    std::sort(reports.begin(), reports.end(), [](const auto& a, const auto& b) { return a.file < b.file; });
+    return hardware_page(reports, read_file(docs / "isa.md"));
 }
 
 } // namespace rekindle::trainer

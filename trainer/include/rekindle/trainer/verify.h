@@ -7,6 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -53,5 +54,7 @@ struct HardwareReport {
     std::string file, text;
 };
 std::string hardware_page(std::span<const HardwareReport> reports, std::string_view audited);
+/// The same of docs/: from hardware/*.json, by name, and isa.md.
+std::string hardware_page_of(const std::filesystem::path& docs);
 
 } // namespace rekindle::trainer
