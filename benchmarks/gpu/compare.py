@@ -111,35 +111,64 @@ def best(rows):
     return found
 
 
-def line(what, ours, theirs, ratio, wanted):
-    reached = "" if wanted is None else ("reached" if ratio >= wanted else "SHORT")
-    goal = "" if wanted is None else f">= {wanted:g}"
-    print(f"{what:58s}{ours:>14s}{theirs:>14s}{ratio:9.2f} {goal:>8s} {reached}")
+def times(row):
+    return f"{row['microseconds_per_network_step']:.4g} µs"
+
+
+def peer_rows(ours, theirs, gpu):
+    """(what, ours, the peer's, ratio, wanted ratio): the peer's fastest way, and JAX's plain one where that is another."""
+    mine = best(ours)
+    plain = [row | {"peer": f"{row['peer']}, plain"} for row in theirs if "products dot, parameters tree, unroll 1, threefry"
+             in row.get("variant", "")]
+    for (name, members, peer), row in sorted(peers.fastest(theirs + plain).items(), key=str):
+        device = "cpu" if row["on"] == "cpu" else gpu
+        if (name, members, device) not in mine:
+            continue
+        us = mine[name, members, device]
+        wanted = WANTED_CPU_AGAINST_JAX if device == "cpu" else WANTED.get((name, members, peer.split(",")[0]))
+        ratio = row["microseconds_per_network_step"] / us["microseconds_per_network_step"]
+        yield f"{name} x {members} on {device}: {peer}", times(us), times(row), ratio, wanted
+
+
+def own_rows(ours, gpu):
+    """The figures that need no peer, in the same form; of seconds the ratio is the wanted ones over ours."""
+    mine = best(ours)
+    for (name, members, device), row in mine.items():
+        if name.startswith("small") and members == 8448:
+            rate = row["network_steps_per_second"]
+            yield f"{name} x {members}: network-steps a second", f"{rate / 1e6:.1f} M", "", rate / WANTED_NETWORK_STEPS, 1
+        if name == "job":
+            wanted = WANTED_JOB_SECONDS["cpu" if device == "cpu" else "gpu"]
+            yield (f"job of {members} networks on {device}", f"{row['seconds']:.3f} s", f"<= {wanted:g} s wanted",
+                   wanted / row["seconds"], 1)
+        if "+" in device and (name, members, gpu) in mine:
+            one = mine[name, members, gpu]["seconds"]
+            yield (f"{name} x {members}: {device} against one", f"{row['seconds'] * 1e3:.2f} ms", f"{one * 1e3:.2f} ms",
+                   one / row["seconds"], WANTED_TWO_GPUS)
 
 
 def print_table(ours, theirs, options):
-    print(f"\n{'':58s}{'ours':>14s}{'peer':>14s}    ratio   wanted")
-    mine = best(ours)
-    for (name, members, peer), row in sorted(peers.fastest(theirs).items(), key=str):
-        device = "cpu" if row["on"] == "cpu" else options.gpu
-        if (name, members, device) not in mine:
-            continue
-        us = mine[name, members, device]["microseconds_per_network_step"]
-        them = row["microseconds_per_network_step"]
-        wanted = WANTED_CPU_AGAINST_JAX if device == "cpu" else WANTED.get((name, members, peer))
-        line(f"{name} x {members} on {device}, against {peer}", f"{us:.4f} µs", f"{them:.4f} µs", them / us, wanted)
-    for (name, members, device), row in mine.items():
-        if (name, members) == ("small", 8448):
-            rate = row["network_steps_per_second"]
-            line("small x 8448: network-steps a second", f"{rate / 1e6:.1f} M", "", rate / 1e6, WANTED_NETWORK_STEPS / 1e6)
-        if name == "job":
-            wanted = WANTED_JOB_SECONDS["cpu" if device == "cpu" else "gpu"]
-            print(f"{f'job of {members} networks on {device}':58s}{row['seconds']:12.3f} s{'':23s} <= {wanted:g} "
-                  f"{'reached' if row['seconds'] <= wanted else 'SHORT'}")
-        if "+" in device and (name, members, options.gpu) in mine:
-            one, two = mine[name, members, options.gpu]["seconds"], row["seconds"]
-            line(f"{name} x {members}: one GPU / {device}", f"{two * 1e3:.2f} ms", f"{one * 1e3:.2f} ms", one / two,
-                 WANTED_TWO_GPUS)
+    rows = [("what", "ours", "peer", None, None), *peer_rows(ours, theirs, options.gpu), *own_rows(ours, options.gpu)]
+    if options.markdown:
+        print("\n| what | ours | peer | ratio | wanted | |\n|---|---|---|---|---|---|")
+    for what, mine, peer, ratio, wanted in rows if not options.markdown else rows[1:]:
+        reached = "" if wanted is None else ("reached" if ratio >= wanted else "short")
+        cells = [what, mine, peer, "ratio" if ratio is None else f"{ratio:.2f}", "" if wanted is None else f">= {wanted:g}",
+                 reached]
+        if options.markdown:
+            print(f"| {' | '.join(cells)} |")
+        else:
+            print(f"{cells[0]:62s}{cells[1]:>14s}{cells[2]:>18s}{cells[3]:>9s} {cells[4]:>8s} {cells[5]}")
+
+
+def show(options):
+    ours, theirs = [], []
+    for name in options.show:
+        with open(name) as file:
+            figures = json.load(file)
+        ours += figures["ours"]
+        theirs += figures["peers"]
+    print_table(ours, theirs, options)
 
 
 def main():
@@ -153,7 +182,11 @@ def main():
     parser.add_argument("--thorough", action="store_true", help="every way to write the step in JAX")
     parser.add_argument("--output", default="")
     parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
+    parser.add_argument("--show", nargs="+", default=[], help="files of --output, earlier: the table alone")
     options = parser.parse_args()
+    if options.show:
+        return show(options)
     ours = measure_ours(options)
     names = [name for name in ("small", "small, same rows", "default") if name.split(",")[0] in options.only]
     theirs = []
