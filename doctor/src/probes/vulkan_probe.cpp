@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#ifndef VK_NO_PROTOTYPES
 #define VK_NO_PROTOTYPES
+#endif
 #include <algorithm>
 #include <cstring>
 #include <vulkan/vulkan.h>

@@ -42,11 +42,27 @@ struct TrainingLaunches::Call {
     }
 };
 
+namespace {
+
+/// lavapipe of Mesa 22.3 ends every loop of an invocation, without a word, once that invocation has run
+/// 65,535 iterations in all its loops; a batch runs fewer than the bound below, one for each multiply-add of
+/// a thread and a few for each row of its blocks.
+std::size_t most_batches(const runtime::DeviceInfo& device, const gpu::GpuPlan& plan, double work_per_batch) {
+    if (device.type != runtime::DeviceType::cpu)
+        return std::numeric_limits<std::uint32_t>::max();
+    const double iterations =
+        work_per_batch / plan.threads + 16.0 * static_cast<double>(plan.blocks) * plan.block_rows;
+    return static_cast<std::size_t>(std::max(1.0, 60'000 / iterations));
+}
+
+} // namespace
+
 TrainingLaunches::TrainingLaunches(runtime::Device& device, runtime::Stream& stream, MemberArrays& arrays,
                                    gpu::GpuPlan plan, std::size_t members, std::size_t batch_size,
                                    double work_per_batch)
     : device_(device), stream_(stream), arrays_(arrays), plan_(std::move(plan)), members_(members),
-      batch_size_(batch_size), train_(kernel_named(plan_.train_kernel)), budget_(work_per_batch) {
+      batch_size_(batch_size), train_(kernel_named(plan_.train_kernel)), budget_(work_per_batch),
+      most_batches_(most_batches(device.info(), plan_, work_per_batch)) {
     if (plan_.pending)
         arrays_.require(Array::pending);
     if (plan_.transposed_floats > 0)
@@ -175,7 +191,8 @@ std::vector<gpu::ResultRecord> TrainingLaunches::train(const GpuSamples* samples
     Call call = begin(samples, tables, accumulation_steps, finish, 0);
     std::size_t batch = 0;
     do {
-        const std::size_t batches = budget_.part(members, tables.largest_batches - batch).batches;
+        const std::size_t batches =
+            std::min(most_batches_, budget_.part(members, tables.largest_batches - batch).batches);
         for (std::size_t first = 0; first < members;) {
             const std::size_t count = budget_.part(members - first, batches).members;
             launch(call, {first, count, batch, batches});
@@ -184,6 +201,12 @@ std::vector<gpu::ResultRecord> TrainingLaunches::train(const GpuSamples* samples
         batch += batches;
     } while (batch < tables.largest_batches);
     const auto results = call.host_results.host_as<gpu::ResultRecord>().first(members);
+    for (std::size_t m = 0; m < members; ++m)
+        if (results[m].stopped == 0 && results[m].batches != batches_of(tables.members[m].rows, batch_size_))
+            throw Error(device_.info().address() + " (" + device_.info().name + ") did " +
+                        std::to_string(results[m].batches) + " of " +
+                        std::to_string(batches_of(tables.members[m].rows, batch_size_)) + " batches")
+                .hint("Its driver ends loops early. Take a newer driver, or --device cpu.");
     return {results.begin(), results.end()};
 }
 

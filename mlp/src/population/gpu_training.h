@@ -28,7 +28,7 @@ class TrainingLaunches {
                      gpu::GpuPlan plan, std::size_t members, std::size_t batch_size, double work_per_batch);
 
     /// All batches of the tables, one result per member. finish: an incomplete accumulation is applied after
-    /// them.
+    /// them. Throws Error when the driver did not do every batch.
     std::vector<gpu::ResultRecord> train(const GpuSamples* samples, const TrainingTables& tables,
                                          std::size_t accumulation_steps, bool finish);
     /// The gradient of one batch: the tables of one member, in which the only batch is. In the layout of
@@ -59,6 +59,7 @@ class TrainingLaunches {
     const kernels::Kernel& train_;
     bool train_is_prepared_ = false;
     LaunchBudget budget_;
+    std::size_t most_batches_; ///< of one launch
     runtime::Buffer transposed_; ///< scratch of every member
 };
 
