@@ -1,3 +1,4 @@
+#include "median.h"
 #include "row_orders.h"
 
 #include <rekindle/base/error.h>
@@ -34,17 +35,6 @@ constexpr std::size_t most_predictions = std::size_t{1} << 22; ///< at once, of 
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// The middle one of these values, of an even number the mean of both.
-double median(std::vector<double> values) {
-    if (values.empty())
-        return not_a_number;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1)
-        return *middle;
-    return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 /// The state of one call of fit().
