@@ -106,6 +106,9 @@ ExitStatus run_verify(Context& context) {
         view.info(fmt::format("{} {}, driver {} {}", info.address(), info.name, info.driver_name,
                               info.driver_info));
     };
+    settings.row = [&](const mlp::VerifyRow& row) {
+        view.log(LogLevel::debug, fmt::format("{}: {}: {}", row.part, row.name, mlp::name(row.outcome)));
+    };
     settings.warning = [&](std::string_view text) { view.warning(text); };
     std::vector<trainer::VerifiedDevice> devices;
     for (const runtime::DeviceInfo& info : trainer::devices_to_verify(context.line.text("device")))
