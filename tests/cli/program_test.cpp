@@ -95,6 +95,18 @@ TEST(Program, SimulatesTheSameFileForTheSameSeed) {
     EXPECT_EQ(rekindle({"simulate", "--bars", "5", "--output", folder.path() + "/no/such/folder"}).status, 1);
 }
 
+TEST(Program, VerifySaysWhyThereIsNothingToVerify) {
+    const Finished processor = rekindle({"verify", "--device", "cpu"});
+    EXPECT_EQ(processor.status, 2);
+    EXPECT_NE(processor.errors.find("--device: the processor is what the devices are compared with"),
+              std::string::npos)
+        << processor.errors;
+    const Finished nothing = rekindle({"verify"}, {.environment = {{"REKINDLE_VISIBLE_DEVICES", ""}}});
+    EXPECT_EQ(nothing.status, 2);
+    EXPECT_NE(nothing.errors.find("there is no Vulkan device"), std::string::npos) << nothing.errors;
+    EXPECT_NE(nothing.errors.find("rekindle doctor"), std::string::npos) << nothing.errors;
+}
+
 TEST(Program, ListsTheProcessor) {
     const Finished text = rekindle({"devices"});
     EXPECT_EQ(text.status, 0);
@@ -104,7 +116,8 @@ TEST(Program, ListsTheProcessor) {
     EXPECT_EQ(json.at("devices").back().at("device"), "cpu");
     EXPECT_GE(json.at("devices").back().at("usable_processors"), 1);
     for (const auto& gpu : json.at("vulkan_devices"))
-        EXPECT_TRUE(gpu.at("usable").is_boolean() && !gpu.at("note").get<std::string>().empty()) << gpu.dump();
+        EXPECT_TRUE(gpu.at("usable").is_boolean() && !gpu.at("note").get<std::string>().empty())
+            << gpu.dump();
     const auto lower = nlohmann::json::parse(
         rekindle({"devices", "--log-format", "json"}, {.environment = {{"REKINDLE_ISA", "x86-64"}}}).output);
     EXPECT_EQ(lower.at("event"), "result");
