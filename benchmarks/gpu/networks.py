@@ -13,7 +13,7 @@ NETWORKS = {
         "title": "16-32-16-1, ReLU, MSE, AdamW, batch 8, consecutive rows",
         "model": cases.plain(16, [32, 16]), "training": cases.training(),
         "batch_size": 8, "rows": 8192, "shuffled": False, "rows_of": "each",
-        "steps": {1: 4000, 132: 4000, 1056: 2000, 8448: 1000}},
+        "steps": {1: 20000, 132: 4000, 1056: 2000, 8448: 1000}},
     "small, same rows": {
         "title": "the same, every network on the same rows",
         "model": cases.plain(16, [32, 16]), "training": cases.training(),

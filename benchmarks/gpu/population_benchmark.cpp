@@ -25,6 +25,7 @@
 #include <fstream>
 #include <numeric>
 #include <random>
+#include <span>
 
 namespace {
 
@@ -51,29 +52,46 @@ Rows make_rows(std::size_t inputs, std::size_t count) {
 }
 
 /// The rows of every network, as networks.py orders them for the peers.
-std::vector<std::vector<std::uint32_t>> make_orders(const Json& run) {
+struct Orders {
+    std::vector<std::vector<std::uint32_t>> rows;
+    std::vector<std::span<const std::uint32_t>> views; ///< of every network, or one for all
+};
+
+/// Consecutive rows: every network has a window of one array.
+Orders consecutive_orders(const Json& run, std::size_t networks) {
+    const std::size_t batch = run["batch_size"], steps = run["steps"];
+    const std::size_t rows = run["rows"].get<std::size_t>() / batch * batch;
+    Orders orders{{std::vector<std::uint32_t>(rows + steps * batch)}, {}};
+    for (std::size_t i = 0; i < orders.rows[0].size(); ++i)
+        orders.rows[0][i] = static_cast<std::uint32_t>(i % rows);
+    for (std::size_t m = 0; m < networks; ++m)
+        orders.views.push_back(std::span(orders.rows[0]).subspan(7919 * m * batch % rows, steps * batch));
+    return orders;
+}
+
+Orders shuffled_orders(const Json& run, std::size_t networks) {
     const std::size_t batch = run["batch_size"], rows = run["rows"], steps = run["steps"];
-    const bool own = run["rows_of"] == "each";
-    std::vector<std::vector<std::uint32_t>> orders(own ? run["members"].get<std::size_t>() : 1);
+    Orders orders{std::vector<std::vector<std::uint32_t>>(networks), {}};
     std::vector<std::uint32_t> permutation(rows);
-    for (std::size_t m = 0; m < orders.size(); ++m) {
+    for (std::size_t m = 0; m < networks; ++m) {
         std::mt19937 random(static_cast<std::uint32_t>(m));
-        std::vector<std::uint32_t>& order = orders[m];
+        std::vector<std::uint32_t>& order = orders.rows[m];
         order.resize(steps * batch);
         for (std::size_t i = 0; i < order.size(); ++i) {
-            const std::size_t at = i % rows;
-            if (run["shuffled"] == true) {
-                if (at == 0) {
-                    std::iota(permutation.begin(), permutation.end(), 0u);
-                    std::shuffle(permutation.begin(), permutation.end(), random);
-                }
-                order[i] = permutation[at];
-            } else {
-                order[i] = static_cast<std::uint32_t>((i + 7919 * m * batch) % (rows / batch * batch));
+            if (i % rows == 0) {
+                std::iota(permutation.begin(), permutation.end(), 0u);
+                std::shuffle(permutation.begin(), permutation.end(), random);
             }
+            order[i] = permutation[i % rows];
         }
     }
+    orders.views.assign(orders.rows.begin(), orders.rows.end());
     return orders;
+}
+
+Orders make_orders(const Json& run) {
+    const std::size_t networks = run["rows_of"] == "each" ? run["members"].get<std::size_t>() : 1;
+    return run["shuffled"] == true ? shuffled_orders(run, networks) : consecutive_orders(run, networks);
 }
 
 std::vector<mlp::TrainingSpec> make_specs(const Json& run, std::size_t first, std::size_t members) {
@@ -127,16 +145,15 @@ class Run {
   public:
     explicit Run(const Json& run)
         : run_(run), rows_(make_rows(run["model"]["inputs"], run["rows"])), orders_(make_orders(run)),
-          views_(orders_.begin(), orders_.end()), population_(make_population(run)),
-          samples_(population_->prepare(rows_.samples)) {
+          population_(make_population(run)), samples_(population_->prepare(rows_.samples)) {
         population_->initialise();
-        first_loss_ = call(views_);
+        first_loss_ = call(orders_.views);
     }
 
     void time() {
         const auto start = std::chrono::steady_clock::now();
         for (int i = 0; i < run_.value("calls", 1); ++i)
-            last_loss_ = call(views_);
+            last_loss_ = call(orders_.views);
         seconds_.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     }
 
@@ -173,8 +190,7 @@ class Run {
 
     const Json& run_;
     Rows rows_;
-    std::vector<std::vector<std::uint32_t>> orders_;
-    std::vector<std::span<const std::uint32_t>> views_;
+    Orders orders_;
     std::unique_ptr<mlp::Population> population_;
     std::unique_ptr<mlp::SampleSet> samples_;
     std::vector<double> seconds_;

@@ -3,6 +3,7 @@
 #include "vulkan_device.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace rekindle::runtime {
@@ -24,6 +25,18 @@ bool has_validation_layer() {
     });
 }
 
+/// What the environment tells the loader and the drivers when an instance is made.
+std::string surroundings() {
+    std::string text;
+    for (const char* name :
+         {"VK_ICD_FILENAMES", "VK_DRIVER_FILES", "VK_ADD_DRIVER_FILES", "RADV_FORCE_FAMILY"}) {
+        const char* value = std::getenv(name);
+        text += value == nullptr ? "-" : std::string("=") + value;
+        text += '\n';
+    }
+    return text;
+}
+
 std::string version_text(std::uint32_t version) {
     return std::to_string(VK_API_VERSION_MAJOR(version)) + "." +
            std::to_string(VK_API_VERSION_MINOR(version));
@@ -32,14 +45,24 @@ std::string version_text(std::uint32_t version) {
 } // namespace
 
 std::shared_ptr<Instance> Instance::shared(bool validation) {
-    static std::mutex mutex;
-    static std::weak_ptr<Instance> instances[2]; // without and with the layer
-    const std::lock_guard lock(mutex);
-    std::weak_ptr<Instance>& known = instances[validation ? 1 : 0];
-    if (std::shared_ptr<Instance> instance = known.lock())
-        return instance;
-    std::shared_ptr<Instance> instance(new Instance(validation));
-    known = instance;
+    struct Known {
+        std::mutex mutex;
+        std::string surroundings;
+        std::shared_ptr<Instance> instances[2]; // without and with the layer
+    };
+    // Kept, since the loader unloads the drivers with the last instance, and NVIDIA's cannot be loaded again
+    // and again in one process (seen with 580.159: no device any more after ten times). Never destroyed: at
+    // exit drivers may have ended before.
+    static Known& known = *new Known;
+    const std::lock_guard lock(known.mutex);
+    if (const std::string now = surroundings(); now != known.surroundings) {
+        known.surroundings = now;
+        for (auto& instance : known.instances)
+            instance.reset();
+    }
+    std::shared_ptr<Instance>& instance = known.instances[validation ? 1 : 0];
+    if (!instance)
+        instance.reset(new Instance(validation));
     return instance;
 }
 

@@ -13,7 +13,8 @@
 
 namespace rekindle::runtime {
 
-/// Shared by whoever lists or opens devices, destroyed with the last of them.
+/// Shared by whoever lists or opens devices, and kept until the process ends or what the environment tells
+/// the loader changes.
 class Instance {
   public:
     /// Throws Error with the reason when there is no loader, no driver, or a loader below Vulkan 1.2.

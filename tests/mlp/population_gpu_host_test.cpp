@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -104,7 +105,8 @@ TEST(GpuTables, WhatIsAlikeIsThereOnce) {
     const TrainingTables tables = training_tables(members, progress, orders, batch_size);
     EXPECT_EQ(tables.row_count, 150u);
     ASSERT_EQ(tables.orders.size(), 2u);
-    EXPECT_EQ(tables.orders[1].first, tables.members[2].order_first);
+    for (const TrainingTables::Order& order : tables.orders)
+        EXPECT_EQ(order.first, tables.members[order.rows.data() == own.data() ? 2 : 0].order_first);
     EXPECT_EQ(tables.members[1].order_first, tables.members[0].order_first);
     EXPECT_NE(tables.members[2].order_first, tables.members[0].order_first);
     EXPECT_EQ(tables.members[3].rows, 0u);
@@ -114,6 +116,24 @@ TEST(GpuTables, WhatIsAlikeIsThereOnce) {
     EXPECT_NE(tables.members[4].schedule_first, tables.members[0].schedule_first);
     EXPECT_NE(tables.members[5].schedule_first, tables.members[0].schedule_first);
     EXPECT_EQ(tables.steps[tables.members[5].schedule_first].step_size, tables.steps[1].step_size);
+}
+
+TEST(GpuTables, WindowsOfOneArrayAreThatArray) {
+    const std::vector members(5, accumulating_spec());
+    const std::vector<engine::Progress> progress(5);
+    const auto array = rows(100), other = rows(7);
+    const std::span<const std::uint32_t> all(array);
+    const std::vector<std::span<const std::uint32_t>> orders{all.subspan(40, 30), all.subspan(10, 20), other,
+                                                             all.subspan(25, 20), all.subspan(80, 20)};
+    const TrainingTables tables = training_tables(members, progress, orders, batch_size);
+    EXPECT_EQ(tables.orders.size(), 3u); // [10, 70) and [80, 100) of the array, and the other
+    EXPECT_EQ(tables.row_count, 60u + 20 + 7);
+    std::vector<std::uint32_t> laid_out(tables.row_count);
+    for (const TrainingTables::Order& order : tables.orders)
+        std::ranges::copy(order.rows, laid_out.begin() + static_cast<std::ptrdiff_t>(order.first));
+    for (std::size_t m = 0; m < orders.size(); ++m)
+        EXPECT_TRUE(std::ranges::equal(
+            orders[m], std::span(laid_out).subspan(tables.members[m].order_first, orders[m].size())));
 }
 
 TEST(GpuTables, APendingGradientIsOneStepWithoutRows) {

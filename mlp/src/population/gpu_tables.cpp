@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -83,25 +85,50 @@ class StepTables {
     std::vector<Table> tables_;
 };
 
-/// Gathers the orders, each once.
+/// Gathers the orders: what is the same memory, also in part, is on the device once.
 class OrderTable {
   public:
-    explicit OrderTable(TrainingTables& tables) : tables_(tables) {}
-    std::uint32_t add(std::span<const std::uint32_t> order) {
-        const std::size_t next = tables_.row_count;
-        const auto [found, is_new] = first_.try_emplace(std::pair(order.data(), order.size()), next);
-        if (is_new && !order.empty()) {
-            if (order.size() > std::numeric_limits<std::uint32_t>::max() - next)
-                throw usage_error("more than 4,294,967,295 rows in one call of a population");
-            tables_.orders.push_back({order, next});
-            tables_.row_count += order.size();
+    void add(std::span<const std::uint32_t> order) {
+        if (!order.empty())
+            windows_.push_back(order);
+    }
+    /// Lays the orders out in the tables.
+    void finish(TrainingTables& tables) {
+        const std::less<const std::uint32_t*> before; // also orders pointers into different arrays
+        std::ranges::sort(windows_, [&](const auto& a, const auto& b) { return before(a.data(), b.data()); });
+        for (const std::span<const std::uint32_t> window : windows_) {
+            if (!tables.orders.empty()) {
+                auto& rows = tables.orders.back().rows;
+                const std::uint32_t* end = rows.data() + rows.size();
+                if (before(window.data(), end)) {
+                    if (before(end, window.data() + window.size()))
+                        rows = {rows.data(), window.data() + window.size()};
+                    continue;
+                }
+                tables.row_count += rows.size();
+            }
+            tables.orders.push_back({window, tables.row_count});
         }
-        return static_cast<std::uint32_t>(found->second);
+        if (!tables.orders.empty())
+            tables.row_count += tables.orders.back().rows.size();
+        if (tables.row_count > std::numeric_limits<std::uint32_t>::max())
+            throw usage_error("more than 4,294,967,295 rows in one call of a population");
+    }
+    /// Where it begins. After finish().
+    static std::uint32_t first_of(const TrainingTables& tables, std::span<const std::uint32_t> order) {
+        if (order.empty())
+            return 0;
+        const std::less<const std::uint32_t*> before;
+        const auto after =
+            std::ranges::upper_bound(tables.orders, order.data(), before,
+                                     [](const TrainingTables::Order& o) { return o.rows.data(); });
+        const TrainingTables::Order& holder = *std::prev(after);
+        return static_cast<std::uint32_t>(holder.first +
+                                          static_cast<std::size_t>(order.data() - holder.rows.data()));
     }
 
   private:
-    TrainingTables& tables_;
-    std::map<std::pair<const std::uint32_t*, std::size_t>, std::size_t> first_;
+    std::vector<std::span<const std::uint32_t>> windows_;
 };
 
 gpu::MemberRecord record_of(const TrainingSpec& spec, const engine::Progress& progress) {
@@ -136,14 +163,17 @@ TrainingTables training_tables(std::span<const TrainingSpec> members,
                                std::size_t batch_size) {
     TrainingTables tables;
     StepTables steps;
-    OrderTable rows(tables);
+    OrderTable rows;
+    for (std::size_t m = 0; m < members.size(); ++m)
+        rows.add(order_of(orders, m));
+    rows.finish(tables);
     std::vector<std::size_t> numbers;
     for (std::size_t m = 0; m < members.size(); ++m) {
         const TrainingSpec& spec = members[m];
         const auto order = order_of(orders, m);
         const std::size_t batches = batches_of(order.size(), batch_size);
         gpu::MemberRecord record = record_of(spec, progress[m]);
-        record.order_first = rows.add(order);
+        record.order_first = OrderTable::first_of(tables, order);
         record.rows = static_cast<std::uint32_t>(order.size());
         const std::size_t last = order.size() - (batches > 0 ? (batches - 1) * batch_size : 0);
         record.batch_scale = batch_scale(batch_size, spec);

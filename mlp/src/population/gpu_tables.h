@@ -17,8 +17,8 @@ struct TrainingTables {
     std::vector<gpu::MemberRecord> members;
     /// Members whose optimiser takes the same numbers at the same steps share their rows.
     std::vector<gpu::StepRecord> steps;
-    /// The orders, one after the other on the device; those that are the same memory are here once. Not
-    /// owned.
+    /// The orders, one after the other on the device; those that share memory, as windows of one array do, are
+    /// one here. By address; not owned.
     struct Order {
         std::span<const std::uint32_t> rows;
         std::size_t first = 0;
