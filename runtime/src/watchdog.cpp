@@ -52,7 +52,7 @@ std::uint64_t StreamCore::progress() const {
 void StreamCore::await(std::uint64_t value) {
     if (completed() >= value)
         return;
-    const Seconds patience(device_->test_mode().watchdog_seconds);
+    const Seconds patience(device_->test_mode().watchdog(device_->info().type == DeviceType::cpu));
     const Seconds slice = std::min(patience / 8, Seconds(1));
     ProgressDeadline deadline(patience.count(), 0, ProgressDeadline::Clock::now());
     for (;;) {

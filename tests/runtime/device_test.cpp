@@ -83,6 +83,7 @@ TEST_F(DeviceTest, WithoutADriverTheListIsEmptyAndSaysWhy) {
     const std::string nothing = testing::TempDir() + "rekindle-no-such-driver.json";
     environment.set("VK_ICD_FILENAMES", nothing);
     environment.set("VK_DRIVER_FILES", nothing);
+    environment.unset("REKINDLE_VISIBLE_DEVICES");
     std::string reason;
     EXPECT_THAT(list_devices(&reason), IsEmpty());
     EXPECT_THAT(reason, HasSubstr("found no driver"));

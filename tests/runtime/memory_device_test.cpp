@@ -96,6 +96,8 @@ TEST_F(MemoryTest, ADriverAllocationThatFailsOnceIsTriedAgain) {
     no_guard_pages();
     environment.set("REKINDLE_FAULT", "out-of-memory:2");
     const auto device = open();
+    if (device->info().type != DeviceType::cpu)
+        GTEST_SKIP() << "a GPU has other memory for uploads: it is taken before anything is tried again";
     const Buffer small = device->allocator().allocate(1000, MemoryKind::upload);
     const Buffer large = device->allocator().allocate(9 << 20, MemoryKind::upload); // a segment of its own
     EXPECT_EQ(device->allocator().statistics(MemoryKind::upload).retries, 1u);

@@ -149,6 +149,8 @@ TEST_F(TestModes, OutOfMemoryIsOvercomeInTheMiddleOfQueuedWork) {
     environment.set("REKINDLE_FAULT",
                     "out-of-memory:4"); // the third block's segment, while the second is in use
     const auto s = stream();
+    if (device().info().type != DeviceType::cpu)
+        GTEST_SKIP() << "a GPU has other memory for the block: it is taken before anything is tried again";
     const Words words = numbered(3 << 20);
     const Buffer first = memory(*s, words);
     advance(*s, first, 1);

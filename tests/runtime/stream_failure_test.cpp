@@ -112,6 +112,8 @@ TEST_F(StreamFailureTest, long_work_in_short_submits_is_progress) {
     options.operations_per_submit = 1;
     options.submits_in_flight = 2000;
     const auto s = stream(options), other = stream();
+    if (device().info().type != DeviceType::cpu)
+        GTEST_SKIP() << "the work is too short on a GPU to outlast the watchdog";
     const Buffer words = memory(*s, numbered(8192)), result = memory(*s, 8192);
     const Buffer few = memory(*other, numbered(64));
     s->synchronize();

@@ -63,6 +63,8 @@ TEST_F(RandomOrderTest, an_undeclared_access_shows) {
 }
 
 TEST_F(RandomOrderTest, orders_differ_between_seeds_and_repeat_with_one) {
+    if (device().info().type != DeviceType::cpu)
+        GTEST_SKIP() << "a GPU runs work without barriers at the same time: its results tell no order";
     // Without barriers the result tells the order.
     StreamOptions without;
     without.barriers = false;

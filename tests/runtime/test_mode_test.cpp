@@ -21,7 +21,8 @@ TEST_F(TestModeTest, NothingIsOnByItself) {
     const TestMode mode = test_mode_from_environment();
     EXPECT_FALSE(mode.poison || mode.guard_pages || mode.validation || mode.random_order);
     EXPECT_EQ(mode.fault, TestMode::Fault::none);
-    EXPECT_EQ(mode.watchdog_seconds, 30);
+    EXPECT_EQ(mode.watchdog(false), 30);
+    EXPECT_EQ(mode.watchdog(true), 600);
 }
 
 TEST_F(TestModeTest, EachVariableIsRead) {
@@ -36,7 +37,8 @@ TEST_F(TestModeTest, EachVariableIsRead) {
     EXPECT_TRUE(mode.guard_pages);
     EXPECT_FALSE(mode.validation);
     EXPECT_EQ(mode.random_order, 18446744073709551615u);
-    EXPECT_EQ(mode.watchdog_seconds, 0.25);
+    EXPECT_EQ(mode.watchdog(false), 0.25);
+    EXPECT_EQ(mode.watchdog(true), 0.25);
     EXPECT_EQ(mode.fault, TestMode::Fault::hang);
     EXPECT_EQ(mode.fault_at, 3u);
     environment.set("REKINDLE_FAULT", "out-of-memory:1");
