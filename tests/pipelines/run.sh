@@ -3,8 +3,8 @@
 #
 # The pages docs/kernels.md and docs/isa.md are compared with the registry, the modules go through spirv-val. Then,
 # unless --pages is given, the pipeline matrix: TOOL (rekindle_kernel_tool) creates every kernel and audit case with the
-# drivers of the system's Mesa (lavapipe, and RADV for cards that are not there) under the validation layers, and with
-# those of Mesa 25 or newer, for more families. It takes minutes: an optimising compiler for CPUs is one of the drivers.
+# drivers of the system's Mesa (lavapipe, and RADV for cards that are not there; once under the validation layers) and
+# with those of Mesa 25 or newer, for more families. It takes minutes: each kernel of a population takes seconds.
 # Prints the counts; the last line is their sum. Exit status 1: something failed; 77: no driver is here.
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
 source "$REPOSITORY/scripts/lib/packages.sh"
@@ -111,13 +111,14 @@ validate
 if [[ ${2:-} == --pages ]]; then
     exit $((broken > 0))
 fi
+all_of "$MESA_SYSTEM_FOLDER" "$(system_mesa)" "${MESA_SYSTEM_FAMILIES[@]}"
+# Once is enough for the layers, which take longer than the compiler.
 if [[ -e /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]]; then
-    export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation
+    start "RADV $(system_mesa) navi10 under the validation layers" with_null_card "$MESA_SYSTEM_FOLDER" navi10 \
+        env VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation
 else
     say 'skipped: the validation layers are not installed'
 fi
-all_of "$MESA_SYSTEM_FOLDER" "$(system_mesa)" "${MESA_SYSTEM_FAMILIES[@]}"
-unset VK_INSTANCE_LAYERS
 if recent_mesa; then
     all_of "$RECENT_MESA_FOLDER" "$RECENT_MESA_VERSION" "${MESA_RECENT_FAMILIES[@]}"
 else
