@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <utility>
 
 namespace rekindle::runtime {
 
@@ -47,20 +49,15 @@ std::string version_text(std::uint32_t version) {
 std::shared_ptr<Instance> Instance::shared(bool validation) {
     struct Known {
         std::mutex mutex;
-        std::string surroundings;
-        std::shared_ptr<Instance> instances[2]; // without and with the layer
+        std::map<std::pair<std::string, bool>, std::shared_ptr<Instance>>
+            instances; // by surroundings and layer
     };
     // Kept, since the loader unloads the drivers with the last instance, and NVIDIA's cannot be loaded again
     // and again in one process (seen with 580.159: no device any more after ten times). Never destroyed: at
     // exit drivers may have ended before.
     static Known& known = *new Known;
     const std::lock_guard lock(known.mutex);
-    if (const std::string now = surroundings(); now != known.surroundings) {
-        known.surroundings = now;
-        for (auto& instance : known.instances)
-            instance.reset();
-    }
-    std::shared_ptr<Instance>& instance = known.instances[validation ? 1 : 0];
+    std::shared_ptr<Instance>& instance = known.instances[{surroundings(), validation}];
     if (!instance)
         instance.reset(new Instance(validation));
     return instance;

@@ -13,8 +13,8 @@
 
 namespace rekindle::runtime {
 
-/// Shared by whoever lists or opens devices, and kept until the process ends or what the environment tells
-/// the loader changes.
+/// Shared by whoever lists or opens devices, and kept until the process ends: one for each state of what the
+/// environment tells the loader.
 class Instance {
   public:
     /// Throws Error with the reason when there is no loader, no driver, or a loader below Vulkan 1.2.
