@@ -4,6 +4,25 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
+# Declarations alone: the driver's loader is opened at run time, in a child process.
+find_path(REKINDLE_vulkan_INCLUDE vulkan/vulkan_core.h REQUIRED)
+add_library(rekindle_vulkan_headers INTERFACE)
+target_include_directories(rekindle_vulkan_headers SYSTEM INTERFACE "${REKINDLE_vulkan_INCLUDE}")
+add_library(rekindle::vulkan_headers ALIAS rekindle_vulkan_headers)
+
+# volk opens the Vulkan loader at run time; Debian gives its source alone.
+find_path(REKINDLE_volk_INCLUDE volk.c REQUIRED)
+add_library(rekindle_volk STATIC "${REKINDLE_volk_INCLUDE}/volk.c")
+target_compile_definitions(rekindle_volk PUBLIC VK_NO_PROTOTYPES)
+target_include_directories(rekindle_volk SYSTEM PUBLIC "${REKINDLE_volk_INCLUDE}")
+target_link_libraries(rekindle_volk PUBLIC rekindle::vulkan_headers ${CMAKE_DL_LIBS})
+add_library(rekindle::volk ALIAS rekindle_volk)
+
+# What only the program needs follows.
+if(NOT REKINDLE_BUILD_PROGRAM)
+  return()
+endif()
+
 # fmt 9 is compiled once into a library of our own; other versions are used header-only, which only takes longer.
 find_path(REKINDLE_fmt_INCLUDE fmt/core.h REQUIRED)
 file(STRINGS "${REKINDLE_fmt_INCLUDE}/fmt/core.h" REKINDLE_fmt_version REGEX "^#define FMT_VERSION [0-9]+")
@@ -36,20 +55,6 @@ function(rekindle_find_archive name header file)
   target_link_libraries(rekindle_third_party_${name} INTERFACE ${ARGN})
   add_library(rekindle::${name} ALIAS rekindle_third_party_${name})
 endfunction()
-
-# Declarations alone: the driver's loader is opened at run time, in a child process.
-find_path(REKINDLE_vulkan_INCLUDE vulkan/vulkan_core.h REQUIRED)
-add_library(rekindle_vulkan_headers INTERFACE)
-target_include_directories(rekindle_vulkan_headers SYSTEM INTERFACE "${REKINDLE_vulkan_INCLUDE}")
-add_library(rekindle::vulkan_headers ALIAS rekindle_vulkan_headers)
-
-# volk opens the Vulkan loader at run time; Debian gives its source alone.
-find_path(REKINDLE_volk_INCLUDE volk.c REQUIRED)
-add_library(rekindle_volk STATIC "${REKINDLE_volk_INCLUDE}/volk.c")
-target_compile_definitions(rekindle_volk PUBLIC VK_NO_PROTOTYPES)
-target_include_directories(rekindle_volk SYSTEM PUBLIC "${REKINDLE_volk_INCLUDE}")
-target_link_libraries(rekindle_volk PUBLIC rekindle::vulkan_headers ${CMAKE_DL_LIBS})
-add_library(rekindle::volk ALIAS rekindle_volk)
 
 rekindle_find_archive(zlib zlib.h z)
 rekindle_find_archive(xxhash xxhash.h xxhash)

@@ -1,0 +1,1 @@
+"""PyTorch's device rvk: any GPU with a Vulkan driver."""
