@@ -1,0 +1,14 @@
+#pragma once
+/// The differences between the PyTorch versions that the device is built for (2.11 to 2.13), in one place.
+
+#include <torch/version.h>
+
+/// The arguments that MetaBase::set_output_* takes after the options: PyTorch up to 2.12 passes names of
+/// dimensions.
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 12
+#define RVK_OUTPUT_NAMES_PARAMETER , at::DimnameList names
+#define RVK_OUTPUT_NAMES_ARGUMENT , names
+#else
+#define RVK_OUTPUT_NAMES_PARAMETER
+#define RVK_OUTPUT_NAMES_ARGUMENT
+#endif

@@ -1,0 +1,218 @@
+#include "devices.h"
+
+#include <array>
+#include <atomic>
+#include <c10/core/DeviceType.h>
+#include <c10/util/Exception.h>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+namespace rvk {
+
+namespace {
+
+constexpr std::size_t streams_of_a_device = 33; ///< the default one and the pool
+
+/// What every kernel of the PyTorch device may use beyond the runtime's floor.
+constexpr kernels::Features needed_features{kernels::Feature::storage_16bit, kernels::Feature::storage_8bit};
+
+struct OpenDevice {
+    std::shared_ptr<runtime::Device> device;
+    std::mutex stream_mutex;
+    std::array<std::atomic<runtime::Stream*>, streams_of_a_device> ready{};
+    std::array<std::unique_ptr<runtime::Stream>, streams_of_a_device> streams;
+    std::atomic<std::uint32_t> next_pool{0};
+};
+
+struct Slot {
+    runtime::DeviceInfo info;
+    std::mutex mutex;
+    std::unique_ptr<OpenDevice> owner;
+    std::atomic<OpenDevice*> open{nullptr};
+};
+
+bool log_wanted(runtime::LogLevel level) {
+    static const bool all = std::getenv("REKINDLE_LOG") != nullptr;
+    return all || level == runtime::LogLevel::warning || level == runtime::LogLevel::error;
+}
+
+void print_log(runtime::LogLevel level, std::string_view text) {
+    if (log_wanted(level))
+        std::fprintf(stderr, "rvk: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+/// Devices live as long as the process: tensors and threads of PyTorch may outlast every static object.
+class DeviceTable {
+  public:
+    static DeviceTable& instance() {
+        static auto* const table = new DeviceTable;
+        return *table;
+    }
+
+    std::size_t count() const noexcept { return slots_.size(); }
+    const std::string& reason() const noexcept { return reason_; }
+    Slot& slot(DeviceIndex index) {
+        TORCH_CHECK_INDEX(index >= 0 && static_cast<std::size_t>(index) < slots_.size(),
+                          "There is no device rvk:", static_cast<int>(index), "; ",
+                          slots_.empty() ? reason_ : "there are " + std::to_string(slots_.size()), ".");
+        return *slots_[static_cast<std::size_t>(index)];
+    }
+    OpenDevice& open(DeviceIndex index) {
+        Slot& s = slot(index);
+        if (OpenDevice* ready = s.open.load(std::memory_order_acquire))
+            return *ready;
+        const std::lock_guard lock(s.mutex);
+        if (!s.owner) {
+            TORCH_CHECK(process_ == ::getpid(),
+                        "This process was forked after torch.rvk had looked for devices, which ",
+                        "no Vulkan driver survives; start workers with the method 'spawn'.");
+            auto opened = std::make_unique<OpenDevice>();
+            runtime::DeviceOptions options;
+            options.log = print_log;
+            opened->device = runtime::Device::open(s.info, std::move(options));
+            s.owner = std::move(opened);
+            s.open.store(s.owner.get(), std::memory_order_release);
+        }
+        return *s.owner;
+    }
+    bool forked() const noexcept { return process_ != ::getpid(); }
+
+  private:
+    DeviceTable() {
+        std::vector<runtime::DeviceInfo> found;
+        try {
+            found = runtime::list_devices(&reason_);
+        } catch (const std::exception& error) {
+            reason_ = error.what();
+        }
+        const bool named = std::getenv("REKINDLE_VISIBLE_DEVICES") != nullptr;
+        bool gpu = false;
+        for (const auto& info : found)
+            gpu |= usable(info) && info.type != runtime::DeviceType::cpu;
+        for (auto& info : found) {
+            if (!usable(info) || (gpu && !named && info.type == runtime::DeviceType::cpu))
+                continue;
+            slots_.push_back(std::make_unique<Slot>());
+            slots_.back()->info = std::move(info);
+        }
+        if (slots_.empty() && reason_.empty())
+            reason_ = "no Vulkan device can be used (`rekindle devices` says why)";
+    }
+    static bool usable(const runtime::DeviceInfo& info) {
+        return info.unusable.empty() && info.can.features.contains(needed_features);
+    }
+
+    const ::pid_t process_ = ::getpid();
+    std::string reason_;
+    std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+thread_local DeviceIndex thread_device = 0;
+/// The stream id of each device; 0 where nothing was set.
+thread_local std::vector<c10::StreamId> thread_streams;
+
+c10::Stream stream_id(DeviceIndex index, c10::StreamId id) {
+    return c10::Stream(c10::Stream::UNSAFE, c10::Device(c10::kPrivateUse1, index), id);
+}
+
+} // namespace
+
+DeviceIndex device_count() noexcept {
+    try {
+        return static_cast<DeviceIndex>(DeviceTable::instance().count());
+    } catch (...) {
+        return 0;
+    }
+}
+std::string why_no_device() {
+    return device_count() == 0 ? DeviceTable::instance().reason() : std::string();
+}
+
+bool is_open(DeviceIndex index) noexcept {
+    return index >= 0 && index < device_count() && DeviceTable::instance().slot(index).open.load() != nullptr;
+}
+const runtime::DeviceInfo& device_info(DeviceIndex index) {
+    return DeviceTable::instance().slot(index).info;
+}
+runtime::Device& device(DeviceIndex index) {
+    return *DeviceTable::instance().open(index).device;
+}
+
+DeviceIndex current_device() noexcept {
+    return thread_device;
+}
+void set_current_device(DeviceIndex index) {
+    DeviceTable::instance().slot(index);
+    thread_device = index;
+}
+void set_current_device_unchecked(DeviceIndex index) noexcept {
+    thread_device = index;
+}
+DeviceIndex index_of(c10::Device device) {
+    if (!device.has_index())
+        return thread_device;
+    DeviceTable::instance().slot(device.index());
+    return device.index();
+}
+
+c10::Stream current_stream_id(DeviceIndex index) noexcept {
+    const auto at = static_cast<std::size_t>(index);
+    return stream_id(index, at < thread_streams.size() ? thread_streams[at] : 0);
+}
+c10::Stream default_stream_id(DeviceIndex index) noexcept {
+    return stream_id(index, 0);
+}
+c10::Stream next_pool_stream(DeviceIndex index) {
+    auto& open = DeviceTable::instance().open(index);
+    return stream_id(index, 1 + open.next_pool.fetch_add(1) % (streams_of_a_device - 1));
+}
+c10::Stream exchange_stream(c10::Stream stream) {
+    const DeviceIndex index = index_of(stream.device());
+    const c10::Stream before = current_stream_id(index);
+    if (thread_streams.size() <= static_cast<std::size_t>(index))
+        thread_streams.resize(static_cast<std::size_t>(index) + 1);
+    thread_streams[static_cast<std::size_t>(index)] = stream.id();
+    return before;
+}
+runtime::Stream& stream(c10::Stream id) {
+    OpenDevice& open = DeviceTable::instance().open(index_of(id.device()));
+    TORCH_CHECK_INDEX(id.id() >= 0 && static_cast<std::size_t>(id.id()) < streams_of_a_device,
+                      "There is no stream ", id.id(), " of ", id.device(), ".");
+    const auto at = static_cast<std::size_t>(id.id());
+    if (runtime::Stream* ready = open.ready[at].load(std::memory_order_acquire))
+        return *ready;
+    const std::lock_guard lock(open.stream_mutex);
+    if (!open.streams[at]) {
+        open.streams[at] = open.device->make_stream();
+        open.ready[at].store(open.streams[at].get(), std::memory_order_release);
+    }
+    return *open.streams[at];
+}
+runtime::Stream& current_stream(DeviceIndex index) {
+    return stream(current_stream_id(index));
+}
+
+void synchronize(DeviceIndex index) {
+    index_of(c10::Device(c10::kPrivateUse1, index));
+    if (is_open(index))
+        device(index).synchronize();
+}
+void finish_process() noexcept {
+    if (DeviceTable::instance().forked())
+        return;
+    for (DeviceIndex index = 0; index < device_count(); ++index)
+        if (is_open(index)) {
+            try {
+                device(index).synchronize();
+                device(index).save_pipeline_cache();
+            } catch (const std::exception& error) {
+                print_log(runtime::LogLevel::error, error.what());
+            }
+        }
+}
+
+} // namespace rvk

@@ -1,0 +1,109 @@
+#include "allocator.h"
+#include "devices.h"
+
+#include <c10/core/DeviceCapability.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <memory>
+
+namespace rvk {
+
+namespace {
+
+/// What PyTorch's opaque event points to.
+struct RecordedEvent {
+    runtime::Event event;
+    bool timing = false;
+};
+
+c10::Device as_device(DeviceIndex index) {
+    return {c10::kPrivateUse1, index};
+}
+
+class Guard final : public c10::impl::DeviceGuardImplInterface {
+  public:
+    c10::DeviceType type() const override { return c10::kPrivateUse1; }
+    c10::Device exchangeDevice(c10::Device device) const override {
+        const DeviceIndex before = current_device();
+        set_current_device(index_of(device));
+        return as_device(before);
+    }
+    c10::Device getDevice() const override { return as_device(current_device()); }
+    void setDevice(c10::Device device) const override { set_current_device(index_of(device)); }
+    void uncheckedSetDevice(c10::Device device) const noexcept override {
+        if (device.has_index())
+            set_current_device_unchecked(device.index());
+    }
+    DeviceIndex deviceCount() const noexcept override { return device_count(); }
+    c10::DeviceCapability getDeviceCapability(c10::Device device) const override;
+
+    c10::Stream getStream(c10::Device device) const override { return current_stream_id(index_of(device)); }
+    c10::Stream getDefaultStream(c10::Device device) const override {
+        return default_stream_id(index_of(device));
+    }
+    c10::Stream getStreamFromGlobalPool(c10::Device device, bool) const override {
+        return next_pool_stream(index_of(device));
+    }
+    c10::Stream getNewStream(c10::Device device, int) const override {
+        return next_pool_stream(index_of(device));
+    }
+    c10::Stream exchangeStream(c10::Stream stream) const override { return exchange_stream(stream); }
+    void* getStreamNativeHandle(const c10::Stream id) const override { return &rvk::stream(id); }
+    bool queryStream(const c10::Stream& id) const override { return rvk::stream(id).record().done(); }
+    void synchronizeStream(const c10::Stream& id) const override { rvk::stream(id).synchronize(); }
+    void synchronizeDevice(const DeviceIndex index) const override { rvk::synchronize(index); }
+
+    void record(void** event, const c10::Stream& id, const DeviceIndex,
+                const c10::EventFlag flag) const override {
+        auto made = std::make_unique<RecordedEvent>();
+        made->timing = flag == c10::EventFlag::BACKEND_DEFAULT;
+        made->event = rvk::stream(id).record(made->timing);
+        destroyEvent(*event, id.device_index());
+        *event = made.release();
+    }
+    void block(void* event, const c10::Stream& id) const override {
+        if (event)
+            rvk::stream(id).wait(static_cast<RecordedEvent*>(event)->event);
+    }
+    bool queryEvent(void* event) const override {
+        return !event || static_cast<RecordedEvent*>(event)->event.done();
+    }
+    void synchronizeEvent(void* event) const override {
+        if (event)
+            static_cast<RecordedEvent*>(event)->event.wait();
+    }
+    void destroyEvent(void* event, const DeviceIndex) const noexcept override {
+        std::unique_ptr<RecordedEvent>(static_cast<RecordedEvent*>(event));
+    }
+    double elapsedTime(void* earlier, void* later, const DeviceIndex) const override {
+        const auto* const a = static_cast<RecordedEvent*>(earlier);
+        const auto* const b = static_cast<RecordedEvent*>(later);
+        TORCH_CHECK(a && b, "Both events must be recorded before their elapsed time is asked for.");
+        TORCH_CHECK(a->timing && b->timing, "Both events must be made with enable_timing=True.");
+        b->event.wait();
+        return b->event.seconds_since(a->event) * 1e3;
+    }
+    void recordDataPtrOnStream(const c10::DataPtr& memory, const c10::Stream& stream) const override {
+        device_allocator().recordStream(memory, stream);
+    }
+};
+
+c10::DeviceCapability Guard::getDeviceCapability(c10::Device device) const {
+    const auto& can = device_info(index_of(device)).can;
+    c10::DeviceCapability capability;
+    auto& bits = capability.capability_data.capability_bits;
+    bits = 0;
+    const auto add = [&](auto index) { bits |= std::uint64_t{1} << index; };
+    for (const auto index :
+         {c10::kIndex_Byte, c10::kIndex_Char, c10::kIndex_Short, c10::kIndex_Int, c10::kIndex_Long,
+          c10::kIndex_Half, c10::kIndex_Float, c10::kIndex_Bool, c10::kIndex_BFloat16})
+        add(index);
+    if (can.features.contains(kernels::Feature::float64))
+        add(c10::kIndex_Double);
+    return capability;
+}
+
+C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
+
+} // namespace
+
+} // namespace rvk

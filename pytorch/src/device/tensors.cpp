@@ -1,0 +1,109 @@
+/// Tensors of this device: making, viewing, resizing.
+
+#include "../dispatch/structured.h"
+#include "allocator.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <ATen/native/Resize.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/as_strided_cpu_dispatch.h>
+#include <ATen/ops/set_cpu_dispatch.h>
+#include <ATen/ops/set_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_as_complex_native.h>
+#include <ATen/ops/view_as_real_native.h>
+#include <ATen/ops/view_native.h>
+#include <c10/core/DeviceGuard.h>
+#include <torch/library.h>
+
+namespace rvk {
+
+namespace {
+
+const c10::DispatchKeySet keys(c10::DispatchKey::PrivateUse1);
+
+at::Tensor empty(at::IntArrayRef sizes, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                 std::optional<at::Device> device, std::optional<bool> pinned,
+                 std::optional<at::MemoryFormat> memory_format) {
+    TORCH_CHECK(c10::layout_or_default(layout) == at::kStrided, "rvk has strided tensors only");
+    TORCH_CHECK(!c10::pinned_memory_or_default(pinned), "Only dense CPU tensors can be pinned");
+    const c10::DeviceGuard guard(c10::device_or_default(device));
+    return at::detail::empty_generic(sizes, &device_allocator(), keys, c10::dtype_or_default(dtype),
+                                     memory_format);
+}
+
+at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides, std::optional<at::ScalarType> dtype,
+                         std::optional<at::Layout> layout, std::optional<at::Device> device,
+                         std::optional<bool> pinned) {
+    TORCH_CHECK(c10::layout_or_default(layout) == at::kStrided, "rvk has strided tensors only");
+    TORCH_CHECK(!c10::pinned_memory_or_default(pinned), "Only dense CPU tensors can be pinned");
+    const c10::DeviceGuard guard(c10::device_or_default(device));
+    return at::detail::empty_strided_generic(sizes, strides, &device_allocator(), keys,
+                                             c10::dtype_or_default(dtype));
+}
+
+at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides,
+                      std::optional<c10::SymInt> offset) {
+    return at::cpu::as_strided_symint(self, sizes, strides, offset);
+}
+
+/// PyTorch's own resize_ copies with the host's memcpy.
+const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef sizes,
+                         std::optional<at::MemoryFormat> memory_format) {
+    auto* const impl = self.unsafeGetTensorImpl();
+    if (self.sizes() == sizes && !memory_format)
+        return self;
+    impl->set_sizes_contiguous(sizes);
+    if (memory_format) {
+        TORCH_CHECK(*memory_format != at::MemoryFormat::Preserve, "Unsupported memory format ",
+                    *memory_format);
+        impl->empty_tensor_restride(*memory_format);
+    }
+    if (impl->numel() == 0)
+        return self;
+    const auto needed = static_cast<std::size_t>(impl->storage_offset() + impl->numel()) * impl->itemsize();
+    if (needed > self.storage().nbytes()) {
+        const c10::DeviceGuard guard(self.device());
+        at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(self.storage(), needed);
+    }
+    return self;
+}
+
+at::Tensor& set_storage_with_sizes(at::Tensor& self, at::Storage storage, std::int64_t offset,
+                                   at::IntArrayRef sizes, at::IntArrayRef strides) {
+    return at::cpu::set_(self, std::move(storage), offset, sizes, strides);
+}
+
+void record_stream(at::Tensor& self, c10::Stream stream) {
+    device_allocator().recordStream(self.storage().data_ptr(), stream);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    m.impl("empty.memory_format", TORCH_FN(empty));
+    m.impl("empty_strided", TORCH_FN(empty_strided));
+    m.impl("as_strided", TORCH_FN(as_strided));
+    m.impl("view", TORCH_FN(at::native::view));
+    m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
+    m.impl("unfold", TORCH_FN(at::native::unfold));
+    m.impl("view_as_real", TORCH_FN(at::native::view_as_real));
+    m.impl("view_as_complex", TORCH_FN(at::native::view_as_complex));
+    m.impl("resize_", TORCH_FN(resize));
+    m.impl("set_.source_Tensor", TORCH_FN(at::native::set_tensor_));
+    m.impl("set_.source_Storage",
+           TORCH_FN(static_cast<at::Tensor& (*)(at::Tensor&, at::Storage)>(at::native::set_)));
+    m.impl("set_.source_Storage_storage_offset", TORCH_FN(set_storage_with_sizes));
+    m.impl("record_stream", TORCH_FN(record_stream));
+}
+
+} // namespace
+
+at::Tensor make_output(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options) {
+    const auto dtype = c10::optTypeMetaToScalarType(options.dtype_opt());
+    return strides.empty()
+               ? empty(sizes, dtype, options.layout_opt(), options.device_opt(), {},
+                       options.memory_format_opt())
+               : empty_strided(sizes, strides, dtype, options.layout_opt(), options.device_opt(), {});
+}
+
+} // namespace rvk

@@ -1,0 +1,169 @@
+/// Copies between tensors: PyTorch asks `_copy_from` for every copy with a tensor of this device on either
+/// side.
+
+#include "../dispatch/operator_scope.h"
+#include "../operators/copy.h"
+#include "allocator.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_conj.h>
+#include <ATen/ops/_neg_view.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty_strided.h>
+#include <c10/core/DeviceGuard.h>
+#include <cstring>
+#include <torch/library.h>
+
+namespace rvk {
+
+namespace {
+
+std::span<const std::byte> bytes_of(const at::Tensor& host) {
+    return {static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes()};
+}
+
+/// Whether the elements fill one range of memory in the same order in both.
+bool same_dense_layout(const at::Tensor& a, const at::Tensor& b) {
+    return a.is_non_overlapping_and_dense() && a.strides() == b.strides() && a.sizes() == b.sizes();
+}
+
+void upload(const at::Tensor& to, const at::Tensor& host, bool non_blocking) {
+    const DeviceIndex index = to.device().index();
+    auto& queue = current_stream(index);
+    const auto target = device_pointer(to.mutable_data_ptr());
+    const auto pinned = pinned_device_pointer(index, host.const_data_ptr(), host.nbytes());
+    if (!pinned) {
+        queue.upload(target, bytes_of(host));
+        return;
+    }
+    queue.copy(target, pinned, host.nbytes());
+    if (!non_blocking)
+        queue.synchronize(); // the caller may change the host's tensor
+}
+
+void download(const at::Tensor& host, const at::Tensor& from, bool non_blocking) {
+    check_copy_to_host(from.nbytes());
+    const DeviceIndex index = from.device().index();
+    auto& queue = current_stream(index);
+    const auto source = device_pointer(from.const_data_ptr());
+    const auto pinned = pinned_device_pointer(index, host.const_data_ptr(), host.nbytes());
+    if (!pinned) {
+        queue.download({static_cast<std::byte*>(host.mutable_data_ptr()), host.nbytes()}, source);
+        return;
+    }
+    queue.copy(pinned, source, from.nbytes());
+    if (!non_blocking)
+        queue.synchronize();
+}
+
+void host_to_device(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
+    // Converted on the host; strides as the target has them where its elements fill one range.
+    at::Tensor host = from;
+    if (host.scalar_type() != to.scalar_type() || !same_dense_layout(host, to)) {
+        host = to.is_non_overlapping_and_dense()
+                   ? at::empty_strided(to.sizes(), to.strides(), from.options().dtype(to.scalar_type()))
+                   : at::empty(to.sizes(), from.options().dtype(to.scalar_type()));
+        host.copy_(from);
+        non_blocking = false;
+    }
+    if (same_dense_layout(host, to)) {
+        upload(to, host, non_blocking);
+        return;
+    }
+    const at::Tensor dense = at::empty(to.sizes(), to.options());
+    upload(dense, host, non_blocking);
+    copy_on_device(to, dense);
+}
+
+void device_to_host(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
+    at::Tensor dense = from;
+    if (!from.is_non_overlapping_and_dense()) {
+        dense = at::empty(from.sizes(), from.options());
+        copy_on_device(dense, from);
+    }
+    if (to.scalar_type() == dense.scalar_type() && same_dense_layout(dense, to)) {
+        download(to, dense, non_blocking);
+        return;
+    }
+    const at::Tensor host =
+        at::empty_strided(dense.sizes(), dense.strides(), to.options().dtype(dense.scalar_type()));
+    download(host, dense, false);
+    to.copy_(host);
+}
+
+void between_devices(const at::Tensor& from, const at::Tensor& to) {
+    const at::Tensor host = at::empty(from.sizes(), from.options().device(at::kCPU));
+    {
+        const AllowCopyToHost allow("devices without a common memory exchange through the host");
+        device_to_host(from, host, false);
+    }
+    host_to_device(host, to, false);
+}
+
+/// Bytes as they lie in memory: neither conjugate nor negative.
+void copy_plain(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
+    const at::Tensor source = from.sizes() == to.sizes() ? from : from.expand(to.sizes());
+    if (to.numel() == 0)
+        return;
+    const c10::DeviceGuard guard(to.is_privateuseone() ? to.device() : from.device());
+    if (!source.is_privateuseone())
+        host_to_device(source, to, non_blocking);
+    else if (!to.is_privateuseone())
+        device_to_host(source, to, non_blocking);
+    else if (source.device() == to.device())
+        copy_on_device(to, source);
+    else
+        between_devices(source, to);
+}
+
+at::Tensor without_views(const at::Tensor& tensor) {
+    const at::Tensor real = tensor.is_conj() ? at::_conj(tensor) : tensor;
+    return real.is_neg() ? at::_neg_view(real) : real;
+}
+
+at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
+    const bool negate = from.is_neg() != to.is_neg(), conjugate = from.is_conj() != to.is_conj();
+    const at::Tensor target = without_views(to);
+    copy_plain(without_views(from), target, non_blocking);
+    if (conjugate && at::isComplexType(target.scalar_type()))
+        target.conj_physical_();
+    if (negate)
+        target.neg_();
+    return to;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
+    to.resize_(from.sizes());
+    return copy_from(from, to, false);
+}
+
+at::Scalar local_scalar(const at::Tensor& self) {
+    const AllowCopyToHost allow("the caller asked for the value");
+    const at::Tensor host = at::empty({}, self.options().device(at::kCPU));
+    const at::Tensor plain = without_views(self.reshape({}));
+    device_to_host(plain, host, false);
+    at::Tensor value = host;
+    if (self.is_conj())
+        value = value.conj();
+    if (self.is_neg())
+        value = value.neg();
+    return value.item();
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    m.impl("_copy_from", TORCH_FN(copy_from));
+    m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+    m.impl("_local_scalar_dense", TORCH_FN(local_scalar));
+}
+// copy_from knows these views; PyTorch's own way would call it again for ever.
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
+    m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(aten, Negative, m) {
+    m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
+} // namespace
+
+} // namespace rvk

@@ -1,0 +1,157 @@
+#include "fallback.h"
+
+#include "../device/generator.h"
+#include "operator_scope.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/native/CPUFallback.h>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <torch/library.h>
+
+namespace rvk {
+
+namespace {
+
+class Counts {
+  public:
+    static Counts& instance() {
+        static auto* const counts = new Counts; // operators may run while static objects go
+        return *counts;
+    }
+    /// Whether it is the first time.
+    bool add(const std::string& name) {
+        const std::lock_guard lock(mutex_);
+        return counts_[name]++ == 0;
+    }
+    std::vector<std::pair<std::string, std::uint64_t>> all() const {
+        const std::lock_guard lock(mutex_);
+        return {counts_.begin(), counts_.end()};
+    }
+    void reset() {
+        const std::lock_guard lock(mutex_);
+        counts_.clear();
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::map<std::string, std::uint64_t> counts_;
+};
+
+bool is_ours(const at::Tensor& tensor) {
+    return tensor.defined() && tensor.is_privateuseone();
+}
+
+std::optional<c10::Device> device_of(c10::ArrayRef<c10::IValue> arguments) {
+    for (const auto& value : arguments) {
+        if (value.isTensor() && is_ours(value.toTensor()))
+            return value.toTensor().device();
+        if (value.isTensorList())
+            for (const at::Tensor& tensor : value.toTensorVector())
+                if (is_ours(tensor))
+                    return tensor.device();
+        if (value.isOptionalTensorList())
+            for (const auto& tensor : value.toOptionalTensorVector())
+                if (tensor && is_ours(*tensor))
+                    return tensor->device();
+        if (value.isDevice() && value.toDevice().is_privateuseone())
+            return c10::Device(c10::kPrivateUse1, index_of(value.toDevice()));
+    }
+    return std::nullopt;
+}
+
+/// CPU kernels refuse a generator of another device: they get one of theirs, seeded from ours.
+void replace_generators(torch::jit::Stack& stack, std::size_t begin, std::optional<c10::Device> device) {
+    for (std::size_t i = begin; i < stack.size(); ++i) {
+        if (!stack[i].isGenerator())
+            continue;
+        const at::Generator ours = stack[i].toGenerator();
+        if (!ours.defined() || !ours.device().is_privateuseone())
+            continue;
+        const auto state = reserve_random(ours, device ? device->index() : ours.device().index(), 4);
+        auto theirs = at::make_generator<at::CPUGeneratorImpl>();
+        theirs.set_current_seed(state.seed ^ (state.offset * 0x9e3779b97f4a7c15ull));
+        stack[i] = theirs;
+    }
+}
+
+/// PyTorch puts results where the first tensor argument is, which may be a number on the CPU.
+void bring_results_back(const c10::OperatorHandle& op, torch::jit::Stack& stack, c10::Device device) {
+    const std::size_t begin = stack.size() - op.schema().returns().size();
+    for (std::size_t i = begin; i < stack.size(); ++i) {
+        auto& value = stack[i];
+        if (value.isTensor() && value.toTensor().defined() && value.toTensor().is_cpu())
+            value = value.toTensor().to(device);
+    }
+}
+
+void say_once(const std::string& name) {
+    static const bool wanted = std::getenv("REKINDLE_LOG") != nullptr;
+    if (wanted)
+        std::fprintf(stderr,
+                     "rvk: %s has no kernel for these arguments here and runs on the CPU "
+                     "(torch.rvk.fallback_stats() counts it)\n",
+                     name.c_str());
+}
+
+} // namespace
+
+void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    const std::string name = c10::toString(op.operator_name());
+    TORCH_CHECK_NOT_IMPLEMENTED(!strict(), "REKINDLE_STRICT=1: ", name,
+                                " has no kernel for these arguments on rvk and "
+                                "would run on the CPU.");
+    if (Counts::instance().add(name))
+        say_once(name);
+    const AllowCopyToHost allow("the fallback is counted");
+    const std::size_t arguments = op.schema().arguments().size();
+    const std::size_t begin = stack->size() - arguments;
+    const auto device = device_of(c10::ArrayRef<c10::IValue>(stack->data() + begin, arguments));
+    replace_generators(*stack, begin, device);
+    at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
+    if (device)
+        bring_results_back(op, *stack, *device);
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> fallback_counts() {
+    return Counts::instance().all();
+}
+void reset_fallback_counts() {
+    Counts::instance().reset();
+}
+
+int register_direct_fallbacks() {
+    using c10::DispatchKey;
+    static auto* const library =
+        new torch::Library(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1, __FILE__, __LINE__);
+    auto& dispatcher = c10::Dispatcher::singleton();
+    int registered = 0;
+    for (const auto& name : dispatcher.getAllOpNames()) {
+        if (!name.name.starts_with("aten::"))
+            continue;
+        const auto op = dispatcher.findOp(name);
+        if (!op || op->hasKernelForDispatchKey(DispatchKey::PrivateUse1) ||
+            !op->hasKernelForDispatchKey(DispatchKey::CPU) ||
+            !op->hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional))
+            continue;
+        const std::string full =
+            name.name.substr(6) + (name.overload_name.empty() ? "" : "." + name.overload_name);
+        library->impl(full.c_str(), torch::CppFunction::makeFromBoxedFunction<&fallback>());
+        ++registered;
+    }
+    return registered;
+}
+
+namespace {
+
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {
+    m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
+}
+
+} // namespace
+
+} // namespace rvk

@@ -1,0 +1,26 @@
+#pragma once
+/// Operators without a kernel here run on the CPU: said once each, counted, an error in strict mode.
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rvk {
+
+/// The boxed kernel: copies the arguments to the CPU, runs the operator there, copies results and changed
+/// arguments back.
+void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
+
+/// How often each operator ran on the CPU since the start or the last reset, "aten::svd" → 3; by name.
+std::vector<std::pair<std::string, std::uint64_t>> fallback_counts();
+void reset_fallback_counts();
+
+/// Registers `fallback` itself for every operator that has a CPU kernel, none of this device, and whose
+/// composite kernel would take a detour through its out= variant. Once, after all other registrations.
+/// Returns how many.
+int register_direct_fallbacks();
+
+} // namespace rvk

@@ -1,0 +1,75 @@
+#pragma once
+/// From tensors to launches: addresses, accesses, streams.
+
+#include "../device/devices.h"
+
+#include <rekindle/kernels/launchers.h>
+
+#include <ATen/TensorIterator.h>
+#include <ATen/core/TensorBase.h>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+
+namespace rvk {
+
+using kernels::ConstantValue;
+using runtime::Access;
+using runtime::Groups;
+
+/// The address of the tensor's first element, for a kernel's parameters; 0 for a tensor without elements. In
+/// poison mode it carries the poison bit, which a launch takes off its parameters.
+std::uint64_t address(const at::TensorBase& tensor);
+/// As `address`, without the poison bit: for tables of addresses that are themselves written into memory.
+std::uint64_t raw_address(const at::TensorBase& tensor);
+
+/// Every byte from the first to the last element (strides included).
+Access reads(const at::TensorBase& tensor);
+Access writes(const at::TensorBase& tensor);
+/// Of an operand of an iterator.
+Access reads(const at::TensorIteratorBase& iterator, int operand);
+Access writes(const at::TensorIteratorBase& iterator, int operand);
+
+/// Workgroups for `count` items at `per_group` each: as many as needed in x, and above 32,768 in y too, so
+/// that the number of a workgroup is group.y * 32768 + group.x (`linear_group` in slang/layout.slang).
+/// Kernels check that an item is below `count`.
+Groups linear_groups(std::int64_t count, std::uint32_t per_group);
+
+/// Queues a dispatch on the calling thread's stream of that device.
+void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
+            std::span<const std::byte> parameters, std::span<const Access> accesses,
+            std::span<const ConstantValue> constants);
+template <class P>
+void launch(c10::Device device, const kernels::TypedKernel<P>& kernel, Groups groups,
+            const std::type_identity_t<P>& parameters, std::initializer_list<Access> accesses,
+            std::initializer_list<ConstantValue> constants = {}) {
+    launch(device.index(), kernel.kernel, groups, std::as_bytes(std::span(&parameters, 1)),
+           {accesses.begin(), accesses.size()}, {constants.begin(), constants.size()});
+}
+template <class P>
+void launch(c10::Device device, const kernels::TypedKernel<P>& kernel, Groups groups,
+            const std::type_identity_t<P>& parameters, std::span<const Access> accesses,
+            std::span<const ConstantValue> constants) {
+    launch(device.index(), kernel.kernel, groups, std::as_bytes(std::span(&parameters, 1)), accesses,
+           constants);
+}
+
+/// Copies a small block (a table of sizes, strides or raw addresses) to where kernels of this thread's stream
+/// can read it until the work that is queued next has completed. Returns its address. 65,536 bytes at most.
+std::uint64_t upload_block(DeviceIndex index, std::span<const std::byte> bytes);
+template <class T>
+std::uint64_t upload_block(DeviceIndex index, std::span<const T> values) {
+    return upload_block(index, std::as_bytes(values));
+}
+
+/// The number that kernels' specialisation constants use for a dtype: c10's ScalarType.
+constexpr std::uint32_t dtype_code(c10::ScalarType type) {
+    return static_cast<std::uint32_t>(type);
+}
+/// Whether the device computes in float64.
+bool has_float64(DeviceIndex index);
+/// Throws c10::NotImplementedError (which makes the operator fall back to the CPU, counted) where the dtype
+/// needs float64 and the device has none.
+void require_float64(c10::ScalarType type, c10::Device device);
+
+} // namespace rvk

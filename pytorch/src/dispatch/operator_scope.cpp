@@ -1,0 +1,42 @@
+#include "operator_scope.h"
+
+#include <c10/util/Exception.h>
+#include <cstdlib>
+#include <string_view>
+
+namespace rvk {
+
+namespace {
+thread_local const char* running = nullptr;
+thread_local bool allowed = false;
+} // namespace
+
+bool strict() noexcept {
+    static const bool on = [] {
+        const char* const text = std::getenv("REKINDLE_STRICT");
+        return text && std::string_view(text) == "1";
+    }();
+    return on;
+}
+
+OperatorScope::OperatorScope(const char* name) noexcept : outer_(running) {
+    if (!running)
+        running = name;
+}
+OperatorScope::~OperatorScope() {
+    running = outer_;
+}
+
+AllowCopyToHost::AllowCopyToHost(const char*) noexcept : before_(allowed) {
+    allowed = true;
+}
+AllowCopyToHost::~AllowCopyToHost() {
+    allowed = before_;
+}
+
+void check_copy_to_host(std::size_t bytes) {
+    TORCH_CHECK(!strict() || !running || allowed, "REKINDLE_STRICT=1: the operator ", running ? running : "",
+                " copied ", bytes, " bytes from the device to the host, which it does not say.");
+}
+
+} // namespace rvk

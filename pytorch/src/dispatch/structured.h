@@ -1,0 +1,263 @@
+#pragma once
+/// One line registers PyTorch's structured operators for this device.
+///
+/// A structured operator of PyTorch is a class with meta() (shapes, dtypes, checks, the TensorIterator) and
+/// impl() (the work). Of those whose impl() only calls a dispatch stub, PyTorch's own class serves:
+/// register_structured<at::native::structured_mul_out>, and the kernel goes into the stub
+/// (REGISTER_PRIVATEUSE1_DISPATCH(mul_stub, &kernel)). Of the others a class derives from
+/// at::meta::structured_X and has an impl() of its own. Broadcasting, type promotion, out= and in-place
+/// variants with their checks come with it.
+///
+/// An impl() or stub kernel that throws c10::NotImplementedError (a dtype that it has no kernel for) makes
+/// the operator fall back to the CPU.
+
+#include "../compat.h"
+#include "fallback.h"
+#include "operator_scope.h"
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/TensorIterator.h>
+#include <ATen/TensorMeta.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/boxing/KernelFunction.h>
+#include <ATen/native/Resize.h>
+#include <array>
+#include <optional>
+#include <string>
+#include <torch/library.h>
+#include <tuple>
+#include <type_traits>
+
+namespace rvk {
+
+/// A new tensor of this device with these strides (empty: those of the options' memory format).
+at::Tensor make_output(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
+
+enum class Variant { functional, out, in_place };
+
+/// Operator S with N outputs on this device.
+template <class S, std::size_t N, Variant V>
+class StructuredOperator final : public S {
+  public:
+    std::array<at::Tensor, N> outputs;
+
+    void set_output_strided(std::int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides,
+                            at::TensorOptions options RVK_OUTPUT_NAMES_PARAMETER) override {
+        set(static_cast<std::size_t>(i), sizes, strides, options, true);
+        if constexpr (std::is_base_of_v<at::TensorIteratorBase, S>)
+            S::set_output_raw_strided(i, sizes, strides, options RVK_OUTPUT_NAMES_ARGUMENT);
+    }
+    void set_output_raw_strided(std::int64_t i, at::IntArrayRef sizes, at::IntArrayRef strides,
+                                at::TensorOptions options RVK_OUTPUT_NAMES_PARAMETER) override {
+        set(static_cast<std::size_t>(i), sizes, strides, options, false);
+        if constexpr (std::is_base_of_v<at::TensorIteratorBase, S>)
+            S::set_output_raw_strided(i, sizes, strides, options RVK_OUTPUT_NAMES_ARGUMENT);
+    }
+    const at::Tensor& maybe_get_output(std::int64_t i) override {
+        const auto at = static_cast<std::size_t>(i);
+        return proxies_[at] ? *proxies_[at] : outputs[at];
+    }
+    /// Copies what was computed with other strides than the caller's tensor has.
+    void finish() {
+        for (std::size_t i = 0; i < N; ++i)
+            if (proxies_[i])
+                outputs[i].copy_(*proxies_[i]);
+    }
+
+  private:
+    void set(std::size_t i, at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options,
+             bool exact_strides) {
+        at::Tensor& output = outputs[i];
+        if constexpr (V == Variant::functional) {
+            output = make_output(sizes, strides, options);
+            return;
+        }
+        TORCH_CHECK(options.dtype() == output.dtype(), "Expected out tensor to have dtype ", options.dtype(),
+                    ", but got ", output.dtype(), " instead");
+        TORCH_CHECK(options.device() == output.device(), "Expected out tensor to have device ",
+                    options.device(), ", but got ", output.device(), " instead");
+        if constexpr (V == Variant::out) {
+            if (at::native::resize_output(output, sizes)) {
+                if (!strides.empty())
+                    output.as_strided_(sizes, strides);
+                else if (options.memory_format_opt())
+                    output.unsafeGetTensorImpl()->empty_tensor_restride(*options.memory_format_opt());
+            }
+        } else {
+            TORCH_CHECK(output.sizes() == sizes, "output with shape ", output.sizes(),
+                        " doesn't match the broadcast shape ", sizes);
+        }
+        if (exact_strides && !strides.empty() && output.strides() != strides)
+            proxies_[i] = make_output(sizes, strides, options);
+    }
+
+    std::array<std::optional<at::Tensor>, N> proxies_;
+};
+
+/// Runs the CPU fallback of "aten::name" with these arguments.
+template <class R, class... A>
+R call_fallback(const char* name, A... arguments) {
+    const std::string full(name);
+    const auto dot = full.find('.');
+    const auto op = c10::Dispatcher::singleton().findSchemaOrThrow(
+        ("aten::" + full.substr(0, dot)).c_str(),
+        dot == std::string::npos ? "" : full.substr(dot + 1).c_str());
+    return c10::impl::BoxedKernelWrapper<R(A...)>::call(c10::BoxedKernel::makeFromFunction<&fallback>(), op,
+                                                        c10::DispatchKeySet(), static_cast<A>(arguments)...);
+}
+
+namespace detail {
+
+template <std::size_t N>
+struct OutputTypes;
+template <>
+struct OutputTypes<1> {
+    using Functional = at::Tensor;
+    using Out = at::Tensor&;
+};
+template <>
+struct OutputTypes<2> {
+    using Functional = std::tuple<at::Tensor, at::Tensor>;
+    using Out = std::tuple<at::Tensor&, at::Tensor&>;
+};
+template <>
+struct OutputTypes<3> {
+    using Functional = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+    using Out = std::tuple<at::Tensor&, at::Tensor&, at::Tensor&>;
+};
+
+/// meta() of four operators takes OptionalTensorRef and OptionalScalarRef where the operator has const
+/// std::optional<T>&.
+template <class T>
+struct SchemaArgument {
+    using Type = T;
+    static T pass(T value) { return static_cast<T>(value); }
+};
+template <>
+struct SchemaArgument<at::OptionalTensorRef> {
+    using Type = const std::optional<at::Tensor>&;
+    static at::OptionalTensorRef pass(Type value) {
+        return value && value->defined() ? at::OptionalTensorRef(*value) : at::OptionalTensorRef();
+    }
+};
+template <>
+struct SchemaArgument<at::OptionalScalarRef> {
+    using Type = const std::optional<at::Scalar>&;
+    static at::OptionalScalarRef pass(Type value) {
+        return value ? at::OptionalScalarRef(*value) : at::OptionalScalarRef();
+    }
+};
+template <class T>
+using Schema = typename SchemaArgument<T>::Type;
+
+template <class Operator, std::size_t N, class... A, std::size_t... I>
+void run(Operator& op, std::index_sequence<I...>, Schema<A>... arguments) {
+    op.meta(SchemaArgument<A>::pass(arguments)...);
+    op.impl(SchemaArgument<A>::pass(arguments)..., op.maybe_get_output(static_cast<std::int64_t>(I))...);
+    op.finish();
+}
+
+template <class S, std::size_t N, class Meta>
+struct Structured;
+template <class S, std::size_t N, class R, class Base, class... A>
+struct Structured<S, N, R (Base::*)(A...)> {
+    using Types = OutputTypes<N>;
+
+    static auto functional(const char* name) {
+        return [name](Schema<A>... arguments) -> typename Types::Functional {
+            const OperatorScope scope(name);
+            try {
+                StructuredOperator<S, N, Variant::functional> op;
+                run<decltype(op), N, A...>(op, std::make_index_sequence<N>(), arguments...);
+                if constexpr (N == 1)
+                    return std::move(op.outputs[0]);
+                else
+                    return std::tuple_cat(std::move(op.outputs));
+            } catch (const c10::NotImplementedError&) {
+                return call_fallback<typename Types::Functional, Schema<A>...>(name, arguments...);
+            }
+        };
+    }
+    static auto out(const char* name) { return out_with(name, std::make_index_sequence<N>()); }
+    template <std::size_t... I>
+    static auto out_with(const char* name, std::index_sequence<I...>) {
+        return [name](Schema<A>... arguments, Output<I>... outputs) -> typename Types::Out {
+            const OperatorScope scope(name);
+            try {
+                StructuredOperator<S, N, Variant::out> op;
+                op.outputs = {outputs...};
+                run<decltype(op), N, A...>(op, std::make_index_sequence<N>(), arguments...);
+                return typename Types::Out(outputs...);
+            } catch (const c10::NotImplementedError&) {
+                return call_fallback<typename Types::Out, Schema<A>..., Output<I>...>(name, arguments...,
+                                                                                      outputs...);
+            }
+        };
+    }
+
+  private:
+    template <std::size_t>
+    using Output = at::Tensor&;
+};
+
+/// In place: the first argument is the output.
+template <class S, class Meta>
+struct InPlace;
+template <class S, class R, class Base, class First, class... A>
+struct InPlace<S, R (Base::*)(First, A...)> {
+    static auto function(const char* name) {
+        return [name](at::Tensor& self, Schema<A>... arguments) -> at::Tensor& {
+            const OperatorScope scope(name);
+            try {
+                StructuredOperator<S, 1, Variant::in_place> op;
+                op.outputs[0] = self;
+                run<decltype(op), 1, First, A...>(op, std::make_index_sequence<1>(), self, arguments...);
+                return self;
+            } catch (const c10::NotImplementedError&) {
+                return call_fallback<at::Tensor&, at::Tensor&, Schema<A>...>(name, self, arguments...);
+            }
+        };
+    }
+};
+
+template <class Function, class Signature>
+struct WithFallback;
+template <class Function, class R, class... A>
+struct WithFallback<Function, R(A...)> {
+    static auto make(const char* name, R (*function)(A...)) {
+        return [name, function](A... arguments) -> R {
+            const OperatorScope scope(name);
+            try {
+                return function(static_cast<A>(arguments)...);
+            } catch (const c10::NotImplementedError&) {
+                return call_fallback<R, A...>(name, arguments...);
+            }
+        };
+    }
+};
+
+} // namespace detail
+
+/// register_structured<at::native::structured_mul_out>(m, "mul.Tensor", "mul.out", "mul_.Tensor"); a null
+/// name is not registered. N: outputs.
+template <class S, std::size_t N = 1>
+void register_structured(torch::Library& m, const char* functional, const char* out,
+                         const char* in_place = nullptr) {
+    using Meta = decltype(&S::meta);
+    if (functional)
+        m.impl(functional, detail::Structured<S, N, Meta>::functional(functional));
+    if (out)
+        m.impl(out, detail::Structured<S, N, Meta>::out(out));
+    if constexpr (N == 1)
+        if (in_place)
+            m.impl(in_place, detail::InPlace<S, Meta>::function(in_place));
+}
+
+/// Registers a function whose signature is the operator's schema; c10::NotImplementedError falls back to the
+/// CPU.
+template <class R, class... A>
+void register_operator(torch::Library& m, const char* name, R (*function)(A...)) {
+    m.impl(name, detail::WithFallback<R(A...), R(A...)>::make(name, function));
+}
+
+} // namespace rvk
