@@ -1,0 +1,28 @@
+/// Automatic mixed precision: the policies that PyTorch gives its operators, for this device.
+
+#include <ATen/autocast_mode.h>
+#include <torch/library.h>
+
+namespace at::autocast {
+
+TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, m) {
+    m.fallback(torch::CppFunction::makeFallthrough());
+}
+
+TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
+#define RVK_LOWER_PRECISION(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, lower_precision_fp)
+    AT_FORALL_LOWER_PRECISION_FP(RVK_LOWER_PRECISION)
+#undef RVK_LOWER_PRECISION
+#define RVK_FLOAT32(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32)
+    AT_FORALL_FP32(RVK_FLOAT32)
+#undef RVK_FLOAT32
+#define RVK_FLOAT32_OUTPUT(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32_set_opt_dtype)
+    AT_FORALL_FP32_SET_OPT_DTYPE(RVK_FLOAT32_OUTPUT)
+#undef RVK_FLOAT32_OUTPUT
+    AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(KERNEL_DIFFERENT_REDISPATCH_SIGNATURE_PRIVATEUSEONE)
+#define RVK_PROMOTE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, promote)
+    AT_FORALL_PROMOTE(RVK_PROMOTE)
+#undef RVK_PROMOTE
+}
+
+} // namespace at::autocast
