@@ -58,6 +58,17 @@ void write_all(std::span<const Family> families, const fs::path& output, const s
     write_file(output / "modules.S", modules_assembly(families, output));
 }
 
+void print_count(std::span<const Family> families) {
+    std::size_t entries = 0, variants = 0, bytes = 0;
+    for (const Family& family : families) {
+        bytes += family.module.size() * sizeof(std::uint32_t);
+        entries += family.entries.size();
+        variants += family.cases.empty() ? family.entries.size() : family.cases.size();
+    }
+    std::printf("%zu kernels in %zu modules (%zu KiB of SPIR-V), %zu variants in the audit\n", entries, families.size(),
+                bytes / 1024, variants);
+}
+
 } // namespace
 } // namespace rekindle::kernels::generator
 
@@ -71,6 +82,7 @@ int main(int argc, char** argv) {
     try {
         const auto families = load_families({argv + 5, static_cast<std::size_t>(argc - 5)}, argv[1], argv[2]);
         write_all(families, argv[3], argv[4]);
+        print_count(families);
         return 0;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "error: %s\n", e.what());
