@@ -128,6 +128,13 @@ DeviceIndex device_count() noexcept {
         return 0;
     }
 }
+bool is_forked() noexcept {
+    try {
+        return DeviceTable::instance().forked();
+    } catch (...) {
+        return false;
+    }
+}
 std::string why_no_device() {
     return device_count() == 0 ? DeviceTable::instance().reason() : std::string();
 }

@@ -18,10 +18,12 @@ namespace runtime = rekindle::runtime;
 /// The number of a device, 0 to device_count() - 1.
 using DeviceIndex = c10::DeviceIndex;
 
-/// How many devices there are. Never throws (0: none, or this process was forked after one was opened); opens
-/// none. Drivers that run on the processor count only where there is no GPU or REKINDLE_VISIBLE_DEVICES names
-/// them.
+/// How many devices there are. Never throws (0: none); opens none. Drivers that run on the processor count
+/// only where there is no GPU or REKINDLE_VISIBLE_DEVICES names them.
 DeviceIndex device_count() noexcept;
+/// Whether this process was forked from one that had looked for devices: the drivers' threads stayed behind,
+/// so that no device can be opened here.
+bool is_forked() noexcept;
 /// One sentence why device_count() is 0; empty when it is not.
 std::string why_no_device();
 

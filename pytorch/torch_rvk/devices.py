@@ -1,0 +1,149 @@
+"""The devices: how many, which is the current one, what they are called and what they can do."""
+
+import dataclasses
+
+import torch
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceProperties:
+    """What a device is. The names that torch.cuda has mean the same here."""
+
+    name: str
+    total_memory: int  # bytes of device-local memory
+    vendor_id: int  # PCI: 0x1002 AMD, 0x10de NVIDIA, 0x8086 Intel
+    device_id: int
+    driver: str  # its own words: "radv Mesa 25.0.7"
+    api_version: str  # of Vulkan, "1.3.289"
+    major: int  # of api_version
+    minor: int
+    multi_processor_count: int  # 0 where the driver does not say
+    warp_size: int  # the subgroup's size
+    max_threads_per_block: int  # invocations of a workgroup
+    shared_memory_per_block: int  # bytes
+    has_float64: bool
+    has_float16_arithmetic: bool  # float16 tensors work without it
+    is_cpu: bool  # a driver for processors such as lavapipe
+    uuid: str
+
+
+def index_of(device=None):
+    """The index that a device argument means: an int, a string, a torch.device; None is the current device."""
+    if device is None:
+        return current_device()
+    if isinstance(device, int) and not isinstance(device, bool):
+        return device
+    device = torch.device(device)
+    if device.type != "rvk":
+        raise ValueError(f"Expected a device of the type rvk, but got {device}.")
+    return current_device() if device.index is None else device.index
+
+
+_get_device_index = index_of  # torch's own code looks for this name
+
+
+def is_available():
+    """Whether there is a device. Opens none, so that a later fork() is safe."""
+    return device_count() > 0
+
+
+def is_initialized():
+    """Whether a device is open in this process."""
+    return torch.ops.rvk.is_initialized()
+
+
+def init():
+    """Opens the current device; the first tensor does it otherwise."""
+    _lazy_init()
+    reason = torch.ops.rvk.why_no_device()
+    if reason:
+        raise RuntimeError(f"There is no device of the type rvk: {reason}.")
+    torch.empty(1, device="rvk")
+
+
+def _lazy_init():
+    """What PyTorch calls before it makes a tensor: a child of a process that uses the device cannot use it."""
+    if _is_in_bad_fork():
+        raise RuntimeError(
+            "The device rvk cannot be used in a forked child of a process that has used it: start processes with "
+            "multiprocessing's method 'spawn', or make the first rvk tensor after the fork."
+        )
+
+
+def _is_in_bad_fork():
+    return torch.ops.rvk.is_forked()
+
+
+def device_count():
+    return torch.ops.rvk.device_count()
+
+
+def current_device():
+    return torch.accelerator.current_device_index()
+
+
+def set_device(device):
+    index = index_of(device)
+    if index >= 0:
+        torch.accelerator.set_device_index(index)
+
+
+def exchange_device(device):
+    """Makes a device the current one and gives the former."""
+    return torch._C._accelerator_exchangeDevice(index_of(device))
+
+
+class device:
+    """A context in which another device is the current one; None and negative indices change nothing."""
+
+    def __init__(self, device):
+        self.idx = -1 if device is None else index_of(device)
+        self.prev_idx = -1
+
+    def __enter__(self):
+        if self.idx >= 0:
+            self.prev_idx = torch._C._accelerator_exchangeDevice(self.idx)
+
+    def __exit__(self, *_):
+        if self.idx >= 0:
+            torch._C._accelerator_exchangeDevice(self.prev_idx)
+        return False
+
+
+class device_of(device):
+    """The context of a tensor's device; changes nothing for a tensor that is elsewhere."""
+
+    def __init__(self, tensor):
+        super().__init__(tensor.device.index if tensor.device.type == "rvk" else None)
+
+
+def synchronize(device=None):
+    """Waits for all work of a device."""
+    _lazy_init()
+    torch.accelerator.synchronize(index_of(device))
+
+
+def get_device_name(device=None):
+    return get_device_properties(device).name
+
+
+def get_device_properties(device=None):
+    texts = torch.ops.rvk.device_properties(index_of(device))
+    read = {str: str, int: int, bool: lambda text: text == "1"}
+    return DeviceProperties(**{field.name: read[field.type](texts[field.name]) for field in dataclasses.fields(DeviceProperties)})
+
+
+def get_device_capability(device=None):
+    """The version of Vulkan, (1, 3). Scripts that ask for a capability of CUDA, (8, 0), take their portable path."""
+    properties = get_device_properties(device)
+    return properties.major, properties.minor
+
+
+def is_bf16_supported(including_emulation=True):
+    """bfloat16 is stored in 16 bits and computed in float32 on every device."""
+    return including_emulation
+
+
+def can_device_access_peer(device, peer_device):
+    """Copies between two devices go through the host."""
+    return False

@@ -1,0 +1,66 @@
+"""Random numbers: every device has one default generator (Philox 4x32-10)."""
+
+from collections.abc import Sequence
+
+import torch
+
+from .devices import current_device, device_count, index_of
+
+
+class _DefaultGenerators(Sequence):
+    """The default generator of each device, made when it is asked for."""
+
+    def __len__(self):
+        return device_count()
+
+    def __getitem__(self, index):
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"There are {len(self)} devices of the type rvk; {index} is not one of them.")
+        return torch.ops.rvk.default_generator(index % len(self))
+
+
+default_generators = _DefaultGenerators()
+
+
+def get_rng_state(device="rvk"):
+    return default_generators[index_of(device)].get_state()
+
+
+def get_rng_state_all():
+    return [generator.get_state() for generator in default_generators]
+
+
+def set_rng_state(new_state, device="rvk"):
+    default_generators[index_of(device)].set_state(new_state)
+
+
+def set_rng_state_all(new_states):
+    for generator, state in zip(default_generators, new_states):
+        generator.set_state(state)
+
+
+def manual_seed(seed):
+    """Seeds the current device; harmless where there is none, as with CUDA."""
+    if device_count() > 0:
+        default_generators[current_device()].manual_seed(int(seed))
+
+
+def manual_seed_all(seed):
+    for generator in default_generators:
+        generator.manual_seed(int(seed))
+
+
+def seed():
+    """A seed that nobody knows, for the current device."""
+    return default_generators[current_device()].seed()
+
+
+def seed_all():
+    """One seed that nobody knows, for all devices."""
+    generators = list(default_generators)
+    if generators:
+        manual_seed_all(generators[0].seed())
+
+
+def initial_seed():
+    return default_generators[current_device()].initial_seed()

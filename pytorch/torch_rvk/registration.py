@@ -1,0 +1,38 @@
+"""Makes the device known to PyTorch: its library, its name, the module torch.rvk, Tensor.rvk() and Module.rvk()."""
+
+import atexit
+import time
+
+import torch
+
+from . import library
+
+_registered = False
+
+
+def _finish():
+    """Work that is still queued ends before the interpreter does, and compiled pipelines are kept on disk.
+
+    PyTorch's thread for backward() may still want the interpreter's lock for a moment after the last gradient; without
+    the pause the interpreter's end then aborts the process ("terminate called without an active exception").
+    """
+    if torch.ops.rvk.is_initialized():
+        torch.ops.rvk.finish()
+        time.sleep(0.002)
+
+
+def register():
+    """Does it once; LibraryNotUsable where the device cannot be used."""
+    global _registered
+    if _registered:
+        return
+    library.load()
+    _registered = True
+    from . import rvk
+
+    torch.utils.rename_privateuse1_backend(library.NAME)
+    torch._register_device_module(library.NAME, rvk)
+    torch.utils.generate_methods_for_privateuse1_backend(
+        for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
+    )
+    atexit.register(_finish)
