@@ -38,7 +38,8 @@ CachingAllocator::CachingAllocator(std::unique_ptr<MemorySource> source, Allocat
     : source_(std::move(source)), options_(options),
       pools_{Pool(rules_for(options.rules, *source_, MemoryKind::device)),
              Pool(rules_for(options.rules, *source_, MemoryKind::upload)),
-             Pool(rules_for(options.rules, *source_, MemoryKind::readback))} {}
+             Pool(rules_for(options.rules, *source_, MemoryKind::readback)),
+             Pool(rules_for(options.rules, *source_, MemoryKind::parameters))} {}
 
 CachingAllocator::~CachingAllocator() = default;
 
@@ -254,7 +255,8 @@ void CachingAllocator::reset_peaks() {
 
 void CachingAllocator::refuse(std::uint64_t bytes, MemoryKind kind) {
     static constexpr std::array names{"device memory", "upload memory (of the host, seen by the device)",
-                                      "readback memory (of the host, seen by the device)"};
+                                      "readback memory (of the host, seen by the device)",
+                                      "parameter memory (written by the host, seen by the device)"};
     MemoryStatistics now;
     std::uint64_t largest = 0;
     {

@@ -35,7 +35,7 @@ struct Buffer::Block {
     std::uint64_t begin = 0; ///< offset in the place: behind the sentinel in poison mode
     DevicePointer pointer;
     std::uint64_t bytes = 0;
-    std::byte* host = nullptr; ///< of upload and readback blocks
+    std::byte* host = nullptr; ///< of blocks that are not device memory
     MemoryKind kind{};
     bool on_stream = false; ///< `stream` was given
     std::weak_ptr<StreamTimeline> stream;
@@ -52,7 +52,8 @@ class CachingAllocator final : public DeviceAllocator {
     ~CachingAllocator() override;
 
     Buffer allocate(std::uint64_t bytes, MemoryKind kind, Stream* stream) override;
-    Buffer allocate_on(std::uint64_t bytes, MemoryKind kind, const std::shared_ptr<StreamTimeline>& stream);
+    Buffer allocate_on(std::uint64_t bytes, MemoryKind kind,
+                       const std::shared_ptr<StreamTimeline>& stream) override;
     void record_stream(const Buffer& buffer, Stream& stream) override;
     void record(const Buffer& buffer, const std::shared_ptr<StreamTimeline>& stream);
     void empty_cache() override;
@@ -150,7 +151,7 @@ class CachingAllocator final : public DeviceAllocator {
     std::unique_ptr<MemorySource> source_;
     AllocatorOptions options_;
     mutable std::mutex mutex_; ///< of all below; never held while the driver allocates, frees or waits
-    std::array<Pool, 3> pools_;
+    std::array<Pool, memory_kinds.size()> pools_;
     LiveBlocks live_;
     std::string damage_;
     bool said_unchecked_ = false;

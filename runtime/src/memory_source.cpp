@@ -48,6 +48,8 @@ std::vector<std::uint32_t> memory_types(const VkPhysicalDeviceMemoryProperties& 
             return std::tuple(visible != prefer_mapped, false, smaller_heap);
         case MemoryKind::upload:
             return std::tuple(local, cached, smaller_heap);
+        case MemoryKind::parameters:
+            return std::tuple(!local, cached, smaller_heap);
         case MemoryKind::readback:
             break;
         }
@@ -127,7 +129,7 @@ bool BufferMaker::exhausted(VkResult result) {
 }
 
 VulkanSource::VulkanSource(VulkanDevice& device) : device_(device), make_(device) {
-    for (const MemoryKind kind : {MemoryKind::device, MemoryKind::upload, MemoryKind::readback})
+    for (const MemoryKind kind : memory_kinds)
         types_[static_cast<std::size_t>(kind)] =
             memory_types(device.memory_properties(), kind, device.test_mode().poison);
 }

@@ -60,7 +60,8 @@ std::string readable_bytes(std::uint64_t bytes);
 /// Vulkan's memory types for a kind, the best first; those that only a protected or lazily allocated resource
 /// may use are left out. device: device-local; what the host cannot see is preferred, unless `prefer_mapped`;
 /// then the larger heap. upload: visible and coherent, not device-local preferred, then not cached. readback:
-/// visible and coherent, cached preferred, then not device-local.
+/// visible and coherent, cached preferred, then not device-local. parameters: visible and coherent,
+/// device-local preferred, then not cached.
 std::vector<std::uint32_t> memory_types(const VkPhysicalDeviceMemoryProperties& properties, MemoryKind kind,
                                         bool prefer_mapped);
 
@@ -104,7 +105,7 @@ class VulkanSource : public MemorySource {
     BufferMaker make_;
 
   private:
-    std::array<std::vector<std::uint32_t>, 3> types_;
+    std::array<std::vector<std::uint32_t>, memory_kinds.size()> types_;
 };
 
 /// From vkAllocateMemory. In poison mode device memory that the host can see is preferred, so that sentinels

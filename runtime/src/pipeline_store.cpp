@@ -158,11 +158,11 @@ Pipeline PipelineStore::compile(const Key& key) {
     }
     if (device_.enabled().executable_properties)
         info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
-    Pipeline pipeline{VK_NULL_HANDLE, &kernel};
+    Pipeline pipeline{VK_NULL_HANDLE, &kernel, &device_, 0};
     device_.check(
         device_.vk().vkCreateComputePipelines(device_.handle(), cache_, 1, &info, nullptr, &pipeline.handle),
         "vkCreateComputePipelines of " + text_of(kernel, key.values));
-    ++compiled_;
+    pipeline.number = static_cast<std::uint32_t>(compiled_++);
     return pipeline;
 }
 

@@ -1,5 +1,6 @@
 #include "event.h"
 #include "stream_core.h"
+#include "stream_transient.h"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,7 @@ class VulkanStream final : public Stream {
   public:
     VulkanStream(VulkanDevice& device, const StreamOptions& options)
         : core_(std::make_shared<StreamCore>(device.shared(), device.compute_queue(), options)),
-          device_(core_->device()) {
+          device_(core_->device()), transients_(core_) {
         device.add_timeline(core_);
     }
     ~VulkanStream() override { core_->close(); }
@@ -27,6 +28,9 @@ class VulkanStream final : public Stream {
     void launch(const kernels::Kernel& kernel, Groups groups, std::span<const std::byte> parameters,
                 std::span<const Access> accesses, std::span<const kernels::ConstantValue> constants,
                 double expected_seconds) override;
+    void launch(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
+                std::span<const Access> accesses, double expected_seconds) override;
+    Transient transient(std::uint64_t bytes) override { return transients_.take(bytes); }
     void copy(DevicePointer to, DevicePointer from, std::uint64_t bytes) override;
     void upload(DevicePointer to, std::span<const std::byte> from) override;
     void download(std::span<std::byte> to, DevicePointer from) override;
@@ -40,8 +44,8 @@ class VulkanStream final : public Stream {
 
   private:
     void check_groups(const kernels::Kernel& kernel, Groups groups) const;
-    /// In poison mode the accesses without their bit, in scratch_; else as they are.
-    std::span<const Access> plain(std::span<const Access> accesses);
+    void put_without_poison(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
+                            std::span<const Access> accesses, double expected_seconds);
     void copy_on(StreamCore& core, DevicePointer to, DevicePointer from, std::uint64_t bytes);
     /// Through staging memory, as work of `core`.
     void upload_on(StreamCore& core, DevicePointer to, std::span<const std::byte> from);
@@ -49,7 +53,7 @@ class VulkanStream final : public Stream {
 
     const std::shared_ptr<StreamCore> core_;
     VulkanDevice& device_;
-    std::vector<Access> scratch_;
+    TransientRing transients_;
 };
 
 Access reading(DevicePointer begin, std::uint64_t bytes) {
@@ -68,33 +72,38 @@ void VulkanStream::check_groups(const kernels::Kernel& kernel, Groups groups) co
                     std::to_string(most[1]) + " x " + std::to_string(most[2]));
 }
 
-std::span<const Access> VulkanStream::plain(std::span<const Access> accesses) {
-    if (!device_.test_mode().poison)
-        return accesses;
-    scratch_.assign(accesses.begin(), accesses.end());
-    for (Access& a : scratch_)
-        a.begin.address = without_poison(a.begin.address);
-    return scratch_;
-}
-
 void VulkanStream::launch(const kernels::Kernel& kernel, Groups groups, std::span<const std::byte> parameters,
                           std::span<const Access> accesses, std::span<const kernels::ConstantValue> constants,
                           double expected_seconds) {
     device_.throw_if_lost();
+    launch(core_->pipeline(kernel, constants), groups, parameters, accesses, expected_seconds);
+}
+
+void VulkanStream::launch(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
+                          std::span<const Access> accesses, double expected_seconds) {
+    device_.throw_if_lost();
+    const kernels::Kernel& kernel = *pipeline.kernel;
     if (parameters.size() != kernel.parameter_bytes)
         throw Error("launch of " + std::string(kernel.name) + " with " + std::to_string(parameters.size()) +
                     " bytes of parameters; it takes " + std::to_string(kernel.parameter_bytes));
     check_groups(kernel, groups);
-    PreparedKernel& prepared = core_->prepared(kernel, constants);
-    if (groups.x == 0 || groups.y == 0 || groups.z == 0)
-        return;
+    if (device_.test_mode().poison)
+        put_without_poison(pipeline, groups, parameters, accesses, expected_seconds);
+    else
+        core_->put(pipeline, groups, parameters, accesses, expected_seconds);
+}
+
+void VulkanStream::put_without_poison(const Pipeline& pipeline, Groups groups,
+                                      std::span<const std::byte> parameters, std::span<const Access> accesses,
+                                      double expected_seconds) {
     std::array<std::byte, 128> stripped;
-    if (device_.test_mode().poison) {
-        std::copy(parameters.begin(), parameters.end(), stripped.begin());
-        parameters = {stripped.data(), parameters.size()};
-        device_.allocator().strip_poison({stripped.data(), parameters.size()});
-    }
-    core_->put(Dispatch{&prepared, groups, parameters}, plain(accesses), expected_seconds);
+    std::copy(parameters.begin(), parameters.end(), stripped.begin());
+    const std::span block(stripped.data(), parameters.size());
+    device_.allocator().strip_poison(block);
+    std::vector<Access> plain(accesses.begin(), accesses.end());
+    for (Access& a : plain)
+        a.begin.address = without_poison(a.begin.address);
+    core_->put(pipeline, groups, block, plain, expected_seconds);
 }
 
 void VulkanStream::copy(DevicePointer to, DevicePointer from, std::uint64_t bytes) {

@@ -108,10 +108,10 @@ void Batch::record(const Operation& operation) {
 
 void Batch::record(const Dispatch& dispatch) {
     const VolkDeviceTable& vk = device_.vk();
-    const PreparedKernel& kernel = *dispatch.kernel;
-    if (bound_ != kernel.pipeline) {
-        vk.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline);
-        bound_ = kernel.pipeline;
+    const Pipeline& pipeline = *dispatch.kernel->pipeline;
+    if (bound_ != pipeline.handle) {
+        vk.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
+        bound_ = pipeline.handle;
     }
     if (!dispatch.data.empty())
         vk.vkCmdPushConstants(commands_, device_.pipeline_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
@@ -119,11 +119,11 @@ void Batch::record(const Dispatch& dispatch) {
     const auto& profiler = static_cast<const KernelProfiler&>(device_.profiler());
     const bool profiled = queries_ != VK_NULL_HANDLE && profiler.enabled();
     if (profiled)
-        profiled_.push_back({kernel.kernel, timestamp()});
+        profiled_.push_back({pipeline.kernel, timestamp()});
     vk.vkCmdDispatch(commands_, dispatch.groups.x, dispatch.groups.y, dispatch.groups.z);
     if (profiled)
         timestamp();
-    note(kernel.kernel, nullptr, std::uint64_t{dispatch.groups.x} * dispatch.groups.y * dispatch.groups.z);
+    note(pipeline.kernel, nullptr, std::uint64_t{dispatch.groups.x} * dispatch.groups.y * dispatch.groups.z);
 }
 
 void Batch::record(const Copy& copy) {

@@ -38,10 +38,9 @@ struct StreamOptions {
     std::uint64_t piece_bytes = 64ull << 20;   ///< of one copy or fill command
 };
 
-/// A kernel as a stream launches it. Lives as long as the stream; the address is stable.
+/// A pipeline as a stream launches it. Lives as long as the stream; the address is stable.
 struct PreparedKernel {
-    const kernels::Kernel* kernel = nullptr;
-    VkPipeline pipeline = VK_NULL_HANDLE;
+    const Pipeline* pipeline = nullptr;
     LaunchTime time;
 };
 

@@ -99,22 +99,55 @@ StreamCore::~StreamCore() {
     device_->vk().vkDestroySemaphore(device_->handle(), gate_, nullptr);
 }
 
-PreparedKernel& StreamCore::prepared(const kernels::Kernel& kernel,
+const Pipeline& StreamCore::pipeline(const kernels::Kernel& kernel,
                                      std::span<const kernels::ConstantValue> constants) {
     const std::scoped_lock lock(mutex_);
-    if (const auto known = kernels_.find(KernelKey{&kernel, constants}); known != kernels_.end())
-        return known->second;
+    if (const auto known = pipelines_.find(KernelKey{&kernel, constants}); known != pipelines_.end())
+        return *known->second;
     const Pipeline& pipeline = device_->pipeline(kernel, constants);
     OwnKey key{&kernel, {}};
     for (const kernels::ConstantValue& c : constants)
         key.constants.emplace_back(c.name, c.value);
-    return kernels_.try_emplace(std::move(key), PreparedKernel{&kernel, pipeline.handle, {}}).first->second;
+    pipelines_.emplace(std::move(key), &pipeline);
+    return pipeline;
 }
 
-void StreamCore::put(const Operation& operation, std::span<const Access> accesses, double expected_seconds) {
+PreparedKernel& StreamCore::prepared(const Pipeline& pipeline) {
+    if (pipeline.number < prepared_.size())
+        if (PreparedKernel* const known = prepared_[pipeline.number].get();
+            known != nullptr && known->pipeline == &pipeline)
+            return *known;
+    return prepare(pipeline);
+}
+
+PreparedKernel& StreamCore::prepare(const Pipeline& pipeline) {
+    if (pipeline.device != device_.get())
+        throw Error("launch of " + std::string(pipeline.kernel->name) +
+                    ": prepared for another device than " + device_->info().address());
+    if (pipeline.number >= prepared_.size())
+        prepared_.resize(pipeline.number + 1);
+    auto& place = prepared_[pipeline.number];
+    place = std::make_unique<PreparedKernel>(PreparedKernel{&pipeline, {}});
+    return *place;
+}
+
+void StreamCore::put(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
+                     std::span<const Access> accesses, double expected_seconds) {
+    const std::scoped_lock lock(mutex_);
+    PreparedKernel& kernel = prepared(pipeline);
+    if (groups.x == 0 || groups.y == 0 || groups.z == 0)
+        return;
+    place_poison_fills();
+    place(Dispatch{&kernel, groups, parameters}, accesses,
+          kernel.time.estimate(std::uint64_t{groups.x} * groups.y * groups.z, expected_seconds));
+}
+
+void StreamCore::put(const Operation& operation, std::span<const Access> accesses) {
+    LaunchTime::Sample sample;
+    sample.seconds = Batch::seconds_of(operation);
     const std::scoped_lock lock(mutex_);
     place_poison_fills();
-    place(operation, accesses, expected_seconds);
+    place(operation, accesses, sample);
 }
 
 Batch& StreamCore::open() {
@@ -136,13 +169,7 @@ Batch& StreamCore::open() {
 }
 
 void StreamCore::place(const Operation& operation, std::span<const Access> accesses,
-                       double expected_seconds) {
-    LaunchTime::Sample sample;
-    if (const auto* dispatch = std::get_if<Dispatch>(&operation))
-        sample = dispatch->kernel->time.estimate(
-            std::uint64_t{dispatch->groups.x} * dispatch->groups.y * dispatch->groups.z, expected_seconds);
-    else
-        sample.seconds = Batch::seconds_of(operation);
+                       const LaunchTime::Sample& sample) {
     if (open_ && !open_->empty() &&
         (!open_->room_for(group_.size() + 1) ||
          open_->seconds() + sample.seconds > options_.seconds_per_submit))

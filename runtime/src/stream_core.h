@@ -30,10 +30,14 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     const StreamOptions& options() const noexcept { return options_; }
 
     /// The kernel's pipeline, from a table without a look at the device when it was launched here before.
-    PreparedKernel& prepared(const kernels::Kernel& kernel,
+    const Pipeline& pipeline(const kernels::Kernel& kernel,
                              std::span<const kernels::ConstantValue> constants);
-    /// Queues one operation. accesses: without poison bits. expected_seconds: of a dispatch.
-    void put(const Operation& operation, std::span<const Access> accesses, double expected_seconds = 0);
+    /// Queues one dispatch. accesses: without poison bits. Throws Error when the pipeline is another
+    /// device's.
+    void put(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
+             std::span<const Access> accesses, double expected_seconds);
+    /// Queues one operation of another kind. accesses: without poison bits.
+    void put(const Operation& operation, std::span<const Access> accesses);
     std::shared_ptr<Event::State> record(bool timing);
     /// Later operations start after `value` of the other stream, which it has submitted.
     void wait_for(const std::shared_ptr<StreamCore>& other, std::uint64_t value);
@@ -93,8 +97,11 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     };
 
     // All with mutex_ held.
+    PreparedKernel& prepared(const Pipeline& pipeline);
+    PreparedKernel& prepare(const Pipeline& pipeline);
     Batch& open();
-    void place(const Operation& operation, std::span<const Access> accesses, double expected_seconds);
+    void place(const Operation& operation, std::span<const Access> accesses,
+               const LaunchTime::Sample& sample);
     /// Records what fill_before_next() gathered.
     void place_poison_fills();
     void record_or_hold(const Operation& operation, std::span<const Access> accesses);
@@ -122,7 +129,9 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     VkSemaphore timeline_ = VK_NULL_HANDLE;
 
     mutable std::mutex mutex_;
-    std::unordered_map<OwnKey, PreparedKernel, KeyHash, KeyEqual> kernels_;
+    std::unordered_map<OwnKey, const Pipeline*, KeyHash, KeyEqual> pipelines_;
+    std::vector<std::unique_ptr<PreparedKernel>>
+        prepared_; ///< by the pipeline's number; null: not launched here
     HazardTracker hazards_;
     std::unique_ptr<Batch> open_;
     std::deque<std::unique_ptr<Batch>> in_flight_;

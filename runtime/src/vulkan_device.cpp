@@ -125,8 +125,9 @@ kernels::Features VulkanDevice::usable_features() const noexcept {
     return info_.can.features.without(kernels::Features(disabled_features_.load()));
 }
 
-void VulkanDevice::prepare(const kernels::Kernel& kernel, std::span<const kernels::ConstantValue> constants) {
-    pipeline(kernel, constants);
+const Pipeline& VulkanDevice::prepare(const kernels::Kernel& kernel,
+                                      std::span<const kernels::ConstantValue> constants) {
+    return pipeline(kernel, constants);
 }
 
 const Pipeline& VulkanDevice::pipeline(const kernels::Kernel& kernel,

@@ -9,6 +9,7 @@
 #include <rekindle/runtime/stream.h>
 #include <rekindle/runtime/test_mode.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -56,11 +57,19 @@ struct EnabledFeatures {
     bool float32_atomic_add = false;
 };
 
+class VulkanDevice;
+
 /// A pipeline ready to be bound. Lives as long as the device.
 struct Pipeline {
     VkPipeline handle = VK_NULL_HANDLE;
     const kernels::Kernel* kernel = nullptr;
+    const VulkanDevice* device = nullptr;
+    std::uint32_t number = 0; ///< of this device's pipelines, from 0
 };
+
+/// In the order of their values.
+inline constexpr std::array memory_kinds{MemoryKind::device, MemoryKind::upload, MemoryKind::readback,
+                                         MemoryKind::parameters};
 
 /// Where an address lies: what vkCmdCopyBuffer and its like are given.
 struct BufferLocation {
@@ -99,6 +108,9 @@ constexpr std::uint64_t without_poison(std::uint64_t address) {
 /// The allocator as streams see it.
 class DeviceAllocator : public Allocator {
   public:
+    /// As allocate(), for who has the stream's timeline.
+    virtual Buffer allocate_on(std::uint64_t bytes, MemoryKind kind,
+                               const std::shared_ptr<StreamTimeline>& stream) = 0;
     /// The live block that holds [pointer, pointer + bytes); the poison bit may be set. Throws Error when no
     /// block does.
     virtual BufferLocation locate(DevicePointer pointer, std::uint64_t bytes) = 0;
@@ -130,7 +142,8 @@ class VulkanDevice final : public Device {
     // Device
     const DeviceInfo& info() const noexcept override;
     kernels::Features usable_features() const noexcept override;
-    void prepare(const kernels::Kernel& kernel, std::span<const kernels::ConstantValue> constants) override;
+    const Pipeline& prepare(const kernels::Kernel& kernel,
+                            std::span<const kernels::ConstantValue> constants) override;
     std::vector<PipelineStatistic>
     pipeline_statistics(const kernels::Kernel& kernel,
                         std::span<const kernels::ConstantValue> constants) override;

@@ -48,6 +48,7 @@ TEST(MemoryTypes, AmdWithoutResizableBar) {
     EXPECT_THAT(memory_types(p, MemoryKind::device, true), ElementsAre(2, 0));
     EXPECT_THAT(memory_types(p, MemoryKind::upload, false), ElementsAre(1, 3, 2));
     EXPECT_THAT(memory_types(p, MemoryKind::readback, false), ElementsAre(3, 1, 2));
+    EXPECT_THAT(memory_types(p, MemoryKind::parameters, false), ElementsAre(2, 1, 3));
 }
 
 TEST(MemoryTypes, NvidiaWithResizableBar) {
@@ -56,6 +57,7 @@ TEST(MemoryTypes, NvidiaWithResizableBar) {
     EXPECT_THAT(memory_types(p, MemoryKind::device, false), ElementsAre(1, 4));
     EXPECT_THAT(memory_types(p, MemoryKind::device, true), ElementsAre(4, 1));
     EXPECT_THAT(memory_types(p, MemoryKind::upload, false), ElementsAre(2, 3, 4));
+    EXPECT_THAT(memory_types(p, MemoryKind::parameters, false), ElementsAre(4, 2, 3));
 }
 
 TEST(MemoryTypes, OneHeapForAll) {

@@ -23,7 +23,8 @@ struct Heap {
     std::uint64_t bytes = 0;
     bool device_local = false;
     bool host_visible = false; ///< some memory type of this heap can be mapped
-    std::optional<std::uint64_t> budget_bytes, used_bytes; ///< VK_EXT_memory_budget, by this process and others
+    std::optional<std::uint64_t> budget_bytes,
+        used_bytes; ///< VK_EXT_memory_budget, by this process and others
 };
 
 enum class ComponentType { float16, float32, float64, bfloat16, sint8, uint8, sint32, uint32, other };
@@ -37,11 +38,11 @@ struct CooperativeMatrixShape {
 struct Capabilities {
     kernels::Features features; ///< those that kernels ask for by name
     std::uint32_t minimum_subgroup = 0, maximum_subgroup = 0, default_subgroup = 0;
-    std::uint32_t shared_bytes = 0; ///< of one workgroup
+    std::uint32_t shared_bytes = 0;    ///< of one workgroup
     std::uint32_t maximum_threads = 0; ///< of one workgroup
     std::uint32_t push_constant_bytes = 0;
-    /// VK_AMD_shader_core_properties (those of the chip, some may be off) or VK_NV_shader_sm_builtins; 0: the driver does
-    /// not say.
+    /// VK_AMD_shader_core_properties (those of the chip, some may be off) or VK_NV_shader_sm_builtins; 0: the
+    /// driver does not say.
     std::uint32_t compute_units = 0;
     std::uint64_t maximum_allocation_bytes = 0;
     std::uint64_t maximum_buffer_bytes = 0;
@@ -55,12 +56,14 @@ struct Capabilities {
 };
 
 struct DeviceInfo {
-    std::uint32_t number = 0; ///< N of "gpu:N": discrete before integrated before CPU, then the loader's order
-    std::string name;         ///< as the driver says it
+    std::uint32_t number =
+        0;            ///< N of "gpu:N": discrete before integrated before CPU, then the loader's order
+    std::string name; ///< as the driver says it
     DeviceType type{};
     std::uint32_t vendor_id = 0, device_id = 0;
-    std::array<std::uint8_t, 16> uuid{}; ///< stable across boots and drivers' versions where the driver keeps it
-    std::uint32_t driver_id = 0;         ///< VkDriverId
+    std::array<std::uint8_t, 16>
+        uuid{};                  ///< stable across boots and drivers' versions where the driver keeps it
+    std::uint32_t driver_id = 0; ///< VkDriverId
     std::string driver_name, driver_info;
     std::uint32_t driver_version = 0, api_version = 0; ///< as Vulkan encodes them
     std::array<std::uint8_t, 4> conformance{};
@@ -72,9 +75,10 @@ struct DeviceInfo {
     std::string uuid_text() const; ///< "GPU-…": 8-4-4-4-12 hexadecimal digits
 };
 
-/// Every device of the Vulkan loader that REKINDLE_VISIBLE_DEVICES leaves (a list of numbers and UUIDs; "" is none;
-/// numbers count before the list is applied and devices are renumbered after it), accepted or not. Without a
-/// loader or a driver: an empty list, and `reason` (when given) says why. CPU drivers (lavapipe) are listed last.
+/// Every device of the Vulkan loader that REKINDLE_VISIBLE_DEVICES leaves (a list of numbers and UUIDs; "" is
+/// none; numbers count before the list is applied and devices are renumbered after it), accepted or not.
+/// Without a loader or a driver: an empty list, and `reason` (when given) says why. CPU drivers (lavapipe)
+/// are listed last.
 std::vector<DeviceInfo> list_devices(std::string* reason = nullptr);
 
 /// The device that a person means: "gpu" (the first accepted one), "gpu:N", "N" or a UUID. Throws Unsupported
@@ -83,15 +87,15 @@ DeviceInfo select_device(std::string_view text);
 
 struct DeviceOptions {
     LogCallback log{};
-    /// Pipelines can be made, nothing can run: no queue is used, no fence, no command pool. Works on RADV without
-    /// a card (RADV_FORCE_FAMILY). Allocations and streams throw Unsupported.
+    /// Pipelines can be made, nothing can run: no queue is used, no fence, no command pool. Works on RADV
+    /// without a card (RADV_FORCE_FAMILY). Allocations and streams throw Unsupported.
     bool compile_only = false;
     /// Ask for register counts of pipelines (Device::pipeline_statistics).
     bool pipeline_statistics = false;
     /// Run the known-answer self-test at first use of this device and driver build (self_test.h).
     bool self_test = true;
-    /// Where pipelines and self-test results are kept; empty: REKINDLE_CACHE_DIR, else XDG_CACHE_HOME/rekindle,
-    /// else HOME/.cache/rekindle; unwritable: nothing is kept, said once in the log.
+    /// Where pipelines and self-test results are kept; empty: REKINDLE_CACHE_DIR, else
+    /// XDG_CACHE_HOME/rekindle, else HOME/.cache/rekindle; unwritable: nothing is kept, said once in the log.
     std::filesystem::path cache_folder{};
 };
 
@@ -100,6 +104,10 @@ struct PipelineStatistic {
     std::string executable, name;
     std::uint64_t value = 0;
 };
+
+/// A kernel with the values of its constants, compiled for one device: what Stream::launch needs, without a
+/// look at names. Made by Device::prepare; opaque; lives as long as its device.
+struct Pipeline;
 
 class Allocator;
 class Stream;
@@ -117,10 +125,17 @@ class Device : public std::enable_shared_from_this<Device> {
     virtual const DeviceInfo& info() const noexcept = 0;
     /// Features that the driver claims and the self-test did not find wrong.
     virtual kernels::Features usable_features() const noexcept = 0;
-    /// Compiles now what a later launch needs. Throws Unsupported when a feature is missing, Error when the driver
-    /// refuses. The same (kernel, constants) is compiled once per device and kept in the cache on disk.
-    virtual void prepare(const kernels::Kernel& kernel,
-                         std::span<const kernels::ConstantValue> constants = {}) = 0;
+    /// Compiles now what a later launch needs. Throws Unsupported when a feature is missing, Error when the
+    /// driver refuses. The same (kernel, constants) is compiled once per device and kept in the cache on
+    /// disk: it gives the same Pipeline, valid as long as the device. A look-up by names: callers keep the
+    /// result.
+    virtual const Pipeline& prepare(const kernels::Kernel& kernel,
+                                    std::span<const kernels::ConstantValue> constants = {}) = 0;
+    template <class P>
+    const Pipeline& prepare(const kernels::TypedKernel<P>& kernel,
+                            std::span<const kernels::ConstantValue> constants = {}) {
+        return prepare(kernel.kernel, constants);
+    }
     /// Only with DeviceOptions::pipeline_statistics; what the driver reports of the machine code.
     virtual std::vector<PipelineStatistic>
     pipeline_statistics(const kernels::Kernel& kernel,
@@ -129,7 +144,8 @@ class Device : public std::enable_shared_from_this<Device> {
     virtual void save_pipeline_cache() = 0;
 
     virtual Allocator& allocator() = 0;
-    /// A new stream with its own order of work. Several may be used from several threads, one thread at a time each.
+    /// A new stream with its own order of work. Several may be used from several threads, one thread at a
+    /// time each.
     virtual std::unique_ptr<Stream> make_stream() = 0;
     /// Time per kernel when it was switched on.
     virtual Profiler& profiler() = 0;

@@ -28,10 +28,12 @@ constexpr std::uint64_t raw_address(DevicePointer pointer) {
 }
 
 enum class MemoryKind {
-    device,   ///< device-local; not mapped (device-local that the host cannot see is preferred without
-              ///< Resizable BAR)
-    upload,   ///< host-visible, coherent: written by the host, read by the device
-    readback, ///< host-visible, coherent and cached: written by the device, read by the host
+    device,     ///< device-local; not mapped (device-local that the host cannot see is preferred without
+                ///< Resizable BAR)
+    upload,     ///< host-visible, coherent: written by the host, read by the device
+    readback,   ///< host-visible, coherent and cached: written by the device, read by the host
+    parameters, ///< host-visible, coherent, device-local where there is such: small blocks that the host
+                ///< writes (from begin to end; reading them may be slow) and kernels read
 };
 
 /// A block of memory; gives it back to the allocator when it goes. Movable. A device block may be released
@@ -47,7 +49,7 @@ class Buffer {
     DevicePointer pointer() const noexcept;
     std::uint64_t bytes() const noexcept; ///< as asked for
     explicit operator bool() const noexcept { return block_ != nullptr; }
-    /// The mapped bytes of an upload or readback block; empty for device memory.
+    /// The mapped bytes of a block that is not device memory; empty for one that is.
     std::span<std::byte> host() const noexcept;
     template <class T>
     std::span<T> host_as() const noexcept {

@@ -16,20 +16,26 @@
 
 namespace rekindle::runtime {
 
+struct Pipeline;
+
 /// Workgroups of a dispatch.
 struct Groups {
     std::uint32_t x = 1, y = 1, z = 1;
 };
 
-/// A range of addresses that a kernel reads or writes. The stream puts a barrier between two operations only where a
-/// written range and a used one overlap; everything else may run at the same time.
+/// A range of addresses that a kernel reads or writes. The stream puts a barrier between two operations only
+/// where a written range and a used one overlap; everything else may run at the same time.
 struct Access {
     DevicePointer begin;
     std::uint64_t bytes = 0;
     bool writes = false;
 };
-inline Access reads(const Buffer& b) { return {b.pointer(), b.bytes(), false}; }
-inline Access writes(const Buffer& b) { return {b.pointer(), b.bytes(), true}; } ///< writes, or reads and writes
+inline Access reads(const Buffer& b) {
+    return {b.pointer(), b.bytes(), false};
+}
+inline Access writes(const Buffer& b) {
+    return {b.pointer(), b.bytes(), true};
+} ///< writes, or reads and writes
 
 /// A point in a stream. Copyable; cheap. Made by Stream::record.
 class Event {
@@ -49,26 +55,62 @@ class Event {
     std::shared_ptr<State> state_;
 };
 
-/// An order of work. Commands are recorded and submitted when enough are there (bounded: estimated at most 200 ms of
-/// work), when asked, or at a wait. One thread at a time; several streams may run side by side. Pointers' memory must
-/// live until the work is queued (device memory) or complete (host memory), which Buffer does by itself.
+/// A small block that the host writes and kernels read: parameters, tables of shapes and pointers. Made by
+/// Stream::transient. To be written, and kept until the operations that read it are queued; its memory stays
+/// as it is until they have completed, and needs no Access. Must not outlive its stream.
+struct [[nodiscard]] Transient {
+    struct Chunk; ///< defined in the library's sources alone
+    struct Unpin {
+        void operator()(Chunk* chunk) const noexcept;
+    };
+    std::span<std::byte>
+        host;              ///< as long as asked for; write-combined memory on some devices: write it in order
+    DevicePointer pointer; ///< a multiple of 16
+    std::unique_ptr<Chunk, Unpin> pin;
+};
+
+/// An order of work. Commands are recorded and submitted when enough are there (bounded: estimated at most
+/// 200 ms of work), when asked, or at a wait. One thread at a time; several streams may run side by side.
+/// Pointers' memory must live until the work is queued (device memory) or complete (host memory), which
+/// Buffer does by itself.
 class Stream {
   public:
     virtual ~Stream() = default;
 
-    /// Queues a dispatch. parameters: the kernel's push-constant block. Throws Unsupported when the device lacks a
-    /// feature of the kernel, Error when the size of the parameters is wrong.
+    /// Queues a dispatch without a look at names: the path for those that launch often. parameters: the
+    /// kernel's push-constant block. Throws Error when their size is wrong or the pipeline is another
+    /// device's. expected_seconds: how long the caller thinks it takes, 0 when it does not know: bounds a
+    /// submit.
+    virtual void launch(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
+                        std::span<const Access> accesses, double expected_seconds = 0) = 0;
+    template <class P>
+        requires std::is_trivially_copyable_v<P> &&
+                 (!std::is_convertible_v<const P&, std::span<const std::byte>>)
+    void launch(const Pipeline& pipeline, Groups groups, const P& parameters,
+                std::span<const Access> accesses, double expected_seconds = 0) {
+        launch(pipeline, groups, std::as_bytes(std::span(&parameters, 1)), accesses, expected_seconds);
+    }
+    /// Prepares and queues a dispatch. parameters: the kernel's push-constant block. Throws Unsupported when
+    /// the device lacks a feature of the kernel, Error when the size of the parameters is wrong.
     /// expected_seconds: how long the caller thinks it takes, 0 when it does not know: bounds a submit.
     virtual void launch(const kernels::Kernel& kernel, Groups groups, std::span<const std::byte> parameters,
                         std::span<const Access> accesses,
-                        std::span<const kernels::ConstantValue> constants = {}, double expected_seconds = 0) = 0;
+                        std::span<const kernels::ConstantValue> constants = {},
+                        double expected_seconds = 0) = 0;
     template <class P>
-    void launch(const kernels::TypedKernel<P>& kernel, Groups groups, const std::type_identity_t<P>& parameters,
-                std::span<const Access> accesses, std::span<const kernels::ConstantValue> constants = {},
-                double expected_seconds = 0) {
+    void launch(const kernels::TypedKernel<P>& kernel, Groups groups,
+                const std::type_identity_t<P>& parameters, std::span<const Access> accesses,
+                std::span<const kernels::ConstantValue> constants = {}, double expected_seconds = 0) {
         launch(kernel.kernel, groups, std::as_bytes(std::span(&parameters, 1)), accesses, constants,
                expected_seconds);
     }
+
+    /// A block for what kernels read beside their push constants; at most largest_transient bytes. The
+    /// stream's own memory, used again and again: the driver is asked only while more work is under way than
+    /// ever before. In the test modes of guard pages and poison every block is an allocation of its own.
+    /// Pointers that are written into it are raw_address()es. Throws Error, OutOfMemory.
+    virtual Transient transient(std::uint64_t bytes) = 0;
+    static constexpr std::uint64_t largest_transient = 64 << 10;
 
     /// Device to device, or to and from mapped blocks; asynchronous. Ranges may not overlap.
     virtual void copy(DevicePointer to, DevicePointer from, std::uint64_t bytes) = 0;
@@ -89,7 +131,8 @@ class Stream {
     virtual void synchronize() = 0;
 };
 
-/// Device time per kernel, summed over launches. Off at the start; switching it on costs two timestamps a dispatch.
+/// Device time per kernel, summed over launches. Off at the start; switching it on costs two timestamps a
+/// dispatch.
 class Profiler {
   public:
     struct Row {
