@@ -2,9 +2,12 @@
 
 #include "../device/allocator.h"
 
+#include <algorithm>
+#include <array>
 #include <c10/util/Exception.h>
 #include <cstring>
-#include <deque>
+#include <optional>
+#include <unordered_map>
 
 namespace rvk {
 
@@ -31,6 +34,55 @@ Access access_of(const at::TensorIteratorBase& iterator, int operand, bool write
     for (std::size_t d = 0; d < shape.size(); ++d)
         last += static_cast<std::uint64_t>(shape[d] - 1) * static_cast<std::uint64_t>(strides[d]);
     return {device_pointer(iterator.data_ptr(operand)), last + iterator.element_size(operand), writes};
+}
+
+/// What names a pipeline at a place of launches: names of constants by the addresses of their texts, which
+/// are literals.
+struct PipelineKey {
+    static constexpr std::size_t most_constants = 24;
+    DeviceIndex device = 0;
+    const kernels::Kernel* kernel = nullptr;
+    std::size_t count = 0;
+    std::array<const char*, most_constants> names{};
+    std::array<std::uint32_t, most_constants> values{};
+
+    bool operator==(const PipelineKey& other) const noexcept {
+        return device == other.device && kernel == other.kernel && count == other.count &&
+               std::equal(names.begin(), names.begin() + count, other.names.begin()) &&
+               std::equal(values.begin(), values.begin() + count, other.values.begin());
+    }
+};
+
+struct PipelineKeyHash {
+    std::size_t operator()(const PipelineKey& key) const noexcept {
+        std::uint64_t hash =
+            reinterpret_cast<std::uint64_t>(key.kernel) ^ static_cast<std::uint64_t>(key.device);
+        for (std::size_t i = 0; i < key.count; ++i)
+            hash = (hash ^ key.values[i]) * 0x9e3779b97f4a7c15ull;
+        return hash ^ (hash >> 32);
+    }
+};
+
+/// Looked up in a table of the calling thread, without a lock; a thread's first use of a pipeline asks the
+/// device.
+const runtime::Pipeline& prepared(DeviceIndex index, const kernels::Kernel& kernel,
+                                  std::span<const ConstantValue> constants) {
+    TORCH_INTERNAL_ASSERT(constants.size() <= PipelineKey::most_constants);
+    PipelineKey key{.device = index, .kernel = &kernel, .count = constants.size()};
+    for (std::size_t i = 0; i < constants.size(); ++i) {
+        key.names[i] = constants[i].name.data();
+        key.values[i] = constants[i].value;
+    }
+    thread_local std::unordered_map<PipelineKey, const runtime::Pipeline*, PipelineKeyHash> known;
+    if (const auto found = known.find(key); found != known.end())
+        return *found->second;
+    try {
+        const runtime::Pipeline& made = device(index).prepare(kernel, constants);
+        known.emplace(key, &made);
+        return made;
+    } catch (const runtime::Unsupported& error) {
+        TORCH_CHECK_NOT_IMPLEMENTED(false, error.what());
+    }
 }
 
 } // namespace
@@ -68,23 +120,20 @@ Groups linear_groups(std::int64_t count, std::uint32_t per_group) {
 void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
             std::span<const std::byte> parameters, std::span<const Access> accesses,
             std::span<const ConstantValue> constants) {
-    try {
-        current_stream(index).launch(kernel, groups, parameters, accesses, constants);
-    } catch (const runtime::Unsupported& error) {
-        TORCH_CHECK_NOT_IMPLEMENTED(false, error.what());
-    }
+    current_stream(index).launch(prepared(index, kernel, constants), groups, parameters, accesses);
 }
 
 std::uint64_t upload_block(DeviceIndex index, std::span<const std::byte> bytes) {
-    // A block of the host is used again only after the work that is queued when it is released: it must be
-    // kept until then.
-    constexpr std::size_t kept = 256;
-    thread_local std::deque<runtime::Buffer> blocks;
-    blocks.push_back(device(index).allocator().allocate(bytes.size(), runtime::MemoryKind::upload));
-    if (blocks.size() > kept)
-        blocks.pop_front();
-    std::memcpy(blocks.back().host().data(), bytes.data(), bytes.size());
-    return blocks.back().pointer().address;
+    // A block must be kept until what reads it is queued, which is the next launch or one soon after it.
+    constexpr std::size_t kept = 32;
+    thread_local std::array<std::optional<runtime::Transient>, kept> blocks;
+    thread_local std::size_t next = 0;
+    auto& block = blocks[next];
+    next = (next + 1) % kept;
+    block.reset();
+    block.emplace(current_stream(index).transient(bytes.size()));
+    std::memcpy(block->host.data(), bytes.data(), bytes.size());
+    return block->pointer.address;
 }
 
 bool has_float64(DeviceIndex index) {
