@@ -1,0 +1,369 @@
+/// convolution_overrideable and its backward: what PyTorch's convolution comes down to on this device, in one to three
+/// dimensions, transposed or not, with groups.
+
+#include "../dispatch/structured.h"
+#include "matrices.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/sum.h>
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace rvk {
+
+namespace {
+
+using at::IntArrayRef;
+using at::Tensor;
+using Size3 = std::array<std::int64_t, 3>; // depth, height, width
+
+/// kernels/product/convolution.slang: who reads what.
+enum class Operation : std::uint32_t { forward = 0, input_gradient = 1, weight_gradient = 2 };
+
+std::int64_t divided_up(std::int64_t value, std::int64_t by) {
+    return (value + by - 1) / by;
+}
+std::int64_t volume(const Size3& size) {
+    return size[0] * size[1] * size[2];
+}
+
+/// A convolution that is not transposed: input [batch, groups * in_channels, input...], weight [groups * out_channels,
+/// in_channels, kernel...], output [batch, groups * out_channels, output...]. Dimensions that are missing have size 1.
+struct Geometry {
+    std::int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
+    Size3 input{1, 1, 1}, output{1, 1, 1}, kernel{1, 1, 1};
+    Size3 stride{1, 1, 1}, dilation{1, 1, 1}, padding{0, 0, 0};
+
+    bool pointwise() const { return volume(kernel) == 1; }
+    bool unit_stride() const { return stride == Size3{1, 1, 1}; }
+    /// Whether the kernel is a matrix that maps each pixel for itself.
+    bool per_pixel() const { return pointwise() && unit_stride() && padding == Size3{0, 0, 0}; }
+    std::uint32_t dimensions() const {
+        const auto flat = [&](std::size_t d) {
+            return input[d] == 1 && output[d] == 1 && kernel[d] == 1 && padding[d] == 0;
+        };
+        return flat(0) ? (flat(1) ? 1 : 2) : 3;
+    }
+};
+
+void fill_last(Size3& to, IntArrayRef from, std::size_t spatial) {
+    for (std::size_t d = 0; d < spatial; ++d)
+        to[3 - spatial + d] = from.size() == 1 ? from[0] : from[d];
+}
+
+/// input and output: those of the convolution that is not transposed.
+Geometry geometry_of(IntArrayRef input, IntArrayRef weight, IntArrayRef output, IntArrayRef stride,
+                     IntArrayRef padding, IntArrayRef dilation, std::int64_t groups) {
+    const std::size_t spatial = weight.size() - 2;
+    TORCH_CHECK_NOT_IMPLEMENTED(spatial >= 1 && spatial <= 3, "convolutions of ", spatial, " dimensions");
+    Geometry g;
+    g.batch = input[0];
+    g.groups = groups;
+    g.in_channels = weight[1];
+    g.out_channels = weight[0] / groups;
+    fill_last(g.input, input.slice(2), spatial);
+    fill_last(g.output, output.slice(2), spatial);
+    fill_last(g.kernel, weight.slice(2), spatial);
+    fill_last(g.stride, stride, spatial);
+    fill_last(g.padding, padding, spatial);
+    fill_last(g.dilation, dilation, spatial);
+    if (g.per_pixel())
+        g.input = g.output = {1, 1, volume(g.input)};
+    return g;
+}
+
+std::vector<std::int64_t> output_sizes(IntArrayRef input, IntArrayRef weight, IntArrayRef stride,
+                                       IntArrayRef padding, IntArrayRef dilation) {
+    std::vector<std::int64_t> sizes{input[0], weight[0]};
+    for (std::size_t d = 2; d < input.size(); ++d)
+        sizes.push_back((input[d] + 2 * padding[d - 2] - (dilation[d - 2] * (weight[d] - 1) + 1)) / stride[d - 2] +
+                        1);
+    return sizes;
+}
+
+std::vector<std::int64_t> transposed_output_sizes(IntArrayRef input, IntArrayRef weight, IntArrayRef stride,
+                                                  IntArrayRef padding, IntArrayRef dilation,
+                                                  IntArrayRef output_padding, std::int64_t groups) {
+    std::vector<std::int64_t> sizes{input[0], weight[1] * groups};
+    for (std::size_t d = 2; d < input.size(); ++d)
+        sizes.push_back((input[d] - 1) * stride[d - 2] - 2 * padding[d - 2] + dilation[d - 2] * (weight[d] - 1) +
+                        output_padding[d - 2] + 1);
+    return sizes;
+}
+
+struct Tile {
+    const kernels::Kernel* kernel;
+    std::int64_t rows, columns, depth;
+    std::uint32_t shared_numbers() const { return static_cast<std::uint32_t>(2 * depth * (rows + columns + 8)); }
+};
+
+struct Kernels {
+    const kernels::Kernel *tile, *direct, *weight_direct;
+};
+Kernels kernels_of(NumberFamily family) {
+    switch (family) {
+    case NumberFamily::float64:
+        return {&kernels::convolution_float64_32.kernel, &kernels::convolution_float64_direct.kernel,
+                &kernels::convolution_float64_weight_direct.kernel};
+    case NumberFamily::integer:
+        return {&kernels::convolution_integer_32.kernel, &kernels::convolution_integer_direct.kernel,
+                &kernels::convolution_integer_weight_direct.kernel};
+    default:
+        return {&kernels::convolution_32.kernel, &kernels::convolution_direct.kernel,
+                &kernels::convolution_weight_direct.kernel};
+    }
+}
+
+/// The largest tile that still gives the device's processors work.
+Tile tile_of(NumberFamily family, std::int64_t m, std::int64_t n, std::int64_t groups) {
+    const auto count = [&](std::int64_t rows, std::int64_t columns) {
+        return divided_up(m, rows) * divided_up(n, columns) * groups;
+    };
+    if (family == NumberFamily::float32) {
+        if (m > 64 && n > 64 && count(128, 128) >= 160)
+            return {&kernels::convolution_128.kernel, 128, 128, 8};
+        if (m > 32 && n > 64 && count(64, 128) >= 160)
+            return {&kernels::convolution_64x128.kernel, 64, 128, 16};
+        if (m > 32 && n > 32 && count(64, 64) >= 64)
+            return {&kernels::convolution_64.kernel, 64, 64, 16};
+    }
+    return {kernels_of(family).tile, 32, 32, 16};
+}
+
+std::uint32_t narrow(std::int64_t value, const char* what) {
+    TORCH_CHECK_NOT_IMPLEMENTED(value >= 0 && value <= std::numeric_limits<std::int32_t>::max(),
+                                "convolutions with ", value, " ", what);
+    return static_cast<std::uint32_t>(value);
+}
+std::uint32_t two(std::int64_t lower, std::int64_t upper) {
+    TORCH_CHECK_NOT_IMPLEMENTED(lower < 65536 && upper < 65536,
+                                "convolutions with a kernel, stride, dilation or padding of ",
+                                std::max(lower, upper));
+    return static_cast<std::uint32_t>(lower | (upper << 16));
+}
+
+/// The tensors of one launch; all are contiguous.
+struct Operands {
+    Tensor image, other, result, bias; ///< bias may be undefined
+};
+
+/// C = A * B of convolution.slang.
+struct Work {
+    const Geometry& g;
+    Operation operation;
+    NumberFamily family;
+    at::ScalarType dtype;
+    std::int64_t m, n, k;
+    Size3 grid, image;
+    std::int64_t channels; ///< of the image, in one group
+
+    Work(const Geometry& geometry, Operation op, at::ScalarType type, c10::Device device)
+        : g(geometry), operation(op), family(number_family(type, device)), dtype(type) {
+        const std::int64_t taps = volume(g.kernel);
+        const bool backward = op == Operation::input_gradient;
+        image = backward ? g.output : g.input;
+        grid = backward ? g.input : g.output;
+        channels = backward ? g.out_channels : g.in_channels;
+        const std::int64_t pixels = g.batch * volume(grid), gathered = channels * taps;
+        const bool of_weight = op == Operation::weight_gradient;
+        m = backward ? g.in_channels : g.out_channels;
+        n = of_weight ? gathered : pixels;
+        k = of_weight ? pixels : gathered;
+    }
+
+    kernels::ConvolutionParameters parameters(const Operands& operands, std::int64_t k_part) const {
+        kernels::ConvolutionParameters p{};
+        p.image = address(operands.image);
+        (operation == Operation::weight_gradient ? p.other : p.weight) = address(operands.other);
+        p.result = address(operands.result);
+        p.bias = operands.bias.defined() ? address(operands.bias) : 0;
+        p.m = narrow(m, "channels");
+        p.n = narrow(n, "columns");
+        p.k = narrow(k, "products in a sum");
+        p.k_part = narrow(k_part, "products in a part");
+        p.channels = narrow(channels, "channels");
+        p.groups = narrow(g.groups, "groups");
+        p.image_depth = narrow(image[0], "planes");
+        p.image_height = narrow(image[1], "rows");
+        p.image_width = narrow(image[2], "pixels in a row");
+        p.grid_depth = narrow(grid[0], "planes");
+        p.grid_height = narrow(grid[1], "rows");
+        p.grid_width = narrow(grid[2], "pixels in a row");
+        p.kernel_depth = narrow(g.kernel[0], "planes of the kernel");
+        p.kernel_height_width = two(g.kernel[1], g.kernel[2]);
+        p.stride_depth_height = two(g.stride[0], g.stride[1]);
+        p.stride_width_dilation_depth = two(g.stride[2], g.dilation[0]);
+        p.dilation_height_width = two(g.dilation[1], g.dilation[2]);
+        p.padding_depth_height = two(g.padding[0], g.padding[1]);
+        p.padding_width = narrow(g.padding[2], "pixels of padding");
+        return p;
+    }
+
+    std::uint64_t quad_bytes() const { return dtype == at::kFloat ? 16 : 8; }
+    bool quads(const Tensor& tensor, std::int64_t run) const {
+        return run % 4 == 0 && address(tensor) % quad_bytes() == 0;
+    }
+
+    void launch(const kernels::Kernel& kernel, Groups groups, const Operands& operands, std::int64_t k_part,
+                bool edges, bool in_parts, std::uint32_t shared_numbers) const {
+        const kernels::ConvolutionParameters p = parameters(operands, k_part);
+        const bool by_pixels = operation == Operation::weight_gradient;
+        const bool quads_of_other = operation == Operation::forward ? quads(operands.other, k)
+                                    : by_pixels                     ? quads(operands.other, volume(grid))
+                                                                    : false;
+        const std::array constants{ConstantValue{"dtype", dtype_code(dtype)},
+                                   ConstantValue{"operation", static_cast<std::uint32_t>(operation)},
+                                   ConstantValue{"dimensions", g.dimensions()},
+                                   ConstantValue{"pointwise", g.pointwise()},
+                                   ConstantValue{"unit_stride", g.unit_stride()},
+                                   ConstantValue{"a_sharing", quads_of_other ? 0u : 2u},
+                                   ConstantValue{"edges", edges},
+                                   ConstantValue{"in_parts", in_parts},
+                                   ConstantValue{"has_bias", operands.bias.defined()},
+                                   ConstantValue{"stores_quads", !in_parts && quads(operands.result,
+                                                                                   by_pixels ? n : volume(grid))},
+                                   ConstantValue{"shared_numbers", shared_numbers}};
+        std::array accesses{reads(operands.image), reads(operands.other), writes(operands.result), Access{}};
+        if (operands.bias.defined())
+            accesses[3] = reads(operands.bias);
+        rvk::launch(operands.result.device().index(), kernel, groups, std::as_bytes(std::span(&p, 1)),
+                    std::span(accesses).first(operands.bias.defined() ? 4 : 3), constants);
+    }
+
+    void run(const Operands& operands) const;
+    void run_directly(const Operands& operands) const;
+    void run_in_parts(const Operands& operands, const Tile& tile, Groups groups, std::int64_t parts,
+                      std::int64_t k_part) const;
+};
+
+void Work::run_directly(const Operands& operands) const {
+    const Kernels family_kernels = kernels_of(family);
+    const auto rows = static_cast<std::uint32_t>(m), groups = static_cast<std::uint32_t>(g.groups);
+    if (operation == Operation::weight_gradient)
+        launch(*family_kernels.weight_direct, {static_cast<std::uint32_t>(n), rows, groups}, operands, k, false,
+               false, 256);
+    else
+        launch(*family_kernels.direct, {static_cast<std::uint32_t>(divided_up(n, 256)), rows, groups}, operands, k,
+               false, false, 1);
+}
+
+void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups groups, std::int64_t parts,
+                        std::int64_t k_part) const {
+    const auto device = operands.result.device();
+    const Tensor sums =
+        at::empty({g.groups * parts, m, n}, at::TensorOptions().device(device).dtype(sum_type(family)));
+    groups.z = static_cast<std::uint32_t>(g.groups * parts);
+    launch(*tile.kernel, groups, {operands.image, operands.other, sums, {}}, k_part, true, true,
+           tile.shared_numbers());
+    const Matrices result{address(operands.result), m, n, n, 1, m * n, writes(operands.result)};
+    combine_parts({device, dtype, g.groups}, sums, parts, result);
+}
+
+void Work::run(const Operands& operands) const {
+    if (operands.result.numel() == 0)
+        return;
+    constexpr std::int64_t most_groups = 65535;
+    const bool few_rows = m <= 2 && n <= most_groups * 256;
+    if (few_rows && g.groups <= most_groups && (operation != Operation::weight_gradient || n <= 1024)) {
+        run_directly(operands);
+        return;
+    }
+    const Tile tile = tile_of(family, m, n, g.groups);
+    const Groups groups{static_cast<std::uint32_t>(divided_up(n, tile.columns)),
+                        static_cast<std::uint32_t>(divided_up(m, tile.rows)), static_cast<std::uint32_t>(g.groups)};
+    TORCH_CHECK_NOT_IMPLEMENTED(groups.x <= 0x7fffffff && groups.y <= most_groups && groups.z <= most_groups,
+                                "convolutions of this size");
+    if (operation == Operation::weight_gradient) {
+        const std::int64_t tiles = std::int64_t{groups.x} * groups.y * groups.z;
+        const std::int64_t wanted = std::clamp<std::int64_t>(std::min(divided_up(512, tiles), k / 256), 1, 128);
+        const std::int64_t k_part = divided_up(divided_up(k, wanted), 16) * 16;
+        const std::int64_t parts = divided_up(k, k_part);
+        if (parts > 1 && g.groups * parts <= most_groups) {
+            run_in_parts(operands, tile, groups, parts, k_part);
+            return;
+        }
+    }
+    const bool edges = m % tile.rows != 0 || n % tile.columns != 0 || k % tile.depth != 0;
+    launch(*tile.kernel, groups, operands, divided_up(k, 16) * 16, edges, false, tile.shared_numbers());
+}
+
+/// Batches in pieces whose pixels can be numbered in 31 bits and whose tiles are as many as a dispatch may have.
+void run_batches(Geometry g, Operation operation, const Operands& operands) {
+    const std::int64_t pixels = std::max(volume(g.output), volume(g.input));
+    const std::int64_t most_pixels = std::int64_t{65535} * 32;
+    const std::int64_t most_batch = std::max<std::int64_t>(most_pixels / std::max<std::int64_t>(pixels, 1), 1);
+    const c10::Device device = operands.result.device();
+    if (g.batch <= most_batch || operation == Operation::weight_gradient) {
+        Work(g, operation, operands.result.scalar_type(), device).run(operands);
+        return;
+    }
+    const std::int64_t batch = g.batch;
+    for (std::int64_t first = 0; first < batch; first += most_batch) {
+        g.batch = std::min(most_batch, batch - first);
+        Operands piece = operands;
+        piece.image = operands.image.narrow(0, first, g.batch);
+        piece.result = operands.result.narrow(0, first, g.batch);
+        Work(g, operation, operands.result.scalar_type(), device).run(piece);
+    }
+}
+
+Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride,
+                   IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
+                   std::int64_t groups) {
+    number_family(input.scalar_type(), input.device());
+    const auto sizes = transposed ? transposed_output_sizes(input.sizes(), weight.sizes(), stride, padding, dilation,
+                                                            output_padding, groups)
+                                  : output_sizes(input.sizes(), weight.sizes(), stride, padding, dilation);
+    const Tensor result = at::empty(sizes, input.options());
+    const Operands operands{input.contiguous(), weight.contiguous(), result,
+                            bias && bias->defined() ? bias->contiguous() : Tensor()};
+    if (transposed)
+        run_batches(geometry_of(sizes, weight.sizes(), input.sizes(), stride, padding, dilation, groups),
+                    Operation::input_gradient, operands);
+    else
+        run_batches(geometry_of(input.sizes(), weight.sizes(), sizes, stride, padding, dilation, groups),
+                    Operation::forward, operands);
+    return result;
+}
+
+std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_output, const Tensor& input,
+                                                        const Tensor& weight, IntArrayRef stride, IntArrayRef padding,
+                                                        IntArrayRef dilation, bool transposed,
+                                                        IntArrayRef /*output_padding*/, std::int64_t groups,
+                                                        std::array<bool, 3> output_mask) {
+    number_family(input.scalar_type(), input.device());
+    const Tensor gradient = grad_output.contiguous();
+    // Of the convolution that is not transposed the larger side is the input.
+    const auto larger = transposed ? grad_output.sizes() : input.sizes();
+    const auto smaller = transposed ? input.sizes() : grad_output.sizes();
+    const Geometry g = geometry_of(larger, weight.sizes(), smaller, stride, padding, dilation, groups);
+    Tensor of_input, of_weight, of_bias;
+    if (output_mask[0]) {
+        of_input = at::empty(input.sizes(), input.options());
+        run_batches(g, transposed ? Operation::forward : Operation::input_gradient,
+                    {gradient, weight.contiguous(), of_input, {}});
+    }
+    if (output_mask[1]) {
+        of_weight = at::empty(weight.sizes(), weight.options());
+        const Tensor image = transposed ? gradient : input.contiguous();
+        const Tensor pixels = transposed ? input.contiguous() : gradient;
+        run_batches(g, Operation::weight_gradient, {image, pixels, of_weight, {}});
+    }
+    if (output_mask[2]) {
+        std::vector<std::int64_t> dimensions{0};
+        for (std::int64_t d = 2; d < grad_output.dim(); ++d)
+            dimensions.push_back(d);
+        of_bias = at::sum(grad_output, dimensions);
+    }
+    return {of_input, of_weight, of_bias};
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    register_operator(m, "convolution_overrideable", &convolution);
+    register_operator(m, "convolution_backward_overrideable", &convolution_backward);
+}
+
+} // namespace
+
+} // namespace rvk

@@ -1,0 +1,365 @@
+#include "matrices.h"
+
+#include <ATen/ops/empty.h>
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+namespace rvk {
+
+namespace {
+
+// How a workgroup loads a factor: kernels/product/tile.slang.
+constexpr std::uint32_t quads_along_k = 0, quads_along_outer = 1, lanes_along_k = 2, lanes_along_outer = 3;
+
+constexpr std::int64_t most_groups = 65535; // of a dispatch in one dimension, on every device
+constexpr std::int64_t slice_depth = 16;    // parts of k are multiples of it
+
+std::int64_t divided_up(std::int64_t value, std::int64_t by) {
+    return (value + by - 1) / by;
+}
+
+std::uint32_t narrow(std::int64_t value) {
+    TORCH_CHECK_NOT_IMPLEMENTED(value >= 0 && value <= std::numeric_limits<std::int32_t>::max(),
+                                "matrices with a size or stride of ", value);
+    return static_cast<std::uint32_t>(value);
+}
+
+struct Tiling {
+    const kernels::Kernel* kernel;
+    std::int64_t size, depth;
+
+    std::uint32_t shared_numbers() const { return static_cast<std::uint32_t>(2 * depth * (2 * size + 8)); }
+};
+
+struct Kernels {
+    const kernels::Kernel *vector_rows, *vector_columns, *combine;
+};
+
+Kernels kernels_of(NumberFamily family) {
+    switch (family) {
+    case NumberFamily::float64:
+        return {&kernels::product_float64_vector_rows.kernel, &kernels::product_float64_vector_columns.kernel,
+                &kernels::product_float64_combine.kernel};
+    case NumberFamily::integer:
+        return {&kernels::product_integer_vector_rows.kernel, &kernels::product_integer_vector_columns.kernel,
+                &kernels::product_integer_combine.kernel};
+    default:
+        return {&kernels::product_vector_rows.kernel, &kernels::product_vector_columns.kernel,
+                &kernels::product_combine.kernel};
+    }
+}
+
+/// The largest tile that still gives the device's processors work.
+Tiling tiling(NumberFamily family, std::int64_t m, std::int64_t n, std::int64_t batch) {
+    if (family == NumberFamily::float64)
+        return {&kernels::product_float64_32.kernel, 32, 16};
+    if (family == NumberFamily::integer)
+        return {&kernels::product_integer_32.kernel, 32, 16};
+    const auto groups = [&](std::int64_t tile) { return divided_up(m, tile) * divided_up(n, tile) * batch; };
+    if (std::min(m, n) > 64 && groups(128) >= 96)
+        return {&kernels::product_128.kernel, 128, 8};
+    if (std::min(m, n) > 32 && groups(64) >= 64)
+        return {&kernels::product_64.kernel, 64, 16};
+    return {&kernels::product_32.kernel, 32, 16};
+}
+
+/// `outer`: rows of A, columns of B.
+std::uint32_t sharing(const ProductSizes& sizes, std::uint64_t address, std::int64_t outer,
+                      std::int64_t outer_stride, std::int64_t k, std::int64_t k_stride, std::int64_t batch_stride) {
+    const std::uint64_t quad_bytes = sizes.dtype == at::kFloat ? 16 : 8;
+    const bool aligned = address % quad_bytes == 0 && (sizes.batch == 1 || batch_stride % 4 == 0);
+    if (aligned && k_stride == 1 && k % 4 == 0 && (outer == 1 || outer_stride % 4 == 0))
+        return quads_along_k;
+    if (aligned && outer_stride == 1 && outer % 4 == 0 && (k == 1 || k_stride % 4 == 0))
+        return quads_along_outer;
+    return k_stride <= outer_stride || outer == 1 ? lanes_along_k : lanes_along_outer;
+}
+
+kernels::ProductParameters parameters_of(NumberFamily family, const Matrices& c,
+                                         const at::Scalar& alpha, const std::optional<Matrices>& d,
+                                         const at::Scalar& beta) {
+    kernels::ProductParameters p{};
+    p.c = c.address;
+    p.c_batch = static_cast<std::uint64_t>(c.batch_stride);
+    p.alpha = number_bits(family, alpha);
+    p.beta = number_bits(family, beta);
+    p.m = narrow(c.rows);
+    p.n = narrow(c.columns);
+    p.c_row = narrow(c.row_stride);
+    p.c_column = narrow(c.column_stride);
+    if (d) {
+        p.d = d->address;
+        p.d_batch = static_cast<std::uint64_t>(d->batch_stride);
+        p.d_row = narrow(d->row_stride);
+        p.d_column = narrow(d->column_stride);
+    }
+    return p;
+}
+
+/// One product as the kernels see it.
+struct Product {
+    const ProductSizes& sizes;
+    NumberFamily family;
+    Matrices a, b, c;
+    at::Scalar alpha;
+    std::optional<Matrices> d; ///< none when nothing is added
+    at::Scalar beta;
+
+    std::int64_t k() const { return a.columns; }
+    std::int64_t item_bytes() const { return static_cast<std::int64_t>(c10::elementSize(sizes.dtype)); }
+};
+
+/// The part of a product that makes rows, columns and matrices of the batch from these on.
+Product panel_of(const Product& whole, std::int64_t row, std::int64_t rows, std::int64_t column,
+                 std::int64_t columns, std::int64_t batch) {
+    const auto moved = [&](Matrices m, std::int64_t by_row, std::int64_t by_column) {
+        m.address += static_cast<std::uint64_t>(
+            (by_row * m.row_stride + by_column * m.column_stride + batch * m.batch_stride) * whole.item_bytes());
+        return m;
+    };
+    Product part = whole;
+    part.a = moved(whole.a, row, 0);
+    part.b = moved(whole.b, 0, column);
+    part.c = moved(whole.c, row, column);
+    if (whole.d)
+        part.d = moved(*whole.d, row, column);
+    part.a.rows = part.c.rows = rows;
+    part.b.columns = part.c.columns = columns;
+    return part;
+}
+
+void launch_product(const Product& product, std::int64_t batch, std::int64_t parts, std::int64_t k_part,
+                    const kernels::Kernel& kernel, Groups groups, std::span<const ConstantValue> constants) {
+    kernels::ProductParameters p =
+        parameters_of(product.family, product.c, product.alpha, product.d, product.beta);
+    p.a = product.a.address;
+    p.b = product.b.address;
+    p.a_batch = static_cast<std::uint64_t>(product.a.batch_stride);
+    p.b_batch = static_cast<std::uint64_t>(product.b.batch_stride);
+    p.k = narrow(product.k());
+    p.k_part = narrow(k_part);
+    p.a_row = narrow(product.a.row_stride);
+    p.a_step = narrow(product.a.column_stride);
+    p.b_step = narrow(product.b.row_stride);
+    p.b_column = narrow(product.b.column_stride);
+    groups.z = static_cast<std::uint32_t>(batch * parts);
+    std::array accesses{product.a.access, product.b.access, product.c.access, Access{}};
+    accesses[2].writes = true;
+    if (product.d)
+        accesses[3] = product.d->access;
+    launch(product.sizes.device.index(), kernel, groups, std::as_bytes(std::span(&p, 1)),
+           std::span(accesses).first(product.d ? 4 : 3), constants);
+}
+
+/// In how many parts k is summed, so that `groups` workgroups do not leave most of the device idle.
+std::int64_t parts_of(std::int64_t groups, std::int64_t k, std::int64_t shortest_part, std::int64_t most_parts) {
+    constexpr std::int64_t wanted_groups = 256;
+    return std::clamp<std::int64_t>(std::min(divided_up(wanted_groups, groups), k / shortest_part), 1, most_parts);
+}
+
+/// As many launches as the limits on workgroups ask for; launch_panel(part, batch) makes one.
+template <class F>
+void for_each_panel(const Product& product, std::int64_t most_rows, std::int64_t most_columns,
+                    std::int64_t most_batch, F&& launch_panel) {
+    for (std::int64_t at = 0; at < product.sizes.batch; at += most_batch)
+        for (std::int64_t row = 0; row < product.c.rows; row += most_rows)
+            for (std::int64_t column = 0; column < product.c.columns; column += most_columns)
+                launch_panel(panel_of(product, row, std::min(most_rows, product.c.rows - row), column,
+                                      std::min(most_columns, product.c.columns - column), at),
+                             std::min(most_batch, product.sizes.batch - at));
+}
+
+/// Sums in `parts` to memory of their own and combines them.
+template <class F>
+void multiply_in_parts(const Product& product, std::int64_t parts, F&& multiply) {
+    Matrices c = product.c;
+    const at::Tensor sums =
+        at::empty({product.sizes.batch * parts, c.rows, c.columns},
+                  at::TensorOptions().device(product.sizes.device).dtype(sum_type(product.family)));
+    Product to_sums = product;
+    to_sums.c = Matrices::of(sums);
+    to_sums.c.rows = c.rows;
+    to_sums.d.reset();
+    multiply(to_sums);
+    combine_parts(product.sizes, sums, parts, c, product.alpha, product.d, product.beta);
+}
+
+void multiply_tiles(const Product& product) {
+    const Tiling tile = tiling(product.family, product.c.rows, product.c.columns, product.sizes.batch);
+    const std::int64_t size = tile.size, k = product.k();
+    const std::int64_t groups =
+        divided_up(product.c.rows, size) * divided_up(product.c.columns, size) * product.sizes.batch;
+    const bool whole_batch = product.sizes.batch <= most_groups / 64 &&
+                             std::max(product.c.rows, product.c.columns) <= most_groups * size;
+    const std::int64_t wanted = whole_batch ? parts_of(groups, k, 256, 64) : 1;
+    const std::int64_t k_part = std::max(divided_up(divided_up(k, wanted), slice_depth) * slice_depth, slice_depth);
+    const std::int64_t parts = std::max<std::int64_t>(divided_up(k, k_part), 1);
+    const auto launch_panel = [&](const Product& part, std::int64_t batch) {
+        const Matrices &a = part.a, &b = part.b, &c = part.c;
+        const std::uint64_t quad_bytes = part.sizes.dtype == at::kFloat ? 16 : 8;
+        const bool quads = c.column_stride == 1 && c.row_stride % 4 == 0 && c.batch_stride % 4 == 0 &&
+                           c.columns % 4 == 0 && c.address % quad_bytes == 0;
+        const bool edges = c.rows % size != 0 || c.columns % size != 0 || k % tile.depth != 0;
+        const std::array constants{
+            ConstantValue{"dtype", dtype_code(part.sizes.dtype)},
+            ConstantValue{"a_sharing", sharing(part.sizes, a.address, c.rows, a.row_stride, k, a.column_stride,
+                                               a.batch_stride)},
+            ConstantValue{"b_sharing", sharing(part.sizes, b.address, c.columns, b.column_stride, k, b.row_stride,
+                                               b.batch_stride)},
+            ConstantValue{"edges", edges},
+            ConstantValue{"in_parts", parts > 1},
+            ConstantValue{"adds", part.d.has_value()},
+            ConstantValue{"stores_quads", quads && parts == 1},
+            ConstantValue{"shared_numbers", tile.shared_numbers()}};
+        launch_product(part, batch, parts, k_part, *tile.kernel,
+                       {static_cast<std::uint32_t>(divided_up(c.columns, size)),
+                        static_cast<std::uint32_t>(divided_up(c.rows, size))},
+                       constants);
+    };
+    if (parts > 1)
+        multiply_in_parts(product, parts, [&](const Product& p) { launch_panel(p, p.sizes.batch); });
+    else
+        for_each_panel(product, most_groups * size, most_groups * size, most_groups, launch_panel);
+}
+
+/// B is one column. A's rows are read by many threads each where they lie along memory, else by few.
+void multiply_vector(const Product& product) {
+    const std::int64_t k = product.k();
+    const bool along = product.a.column_stride <= product.a.row_stride || product.c.rows == 1;
+    const bool many_lanes = along && k >= 64;
+    const std::int64_t lanes = many_lanes ? 64 : 8, rows = 256 / lanes;
+    const std::int64_t groups = divided_up(product.c.rows, rows) * product.sizes.batch;
+    const std::int64_t wanted = product.sizes.batch <= 255 ? parts_of(groups, k, 64 * lanes, 256) : 1;
+    const std::int64_t k_part = std::max(divided_up(divided_up(k, wanted), lanes) * lanes, lanes);
+    const std::int64_t parts = std::max<std::int64_t>(divided_up(k, k_part), 1);
+    const Kernels family = kernels_of(product.family);
+    const auto launch_panel = [&](const Product& part, std::int64_t batch) {
+        const std::array constants{ConstantValue{"dtype", dtype_code(part.sizes.dtype)},
+                                   ConstantValue{"in_parts", parts > 1}, ConstantValue{"adds", part.d.has_value()},
+                                   ConstantValue{"shared_numbers", 256}};
+        launch_product(part, batch, parts, k_part, many_lanes ? *family.vector_rows : *family.vector_columns,
+                       linear_groups(part.c.rows, static_cast<std::uint32_t>(rows)), constants);
+    };
+    if (parts > 1)
+        multiply_in_parts(product, parts, [&](const Product& p) { launch_panel(p, p.sizes.batch); });
+    else
+        for_each_panel(product, product.c.rows, 1, most_groups, launch_panel);
+}
+
+} // namespace
+
+Matrices Matrices::of(const at::Tensor& tensor) {
+    const std::int64_t d = tensor.dim();
+    TORCH_INTERNAL_ASSERT(d == 2 || d == 3);
+    const auto sizes = tensor.sizes(), strides = tensor.strides();
+    const auto i = static_cast<std::size_t>(d);
+    return {rvk::address(tensor),
+            sizes[i - 2],
+            sizes[i - 1],
+            sizes[i - 2] == 1 ? 0 : strides[i - 2],
+            sizes[i - 1] == 1 ? 0 : strides[i - 1],
+            d == 3 && sizes[0] > 1 ? strides[0] : 0,
+            reads(tensor)};
+}
+
+Matrices Matrices::column_of(const at::Tensor& vector) {
+    return {rvk::address(vector), vector.size(0), 1, vector.stride(0), 0, 0, reads(vector)};
+}
+
+Matrices Matrices::broadcast_of(const at::Tensor& tensor, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t d = tensor.dim();
+    const auto stride = [&](std::int64_t from_end) {
+        return d >= from_end && tensor.size(d - from_end) != 1 ? tensor.stride(d - from_end) : 0;
+    };
+    return {rvk::address(tensor), rows, columns, stride(2), stride(1), stride(3), reads(tensor)};
+}
+
+Matrices Matrices::transposed() const {
+    Matrices other = *this;
+    std::swap(other.rows, other.columns);
+    std::swap(other.row_stride, other.column_stride);
+    return other;
+}
+
+NumberFamily number_family(at::ScalarType dtype, c10::Device device) {
+    switch (dtype) {
+    case at::kFloat:
+    case at::kHalf:
+    case at::kBFloat16:
+        return NumberFamily::float32;
+    case at::kDouble:
+        require_float64(dtype, device);
+        return NumberFamily::float64;
+    case at::kByte:
+    case at::kChar:
+    case at::kShort:
+    case at::kInt:
+    case at::kLong:
+        return NumberFamily::integer;
+    default:
+        TORCH_CHECK_NOT_IMPLEMENTED(false, "products of ", dtype);
+    }
+}
+
+std::int64_t sum_bytes(NumberFamily family) {
+    return family == NumberFamily::float32 ? 4 : 8;
+}
+
+at::ScalarType sum_type(NumberFamily family) {
+    switch (family) {
+    case NumberFamily::float64:
+        return at::kDouble;
+    case NumberFamily::integer:
+        return at::kLong;
+    default:
+        return at::kFloat;
+    }
+}
+
+std::uint64_t number_bits(NumberFamily family, const at::Scalar& number) {
+    switch (family) {
+    case NumberFamily::float64:
+        return std::bit_cast<std::uint64_t>(number.toDouble());
+    case NumberFamily::integer:
+        return static_cast<std::uint64_t>(number.toLong());
+    default:
+        return std::bit_cast<std::uint32_t>(number.toFloat());
+    }
+}
+
+void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matrices& b, const Matrices& c,
+                       const at::Scalar& alpha, const std::optional<Matrices>& d, const at::Scalar& beta) {
+    const NumberFamily family = number_family(sizes.dtype, sizes.device);
+    if (c.rows == 0 || c.columns == 0 || sizes.batch == 0)
+        return;
+    const bool adds = d && !beta.equal(0);
+    const Product product{sizes, family, a, b, c, alpha, adds ? d : std::nullopt, beta};
+    if (c.columns == 1)
+        multiply_vector(product);
+    else if (c.rows == 1)
+        multiply_vector({sizes, family, b.transposed(), a.transposed(), c.transposed(), alpha,
+                         adds ? std::optional(d->transposed()) : std::nullopt, beta});
+    else
+        multiply_tiles(product);
+}
+
+void combine_parts(const ProductSizes& sizes, const at::Tensor& sums, std::int64_t parts, const Matrices& c,
+                   const at::Scalar& alpha, const std::optional<Matrices>& d, const at::Scalar& beta) {
+    const NumberFamily family = number_family(sizes.dtype, sizes.device);
+    kernels::ProductParameters p = parameters_of(family, c, alpha, d, beta);
+    p.a = address(sums);
+    p.a_batch = static_cast<std::uint64_t>(parts * c.rows * c.columns);
+    p.k = p.k_part = narrow(parts);
+    Groups groups = linear_groups(c.rows * c.columns, 256);
+    groups.z = static_cast<std::uint32_t>(sizes.batch);
+    const std::array constants{ConstantValue{"dtype", dtype_code(sizes.dtype)}, ConstantValue{"adds", d.has_value()},
+                               ConstantValue{"shared_numbers", 1}};
+    std::array accesses{reads(sums), c.access, d ? d->access : Access{}};
+    accesses[1].writes = true;
+    launch(sizes.device.index(), *kernels_of(family).combine, groups, std::as_bytes(std::span(&p, 1)),
+           std::span(accesses).first(d ? 3 : 2), constants);
+}
+
+} // namespace rvk

@@ -1,0 +1,60 @@
+#pragma once
+/// Products of batches of matrices on the device: what matrix_product.cpp, convolution.cpp and attention.cpp launch.
+
+#include "../dispatch/launch.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Scalar.h>
+#include <cstdint>
+#include <optional>
+
+namespace rvk {
+
+/// A batch of matrices in a tensor's memory. Strides count elements, none is negative; 0 repeats.
+struct Matrices {
+    std::uint64_t address = 0;
+    std::int64_t rows = 0, columns = 0;
+    std::int64_t row_stride = 0, column_stride = 0, batch_stride = 0;
+    Access access{}; ///< all of the tensor; writes is set by who launches
+
+    /// Of a tensor [rows, columns] or [batch, rows, columns].
+    static Matrices of(const at::Tensor& tensor);
+    /// The one column of a tensor [rows].
+    static Matrices column_of(const at::Tensor& vector);
+    /// What a tensor of 0 to 3 dimensions is when it is broadcast to matrices of these sizes.
+    static Matrices broadcast_of(const at::Tensor& tensor, std::int64_t rows, std::int64_t columns);
+
+    Matrices transposed() const;
+};
+
+/// Which kernels work on a dtype: sums are float32 for float32, float16 and bfloat16, float64, or int64 for integers.
+enum class NumberFamily { float32, float64, integer };
+/// Throws c10::NotImplementedError for bool and complex numbers, and float64 where the device has none.
+NumberFamily number_family(at::ScalarType dtype, c10::Device device);
+/// Bytes of a sum of that family.
+std::int64_t sum_bytes(NumberFamily family);
+/// The dtype of tensors that hold sums.
+at::ScalarType sum_type(NumberFamily family);
+/// A kernel's parameter that stands for a number of the family's sums.
+std::uint64_t number_bits(NumberFamily family, const at::Scalar& number);
+
+struct ProductSizes {
+    c10::Device device;
+    at::ScalarType dtype; ///< of all operands
+    std::int64_t batch = 1;
+};
+
+/// Queues C = alpha * A * B + beta * D for each matrix of the batch; D may be C. D is not read when beta is 0. Sums run in
+/// the order of k, in parts when the product is small and k is long; the result does not depend on the run.
+/// Throws c10::NotImplementedError for dtypes without kernels and sizes above 2^31.
+void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matrices& b, const Matrices& c,
+                       const at::Scalar& alpha = 1, const std::optional<Matrices>& d = std::nullopt,
+                       const at::Scalar& beta = 0);
+
+/// Queues C = alpha * (sum of the parts) + beta * D. `sums` holds C's matrices in the sums' type without gaps, batch by
+/// batch and in each part by part.
+void combine_parts(const ProductSizes& sizes, const at::Tensor& sums, std::int64_t parts, const Matrices& c,
+                   const at::Scalar& alpha = 1, const std::optional<Matrices>& d = std::nullopt,
+                   const at::Scalar& beta = 0);
+
+} // namespace rvk
