@@ -1,0 +1,432 @@
+/// Layer, group and RMS norm: kernels/normalisation/rows.slang and sums.slang.
+
+#include "normalization.h"
+
+#include "../dispatch/structured.h"
+#include "reduction_launch.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <array>
+#include <limits>
+
+namespace rvk {
+
+at::ScalarType statistics_type(at::ScalarType input) {
+    return input == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+bool normalisation_is_wide(const at::Tensor& input) {
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(input.scalar_type()), "norms of ", input.scalar_type());
+    require_float64(input.scalar_type(), input.device());
+    TORCH_CHECK_NOT_IMPLEMENTED(input.numel() <= std::numeric_limits<std::uint32_t>::max(),
+                                "norms of 2^32 elements or more");
+    return input.scalar_type() == at::kDouble;
+}
+
+void gradient_sums(const GradientSums& request) {
+    using Parameters = kernels::NormSumsParameters;
+    static_assert(sizeof(Parameters) == sizeof(kernels::NormSumsFloat64Parameters));
+    const at::Tensor& gradient = request.gradient;
+    const bool wide = gradient.scalar_type() == at::kDouble;
+    const auto schedule =
+        schedule_reduction(request.outputs, request.reduced, request.reduced_stride0 < request.kept_stride);
+    const at::Tensor scratch = reduction_scratch(schedule, request.outputs, gradient.device());
+    const auto at = [](const at::Tensor& tensor) { return tensor.defined() ? address(tensor) : 0; };
+    const auto type = [](const at::Tensor& tensor) {
+        return tensor.defined() ? dtype_code(tensor.scalar_type()) : dtype_code(at::kFloat);
+    };
+    const at::Tensor& result = request.sum.defined() ? request.sum : request.product;
+    const Parameters p{.gradient = address(gradient),
+                       .input = address(request.input),
+                       .mean = at(request.mean),
+                       .deviation = at(request.deviation),
+                       .sum = at(request.sum),
+                       .product = at(request.product),
+                       .partial = at(scratch),
+                       .outputs = static_cast<std::uint32_t>(request.outputs),
+                       .reduced = static_cast<std::uint32_t>(request.reduced),
+                       .parts = schedule.parts,
+                       .part_size = schedule.part_size,
+                       .kept_stride = static_cast<std::int32_t>(request.kept_stride),
+                       .reduced_size = static_cast<std::uint32_t>(request.reduced_size),
+                       .reduced_stride0 = static_cast<std::int32_t>(request.reduced_stride0),
+                       .reduced_stride1 = static_cast<std::int32_t>(request.reduced_stride1),
+                       .statistics_divisor = static_cast<std::uint32_t>(request.statistics_divisor)};
+    std::array<ConstantValue, 13> constants{{
+        {"columns", schedule.columns},
+        {"columns_fastest", schedule.columns_fastest},
+        {"split", schedule.parts > 1},
+        {"gradient_type", dtype_code(gradient.scalar_type())},
+        {"input_type", dtype_code(request.input.scalar_type())},
+        {"statistics_type", type(request.deviation)},
+        {"sum_type", type(result)},
+        {"reduced_rank", request.reduced_size == request.reduced ? 1u : 2u},
+        {"statistics_by_element", request.statistics_divisor == 0},
+        {"has_mean", request.mean.defined()},
+        {"has_deviation", request.deviation.defined()},
+        {"has_sum", request.sum.defined()},
+        {"has_product", request.product.defined()},
+    }};
+    c10::SmallVector<Access, 8> accesses{reads(gradient), reads(request.input)};
+    for (const auto* tensor : {&request.mean, &request.deviation})
+        if (tensor->defined())
+            accesses.push_back(reads(*tensor));
+    c10::SmallVector<Access, 4> results;
+    for (const auto* tensor : {&request.sum, &request.product})
+        if (tensor->defined())
+            results.push_back(writes(*tensor));
+    const auto bytes = std::as_bytes(std::span(&p, 1));
+    const auto index = gradient.device().index();
+    const auto& first = wide ? kernels::norm_gradient_sums_float64.kernel : kernels::norm_gradient_sums.kernel;
+    if (schedule.parts == 1) {
+        accesses.append(results.begin(), results.end());
+        launch(index, first, schedule.groups, bytes, accesses, constants);
+        return;
+    }
+    accesses.push_back(writes(scratch));
+    launch(index, first, schedule.groups, bytes, accesses, constants);
+    constants[0].value = schedule.merge_columns;
+    constants[1].value = 1;
+    constants[2].value = 0;
+    results.push_back(reads(scratch));
+    launch(index, wide ? kernels::norm_gradient_sums_parts_float64.kernel : kernels::norm_gradient_sums_parts.kernel,
+           schedule.merge_groups, bytes, results, constants);
+}
+
+namespace {
+
+using RowParameters = kernels::NormRowsParameters;
+static_assert(sizeof(RowParameters) == sizeof(kernels::NormRowsFloat64Parameters));
+
+/// A contiguous matrix whose rows are normalised. groups is 0 but for group norm.
+struct RowNorm {
+    std::int64_t rows = 0, size = 0;
+    std::int64_t groups = 0, channels = 1, spatial = 1; ///< channels of a group, places of a channel
+    bool centred = true;
+    double epsilon = 0;
+
+    RowParameters parameters(bool wide) const {
+        RowParameters p{};
+        p.epsilon = compute_bits(epsilon, wide);
+        p.rows = static_cast<std::uint32_t>(rows);
+        p.size = static_cast<std::uint32_t>(size);
+        p.groups = static_cast<std::uint32_t>(groups);
+        p.channels = static_cast<std::uint32_t>(channels);
+        p.spatial = static_cast<std::uint32_t>(spatial);
+        return p;
+    }
+};
+
+at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor) {
+    return tensor && tensor->defined() ? tensor->contiguous() : at::Tensor();
+}
+
+void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
+                  const at::Tensor& output, const at::Tensor& mean, const at::Tensor& deviation) {
+    if (input.numel() == 0)
+        return;
+    const bool wide = normalisation_is_wide(input);
+    const auto schedule = schedule_reduction(norm.rows, norm.size, true);
+    RowParameters p = norm.parameters(wide);
+    p.input = address(input);
+    p.output = address(output);
+    p.deviation = address(deviation);
+    c10::SmallVector<Access, 8> accesses{reads(input), writes(output), writes(deviation)};
+    if (norm.centred) {
+        p.mean = address(mean);
+        accesses.push_back(writes(mean));
+    }
+    const at::Tensor& affine = weight.defined() ? weight : bias;
+    if (weight.defined()) {
+        p.weight = address(weight);
+        accesses.push_back(reads(weight));
+    }
+    if (bias.defined()) {
+        p.bias = address(bias);
+        accesses.push_back(reads(bias));
+    }
+    const std::array<ConstantValue, 9> constants{{
+        {"columns", schedule.columns},
+        {"input_type", dtype_code(input.scalar_type())},
+        {"weight_type", dtype_code(affine.defined() ? affine.scalar_type() : at::kFloat)},
+        {"output_type", dtype_code(output.scalar_type())},
+        {"statistics_type", dtype_code(deviation.scalar_type())},
+        {"has_weight", weight.defined()},
+        {"has_bias", bias.defined()},
+        {"grouped", norm.groups != 0},
+        {"centred", norm.centred},
+    }};
+    launch(input.device().index(), wide ? kernels::norm_rows_forward_float64.kernel : kernels::norm_rows_forward.kernel,
+           linear_groups(norm.rows, schedule.columns), std::as_bytes(std::span(&p, 1)), accesses, constants);
+}
+
+void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Tensor& input,
+                   const at::Tensor& weight, const at::Tensor& mean, const at::Tensor& deviation,
+                   const at::Tensor& output) {
+    const bool wide = normalisation_is_wide(input);
+    const auto schedule = schedule_reduction(norm.rows, norm.size, true);
+    RowParameters p = norm.parameters(wide);
+    p.input = address(input);
+    p.gradient = address(gradient);
+    p.output = address(output);
+    p.deviation = address(deviation);
+    c10::SmallVector<Access, 8> accesses{reads(input), reads(gradient), reads(deviation), writes(output)};
+    if (norm.centred) {
+        p.mean = address(mean);
+        accesses.push_back(reads(mean));
+    }
+    if (weight.defined()) {
+        p.weight = address(weight);
+        accesses.push_back(reads(weight));
+    }
+    const std::array<ConstantValue, 9> constants{{
+        {"columns", schedule.columns},
+        {"input_type", dtype_code(input.scalar_type())},
+        {"gradient_type", dtype_code(gradient.scalar_type())},
+        {"weight_type", dtype_code(weight.defined() ? weight.scalar_type() : at::kFloat)},
+        {"output_type", dtype_code(output.scalar_type())},
+        {"statistics_type", dtype_code(deviation.scalar_type())},
+        {"has_weight", weight.defined()},
+        {"grouped", norm.groups != 0},
+        {"centred", norm.centred},
+    }};
+    launch(input.device().index(),
+           wide ? kernels::norm_rows_backward_float64.kernel : kernels::norm_rows_backward.kernel,
+           linear_groups(norm.rows, schedule.columns), std::as_bytes(std::span(&p, 1)), accesses, constants);
+}
+
+/// The rows of a norm over the last dimensions, and the shape of its statistics.
+struct LayerShape {
+    RowNorm norm;
+    c10::SmallVector<std::int64_t, 8> statistics;
+
+    LayerShape(const at::Tensor& input, at::IntArrayRef normalized_shape) {
+        const auto normalised = static_cast<std::int64_t>(normalized_shape.size());
+        TORCH_CHECK(normalised >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
+                                     "least one element, but got normalized_shape = ",
+                    normalized_shape);
+        TORCH_CHECK(input.dim() >= normalised &&
+                        input.sizes().slice(static_cast<std::size_t>(input.dim() - normalised)) == normalized_shape,
+                    "Given normalized_shape=", normalized_shape, ", expected input with shape [*, ", normalized_shape,
+                    "], but got input of size", input.sizes());
+        norm.rows = norm.size = 1;
+        for (std::int64_t d = 0; d < input.dim(); ++d) {
+            const bool row = d < input.dim() - normalised;
+            (row ? norm.rows : norm.size) *= input.size(d);
+            statistics.push_back(row ? input.size(d) : 1);
+        }
+    }
+};
+
+void check_affine(const std::optional<at::Tensor>& tensor, at::IntArrayRef shape, const char* what) {
+    TORCH_CHECK(!tensor || !tensor->defined() || tensor->sizes() == shape, "Expected ", what,
+                " to be of same shape as normalized_shape, but got ", what, " of shape ",
+                tensor && tensor->defined() ? tensor->sizes() : at::IntArrayRef(), " and normalized_shape = ", shape);
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm(const at::Tensor& self, at::IntArrayRef normalized_shape,
+                                                          const std::optional<at::Tensor>& weight,
+                                                          const std::optional<at::Tensor>& bias, double epsilon) {
+    LayerShape shape(self, normalized_shape);
+    check_affine(weight, normalized_shape, "weight");
+    check_affine(bias, normalized_shape, "bias");
+    shape.norm.epsilon = epsilon;
+    normalisation_is_wide(self);
+    const at::Tensor input = self.contiguous();
+    const at::Tensor output = at::empty(input.sizes(), input.options());
+    const auto options = input.options().dtype(statistics_type(input.scalar_type()));
+    const at::Tensor mean = at::empty(shape.statistics, options), deviation = at::empty(shape.statistics, options);
+    forward_rows(shape.norm, input, contiguous_or_undefined(weight), contiguous_or_undefined(bias), output, mean,
+                 deviation);
+    return {output, mean, deviation};
+}
+
+/// Gradients of the weight and the bias of a norm over the last dimensions.
+std::tuple<at::Tensor, at::Tensor> column_gradients(const RowNorm& norm, const at::Tensor& gradient,
+                                                    const at::Tensor& input, const at::Tensor& mean,
+                                                    const at::Tensor& deviation, const at::Tensor& like,
+                                                    bool of_weight, bool of_bias) {
+    at::Tensor weight_gradient, bias_gradient;
+    if (of_weight)
+        weight_gradient = at::empty(like.sizes(), like.options());
+    if (of_bias)
+        bias_gradient = at::empty(like.sizes(), like.options());
+    gradient_sums({.gradient = gradient,
+                   .input = input,
+                   .mean = norm.centred ? mean : at::Tensor(),
+                   .deviation = deviation,
+                   .sum = bias_gradient,
+                   .product = weight_gradient,
+                   .outputs = norm.size,
+                   .reduced = norm.rows,
+                   .kept_stride = 1,
+                   .reduced_size = norm.rows,
+                   .reduced_stride0 = norm.size,
+                   .reduced_stride1 = 0,
+                   .statistics_divisor = 0});
+    return {weight_gradient, bias_gradient};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor>
+layer_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, at::IntArrayRef normalized_shape,
+                    const at::Tensor& saved_mean, const at::Tensor& saved_deviation,
+                    const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
+                    std::array<bool, 3> mask) {
+    const LayerShape shape(self, normalized_shape);
+    normalisation_is_wide(self);
+    const at::Tensor input = self.contiguous(), gradient = grad_out.contiguous();
+    const at::Tensor mean = saved_mean.contiguous(), deviation = saved_deviation.contiguous();
+    const at::Tensor scale = contiguous_or_undefined(weight);
+    at::Tensor input_gradient;
+    if (mask[0]) {
+        input_gradient = at::empty(input.sizes(), input.options());
+        if (input.numel() > 0)
+            backward_rows(shape.norm, gradient, input, scale, mean, deviation, input_gradient);
+    }
+    if (!mask[1] && !mask[2])
+        return {input_gradient, at::Tensor(), at::Tensor()};
+    const at::Tensor like = scale.defined() ? scale : contiguous_or_undefined(bias);
+    const auto [weight_gradient, bias_gradient] =
+        column_gradients(shape.norm, gradient, input, mean, deviation, like, mask[1], mask[2]);
+    return {input_gradient, weight_gradient, bias_gradient};
+}
+
+std::tuple<at::Tensor, at::Tensor> rms_norm(const at::Tensor& self, at::IntArrayRef normalized_shape,
+                                            const std::optional<at::Tensor>& weight, std::optional<double> epsilon) {
+    LayerShape shape(self, normalized_shape);
+    check_affine(weight, normalized_shape, "weight");
+    shape.norm.centred = false;
+    shape.norm.epsilon = epsilon.value_or(self.scalar_type() == at::kDouble
+                                              ? std::numeric_limits<double>::epsilon()
+                                              : double{std::numeric_limits<float>::epsilon()});
+    normalisation_is_wide(self);
+    const at::Tensor input = self.contiguous();
+    const at::Tensor output = at::empty(input.sizes(), input.options());
+    const at::Tensor deviation =
+        at::empty(shape.statistics, input.options().dtype(statistics_type(input.scalar_type())));
+    forward_rows(shape.norm, input, contiguous_or_undefined(weight), {}, output, {}, deviation);
+    return {output, deviation};
+}
+
+std::tuple<at::Tensor, at::Tensor> rms_norm_backward(const at::Tensor& grad_out, const at::Tensor& self,
+                                                     at::IntArrayRef normalized_shape,
+                                                     const at::Tensor& saved_deviation,
+                                                     const std::optional<at::Tensor>& weight,
+                                                     std::array<bool, 2> mask) {
+    LayerShape shape(self, normalized_shape);
+    shape.norm.centred = false;
+    normalisation_is_wide(self);
+    const at::Tensor input = self.contiguous(), gradient = grad_out.contiguous();
+    const at::Tensor deviation = saved_deviation.contiguous();
+    const at::Tensor scale = contiguous_or_undefined(weight);
+    at::Tensor input_gradient, weight_gradient;
+    if (mask[0]) {
+        input_gradient = at::empty(input.sizes(), input.options());
+        if (input.numel() > 0)
+            backward_rows(shape.norm, gradient, input, scale, {}, deviation, input_gradient);
+    }
+    if (mask[1] && scale.defined())
+        weight_gradient =
+            std::get<0>(column_gradients(shape.norm, gradient, input, {}, deviation, scale, true, false));
+    return {input_gradient, weight_gradient};
+}
+
+RowNorm group_rows(std::int64_t samples, std::int64_t channels, std::int64_t places, std::int64_t groups) {
+    TORCH_CHECK(groups > 0 && channels % groups == 0, "Expected number of channels in input to be divisible by ",
+                "num_groups, but got ", channels, " channels and num_groups=", groups);
+    return {.rows = samples * groups,
+            .size = channels / groups * places,
+            .groups = groups,
+            .channels = channels / groups,
+            .spatial = std::max<std::int64_t>(places, 1)};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> group_norm(const at::Tensor& self,
+                                                          const std::optional<at::Tensor>& weight,
+                                                          const std::optional<at::Tensor>& bias, std::int64_t samples,
+                                                          std::int64_t channels, std::int64_t places,
+                                                          std::int64_t groups, double epsilon) {
+    RowNorm norm = group_rows(samples, channels, places, groups);
+    norm.epsilon = epsilon;
+    normalisation_is_wide(self);
+    const at::Tensor input = self.contiguous();
+    const at::Tensor output = at::empty(input.sizes(), input.options());
+    const auto options = input.options().dtype(statistics_type(input.scalar_type()));
+    const at::Tensor mean = at::empty({samples, groups}, options), deviation = at::empty({samples, groups}, options);
+    forward_rows(norm, input, contiguous_or_undefined(weight), contiguous_or_undefined(bias), output, mean, deviation);
+    return {output, mean, deviation};
+}
+
+/// Gradients of a group norm's weight and bias: sums over the places of each sample's channel, then over the samples.
+std::tuple<at::Tensor, at::Tensor> channel_gradients(const RowNorm& norm, const at::Tensor& gradient,
+                                                     const at::Tensor& input, const at::Tensor& mean,
+                                                     const at::Tensor& deviation, const at::TensorOptions& options,
+                                                     std::array<bool, 3> mask) {
+    const std::int64_t channels = norm.groups * norm.channels, samples = norm.rows / norm.groups;
+    const auto sums_options = deviation.options();
+    const at::Tensor products = at::empty({samples, channels}, sums_options);
+    const at::Tensor sums = at::empty({samples, channels}, sums_options);
+    gradient_sums({.gradient = gradient,
+                   .input = input,
+                   .mean = mean,
+                   .deviation = deviation,
+                   .sum = sums,
+                   .product = products,
+                   .outputs = samples * channels,
+                   .reduced = norm.spatial,
+                   .kept_stride = norm.spatial,
+                   .reduced_size = norm.spatial,
+                   .reduced_stride0 = 1,
+                   .reduced_stride1 = 0,
+                   .statistics_divisor = norm.channels});
+    at::Tensor weight_gradient, bias_gradient;
+    if (mask[1]) {
+        weight_gradient = at::empty({channels}, options);
+        reduce(reduction_of(weight_gradient, {}, products, 0, Reduction::sum));
+    }
+    if (mask[2]) {
+        bias_gradient = at::empty({channels}, options);
+        reduce(reduction_of(bias_gradient, {}, sums, 0, Reduction::sum));
+    }
+    return {weight_gradient, bias_gradient};
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor>
+group_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, const at::Tensor& saved_mean,
+                    const at::Tensor& saved_deviation, const std::optional<at::Tensor>& weight, std::int64_t samples,
+                    std::int64_t channels, std::int64_t places, std::int64_t groups, std::array<bool, 3> mask) {
+    const RowNorm norm = group_rows(samples, channels, places, groups);
+    normalisation_is_wide(self);
+    const at::Tensor input = self.contiguous(), gradient = grad_out.contiguous();
+    const at::Tensor mean = saved_mean.contiguous(), deviation = saved_deviation.contiguous();
+    const at::Tensor scale = contiguous_or_undefined(weight);
+    at::Tensor input_gradient;
+    if (mask[0]) {
+        input_gradient = at::empty(input.sizes(), input.options());
+        if (input.numel() > 0)
+            backward_rows(norm, gradient, input, scale, mean, deviation, input_gradient);
+    }
+    if (!mask[1] && !mask[2])
+        return {input_gradient, at::Tensor(), at::Tensor()};
+    const auto options = scale.defined() ? scale.options() : input.options();
+    if (input.numel() == 0)
+        return {input_gradient, mask[1] ? at::zeros({channels}, options) : at::Tensor(),
+                mask[2] ? at::zeros({channels}, options) : at::Tensor()};
+    const auto [weight_gradient, bias_gradient] =
+        channel_gradients(norm, gradient, input, mean, deviation, options, mask);
+    return {input_gradient, weight_gradient, bias_gradient};
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    register_operator(m, "native_layer_norm", &layer_norm);
+    register_operator(m, "native_layer_norm_backward", &layer_norm_backward);
+    register_operator(m, "_fused_rms_norm", &rms_norm);
+    register_operator(m, "_fused_rms_norm_backward", &rms_norm_backward);
+    register_operator(m, "native_group_norm", &group_norm);
+    register_operator(m, "native_group_norm_backward", &group_norm_backward);
+}
+
+} // namespace
+} // namespace rvk

@@ -1,0 +1,83 @@
+#pragma once
+/// The launch of reductions: kernels/reduction.
+
+#include "../dispatch/launch.h"
+
+#include <ATen/TensorIterator.h>
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+#include <cstdint>
+
+namespace rvk {
+
+/// As kernels/reduction/operations.slang numbers them.
+enum class Reduction : std::uint32_t {
+    sum,
+    mean, ///< argument: the divisor
+    product,
+    maximum,
+    minimum,
+    any,
+    all,
+    argmax, ///< of one dimension or a contiguous tensor; second result: the value there
+    argmin,
+    nonzero,
+    norm_1,
+    norm_2,
+    norm_max,
+    norm_min,
+    norm_p,    ///< argument: p, neither 0 nor infinite
+    variance,  ///< argument: the correction; second result: the mean
+    deviation, ///< the variance's root; the same
+    extremes,  ///< the smallest; second result: the largest
+    nan_sum,
+};
+
+/// One dimension of the input; strides in elements.
+struct ReductionDimension {
+    std::int64_t size = 1, input_stride = 0;
+    std::int64_t output_stride = 0; ///< of both results; not looked at where `reduced`
+    bool reduced = false;
+};
+
+struct ReductionRequest {
+    Reduction operation = Reduction::sum;
+    double argument = 0;
+    at::Tensor input, output, second; ///< second may be undefined
+    c10::SmallVector<ReductionDimension, 8> dimensions;
+};
+
+/// Queues the reduction. Without reduced elements the results are those of none (0, 1, NaN, …). Throws
+/// c10::NotImplementedError for complex dtypes, float64 where the device has none, and more than 2^31 elements to
+/// a result.
+void reduce(ReductionRequest request);
+
+/// The request of an iterator made by PyTorch's make_reduction: an output stride of 0 marks a reduced dimension.
+ReductionRequest reduction_of(at::TensorIteratorBase& iterator, Reduction operation, double argument = 0);
+
+/// The request that reduces dimension `dim` (all with -1) of `input`; the results have its shape with or without the
+/// reduced dimension, and `second`, when defined, the strides of `output`.
+ReductionRequest reduction_of(const at::Tensor& output, const at::Tensor& second, const at::Tensor& input,
+                              std::int64_t dim, Reduction operation, double argument = 0);
+
+/// How results that each have many elements are spread over workgroups (kernels/reduction/lanes.slang).
+struct ReductionSchedule {
+    std::uint32_t columns = 1;
+    bool columns_fastest = false;
+    std::uint32_t parts = 1;
+    std::uint32_t part_size = 0; ///< a multiple of 4
+    Groups groups;               ///< of the first pass
+    std::uint32_t merge_columns = 1;
+    Groups merge_groups; ///< of the second pass, where there are parts
+};
+
+/// elements_adjacent: the elements of a result lie side by side, rather than the results.
+ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced, bool elements_adjacent);
+
+/// Scratch memory for the states between the two passes; undefined with one part.
+at::Tensor reduction_scratch(const ReductionSchedule& schedule, std::int64_t outputs, c10::Device device);
+
+/// The bits of a number in the type that a family computes in: float64 for `wide`, else float32.
+std::uint64_t compute_bits(double value, bool wide);
+
+} // namespace rvk
