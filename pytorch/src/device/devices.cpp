@@ -1,5 +1,7 @@
 #include "devices.h"
 
+#include "../dispatch/index_report.h"
+
 #include <array>
 #include <atomic>
 #include <c10/core/DeviceType.h>
@@ -205,8 +207,10 @@ runtime::Stream& current_stream(DeviceIndex index) {
 
 void synchronize(DeviceIndex index) {
     index_of(c10::Device(c10::kPrivateUse1, index));
-    if (is_open(index))
-        device(index).synchronize();
+    if (!is_open(index))
+        return;
+    device(index).synchronize();
+    check_index_report(index);
 }
 void finish_process() noexcept {
     if (DeviceTable::instance().forked())

@@ -1,3 +1,4 @@
+#include "../dispatch/index_report.h"
 #include "allocator.h"
 #include "devices.h"
 
@@ -49,7 +50,10 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     c10::Stream exchangeStream(c10::Stream stream) const override { return exchange_stream(stream); }
     void* getStreamNativeHandle(const c10::Stream id) const override { return &rvk::stream(id); }
     bool queryStream(const c10::Stream& id) const override { return rvk::stream(id).record().done(); }
-    void synchronizeStream(const c10::Stream& id) const override { rvk::stream(id).synchronize(); }
+    void synchronizeStream(const c10::Stream& id) const override {
+        rvk::stream(id).synchronize();
+        check_index_report(id.device_index());
+    }
     void synchronizeDevice(const DeviceIndex index) const override { rvk::synchronize(index); }
 
     void record(void** event, const c10::Stream& id, const DeviceIndex,

@@ -1,6 +1,7 @@
 /// Copies between tensors: PyTorch asks `_copy_from` for every copy with a tensor of this device on either
 /// side.
 
+#include "../dispatch/index_report.h"
 #include "../dispatch/operator_scope.h"
 #include "../operators/copy.h"
 #include "allocator.h"
@@ -50,11 +51,14 @@ void download(const at::Tensor& host, const at::Tensor& from, bool non_blocking)
     const auto pinned = pinned_device_pointer(index, host.const_data_ptr(), host.nbytes());
     if (!pinned) {
         queue.download({static_cast<std::byte*>(host.mutable_data_ptr()), host.nbytes()}, source);
+        check_index_report(index);
         return;
     }
     queue.copy(pinned, source, from.nbytes());
-    if (!non_blocking)
+    if (!non_blocking) {
         queue.synchronize();
+        check_index_report(index);
+    }
 }
 
 void host_to_device(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
