@@ -1,0 +1,44 @@
+"""What the tests of the device share: which device is tested, and how they read its counters."""
+
+import os
+import unittest
+
+import torch
+
+DEVICE = os.environ.get("REKINDLE_TEST_DEVICE", "rvk")
+
+
+def load_device(device: str = DEVICE) -> None:
+    """Makes the device known where it is not loaded with torch itself (not installed, but on PYTHONPATH)."""
+    try:
+        torch.device(device)
+    except RuntimeError:
+        import torch_rvk  # noqa: F401 (registers the device)
+
+
+load_device()
+
+
+def device_is_there(device: str = DEVICE) -> bool:
+    if device == "cpu":
+        return True
+    module = getattr(torch, torch.device(device).type, None)
+    return module is not None and module.is_available()
+
+
+def device_module():
+    """torch.rvk, or a skip that says why."""
+    if DEVICE == "cpu":
+        raise unittest.SkipTest("torch.cpu has no memory, streams or generators of a device")
+    return getattr(torch, torch.device(DEVICE).type)
+
+
+def fallback_counts(device: str = DEVICE) -> dict[str, int]:
+    """How often each operator ran on the CPU instead so far; empty for the CPU itself."""
+    if torch.device(device).type == "cpu":
+        return {}
+    return dict(getattr(torch, torch.device(device).type).fallback_stats())
+
+
+def is_strict() -> bool:
+    return os.environ.get("REKINDLE_STRICT", "0") not in ("", "0")

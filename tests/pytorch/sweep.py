@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Every operator of PyTorch's own list on the device against the CPU: how many agree, and how many are native.
+
+    python tests/pytorch/sweep.py [--native | --fallback] [--only NAME…] [--jobs N] [--out FILE] [--update]
+
+Two passes. Native: REKINDLE_STRICT=1, so that an operator without a kernel is an error. Fallback: what did not agree
+in the first pass once more, with the CPU's help allowed (an operator that agreed under strict cannot need it).
+Operators run in child processes; one that ends its process, or takes longer than --limit seconds, is recorded and the
+others go on. The result is compared with operators.json: a regression or an unexpected success ends with status 1.
+
+Environment: REKINDLE_TEST_DEVICE (default rvk); REKINDLE_POISON is 1 unless set; REKINDLE_CACHE_DIR as it is.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import queue
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import expectations
+from comparison import OperatorResult, Part, Tally, reason_to_skip
+from support import DEVICE
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+OPERATORS_PER_PROCESS = 150  # then a fresh one, so that memory held by one operator does not reach them all
+START_LIMIT = 300  # seconds until a child has loaded PyTorch and its list of operators
+
+CONTIGUOUS = (Part.FORWARD.value, Part.GRADIENT.value)
+
+
+class Worker:
+    """A child process that compares operators. Not shared between threads."""
+
+    def __init__(self, strict: bool, samples: int):
+        environment = dict(os.environ, REKINDLE_STRICT="1" if strict else "0")
+        environment.setdefault("REKINDLE_POISON", "1")
+        self._errors = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            [sys.executable, str(FOLDER / "sweep_worker.py"), DEVICE, str(samples)], env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._process.stdout, selectors.EVENT_READ)
+        self._buffer = b""
+        self.compared = 0
+        if self._read_line(START_LIMIT) != "ready":
+            raise RuntimeError(f"the child process did not start: {self.close()}")
+
+    def _read_line(self, limit: float) -> str | None:
+        """The next line, or None when the process ended or the limit passed."""
+        end = time.monotonic() + limit
+        while b"\n" not in self._buffer:
+            if not self._selector.select(max(0.0, end - time.monotonic())):
+                return None
+            piece = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not piece:
+                return None
+            self._buffer += piece
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        return line.decode()
+
+    def compare(self, position: int, limit: float) -> dict | None:
+        """The result as the child wrote it; None: the process is gone or late, close() says why."""
+        self.compared += 1
+        try:
+            self._process.stdin.write(f"{position}\n".encode())
+        except BrokenPipeError:
+            return None
+        line = self._read_line(limit)
+        return None if line is None else json.loads(line)
+
+    def close(self) -> str:
+        """Ends the process; returns how it ended and the last of what it said."""
+        self._process.stdin.close()
+        try:
+            status = self._process.wait(timeout=2 if self._process.poll() is None else 0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            status = None
+        self._selector.close()
+        self._process.stdout.close()
+        self._errors.seek(0)
+        said = " ".join(self._errors.read()[-2000:].decode(errors="replace").split()[-30:])
+        self._errors.close()
+        if status is None:
+            return f"timeout: {said}"
+        name = signal.Signals(-status).name if status < 0 else f"status {status}"
+        return f"crash: {name}: {said}"
+
+
+def compare_all(positions: list[int], names: list[str], strict: bool, arguments: argparse.Namespace) -> list[OperatorResult]:
+    """Compares the operators at these positions of op_db with arguments.jobs child processes."""
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for position in positions:
+        waiting.put(position)
+    results: dict[int, OperatorResult] = {}
+    failures: list[BaseException] = []
+
+    def serve() -> None:
+        worker = None
+        try:
+            while True:
+                try:
+                    position = waiting.get_nowait()
+                except queue.Empty:
+                    break
+                if worker is None or worker.compared == OPERATORS_PER_PROCESS:
+                    if worker is not None:
+                        worker.close()
+                    worker = Worker(strict, arguments.samples)
+                answer = worker.compare(position, arguments.limit)
+                if answer is None:
+                    result = OperatorResult(names[position], errors=[f"forward: {worker.close()}"])
+                    # What is not known counts as one sample that failed, in every part.
+                    result.parts = {part.value: Tally(0, 1) for part in Part}
+                    worker = None
+                else:
+                    result = OperatorResult(**answer)
+                    result.parts = {name: Tally(**tally) for name, tally in answer["parts"].items()}
+                results[position] = result
+                if arguments.verbose:
+                    print(describe(result), flush=True)
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            if worker is not None:
+                worker.close()
+
+    threads = [threading.Thread(target=serve) for _ in range(arguments.jobs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return [results[position] for position in positions]
+
+
+def failed_parts(result: OperatorResult) -> frozenset[str]:
+    return frozenset(name for name, tally in result.parts.items() if tally.passed < tally.total)
+
+
+def describe(result: OperatorResult) -> str:
+    if result.skipped:
+        return f"{result.operator}: left out: {result.skipped}"
+    tallies = " ".join(f"{name} {tally.passed}/{tally.total}" for name, tally in result.parts.items())
+    text = f"{result.operator}: {tallies} ({result.seconds} s)"
+    return "\n    ".join([text, *result.errors])
+
+
+def count(results: list[OperatorResult], part: str) -> tuple[int, int]:
+    """Operators all of whose samples agree, of those that have samples."""
+    tallies = [result.parts[part] for result in results if result.parts[part].total]
+    return sum(tally.passed == tally.total for tally in tallies), len(tallies)
+
+
+def missing_operator(result: OperatorResult) -> str:
+    """The aten operator named by the errors of a strict run, or nothing."""
+    for error in result.errors:
+        for word in error.replace("'", " ").replace(",", " ").split():
+            if word.startswith("aten::"):
+                return word.rstrip(".:;)")
+    return ""
+
+
+def compare_with_file(native: list[OperatorResult] | None, correct: list[OperatorResult] | None) -> list[str]:
+    """What differs from operators.json, in sentences."""
+    expected = expectations.read()
+    differences = []
+    for results, attribute, what in ((native, "not_native", "native"), (correct, "not_correct", "correct")):
+        for result in results or ():
+            failed = failed_parts(result)
+            entry = expected.get(result.operator)
+            allowed = getattr(entry, attribute) if entry else frozenset()
+            for part in sorted(failed - allowed):
+                error = next((error for error in result.errors if error.startswith(part + ":")), "; ".join(result.errors[:1]))
+                differences.append(f"{result.operator} is no longer {what}: {part}: {error}")
+            differences.extend(f"{result.operator} is {what} now ({part}), and operators.json says that it is not"
+                               for part in sorted(allowed - failed))
+    return differences
+
+
+def update_file(native: list[OperatorResult], correct: list[OperatorResult], whole: bool) -> None:
+    """Writes operators.json from the results; reasons that are there stay."""
+    old = expectations.read() if expectations.PATH.exists() else {}
+    new = {} if whole else dict(old)
+    wrong = {result.operator: failed_parts(result) for result in correct}
+    for result in native:
+        new.pop(result.operator, None)
+        failed = failed_parts(result)
+        if not failed:
+            continue
+        missing = missing_operator(result)
+        before = old.get(result.operator)
+        reason = before.reason if before else expectations.guess_reason(result.operator, missing, " ".join(result.errors))
+        new[result.operator] = expectations.Expectation(result.operator, reason, failed,
+                                                        wrong.get(result.operator, frozenset()), missing)
+    expectations.write(new)
+
+
+def print_summary(title: str, results: list[OperatorResult]) -> None:
+    print(title)
+    for part in Part:
+        passed, total = count(results, part.value)
+        print(f"  {part.value.replace('_', ' '):26} {passed} of {total} operators")
+    crashed = [result.operator for result in results if any("crash: " in error for error in result.errors)]
+    late = [result.operator for result in results if any("timeout: " in error for error in result.errors)]
+    print(f"  crashes: {len(crashed)} {' '.join(crashed)}\n  over the time limit: {len(late)} {' '.join(late)}")
+    reasons = collections.defaultdict(list)
+    for result in results:
+        if failed_parts(result):
+            reasons[missing_operator(result) or "other"].append(result.operator)
+    for missing, operators in sorted(reasons.items(), key=lambda item: -len(item[1])):
+        print(f"  {missing}: {len(operators)}: {' '.join(operators)}")
+
+
+def write_lines(path: pathlib.Path, mode: str, results: list[OperatorResult]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        for result in results:
+            entry = {"mode": mode, "operator": result.operator, "skipped": result.skipped, "errors": result.errors,
+                     "fallbacks": result.fallbacks, "seconds": result.seconds,
+                     "parts": {name: [tally.passed, tally.total] for name, tally in result.parts.items()}}
+            file.write(json.dumps(entry) + "\n")
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    passes = parser.add_mutually_exclusive_group()
+    passes.add_argument("--native", action="store_true", help="only the pass under REKINDLE_STRICT=1")
+    passes.add_argument("--fallback", action="store_true", help="only the pass with fallback allowed, of all operators")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="OpInfo names; a trailing * takes all that begin so")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="child processes (default: one a core)")
+    parser.add_argument("--limit", type=float, default=120, help="seconds for one operator (default 120)")
+    parser.add_argument("--samples", type=int, default=3, help="samples of each operator (default 3)")
+    parser.add_argument("--out", type=pathlib.Path, help="append one JSON line for each operator and pass")
+    parser.add_argument("--update", action="store_true", help="rewrite operators.json with what was found")
+    parser.add_argument("--verbose", "-v", action="store_true", help="every operator as it is done")
+    arguments = parser.parse_args()
+    if arguments.update and (arguments.native or arguments.fallback):
+        parser.error("--update needs both passes")
+    return arguments
+
+
+def selected(names: list[str], only: list[str] | None) -> list[int]:
+    def wanted(name: str) -> bool:
+        return any(name == one or name.split(".")[-1] == one or (one.endswith("*") and name.startswith(one[:-1])) for one in only)
+    return [position for position, name in enumerate(names) if only is None or wanted(name)]
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    began = time.monotonic()
+    from torch.testing._internal.common_methods_invocations import op_db
+    names = [op.full_name for op in op_db]
+    left_out = collections.Counter(filter(None, (reason_to_skip(op) for op in op_db)))
+    chosen = selected(names, arguments.only)
+    if not chosen:
+        print(f"no operator is called {' '.join(arguments.only)}", file=sys.stderr)
+        return 2
+    positions = [position for position in chosen if not reason_to_skip(op_db[position])]
+
+    native = correct = None
+    if not arguments.fallback:
+        native = compare_all(positions, names, True, arguments)
+        print_summary("native (REKINDLE_STRICT=1):", native)
+    if not arguments.native:
+        again = positions if native is None else [
+            position for position, result in zip(positions, native) if failed_parts(result)]
+        repeated = compare_all(again, names, False, arguments)
+        by_name = {result.operator: result for result in (native or [])} | {result.operator: result for result in repeated}
+        correct = [by_name[names[position]] for position in positions]
+        print_summary("correct, fallback to the CPU allowed:", correct)
+    for reason, number in sorted(left_out.items()):
+        print(f"left out: {number} operators: {reason}")
+    print(f"{len(positions)} operators, {time.monotonic() - began:.0f} s, {arguments.jobs} processes, device {DEVICE}")
+
+    if arguments.out:
+        arguments.out.unlink(missing_ok=True)
+        write_lines(arguments.out, "native", native or [])
+        write_lines(arguments.out, "fallback", correct or [])
+    if arguments.update:
+        update_file(native, correct, whole=arguments.only is None)
+    differences = compare_with_file(native, correct)
+    for difference in differences:
+        print(f"DIFFERENT: {difference}")
+    print(f"{len(differences)} differences from {expectations.PATH.name}")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
