@@ -4,12 +4,14 @@
     benchmarks/gpu/compare.py [--program build/release/benchmarks/population_benchmark] [--gpu gpu:0] [--output FOLDER]
     benchmarks/gpu/compare.py --tiny --gpu gpu:0 --peers cpu          the program itself, anywhere
     benchmarks/gpu/compare.py --only two-gpus                         needs gpu:0 and gpu:1
+    benchmarks/gpu/compare.py --only causes --peers none              what a network-step's time is made of
 
 Parts (--only takes some of them, separated by commas):
   small, default   the networks of networks.py: one and many, every GPU shape in turn, and the peers of peers.py
   cpu              the default network on the processor, against JAX there
   job              32,000 networks 54-32-16-1, 3 epochs of 800 rows at batch 8, on the GPU and on 2 threads of the processor
   two-gpus         the small network, 16,896 of them, on one GPU and on two
+  causes           the small and the default network with rows of different kinds: what the kernel takes, what the rest
 Prints a table of ratios with what is wanted; --output keeps all figures as JSON.
 """
 import argparse
@@ -48,6 +50,25 @@ def job(device, members, **other):
             "steps": 100, "calls": 3} | other
 
 
+def causes(device):
+    """Runs that differ in which rows the networks read; the name says how."""
+    def small(rows_are, members=8448, **other):
+        return run_of("small", members, device) | {"name": f"small, {rows_are}"} | other
+
+    def default(rows_are, members, **other):
+        return run_of("default", members, device) | {"name": f"default, {rows_are}"} | other
+
+    found = []
+    for members in (132, 1056, 8448):
+        found += [small("the same order for all", members, rows_of="all"), small("windows 7919 batches apart", members)]
+    found += [small("the same window each", distance=0), small("windows 1 batch apart", distance=1),
+              small("windows, 256 rows", rows=256), small("windows, 65,536 rows", rows=65536)]
+    for members in (1, 32, 256, 1024, 2048):
+        found += [default("the same order for all", members, rows_of="all"),
+                  default("consecutive windows", members, shuffled=False), default("shuffled, of each", members)]
+    return found
+
+
 def groups(options):
     parts, gpu = options.only, options.gpu
     found = []
@@ -65,6 +86,8 @@ def groups(options):
                    for device in (gpu, "gpu:0+gpu:1")] for shape in SHAPES]
         found += [[run_of("default", 2048, device, shape, steps=100) for device in (gpu, "gpu:0+gpu:1")]
                   for shape in SHAPES]
+    if "causes" in parts:
+        found += [[run] for run in causes(gpu)]
     if options.tiny:
         found = [[run | {"steps": 3, "members": min(run["members"], 64)} for run in group] for group in found]
     return found
@@ -86,7 +109,10 @@ def measure_ours(options):
         for row in new:
             shown = (f"{row['network_steps_per_second'] / 1e6:12.4f} M network-steps/s "
                      f"{row['microseconds_per_network_step']:10.4f} µs each" if "seconds" in row else row["failed"])
-            print(f"{row['name']:16s} x {row['members']:5d} {row['device']:12s} {row.get('shape', ''):10s} {shown}", flush=True)
+            if "one_call" in row:
+                whole, kernels = row["one_call"]["seconds"] * 1e3, row["one_call"]["in_kernels"] * 1e3
+                shown += f"; a call {whole:.2f} ms, kernels {kernels:.2f}, else {whole - kernels:.2f}"
+            print(f"{row['name']:36s} x {row['members']:5d} {row['device']:12s} {row.get('shape', ''):10s} {shown}", flush=True)
         rows += new
     return rows
 

@@ -5,15 +5,20 @@
 // SPEC.json: {"repeats": 5, "groups": [[RUN, …], …]}. The runs of a group are measured in turn, repeat by
 // repeat, so that a machine that slows down slows all of them. RUN:
 //   name, model, training (the JSON of ModelDescription and TrainingSpec), batch_size, rows, shuffled,
-//   rows_of ("each" or "all": do the networks read rows of their own), members, steps (of one timed call),
-//   calls (1; one timing is that many calls), device ("cpu", "gpu:0", "gpu:0+gpu:1"), threads (cpu), shape
+//   rows_of ("each" or "all": do the networks read rows of their own), distance (7919: batches between the
+//   first rows of one network and of the next, where rows are not shuffled), members, steps (of one timed
+//   call), calls (1; one timing is that many calls), device ("cpu", "gpu:0", "gpu:0+gpu:1"), threads (cpu),
+//   shape
 //   ("automatic", "latency" or "throughput")
 // One JSON object a line on standard output for every run: its name, device and shape, the median and all
-// seconds, network-steps a second, the loss of the first and the last call.
+// seconds, network-steps a second, the loss of the first and the last call; on GPUs also the seconds of one
+// more call and of the kernels in it (of the GPU that takes longest), whose difference is the host's share
+// and the copies'.
 
 #include <rekindle/base/error.h>
 #include <rekindle/mlp/population.h>
 #include <rekindle/runtime/device.h>
+#include <rekindle/runtime/stream.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -64,8 +69,9 @@ Orders consecutive_orders(const Json& run, std::size_t networks) {
     Orders orders{{std::vector<std::uint32_t>(rows + steps * batch)}, {}};
     for (std::size_t i = 0; i < orders.rows[0].size(); ++i)
         orders.rows[0][i] = static_cast<std::uint32_t>(i % rows);
+    const std::size_t distance = run.value("distance", std::size_t{7919});
     for (std::size_t m = 0; m < networks; ++m)
-        orders.views.push_back(std::span(orders.rows[0]).subspan(7919 * m * batch % rows, steps * batch));
+        orders.views.push_back(std::span(orders.rows[0]).subspan(distance * m * batch % rows, steps * batch));
     return orders;
 }
 
@@ -121,23 +127,31 @@ std::shared_ptr<runtime::Device> opened(const std::string& address) {
     return runtime::Device::open(runtime::select_device(address), std::move(options));
 }
 
-std::unique_ptr<mlp::Population> make_population(const Json& run) {
-    const auto model = run["model"].get<mlp::ModelDescription>();
-    const std::size_t members = run["members"];
+/// None for "cpu".
+std::vector<std::shared_ptr<runtime::Device>> devices_of(const Json& run) {
     const std::string device = run["device"];
     if (device == "cpu")
-        return mlp::cpu_population(model, make_specs(run, 0, members), run.value("threads", std::size_t{0}));
+        return {};
     const auto plus = device.find('+');
     if (plus == std::string::npos)
-        return mlp::gpu_population(opened(device), model, make_specs(run, 0, members), shape_of(run));
+        return {opened(device)};
+    return {opened(device.substr(0, plus)), opened(device.substr(plus + 1))};
+}
+
+std::unique_ptr<mlp::Population> make_population(const Json& run,
+                                                 std::span<const std::shared_ptr<runtime::Device>> devices) {
+    const auto model = run["model"].get<mlp::ModelDescription>();
+    const std::size_t members = run["members"];
+    if (devices.empty())
+        return mlp::cpu_population(model, make_specs(run, 0, members), run.value("threads", std::size_t{0}));
     std::vector<mlp::PopulationPart> parts;
-    const std::size_t half = members / 2;
-    parts.push_back({half, mlp::gpu_population(opened(device.substr(0, plus)), model,
-                                               make_specs(run, 0, half), shape_of(run))});
-    parts.push_back(
-        {members - half, mlp::gpu_population(opened(device.substr(plus + 1)), model,
-                                             make_specs(run, half, members - half), shape_of(run))});
-    return mlp::joined_population(std::move(parts));
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        const std::size_t first = members * i / devices.size(), end = members * (i + 1) / devices.size();
+        parts.push_back(
+            {end - first,
+             mlp::gpu_population(devices[i], model, make_specs(run, first, end - first), shape_of(run))});
+    }
+    return parts.size() == 1 ? std::move(parts[0].population) : mlp::joined_population(std::move(parts));
 }
 
 /// One run of the specification, ready to be timed again and again.
@@ -145,16 +159,30 @@ class Run {
   public:
     explicit Run(const Json& run)
         : run_(run), rows_(make_rows(run["model"]["inputs"], run["rows"])), orders_(make_orders(run)),
-          population_(make_population(run)), samples_(population_->prepare(rows_.samples)) {
+          devices_(devices_of(run)), population_(make_population(run, devices_)),
+          samples_(population_->prepare(rows_.samples)) {
         population_->initialise();
         first_loss_ = call(orders_.views);
     }
 
-    void time() {
-        const auto start = std::chrono::steady_clock::now();
-        for (int i = 0; i < run_.value("calls", 1); ++i)
-            last_loss_ = call(orders_.views);
-        seconds_.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    void time() { seconds_.push_back(timed(run_.value("calls", 1))); }
+
+    /// One more call, in which the kernels' own time is measured too.
+    Json kernel_time() {
+        for (const auto& device : devices_) {
+            device->profiler().enable(true);
+            device->profiler().reset();
+        }
+        const double seconds = timed(1);
+        double in_kernels = 0;
+        for (const auto& device : devices_) {
+            double sum = 0;
+            for (const runtime::Profiler::Row& row : device->profiler().rows())
+                sum += row.seconds;
+            in_kernels = std::max(in_kernels, sum);
+            device->profiler().enable(false);
+        }
+        return {{"seconds", seconds}, {"in_kernels", in_kernels}};
     }
 
     Json result() {
@@ -163,7 +191,7 @@ class Run {
         const double median = sorted[sorted.size() / 2];
         const double network_steps =
             run_["members"].get<double>() * run_["steps"].get<double>() * run_.value("calls", 1);
-        return {
+        Json row{
             {"name", run_["name"]},
             {"members", run_["members"]},
             {"device", run_["device"]},
@@ -175,9 +203,18 @@ class Run {
             {"microseconds_per_network_step", median / network_steps * 1e6},
             {"microseconds_per_step", median / run_["steps"].get<double>() / run_.value("calls", 1) * 1e6},
             {"loss", {first_loss_, last_loss_}}};
+        if (!devices_.empty())
+            row["one_call"] = kernel_time();
+        return row;
     }
 
   private:
+    double timed(int calls) {
+        const auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < calls; ++i)
+            last_loss_ = call(orders_.views);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
     /// The mean loss of the first network.
     double call(mlp::RowOrders orders) {
         const auto results = population_->train(*samples_, orders, run_["batch_size"]);
@@ -191,6 +228,7 @@ class Run {
     const Json& run_;
     Rows rows_;
     Orders orders_;
+    std::vector<std::shared_ptr<runtime::Device>> devices_;
     std::unique_ptr<mlp::Population> population_;
     std::unique_ptr<mlp::SampleSet> samples_;
     std::vector<double> seconds_;

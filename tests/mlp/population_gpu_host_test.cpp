@@ -75,6 +75,20 @@ TEST(GpuTables, StepsHaveTheEnginesNumbers) {
     EXPECT_EQ(record.one_minus_beta2, static_cast<float>(1 - 0.999));
 }
 
+TEST(Progress, PowersThatChangeNothingAreZero) {
+    TrainingSpec spec;
+    spec.schedule = {.kind = ScheduleSpec::Kind::constant};
+    engine::Progress progress;
+    for (int step = 0; step < 5000; ++step) { // 0.9^5000 is 2e-229
+        const engine::AdamWStep adam = engine::adamw_step(spec, progress, 1);
+        const double correction = 1 - std::pow(0.9, step + 1);
+        EXPECT_FLOAT_EQ(adam.step_size, static_cast<float>(spec.optimizer.learning_rate / correction)) << step;
+        engine::advance_step(spec, progress);
+    }
+    EXPECT_EQ(progress.beta1_power, 0);
+    EXPECT_NEAR(progress.beta2_power / std::pow(0.999, 5000), 1, 1e-12);
+}
+
 TEST(GpuTables, SgdHasItsRate) {
     TrainingSpec spec;
     spec.optimizer = {

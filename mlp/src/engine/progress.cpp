@@ -29,11 +29,23 @@ SgdStep sgd_step(const TrainingSpec& spec, const Progress& progress, double clip
             static_cast<float>(spec.optimizer.momentum), static_cast<float>(learning_rate(spec, progress))};
 }
 
+namespace {
+
+/// power * beta, or 0 once 1 minus it is 1 for good: thousands of steps on it would be a subnormal number, whose
+/// products take a processor a hundred cycles.
+double next_power(double power, double beta) {
+    constexpr double negligible = 1e-200;
+    const double next = power * beta;
+    return next < negligible ? 0 : next;
+}
+
+} // namespace
+
 void advance_step(const TrainingSpec& spec, Progress& progress) {
     ++progress.steps;
     progress.pending_batches = 0;
-    progress.beta1_power *= spec.optimizer.beta1;
-    progress.beta2_power *= spec.optimizer.beta2;
+    progress.beta1_power = next_power(progress.beta1_power, spec.optimizer.beta1);
+    progress.beta2_power = next_power(progress.beta2_power, spec.optimizer.beta2);
 }
 
 } // namespace rekindle::mlp::engine

@@ -54,23 +54,29 @@ void check_members(std::span<const TrainingSpec> members) {
     }
 }
 
-void check_rows(std::span<const std::uint32_t> rows, std::size_t count) {
+std::uint32_t largest_of(std::span<const std::uint32_t> rows) {
     std::uint32_t largest = 0;
     for (const std::uint32_t row : rows)
         largest = std::max(largest, row);
-    if (!rows.empty() && largest >= count)
+    return largest;
+}
+
+void check_row(std::uint32_t largest, std::size_t count) {
+    if (largest >= count)
         throw internal_error("row " + std::to_string(largest) + " of " + std::to_string(count));
 }
 
-void check_orders(RowOrders orders, std::size_t members, std::size_t rows, std::size_t batch_size) {
+void check_rows(std::span<const std::uint32_t> rows, std::size_t count) {
+    if (!rows.empty())
+        check_row(largest_of(rows), count);
+}
+
+void check_orders(RowOrders orders, std::size_t members, std::size_t batch_size) {
     if (batch_size == 0)
         throw usage_error("batch size 0").expected("1 or more");
     if (orders.size() != 1 && orders.size() != members)
         throw internal_error(std::to_string(orders.size()) + " orders for " + std::to_string(members) +
                              " members");
-    for (std::size_t i = 0; i < orders.size(); ++i)
-        if (i == 0 || orders[i].data() != orders[i - 1].data() || orders[i].size() != orders[i - 1].size())
-            check_rows(orders[i], rows);
 }
 
 void check_range(std::size_t first, std::size_t count, std::size_t rows) {

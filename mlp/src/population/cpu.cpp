@@ -79,7 +79,11 @@ class CpuPopulation final : public Population {
     std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
                                    std::size_t batch_size) override {
         const Samples& rows = own(samples).all();
-        check_orders(orders, size(), rows.count, batch_size);
+        check_orders(orders, size(), batch_size);
+        for (std::size_t i = 0; i < orders.size(); ++i)
+            if (i == 0 || orders[i].data() != orders[i - 1].data() ||
+                orders[i].size() != orders[i - 1].size())
+                check_rows(orders[i], rows.count);
         std::vector<TrainResult> results(size());
         pool_.for_each(size(), [&](std::size_t m) {
             results[m] = engines_[m].train(rows, order_of(orders, m), batch_size);

@@ -114,7 +114,7 @@ class GpuPopulation final : public Population {
     std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
                                    std::size_t batch_size) override {
         const GpuSamples& rows = own(samples);
-        check_orders(orders, size(), rows.count(), batch_size);
+        check_orders(orders, size(), batch_size);
         std::vector<TrainResult> results(size());
         const TrainingTables tables = training_tables(members_, progress_, orders, batch_size);
         if (tables.largest_batches == 0)

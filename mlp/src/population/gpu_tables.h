@@ -17,8 +17,8 @@ struct TrainingTables {
     std::vector<gpu::MemberRecord> members;
     /// Members whose optimiser takes the same numbers at the same steps share their rows.
     std::vector<gpu::StepRecord> steps;
-    /// The orders, one after the other on the device; those that share memory, as windows of one array do, are
-    /// one here. By address; not owned.
+    /// The orders, one after the other on the device; those that share memory, as windows of one array do,
+    /// are one here. By address; not owned.
     struct Order {
         std::span<const std::uint32_t> rows;
         std::size_t first = 0;
@@ -28,8 +28,8 @@ struct TrainingTables {
     std::size_t largest_batches = 0; ///< of a member in this call
 };
 
-/// The steps' numbers are those of the CPU's engine. orders: checked by check_orders. Throws Error when there
-/// are more than 2^32 - 1 rows in all.
+/// The steps' numbers are those of the CPU's engine. orders: checked by check_orders; the rows are
+/// checked where they are copied. Throws Error when there are more than 2^32 - 1 rows in all.
 TrainingTables training_tables(std::span<const TrainingSpec> members,
                                std::span<const engine::Progress> progress, RowOrders orders,
                                std::size_t batch_size);

@@ -1,9 +1,9 @@
 #include "population/gpu_training.h"
 
+#include "population/check.h"
 #include "population/launch.h"
 
 #include <rekindle/base/error.h>
-#include <rekindle/base/thread_pool.h>
 #include <rekindle/kernels/launchers.h>
 
 #include <algorithm>
@@ -43,6 +43,16 @@ struct TrainingLaunches::Call {
 };
 
 namespace {
+
+/// Copies and finds the largest in one pass: there may be millions, and the host does it before every call.
+std::uint32_t copy_rows(std::span<const std::uint32_t> from, std::span<std::uint32_t> to) {
+    std::uint32_t largest = 0;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        largest = std::max(largest, from[i]);
+        to[i] = from[i];
+    }
+    return largest;
+}
 
 /// lavapipe of Mesa 22.3 ends every loop of an invocation, without a word, once that invocation has run
 /// 65,535 iterations in all its loops; a batch runs fewer than the bound below, one for each multiply-add of
@@ -139,19 +149,31 @@ void TrainingLaunches::launch(Call& call, const Part& part) {
     budget_.measured(work, watch.seconds());
 }
 
-runtime::Buffer TrainingLaunches::uploaded_orders(const TrainingTables& tables) {
+std::uint32_t TrainingLaunches::copy_orders(const TrainingTables& tables, std::span<std::uint32_t> to) {
+    std::vector<std::uint32_t> largest(tables.orders.size());
+    const auto copy = [&](std::size_t i) {
+        const TrainingTables::Order& order = tables.orders[i];
+        largest[i] = copy_rows(order.rows, to.subspan(order.first));
+    };
+    if (tables.row_count > many_rows) {
+        if (!pool_)
+            pool_ = std::make_unique<ThreadPool>();
+        pool_->for_each(tables.orders.size(), copy);
+    } else {
+        for (std::size_t i = 0; i < tables.orders.size(); ++i)
+            copy(i);
+    }
+    return largest_of(largest);
+}
+
+runtime::Buffer TrainingLaunches::uploaded_orders(const TrainingTables& tables, std::size_t rows) {
     const std::size_t bytes = tables.row_count * sizeof(std::uint32_t);
     runtime::Buffer orders = device_.allocator().allocate(bytes, runtime::MemoryKind::device, &stream_);
     if (bytes == 0)
         return orders;
     const runtime::Buffer staging =
         device_.allocator().allocate(bytes, runtime::MemoryKind::upload, &stream_);
-    const auto rows = staging.host_as<std::uint32_t>();
-    ThreadPool pool(tables.row_count > many_rows ? 0 : 1);
-    pool.for_each(tables.orders.size(), [&](std::size_t i) {
-        const TrainingTables::Order& order = tables.orders[i];
-        std::ranges::copy(order.rows, rows.begin() + static_cast<std::ptrdiff_t>(order.first));
-    });
+    check_row(copy_orders(tables, staging.host_as<std::uint32_t>()), rows);
     stream_.copy(orders.pointer(), staging.pointer(), bytes);
     return orders;
 }
@@ -172,7 +194,7 @@ TrainingLaunches::Call TrainingLaunches::begin(const GpuSamples* samples, const 
               .finish = finish,
               .members = uploaded<gpu::MemberRecord>(device_, stream_, tables.members),
               .schedule = uploaded<gpu::StepRecord>(device_, stream_, tables.steps),
-              .order = uploaded_orders(tables),
+              .order = uploaded_orders(tables, samples != nullptr ? samples->count() : 0),
               .results = zeroed(members * sizeof(gpu::ResultRecord)),
               .losses = zeroed(members * loss_bytes),
               .host_results = device_.allocator().allocate(members * sizeof(gpu::ResultRecord),

@@ -7,6 +7,7 @@
 #include "population/gpu_tables.h"
 #include "population/launch_budget.h"
 
+#include <rekindle/base/thread_pool.h>
 #include <rekindle/kernels/kernel.h>
 #include <rekindle/kernels/parameters.h>
 #include <rekindle/runtime/device.h>
@@ -14,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -28,7 +30,8 @@ class TrainingLaunches {
                      gpu::GpuPlan plan, std::size_t members, std::size_t batch_size, double work_per_batch);
 
     /// All batches of the tables, one result per member. finish: an incomplete accumulation is applied after
-    /// them. Throws Error when the driver did not do every batch.
+    /// them. Throws Error when a row is not among the samples, before anything is trained, and when the
+    /// driver did not do every batch.
     std::vector<gpu::ResultRecord> train(const GpuSamples* samples, const TrainingTables& tables,
                                          std::size_t accumulation_steps, bool finish);
     /// The gradient of one batch: the tables of one member, in which the only batch is. In the layout of
@@ -37,7 +40,10 @@ class TrainingLaunches {
 
   private:
     struct Call;
-    runtime::Buffer uploaded_orders(const TrainingTables& tables);
+    /// Throws Error (internal) when a row is not below `rows`.
+    runtime::Buffer uploaded_orders(const TrainingTables& tables, std::size_t rows);
+    /// The largest of the rows, which are copied to `to` as the tables say.
+    std::uint32_t copy_orders(const TrainingTables& tables, std::span<std::uint32_t> to);
     Call begin(const GpuSamples* samples, const TrainingTables& tables, std::size_t accumulation_steps,
                bool finish, std::size_t first_member);
     /// What one launch does: the batches [first_batch, first_batch + batches) of these members' orders.
@@ -59,8 +65,9 @@ class TrainingLaunches {
     const kernels::Kernel& train_;
     bool train_is_prepared_ = false;
     LaunchBudget budget_;
-    std::size_t most_batches_; ///< of one launch
-    runtime::Buffer transposed_; ///< scratch of every member
+    std::size_t most_batches_;         ///< of one launch
+    runtime::Buffer transposed_;       ///< scratch of every member
+    std::unique_ptr<ThreadPool> pool_; ///< made when there are many rows to copy
 };
 
 } // namespace rekindle::mlp::population

@@ -83,7 +83,7 @@ class JoinedPopulation final : public Population {
     std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
                                    std::size_t batch_size) override {
         const JoinedSamples& sets = own(samples);
-        check_orders(orders, size(), sets.count(), batch_size);
+        check_orders(orders, size(), batch_size);
         std::vector<TrainResult> results(size());
         for_each_part([&](Population& part, std::size_t i) {
             const RowOrders mine = orders.size() == 1 ? orders : orders.subspan(first_[i], part.size());
