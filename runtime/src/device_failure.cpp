@@ -1,5 +1,10 @@
 #include "vulkan_device.h"
 
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+#include <utility>
+
 namespace rekindle::runtime {
 
 namespace {
@@ -47,6 +52,17 @@ std::string hexadecimal(std::uint64_t value) {
     return "0x" + text;
 }
 
+/// What was given up while it ran.
+struct LeftRunning {
+    std::mutex mutex;
+    std::vector<std::pair<std::shared_ptr<VulkanDevice>, std::shared_ptr<StreamTimeline>>> work;
+};
+
+void end_without_handlers(int status, void*) {
+    std::fflush(nullptr);
+    ::_exit(status);
+}
+
 } // namespace
 
 VkResult VulkanDevice::check(VkResult result, std::string_view what) {
@@ -92,6 +108,22 @@ void VulkanDevice::throw_if_lost() const {
         return;
     const std::lock_guard lock(lost_mutex_);
     throw DeviceLost(lost_text_, advice_for(info_));
+}
+
+void VulkanDevice::leave_running(std::shared_ptr<StreamTimeline> stream) noexcept {
+    static LeftRunning& left = *new LeftRunning; // never destroyed: the driver goes on using what it holds
+    log(LogLevel::warning,
+        info_.address() + " (" + info_.name +
+            ") still runs work that was given up: its memory stays until the process ends");
+    {
+        const std::lock_guard lock(left.mutex);
+        // Handlers run in the reverse order: this one comes before those that libraries loaded by now have.
+        if (left.work.empty())
+            ::on_exit(end_without_handlers, nullptr);
+        left.work.emplace_back(shared(), std::move(stream));
+    }
+    const std::lock_guard lock(log_mutex_);
+    options_.log = nullptr;
 }
 
 void VulkanDevice::note_operation(std::string what) {

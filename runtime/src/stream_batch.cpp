@@ -47,14 +47,8 @@ Batch::Batch(VulkanDevice& device, const Queue& queue, const StreamOptions& opti
 }
 
 Batch::~Batch() {
-    if (pool_ == VK_NULL_HANDLE)
-        return;
     device_.vk().vkDestroyQueryPool(device_.handle(), queries_, nullptr);
     device_.vk().vkDestroyCommandPool(device_.handle(), pool_, nullptr);
-}
-
-void Batch::abandon() noexcept {
-    pool_ = VK_NULL_HANDLE;
 }
 
 void Batch::create_queries() {

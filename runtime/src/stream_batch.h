@@ -106,8 +106,6 @@ class Batch {
     void submit(VkQueue queue, VkSemaphore signal);
     /// After the submit has completed: hands out its times and lets go of what it held.
     void retire(Profiler& profiler);
-    /// The device will never finish with the handles: they are not destroyed.
-    void abandon() noexcept;
 
     std::uint64_t value() const noexcept { return value_; }
     bool empty() const noexcept { return operations_ == 0 && waits_.empty() && stamps_.empty(); }

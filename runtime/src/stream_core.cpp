@@ -93,8 +93,6 @@ StreamCore::StreamCore(std::shared_ptr<VulkanDevice> device, Queue& queue, const
 }
 
 StreamCore::~StreamCore() {
-    if (abandoned_)
-        return;
     device_->vk().vkDestroySemaphore(device_->handle(), timeline_, nullptr);
     device_->vk().vkDestroySemaphore(device_->handle(), gate_, nullptr);
 }

@@ -158,7 +158,6 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     std::shared_ptr<StreamCore> lane_; ///< made at the first large upload
     /// What this stream waited for since the last upload of the lane, which waits for it too.
     std::vector<std::pair<std::shared_ptr<StreamCore>, std::uint64_t>> inherited_;
-    bool abandoned_ = false; ///< the device never ended the work: handles are not destroyed
     std::mutex gate_mutex_;
     VkSemaphore gate_ = VK_NULL_HANDLE; ///< an injected hang waits for its value 1
     bool gate_open_ = false;

@@ -158,7 +158,7 @@ void VulkanDevice::require_running() const {
 
 DeviceAllocator& VulkanDevice::allocator() {
     require_running();
-    std::call_once(allocator_once_, [this] { allocator_ = make_allocator(*this); });
+    allocator_once_([this] { allocator_ = make_allocator(*this); });
     return *allocator_;
 }
 
@@ -169,13 +169,13 @@ std::unique_ptr<Stream> VulkanDevice::make_stream() {
 
 Profiler& VulkanDevice::profiler() {
     require_running();
-    std::call_once(profiler_once_, [this] { profiler_ = make_profiler(*this); });
+    profiler_once_([this] { profiler_ = make_profiler(*this); });
     return *profiler_;
 }
 
 const SelfTestResult& VulkanDevice::self_test() {
     require_running();
-    std::call_once(self_test_once_, [this] {
+    self_test_once_([this] {
         self_test_ = std::make_unique<SelfTestResult>(self_test_of(*this));
         disabled_features_.store(self_test_->disabled().bits());
     });

@@ -2,6 +2,7 @@
 /// What the parts of the runtime share: the opened Vulkan device that memory (memory*), streams (stream*,
 /// event*, profiler*) and pipelines (pipeline*) stand on. Private to the library.
 
+#include "once.h"
 #include "vulkan_structure.h"
 
 #include <rekindle/runtime/device.h>
@@ -192,6 +193,10 @@ class VulkanDevice final : public Device {
     /// s".
     [[noreturn]] void lose(std::string_view why);
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+    /// Work of that stream still runs although the device is lost. The stream, the device and its memory stay
+    /// as they are until the process ends, and the end runs no handlers of exit(): those of drivers take down
+    /// what the work uses. Nothing is logged any more.
+    void leave_running(std::shared_ptr<StreamTimeline> stream) noexcept;
     /// Throws the DeviceLost of lose() again. To be called at the start of what uses the device.
     void throw_if_lost() const;
     /// Remembers what a submit holds for the text of DeviceLost ("population_step x 12, copy"); the last 16
@@ -233,9 +238,8 @@ class VulkanDevice final : public Device {
     std::unique_ptr<PipelineStore> pipelines_;
     std::unique_ptr<DeviceAllocator> allocator_;
     std::unique_ptr<Profiler> profiler_;
-    std::once_flag allocator_once_, profiler_once_;
+    Once allocator_once_, profiler_once_, self_test_once_;
     std::unique_ptr<SelfTestResult> self_test_;
-    std::once_flag self_test_once_;
     std::atomic<std::uint32_t> disabled_features_{0};
 
     std::mutex log_mutex_;

@@ -93,7 +93,8 @@ void StreamCore::release_hang() noexcept {
 }
 
 bool StreamCore::drained() const noexcept {
-    constexpr Seconds after_loss(5);
+    const Seconds after_loss =
+        std::min(Seconds(5), Seconds(device_->test_mode().watchdog(device_->info().type == DeviceType::cpu)));
     return wait_for_value(*device_, timeline_, submitted(), after_loss) != VK_TIMEOUT;
 }
 
@@ -114,10 +115,8 @@ void StreamCore::close() noexcept {
     inherited_.clear();
     open_.reset();
     if (device_->lost() && !drained()) {
-        // The driver may still use these handles: they stay until the process ends.
-        for (const auto& batch : in_flight_)
-            batch->abandon();
-        abandoned_ = true;
+        device_->leave_running(shared_from_this());
+        return;
     }
     in_flight_.clear();
     free_.clear();

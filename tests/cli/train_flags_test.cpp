@@ -386,5 +386,17 @@ TEST(TrainFlags, AGpuThatIsNotThereIsRefusedByName) {
     }
 }
 
+TEST(TrainFlags, AGpuThatDoesNotAnswerIsReportedAndEndsTheProgram) {
+    // The CPU driver compiles for longer than that, and goes on when the program ends.
+    const TemporaryFolder folder;
+    const Finished finished = rekindle({"train", "--data", market().bars, "--device", "gpu"},
+                                       {.folder = folder.path(),
+                                        .environment = {{"MESA_SHADER_CACHE_DISABLE", "true"},
+                                                        {"REKINDLE_CACHE_DIR", folder.path() + "/cache"},
+                                                        {"REKINDLE_WATCHDOG_SECONDS", "0.001"}}});
+    EXPECT_EQ(finished.status, 1) << finished.output << finished.errors;
+    EXPECT_NE(finished.errors.find("is lost: no progress for 0.001 s"), std::string::npos) << finished.errors;
+}
+
 } // namespace
 } // namespace rekindle::cli

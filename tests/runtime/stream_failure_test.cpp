@@ -1,6 +1,8 @@
 #include "stream_fixture.h"
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 namespace rekindle::runtime::test {
@@ -102,6 +104,35 @@ TEST_F(StreamFailureTest, a_stream_that_is_destroyed_while_its_work_hangs_ends) 
     ASSERT_FALSE(errors.empty());
     EXPECT_THAT(errors.front(), HasSubstr("no progress"));
     log.clear();
+}
+
+TEST_F(StreamFailureTest, a_process_ends_with_its_status_although_its_work_still_runs) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    environment.set("REKINDLE_GUARD_PAGES", "0");
+    environment.set("REKINDLE_RANDOM_ORDER", "");
+    environment.set("REKINDLE_WATCHDOG_SECONDS", "0.5");
+    if (device().info().type != DeviceType::cpu)
+        GTEST_SKIP()
+            << "a GPU that also drives a screen would freeze it, and its driver ends such work itself";
+    const auto leave_in_the_middle = [&] {
+        StreamOptions options;
+        options.seconds_per_submit = 1e9; // one submit of minutes
+        auto s = stream(options);
+        words_ = memory(*s, std::size_t{64} * 65535);
+        Buffer result = memory(*s, std::size_t{64} * 65535);
+        s->fill(words_.pointer(), words_.bytes(), 1);
+        for (int i = 0; i < 200; ++i)
+            spin(*s, result, words_, 60000);
+        const std::string text = loss([&] { s->synchronize(); });
+        s.reset();
+        result = {};
+        words_ = {};
+        device_.reset();
+        std::this_thread::sleep_for(std::chrono::milliseconds(300)); // the driver goes on
+        std::fputs(text.c_str(), stderr);
+        std::exit(3);
+    };
+    EXPECT_EXIT(leave_in_the_middle(), testing::ExitedWithCode(3), "no progress for 0.5 s.*test_spin");
 }
 
 TEST_F(StreamFailureTest, long_work_in_short_submits_is_progress) {
