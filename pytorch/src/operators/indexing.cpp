@@ -101,14 +101,15 @@ IndexedOperand plain_operand(const at::TensorIteratorBase& iterator, int operand
 }
 
 struct Index : at::meta::structured_index_Tensor {
+    using Indices = c10::List<std::optional<at::Tensor>>;
     at::DimVector indexed_sizes, indexed_strides;
 
-    void meta(const at::Tensor& self, at::IOptTensorListRef indices) {
-        auto computed = at::meta::structured_index_Tensor::meta(self, indices);
+    void meta(const at::Tensor& self, const Indices& indices) {
+        auto computed = at::meta::structured_index_Tensor::meta(self, at::IOptTensorListRef(indices));
         indexed_sizes = std::move(computed.sizes);
         indexed_strides = std::move(computed.strides);
     }
-    void impl(const at::Tensor&, at::IOptTensorListRef, const at::Tensor&) {
+    void impl(const at::Tensor&, const Indices&, const at::Tensor&) {
         if (numel() == 0)
             return;
         IndexOperation::of_iterator(*this, indexed_sizes, indexed_strides, /*reads_target=*/true)

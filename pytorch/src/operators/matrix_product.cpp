@@ -79,7 +79,7 @@ void check_vectors(const Tensor& self, const Tensor& other, const char* name) {
                 self.device(), ", ", other.device());
 }
 
-Tensor dot(const Tensor& self, const Tensor& other) {
+Tensor dot_product(const Tensor& self, const Tensor& other) {
     check_vectors(self, other, "dot");
     const Tensor out = at::empty({1}, self.options());
     multiply_matrices(sizes_of(out), Matrices::column_of(self).transposed(), Matrices::column_of(other),
@@ -88,9 +88,9 @@ Tensor dot(const Tensor& self, const Tensor& other) {
 }
 
 /// Of real vectors; complex ones fall back before anything is conjugated.
-Tensor vdot(const Tensor& self, const Tensor& other) {
+Tensor vdot_product(const Tensor& self, const Tensor& other) {
     number_family(self.scalar_type(), self.device());
-    return dot(self, other);
+    return dot_product(self, other);
 }
 
 /// The products of a batch, summed: one product whose k runs over the batch too.
@@ -126,8 +126,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_structured<AddedProduct>(m, "addmm", "addmm.out", "addmm_");
     register_structured<AddedBatchedProduct>(m, "baddbmm", "baddbmm.out", "baddbmm_");
     register_structured<AddedVectorProduct>(m, "addmv", "addmv.out", "addmv_");
-    register_operator(m, "dot", &dot);
-    register_operator(m, "vdot", &vdot);
+    register_operator(m, "dot", &dot_product);
+    register_operator(m, "vdot", &vdot_product);
     register_operator(m, "addbmm", &addbmm);
     register_operator(m, "addbmm.out", &addbmm_into);
     register_operator(m, "addbmm_", &addbmm_in_place);
