@@ -1,6 +1,6 @@
-"""Finds an installed PyTorch and its version without importing it.
+"""Finds an installed PyTorch and reads its version, without importing it.
 
-    python3 torch_location.py [VERSION.PY'S FOLDER…]
+    python3 torch_location.py
 
 prints the folder `torch` of the interpreter that runs it, or one sentence on standard error (exit status 1).
 """
@@ -8,14 +8,13 @@ prints the folder `torch` of the interpreter that runs it, or one sentence on st
 import importlib.machinery
 import os
 import re
+import subprocess
 import sys
 
 OLDEST = (2, 11)
 NEWEST = (2, 13)
 SUPPORTED = "2.11 to 2.13"
-# The version that the tests run with.
-RECOMMENDED = "2.13.0"
-CPU_WHEEL = f"pip install torch=={RECOMMENDED} --index-url https://download.pytorch.org/whl/cpu"
+CPU_WHEEL = "pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
 
 
 class TorchNotUsable(Exception):
@@ -37,23 +36,46 @@ def minor_version(version):
     return int(major), int(minor)
 
 
-def find(search_path):
-    """The folder of the first PyTorch on search_path, a list like sys.path."""
+def first_on(search_path):
+    """The folder of the first PyTorch on a list like sys.path; None where there is none."""
     for entry in search_path:
-        # The finder of the path alone: packages that hook into imports are not asked.
+        # The path's own finder: packages that hook into imports are not asked.
         spec = importlib.machinery.PathFinder.find_spec("torch", [entry or os.getcwd()])
         for folder in (spec.submodule_search_locations or []) if spec else []:
             if os.path.isfile(os.path.join(folder, "version.py")):
                 return folder
-    raise TorchNotUsable(
-        f"torch-rvk is built for an installed PyTorch ({SUPPORTED}) and {sys.executable} has none; install one first: {CPU_WHEEL}"
+    return None
+
+
+def _search_path_of(interpreter):
+    """sys.path as a program of this interpreter has it. -E: pip's build isolation works by PYTHONPATH."""
+    result = subprocess.run(
+        [interpreter, "-E", "-c", "import sys; print('\\n'.join(sys.path[1:]))"], capture_output=True, text=True, check=False
     )
+    return result.stdout.splitlines() if result.returncode == 0 else []
+
+
+def find():
+    """The folder of the PyTorch to build against: REKINDLE_TORCH, or that of the running interpreter (also where a build
+    front end hides it), or that of the active virtual environment (front ends that build with a Python of their own)."""
+    if os.environ.get("REKINDLE_TORCH"):
+        return os.environ["REKINDLE_TORCH"]
+    folder = first_on(sys.path) or first_on(_search_path_of(sys.executable))
+    active = os.path.join(os.environ.get("VIRTUAL_ENV", ""), "bin", "python")
+    if folder is None and os.path.isabs(active) and os.path.exists(active):
+        folder = first_on(_search_path_of(active))
+    if folder is None:
+        raise TorchNotUsable(
+            f"torch-rvk is built for an installed PyTorch ({SUPPORTED}) and {sys.executable} has none; "
+            f"install one first: {CPU_WHEEL}"
+        )
+    return folder
 
 
 def check(folder):
-    """The version of the PyTorch in folder; TorchNotUsable for one that the sources do not know."""
+    """The version of the PyTorch in a folder; TorchNotUsable for one that is not supported."""
     version = version_of(folder)
-    if not OLDEST <= minor_version(version) <= NEWEST and not os.environ.get("REKINDLE_ANY_TORCH"):
+    if not OLDEST <= minor_version(version) <= NEWEST:
         raise TorchNotUsable(
             f"torch-rvk supports PyTorch {SUPPORTED} and {folder} is {version}; install a supported one: {CPU_WHEEL}"
         )
@@ -62,7 +84,7 @@ def check(folder):
 
 def main():
     try:
-        folder = find(sys.path[1:])
+        folder = find()
         check(folder)
     except TorchNotUsable as problem:
         sys.exit(str(problem))

@@ -1,0 +1,151 @@
+"""The build backend of the distribution torch-rvk (PEP 517 and 660), without any dependency.
+
+It builds libtorch_rvk.so with CMake against the PyTorch that is already installed and puts it into a wheel with the
+package torch_rvk. Progress is printed every few seconds: `pip install -v .` shows it.
+"""
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import time
+
+import toolchain
+import torch_location
+import wheel_file
+
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PACKAGE = "torch_rvk"
+SECONDS_BETWEEN_LINES = 5
+# As the preset `pytorch` of CMakePresets.json.
+OPTIONS = (
+    "-DCMAKE_BUILD_TYPE=Release",
+    "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG",
+    "-DREKINDLE_BUILD_PYTORCH=ON",
+    "-DREKINDLE_BUILD_PROGRAM=OFF",
+    "-DREKINDLE_BUILD_TESTS=OFF",
+)
+
+
+def _read(*path):
+    with open(os.path.join(REPOSITORY, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+class Build:
+    """One build against one PyTorch."""
+
+    def __init__(self):
+        with _one_sentence():
+            self.torch = torch_location.find()
+            self.torch_version = torch_location.check(self.torch)
+        self.torch_minor = ".".join(map(str, torch_location.minor_version(self.torch_version)))
+        # The version says which PyTorch it is for: 0.1.0+torch2.13.
+        self.version = f"{_read('VERSION').strip()}+torch{self.torch_minor}"
+        self.folder = os.path.join(REPOSITORY, "build", f"wheel-torch{self.torch_minor}")
+        self.staging = os.path.join(self.folder, "staging")
+
+    def run(self):
+        with _one_sentence():
+            toolchain.check()
+            slang = toolchain.slang_arguments(REPOSITORY)
+        print(f"torch-rvk: building for PyTorch {self.torch_version} in {self.torch}", flush=True)
+        arguments = [f"-DREKINDLE_TORCH={self.torch}", *slang]
+        if not os.path.exists(os.path.join(self.folder, "CMakeCache.txt")):
+            cxx, cc = toolchain.compiler()
+            arguments += [*toolchain.generator(), f"-DCMAKE_CXX_COMPILER={cxx}", f"-DCMAKE_C_COMPILER={cc}", *OPTIONS]
+        _call(["cmake", "-S", REPOSITORY, "-B", self.folder, *arguments])
+        _call(["cmake", "--build", self.folder, "--target", "torch_rvk", "--parallel", str(os.cpu_count() or 1)])
+        _call(["cmake", "--install", self.folder, "--component", "pytorch", "--prefix", self.staging, "--strip"])
+
+    def metadata(self):
+        """The files of the folder dist-info, but WHEEL and RECORD."""
+        description = _read("pytorch", "README.md")
+        return {
+            "METADATA": "Metadata-Version: 2.1\nName: torch-rvk\n"
+            f"Version: {self.version}\n"
+            "Summary: PyTorch's device rvk: training on any GPU with a Vulkan driver\n"
+            "Requires-Python: >=3.10\n"
+            f"Requires-Dist: torch=={self.torch_minor}.*\n"
+            f"Description-Content-Type: text/markdown\n\n{description}",
+            "entry_points.txt": f"[torch.backends]\nrvk = {PACKAGE}:_autoload\n",
+            "licenses/LICENSE": _read("LICENSE"),
+        }
+
+
+@contextlib.contextmanager
+def _one_sentence():
+    """What a person must do is the last thing that they read, not a traceback."""
+    try:
+        yield
+    except (torch_location.TorchNotUsable, toolchain.ToolMissing) as problem:
+        sys.exit(f"torch-rvk cannot be built.\n{problem}")
+
+
+def _call(command):
+    """Runs a command: its progress now and then, all it said when it fails."""
+    output, last = [], 0.0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        for line in process.stdout:
+            output.append(line)
+            is_progress = re.match(r"\[ *\d+[%/]", line)
+            if is_progress and time.monotonic() - last >= SECONDS_BETWEEN_LINES:
+                print(line, end="", flush=True)
+                last = time.monotonic()
+    if process.returncode != 0:
+        said = [line for line in output if not re.match(r"\[ *\d+[%/]", line)]
+        sys.exit(f"{''.join(said[-60:])}torch-rvk cannot be built: '{command[0]} {command[1]}' failed; see above.")
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    return []
+
+
+get_requires_for_build_editable = get_requires_for_build_wheel
+get_requires_for_build_sdist = get_requires_for_build_wheel
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    build = Build()
+    build.run()
+    sources = os.path.join(REPOSITORY, "pytorch", PACKAGE)
+    built = os.path.join(build.staging, PACKAGE)
+    with wheel_file.WheelFile(wheel_directory, PACKAGE, build.version) as wheel:
+        for name in sorted(os.listdir(sources)):
+            if name.endswith(".py"):
+                wheel.add_file(f"{PACKAGE}/{name}", os.path.join(sources, name))
+        for folder, _, names in sorted(os.walk(built)):
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                mode = 0o755 if ".so" in name else 0o644
+                wheel.add_file(os.path.relpath(path, build.staging), path, mode)
+        wheel.add_metadata(build.metadata())
+    return wheel.file_name
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """The build tree's own package, whose modules are links to the sources; the library is built once."""
+    build = Build()
+    build.run()
+    with wheel_file.WheelFile(wheel_directory, PACKAGE, build.version) as wheel:
+        wheel.add(f"{PACKAGE}.pth", os.path.join(build.folder, "python") + "\n")
+        wheel.add_metadata(build.metadata())
+    return wheel.file_name
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    """The files that Git knows; nothing is built."""
+    version = _read("VERSION").strip()
+    name = f"{PACKAGE}-{version}"
+    files = subprocess.run(["git", "-C", REPOSITORY, "ls-files", "-z"], capture_output=True, check=True).stdout
+    with tarfile.open(os.path.join(sdist_directory, f"{name}.tar.gz"), "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        for file in files.decode().split("\0")[:-1]:
+            archive.add(os.path.join(REPOSITORY, file), f"{name}/{file}", recursive=False)
+        info = os.path.join(sdist_directory, "PKG-INFO")
+        with open(info, "w", encoding="utf-8") as file:
+            file.write(f"Metadata-Version: 2.1\nName: torch-rvk\nVersion: {version}\n")
+        archive.add(info, f"{name}/PKG-INFO")
+        os.remove(info)
+    return f"{name}.tar.gz"
