@@ -220,6 +220,12 @@ struct InPlace<S, R (Base::*)(First, A...)> {
     }
 };
 
+/// Whether meta()'s first argument is a tensor, which an in-place variant would overwrite.
+template <class Meta>
+inline constexpr bool begins_with_tensor = false;
+template <class R, class Base, class... A>
+inline constexpr bool begins_with_tensor<R (Base::*)(const at::Tensor&, A...)> = true;
+
 template <class Function, class Signature>
 struct WithFallback;
 template <class Function, class R, class... A>
@@ -248,7 +254,7 @@ void register_structured(torch::Library& m, const char* functional, const char* 
         m.impl(functional, detail::Structured<S, N, Meta>::functional(functional));
     if (out)
         m.impl(out, detail::Structured<S, N, Meta>::out(out));
-    if constexpr (N == 1)
+    if constexpr (N == 1 && detail::begins_with_tensor<Meta>)
         if (in_place)
             m.impl(in_place, detail::InPlace<S, Meta>::function(in_place));
 }

@@ -1,0 +1,219 @@
+#include "elementwise.h"
+
+#include "layout.h"
+
+#include <algorithm>
+#include <bit>
+#include <c10/core/DynamicCast.h>
+#include <c10/util/Exception.h>
+#include <cstring>
+
+namespace rvk {
+
+namespace {
+
+constexpr std::uint32_t elements_per_group = 1024;
+
+/// What the kernels compute in.
+enum class Arithmetic { float32, float64, integer };
+
+constexpr bool real_only[] = {
+#define REKINDLE_BOTH(name, ...) false,
+#define REKINDLE_REAL(name, ...) true,
+#define REKINDLE_INTEGER(name, ...) false,
+#include <rekindle/kernels/elementwise.def>
+#undef REKINDLE_BOTH
+#undef REKINDLE_REAL
+#undef REKINDLE_INTEGER
+};
+constexpr bool integer_only[] = {
+#define REKINDLE_BOTH(name, ...) false,
+#define REKINDLE_REAL(name, ...) false,
+#define REKINDLE_INTEGER(name, ...) true,
+#include <rekindle/kernels/elementwise.def>
+#undef REKINDLE_BOTH
+#undef REKINDLE_REAL
+#undef REKINDLE_INTEGER
+};
+
+bool known(at::ScalarType type) {
+    switch (type) {
+    case at::kByte:
+    case at::kChar:
+    case at::kShort:
+    case at::kInt:
+    case at::kLong:
+    case at::kHalf:
+    case at::kFloat:
+    case at::kDouble:
+    case at::kBool:
+    case at::kBFloat16:
+        return true;
+    default:
+        return false;
+    }
+}
+
+Arithmetic arithmetic_of(at::ScalarType common, const at::TensorIteratorBase& iterator, Operation operation) {
+    const auto number = static_cast<std::size_t>(operation);
+    bool doubles = common == at::kDouble;
+    TORCH_CHECK_NOT_IMPLEMENTED(known(common), "elementwise operations in ", common);
+    for (int i = 0; i < iterator.ntensors(); ++i) {
+        TORCH_CHECK_NOT_IMPLEMENTED(known(iterator.dtype(i)) || iterator.is_cpu_scalar(i), "operands of ",
+                                    iterator.dtype(i));
+        doubles = doubles || (iterator.dtype(i) == at::kDouble && !iterator.is_cpu_scalar(i));
+    }
+    if (doubles)
+        require_float64(at::kDouble, iterator.device(0));
+    const bool integer = at::isIntegralType(common, true) && !doubles;
+    TORCH_CHECK_NOT_IMPLEMENTED(!(integer ? real_only : integer_only)[number], "this operation in ", common);
+    return doubles ? Arithmetic::float64 : integer ? Arithmetic::integer : Arithmetic::float32;
+}
+
+template <class T>
+std::uint64_t bits_of(T value) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(value));
+    return bits;
+}
+std::uint64_t scalar_bits(const c10::Scalar& value, Arithmetic arithmetic) {
+    switch (arithmetic) {
+    case Arithmetic::float32:
+        return bits_of(static_cast<float>(value.to<double>()));
+    case Arithmetic::float64:
+        return bits_of(value.to<double>());
+    case Arithmetic::integer:
+        return bits_of(value.to<std::int64_t>());
+    }
+    return 0;
+}
+std::uint64_t scalar_bits(at::ScalarType type, const void* value, Arithmetic arithmetic) {
+    switch (arithmetic) {
+    case Arithmetic::float32:
+        return bits_of(c10::fetch_and_cast<float>(type, value));
+    case Arithmetic::float64:
+        return bits_of(c10::fetch_and_cast<double>(type, value));
+    case Arithmetic::integer:
+        return bits_of(c10::fetch_and_cast<std::int64_t>(type, value));
+    }
+    return 0;
+}
+
+/// Whether four consecutive elements can be loaded at once wherever four begin.
+bool aligned_for_quads(const at::TensorIteratorBase& iterator, std::span<const int> operands) {
+    return std::ranges::all_of(operands, [&](int operand) {
+        if (operand < 0)
+            return true;
+        const std::uint64_t bytes = std::min<std::uint64_t>(4 * iterator.element_size(operand), 16);
+        return reinterpret_cast<std::uintptr_t>(iterator.data_ptr(operand)) % bytes == 0;
+    });
+}
+
+/// What a call is to all three kernels.
+struct Call {
+    Operation operation;
+    at::ScalarType common;
+    int inputs = 0;
+    std::uint32_t scalar_inputs = 0;
+    std::array<std::uint64_t, 3> scalars{};
+    std::array<int, 4> operands{-1, -1, -1, -1}; ///< of the iterator; -1 is a scalar or absent
+};
+
+template <class P>
+void launch_call(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator, const Call& call) {
+    const std::span operands(call.operands.data(), static_cast<std::size_t>(call.inputs) + 1);
+    const OperandLayout layout(iterator, operands);
+    const auto device = iterator.device(0);
+    const auto at = [&](int k) {
+        const int operand = call.operands[static_cast<std::size_t>(k)];
+        return operand < 0 ? 0 : reinterpret_cast<std::uint64_t>(iterator.data_ptr(operand));
+    };
+    const auto dtype = [&](int k) {
+        const int operand = call.operands[static_cast<std::size_t>(k)];
+        return dtype_code(operand < 0 ? call.common : iterator.dtype(operand));
+    };
+    P p;
+    p.output = at(0);
+    p.input_0 = at(1);
+    p.input_1 = at(2);
+    p.input_2 = at(3);
+    p.count = static_cast<std::uint64_t>(iterator.numel());
+    p.scalar_0 = call.scalars[0];
+    p.scalar_1 = call.scalars[1];
+    p.scalar_2 = call.scalars[2];
+    layout.fill(p, device.index());
+    std::array<Access, 4> accesses;
+    std::size_t used = 0;
+    for (const int operand : operands)
+        if (operand >= 0)
+            accesses[used++] = operand == 0 ? writes(iterator, operand) : reads(iterator, operand);
+    const bool quads = layout.kind() == OperandLayout::Kind::contiguous && aligned_for_quads(iterator, operands);
+    const std::array<ConstantValue, 11> constants{{
+        {"operation", static_cast<std::uint32_t>(call.operation)},
+        {"inputs", static_cast<std::uint32_t>(call.inputs)},
+        {"layout", static_cast<std::uint32_t>(layout.kind())},
+        {"output_dtype", dtype(0)},
+        {"input_dtype_0", dtype(1)},
+        {"input_dtype_1", dtype(2)},
+        {"input_dtype_2", dtype(3)},
+        {"common_dtype", dtype_code(call.common)},
+        {"scalar_inputs", call.scalar_inputs},
+        {"quads", quads ? 1u : 0u},
+        {"wide", iterator.numel() >= (std::int64_t{1} << 31) ? 1u : 0u},
+    }};
+    launch(device, kernel, linear_groups(iterator.numel(), elements_per_group), p,
+           std::span<const Access>(accesses.data(), used), std::span<const ConstantValue>(constants));
+}
+
+Call call_of(at::ScalarType common, const at::TensorIteratorBase& iterator, Operation operation,
+             const Parameters& parameters, Arithmetic arithmetic) {
+    Call call{operation, common};
+    call.inputs = iterator.ntensors() - 1;
+    TORCH_INTERNAL_ASSERT(iterator.noutputs() == 1 && call.inputs <= 3);
+    call.operands[0] = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+        if (parameters[k])
+            call.scalars[k] = scalar_bits(*parameters[k], arithmetic);
+    for (int i = 1; i <= call.inputs; ++i) {
+        const auto k = static_cast<std::size_t>(i) - 1;
+        if (!iterator.is_cpu_scalar(i)) {
+            call.operands[k + 1] = i;
+            continue;
+        }
+        TORCH_CHECK_NOT_IMPLEMENTED(!parameters[k], "a scalar where the operation keeps a parameter");
+        call.scalars[k] = scalar_bits(iterator.dtype(i), iterator.data_ptr(i), arithmetic);
+        call.scalar_inputs |= 1u << k;
+    }
+    if (call.inputs == 0) { // an output alone: the operation of scalar 0
+        call.inputs = 1;
+        call.scalar_inputs = 1;
+    }
+    return call;
+}
+
+} // namespace
+
+void compute_as(at::ScalarType common, at::TensorIteratorBase& iterator, Operation operation,
+                const Parameters& parameters) {
+    const Arithmetic arithmetic = arithmetic_of(common, iterator, operation);
+    if (iterator.numel() == 0)
+        return;
+    const Call call = call_of(common, iterator, operation, parameters, arithmetic);
+    switch (arithmetic) {
+    case Arithmetic::float32:
+        launch_call(kernels::elementwise_float, iterator, call);
+        break;
+    case Arithmetic::float64:
+        launch_call(kernels::elementwise_double, iterator, call);
+        break;
+    case Arithmetic::integer:
+        launch_call(kernels::elementwise_long, iterator, call);
+        break;
+    }
+}
+
+void compute(at::TensorIteratorBase& iterator, Operation operation, const Parameters& parameters) {
+    compute_as(iterator.common_dtype(), iterator, operation, parameters);
+}
+
+} // namespace rvk

@@ -1,0 +1,41 @@
+#include "layout.h"
+
+#include <c10/util/Exception.h>
+#include <cstdlib>
+#include <limits>
+
+namespace rvk {
+
+OperandLayout::OperandLayout(const at::TensorIteratorBase& iterator, std::span<const int> operands)
+    : dimensions_(iterator.ndim()) {
+    const auto shape = iterator.shape();
+    TORCH_CHECK_NOT_IMPLEMENTED(dimensions_ <= max_dimensions, "operands of ", dimensions_,
+                                " dimensions that do not merge");
+    bool contiguous = dimensions_ <= 1, small = iterator.numel() < std::numeric_limits<std::int32_t>::max();
+    for (int d = 0; d < dimensions_; ++d)
+        sizes_[d] = shape[d];
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+        if (operands[k] < 0)
+            continue;
+        const auto strides = iterator.strides(operands[k]);
+        const auto bytes = static_cast<std::int64_t>(iterator.element_size(operands[k]));
+        std::int64_t span = 0;
+        for (int d = 0; d < dimensions_; ++d) {
+            strides_[k][d] = strides[d] / bytes;
+            span += std::abs(strides_[k][d]) * (shape[d] - 1);
+        }
+        small = small && span < std::numeric_limits<std::int32_t>::max();
+        contiguous = contiguous && (dimensions_ == 0 || shape[0] == 1 || strides_[k][0] == 1);
+    }
+    kind_ = contiguous ? Kind::contiguous : dimensions_ <= 3 && small ? Kind::inlined : Kind::in_memory;
+}
+
+std::span<const std::int64_t> OperandLayout::block() const {
+    block_[0] = dimensions_;
+    std::copy(sizes_.begin(), sizes_.end(), block_.begin() + 1);
+    for (int k = 0; k < max_operands; ++k)
+        std::copy(strides_[k].begin(), strides_[k].end(), block_.begin() + 1 + max_dimensions * (1 + k));
+    return block_;
+}
+
+} // namespace rvk
