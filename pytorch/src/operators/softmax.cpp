@@ -1,43 +1,18 @@
 /// softmax and log-softmax: kernels/normalisation/softmax.slang.
 
 #include "../dispatch/structured.h"
+#include "lines.h"
 #include "reduction_launch.h"
 
-#include <ATen/WrapDimUtils.h>
 #include <ATen/ops/_log_softmax_backward_data_meta.h>
 #include <ATen/ops/_log_softmax_meta.h>
 #include <ATen/ops/_softmax_backward_data_meta.h>
 #include <ATen/ops/_softmax_meta.h>
-#include <ATen/ops/empty.h>
 #include <array>
-#include <limits>
 
 namespace rvk {
 
 namespace {
-
-/// Rows along a dimension of a contiguous tensor.
-struct Rows {
-    std::int64_t rows = 1, size = 1, inner = 1;
-
-    Rows(const at::Tensor& tensor, std::int64_t dim) {
-        if (tensor.dim() > 0) {
-            dim = at::maybe_wrap_dim(dim, tensor.dim());
-            size = tensor.size(dim);
-            for (std::int64_t d = dim + 1; d < tensor.dim(); ++d)
-                inner *= tensor.size(d);
-        }
-        rows = size == 0 ? 0 : tensor.numel() / size;
-        TORCH_CHECK_NOT_IMPLEMENTED(rows <= std::numeric_limits<std::int32_t>::max() &&
-                                        size <= std::numeric_limits<std::int32_t>::max(),
-                                    "softmax of 2^31 rows or columns");
-    }
-
-    ReductionSchedule schedule() const {
-        // A workgroup keeps its rows: never in parts.
-        return schedule_reduction(rows, size, inner == 1);
-    }
-};
 
 using Parameters = kernels::SoftmaxParameters;
 static_assert(sizeof(Parameters) == sizeof(kernels::SoftmaxFloat64Parameters));
@@ -49,12 +24,12 @@ void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at:
         return;
     const bool wide = input.scalar_type() == at::kDouble || output.scalar_type() == at::kDouble;
     require_float64(wide ? at::kDouble : at::kFloat, input.device());
-    const Rows rows(input, dim);
-    const auto schedule = rows.schedule();
+    const Lines rows(input, dim);
+    const auto schedule = schedule_reduction(rows.lines, rows.size, rows.inner == 1);
     const Parameters p{.input = address(input),
                        .result = result.defined() ? address(result) : 0,
                        .output = address(output),
-                       .rows = static_cast<std::uint32_t>(rows.rows),
+                       .rows = static_cast<std::uint32_t>(rows.lines),
                        .size = static_cast<std::uint32_t>(rows.size),
                        .inner = static_cast<std::uint32_t>(rows.inner)};
     const bool vectors = !backward && !wide && rows.inner == 1 && rows.size % 4 == 0 && p.input % 16 == 0 &&
@@ -73,20 +48,8 @@ void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at:
     c10::SmallVector<Access, 3> accesses{reads(input), writes(output)};
     if (result.defined())
         accesses.push_back(reads(result));
-    launch(input.device().index(), kernel, linear_groups(rows.rows, schedule.columns),
+    launch(input.device().index(), kernel, linear_groups(rows.lines, schedule.columns),
            std::as_bytes(std::span(&p, 1)), accesses, constants);
-}
-
-/// Calls `function(contiguous)`, where the kernel writes, and copies that to `output` if it is not.
-template <class F>
-void with_contiguous_output(const at::Tensor& output, F&& function) {
-    if (output.is_contiguous()) {
-        function(output);
-        return;
-    }
-    const at::Tensor contiguous = at::empty(output.sizes(), output.options());
-    function(contiguous);
-    output.copy_(contiguous);
 }
 
 void forward(const at::Tensor& self, std::int64_t dim, const at::Tensor& out, bool logarithmic) {

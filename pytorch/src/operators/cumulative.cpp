@@ -1,0 +1,105 @@
+/// Cumulative sums, products, extremes: kernels/reduction/cumulative.slang.
+
+#include "../dispatch/structured.h"
+#include "lines.h"
+#include "reduction_launch.h"
+
+#include <ATen/native/ReduceOps.h>
+#include <ATen/ops/_logcumsumexp_native.h>
+#include <ATen/ops/cumprod_native.h>
+#include <ATen/ops/cumsum_native.h>
+#include <ATen/ops/empty.h>
+#include <array>
+
+namespace rvk {
+
+namespace {
+
+enum class Cumulation : std::uint32_t { sum, product, maximum, minimum, log_sum_exp };
+
+using Parameters = kernels::CumulativeParameters;
+static_assert(sizeof(Parameters) == sizeof(kernels::CumulativeIntegerParameters) &&
+              sizeof(Parameters) == sizeof(kernels::CumulativeFloat64Parameters));
+
+const kernels::Kernel& kernel_of(const at::Tensor& input, const at::Tensor& output) {
+    const auto from = input.scalar_type(), to = output.scalar_type();
+    TORCH_CHECK_NOT_IMPLEMENTED(!c10::isComplexType(from) && !c10::isComplexType(to),
+                                "cumulative operations of complex numbers");
+    if (from == at::kDouble || to == at::kDouble) {
+        require_float64(at::kDouble, input.device());
+        return kernels::cumulate_float64.kernel;
+    }
+    return c10::isIntegralType(from, true) && c10::isIntegralType(to, true) ? kernels::cumulate_integer.kernel
+                                                                            : kernels::cumulate_float.kernel;
+}
+
+/// indices: of the extremes, contiguous as `output` is; undefined for the others.
+void cumulate(const at::Tensor& output, const at::Tensor& indices, const at::Tensor& self, std::int64_t dim,
+              Cumulation operation) {
+    if (self.numel() == 0)
+        return;
+    const at::Tensor input = self.contiguous();
+    const auto& kernel = kernel_of(input, output);
+    const Lines lines(input, dim);
+    const auto schedule = schedule_reduction(lines.lines, lines.size, lines.inner == 1);
+    const Parameters p{.input = address(input),
+                       .output = address(output),
+                       .indices = indices.defined() ? address(indices) : 0,
+                       .lines = static_cast<std::uint32_t>(lines.lines),
+                       .size = static_cast<std::uint32_t>(lines.size),
+                       .inner = static_cast<std::uint32_t>(lines.inner)};
+    const std::array<ConstantValue, 5> constants{{
+        {"operation", static_cast<std::uint32_t>(operation)},
+        {"input_type", dtype_code(input.scalar_type())},
+        {"output_type", dtype_code(output.scalar_type())},
+        {"columns", schedule.columns},
+        {"columns_fastest", schedule.columns_fastest},
+    }};
+    c10::SmallVector<Access, 3> accesses{reads(input), writes(output)};
+    if (indices.defined())
+        accesses.push_back(writes(indices));
+    launch(input.device().index(), kernel, linear_groups(lines.lines, schedule.columns),
+           std::as_bytes(std::span(&p, 1)), accesses, constants);
+}
+
+template <Cumulation operation>
+void cumulate_kernel(const at::Tensor& result, const at::Tensor& self, std::int64_t dim) {
+    with_contiguous_output(result, [&](const at::Tensor& to) { cumulate(to, {}, self, dim, operation); });
+}
+
+template <Cumulation operation>
+void cumulate_with_indices(const at::Tensor& self, at::Tensor& values, at::Tensor& indices, std::int64_t dim) {
+    with_contiguous_output(values, [&](const at::Tensor& to) {
+        with_contiguous_output(indices,
+                               [&](const at::Tensor& at_index) { cumulate(to, at_index, self, dim, operation); });
+    });
+}
+
+at::Tensor log_cumulative_sum_exp(const at::Tensor& self, std::int64_t dim) {
+    const at::Tensor result = at::empty(self.sizes(), self.options());
+    cumulate(result, {}, self, dim, Cumulation::log_sum_exp);
+    return result;
+}
+
+at::Tensor& log_cumulative_sum_exp_out(const at::Tensor& self, std::int64_t dim, at::Tensor& out) {
+    at::native::resize_output(out, self.sizes());
+    cumulate_kernel<Cumulation::log_sum_exp>(out, self, dim);
+    return out;
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    register_structured<at::native::structured_cumsum_out>(m, "cumsum", "cumsum.out", "cumsum_");
+    register_structured<at::native::structured_cumprod_out>(m, "cumprod", "cumprod.out", "cumprod_");
+    register_operator(m, "_cummax_helper", &cumulate_with_indices<Cumulation::maximum>);
+    register_operator(m, "_cummin_helper", &cumulate_with_indices<Cumulation::minimum>);
+    register_operator(m, "_logcumsumexp", &log_cumulative_sum_exp);
+    register_operator(m, "_logcumsumexp.out", &log_cumulative_sum_exp_out);
+}
+
+} // namespace
+} // namespace rvk
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(cumsum_stub, &rvk::cumulate_kernel<rvk::Cumulation::sum>)
+REGISTER_PRIVATEUSE1_DISPATCH(cumprod_stub, &rvk::cumulate_kernel<rvk::Cumulation::product>)
+} // namespace at::native

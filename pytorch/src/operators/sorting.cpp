@@ -1,0 +1,246 @@
+/// sort, topk, kthvalue, median, randperm.
+
+#include "sorting.h"
+
+#include "../dispatch/launch.h"
+#include "../dispatch/structured.h"
+#include "lines.h"
+
+#include <ATen/native/Resize.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/sort_meta.h>
+#include <ATen/ops/topk_meta.h>
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <vector>
+
+namespace rvk {
+
+namespace {
+
+using Parameters = kernels::SortingParameters;
+using Pair = std::tuple<at::Tensor, at::Tensor>;
+using PairOut = std::tuple<at::Tensor&, at::Tensor&>;
+
+constexpr std::int64_t longest_run = 2048; // that kernels/sorting.slang sorts in shared memory
+
+/// Keys and indices of runs in memory.
+struct Runs {
+    at::Tensor keys, indices;
+
+    Runs() = default;
+    Runs(std::int64_t elements, c10::Device device)
+        : keys(at::empty({elements}, at::TensorOptions(device).dtype(at::kLong))),
+          indices(at::empty({elements}, at::TensorOptions(device).dtype(at::kInt))) {}
+};
+
+void merge_runs(Parameters p, const at::Tensor& input, Runs from, Runs to, const at::Tensor& values,
+                const at::Tensor& indices, bool descending) {
+    for (std::int64_t run = longest_run; run < p.size; run *= 2) {
+        const bool last = 2 * run >= p.size;
+        p.run = static_cast<std::uint32_t>(run);
+        p.from_keys = address(from.keys);
+        p.from_indices = address(from.indices);
+        p.to_keys = address(to.keys);
+        p.to_indices = address(to.indices);
+        c10::SmallVector<Access, 8> accesses{reads(from.keys), reads(from.indices)};
+        if (last)
+            accesses.append({reads(input), writes(values), writes(indices)});
+        else
+            accesses.append({writes(to.keys), writes(to.indices)});
+        const std::array<ConstantValue, 3> constants{{{"input_type", dtype_code(input.scalar_type())},
+                                                      {"descending", descending},
+                                                      {"last_pass", last}}};
+        launch(input.device(), kernels::merge_sorted_runs, linear_groups(input.numel(), 256), p, accesses, constants);
+        std::swap(from, to);
+    }
+}
+
+/// Calls function(values, indices) with contiguous tensors and copies to the given ones where those are others.
+template <class F>
+void with_contiguous_outputs(const at::Tensor& values, const at::Tensor& indices, F&& function) {
+    with_contiguous_output(values, [&](const at::Tensor& to) {
+        with_contiguous_output(indices, [&](const at::Tensor& at_index) { function(to, at_index); });
+    });
+}
+
+} // namespace
+
+void sort_lines(const at::Tensor& input, std::int64_t dim, bool descending, std::int64_t first, std::int64_t kept,
+                const at::Tensor& values, const at::Tensor& indices) {
+    TORCH_CHECK_NOT_IMPLEMENTED(!c10::isComplexType(input.scalar_type()), "sorting complex numbers");
+    if (values.numel() == 0)
+        return;
+    const Lines lines(input, dim);
+    Parameters p{};
+    p.input = address(input);
+    p.values = address(values);
+    p.indices = address(indices);
+    p.lines = static_cast<std::uint32_t>(lines.lines);
+    p.size = static_cast<std::uint32_t>(lines.size);
+    p.inner = static_cast<std::uint32_t>(lines.inner);
+    p.first = static_cast<std::uint32_t>(first);
+    p.kept = static_cast<std::uint32_t>(kept);
+    const bool one_pass = lines.size <= longest_run;
+    const auto run =
+        std::max<std::uint32_t>(std::bit_ceil(static_cast<std::uint32_t>(std::min(lines.size, longest_run))), 2);
+    const auto entries = std::max<std::uint32_t>(run, 512);
+    Runs to, spare;
+    c10::SmallVector<Access, 4> accesses{reads(input)};
+    if (one_pass) {
+        accesses.append({writes(values), writes(indices)});
+    } else {
+        to = Runs(input.numel(), input.device());
+        spare = Runs(input.numel(), input.device());
+        p.to_keys = address(to.keys);
+        p.to_indices = address(to.indices);
+        accesses.append({writes(to.keys), writes(to.indices)});
+    }
+    const std::array<ConstantValue, 5> constants{{{"input_type", dtype_code(input.scalar_type())},
+                                                  {"descending", descending},
+                                                  {"line_size", run},
+                                                  {"entries", entries},
+                                                  {"last_pass", one_pass}}};
+    const std::int64_t runs = lines.lines * ((lines.size + run - 1) / run);
+    launch(input.device(), kernels::sort_short_runs, linear_groups(runs, entries / run), p, accesses, constants);
+    if (!one_pass)
+        merge_runs(p, input, to, spare, values, indices, descending);
+}
+
+namespace {
+
+struct Sort : at::meta::structured_sort_stable {
+    void impl(const at::Tensor& self, std::optional<bool>, std::int64_t dim, bool descending,
+              const at::Tensor& values, const at::Tensor& indices) {
+        const at::Tensor input = self.contiguous();
+        const std::int64_t size = self.dim() == 0 ? 1 : self.size(at::maybe_wrap_dim(dim, self.dim()));
+        with_contiguous_outputs(values, indices, [&](const at::Tensor& to, const at::Tensor& at_index) {
+            sort_lines(input, dim, descending, 0, size, to, at_index);
+        });
+    }
+};
+
+struct TopK : at::meta::structured_topk {
+    void impl(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool largest, bool, const at::Tensor& values,
+              const at::Tensor& indices) {
+        const at::Tensor input = self.contiguous();
+        with_contiguous_outputs(values, indices, [&](const at::Tensor& to, const at::Tensor& at_index) {
+            sort_lines(input, dim, largest, 0, self.dim() == 0 ? 1 : k, to, at_index);
+        });
+    }
+};
+
+std::vector<std::int64_t> without(const at::Tensor& self, std::int64_t dim, bool keepdim) {
+    auto sizes = self.sizes().vec();
+    if (keepdim)
+        sizes[static_cast<std::size_t>(dim)] = 1;
+    else
+        sizes.erase(sizes.begin() + dim);
+    return sizes;
+}
+
+/// Resizes both to `sizes` and gives them the elements of these tensors, which have another shape of as many.
+void give(const at::Tensor& values, const at::Tensor& indices, at::IntArrayRef sizes, at::Tensor& to_values,
+          at::Tensor& to_indices) {
+    at::native::resize_output(to_values, sizes);
+    at::native::resize_output(to_indices, sizes);
+    to_values.copy_(values.reshape(sizes));
+    to_indices.copy_(indices.reshape(sizes));
+}
+
+void check_outputs(const at::Tensor& self, const at::Tensor& values, const at::Tensor& indices) {
+    TORCH_CHECK(values.scalar_type() == self.scalar_type(), "expected scalar type ", self.scalar_type(),
+                " but found ", values.scalar_type());
+    TORCH_CHECK(indices.scalar_type() == at::kLong, "expected scalar type Long but found ", indices.scalar_type());
+}
+
+PairOut kth_value(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool keepdim, at::Tensor& values,
+                  at::Tensor& indices) {
+    check_outputs(self, values, indices);
+    const bool scalar = self.dim() == 0;
+    const at::Tensor input = scalar ? self.reshape({1}) : self.contiguous();
+    dim = at::maybe_wrap_dim(dim, input.dim());
+    TORCH_CHECK(k >= 1 && k <= input.size(dim), "kthvalue(): selected number k out of range for dimension ", dim);
+    auto sizes = input.sizes().vec();
+    sizes[static_cast<std::size_t>(dim)] = 1;
+    const at::Tensor found = at::empty(sizes, input.options());
+    const at::Tensor places = at::empty(sizes, input.options().dtype(at::kLong));
+    sort_lines(input, dim, false, k - 1, 1, found, places);
+    give(found, places, scalar ? std::vector<std::int64_t>() : without(self, dim, keepdim), values, indices);
+    return {values, indices};
+}
+
+/// Lower medians of the last dimension of a contiguous tensor, into contiguous tensors of one element a line.
+void medians(const at::Tensor& input, bool ignores_nan, const at::Tensor& values, const at::Tensor& indices) {
+    const at::Tensor sorted = at::empty(input.sizes(), input.options());
+    const at::Tensor order = at::empty(input.sizes(), input.options().dtype(at::kLong));
+    const std::int64_t size = input.size(-1);
+    sort_lines(input, -1, false, 0, size, sorted, order);
+    Parameters p{};
+    p.input = address(sorted);
+    p.sorter = address(order);
+    p.values = address(values);
+    p.indices = indices.defined() ? address(indices) : 0;
+    p.lines = static_cast<std::uint32_t>(input.numel() / size);
+    p.size = static_cast<std::uint32_t>(size);
+    c10::SmallVector<Access, 4> accesses{reads(sorted), reads(order), writes(values)};
+    if (indices.defined())
+        accesses.push_back(writes(indices));
+    const std::array<ConstantValue, 2> constants{
+        {{"input_type", dtype_code(input.scalar_type())}, {"ignores_nan", ignores_nan}}};
+    launch(input.device(), kernels::median_of_sorted, linear_groups(p.lines, 256), p, accesses, constants);
+}
+
+template <bool ignores_nan>
+at::Tensor median_of_all(const at::Tensor& self) {
+    TORCH_CHECK_NOT_IMPLEMENTED(self.numel() > 0, "the median of no elements");
+    const at::Tensor value = at::empty({}, self.options());
+    medians(self.reshape({-1}).contiguous(), ignores_nan, value, {});
+    return value;
+}
+
+template <bool ignores_nan>
+PairOut median_along(const at::Tensor& self, std::int64_t dim, bool keepdim, at::Tensor& values,
+                     at::Tensor& indices) {
+    check_outputs(self, values, indices);
+    TORCH_CHECK_NOT_IMPLEMENTED(self.numel() > 0, "the median of no elements");
+    const bool scalar = self.dim() == 0;
+    const at::Tensor whole = scalar ? self.reshape({1}) : self;
+    dim = at::maybe_wrap_dim(dim, whole.dim());
+    const at::Tensor input = whole.movedim(dim, -1).contiguous();
+    const std::int64_t lines = input.numel() / input.size(-1);
+    const at::Tensor found = at::empty({lines}, input.options());
+    const at::Tensor places = at::empty({lines}, input.options().dtype(at::kLong));
+    medians(input, ignores_nan, found, places);
+    give(found, places, scalar ? std::vector<std::int64_t>() : without(self, dim, keepdim), values, indices);
+    return {values, indices};
+}
+
+/// The order of random keys.
+at::Tensor& random_permutation(std::int64_t n, std::optional<at::Generator> generator, at::Tensor& result) {
+    TORCH_CHECK(n >= 0, "n must be non-negative, got", n);
+    at::native::resize_output(result, {n});
+    if (n == 0)
+        return result;
+    at::Tensor keys = at::empty({n}, result.options().dtype(at::kLong));
+    keys.random_(std::move(generator));
+    const at::Tensor sorted = at::empty({n}, keys.options()), order = at::empty({n}, keys.options());
+    sort_lines(keys, 0, false, 0, n, sorted, order);
+    result.copy_(order);
+    return result;
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    register_structured<Sort, 2>(m, "sort.stable", "sort.values_stable");
+    register_structured<TopK, 2>(m, "topk", "topk.values");
+    register_operator(m, "kthvalue.values", &kth_value);
+    register_operator(m, "median", &median_of_all<false>);
+    register_operator(m, "nanmedian", &median_of_all<true>);
+    register_operator(m, "median.dim_values", &median_along<false>);
+    register_operator(m, "nanmedian.dim_values", &median_along<true>);
+    register_operator(m, "randperm.generator_out", &random_permutation);
+}
+
+} // namespace
+} // namespace rvk

@@ -1,0 +1,62 @@
+"""A test case whose oracle is PyTorch's CPU: the same call on both devices, values and gradients compared."""
+
+import unittest
+
+import torch
+
+from support import DEVICE, device_is_there
+
+TOLERANCES = {torch.float16: (2e-3, 2e-3), torch.bfloat16: (1.6e-2, 1e-2), torch.float32: (1e-5, 1e-5),
+              torch.float64: (1e-9, 1e-9)}
+
+
+def moved(value):
+    """Tensors, also in lists and tuples, on the device, with their strides."""
+    if isinstance(value, torch.Tensor):
+        copy = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=DEVICE)
+        copy.copy_(value.detach())
+        return copy.requires_grad_(value.requires_grad)
+    if isinstance(value, (list, tuple)):
+        return type(value)(moved(item) for item in value)
+    return value
+
+
+def tensors_of(value):
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in tensors_of(item)]
+    return []
+
+
+class AgainstCPU(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not device_is_there():
+            raise unittest.SkipTest(f"there is no device {DEVICE}")
+        torch.manual_seed(5)
+
+    def assert_close(self, actual, expected, tolerance=None, what=""):
+        self.assertEqual(len(actual), len(expected))
+        for found, wanted in zip(actual, expected):
+            self.assertEqual(found.device.type, torch.device(DEVICE).type)
+            relative, absolute = tolerance or TOLERANCES.get(wanted.dtype, (0, 0))
+            torch.testing.assert_close(found.cpu(), wanted, rtol=relative, atol=absolute, equal_nan=True,
+                                       msg=lambda text: f"{what}: {text}")
+
+    def compare(self, function, *arguments, tolerance=None, gradients=None, **keywords):
+        """Values, and gradients of the arguments that require them, with a fixed gradient of each result."""
+        on_device = moved(arguments)
+        keywords_there = {name: moved(value) for name, value in keywords.items()}
+        expected = function(*arguments, **keywords)
+        actual = function(*on_device, **keywords_there)
+        self.assert_close(tensors_of(actual), tensors_of(expected), tolerance, "values")
+        sources = [t for t in tensors_of(arguments) + tensors_of(list(keywords.values())) if t.requires_grad]
+        if not sources:
+            return
+        there = [t for t in tensors_of(on_device) + tensors_of(list(keywords_there.values())) if t.requires_grad]
+        wanted = [t for t in tensors_of(expected) if t.requires_grad]
+        found = [t for t in tensors_of(actual) if t.requires_grad]
+        weights = [torch.linspace(-1, 2, t.numel(), dtype=t.dtype).reshape(t.shape) for t in wanted]
+        self.assert_close(torch.autograd.grad(found, there, moved(weights)),
+                          torch.autograd.grad(wanted, sources, weights), gradients or tolerance, "gradients")
