@@ -8,6 +8,7 @@
 #include <ATen/ops/sum.h>
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 
 namespace rvk {
@@ -143,6 +144,16 @@ std::uint32_t two(std::int64_t lower, std::int64_t upper) {
     return static_cast<std::uint32_t>(lower | (upper << 16));
 }
 
+/// n / divisor = (2 * n * multiplier >> 32) >> shift for n < 2^31. (Granlund and Montgomery, Division by invariant integers
+/// using multiplication, 1994: multiplier = ceil(2^(31 + shift) / divisor) with 2^shift >= divisor.)
+struct Quotient {
+    std::uint32_t multiplier, shift;
+    explicit Quotient(std::int64_t divisor)
+        : shift(static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(divisor - 1)))) {
+        multiplier = static_cast<std::uint32_t>(divided_up(std::int64_t{1} << (31 + shift), divisor));
+    }
+};
+
 /// The tensors of one launch; all are contiguous.
 struct Operands {
     Tensor image, other, result, bias; ///< bias may be undefined
@@ -175,7 +186,7 @@ struct Work {
     kernels::ConvolutionParameters parameters(const Operands& operands, std::int64_t k_part) const {
         kernels::ConvolutionParameters p{};
         p.image = address(operands.image);
-        (operation == Operation::weight_gradient ? p.other : p.weight) = address(operands.other);
+        p.other = address(operands.other);
         p.result = address(operands.result);
         p.bias = operands.bias.defined() ? address(operands.bias) : 0;
         p.m = narrow(m, "channels");
@@ -197,6 +208,13 @@ struct Work {
         p.dilation_height_width = two(g.dilation[1], g.dilation[2]);
         p.padding_depth_height = two(g.padding[0], g.padding[1]);
         p.padding_width = narrow(g.padding[2], "pixels of padding");
+        const Size3& counted = operation == Operation::weight_gradient ? grid : g.kernel;
+        const Quotient depth(counted[0]), height(counted[1]), width(counted[2]);
+        p.depth_multiplier = depth.multiplier;
+        p.height_multiplier = height.multiplier;
+        p.width_multiplier = width.multiplier;
+        p.shifts = depth.shift | (height.shift << 8) | (width.shift << 16);
+        narrow(channels * volume(image), "elements in an image");
         return p;
     }
 
@@ -284,7 +302,8 @@ void Work::run(const Operands& operands) const {
             return;
         }
     }
-    const bool edges = m % tile.rows != 0 || n % tile.columns != 0 || k % tile.depth != 0;
+    // Small tiles are not worth another pipeline.
+    const bool edges = tile.rows == 32 || m % tile.rows != 0 || n % tile.columns != 0 || k % tile.depth != 0;
     launch(*tile.kernel, groups, operands, divided_up(k, 16) * 16, edges, false, tile.shared_numbers());
 }
 

@@ -201,7 +201,8 @@ void multiply_tiles(const Product& product) {
         const std::uint64_t quad_bytes = part.sizes.dtype == at::kFloat ? 16 : 8;
         const bool quads = c.column_stride == 1 && c.row_stride % 4 == 0 && c.batch_stride % 4 == 0 &&
                            c.columns % 4 == 0 && c.address % quad_bytes == 0;
-        const bool edges = c.rows % size != 0 || c.columns % size != 0 || k % tile.depth != 0;
+        // Small tiles are not worth another pipeline.
+        const bool edges = size == 32 || c.rows % size != 0 || c.columns % size != 0 || k % tile.depth != 0;
         const std::array constants{
             ConstantValue{"dtype", dtype_code(part.sizes.dtype)},
             ConstantValue{"a_sharing", sharing(part.sizes, a.address, c.rows, a.row_stride, k, a.column_stride,
