@@ -1,6 +1,7 @@
 """What the tests of the device share: which device is tested, and how they read its counters."""
 
 import os
+import pathlib
 import unittest
 
 import torch
@@ -42,3 +43,10 @@ def fallback_counts(device: str = DEVICE) -> dict[str, int]:
 
 def is_strict() -> bool:
     return os.environ.get("REKINDLE_STRICT", "0") not in ("", "0")
+
+
+def child_environment(**variables: str) -> dict[str, str]:
+    """The environment of a Python process that imports this module."""
+    folder = str(pathlib.Path(__file__).resolve().parent)
+    path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+    return dict(os.environ, PYTHONPATH=path, **variables)

@@ -19,7 +19,7 @@ from model_cases import CASES, images, rows, seeded_network
 from models import futures
 from support import DEVICE
 
-FOLDER = pathlib.Path(__file__).resolve().parent
+FOLDER = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Models(unittest.TestCase):

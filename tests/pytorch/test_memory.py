@@ -1,0 +1,154 @@
+"""Memory: statistics, peaks, the cache, pinned memory, out of memory."""
+
+import gc
+import subprocess
+import sys
+import unittest
+
+import torch
+
+from support import DEVICE, child_environment, device_module
+
+MEBIBYTE = 1 << 20
+
+
+class Statistics(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.module = device_module()
+        torch.ones(1, device=DEVICE)
+
+    def setUp(self):
+        gc.collect()
+        self.module.synchronize()
+        self.module.empty_cache()
+
+    def test_allocated_follows_tensors(self):
+        before = self.module.memory_allocated()
+        values = torch.empty(8 * MEBIBYTE, dtype=torch.uint8, device=DEVICE)
+        self.assertGreaterEqual(self.module.memory_allocated() - before, 8 * MEBIBYTE)
+        self.assertGreaterEqual(self.module.memory_reserved(), self.module.memory_allocated())
+        del values
+        self.assertEqual(self.module.memory_allocated(), before)
+
+    def test_peak(self):
+        self.module.reset_peak_memory_stats()
+        before = self.module.memory_allocated()
+        values = torch.empty(16 * MEBIBYTE, dtype=torch.uint8, device=DEVICE)
+        del values
+        self.assertGreaterEqual(self.module.max_memory_allocated(), before + 16 * MEBIBYTE)
+        self.module.reset_peak_memory_stats()
+        self.assertLess(self.module.max_memory_allocated(), before + 16 * MEBIBYTE)
+
+    def test_cache_is_used_again_and_given_back(self):
+        values = torch.empty(32 * MEBIBYTE, dtype=torch.uint8, device=DEVICE)
+        address = values.data_ptr()
+        del values
+        again = torch.empty(32 * MEBIBYTE, dtype=torch.uint8, device=DEVICE)
+        self.assertEqual(again.data_ptr(), address)
+        del again
+        reserved = self.module.memory_reserved()
+        self.module.empty_cache()
+        self.assertLess(self.module.memory_reserved(), reserved)
+
+    def test_stats_have_cudas_names(self):
+        stats = self.module.memory_stats()
+        for name in ("allocation", "segment", "active", "allocated_bytes", "reserved_bytes", "active_bytes", "requested_bytes"):
+            for column in ("current", "peak", "allocated", "freed"):
+                self.assertIn(f"{name}.all.{column}", stats)
+        for name in ("num_alloc_retries", "num_ooms"):
+            self.assertIn(name, stats)
+
+    def test_memory_info(self):
+        free, total = self.module.mem_get_info()
+        self.assertGreater(total, 0)
+        self.assertTrue(0 <= free <= total, (free, total))
+
+    def test_summary_is_a_table(self):
+        self.assertIn("Allocated memory", self.module.memory_summary())
+
+    def test_many_small_tensors_share_segments(self):
+        before = self.module.memory_stats()["segment.all.current"]
+        values = [torch.ones(10, device=DEVICE) for _ in range(2000)]
+        grown = self.module.memory_stats()["segment.all.current"] - before
+        self.assertLess(grown, 50)
+        self.assertEqual(sum(value.cpu().sum().item() for value in values[::200]), 100)
+
+    def test_no_growth_over_many_rounds(self):
+        def round_trip():
+            values = [torch.ones(size, device=DEVICE) for size in (10, 1000, 100_000)]
+            return sum(value.sum().item() for value in values)
+        round_trip()
+        reserved = self.module.memory_reserved()
+        for _ in range(50):
+            round_trip()
+        self.assertEqual(self.module.memory_reserved(), reserved)
+
+
+class Pinned(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        device_module()
+
+    def test_pin_memory(self):
+        values = torch.arange(1000).pin_memory()
+        self.assertTrue(values.is_pinned())
+        self.assertFalse(torch.arange(3).is_pinned())
+        self.assertTrue(torch.equal(values.to(DEVICE, non_blocking=True).cpu(), torch.arange(1000)))
+        self.assertTrue(torch.empty(10, pin_memory=True).is_pinned())
+
+    def test_data_loader_pins(self):
+        data = torch.utils.data.TensorDataset(torch.arange(12, dtype=torch.float32))
+        loader = torch.utils.data.DataLoader(data, batch_size=4, pin_memory=True)
+        seen = []
+        for (batch,) in loader:
+            self.assertTrue(batch.is_pinned())
+            seen += batch.to(DEVICE, non_blocking=True).tolist()
+        self.assertEqual(seen, list(range(12)))
+
+
+class OutOfMemory(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.module = device_module()
+
+    def test_more_than_there_is(self):
+        total = self.module.mem_get_info()[1]
+        with self.assertRaises(torch.OutOfMemoryError) as caught:
+            torch.empty(total * 4, dtype=torch.uint8, device=DEVICE)
+        self.assertIn("out of memory", str(caught.exception).lower())
+        self.assertEqual(torch.ones(3, device=DEVICE).sum().item(), 3)
+
+    def run_with_fault(self, fault: str, program: str) -> None:
+        done = subprocess.run([sys.executable, "-c", program], env=child_environment(REKINDLE_FAULT=fault),
+                              capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+
+    def test_one_refusal_of_the_driver_is_tried_again(self):
+        self.run_with_fault("out-of-memory:4", """
+import support, torch
+tensors = [torch.ones(8 << 20, device=support.DEVICE) for _ in range(6)]
+assert all(tensor[-1].item() == 1 for tensor in tensors)
+assert support.device_module().memory_stats()["num_alloc_retries"] >= 1
+""")
+
+    def test_program_goes_on_when_the_driver_has_no_more(self):
+        self.run_with_fault("out-of-memory:6+", """
+import support, torch
+tensors, failed = [], 0
+for _ in range(20):
+    try:
+        tensors.append(torch.ones(8 << 20, device=support.DEVICE))
+    except torch.OutOfMemoryError as error:
+        failed += 1
+assert failed >= 1 and tensors, (failed, len(tensors))
+values = tensors.pop()
+for _ in range(30):
+    values.add_(1)
+assert values[-1].item() == 31, values[-1].item()
+assert support.device_module().memory_stats()["num_ooms"] == failed
+""")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
