@@ -82,7 +82,7 @@ at::Tensor& bucketize_out(const at::Tensor& self, const at::Tensor& boundaries, 
     return search_out(boundaries, self, out_int32, right, {}, {}, out);
 }
 at::Tensor bucketize_number(const at::Scalar& self, const at::Tensor& boundaries, bool out_int32, bool right) {
-    return bucketize(number(self, boundaries), boundaries, out_int32, right);
+    return rvk::bucketize(number(self, boundaries), boundaries, out_int32, right);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
