@@ -107,20 +107,23 @@ get_requires_for_build_editable = get_requires_for_build_wheel
 get_requires_for_build_sdist = get_requires_for_build_wheel
 
 
+def _files_below(folder, suffix):
+    return sorted(
+        os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names if name.endswith(suffix)
+    )
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     build = Build()
     build.run()
     sources = os.path.join(REPOSITORY, "pytorch", PACKAGE)
     built = os.path.join(build.staging, PACKAGE)
     with wheel_file.WheelFile(wheel_directory, PACKAGE, build.version) as wheel:
-        for name in sorted(os.listdir(sources)):
-            if name.endswith(".py"):
-                wheel.add_file(f"{PACKAGE}/{name}", os.path.join(sources, name))
-        for folder, _, names in sorted(os.walk(built)):
-            for name in sorted(names):
-                path = os.path.join(folder, name)
-                mode = 0o755 if ".so" in name else 0o644
-                wheel.add_file(os.path.relpath(path, build.staging), path, mode)
+        for path in _files_below(sources, ".py"):
+            wheel.add_file(f"{PACKAGE}/{os.path.relpath(path, sources)}", path)
+        for path in _files_below(built, ""):
+            mode = 0o755 if path.endswith(".so") else 0o644
+            wheel.add_file(f"{PACKAGE}/{os.path.relpath(path, built)}", path, mode)
         wheel.add_metadata(build.metadata())
     return wheel.file_name
 

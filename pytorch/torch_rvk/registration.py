@@ -1,6 +1,7 @@
 """Makes the device known to PyTorch: its library, its name, the module torch.rvk, Tensor.rvk() and Module.rvk()."""
 
 import atexit
+import os
 import time
 
 import torch
@@ -21,6 +22,10 @@ def _finish():
         time.sleep(0.002)
 
 
+def is_registered():
+    return _registered
+
+
 def register():
     """Does it once; LibraryNotUsable where the device cannot be used."""
     global _registered
@@ -36,3 +41,7 @@ def register():
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
     atexit.register(_finish)
+    if os.environ.get("TORCH_RVK_FROM_CUDA") == "1":  # this process runs a script of torch_rvk.run
+        from . import from_cuda
+
+        from_cuda.install()

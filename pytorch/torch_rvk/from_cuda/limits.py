@@ -1,0 +1,138 @@
+"""What has no counterpart: the program ends there, with the line that asked for it."""
+
+import functools
+import importlib.machinery
+import sys
+
+import torch
+from torch.cuda import nccl
+
+from .report import say, stop
+
+_GRAPHS = "graphs of recorded work are not part of torch-rvk; run the same steps eagerly"
+_NCCL = 'NCCL is for NVIDIA\'s cards; several devices of one program are not used yet, so run it without torch.distributed'
+_EXTENSION = "CUDA source runs on NVIDIA's cards alone; use the extension's PyTorch implementation"
+_TRITON = "Triton makes kernels for CUDA and ROCm; use the operation's PyTorch implementation"
+_ALLOCATOR = "torch-rvk has its own memory allocator"
+
+_OF_TORCH_CUDA = {
+    "CUDAGraph": _GRAPHS,
+    "graph": _GRAPHS,
+    "make_graphed_callables": _GRAPHS,
+    "graph_pool_handle": _GRAPHS,
+    "CUDAPluggableAllocator": _ALLOCATOR,
+    "change_current_allocator": _ALLOCATOR,
+    "caching_allocator_alloc": _ALLOCATOR,
+    "caching_allocator_delete": _ALLOCATOR,
+    "MemPool": _ALLOCATOR,
+    "use_mem_pool": _ALLOCATOR,
+    "cudart": "the CUDA runtime is not there",
+    "cublas_handle": "cuBLAS is not there",
+    "current_blas_handle": "cuBLAS is not there",
+}
+
+
+def _stopper(what, why):
+    def call(*_args, **_kwargs):
+        stop(what, why)
+
+    call.__name__ = what.rpartition(".")[2]
+    return call
+
+
+def _stop_distributed():
+    distributed = torch.distributed
+    if not distributed.is_available():
+        return
+    original = distributed.init_process_group
+
+    @functools.wraps(original)
+    def call(backend=None, *args, **kwargs):
+        if backend is None or "nccl" in str(backend):
+            stop(f"torch.distributed.init_process_group({backend!r})", _NCCL)
+        return original(backend, *args, **kwargs)
+
+    distributed.init_process_group = call
+
+
+class _TritonFinder:
+    """Stops the script's own import of Triton; PyTorch may look whether it is there."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == "triton" and not _import_comes_from_a_package():
+            stop("import triton", _TRITON)
+        return None
+
+
+def _import_comes_from_a_package():
+    frame = sys._getframe(2)
+    while frame is not None and "importlib" in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame is not None and "site-packages" in frame.f_code.co_filename
+
+
+class _ExtensionFinder:
+    """Replaces the builders of CUDA extensions when torch.utils.cpp_extension is imported."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "torch.utils.cpp_extension":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        execute = spec.loader.exec_module
+
+        def execute_and_replace(module):
+            execute(module)
+            _stop_extensions(module)
+
+        spec.loader.exec_module = execute_and_replace
+        return spec
+
+
+def _stop_extensions(extension):
+    extension.CUDAExtension = _stopper("torch.utils.cpp_extension.CUDAExtension", _EXTENSION)
+    for name in ("load", "load_inline"):
+        setattr(extension, name, _without_cuda(name, getattr(extension, name)))
+
+
+def _without_cuda(name, original):
+    @functools.wraps(original)
+    def call(*args, **kwargs):
+        sources = [str(s) for value in (*args, *kwargs.values()) if isinstance(value, (list, tuple)) for s in value]
+        if kwargs.get("cuda_sources") or kwargs.get("with_cuda") or any(s.endswith((".cu", ".cuh")) for s in sources):
+            stop(f"torch.utils.cpp_extension.{name} with CUDA sources", _EXTENSION)
+        return original(*args, **kwargs)
+
+    return call
+
+
+def _map_compile():
+    """TorchInductor writes Triton; aot_eager traces the same graphs and runs PyTorch's operators."""
+    original = torch.compile
+
+    @functools.wraps(original)
+    def call(model=None, **kwargs):
+        if kwargs.get("backend", "inductor") == "inductor":
+            say('torch.compile(backend="inductor")', 'backend="aot_eager"')
+            kwargs["backend"] = "aot_eager"
+            kwargs.pop("mode", None)
+            kwargs.pop("options", None)
+        return original(model, **kwargs)
+
+    torch.compile = call
+
+
+def install():
+    for name, why in _OF_TORCH_CUDA.items():
+        setattr(torch.cuda, name, _stopper(f"torch.cuda.{name}", why))
+    for name in ("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter"):
+        setattr(nccl, name, _stopper(f"torch.cuda.nccl.{name}", _NCCL))
+    _stop_distributed()
+    _map_compile()
+    sys.meta_path.insert(0, _TritonFinder)
+    loaded = sys.modules.get("torch.utils.cpp_extension")
+    if loaded is not None:
+        _stop_extensions(loaded)
+    else:
+        sys.meta_path.insert(0, _ExtensionFinder)

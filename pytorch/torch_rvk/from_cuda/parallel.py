@@ -1,0 +1,46 @@
+"""nn.DataParallel on one device."""
+
+import torch
+
+from .report import say
+
+
+def _moved(value, device):
+    """Tensors inside lists, tuples and dictionaries, moved as DataParallel's scatter does."""
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_moved(item, device) for item in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(_moved(item, device) for item in value)
+    if isinstance(value, dict):
+        return type(value)((key, _moved(item, device)) for key, item in value.items())
+    return value
+
+
+class DataParallel(torch.nn.Module):
+    """The wrapper's interface and the names of its parameters (module.…); all rows go to the first device."""
+
+    def __init__(self, module, device_ids=None, output_device=None, dim=0):
+        super().__init__()
+        say("nn.DataParallel", "one device: all rows of a batch go to rvk:0")
+        self.module = module
+        self.dim = dim
+        self.device_ids = [0]
+        self.output_device = 0
+        self.src_device_obj = torch.device("rvk", 0)
+        self.module.to(self.src_device_obj)
+
+    def forward(self, *inputs, **kwargs):
+        return self.module(*_moved(inputs, self.src_device_obj), **_moved(kwargs, self.src_device_obj))
+
+
+def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+    return DataParallel(module)(*inputs, **(module_kwargs or {}))
+
+
+def install():
+    torch.nn.DataParallel = torch.nn.parallel.DataParallel = DataParallel
+    torch.nn.parallel.data_parallel = data_parallel
+    torch.nn.parallel.data_parallel.data_parallel = data_parallel

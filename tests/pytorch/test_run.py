@@ -1,0 +1,145 @@
+"""python -m torch_rvk.run: scripts for CUDA run unchanged, mappings are said once, the rest ends with a named line."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts")
+SECONDS = 900  # a hang fails; the machine may be busy
+
+
+def run(script, *arguments):
+    command = [sys.executable, "-m", "torch_rvk.run", script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
+def run_text(text):
+    """Runs a script of these lines; line 1 is the first."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "script.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return run(path), path
+
+
+def run_statements(statements):
+    """Runs each statement in one mapped process: how each ended ("done", "SystemExit 3"), and the lines of standard error."""
+    text = "import json, torch\noutcomes = {}\n"
+    for number, (name, statement) in enumerate(statements.items()):
+        text += f"def f{number}():\n    {statement}\n"
+        text += f"try:\n    f{number}()\n    outcomes[{name!r}] = 'done'\n"
+        text += f"except BaseException as e:\n    outcomes[{name!r}] = f'{{type(e).__name__}} {{e}}'\n"
+    result, _ = run_text(text + "print(json.dumps(outcomes))\n")
+    if result.returncode != 0:
+        raise AssertionError(result.stderr)
+    return json.loads(result.stdout), result.stderr.splitlines()
+
+
+class Scripts(unittest.TestCase):
+    def check_ran(self, result):
+        self.assertEqual(result.returncode, 0, f"{result.stdout}\n{result.stderr}")
+        said = [line for line in result.stderr.splitlines() if line.startswith("torch_rvk.run: ")]
+        self.assertEqual(len(said), len(set(said)), "a mapping was said twice")
+        return "\n".join(said)
+
+    def test_market_script_trains_and_saves(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = run(os.path.join(SCRIPTS, "market_train.py"), "-o", folder, "-e", "8")
+            said = self.check_ran(result)
+            with open(os.path.join(folder, "history.json"), encoding="utf-8") as file:
+                history = json.load(file)
+            self.assertTrue(os.path.exists(os.path.join(folder, "model_final.pt")))
+        self.assertLess(history[-1], history[0] / 2)
+        for mapped in ("torch.cuda.is_available", "nn.DataParallel", "Tensor.cuda()", "torch.cuda.empty_cache"):
+            self.assertIn(mapped, said)
+
+    def test_market_script_trains_under_amp(self):
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = ("-o", folder, "-e", "8", "-mp", "--gradient_accumulation_steps", "2", "-b", "16")
+            self.check_ran(run(os.path.join(SCRIPTS, "market_train.py"), *arguments))
+            with open(os.path.join(folder, "history.json"), encoding="utf-8") as file:
+                history = json.load(file)
+        self.assertLess(history[-1], history[0] / 2)
+
+    def test_digits_script_trains(self):
+        result = run(os.path.join(SCRIPTS, "digits_train.py"))
+        self.check_ran(result)
+        self.assertIn("accuracy", result.stdout)
+
+    def test_arguments_and_exit_status_are_the_scripts_own(self):
+        result, path = run_text("import sys\nprint(sys.argv, __name__)\nsys.exit(7)\n")
+        self.assertEqual(result.returncode, 7)
+        self.assertEqual(result.stdout.strip(), f"['{path}'] __main__")
+
+    def test_script_for_cuda_is_not_mapped_without_run(self):
+        text = "import torch\nassert torch.device('cuda').type == 'cuda'\nassert not hasattr(torch.cuda, '_rvk')\n"
+        text += "assert torch.nn.DataParallel.__module__ == 'torch.nn.parallel.data_parallel'\n"
+        result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=SECONDS, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
+class Mappings(unittest.TestCase):
+    """One statement each, for what the scripts do not use."""
+
+    STATEMENTS = {
+        "default device": "torch.set_default_device('cuda'); assert torch.ones(2).device.type == 'rvk'",
+        "device context": "with torch.device('cuda'): assert torch.ones(2).device.type == 'rvk'",
+        "legacy type": "assert torch.cuda.FloatTensor([1., 2.]).device.type == 'rvk'",
+        "generator": "g = torch.Generator(device='cuda').manual_seed(3); assert g.device.type == 'rvk'; "
+        "assert isinstance(g, torch.Generator)",
+        "new_zeros": "assert torch.ones(2).new_zeros(3, device='cuda:0').device.type == 'rvk'",
+        "autocast": "with torch.autocast('cuda'): assert torch.is_autocast_enabled('rvk')",
+        "stream type": "s = torch.cuda.Stream(); assert isinstance(s, torch.cuda.Stream)",
+        "memory": "torch.cuda.reset_peak_memory_stats(); torch.cuda.max_memory_allocated(); torch.cuda.memory_summary(); "
+        "free, total = torch.cuda.mem_get_info(); assert 0 < total",
+        "rng": "s = torch.cuda.get_rng_state(); torch.cuda.set_rng_state(s); torch.cuda.manual_seed(1)",
+        "capability": "assert torch.cuda.get_device_capability(0) < (7, 0)",
+        "checkpoint": "import io; b = io.BytesIO(); torch.save(torch.ones(2, device='cuda'), b); b.seek(0); "
+        "assert torch.load(b).device.type == 'rvk'",
+        "map_location": "import io; b = io.BytesIO(); torch.save(torch.ones(2), b); b.seek(0); "
+        "assert torch.load(b, map_location=torch.device('cuda')).device.type == 'rvk'",
+        "nvtx": "torch.cuda.nvtx.range_push('x'); torch.cuda.nvtx.range_pop()",
+        "cudnn": "torch.backends.cudnn.deterministic = True; torch.backends.cudnn.enabled = True; "
+        "torch.backends.cudnn.allow_tf32 = True; torch.set_float32_matmul_precision('high')",
+    }
+
+    def test_each(self):
+        outcomes, _ = run_statements(self.STATEMENTS)
+        for name in self.STATEMENTS:
+            with self.subTest(name):
+                self.assertEqual(outcomes[name], "done")
+
+
+class Limits(unittest.TestCase):
+    """What cannot be mapped ends with status 3 and FILE:LINE on standard error."""
+
+    STATEMENTS = {
+        "torch.cuda.CUDAGraph": "g = torch.cuda.CUDAGraph()",
+        "torch.cuda.make_graphed_callables": "torch.cuda.make_graphed_callables(lambda x: x, (torch.ones(1),))",
+        "init_process_group('nccl')": "import torch.distributed as dist; dist.init_process_group('nccl')",
+        "import triton": "import triton",
+        "CUDAExtension": "from torch.utils.cpp_extension import CUDAExtension; CUDAExtension('x', ['x.cu'])",
+        "torch.utils.cpp_extension.load with CUDA sources": "from torch.utils import cpp_extension; "
+        "cpp_extension.load('x', ['x.cu'])",
+        "torch.cuda.nccl.all_reduce": "torch.cuda.nccl.all_reduce([])",
+    }
+
+    def test_each_stops(self):
+        outcomes, lines = run_statements(self.STATEMENTS)
+        for what in self.STATEMENTS:
+            with self.subTest(what):
+                self.assertEqual(outcomes[what], "SystemExit 3")
+                self.assertTrue(any(what in line and "cannot be mapped" in line for line in lines), lines)
+
+    def test_line_and_status(self):
+        result, path = run_text("import torch\n\ntorch.cuda.CUDAGraph()\nprint('reached')\n")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertNotIn("reached", result.stdout)
+        self.assertIn(f"{path}:3: torch.cuda.CUDAGraph", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
