@@ -1,0 +1,217 @@
+/// Scaled dot-product attention without a matrix of scores in memory (kernels/attention.slang).
+
+#include "../dispatch/structured.h"
+#include "matrices.h"
+
+#include <ATen/Context.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/SDPBackend.h>
+#include <ATen/native/DispatchStub.h>
+#include <ATen/native/transformers/attention.h>
+#include <ATen/ops/empty.h>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace rvk {
+
+namespace {
+
+using at::Tensor;
+using OptionalTensor = std::optional<Tensor>;
+
+constexpr std::int64_t widest = 128; // columns that the kernels' threads have room for
+constexpr std::int64_t tile = 32;    // rows of a workgroup
+
+std::int64_t divided_up(std::int64_t value, std::int64_t by) {
+    return (value + by - 1) / by;
+}
+
+/// Whether the kernels take these tensors. Others go through matrix products and softmax: dropout, whose mask belongs to
+/// the scores; float64; heads wider than 128; keys that several heads share; empty tensors.
+bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
+                double dropout, bool grouped) {
+    const auto dense = [](const Tensor& t) { return !t.is_nested() && t.dim() == 4 && t.numel() > 0; };
+    if (dropout != 0 || grouped || !dense(query) || !dense(key) || !dense(value))
+        return false;
+    const at::ScalarType type = query.scalar_type();
+    const bool types = (type == at::kFloat || type == at::kHalf || type == at::kBFloat16) &&
+                       key.scalar_type() == type && value.scalar_type() == type;
+    const bool sizes = query.size(3) <= widest && value.size(3) <= widest && query.size(3) == key.size(3) &&
+                       key.size(2) == value.size(2) && query.size(0) == key.size(0) && query.size(0) == value.size(0) &&
+                       query.size(1) == key.size(1) && query.size(1) == value.size(1) && query.size(0) <= 65535 &&
+                       query.size(1) <= 65535;
+    return types && sizes && (!mask || !mask->defined() || mask->dim() <= 4);
+}
+
+} // namespace
+
+std::int64_t choose_attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
+                    double dropout, bool /*causal*/, std::optional<double> /*scale*/, bool grouped) {
+    const bool allowed = at::globalContext().userEnabledOverrideableSDP();
+    const bool fused = allowed && has_kernel(query, key, value, mask, dropout, grouped);
+    return static_cast<std::int64_t>(fused ? at::SDPBackend::overrideable : at::SDPBackend::math);
+}
+
+namespace {
+
+/// The kernels' names for the words of their block.
+enum Word : std::size_t {
+    of_query,
+    of_key,
+    of_value,
+    of_bias,
+    of_output,
+    of_log_sums,
+    of_grad_output,
+    of_output_dots,
+    of_grad_query,
+    of_grad_key,
+    of_grad_value,
+    of_grad_bias,
+    strides,
+    words = strides + 16
+};
+
+/// The tensors of one attention and its launches.
+class Attention {
+  public:
+    Attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias, bool causal,
+              std::optional<double> scale)
+        : query_(rows(query)), key_(rows(key)), value_(rows(value)), causal_(causal) {
+        TORCH_CHECK_NOT_IMPLEMENTED(has_kernel(query, key, value, bias, 0, false), "attention of these tensors");
+        set(of_query, 0, query_);
+        set(of_key, 1, key_);
+        set(of_value, 2, value_);
+        if (bias && bias->defined()) {
+            TORCH_CHECK_NOT_IMPLEMENTED(bias->scalar_type() == query.scalar_type(), "attention with a bias of ",
+                                        bias->scalar_type());
+            bias_ = bias->expand({query.size(0), query.size(1), query.size(2), key.size(2)});
+            block_[of_bias] = raw_address(bias_);
+            for (std::size_t d = 0; d < 4; ++d)
+                block_[strides + 12 + d] = static_cast<std::uint64_t>(bias_.stride(static_cast<std::int64_t>(d)));
+        }
+        parameters_.queries = static_cast<std::uint32_t>(query.size(2));
+        parameters_.keys = static_cast<std::uint32_t>(key.size(2));
+        parameters_.width = static_cast<std::uint32_t>(query.size(3));
+        parameters_.value_width = static_cast<std::uint32_t>(value.size(3));
+        parameters_.heads = static_cast<std::uint32_t>(query.size(1));
+        const std::int64_t rows = query.size(0) * query.size(1) * query.size(2);
+        TORCH_CHECK_NOT_IMPLEMENTED(rows < (std::int64_t{1} << 31), "attention of ", rows, " queries");
+        parameters_.rows = static_cast<std::uint32_t>(rows);
+        parameters_.scale = static_cast<float>(scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3)))));
+    }
+
+    std::tuple<Tensor, Tensor> forward() {
+        const Tensor output =
+            at::empty({query_.size(0), query_.size(1), query_.size(2), value_.size(3)}, query_.options());
+        const Tensor log_sums = row_numbers();
+        block_[of_output] = raw_address(output);
+        block_[of_log_sums] = raw_address(log_sums);
+        run(kernels::attention_forward, tiles(query_.size(2)), {writes(output), writes(log_sums)});
+        return {output, log_sums};
+    }
+
+    /// Gradients of query, key, value and bias (undefined unless wanted; of the bias's own sizes).
+    std::tuple<Tensor, Tensor, Tensor, Tensor> backward(const Tensor& grad_output, const Tensor& output,
+                                                        const Tensor& log_sums, at::IntArrayRef bias_sizes,
+                                                        bool wants_grad_bias) {
+        const Tensor gradient = rows(grad_output), outputs = output.contiguous(), dots = row_numbers();
+        set(of_grad_output, 3, gradient);
+        block_[of_output] = raw_address(outputs);
+        block_[of_log_sums] = raw_address(log_sums);
+        block_[of_output_dots] = raw_address(dots);
+        const auto like = [](const Tensor& t) { return at::empty(t.sizes(), t.options()); };
+        const Tensor grad_query = like(query_), grad_key = like(key_), grad_value = like(value_);
+        block_[of_grad_query] = raw_address(grad_query);
+        block_[of_grad_key] = raw_address(grad_key);
+        block_[of_grad_value] = raw_address(grad_value);
+        Tensor grad_bias;
+        wants_grad_bias_ = wants_grad_bias && bias_.defined();
+        if (wants_grad_bias_) {
+            grad_bias = at::empty(bias_.sizes(), bias_.options());
+            block_[of_grad_bias] = raw_address(grad_bias);
+        }
+        run(kernels::attention_output_dots, linear_groups(parameters_.rows, 256),
+            {reads(gradient), reads(outputs), writes(dots)});
+        std::vector<Access> accesses{reads(gradient), reads(log_sums), reads(dots), writes(grad_query)};
+        if (wants_grad_bias_)
+            accesses.push_back(writes(grad_bias));
+        run(kernels::attention_queries_backward, tiles(query_.size(2)), accesses);
+        run(kernels::attention_keys_backward, tiles(key_.size(2)),
+            {reads(gradient), reads(log_sums), reads(dots), writes(grad_key), writes(grad_value)});
+        return {grad_query, grad_key, grad_value, wants_grad_bias_ ? at::sum_to(grad_bias, bias_sizes) : Tensor()};
+    }
+
+  private:
+    static Tensor rows(const Tensor& tensor) {
+        return tensor.stride(3) == 1 || tensor.size(3) == 1 ? tensor : tensor.contiguous();
+    }
+    Tensor row_numbers() const {
+        return at::empty({query_.size(0), query_.size(1), query_.size(2)}, query_.options().dtype(at::kFloat));
+    }
+    void set(Word word, std::size_t which, const Tensor& tensor) {
+        block_[word] = raw_address(tensor);
+        for (std::size_t d = 0; d < 3; ++d)
+            block_[strides + which * 3 + d] = static_cast<std::uint64_t>(tensor.stride(static_cast<std::int64_t>(d)));
+    }
+    Groups tiles(std::int64_t rows) const {
+        return {static_cast<std::uint32_t>(divided_up(rows, tile)), parameters_.heads,
+                static_cast<std::uint32_t>(query_.size(0))};
+    }
+    void run(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, Groups groups,
+             std::vector<Access> accesses) {
+        for (const Tensor& tensor : {query_, key_, value_, bias_})
+            if (tensor.defined())
+                accesses.push_back(reads(tensor));
+        const auto width = static_cast<std::uint32_t>(divided_up(std::max(query_.size(3), value_.size(3)), 32) * 32);
+        const std::array constants{ConstantValue{"dtype", dtype_code(query_.scalar_type())},
+                                   ConstantValue{"causal", causal_},
+                                   ConstantValue{"has_bias", bias_.defined()},
+                                   ConstantValue{"wants_grad_bias", wants_grad_bias_},
+                                   ConstantValue{"padded_width", width},
+                                   ConstantValue{"wide_numbers", 32 * width}};
+        parameters_.block = upload_block(query_.device().index(), std::span<const std::uint64_t>(block_));
+        launch(query_.device(), kernel, groups, parameters_, accesses, constants);
+    }
+
+    Tensor query_, key_, value_, bias_;
+    bool causal_, wants_grad_bias_ = false;
+    kernels::AttentionParameters parameters_{};
+    std::array<std::uint64_t, words> block_{};
+};
+
+using Forward = std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::SymInt, Tensor, Tensor, Tensor>;
+
+Forward attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias,
+                  double dropout, bool causal, bool /*return_debug_mask*/, std::optional<double> scale) {
+    TORCH_CHECK(dropout == 0, "Attention with dropout goes through matrix products on this device.");
+    auto [output, log_sums] = Attention(query, key, value, bias, causal, scale).forward();
+    return {output, log_sums, Tensor(), Tensor(), c10::SymInt(query.size(2)), c10::SymInt(key.size(2)),
+            Tensor(), Tensor(), Tensor()};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor>
+attention_backward(const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
+                   const Tensor& bias, std::array<bool, 4> grad_input_mask, const Tensor& out, const Tensor& logsumexp,
+                   const Tensor& /*cum_seq_q*/, const Tensor& /*cum_seq_k*/, std::int64_t /*max_q*/,
+                   std::int64_t /*max_k*/, double /*dropout*/, bool causal, const Tensor& /*philox_seed*/,
+                   const Tensor& /*philox_offset*/, std::optional<double> scale) {
+    const OptionalTensor added = bias.defined() ? OptionalTensor(bias) : std::nullopt;
+    return Attention(query, key, value, added, causal, scale)
+        .backward(grad_out, out, logsumexp, bias.defined() ? bias.sizes() : at::IntArrayRef(), grad_input_mask[3]);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    register_operator(m, "_fused_sdp_choice", &choose_attention);
+    register_operator(m, "_scaled_dot_product_fused_attention_overrideable", &attention);
+    register_operator(m, "_scaled_dot_product_fused_attention_overrideable_backward", &attention_backward);
+}
+
+} // namespace
+
+} // namespace rvk
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &rvk::choose_attention)
+} // namespace at::native
