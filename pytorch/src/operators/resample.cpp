@@ -1,0 +1,140 @@
+#include "resample.h"
+
+#include "../dispatch/launch.h"
+
+#include <ATen/ops/empty.h>
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+namespace rvk {
+
+namespace {
+
+constexpr std::size_t largest_block = 65536; ///< of upload_block
+
+/// Bytes on the device, and what keeps them there.
+struct Uploaded {
+    std::uint64_t address = 0; ///< without the poison bit
+    at::Tensor memory;
+};
+Uploaded upload(c10::Device device, const std::vector<std::byte>& bytes) {
+    if (bytes.size() <= largest_block)
+        return {runtime::raw_address({upload_block(device.index(), std::span<const std::byte>(bytes))}), {}};
+    const at::Tensor host = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
+    std::memcpy(host.mutable_data_ptr(), bytes.data(), bytes.size());
+    at::Tensor memory = host.to(device);
+    return {raw_address(memory), memory};
+}
+
+} // namespace
+
+AxisTable AxisTable::identity(std::int64_t size) {
+    return of_places(size, [](std::int64_t i) { return i; });
+}
+AxisTable AxisTable::of_places(std::int64_t result_size, const std::function<std::int64_t(std::int64_t)>& of) {
+    AxisTable table;
+    for (std::int64_t i = 0; i < result_size; ++i) {
+        table.begin_place();
+        table.add(of(i), 1);
+    }
+    return table;
+}
+
+AxisTable AxisTable::transposed(std::int64_t source_size) const {
+    std::vector<std::vector<std::pair<std::uint32_t, double>>> rows(static_cast<std::size_t>(source_size));
+    for (std::size_t i = 0; i < starts_.size(); ++i) {
+        const std::size_t end = i + 1 < starts_.size() ? starts_[i + 1] : places_.size();
+        for (std::size_t e = starts_[i]; e < end; ++e)
+            rows[places_[e]].emplace_back(static_cast<std::uint32_t>(i), weights_[e]);
+    }
+    AxisTable table;
+    for (const auto& row : rows) {
+        table.begin_place();
+        for (const auto& [place, weight] : row)
+            table.add(place, weight);
+    }
+    return table;
+}
+
+void AxisTable::scale(double factor) {
+    for (double& weight : weights_)
+        weight *= factor;
+}
+
+std::uint32_t AxisTable::longest() const {
+    std::uint32_t most = 0;
+    for (std::size_t i = 0; i < starts_.size(); ++i)
+        most = std::max(most, (i + 1 < starts_.size() ? starts_[i + 1] : static_cast<std::uint32_t>(places_.size())) -
+                                  starts_[i]);
+    return most;
+}
+
+template <class Weight>
+std::vector<std::byte> AxisTable::packed() const {
+    const std::size_t words = starts_.size() + 1 + places_.size();
+    const std::size_t first_weight = (words * sizeof(std::uint32_t) + 7) / 8 * 8;
+    std::vector<std::byte> bytes(first_weight + weights_.size() * sizeof(Weight));
+    std::vector<std::uint32_t> numbers = starts_;
+    numbers.push_back(static_cast<std::uint32_t>(places_.size()));
+    numbers.insert(numbers.end(), places_.begin(), places_.end());
+    std::memcpy(bytes.data(), numbers.data(), numbers.size() * sizeof(std::uint32_t));
+    const std::vector<Weight> weights(weights_.begin(), weights_.end());
+    std::memcpy(bytes.data() + first_weight, weights.data(), weights.size() * sizeof(Weight));
+    bytes.resize((bytes.size() + 7) / 8 * 8);
+    return bytes;
+}
+
+void resample(const at::Tensor& result, const at::Tensor& source, const std::vector<AxisTable>& tables) {
+    const auto dtype = result.scalar_type();
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(dtype) && source.scalar_type() == dtype, "interpolation of ", dtype);
+    require_float64(dtype, result.device());
+    TORCH_CHECK_NOT_IMPLEMENTED(result.numel() < 0xff000000 && result.dim() <= 8, "interpolation to 2^32 elements");
+    if (result.numel() == 0)
+        return;
+    std::array<std::int64_t, 43> words{};
+    std::vector<std::int64_t> order(static_cast<std::size_t>(result.dim()));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int64_t a, std::int64_t b) { return result.stride(a) < result.stride(b); });
+    std::size_t dimensions = 0;
+    const auto leading = result.dim() - static_cast<std::int64_t>(tables.size());
+    for (const std::int64_t d : order) {
+        if (result.size(d) == 1 && d < leading)
+            continue;
+        words[dimensions] = result.size(d);
+        words[8 + dimensions] = result.stride(d);
+        words[16 + dimensions] = source.stride(d);
+        words[24 + dimensions] = d < leading ? 0 : result.dim() - d; // x is the last one
+        ++dimensions;
+    }
+    std::array<Uploaded, 3> uploaded;
+    c10::SmallVector<Access, 5> accesses{reads(source), writes(result)};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        const bool given = axis < tables.size();
+        const AxisTable table = given ? tables[tables.size() - 1 - axis] : AxisTable::identity(1);
+        uploaded[axis] = upload(result.device(), dtype == at::kDouble ? table.packed<double>() : table.packed<float>());
+        if (uploaded[axis].memory.defined())
+            accesses.push_back(reads(uploaded[axis].memory));
+        words[32 + axis] = static_cast<std::int64_t>(uploaded[axis].address);
+        words[36 + axis] = table.size();
+        words[40 + axis] = given ? source.stride(source.dim() - 1 - static_cast<std::int64_t>(axis)) : 0;
+    }
+    kernels::ResampleParameters p{};
+    p.layout = upload_block(result.device().index(), std::span<const std::int64_t>(words));
+    p.result = address(result);
+    p.source = address(source);
+    p.count = static_cast<std::uint32_t>(result.numel());
+    p.dimensions = static_cast<std::uint32_t>(dimensions);
+    const std::array<ConstantValue, 1> constants{ConstantValue{"dtype", dtype_code(dtype)}};
+    const Groups groups = linear_groups(result.numel(), 256);
+    if (dtype == at::kDouble)
+        launch(result.device(), kernels::resample_sum_float64, groups,
+               std::bit_cast<kernels::ResampleFloat64Parameters>(p), accesses, constants);
+    else
+        launch(result.device(), kernels::resample_sum, groups, p, accesses, constants);
+}
+
+} // namespace rvk
