@@ -1,0 +1,111 @@
+#include "windows.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace rvk {
+
+namespace {
+
+constexpr std::size_t strides_of_result = 16, strides_of_source = 24, strides_of_indices = 32;
+
+void put_strides(std::array<std::int64_t, 58>& words, std::size_t first, const WindowOperand& operand) {
+    if (!operand.tensor.defined())
+        return;
+    for (std::size_t d = 0; d < operand.roles.size(); ++d)
+        words[first + static_cast<std::size_t>(operand.roles[d])] = operand.tensor.stride(static_cast<std::int64_t>(d));
+}
+
+std::array<std::int64_t, 58> layout_of(const Windows& w, const WindowOperand& result, const WindowOperand& source,
+                                       const WindowOperand& indices, std::uint32_t& dimensions) {
+    std::array<std::int64_t, 58> words{};
+    const at::Tensor& out = result.tensor;
+    std::vector<std::int64_t> order(static_cast<std::size_t>(out.dim()));
+    std::iota(order.rbegin(), order.rend(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int64_t a, std::int64_t b) { return out.stride(a) < out.stride(b); });
+    for (const std::int64_t d : order) {
+        if (out.size(d) == 1)
+            continue;
+        words[dimensions] = out.size(d);
+        words[8 + dimensions] = static_cast<std::int64_t>(result.roles[static_cast<std::size_t>(d)]);
+        ++dimensions;
+    }
+    put_strides(words, strides_of_result, result);
+    put_strides(words, strides_of_source, source);
+    put_strides(words, strides_of_indices, indices);
+    std::size_t at = 40;
+    for (const Windows::Axes* axes : {&w.inside, &w.windows, &w.size, &w.step, &w.padding, &w.dilation})
+        for (const std::int64_t number : *axes)
+            words[at++] = number;
+    return words;
+}
+
+bool is_computed(WindowKernel kernel, at::ScalarType dtype) {
+    if (at::isFloatingType(dtype))
+        return true;
+    return kernel == WindowKernel::maximum && at::isIntegralType(dtype, /*includeBool=*/false);
+}
+
+} // namespace
+
+Windows::Axes axes_of(at::IntArrayRef numbers, std::size_t axes, std::int64_t missing) {
+    Windows::Axes all{missing, missing, missing};
+    for (std::size_t axis = 0; axis < axes; ++axis)
+        all[axis] = numbers.size() == 1 ? numbers[0] : numbers[axes - 1 - axis];
+    return all;
+}
+
+std::vector<Role> image_roles(std::int64_t dimensions, std::size_t axes) {
+    std::vector<Role> roles;
+    const std::int64_t leading = dimensions - static_cast<std::int64_t>(axes);
+    for (std::int64_t d = 0; d < leading; ++d)
+        roles.push_back(d + 1 == leading ? Role::channel : Role::batch);
+    for (std::size_t axis = axes; axis-- > 0;)
+        roles.push_back(static_cast<Role>(static_cast<std::int64_t>(Role::x) + static_cast<std::int64_t>(axis)));
+    return roles;
+}
+
+void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOperand& result, const WindowOperand& source,
+                    const WindowOperand& indices) {
+    const at::Tensor& out = result.tensor;
+    if (out.numel() == 0)
+        return;
+    const auto dtype = source.tensor.scalar_type();
+    TORCH_CHECK_NOT_IMPLEMENTED(is_computed(kernel, dtype) && out.scalar_type() == dtype, "windows over ", dtype);
+    require_float64(dtype, out.device());
+    TORCH_CHECK_NOT_IMPLEMENTED(out.numel() < 0xff000000, "windows of 2^32 elements");
+    kernels::PoolingParameters p{};
+    const auto words = layout_of(windows, result, source, indices, p.dimensions);
+    p.layout = upload_block(out.device().index(), std::span<const std::int64_t>(words));
+    p.result = address(out);
+    p.source = address(source.tensor);
+    p.count = static_cast<std::uint32_t>(out.numel());
+    c10::SmallVector<Access, 3> accesses{writes(out), reads(source.tensor)};
+    if (indices.tensor.defined()) {
+        p.indices = address(indices.tensor);
+        accesses.push_back(kernel == WindowKernel::maximum ? writes(indices.tensor) : reads(indices.tensor));
+    }
+    const std::array<ConstantValue, 2> constants{ConstantValue{"dtype", dtype_code(dtype)},
+                                                 ConstantValue{"adaptive", windows.adaptive ? 1u : 0u}};
+    const Groups groups = linear_groups(out.numel(), 256);
+    const auto run = [&](const auto& single, const auto& twice) {
+        if (dtype == at::kDouble)
+            launch(out.device(), twice, groups, std::bit_cast<kernels::PoolingFloat64Parameters>(p), accesses, constants);
+        else
+            launch(out.device(), single, groups, p, accesses, constants);
+    };
+    switch (kernel) {
+    case WindowKernel::maximum:
+        return run(kernels::pooling_maximum, kernels::pooling_maximum_float64);
+    case WindowKernel::gradient:
+        return run(kernels::pooling_gradient, kernels::pooling_gradient_float64);
+    case WindowKernel::sum:
+        return run(kernels::window_sum, kernels::window_sum_float64);
+    case WindowKernel::take:
+        return run(kernels::window_take, kernels::window_take_float64);
+    }
+}
+
+} // namespace rvk
