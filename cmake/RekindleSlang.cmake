@@ -66,7 +66,10 @@ function(rekindle_kernels target audit_files)
     list(APPEND modules "${output}/${family}.spv")
   endforeach()
   set(sources "${output}/table.cpp" "${output}/modules.S")
-  set(headers "${output}/include/rekindle/kernels/parameters.h" "${output}/include/rekindle/kernels/launchers.h")
+  set(headers "${output}/include/rekindle/kernels/launchers.h")
+  foreach(family IN LISTS ARGN)
+    list(APPEND headers "${output}/include/rekindle/kernels/families/${family}.h")
+  endforeach()
   # The generator leaves files alone that do not change, so that Ninja compiles nothing again for them.
   add_custom_command(OUTPUT ${sources} ${headers} ${modules}
     COMMAND rekindle_kernel_generator "${compiled}" "${CMAKE_CURRENT_SOURCE_DIR}/audit" "${output}"

@@ -52,7 +52,8 @@ void write_all(std::span<const Family> families, const fs::path& output, const s
     for (const Family& family : families)
         write_file(output / (family.name + ".spv"), {reinterpret_cast<const char*>(family.module.data()),
                                                      family.module.size() * sizeof(std::uint32_t)});
-    write_file(headers / "parameters.h", parameters_header(families));
+    for (const Family& family : families)
+        write_file(headers / "families" / (family.name + ".h"), family_header(family));
     write_file(headers / "launchers.h", launchers_header(families));
     write_file(output / "table.cpp", table_source(families, slang_version));
     write_file(output / "modules.S", modules_assembly(families, output));
@@ -65,8 +66,8 @@ void print_count(std::span<const Family> families) {
         entries += family.entries.size();
         variants += family.cases.empty() ? family.entries.size() : family.cases.size();
     }
-    std::printf("%zu kernels in %zu modules (%zu KiB of SPIR-V), %zu variants in the audit\n", entries, families.size(),
-                bytes / 1024, variants);
+    std::printf("%zu kernels in %zu modules (%zu KiB of SPIR-V), %zu variants in the audit\n", entries,
+                families.size(), bytes / 1024, variants);
 }
 
 } // namespace

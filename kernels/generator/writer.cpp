@@ -108,6 +108,10 @@ void for_each_kernel(std::span<const Family> families, F&& f) {
             f(family, entry);
 }
 
+std::string table_name(const Family& family) {
+    return "kernels_of_" + family.name;
+}
+
 } // namespace
 
 std::string parameters_name(const std::string& family) {
@@ -121,31 +125,29 @@ std::string parameters_name(const std::string& family) {
     return name + "Parameters";
 }
 
-std::string parameters_header(std::span<const Family> families) {
+std::string family_header(const Family& family) {
     std::ostringstream out;
     out << "#pragma once\n"
-        << generated << "#include <cstddef>\n#include <cstdint>\n#include <type_traits>\n"
+        << generated
+        << "#include <rekindle/kernels/kernel.h>\n\n#include <cstddef>\n#include <cstdint>\n#include "
+           "<type_traits>\n"
         << "\nnamespace rekindle::kernels {\n";
-    for (const Family& family : families)
-        write_block(out, family);
+    write_block(out, family);
+    out << "\nnamespace detail {\nextern const Kernel " << table_name(family) << '[' << family.entries.size()
+        << "];\n}\n\n";
+    std::size_t count = 0;
+    for (const RegistryEntry& entry : family.entries)
+        out << "/// " << entry.brief << ".\ninline constexpr TypedKernel<" << parameters_name(family.name)
+            << "> " << entry.name << "{detail::" << table_name(family) << '[' << count++ << "]};\n";
     out << "\n} // namespace rekindle::kernels\n";
     return out.str();
 }
 
 std::string launchers_header(std::span<const Family> families) {
-    std::ostringstream launchers;
-    std::size_t count = 0;
-    for_each_kernel(families, [&](const Family& family, const RegistryEntry& entry) {
-        launchers << "/// " << entry.brief << ".\ninline constexpr TypedKernel<"
-                  << parameters_name(family.name) << "> " << entry.name << "{detail::table[" << count++
-                  << "]};\n";
-    });
     std::ostringstream out;
-    out << "#pragma once\n"
-        << generated << "#include <rekindle/kernels/kernel.h>\n#include <rekindle/kernels/parameters.h>\n\n"
-        << "namespace rekindle::kernels {\n\nnamespace detail {\nextern const Kernel table[" << count
-        << "];\n}\n\n"
-        << launchers.str() << "\n} // namespace rekindle::kernels\n";
+    out << "#pragma once\n" << generated;
+    for (const Family& family : families)
+        out << "#include <rekindle/kernels/families/" << family.name << ".h>\n";
     return out.str();
 }
 
@@ -160,11 +162,20 @@ std::string table_source(std::span<const Family> families, const std::string& sl
     for_each_kernel(families, [&](const Family& family, const RegistryEntry& entry) {
         write_cases(out, family, entry.name);
     });
-    out << "} // namespace\n\nconst Kernel detail::table[] = {\n";
-    for_each_kernel(families, [&](const Family& family, const RegistryEntry& entry) {
-        write_kernel(out, family, entry);
-    });
-    out << "};\n\nstd::span<const Kernel> all() noexcept { return detail::table; }\n\n"
+    out << "} // namespace\n\n";
+    std::ostringstream list;
+    for (const Family& family : families) {
+        out << "const Kernel detail::" << table_name(family) << "[] = {\n";
+        std::size_t count = 0;
+        for (const RegistryEntry& entry : family.entries) {
+            write_kernel(out, family, entry);
+            list << "    &detail::" << table_name(family) << '[' << count++ << "],\n";
+        }
+        out << "};\n";
+    }
+    out << "\nnamespace {\nconstexpr const Kernel* list[] = {\n"
+        << list.str() << "};\n} // namespace\n\n"
+        << "KernelList all() noexcept { return KernelList(list); }\n\n"
         << "std::string_view slang_version() noexcept { return " << quoted(slang_version)
         << "; }\n\n} // namespace rekindle::kernels\n";
     return out.str();

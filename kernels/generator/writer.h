@@ -9,9 +9,10 @@
 
 namespace rekindle::kernels::generator {
 
-/// <rekindle/kernels/parameters.h>: one struct per family's push-constant block.
-std::string parameters_header(std::span<const Family> families);
-/// <rekindle/kernels/launchers.h>: one TypedKernel per entry.
+/// <rekindle/kernels/families/FAMILY.h>: the struct of its push-constant block, one TypedKernel per entry. It
+/// changes with its family alone, so that another kernel compiles nothing again that does not launch it.
+std::string family_header(const Family& family);
+/// <rekindle/kernels/launchers.h>: all of them.
 std::string launchers_header(std::span<const Family> families);
 /// The table behind kernels::all(), in the registry's order, and kernels::slang_version().
 std::string table_source(std::span<const Family> families, const std::string& slang_version);

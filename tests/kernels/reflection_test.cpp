@@ -48,7 +48,7 @@ TEST(Reflection, FieldsBecomeAStructWithTheirGapsAsPadding) {
                                                         field("weights", scalar("uint64"), 8, 8) + "," +
                                                         field("count", scalar("int32"), 16, 4),
                                                     24));
-    const std::string header = parameters_header({&family, 1});
+    const std::string header = family_header(family);
     EXPECT_THAT(header, HasSubstr("struct TiledMatmulParameters {\n    float rate = 0;\n"
                                   "    std::uint32_t padding_0 = 0;\n    std::uint64_t weights = 0;\n"
                                   "    std::int32_t count = 0;\n    std::uint32_t padding_1 = 0;\n};"));

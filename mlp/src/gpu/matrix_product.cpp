@@ -1,4 +1,6 @@
-#include <rekindle/kernels/launchers.h>
+
+#include <rekindle/kernels/families/matmul.h>
+#include <rekindle/kernels/families/matmul_cooperative.h>
 #include <rekindle/mlp/matrix_product.h>
 
 #include <algorithm>

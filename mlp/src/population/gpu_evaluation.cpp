@@ -2,7 +2,8 @@
 
 #include "population/launch.h"
 
-#include <rekindle/kernels/launchers.h>
+#include <rekindle/kernels/families/population_evaluate.h>
+
 
 #include <algorithm>
 #include <utility>

@@ -3,8 +3,9 @@
 #include "population/check.h"
 #include "population/launch.h"
 
+#include <rekindle/kernels/families/population.h>
+
 #include <rekindle/base/error.h>
-#include <rekindle/kernels/launchers.h>
 
 #include <algorithm>
 #include <limits>

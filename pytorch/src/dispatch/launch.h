@@ -3,7 +3,7 @@
 
 #include "../device/devices.h"
 
-#include <rekindle/kernels/launchers.h>
+#include <rekindle/kernels/kernel.h>
 
 #include <ATen/TensorIterator.h>
 #include <ATen/core/TensorBase.h>

@@ -3,6 +3,8 @@
 #include "../dispatch/structured.h"
 #include "matrices.h"
 
+#include <rekindle/kernels/families/attention.h>
+
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/SDPBackend.h>

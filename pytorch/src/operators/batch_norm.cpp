@@ -4,6 +4,9 @@
 #include "normalization.h"
 #include "reduction_launch.h"
 
+#include <rekindle/kernels/families/norm_channels.h>
+#include <rekindle/kernels/families/norm_channels_float64.h>
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <array>

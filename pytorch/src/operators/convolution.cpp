@@ -4,6 +4,10 @@
 #include "../dispatch/structured.h"
 #include "matrices.h"
 
+#include <rekindle/kernels/families/convolution.h>
+#include <rekindle/kernels/families/convolution_float64.h>
+#include <rekindle/kernels/families/convolution_integer.h>
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>
 #include <algorithm>

@@ -4,6 +4,10 @@
 #include "lines.h"
 #include "reduction_launch.h"
 
+#include <rekindle/kernels/families/cumulative.h>
+#include <rekindle/kernels/families/cumulative_float64.h>
+#include <rekindle/kernels/families/cumulative_integer.h>
+
 #include <ATen/native/ReduceOps.h>
 #include <ATen/ops/_logcumsumexp_native.h>
 #include <ATen/ops/cumprod_native.h>

@@ -2,6 +2,10 @@
 
 #include "layout.h"
 
+#include <rekindle/kernels/families/elementwise.h>
+#include <rekindle/kernels/families/elementwise_float64.h>
+#include <rekindle/kernels/families/elementwise_integer.h>
+
 #include <algorithm>
 #include <bit>
 #include <c10/core/DynamicCast.h>

@@ -3,6 +3,8 @@
 #include "../dispatch/structured.h"
 #include "index_operation.h"
 
+#include <rekindle/kernels/families/shape.h>
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>

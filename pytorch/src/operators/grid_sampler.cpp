@@ -5,6 +5,9 @@
 #include "../dispatch/structured.h"
 #include "index_operation.h"
 
+#include <rekindle/kernels/families/sampler.h>
+#include <rekindle/kernels/families/sampler_float64.h>
+
 #include <ATen/native/GridSamplerUtils.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>

@@ -3,6 +3,8 @@
 #include "../dispatch/launch.h"
 #include "../dispatch/structured.h"
 
+#include <rekindle/kernels/families/grouping.h>
+
 #include <bit>
 
 namespace rvk {

@@ -3,6 +3,10 @@
 #include "../dispatch/index_report.h"
 #include "grouping.h"
 
+#include <rekindle/kernels/families/accumulate.h>
+#include <rekindle/kernels/families/accumulate_float64.h>
+#include <rekindle/kernels/families/indexing.h>
+
 #include <ATen/TensorUtils.h>
 #include <ATen/WrapDimUtils.h>
 #include <algorithm>

@@ -4,6 +4,8 @@
 
 #include "../dispatch/launch.h"
 
+#include <rekindle/kernels/families/indexing.h>
+
 #include <ATen/core/Tensor.h>
 #include <array>
 #include <c10/util/SmallVector.h>

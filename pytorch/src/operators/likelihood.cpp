@@ -4,6 +4,9 @@
 #include "lines.h"
 #include "reduction_launch.h"
 
+#include <rekindle/kernels/families/likelihood.h>
+#include <rekindle/kernels/families/likelihood_float64.h>
+
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/nll_loss_backward_meta.h>

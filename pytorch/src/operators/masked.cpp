@@ -5,6 +5,8 @@
 #include "grouping.h"
 #include "index_operation.h"
 
+#include <rekindle/kernels/families/indexing.h>
+
 #include <ATen/ExpandUtils.h>
 #include <ATen/MemoryOverlap.h>
 #include <ATen/TensorIterator.h>

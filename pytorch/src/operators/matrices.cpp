@@ -1,5 +1,9 @@
 #include "matrices.h"
 
+#include <rekindle/kernels/families/product.h>
+#include <rekindle/kernels/families/product_float64.h>
+#include <rekindle/kernels/families/product_integer.h>
+
 #include <ATen/ops/empty.h>
 #include <algorithm>
 #include <array>

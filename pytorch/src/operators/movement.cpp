@@ -2,6 +2,8 @@
 
 #include "../dispatch/launch.h"
 
+#include <rekindle/kernels/families/shape.h>
+
 #include <ATen/ops/empty.h>
 #include <algorithm>
 #include <array>

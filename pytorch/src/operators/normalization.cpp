@@ -5,6 +5,11 @@
 #include "../dispatch/structured.h"
 #include "reduction_launch.h"
 
+#include <rekindle/kernels/families/norm_rows.h>
+#include <rekindle/kernels/families/norm_rows_float64.h>
+#include <rekindle/kernels/families/norm_sums.h>
+#include <rekindle/kernels/families/norm_sums_float64.h>
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>

@@ -3,6 +3,9 @@
 #include "../dispatch/structured.h"
 #include "matrices.h"
 
+#include <rekindle/kernels/families/recurrent.h>
+#include <rekindle/kernels/families/recurrent_float64.h>
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>
 #include <array>

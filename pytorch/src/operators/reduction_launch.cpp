@@ -1,5 +1,9 @@
 #include "reduction_launch.h"
 
+#include <rekindle/kernels/families/reduction.h>
+#include <rekindle/kernels/families/reduction_float64.h>
+#include <rekindle/kernels/families/reduction_integer.h>
+
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty.h>
 #include <algorithm>

@@ -2,6 +2,9 @@
 
 #include "../dispatch/launch.h"
 
+#include <rekindle/kernels/families/resample.h>
+#include <rekindle/kernels/families/resample_float64.h>
+
 #include <ATen/ops/empty.h>
 #include <algorithm>
 #include <array>

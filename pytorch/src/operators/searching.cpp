@@ -3,6 +3,8 @@
 #include "../dispatch/launch.h"
 #include "../dispatch/structured.h"
 
+#include <rekindle/kernels/families/sorting.h>
+
 #include <ATen/native/BucketizationUtils.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>

@@ -4,6 +4,9 @@
 #include "lines.h"
 #include "reduction_launch.h"
 
+#include <rekindle/kernels/families/softmax.h>
+#include <rekindle/kernels/families/softmax_float64.h>
+
 #include <ATen/ops/_log_softmax_backward_data_meta.h>
 #include <ATen/ops/_log_softmax_meta.h>
 #include <ATen/ops/_softmax_backward_data_meta.h>

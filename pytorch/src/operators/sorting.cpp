@@ -6,6 +6,8 @@
 #include "../dispatch/structured.h"
 #include "lines.h"
 
+#include <rekindle/kernels/families/sorting.h>
+
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sort_meta.h>

@@ -1,5 +1,8 @@
 #include "windows.h"
 
+#include <rekindle/kernels/families/pooling.h>
+#include <rekindle/kernels/families/pooling_float64.h>
+
 #include <algorithm>
 #include <bit>
 #include <numeric>

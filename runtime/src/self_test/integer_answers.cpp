@@ -1,6 +1,7 @@
 #include "known_answer.h"
 
-#include <rekindle/kernels/launchers.h>
+#include <rekindle/kernels/families/selftest.h>
+
 
 #include <bit>
 

@@ -1,6 +1,11 @@
 #include "known_answer.h"
 
-#include <rekindle/kernels/launchers.h>
+#include <rekindle/kernels/families/selftest_float16.h>
+#include <rekindle/kernels/families/selftest_float64.h>
+#include <rekindle/kernels/families/selftest_matrix.h>
+#include <rekindle/kernels/families/selftest_storage16.h>
+#include <rekindle/kernels/families/selftest_storage8.h>
+
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,8 @@
 #include "cache_folder.h"
 #include "self_test/known_answer.h"
 
-#include <rekindle/kernels/launchers.h>
+#include <rekindle/kernels/families/selftest.h>
+
 
 #include <chrono>
 

@@ -1,6 +1,10 @@
 #include "known_answer.h"
 
-#include <rekindle/kernels/launchers.h>
+#include <rekindle/kernels/families/selftest.h>
+#include <rekindle/kernels/families/selftest_atomics64.h>
+#include <rekindle/kernels/families/selftest_shared.h>
+#include <rekindle/kernels/families/selftest_subgroup.h>
+
 
 #include <algorithm>
 #include <map>

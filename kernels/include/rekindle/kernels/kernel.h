@@ -92,15 +92,46 @@ struct Kernel {
     std::span<const AuditCase> audit;                  ///< at least one; without constants it has no values
 };
 
-/// A kernel whose parameters are a P (generated into <rekindle/kernels/parameters.h>).
+/// A kernel whose parameters are a P (generated into <rekindle/kernels/families/FAMILY.h>).
 template <class P>
 struct TypedKernel {
     const Kernel& kernel;
     using Parameters = P;
 };
 
+/// Kernels in a fixed order: a range of const Kernel&.
+class KernelList {
+  public:
+    class Iterator {
+      public:
+        using value_type = Kernel;
+        using difference_type = std::ptrdiff_t;
+        constexpr Iterator() = default;
+        constexpr explicit Iterator(const Kernel* const* at) : at_(at) {}
+        constexpr const Kernel& operator*() const { return **at_; }
+        constexpr Iterator& operator++() {
+            ++at_;
+            return *this;
+        }
+        constexpr Iterator operator++(int) { return Iterator(at_++); }
+        friend constexpr bool operator==(Iterator, Iterator) = default;
+
+      private:
+        const Kernel* const* at_ = nullptr;
+    };
+    constexpr explicit KernelList(std::span<const Kernel* const> kernels) : kernels_(kernels) {}
+    constexpr Iterator begin() const { return Iterator(kernels_.data()); }
+    constexpr Iterator end() const { return Iterator(kernels_.data() + kernels_.size()); }
+    constexpr std::size_t size() const { return kernels_.size(); }
+    constexpr bool empty() const { return kernels_.empty(); }
+    constexpr const Kernel& operator[](std::size_t i) const { return *kernels_[i]; }
+
+  private:
+    std::span<const Kernel* const> kernels_;
+};
+
 /// All kernels, by family and then in the registry's order.
-std::span<const Kernel> all() noexcept;
+KernelList all() noexcept;
 /// The kernel of that name, or null.
 const Kernel* find(std::string_view name) noexcept;
 /// The version of the Slang compiler that made the modules, "2026.14.1".
