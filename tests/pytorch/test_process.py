@@ -1,0 +1,225 @@
+"""Processes and threads: autoload, fork, DataLoader workers, several threads, the end of the process."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+SECONDS = 600  # only a hang takes as long
+EXITS = 8
+
+
+def python(text, **environment):
+    """Runs the lines in a fresh interpreter."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+class ProcessTest(unittest.TestCase):
+    def succeeds(self, text, **environment):
+        result = python(text, **environment)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return result
+
+
+class Autoload(ProcessTest):
+    def test_import_torch_is_enough(self):
+        self.succeeds("import torch; assert torch.ones(3, device='rvk').sum().item() == 3")
+
+    def test_importing_opens_no_device(self):
+        self.succeeds("import torch; assert not torch.rvk.is_initialized(); torch.rvk.is_available(); "
+                      "torch.manual_seed(1); assert not torch.rvk.is_initialized()")
+
+    def test_can_be_turned_off(self):
+        self.succeeds(
+            """
+            import sys, torch
+            assert not hasattr(torch, "rvk") and "torch_rvk" not in sys.modules
+            import torch_rvk
+            assert torch.ones(2, device="rvk").device.type == "rvk"
+            """,
+            TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+        )
+
+    def test_package_may_be_imported_first(self):
+        self.succeeds("import torch_rvk, torch; assert torch.rvk.is_available()")
+
+    def test_stands_down_when_the_slot_is_taken(self):
+        result = self.succeeds(
+            """
+            import torch
+            torch.utils.rename_privateuse1_backend("other")
+            import torch_rvk
+            assert not torch_rvk.registration.is_registered() and not hasattr(torch, "rvk")
+            """,
+            TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+        )
+        self.assertIn("'other' has taken it", result.stderr)
+
+    def test_stands_down_without_its_library(self):
+        import torch_rvk
+
+        with tempfile.TemporaryDirectory() as folder:
+            package = os.path.join(folder, "torch_rvk")
+            os.mkdir(package)
+            source = os.path.dirname(torch_rvk.__file__)
+            for name in os.listdir(source):
+                if name.endswith(".py"):
+                    os.symlink(os.path.realpath(os.path.join(source, name)), os.path.join(package, name))
+            result = self.succeeds(
+                "import torch_rvk, torch; print(torch.ones(2)); assert not hasattr(torch, 'rvk')", PYTHONPATH=folder
+            )
+            self.assertIn("pip install .", result.stderr)
+
+    def test_stands_down_for_another_pytorch(self):
+        result = self.succeeds(
+            """
+            import torch, types, sys
+            sys.modules["torch_rvk.build_info"] = types.SimpleNamespace(TORCH_VERSION="1.2.3+cpu")
+            import torch_rvk
+            assert not hasattr(torch, "rvk")
+            """,
+            TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+        )
+        self.assertIn("built for PyTorch 1.2.3+cpu", result.stderr)
+
+
+class Fork(ProcessTest):
+    def test_workers_of_a_data_loader(self):
+        """Forked workers make CPU tensors while the parent uses the device."""
+        self.succeeds(
+            """
+            import torch
+            from torch.utils.data import DataLoader, TensorDataset
+            torch.manual_seed(1)
+            weight = torch.ones(4, device="rvk")
+            data = TensorDataset(torch.arange(32.0).view(8, 4))
+            total = 0.0
+            for (rows,) in DataLoader(data, batch_size=2, num_workers=2, multiprocessing_context="fork", pin_memory=True):
+                total += (rows.to("rvk", non_blocking=True) * weight).sum().item()
+            assert total == 496, total
+            """
+        )
+
+    def test_child_of_a_process_that_uses_the_device_gets_an_error(self):
+        self.succeeds(
+            """
+            import os, torch
+            torch.ones(2, device="rvk").sum().item()
+            child = os.fork()
+            if child == 0:
+                try:
+                    torch.ones(2, device="rvk").sum().item()
+                except RuntimeError as error:
+                    os._exit(0 if "spawn" in str(error) else 3)
+                os._exit(4)
+            _, status = os.waitpid(child, 0)
+            assert os.waitstatus_to_exitcode(status) == 0, status
+            assert torch.ones(2, device="rvk").sum().item() == 2
+            """
+        )
+
+    def test_child_may_be_the_first(self):
+        """Nothing before the fork looked for devices."""
+        self.succeeds(
+            """
+            import os, torch
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if torch.ones(2, device="rvk").sum().item() == 2 else 3)
+            _, status = os.waitpid(child, 0)
+            assert os.waitstatus_to_exitcode(status) == 0, status
+            """
+        )
+
+    def test_spawned_child_uses_the_device(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "spawn.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(
+                    "import torch, torch.multiprocessing as mp\n"
+                    "def work(rank, result):\n"
+                    "    result.put(torch.full((4,), rank + 1.0, device='rvk').sum().item())\n"
+                    "if __name__ == '__main__':\n"
+                    "    torch.ones(1, device='rvk').item()\n"
+                    "    result = mp.get_context('spawn').SimpleQueue()\n"
+                    "    mp.spawn(work, (result,), nprocs=2)\n"
+                    "    assert sorted([result.get(), result.get()]) == [4.0, 8.0]\n"
+                )
+            result = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=SECONDS, check=False)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
+
+class Threads(ProcessTest):
+    def test_each_thread_computes_its_own(self):
+        self.succeeds(
+            """
+            import threading, torch
+            wrong = []
+            def work(number):
+                stream = torch.rvk.Stream() if number % 2 else torch.rvk.default_stream()
+                with torch.rvk.stream(stream):
+                    for step in range(30):
+                        x = torch.full((257,), float(number + step), device="rvk")
+                        if (x * 2 + 1).sum().item() != 257 * (2 * (number + step) + 1):
+                            wrong.append((number, step))
+            threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+            [t.start() for t in threads]; [t.join() for t in threads]
+            assert not wrong, wrong
+            """
+        )
+
+    def test_backward_in_several_threads(self):
+        self.succeeds(
+            """
+            import threading, torch
+            results = {}
+            def work(number):
+                x = torch.ones(64, device="rvk", requires_grad=True)
+                (x * number).sum().backward()
+                results[number] = x.grad.sum().item()
+            threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 5)]
+            [t.start() for t in threads]; [t.join() for t in threads]
+            assert results == {n: 64.0 * n for n in range(1, 5)}, results
+            """
+        )
+
+
+class Exit(ProcessTest):
+    def test_backward_as_the_last_statement(self):
+        """PyTorch's own thread must not meet the interpreter's end."""
+        for _ in range(EXITS):
+            self.succeeds("import torch; (torch.ones(9, device='rvk', requires_grad=True) * 2).sum().backward()")
+
+    def test_work_is_still_queued(self):
+        for _ in range(2):
+            self.succeeds("import torch; x = torch.ones(1 << 16, device='rvk')\nfor _ in range(50): x = x * 1.5")
+
+    def test_exception_keeps_its_status(self):
+        result = python("import torch; x = torch.ones(9, device='rvk'); raise SystemExit(5)")
+        self.assertEqual(result.returncode, 5, result.stderr)
+
+    def test_daemon_thread_is_at_work(self):
+        self.succeeds(
+            """
+            import threading, time, torch
+            def work():
+                while True:
+                    torch.ones(64, device="rvk").mul(2)
+            torch.ones(1, device="rvk").item()
+            threading.Thread(target=work, daemon=True).start()
+            time.sleep(0.2)
+            """
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
