@@ -1,39 +1,146 @@
 #include "copy.h"
 
+#include "../device/allocator.h"
+#include "../dispatch/operator_scope.h"
+#include "../dispatch/structured.h"
 #include "elementwise.h"
+#include "layout.h"
 
-#include <ATen/ops/view_as_real.h>
+#include <ATen/native/Fill.h>
+#include <ATen/ops/fill_native.h>
+#include <ATen/ops/view_as_real_native.h>
+#include <ATen/ops/zero_native.h>
+#include <c10/util/Exception.h>
+#include <cstring>
+#include <torch/library.h>
 
 namespace rvk {
 
 namespace {
 
-/// The same bytes as numbers that kernels move unchanged.
-at::Tensor as_words(const at::Tensor& tensor) {
-    switch (tensor.element_size()) {
+constexpr std::uint32_t elements_per_group = 1024;
+
+at::TensorIterator iterator_of(const at::Tensor& to, const at::Tensor& from) {
+    return at::TensorIteratorConfig()
+        .set_check_mem_overlap(false)
+        .add_output(to)
+        .add_const_input(from)
+        .resize_outputs(false)
+        .check_all_same_dtype(false)
+        .build();
+}
+
+bool same_dense_layout(const at::Tensor& a, const at::Tensor& b) {
+    return a.is_non_overlapping_and_dense() && a.strides() == b.strides();
+}
+
+bool share_bytes(const at::Tensor& a, const at::Tensor& b) {
+    const Access first = reads(a), second = reads(b);
+    return first.begin < second.begin + second.bytes && second.begin < first.begin + first.bytes;
+}
+
+template <class P>
+void launch_bytes(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator, P p,
+                  std::span<const Access> accesses) {
+    const std::array<int, 2> operands{0, 1};
+    const OperandLayout layout(iterator, std::span(operands).first(static_cast<std::size_t>(iterator.ntensors())));
+    p.output = reinterpret_cast<std::uint64_t>(iterator.data_ptr(0));
+    p.count = static_cast<std::uint64_t>(iterator.numel());
+    layout.fill(p, iterator.device(0).index());
+    const std::array<ConstantValue, 3> constants{{
+        {"layout", static_cast<std::uint32_t>(layout.kind())},
+        {"bytes", static_cast<std::uint32_t>(iterator.element_size(0))},
+        {"wide", iterator.numel() >= (std::int64_t{1} << 31) ? 1u : 0u},
+    }};
+    launch(iterator.device(0), kernel, linear_groups(iterator.numel(), elements_per_group), p, accesses,
+           std::span<const ConstantValue>(constants));
+}
+
+void copy_same_dtype(const at::Tensor& to, const at::Tensor& from) {
+    if (same_dense_layout(to, from) && !share_bytes(to, from)) {
+        current_stream(to.device().index())
+            .copy(device_pointer(to.mutable_data_ptr()), device_pointer(from.const_data_ptr()), to.nbytes());
+        return;
+    }
+    const at::TensorIterator iterator = iterator_of(to, from);
+    kernels::CopyParameters p;
+    p.input = reinterpret_cast<std::uint64_t>(iterator.data_ptr(1));
+    launch_bytes(kernels::copy_bytes, iterator, p, std::array{writes(iterator, 0), reads(iterator, 1)});
+}
+
+/// The real (0) or imaginary (1) parts of a complex tensor, as a view.
+at::Tensor part_of(const at::Tensor& tensor, std::int64_t part) {
+    return at::native::view_as_real(tensor).select(-1, part);
+}
+
+void copy_complex(const at::Tensor& to, const at::Tensor& from) {
+    const bool to_complex = to.is_complex(), from_complex = from.is_complex();
+    copy_on_device(to_complex ? part_of(to, 0) : to, from_complex ? part_of(from, 0) : from);
+    if (!to_complex)
+        return;
+    if (from_complex)
+        copy_on_device(part_of(to, 1), part_of(from, 1));
+    else
+        part_of(to, 1).zero_();
+}
+
+/// 16 bytes of a fill: the value as an element of that dtype.
+struct Pattern {
+    std::uint64_t low = 0, high = 0;
+};
+Pattern pattern_of(at::ScalarType type, const c10::Scalar& value) {
+    Pattern pattern;
+    const at::Tensor element = at::detail::empty_cpu({1}, type);
+    at::native::fill_(const_cast<at::Tensor&>(element), value);
+    std::memcpy(&pattern, element.const_data_ptr(), element.element_size());
+    return pattern;
+}
+
+/// The 32-bit word that a contiguous range repeats, if there is one.
+std::optional<std::uint32_t> repeated_word(const Pattern& pattern, std::size_t element_bytes) {
+    const auto word = static_cast<std::uint32_t>(pattern.low);
+    switch (element_bytes) {
     case 1:
-        return tensor.view(at::kByte);
+        return (word & 0xffu) * 0x01010101u;
     case 2:
-        return tensor.view(at::kShort);
+        return (word & 0xffffu) * 0x00010001u;
     case 4:
-        return tensor.scalar_type() == at::kFloat ? tensor : tensor.view(at::kInt);
-    case 8:
-        return tensor.view(at::kLong);
-    default:
-        return at::view_as_real(tensor).view(at::kLong); // complex128
+        return word;
+    default: {
+        const bool same = pattern.low >> 32 == word && (element_bytes == 8 || pattern.high == pattern.low);
+        return same ? std::optional(word) : std::nullopt;
+    }
     }
 }
 
-/// `to` = `from`, converted; real dtypes.
-void convert(const at::Tensor& to, const at::Tensor& from) {
-    auto iterator = at::TensorIteratorConfig()
-                        .set_check_mem_overlap(false)
-                        .add_output(to)
-                        .add_const_input(from)
-                        .resize_outputs(false)
-                        .check_all_same_dtype(false)
-                        .build();
-    compute_as(from.scalar_type(), iterator, Operation::identity);
+void fill(at::TensorIterator& iterator, const c10::Scalar& value) {
+    if (iterator.numel() == 0)
+        return;
+    const std::size_t bytes = iterator.element_size(0);
+    const Pattern pattern = pattern_of(iterator.dtype(0), value);
+    const auto pointer = device_pointer(iterator.data_ptr(0));
+    const std::uint64_t all = static_cast<std::uint64_t>(iterator.numel()) * bytes;
+    const auto word = repeated_word(pattern, bytes);
+    if (word && iterator.is_contiguous() && all % 4 == 0 && pointer.address % 4 == 0) {
+        current_stream(iterator.device(0).index()).fill(pointer, all, *word);
+        return;
+    }
+    kernels::CopyParameters p;
+    p.low = pattern.low;
+    p.high = pattern.high;
+    launch_bytes(kernels::fill_bytes, iterator, p, std::array{writes(iterator, 0)});
+}
+
+at::Tensor& zero(at::Tensor& self) {
+    return at::native::fill_(self, 0);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    register_operator(m, "fill_.Scalar",
+                      static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&at::native::fill_));
+    register_operator(m, "fill_.Tensor",
+                      static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&at::native::fill_));
+    register_operator(m, "zero_", &zero);
 }
 
 } // namespace
@@ -41,18 +148,25 @@ void convert(const at::Tensor& to, const at::Tensor& from) {
 void copy_on_device(const at::Tensor& to, const at::Tensor& from) {
     if (to.numel() == 0)
         return;
-    const bool complex_to = to.is_complex(), complex_from = from.is_complex();
     if (to.scalar_type() == from.scalar_type()) {
-        convert(as_words(to), as_words(from));
-    } else if (complex_to && complex_from) {
-        convert(at::view_as_real(to), at::view_as_real(from));
-    } else if (complex_to) {
-        const at::Tensor parts = at::view_as_real(to);
-        convert(parts.select(-1, 0), from);
-        parts.select(-1, 1).zero_();
-    } else {
-        convert(to, complex_from ? at::view_as_real(from).select(-1, 0) : from);
+        copy_same_dtype(to, from);
+        return;
+    }
+    if (to.is_complex() || from.is_complex()) {
+        copy_complex(to, from);
+        return;
+    }
+    at::TensorIterator iterator = iterator_of(to, from);
+    try {
+        compute_as(from.scalar_type(), iterator, Operation::identity);
+    } catch (const c10::NotImplementedError&) {
+        // A dtype that no kernel knows: converted on the host, which strict mode refuses.
+        to.copy_(from.to(at::kCPU).to(to.scalar_type()));
     }
 }
 
 } // namespace rvk
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(fill_stub, &rvk::fill)
+} // namespace at::native
