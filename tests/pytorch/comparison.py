@@ -262,3 +262,43 @@ def compare_sample(op: OpInfo, sample: SampleInput, noncontiguous: bool, device:
         message = f"{part.value}: {one_line(error)}"
         if len(result.errors) < 6 and message not in result.errors:
             result.errors.append(message)
+
+
+# The columns of docs/operators.md.
+DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8,
+          torch.uint8, torch.bool, torch.complex64)
+
+# (relative, absolute); integers and truth values are exact. Both sides round to 16 bits after each operation.
+TOLERANCE = {torch.float32: (1e-3, 1e-3), torch.float16: (2e-2, 1e-2), torch.bfloat16: (1e-1, 5e-2),
+             torch.float64: (1e-6, 1e-6), torch.complex64: (1e-3, 1e-3)}
+
+
+def compare_dtypes(op: OpInfo, device: str, samples: int) -> dict[str, str]:
+    """Of each dtype that the CPU supports, "ok" or what went wrong, of the forward of the first `samples` samples."""
+    supported = op.supported_dtypes("cpu")
+    return {str(dtype).removeprefix("torch."): compare_dtype(op, dtype, device, samples)
+            for dtype in DTYPES if dtype in supported}
+
+
+def compare_dtype(op: OpInfo, dtype: torch.dtype, device: str, samples: int) -> str:
+    torch.manual_seed(0)
+    rtol, atol = TOLERANCE.get(dtype, (0, 0))
+    compared = 0
+    try:
+        for sample in op.sample_inputs("cpu", dtype):
+            try:
+                expected = run_forward(op, sample, "cpu").outputs
+            except Exception:
+                continue
+            actual = run_forward(op, sample, device).outputs
+            for mine, reference in zip(actual, expected, strict=True):
+                if isinstance(reference, torch.Tensor):
+                    torch.testing.assert_close(mine, reference, rtol=max(rtol, FORWARD_TOLERANCE if reference.is_floating_point() else 0),
+                                               atol=atol or (FORWARD_TOLERANCE if reference.is_floating_point() else 0),
+                                               equal_nan=True, check_stride=False)
+            compared += 1
+            if compared == samples:
+                break
+    except Exception as error:
+        return one_line(error)
+    return "ok" if compared else "no samples"

@@ -16,132 +16,31 @@ import collections
 import json
 import os
 import pathlib
-import queue
-import selectors
-import signal
-import subprocess
 import sys
-import tempfile
-import threading
 import time
 
 import expectations
 from comparison import OperatorResult, Part, Tally, reason_to_skip
 from support import DEVICE
+from worker_pool import Plan, ask_all
 
-FOLDER = pathlib.Path(__file__).resolve().parent
-OPERATORS_PER_PROCESS = 150  # then a fresh one, so that memory held by one operator does not reach them all
-START_LIMIT = 300  # seconds until a child has loaded PyTorch and its list of operators
-
-CONTIGUOUS = (Part.FORWARD.value, Part.GRADIENT.value)
-
-
-class Worker:
-    """A child process that compares operators. Not shared between threads."""
-
-    def __init__(self, strict: bool, samples: int):
-        environment = dict(os.environ, REKINDLE_STRICT="1" if strict else "0")
-        environment.setdefault("REKINDLE_POISON", "1")
-        self._errors = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(
-            [sys.executable, str(FOLDER / "sweep_worker.py"), DEVICE, str(samples)], env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0)
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(self._process.stdout, selectors.EVENT_READ)
-        self._buffer = b""
-        self.compared = 0
-        if self._read_line(START_LIMIT) != "ready":
-            raise RuntimeError(f"the child process did not start: {self.close()}")
-
-    def _read_line(self, limit: float) -> str | None:
-        """The next line, or None when the process ended or the limit passed."""
-        end = time.monotonic() + limit
-        while b"\n" not in self._buffer:
-            if not self._selector.select(max(0.0, end - time.monotonic())):
-                return None
-            piece = os.read(self._process.stdout.fileno(), 1 << 16)
-            if not piece:
-                return None
-            self._buffer += piece
-        line, self._buffer = self._buffer.split(b"\n", 1)
-        return line.decode()
-
-    def compare(self, position: int, limit: float) -> dict | None:
-        """The result as the child wrote it; None: the process is gone or late, close() says why."""
-        self.compared += 1
-        try:
-            self._process.stdin.write(f"{position}\n".encode())
-        except BrokenPipeError:
-            return None
-        line = self._read_line(limit)
-        return None if line is None else json.loads(line)
-
-    def close(self) -> str:
-        """Ends the process; returns how it ended and the last of what it said."""
-        self._process.stdin.close()
-        try:
-            status = self._process.wait(timeout=2 if self._process.poll() is None else 0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-            status = None
-        self._selector.close()
-        self._process.stdout.close()
-        self._errors.seek(0)
-        said = " ".join(self._errors.read()[-2000:].decode(errors="replace").split()[-30:])
-        self._errors.close()
-        if status is None:
-            return f"timeout: {said}"
-        name = signal.Signals(-status).name if status < 0 else f"status {status}"
-        return f"crash: {name}: {said}"
+def result_of(answer: dict | str, name: str) -> OperatorResult:
+    """What a child answered; of one that ended, what is not known counts as one sample that failed in every part."""
+    if isinstance(answer, str):
+        return OperatorResult(name, errors=[f"forward: {answer}"], parts={part.value: Tally(0, 1) for part in Part})
+    parts = {part: Tally(**tally) for part, tally in answer["parts"].items()}
+    return OperatorResult(**(answer | {"parts": parts}))
 
 
 def compare_all(positions: list[int], names: list[str], strict: bool, arguments: argparse.Namespace) -> list[OperatorResult]:
     """Compares the operators at these positions of op_db with arguments.jobs child processes."""
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for position in positions:
-        waiting.put(position)
-    results: dict[int, OperatorResult] = {}
-    failures: list[BaseException] = []
+    def said(position: int, answer: dict | str) -> None:
+        if arguments.verbose:
+            print(describe(result_of(answer, names[position])), flush=True)
 
-    def serve() -> None:
-        worker = None
-        try:
-            while True:
-                try:
-                    position = waiting.get_nowait()
-                except queue.Empty:
-                    break
-                if worker is None or worker.compared == OPERATORS_PER_PROCESS:
-                    if worker is not None:
-                        worker.close()
-                    worker = Worker(strict, arguments.samples)
-                answer = worker.compare(position, arguments.limit)
-                if answer is None:
-                    result = OperatorResult(names[position], errors=[f"forward: {worker.close()}"])
-                    # What is not known counts as one sample that failed, in every part.
-                    result.parts = {part.value: Tally(0, 1) for part in Part}
-                    worker = None
-                else:
-                    result = OperatorResult(**answer)
-                    result.parts = {name: Tally(**tally) for name, tally in answer["parts"].items()}
-                results[position] = result
-                if arguments.verbose:
-                    print(describe(result), flush=True)
-        except BaseException as error:
-            failures.append(error)
-        finally:
-            if worker is not None:
-                worker.close()
-
-    threads = [threading.Thread(target=serve) for _ in range(arguments.jobs)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
-    return [results[position] for position in positions]
+    plan = Plan("compare", strict, arguments.samples, arguments.jobs, arguments.limit)
+    answers = ask_all(positions, plan, said)
+    return [result_of(answers[position], names[position]) for position in positions]
 
 
 def failed_parts(result: OperatorResult) -> frozenset[str]:

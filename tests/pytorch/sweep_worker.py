@@ -1,6 +1,8 @@
-"""A child process of sweep.py: operators of op_db, one after the other, compared on a device.
+"""A child process of worker_pool.py: operators of op_db, one after the other, compared on a device.
 
-Reads positions in op_db from standard input, one a line, and writes one JSON line for each to the descriptor that was
+    sweep_worker.py compare|dtypes DEVICE SAMPLES
+
+compare: float32, contiguous and not, forward and gradients. dtypes: forward in every dtype. Reads positions in op_db from standard input, one a line, and writes one JSON line for each to the descriptor that was
 its standard output. Whatever else is printed goes to standard error.
 """
 
@@ -12,8 +14,19 @@ import time
 import warnings
 
 
+def compare(op, device: str, samples: int) -> dict:
+    import comparison
+    from support import fallback_counts
+
+    began, before = time.monotonic(), fallback_counts(device)
+    result = comparison.compare_operator(op, device, samples)
+    result.fallbacks = sorted(name for name, count in fallback_counts(device).items() if count > before.get(name, 0))
+    result.seconds = round(time.monotonic() - began, 3)
+    return dataclasses.asdict(result)
+
+
 def main() -> None:
-    device, samples = sys.argv[1], int(sys.argv[2])
+    task, device, samples = sys.argv[1], sys.argv[2], int(sys.argv[3])
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     warnings.filterwarnings("ignore")
@@ -22,17 +35,15 @@ def main() -> None:
     torch.set_num_threads(1)
     from torch.testing._internal.common_methods_invocations import op_db
     import comparison
-    from support import fallback_counts
 
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
-        began = time.monotonic()
-        before = fallback_counts(device)
-        result = comparison.compare_operator(op_db[int(line)], device, samples)
-        after = fallback_counts(device)
-        result.fallbacks = sorted(name for name, count in after.items() if count > before.get(name, 0))
-        result.seconds = round(time.monotonic() - began, 3)
-        print(json.dumps(dataclasses.asdict(result)), file=answers, flush=True)
+        op = op_db[int(line)]
+        if task == "dtypes":
+            answer = {"operator": op.full_name, "dtypes": comparison.compare_dtypes(op, device, samples)}
+        else:
+            answer = compare(op, device, samples)
+        print(json.dumps(answer), file=answers, flush=True)
     answers.close()
     os._exit(0)  # the interpreter's end has tests of its own
 
