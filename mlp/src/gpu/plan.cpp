@@ -17,7 +17,7 @@ constexpr std::uint32_t widest = 512;
 constexpr std::uint32_t most_rows = 64;              ///< of a block
 constexpr std::uint32_t most_kept_beside_loads = 80; ///< registers of a thread, for loads ahead of their use
 constexpr std::size_t shallow_stages = 6;            ///< of the kernels that compile fast
-constexpr std::uint32_t tile_slots = 8;              ///< kernels/population/trainer.slang: slots
+constexpr std::uint32_t tile_slots = 8;              ///< kernels/population/ownership.slang: slots
 constexpr std::uint32_t vector_slots = 2;            ///< the same: vector_slots
 constexpr std::uint32_t most_row_lanes = 16, least_row_lanes = 4;
 constexpr std::uint32_t sum_quads = 8; ///< that the kernels' sums over the workgroup need at scratch_at
