@@ -82,7 +82,8 @@ TEST(Progress, PowersThatChangeNothingAreZero) {
     for (int step = 0; step < 5000; ++step) { // 0.9^5000 is 2e-229
         const engine::AdamWStep adam = engine::adamw_step(spec, progress, 1);
         const double correction = 1 - std::pow(0.9, step + 1);
-        EXPECT_FLOAT_EQ(adam.step_size, static_cast<float>(spec.optimizer.learning_rate / correction)) << step;
+        EXPECT_FLOAT_EQ(adam.step_size, static_cast<float>(spec.optimizer.learning_rate / correction))
+            << step;
         engine::advance_step(spec, progress);
     }
     EXPECT_EQ(progress.beta1_power, 0);

@@ -34,6 +34,7 @@ class LaunchBudget {
         const double fitting = longest_launch / std::max(seconds_, 1e-12);
         allowed_ = std::clamp(fitting, 1.0, std::max(4 * network_batches, allowed_));
     }
+    bool is_measured() const { return seconds_ > 0; }
     /// Of a launch of that much, or 0 before the first measurement.
     double seconds(double network_batches) const { return seconds_ * network_batches; }
 
