@@ -6,6 +6,8 @@
 #include "elementwise.h"
 #include "layout.h"
 
+#include <rekindle/kernels/families/copy.h>
+
 #include <ATen/native/Fill.h>
 #include <ATen/ops/fill_native.h>
 #include <ATen/ops/view_as_real_native.h>

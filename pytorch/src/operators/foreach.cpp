@@ -5,6 +5,8 @@
 #include "elementwise.h"
 #include "tensor_list.h"
 
+#include <rekindle/kernels/families/elementwise_list.h>
+
 #include <ATen/ops/_foreach_add_native.h>
 #include <ATen/ops/_foreach_addcdiv_native.h>
 #include <ATen/ops/_foreach_addcmul_native.h>

@@ -3,6 +3,8 @@
 #include "../dispatch/structured.h"
 #include "tensor_list.h"
 
+#include <rekindle/kernels/families/optimizer.h>
+
 #include <ATen/core/Tensor.h>
 #include <cmath>
 #include <torch/library.h>

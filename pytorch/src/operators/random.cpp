@@ -5,6 +5,9 @@
 #include "elementwise.h"
 #include "layout.h"
 
+#include <rekindle/kernels/families/random.h>
+#include <rekindle/kernels/families/random_float64.h>
+
 #include <ATen/native/UnaryOps.h>
 #include <ATen/ops/bernoulli_native.h>
 #include <ATen/ops/cauchy_native.h>

@@ -3,6 +3,9 @@
 #include "../dispatch/structured.h"
 #include "layout.h"
 
+#include <rekindle/kernels/families/sequence.h>
+#include <rekindle/kernels/families/sequence_float64.h>
+
 #include <ATen/TensorIterator.h>
 #include <ATen/native/RangeFactories.h>
 #include <ATen/ops/arange_native.h>
