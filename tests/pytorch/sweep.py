@@ -130,6 +130,16 @@ def write_lines(path: pathlib.Path, mode: str, results: list[OperatorResult]) ->
             file.write(json.dumps(entry) + "\n")
 
 
+def read_lines(path: pathlib.Path) -> tuple[list[OperatorResult] | None, list[OperatorResult] | None]:
+    """What write_lines wrote: the results of the native pass and of the pass with fallback; None: it was not run."""
+    results: dict[str, list[OperatorResult]] = {"native": [], "fallback": []}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        entry["parts"] = {name: Tally(*tally) for name, tally in entry["parts"].items()}
+        results[entry.pop("mode")].append(OperatorResult(**entry))
+    return results["native"] or None, results["fallback"] or None
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     passes = parser.add_mutually_exclusive_group()
@@ -140,6 +150,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=120, help="seconds for one operator (default 120)")
     parser.add_argument("--samples", type=int, default=3, help="samples of each operator (default 3)")
     parser.add_argument("--out", type=pathlib.Path, help="append one JSON line for each operator and pass")
+    parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE", help="runs nothing: the results that --out wrote")
     parser.add_argument("--update", action="store_true", help="rewrite operators.json with what was found")
     parser.add_argument("--verbose", "-v", action="store_true", help="every operator as it is done")
     arguments = parser.parse_args()
@@ -154,6 +165,21 @@ def selected(names: list[str], only: list[str] | None) -> list[int]:
     return [position for position, name in enumerate(names) if only is None or wanted(name)]
 
 
+def measure(names: list[str], positions: list[int],
+            arguments: argparse.Namespace) -> tuple[list[OperatorResult] | None, list[OperatorResult] | None]:
+    """Runs the passes: results under REKINDLE_STRICT=1, and with fallback allowed."""
+    native = correct = None
+    if not arguments.fallback:
+        native = compare_all(positions, names, True, arguments)
+    if not arguments.native:
+        again = positions if native is None else [
+            position for position, result in zip(positions, native) if failed_parts(result)]
+        repeated = compare_all(again, names, False, arguments)
+        by_name = {result.operator: result for result in (native or [])} | {result.operator: result for result in repeated}
+        correct = [by_name[names[position]] for position in positions]
+    return native, correct
+
+
 def main() -> int:
     arguments = parse_arguments()
     began = time.monotonic()
@@ -166,16 +192,13 @@ def main() -> int:
         return 2
     positions = [position for position in chosen if not reason_to_skip(op_db[position])]
 
-    native = correct = None
-    if not arguments.fallback:
-        native = compare_all(positions, names, True, arguments)
+    if arguments.source:
+        native, correct = read_lines(arguments.source)
+    else:
+        native, correct = measure(names, positions, arguments)
+    if native is not None:
         print_summary("native (REKINDLE_STRICT=1):", native)
-    if not arguments.native:
-        again = positions if native is None else [
-            position for position, result in zip(positions, native) if failed_parts(result)]
-        repeated = compare_all(again, names, False, arguments)
-        by_name = {result.operator: result for result in (native or [])} | {result.operator: result for result in repeated}
-        correct = [by_name[names[position]] for position in positions]
+    if correct is not None:
         print_summary("correct, fallback to the CPU allowed:", correct)
     for reason, number in sorted(left_out.items()):
         print(f"left out: {number} operators: {reason}")
