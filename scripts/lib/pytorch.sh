@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# PyTorch's device rvk: its Python, its build, its tests. Sourced after common.sh, build.sh, python.sh.
+
+# python_for_device: sets PYTHON to build/python-device, an environment of its own that has the PyTorch of
+# python_with_torch and the packages that the tests need beside it.
+python_for_device() {
+    local folder=$REPOSITORY/build/python-device base
+    python_with_torch
+    base=$PYTHON
+    PYTHON=$folder/bin/python3
+    # A copied or moved folder holds paths that are no longer there.
+    if grep -qF "$folder" "$folder/bin/activate" 2>/dev/null && "$PYTHON" -c 'import torch, expecttest, transformers' 2>/dev/null; then
+        return
+    fi
+    say 'Fetching the packages expecttest and transformers for the tests (about 25 MB) into build/python-device.'
+    rm -rf -- "$folder"
+    "$base" -m venv "$folder" || fail 'python3 -m venv failed; its message is above.'
+    "$base" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))' \
+        >"$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch-of-another.pth"
+    "$PYTHON" -m pip install --quiet expecttest transformers ||
+        fail 'pip could not install the packages of the tests; its message is above.'
+}
+
+# build_device: libtorch_rvk.so and the C++ test program for the PyTorch of PYTHON; the package is build/pytorch/python.
+build_device() {
+    configure pytorch "-DREKINDLE_PYTHON=$PYTHON" -DREKINDLE_TORCH=
+    build pytorch torch_rvk torch_rvk_cpp_test
+}
+
+# run_device_tests COUNTER FOLDER…: the unittest modules of tests/pytorch and of these folders below it, in poison mode;
+# calls COUNTER PASSED FAILED SKIPPED.
+run_device_tests() {
+    local counter=$1 counts
+    shift
+    counts=$(cd "$REPOSITORY/tests/pytorch" && PYTHONPATH=$REPOSITORY/build/pytorch/python REKINDLE_POISON=1 \
+        "$PYTHON" "$REPOSITORY/scripts/lib/run_unittests.py" . "$@" | tee /dev/stderr | tail -1)
+    read -ra counts <<<"$counts"
+    [[ ${#counts[@]} == 3 ]] || fail "The tests could not be run: ${counts[*]}"
+    "$counter" "${counts[@]}"
+}
+
+# device_script FILE ARGUMENT…: a script of tests/pytorch on the device, in poison mode.
+device_script() {
+    (cd "$REPOSITORY/tests/pytorch" && PYTHONPATH=$REPOSITORY/build/pytorch/python REKINDLE_POISON=1 "$PYTHON" "$@")
+}
+
+# compile_for_newest: the newest PyTorch that pip finds, unpacked and compiled against; it is not run, because its wheel
+# needs gigabytes of CUDA libraries to be imported.
+compile_for_newest() {
+    local folder=$REPOSITORY/build/torch-newest
+    python_environment
+    say 'Fetching the newest PyTorch (500 to 900 MB; takes about 1.5 GB of disk) into build/torch-newest.'
+    rm -rf -- "$folder"
+    mkdir -p "$folder"
+    "$PYTHON" -m pip download --quiet --no-deps --only-binary :all: --dest "$folder" torch ||
+        fail 'pip could not fetch PyTorch; its message is above.'
+    "$PYTHON" -m zipfile -e "$folder"/torch-*.whl "$folder"
+    rm -f -- "$folder"/torch-*.whl
+    say "PyTorch $(sed -n "s/^__version__ = '\(.*\)'/\1/p" "$folder/torch/version.py")"
+    configure pytorch -B "$REPOSITORY/build/pytorch-newest" "-DREKINDLE_TORCH=$folder/torch"
+    build pytorch-newest torch_rvk
+}
