@@ -89,6 +89,26 @@ class Attention(AgainstCpu):
         x = randn(2, 10, 24)
         self.same(layer(x, x, x)[0], copy(x.to(DEVICE), x.to(DEVICE), x.to(DEVICE))[0], 1e-5)
 
+    def test_encoder_layers_without_gradients(self):
+        """PyTorch calls a whole layer as one operator there."""
+        x, padding = randn(2, 7, 16), torch.tensor([[False] * 7, [False] * 4 + [True] * 3])
+        for first in (False, True):
+            layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, norm_first=first, activation="gelu").eval()
+            with torch.no_grad():
+                for masks in ({}, {"src_key_padding_mask": padding}, {"src_mask": torch.ones(7, 7).triu(1).bool()}):
+                    expected = layer.cpu()(x, **masks)
+                    found = layer.to(DEVICE)(x.to(DEVICE), **{name: m.to(DEVICE) for name, m in masks.items()})
+                    self.same(expected, found, 1e-5, f"norm first {first}, {list(masks)}")
+
+    def test_weights_without_gradients(self):
+        layer, x = torch.nn.MultiheadAttention(16, 2, batch_first=True).eval(), randn(2, 7, 16)
+        with torch.no_grad():
+            for average in (True, False):
+                expected = layer.cpu()(x, x, x, average_attn_weights=average)
+                found = layer.to(DEVICE)(*[x.to(DEVICE)] * 3, average_attn_weights=average)
+                for one, other in zip(expected, found):
+                    self.same(one, other, 1e-5)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -58,6 +58,10 @@ class Convolution(AgainstCpu):
         self.check(F.conv2d, randn(4, 40, 32, 32), randn(48, 40, 3, 3), randn(48), padding=1, tolerance=3e-5)
         self.check(F.conv2d, randn(8, 36, 56, 56), randn(64, 36, 1, 1), randn(64), tolerance=3e-5)
 
+    def test_long_sums_of_few_pixels(self):
+        self.check(F.conv2d, randn(2, 128, 6, 5), randn(40, 128, 3, 3), randn(40), padding=1, tolerance=3e-5)
+        self.check(F.conv2d, randn(2, 128, 6, 5), randn(40, 128, 3, 3), stride=2, padding=1, tolerance=3e-5)
+
     def test_layouts_without_batch_and_strides(self):
         x, w = randn(2, 8, 9, 7).contiguous(memory_format=torch.channels_last), randn(6, 8, 3, 3)
         self.check(F.conv2d, x, w, padding=1)

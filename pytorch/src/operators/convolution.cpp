@@ -254,6 +254,7 @@ struct Work {
     }
 
     void run(const Operands& operands) const;
+    std::int64_t parts_of(std::int64_t tiles) const;
     void run_directly(const Operands& operands) const;
     void run_in_parts(const Operands& operands, const Tile& tile, Groups groups, std::int64_t parts,
                       std::int64_t k_part) const;
@@ -273,13 +274,32 @@ void Work::run_directly(const Operands& operands) const {
 void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups groups, std::int64_t parts,
                         std::int64_t k_part) const {
     const auto device = operands.result.device();
-    const Tensor sums =
+    const Tensor memory =
         at::empty({g.groups * parts, m, n}, at::TensorOptions().device(device).dtype(sum_type(family)));
     groups.z = static_cast<std::uint32_t>(g.groups * parts);
-    launch(*tile.kernel, groups, {operands.image, operands.other, sums, {}}, k_part, true, true,
+    launch(*tile.kernel, groups, {operands.image, operands.other, memory, {}}, k_part, true, true,
            tile.shared_numbers());
-    const Matrices result{address(operands.result), m, n, n, 1, m * n, writes(operands.result)};
-    combine_parts({device, dtype, g.groups}, sums, parts, result);
+    const std::uint64_t first = address(operands.result);
+    if (operation == Operation::weight_gradient) {
+        const Matrices result{first, m, n, n, 1, m * n, writes(operands.result)};
+        combine_parts({device, dtype, g.groups}, {memory, parts, parts * m * n, m * n, n}, result);
+        return;
+    }
+    // One group of channels: an image's pixels are columns of the sums, and rows of the result lie within the image.
+    const std::int64_t pixels = volume(grid);
+    const Matrices result{first, m, pixels, pixels, 1, m * pixels, writes(operands.result)};
+    std::optional<Matrices> bias;
+    if (operands.bias.defined())
+        bias = Matrices{address(operands.bias), m, pixels, 1, 0, 0, reads(operands.bias)};
+    combine_parts({device, dtype, g.batch}, {memory, parts, pixels, m * n, n}, result, 1, bias, 1);
+}
+
+/// In how many parts k is summed, so that the tiles give the device's processors work.
+std::int64_t Work::parts_of(std::int64_t tiles) const {
+    constexpr std::int64_t wanted_tiles = 512;
+    if (operation == Operation::weight_gradient)
+        return std::clamp<std::int64_t>(std::min(divided_up(wanted_tiles, tiles), k / 256), 1, 128);
+    return g.groups > 1 ? 1 : std::clamp<std::int64_t>(std::min(wanted_tiles / tiles, k / 512), 1, 16);
 }
 
 void Work::run(const Operands& operands) const {
@@ -294,17 +314,15 @@ void Work::run(const Operands& operands) const {
     const Tile tile = tile_of(family, m, n, g.groups);
     const Groups groups{static_cast<std::uint32_t>(divided_up(n, tile.columns)),
                         static_cast<std::uint32_t>(divided_up(m, tile.rows)), static_cast<std::uint32_t>(g.groups)};
-    TORCH_CHECK_NOT_IMPLEMENTED(groups.x <= 0x7fffffff && groups.y <= most_groups && groups.z <= most_groups,
+    TORCH_CHECK_NOT_IMPLEMENTED(divided_up(n, tile.columns) <= most_groups && groups.y <= most_groups &&
+                                    g.groups <= most_groups,
                                 "convolutions of this size");
-    if (operation == Operation::weight_gradient) {
-        const std::int64_t tiles = std::int64_t{groups.x} * groups.y * groups.z;
-        const std::int64_t wanted = std::clamp<std::int64_t>(std::min(divided_up(512, tiles), k / 256), 1, 128);
-        const std::int64_t k_part = divided_up(divided_up(k, wanted), 16) * 16;
-        const std::int64_t parts = divided_up(k, k_part);
-        if (parts > 1 && g.groups * parts <= most_groups) {
-            run_in_parts(operands, tile, groups, parts, k_part);
-            return;
-        }
+    const std::int64_t wanted = parts_of(std::int64_t{groups.x} * groups.y * groups.z);
+    const std::int64_t k_part = std::max<std::int64_t>(divided_up(divided_up(k, wanted), 16) * 16, 16);
+    const std::int64_t parts = divided_up(k, k_part);
+    if (parts > 1 && std::max(g.groups, g.batch) * parts <= most_groups) {
+        run_in_parts(operands, tile, groups, parts, k_part);
+        return;
     }
     // Small tiles are not worth another pipeline.
     const bool edges = tile.rows == 32 || m % tile.rows != 0 || n % tile.columns != 0 || k % tile.depth != 0;

@@ -187,7 +187,9 @@ void multiply_in_parts(const Product& product, std::int64_t parts, F&& multiply)
     to_sums.c.rows = c.rows;
     to_sums.d.reset();
     multiply(to_sums);
-    combine_parts(product.sizes, sums, parts, c, product.alpha, product.d, product.beta);
+    const std::int64_t matrix = c.rows * c.columns;
+    combine_parts(product.sizes, {sums, parts, parts * matrix, matrix, c.columns}, c, product.alpha, product.d,
+                  product.beta);
 }
 
 void multiply_tiles(const Product& product) {
@@ -350,18 +352,20 @@ void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matri
         multiply_tiles(product);
 }
 
-void combine_parts(const ProductSizes& sizes, const at::Tensor& sums, std::int64_t parts, const Matrices& c,
-                   const at::Scalar& alpha, const std::optional<Matrices>& d, const at::Scalar& beta) {
+void combine_parts(const ProductSizes& sizes, const PartialSums& sums, const Matrices& c, const at::Scalar& alpha,
+                   const std::optional<Matrices>& d, const at::Scalar& beta) {
     const NumberFamily family = number_family(sizes.dtype, sizes.device);
     kernels::ProductParameters p = parameters_of(family, c, alpha, d, beta);
-    p.a = address(sums);
-    p.a_batch = static_cast<std::uint64_t>(parts * c.rows * c.columns);
-    p.k = p.k_part = narrow(parts);
+    p.a = address(sums.memory);
+    p.a_batch = static_cast<std::uint64_t>(sums.batch_stride);
+    p.b_batch = static_cast<std::uint64_t>(sums.part_stride);
+    p.a_row = narrow(sums.row_stride);
+    p.k = p.k_part = narrow(sums.parts);
     Groups groups = linear_groups(c.rows * c.columns, 256);
     groups.z = static_cast<std::uint32_t>(sizes.batch);
     const std::array constants{ConstantValue{"dtype", dtype_code(sizes.dtype)}, ConstantValue{"adds", d.has_value()},
                                ConstantValue{"shared_numbers", 1}};
-    std::array accesses{reads(sums), c.access, d ? d->access : Access{}};
+    std::array accesses{reads(sums.memory), c.access, d ? d->access : Access{}};
     accesses[1].writes = true;
     launch(sizes.device.index(), *kernels_of(family).combine, groups, std::as_bytes(std::span(&p, 1)),
            std::span(accesses).first(d ? 3 : 2), constants);

@@ -51,9 +51,15 @@ void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matri
                        const at::Scalar& alpha = 1, const std::optional<Matrices>& d = std::nullopt,
                        const at::Scalar& beta = 0);
 
-/// Queues C = alpha * (sum of the parts) + beta * D. `sums` holds C's matrices in the sums' type without gaps, batch by
-/// batch and in each part by part.
-void combine_parts(const ProductSizes& sizes, const at::Tensor& sums, std::int64_t parts, const Matrices& c,
+/// Sums of C's elements in parts, in the sums' type. Strides count elements; columns are neighbours.
+struct PartialSums {
+    at::Tensor memory;
+    std::int64_t parts = 1;
+    std::int64_t batch_stride = 0, part_stride = 0, row_stride = 0;
+};
+
+/// Queues C = alpha * (sum of the parts) + beta * D.
+void combine_parts(const ProductSizes& sizes, const PartialSums& sums, const Matrices& c,
                    const at::Scalar& alpha = 1, const std::optional<Matrices>& d = std::nullopt,
                    const at::Scalar& beta = 0);
 
