@@ -12,3 +12,10 @@
 #define RVK_OUTPUT_NAMES_PARAMETER
 #define RVK_OUTPUT_NAMES_ARGUMENT
 #endif
+
+/// PyTorch up to 2.12 computes var and std on devices that it names alone; ours registers them whole there.
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 12
+#define RVK_REGISTERS_VARIANCE 1
+#else
+#define RVK_REGISTERS_VARIANCE 0
+#endif

@@ -131,8 +131,10 @@ class Binary(OnBoth):
         a = torch.tensor(EDGES).repeat_interleave(len(EDGES))
         b = torch.tensor(EDGES).repeat(len(EDGES))
         for name in BINARY:
+            # PyTorch's vectors give NaN where the quotient has more bits than a float; the exact rest is asked for.
+            usable = (a.abs() < 1e20) | (b.abs() > 1e-20) if name in ("fmod", "remainder") else torch.ones_like(a, dtype=torch.bool)
             with self.subTest(name=name):
-                self.check(getattr(torch, name), a, b, tolerance=(1e-5, 1e-6))
+                self.check(getattr(torch, name), a[usable], b[usable], tolerance=(1e-5, 1e-6))
 
     def test_power(self):
         a = spread(torch.float32, 500, low=0.01, high=30).repeat_interleave(8)

@@ -1,0 +1,39 @@
+/// Factorizations run on the CPU; what their derivatives expect of the factors' layout is kept.
+
+#include "../dispatch/structured.h"
+
+#include <ATen/core/Tensor.h>
+#include <torch/library.h>
+
+namespace rvk {
+
+namespace {
+
+/// PyTorch factorizes the transposed matrix of a contiguous one, and the derivative, which sees the device's
+/// tensor, counts on that. A copy to the CPU makes tensors with gaps contiguous: these go there with their
+/// columns contiguous.
+at::Tensor same_contiguity(const at::Tensor& matrix) {
+    return matrix.is_contiguous() ? matrix : matrix.mT().contiguous().mT();
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor> determinant(const at::Tensor& matrix) {
+    const at::Tensor same = same_contiguity(matrix);
+    return call_fallback<std::tuple<at::Tensor, at::Tensor, at::Tensor>, const at::Tensor&>("_linalg_det",
+                                                                                            same);
+}
+
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>
+sign_and_log_determinant(const at::Tensor& matrix) {
+    const at::Tensor same = same_contiguity(matrix);
+    return call_fallback<std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>, const at::Tensor&>(
+        "_linalg_slogdet", same);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    register_operator(m, "_linalg_det", &determinant);
+    register_operator(m, "_linalg_slogdet", &sign_and_log_determinant);
+}
+
+} // namespace
+
+} // namespace rvk
