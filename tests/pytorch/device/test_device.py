@@ -70,45 +70,6 @@ class Devices(unittest.TestCase):
             thread.join()
         self.assertEqual(failures, [])
 
-    def test_fork_after_use_is_refused_in_words(self):
-        program = """
-import os, support, torch
-torch.ones(1, device=support.DEVICE)
-child = os.fork()
-if child == 0:
-    try:
-        torch.ones(1, device=support.DEVICE)
-    except RuntimeError as error:
-        os._exit(0 if "fork" in str(error) else 1)
-    os._exit(2)
-raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-        subprocess.run([sys.executable, "-c", program], check=True, env=child_environment(), timeout=300)
-
-    def test_fork_before_use_works(self):
-        program = """
-import os, support, torch
-assert support.device_module().is_available()
-children = []
-for _ in range(2):
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if torch.ones(3, device=support.DEVICE).cpu().sum().item() == 3 else 1)
-    children.append(child)
-assert torch.ones(3, device=support.DEVICE).cpu().sum().item() == 3
-raise SystemExit(max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
-"""
-        subprocess.run([sys.executable, "-c", program], check=True, env=child_environment(), timeout=300)
-
-    def test_the_process_ends_cleanly_after_backward(self):
-        program = """
-import support, torch
-values = torch.ones(100, device=support.DEVICE, requires_grad=True)
-(values * 2).sum().backward()
-"""
-        for _ in range(5):
-            subprocess.run([sys.executable, "-c", program], check=True, env=child_environment(), timeout=300)
-
 
 class Tensors(unittest.TestCase):
     def test_empty_and_scalar(self):
