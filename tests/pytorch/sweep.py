@@ -34,13 +34,21 @@ def result_of(answer: dict | str, name: str) -> OperatorResult:
 
 def compare_all(positions: list[int], names: list[str], strict: bool, arguments: argparse.Namespace) -> list[OperatorResult]:
     """Compares the operators at these positions of op_db with arguments.jobs child processes."""
+    mode = "native" if strict else "fallback"
+    results: dict[str, OperatorResult] = {}
+    if arguments.resume:
+        results = {result.operator: result for result in read_lines(arguments.out)[mode]}
+
     def said(position: int, answer: dict | str) -> None:
+        result = results[names[position]] = result_of(answer, names[position])
         if arguments.verbose:
-            print(describe(result_of(answer, names[position])), flush=True)
+            print(describe(result), flush=True)
+        if arguments.out:
+            write_line(arguments.out, mode, result)
 
     plan = Plan("compare", strict, arguments.samples, arguments.jobs, arguments.limit)
-    answers = ask_all(positions, plan, said)
-    return [result_of(answers[position], names[position]) for position in positions]
+    ask_all([position for position in positions if names[position] not in results], plan, said)
+    return [results[names[position]] for position in positions]
 
 
 def failed_parts(result: OperatorResult) -> frozenset[str]:
@@ -121,23 +129,22 @@ def print_summary(title: str, results: list[OperatorResult]) -> None:
         print(f"  {missing}: {len(operators)}: {' '.join(operators)}")
 
 
-def write_lines(path: pathlib.Path, mode: str, results: list[OperatorResult]) -> None:
+def write_line(path: pathlib.Path, mode: str, result: OperatorResult) -> None:
+    entry = {"mode": mode, "operator": result.operator, "skipped": result.skipped, "errors": result.errors,
+             "fallbacks": result.fallbacks, "seconds": result.seconds,
+             "parts": {name: [tally.passed, tally.total] for name, tally in result.parts.items()}}
     with path.open("a", encoding="utf-8") as file:
-        for result in results:
-            entry = {"mode": mode, "operator": result.operator, "skipped": result.skipped, "errors": result.errors,
-                     "fallbacks": result.fallbacks, "seconds": result.seconds,
-                     "parts": {name: [tally.passed, tally.total] for name, tally in result.parts.items()}}
-            file.write(json.dumps(entry) + "\n")
+        file.write(json.dumps(entry) + "\n")
 
 
-def read_lines(path: pathlib.Path) -> tuple[list[OperatorResult] | None, list[OperatorResult] | None]:
-    """What write_lines wrote: the results of the native pass and of the pass with fallback; None: it was not run."""
+def read_lines(path: pathlib.Path) -> dict[str, list[OperatorResult]]:
+    """What write_line wrote, of the modes "native" and "fallback"."""
     results: dict[str, list[OperatorResult]] = {"native": [], "fallback": []}
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         entry = json.loads(line)
         entry["parts"] = {name: Tally(*tally) for name, tally in entry["parts"].items()}
         results[entry.pop("mode")].append(OperatorResult(**entry))
-    return results["native"] or None, results["fallback"] or None
+    return results
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -149,13 +156,18 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="child processes (default: one a core)")
     parser.add_argument("--limit", type=float, default=120, help="seconds for one operator (default 120)")
     parser.add_argument("--samples", type=int, default=3, help="samples of each operator (default 3)")
-    parser.add_argument("--out", type=pathlib.Path, help="append one JSON line for each operator and pass")
+    parser.add_argument("--out", type=pathlib.Path, help="one JSON line for each operator and pass, at once")
+    parser.add_argument("--resume", action="store_true", help="keep what --out holds and do the rest")
     parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE", help="runs nothing: the results that --out wrote")
     parser.add_argument("--update", action="store_true", help="rewrite operators.json with what was found")
     parser.add_argument("--verbose", "-v", action="store_true", help="every operator as it is done")
     arguments = parser.parse_args()
     if arguments.update and (arguments.native or arguments.fallback):
         parser.error("--update needs both passes")
+    if arguments.resume and not arguments.out:
+        parser.error("--resume needs --out")
+    if arguments.out and not arguments.resume:
+        arguments.out.unlink(missing_ok=True)
     return arguments
 
 
@@ -175,9 +187,16 @@ def measure(names: list[str], positions: list[int],
         again = positions if native is None else [
             position for position, result in zip(positions, native) if failed_parts(result)]
         repeated = compare_all(again, names, False, arguments)
-        by_name = {result.operator: result for result in (native or [])} | {result.operator: result for result in repeated}
-        correct = [by_name[names[position]] for position in positions]
+        correct = merged(native or [], repeated)
     return native, correct
+
+
+def merged(native: list[OperatorResult], repeated: list[OperatorResult]) -> list[OperatorResult] | None:
+    """Results with fallback allowed: those of the pass itself, else those under strict. None where that pass was not run."""
+    if not repeated and any(failed_parts(result) for result in native):
+        return None
+    by_name = {result.operator: result for result in native} | {result.operator: result for result in repeated}
+    return list(by_name.values()) or None
 
 
 def main() -> int:
@@ -193,7 +212,8 @@ def main() -> int:
     positions = [position for position in chosen if not reason_to_skip(op_db[position])]
 
     if arguments.source:
-        native, correct = read_lines(arguments.source)
+        lines = read_lines(arguments.source)
+        native, correct = lines["native"] or None, merged(lines["native"], lines["fallback"])
     else:
         native, correct = measure(names, positions, arguments)
     if native is not None:
@@ -204,10 +224,6 @@ def main() -> int:
         print(f"left out: {number} operators: {reason}")
     print(f"{len(positions)} operators, {time.monotonic() - began:.0f} s, {arguments.jobs} processes, device {DEVICE}")
 
-    if arguments.out:
-        arguments.out.unlink(missing_ok=True)
-        write_lines(arguments.out, "native", native or [])
-        write_lines(arguments.out, "fallback", correct or [])
     if arguments.update:
         update_file(native, correct, whole=arguments.only is None)
     differences = compare_with_file(native, correct)

@@ -45,6 +45,8 @@ def main() -> None:
             answer = compare(op, device, samples)
         print(json.dumps(answer), file=answers, flush=True)
     answers.close()
+    if device != "cpu":
+        torch.ops.rvk.finish()  # keeps the compiled pipelines
     os._exit(0)  # the interpreter's end has tests of its own
 
 
