@@ -95,11 +95,12 @@ def compare_with_file(native: list[OperatorResult] | None, correct: list[Operato
     return differences
 
 
-def update_file(native: list[OperatorResult], correct: list[OperatorResult], whole: bool) -> None:
-    """Writes operators.json from the results; reasons that are there stay."""
+def update_file(native: list[OperatorResult], correct: list[OperatorResult] | None, whole: bool) -> None:
+    """Writes operators.json from the results; reasons that are there stay, and so does what was not measured."""
     old = expectations.read() if expectations.PATH.exists() else {}
     new = {} if whole else dict(old)
-    wrong = {result.operator: failed_parts(result) for result in correct}
+    wrong = {name: entry.not_correct for name, entry in old.items()}
+    wrong |= {result.operator: failed_parts(result) for result in correct or ()}
     for result in native:
         new.pop(result.operator, None)
         failed = failed_parts(result)
@@ -109,7 +110,7 @@ def update_file(native: list[OperatorResult], correct: list[OperatorResult], who
         before = old.get(result.operator)
         reason = before.reason if before else expectations.guess_reason(result.operator, missing, " ".join(result.errors))
         new[result.operator] = expectations.Expectation(result.operator, reason, failed,
-                                                        wrong.get(result.operator, frozenset()), missing)
+                                                        wrong.get(result.operator, frozenset()) & failed, missing)
     expectations.write(new)
 
 
@@ -162,8 +163,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--update", action="store_true", help="rewrite operators.json with what was found")
     parser.add_argument("--verbose", "-v", action="store_true", help="every operator as it is done")
     arguments = parser.parse_args()
-    if arguments.update and (arguments.native or arguments.fallback):
-        parser.error("--update needs both passes")
+    if arguments.update and arguments.fallback:
+        parser.error("--update needs the native pass")
     if arguments.resume and not arguments.out:
         parser.error("--resume needs --out")
     if arguments.out and not arguments.resume:
