@@ -20,7 +20,6 @@ class Reason(enum.Enum):
     LINEAR_ALGEBRA = "decompositions and solvers are LAPACK's, on the CPU"
     FOURIER = "Fourier transforms run on the CPU"
     SPECIAL_FUNCTION = "a special function without a kernel"
-    HOST_VALUE = "the size of the result depends on values, or they are read on the host"
     MISSING_KERNEL = "no kernel yet"
 
 
@@ -75,8 +74,9 @@ def guess_reason(operator: str, missing: str, message: str) -> Reason:
         return Reason.FOURIER
     if is_linear_algebra(operator) or missing.startswith(("aten::linalg", "aten::_linalg")):
         return Reason.LINEAR_ALGEBRA
-    if "complex" in operator or "complex" in message or "Complex" in message:
+    if operator in ("complex", "polar") or "complex" in message or "Complex" in message:
         return Reason.COMPLEX
-    if operator.startswith("special."):
+    special = ("aten::special_", "aten::polygamma", "aten::i0", "aten::igamma", "aten::lgamma", "aten::mvlgamma")
+    if operator.startswith("special.") or missing.startswith(special):
         return Reason.SPECIAL_FUNCTION
     return Reason.MISSING_KERNEL
