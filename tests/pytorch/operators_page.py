@@ -2,6 +2,7 @@
 """Makes docs/operators.md: operator × dtype × native, fallback or missing; or checks that the committed page is whole.
 
     python tests/pytorch/operators_page.py --measure [--jobs N]    runs every operator in every dtype, writes the page
+    python tests/pytorch/operators_page.py --sweep FILE            writes the page with float32 alone, from sweep.py --out FILE
     python tests/pytorch/operators_page.py --check                 needs no device; status 1 and what is wrong
 
 native: ran under REKINDLE_STRICT=1 and agreed with the CPU. fallback: agreed with the CPU's help. missing: neither.
@@ -19,20 +20,21 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 import expectations
+import sweep
 from comparison import DTYPES, Part, reason_to_skip
 from support import DEVICE
 from worker_pool import Plan, ask_all
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 COLUMNS = [str(dtype).removeprefix("torch.") for dtype in DTYPES]
-MARKS = {"native": "N", "fallback": "F", "missing": "–", "unsupported": ""}
+MARKS = {"native": "N", "fallback": "F", "missing": "–", "unsupported": "", "not measured": "?"}
 
 HEADER = """# Operators of the device rvk
 
 Made by `tests/pytorch/operators_page.py --measure` from PyTorch {torch_version}'s own list of operators and samples;
 not edited by hand. **N**: native, ran under `REKINDLE_STRICT=1`, where nothing may bounce through the CPU, and agreed with the
 CPU. **F**: agrees with the CPU's help, which `torch.rvk.fallback_stats()` counts. **–**: missing. Empty: the CPU does not
-have it either. `tests/pytorch/operators.json` gives the reason of each operator that is not native in float32.
+have it either. **?**: not measured. `tests/pytorch/operators.json` gives the reason of each operator that is not native in float32.
 
 Of {operators} operators, native in float32 {forward} forward and {gradient} of {differentiable} gradients (contiguous and not);
 correct with the CPU's help {correct_forward} and {correct_gradient}.
@@ -80,6 +82,22 @@ def measure(jobs: int, limit: float) -> dict[str, dict[str, str]]:
     return states
 
 
+def from_sweep(path: pathlib.Path) -> dict[str, dict[str, str]]:
+    """The column float32 of the results of a sweep with both passes; the others are not measured."""
+    answers: dict[str, dict[str, str]] = {"native": {}, "fallback": {}}
+    for mode, results in sweep.read_lines(path).items():
+        for result in results:
+            agrees = Part.FORWARD.value not in sweep.failed_parts(result)
+            answers[mode][result.operator] = "ok" if agrees else "differs"
+    states = {}
+    for position, name in compared_operators().items():
+        others = {column: "not measured" if dtype in op_db[position].supported_dtypes("cpu") else "unsupported"
+                  for column, dtype in zip(COLUMNS, DTYPES)}
+        measured = state(answers["native"][name], answers["fallback"].get(name)) if name in answers["native"] else "not measured"
+        states[name] = others | {"float32": measured}
+    return states
+
+
 def render(states: dict[str, dict[str, str]]) -> str:
     gaps = expectations.read()
     names = list(compared_operators().values())
@@ -108,12 +126,15 @@ def check() -> list[str]:
     header, rows = table[0], {row[0]: row[1:] for row in table[1:]}
     faults = [] if header == ["operator", *COLUMNS] else [f"its columns are {header}"]
     names, gaps = set(compared_operators().values()), expectations.read()
-    faults += [f"{name} has no row" for name in sorted(names - set(rows))]
-    faults += [f"{name} is not compared" for name in sorted(set(rows) - names)]
+    if f"PyTorch {torch.__version__.split('+')[0]}'s own list" in PAGE.read_text(encoding="utf-8"):
+        faults += [f"{name} has no row" for name in sorted(names - set(rows))]
+        faults += [f"{name} is not compared" for name in sorted(set(rows) - names)]
+    else:
+        print(f"{PAGE.name} was made with another PyTorch than {torch.__version__}: only the operators of both are checked")
     for name in sorted(names & set(rows)):
         if len(rows[name]) != len(COLUMNS) or set(rows[name]) - set(MARKS.values()):
             faults.append(f"the row of {name} is not understood")
-        elif not rows[name][0]:
+        elif rows[name][0] in (MARKS["unsupported"], MARKS["not measured"]):
             continue
         elif (rows[name][0] == MARKS["native"]) != (Part.FORWARD.value not in getattr(gaps.get(name), "not_native", ())):
             faults.append(f"{name} in float32 is '{rows[name][0]}', operators.json says otherwise")
@@ -124,6 +145,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--measure", action="store_true")
+    task.add_argument("--sweep", type=pathlib.Path, metavar="FILE")
     task.add_argument("--check", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--limit", type=float, default=300, help="seconds for one operator")
@@ -131,6 +153,8 @@ def main() -> int:
     if arguments.measure:
         PAGE.write_text(render(measure(arguments.jobs, arguments.limit)), encoding="utf-8")
         print(f"{PAGE} from {DEVICE}")
+    elif arguments.sweep:
+        PAGE.write_text(render(from_sweep(arguments.sweep)), encoding="utf-8")
     faults = check()
     for fault in faults:
         print(f"{PAGE.name}: {fault}")
