@@ -1,5 +1,7 @@
 #include "pipeline_store.h"
 
+#include "chosen_cases.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -37,9 +39,6 @@ PipelineStore::~PipelineStore() {
     for (auto& [key, slot] : pipelines_)
         if (slot.made)
             vk.vkDestroyPipeline(device_.handle(), slot.made->handle, nullptr);
-    for (auto& [words, slot] : modules_)
-        if (slot.made)
-            vk.vkDestroyShaderModule(device_.handle(), *slot.made, nullptr);
     vk.vkDestroyPipelineCache(device_.handle(), cache_, nullptr);
 }
 
@@ -96,23 +95,18 @@ void PipelineStore::require_features(const kernels::Kernel& kernel) const {
         throw Error("kernel " + std::string(kernel.name) + " has more than 128 bytes of parameters");
 }
 
-VkShaderModule PipelineStore::module_of(const kernels::Kernel& kernel) {
-    Slot<VkShaderModule>* slot = nullptr;
-    {
-        const std::lock_guard lock(mutex_);
-        slot = &modules_[kernel.module.data()];
-    }
-    const std::lock_guard lock(slot->mutex);
-    if (!slot->made) {
-        auto info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
-        info.codeSize = kernel.module.size_bytes();
-        info.pCode = kernel.module.data();
-        VkShaderModule module = VK_NULL_HANDLE;
-        device_.check(device_.vk().vkCreateShaderModule(device_.handle(), &info, nullptr, &module),
-                      "vkCreateShaderModule of " + std::string(kernel.family));
-        slot->made = module;
-    }
-    return *slot->made;
+std::shared_ptr<VkShaderModule_T> PipelineStore::module_of(const Key& key) {
+    const kernels::Kernel& kernel = *key.kernel;
+    const std::vector<std::uint32_t> words = with_chosen_cases(kernel.module, kernel.constants, key.values);
+    auto info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+    info.codeSize = words.size() * sizeof(std::uint32_t);
+    info.pCode = words.data();
+    VkShaderModule module = VK_NULL_HANDLE;
+    device_.check(device_.vk().vkCreateShaderModule(device_.handle(), &info, nullptr, &module),
+                  "vkCreateShaderModule of " + std::string(kernel.family));
+    return {module, [this](VkShaderModule made) {
+                device_.vk().vkDestroyShaderModule(device_.handle(), made, nullptr);
+            }};
 }
 
 std::uint32_t PipelineStore::required_subgroup(const Key& key) const {
@@ -148,7 +142,8 @@ Pipeline PipelineStore::compile(const Key& key) {
     info.layout = device_.pipeline_layout();
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-    info.stage.module = module_of(kernel);
+    const auto module = module_of(key);
+    info.stage.module = module.get();
     info.stage.pName = entry.c_str();
     info.stage.pSpecializationInfo = entries.empty() ? nullptr : &values;
     if (subgroup.requiredSubgroupSize != 0) {

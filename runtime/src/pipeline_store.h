@@ -6,6 +6,7 @@
 #include "vulkan_device.h"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -46,7 +47,7 @@ class PipelineStore {
 
     Key key_of(const kernels::Kernel& kernel, std::span<const kernels::ConstantValue> constants) const;
     void require_features(const kernels::Kernel& kernel) const;
-    VkShaderModule module_of(const kernels::Kernel& kernel);
+    std::shared_ptr<VkShaderModule_T> module_of(const Key& key); ///< for one compilation
     Pipeline compile(const Key& key);
     std::uint32_t required_subgroup(const Key& key) const; ///< 0: the driver's choice
     std::vector<std::byte> load_cache() const;
@@ -55,9 +56,8 @@ class PipelineStore {
     VulkanDevice& device_;
     std::optional<CacheFile> file_;
     VkPipelineCache cache_ = VK_NULL_HANDLE;
-    std::mutex mutex_; ///< of the two maps; not held while something is compiled
+    std::mutex mutex_; ///< of the map; not held while something is compiled
     std::map<Key, Slot<Pipeline>> pipelines_;
-    std::map<const std::uint32_t*, Slot<VkShaderModule>> modules_; ///< by the module's words
     std::atomic<std::uint64_t> compiled_{0};
     std::mutex save_mutex_;
     std::uint64_t saved_ = 0;    ///< compiled_ when the file was last written
