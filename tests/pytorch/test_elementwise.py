@@ -246,7 +246,10 @@ class Activations(OnBoth):
             for dtype in FLOATS:
                 with self.subTest(name=name, dtype=dtype):
                     x, weight = spread(dtype, 6, 10), spread(dtype, 6, 10, low=0.5)
-                    self.check(lambda x, w, f=function: both(f, x, w), x, weight, native=name != "prelu")
+                    # The CPU multiplies by a sixth that is rounded to float32, in float64 too.
+                    tolerance = (5e-8, 5e-8) if name == "hardsigmoid" and dtype == torch.float64 else None
+                    self.check(lambda x, w, f=function: both(f, x, w), x, weight, native=name != "prelu",
+                               tolerance=tolerance)
 
     def test_losses(self):
         def loss(function, x, y):
@@ -313,7 +316,7 @@ class CopiesAndFills(OnBoth):
     def test_sequences(self):
         for dtype in (*FLOATS, torch.int16, torch.int32, torch.int64):
             self.check(lambda t, d=dtype: torch.arange(3, 40, 3, dtype=d, device=t.device), torch.zeros(1))
-        self.check(lambda t: torch.arange(0, 1, 0.001, device=t.device), torch.zeros(1), tolerance=(6e-8, 0))
+        self.check(lambda t: torch.arange(0, 1, 0.001, device=t.device), torch.zeros(1), tolerance=(1.3e-7, 0))
         for dtype in FLOATS:
             self.check(lambda t, d=dtype: torch.linspace(-3, 7, 101, dtype=d, device=t.device), torch.zeros(1))
         self.check(lambda t: torch.linspace(2, 5, 1, device=t.device), torch.zeros(1))
