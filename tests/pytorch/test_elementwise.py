@@ -318,7 +318,10 @@ class CopiesAndFills(OnBoth):
             self.check(lambda t, d=dtype: torch.arange(3, 40, 3, dtype=d, device=t.device), torch.zeros(1))
         self.check(lambda t: torch.arange(0, 1, 0.001, device=t.device), torch.zeros(1), tolerance=(1.3e-7, 0))
         for dtype in FLOATS:
-            self.check(lambda t, d=dtype: torch.linspace(-3, 7, 101, dtype=d, device=t.device), torch.zeros(1))
+            # The CPU steps in the dtype itself, so that sums near zero are wrong by the last place of the ends.
+            tolerance = {torch.float16: (2e-3, 4e-3), torch.bfloat16: (1.6e-2, 3.2e-2)}.get(dtype)
+            self.check(lambda t, d=dtype: torch.linspace(-3, 7, 101, dtype=d, device=t.device), torch.zeros(1),
+                       tolerance=tolerance)
         self.check(lambda t: torch.linspace(2, 5, 1, device=t.device), torch.zeros(1))
         self.check(lambda t: torch.eye(4, 6, device=t.device), torch.zeros(1))
 
