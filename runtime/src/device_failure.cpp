@@ -103,9 +103,8 @@ void VulkanDevice::lose_with(std::string_view why, const std::string& fault) {
     throw DeviceLost(std::string(why), advice_for(info_)); // not reached: lost_ is set
 }
 
-void VulkanDevice::throw_if_lost() const {
-    if (!lost())
-        return;
+void VulkanDevice::throw_because_lost() const {
+    throw_if_unusable();
     const std::lock_guard lock(lost_mutex_);
     throw DeviceLost(lost_text_, advice_for(info_));
 }

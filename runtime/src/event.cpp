@@ -1,16 +1,19 @@
 #include "event.h"
 
 #include "stream_core.h"
+#include "synchronisations.h"
 
 namespace rekindle::runtime {
 
 bool Event::done() const {
+    require_usable();
     return !state_ || state_->core->completed() >= state_->value;
 }
 
 void Event::wait() const {
     if (!state_)
         return;
+    ++counted_synchronisations().waits;
     StreamCore& core = *state_->core;
     core.wait(state_->value);
     core.device().allocator().collect();

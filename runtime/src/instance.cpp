@@ -56,6 +56,7 @@ std::shared_ptr<Instance> Instance::shared(bool validation) {
     // and again in one process (seen with 580.159: no device any more after ten times). Never destroyed: at
     // exit drivers may have ended before.
     static Known& known = *new Known;
+    throw_if_unusable();
     const std::lock_guard lock(known.mutex);
     std::shared_ptr<Instance>& instance = known.instances[{surroundings(), validation}];
     if (!instance)

@@ -41,28 +41,41 @@ class HeldPages final : public DeviceAllocator::ReadOnly {
 
 } // namespace
 
-const CachingAllocator::LiveBlocks::value_type* CachingAllocator::find_locked(std::uint64_t address) const {
-    auto next = live_.upper_bound(address);
-    if (next == live_.begin())
-        return nullptr;
-    const auto& block = *std::prev(next);
-    return address - block.first <= block.second.bytes ? &block : nullptr;
+/// The live block at `place` if it holds `address`, the end included.
+std::optional<CachingAllocator::Live> CachingAllocator::block_at_locked(std::uint64_t place,
+                                                                        std::uint64_t address) const {
+    auto next = segments_.upper_bound(place);
+    if (next == segments_.begin())
+        return std::nullopt;
+    const auto& [begin, of] = *std::prev(next);
+    if (place - begin >= of.segment->size)
+        return std::nullopt;
+    const BlockArena::Block& block = *BlockArena::at(*of.segment, place - begin);
+    const std::uint64_t first = begin + block.offset + block.begin;
+    if (!block.live || address < first || address - first > block.bytes)
+        return std::nullopt;
+    return Live{first, block.bytes, static_cast<DriverMemory*>(of.segment->memory.get()),
+                block.offset + block.begin, of.kind};
+}
+
+std::optional<CachingAllocator::Live> CachingAllocator::find_locked(std::uint64_t address) const {
+    std::optional<Live> live = block_at_locked(address, address);
+    return live || address == 0 ? live : block_at_locked(address - 1, address);
 }
 
 BufferLocation CachingAllocator::locate(DevicePointer pointer, std::uint64_t bytes) {
     const std::uint64_t address = raw_address(pointer);
     const std::lock_guard lock(mutex_);
-    const auto* block = find_locked(address);
-    if (!block || bytes > block->second.bytes - (address - block->first))
-        throw Error(source_->device_name() + ": no block holds the " + std::to_string(bytes) + " bytes at " +
-                    hexadecimal(address) +
-                    (block ? "; the block at " + hexadecimal(block->first) + " has " +
-                                 std::to_string(block->second.bytes)
-                           : std::string{}));
-    const Live& live = block->second;
-    const std::uint64_t within = address - block->first;
-    return {live.memory->buffer, live.memory->buffer_offset + live.offset + within, live.bytes - within,
-            live.kind};
+    const std::optional<Live> live = find_locked(address);
+    if (!live || bytes > live->bytes - (address - live->first))
+        throw Error(
+            source_->device_name() + ": no block holds the " + std::to_string(bytes) + " bytes at " +
+            hexadecimal(address) +
+            (live ? "; the block at " + hexadecimal(live->first) + " has " + std::to_string(live->bytes)
+                  : std::string{}));
+    const std::uint64_t within = address - live->first;
+    return {live->memory->buffer, live->memory->buffer_offset + live->offset + within, live->bytes - within,
+            live->kind};
 }
 
 void CachingAllocator::strip_poison(std::span<std::byte> parameters) {
@@ -87,11 +100,11 @@ std::unique_ptr<DeviceAllocator::ReadOnly> CachingAllocator::protect(std::span<c
     std::map<DriverMemory*, std::vector<ByteRange>> used;
     for (const Access& access : accesses) {
         const std::uint64_t address = raw_address(access.begin);
-        const auto* block = find_locked(address);
-        if (!block || block->second.kind != MemoryKind::device) // the host writes its own blocks meanwhile
+        const std::optional<Live> live = find_locked(address);
+        if (!live || live->kind != MemoryKind::device) // the host writes its own blocks meanwhile
             continue;
-        const std::uint64_t begin = address - block->first;
-        used[block->second.memory].push_back({begin, begin + access.bytes, access.writes});
+        const std::uint64_t begin = address - live->first;
+        used[live->memory].push_back({begin, begin + access.bytes, access.writes});
     }
     for (const auto& [memory, ranges] : used)
         held->add(memory->protect(ranges));

@@ -16,7 +16,7 @@ BlockRules rules_for(BlockRules rules, const MemorySource& source, MemoryKind ki
 } // namespace
 
 Buffer::Block::~Block() {
-    if (place)
+    if (place && vulkan_usable())
         allocator.release(*this);
 }
 
@@ -44,11 +44,12 @@ CachingAllocator::CachingAllocator(std::unique_ptr<MemorySource> source, Allocat
 CachingAllocator::~CachingAllocator() = default;
 
 Buffer CachingAllocator::allocate(std::uint64_t bytes, MemoryKind kind, Stream* stream) {
-    return allocate_on(bytes, kind, stream ? timeline_of(*stream) : nullptr);
+    return stream ? allocate_on(bytes, kind, timeline_of(*stream)) : allocate_on(bytes, kind, nullptr);
 }
 
 Buffer CachingAllocator::allocate_on(std::uint64_t bytes, MemoryKind kind,
                                      const std::shared_ptr<StreamTimeline>& stream) {
+    require_usable();
     const BlockRules& rules = pool(kind).arena.rules();
     if (bytes > rules.largest_segment)
         refuse(bytes, kind);
@@ -56,19 +57,35 @@ Buffer CachingAllocator::allocate_on(std::uint64_t bytes, MemoryKind kind,
     if (size > rules.largest_segment)
         refuse(bytes, kind);
     auto block = std::make_shared<Buffer::Block>(*this, source_->keep_alive());
-    BlockArena::Block* place = find_place(kind, stream, size);
-    if (!place)
-        place = take_after_giving_back(kind, stream, size);
-    if (!place)
-        refuse(bytes, kind);
     block->bytes = bytes;
     block->kind = kind;
     block->on_stream = stream != nullptr;
     block->stream = stream;
-    put_in_use(*block, place);
+    if (!take_at_once(*block, stream, size)) {
+        BlockArena::Block* place = find_place(kind, stream, size);
+        if (!place)
+            place = take_after_giving_back(kind, stream, size);
+        if (!place)
+            refuse(bytes, kind);
+        const std::lock_guard lock(mutex_);
+        put_in_use_locked(*block, place);
+    }
     if (waits_always())
         poison_fresh(*block, stream);
     return Buffer(std::move(block));
+}
+
+bool CachingAllocator::take_at_once(Buffer::Block& block, const std::shared_ptr<StreamTimeline>& stream,
+                                    std::uint64_t size) {
+    if (options_.guard_pages)
+        return false;
+    const std::lock_guard lock(mutex_);
+    Pool& pool = this->pool(block.kind);
+    BlockArena::Block* const place = pool.arena.take(bin_locked(pool, stream), size);
+    if (!place)
+        return false;
+    put_in_use_locked(block, place);
+    return true;
 }
 
 std::uint64_t CachingAllocator::place_size(std::uint64_t bytes, const BlockRules& rules) const {
@@ -89,11 +106,6 @@ BlockArena::Block* CachingAllocator::find_place(MemoryKind kind,
 
 BlockArena::Block* CachingAllocator::take_cached(Pool& pool, const std::shared_ptr<StreamTimeline>& stream,
                                                  std::uint64_t size) {
-    {
-        const std::lock_guard lock(mutex_);
-        if (BlockArena::Block* place = pool.arena.take(bin_locked(pool, stream), size))
-            return place;
-    }
     collect();
     const std::lock_guard lock(mutex_);
     const std::uint32_t bin = bin_locked(pool, stream);
@@ -130,13 +142,13 @@ BlockArena::Block* CachingAllocator::take_anywhere(Pool& pool, std::uint64_t siz
 std::uint32_t CachingAllocator::bin_locked(Pool& pool, const std::shared_ptr<StreamTimeline>& stream) {
     if (!stream || &pool != &this->pool(MemoryKind::device))
         return 0;
+    for (std::uint32_t i = 1; i < pool.bins.size(); ++i)
+        if (pool.bins[i].key == stream.get() && !pool.bins[i].stream.expired())
+            return i;
     std::uint32_t unused = 0;
-    for (std::uint32_t i = 1; i < pool.bins.size(); ++i) {
+    for (std::uint32_t i = 1; i < pool.bins.size(); ++i)
         if (pool.bins[i].stream.expired())
             unused = i;
-        else if (pool.bins[i].key == stream.get())
-            return i;
-    }
     if (unused == 0) {
         pool.bins.push_back({stream, stream.get()});
         return static_cast<std::uint32_t>(pool.bins.size() - 1);
@@ -171,11 +183,14 @@ BlockArena::Block* CachingAllocator::grow(MemoryKind kind, const std::shared_ptr
     if (!memory)
         return nullptr;
     const std::lock_guard lock(mutex_);
-    return add_locked(pool, bin_locked(pool, stream), bytes, size, std::move(memory));
+    return add_locked(kind, bin_locked(pool, stream), bytes, size, std::move(memory));
 }
 
-BlockArena::Block* CachingAllocator::add_locked(Pool& pool, std::uint32_t bin, std::uint64_t segment_bytes,
-                                                std::uint64_t size, std::unique_ptr<DriverMemory> memory) {
+BlockArena::Block* CachingAllocator::add_locked(MemoryKind kind, std::uint32_t bin,
+                                                std::uint64_t segment_bytes, std::uint64_t size,
+                                                std::unique_ptr<DriverMemory> memory) {
+    Pool& pool = this->pool(kind);
+    const std::uint64_t address = memory->address;
     BlockArena::Block* place = nullptr;
     if (options_.guard_pages) {
         place = pool.arena.add_taken(bin, size);
@@ -184,6 +199,12 @@ BlockArena::Block* CachingAllocator::add_locked(Pool& pool, std::uint32_t bin, s
         BlockArena::Segment& segment = pool.arena.add(bin, segment_bytes, pool.arena.rules().is_small(size));
         segment.memory = std::move(memory);
         place = pool.arena.take_in(segment, size);
+    }
+    const BlockArena::Segment& added = *place->segment;
+    segments_.insert_or_assign(address, SegmentPlace{&added, kind});
+    for (BlockLevels* const levels : levels_of(pool, added)) {
+        levels->segments.rise(1);
+        levels->reserved_bytes.rise(added.size);
     }
     MemoryStatistics& s = pool.statistics;
     ++s.driver_allocations;
@@ -207,7 +228,19 @@ BlockArena::Block* CachingAllocator::take_after_giving_back(MemoryKind kind,
     return place;
 }
 
-void CachingAllocator::put_in_use(Buffer::Block& block, BlockArena::Block* place) {
+std::unique_ptr<SegmentMemory> CachingAllocator::remove_locked(Pool& pool, BlockArena::Segment& segment) {
+    for (BlockLevels* const levels : levels_of(pool, segment)) {
+        levels->segments.fall(1);
+        levels->reserved_bytes.fall(segment.size);
+    }
+    segments_.erase(segment.memory->address);
+    auto memory = pool.arena.remove(segment);
+    pool.statistics.reserved_bytes = pool.arena.reserved();
+    ++pool.statistics.driver_frees;
+    return memory;
+}
+
+void CachingAllocator::put_in_use_locked(Buffer::Block& block, BlockArena::Block* place) {
     auto& memory = static_cast<DriverMemory&>(*place->segment->memory);
     block.begin = options_.poison && !options_.guard_pages ? sentinel_bytes : 0;
     const std::uint64_t offset = place->offset + block.begin;
@@ -215,12 +248,21 @@ void CachingAllocator::put_in_use(Buffer::Block& block, BlockArena::Block* place
     block.pointer = {options_.poison ? address | poison_bit : address};
     if (block.kind != MemoryKind::device)
         block.host = memory.host + offset;
-    const std::lock_guard lock(mutex_);
-    live_.insert_or_assign(address, Live{block.bytes, &memory, offset, block.kind});
-    MemoryStatistics& s = pool(block.kind).statistics;
+    place->live = true;
+    place->begin = block.begin;
+    place->bytes = block.bytes;
+    Pool& pool = this->pool(block.kind);
+    MemoryStatistics& s = pool.statistics;
     ++s.allocations;
     s.allocated_bytes += place->size;
     s.allocated_peak_bytes = std::max(s.allocated_peak_bytes, s.allocated_bytes);
+    for (BlockLevels* const levels : levels_of(pool, *place->segment)) {
+        levels->allocations.rise(1);
+        levels->allocated_bytes.rise(place->size);
+        levels->requested_bytes.rise(block.bytes);
+        levels->active.rise(1);
+        levels->active_bytes.rise(place->size);
+    }
     block.place = place;
 }
 
@@ -229,6 +271,7 @@ void CachingAllocator::record_stream(const Buffer& buffer, Stream& stream) {
 }
 
 void CachingAllocator::record(const Buffer& buffer, const std::shared_ptr<StreamTimeline>& stream) {
+    require_usable();
     if (!buffer)
         return;
     Buffer::Block& block = *buffer.block();
@@ -238,19 +281,6 @@ void CachingAllocator::record(const Buffer& buffer, const std::shared_ptr<Stream
     };
     if (!same(block.stream) && std::ranges::none_of(block.other_streams, same))
         block.other_streams.emplace_back(stream);
-}
-
-MemoryStatistics CachingAllocator::statistics(MemoryKind kind) const {
-    const std::lock_guard lock(mutex_);
-    return pools_[static_cast<std::size_t>(kind)].statistics;
-}
-
-void CachingAllocator::reset_peaks() {
-    const std::lock_guard lock(mutex_);
-    for (Pool& pool : pools_) {
-        pool.statistics.allocated_peak_bytes = pool.statistics.allocated_bytes;
-        pool.statistics.reserved_peak_bytes = pool.statistics.reserved_bytes;
-    }
 }
 
 void CachingAllocator::refuse(std::uint64_t bytes, MemoryKind kind) {

@@ -58,7 +58,10 @@ class CachingAllocator final : public DeviceAllocator {
     void record(const Buffer& buffer, const std::shared_ptr<StreamTimeline>& stream);
     void empty_cache() override;
     MemoryStatistics statistics(MemoryKind kind) const override;
+    MemoryLevels levels(MemoryKind kind) const override;
     void reset_peaks() override;
+    void reset_accumulated() override;
+    MemoryInfo memory_info() const override;
 
     BufferLocation locate(DevicePointer pointer, std::uint64_t bytes) override;
     void strip_poison(std::span<std::byte> parameters) override;
@@ -95,15 +98,19 @@ class CachingAllocator final : public DeviceAllocator {
         std::vector<Bin> bins{1};
         std::vector<Pending> pending;
         MemoryStatistics statistics;
+        MemoryLevels levels; ///< without the splits, which the arena counts
     };
-    /// A block in use, by its address.
+    /// A block in use, found by an address.
     struct Live {
-        std::uint64_t bytes = 0;
+        std::uint64_t first = 0, bytes = 0; ///< addresses of the user's part
         DriverMemory* memory = nullptr;
-        std::uint64_t offset = 0; ///< in the memory
+        std::uint64_t offset = 0; ///< of `first` in the memory
         MemoryKind kind{};
     };
-    using LiveBlocks = std::map<std::uint64_t, Live>;
+    struct SegmentPlace {
+        const BlockArena::Segment* segment = nullptr;
+        MemoryKind kind{};
+    };
     /// What is left to do without the mutex when blocks have come back.
     struct Finished {
         std::vector<std::unique_ptr<SegmentMemory>> memories; ///< to be given to the driver
@@ -111,22 +118,31 @@ class CachingAllocator final : public DeviceAllocator {
     };
 
     Pool& pool(MemoryKind kind) { return pools_[static_cast<std::size_t>(kind)]; }
+    /// Those that what happens in the segment counts in.
+    static std::array<BlockLevels*, 2> levels_of(Pool& pool, const BlockArena::Segment& segment) {
+        return {&pool.levels.all, segment.small ? &pool.levels.small : &pool.levels.large};
+    }
     bool waits_always() const { return options_.poison || options_.guard_pages; }
     std::uint64_t place_size(std::uint64_t bytes, const BlockRules& rules) const;
 
     // These hold the mutex or are called with it held (…_locked).
     BlockArena::Block* take_cached_locked(Pool& pool, std::uint32_t bin, std::uint64_t size);
+    bool take_at_once(Buffer::Block& block, const std::shared_ptr<StreamTimeline>& stream,
+                      std::uint64_t size);
     BlockArena::Block* take_cached(Pool& pool, const std::shared_ptr<StreamTimeline>& stream,
                                    std::uint64_t size);
+    std::unique_ptr<SegmentMemory> remove_locked(Pool& pool, BlockArena::Segment& segment);
+    void give_locked(Pool& pool, BlockArena::Block* place);
     BlockArena::Block* adopt_locked(Pool& pool, std::uint32_t bin, std::uint64_t size);
     BlockArena::Block* take_anywhere(Pool& pool, std::uint64_t size);
     std::uint32_t bin_locked(Pool& pool, const std::shared_ptr<StreamTimeline>& stream);
     static bool idle(const Pool& pool, const BlockArena::Segment& segment);
-    BlockArena::Block* add_locked(Pool& pool, std::uint32_t bin, std::uint64_t segment_bytes,
+    BlockArena::Block* add_locked(MemoryKind kind, std::uint32_t bin, std::uint64_t segment_bytes,
                                   std::uint64_t size, std::unique_ptr<DriverMemory> memory);
     void finish_locked(Pool& pool, Pending& pending, Finished& finished);
-    /// The live block that holds the address or ends there; null: none.
-    const LiveBlocks::value_type* find_locked(std::uint64_t address) const;
+    /// The live block that holds the address or ends there.
+    std::optional<Live> find_locked(std::uint64_t address) const;
+    std::optional<Live> block_at_locked(std::uint64_t place, std::uint64_t address) const;
 
     BlockArena::Block* find_place(MemoryKind kind, const std::shared_ptr<StreamTimeline>& stream,
                                   std::uint64_t size);
@@ -136,7 +152,7 @@ class CachingAllocator final : public DeviceAllocator {
                                               std::uint64_t size);
     void wait_for_released();
     void release_segments();
-    void put_in_use(Buffer::Block& block, BlockArena::Block* place);
+    void put_in_use_locked(Buffer::Block& block, BlockArena::Block* place);
     [[noreturn]] void refuse(std::uint64_t bytes, MemoryKind kind);
     void release(Buffer::Block& block) noexcept;
     std::vector<WorkPoint> work_of(const Buffer::Block& block) const;
@@ -152,7 +168,7 @@ class CachingAllocator final : public DeviceAllocator {
     AllocatorOptions options_;
     mutable std::mutex mutex_; ///< of all below; never held while the driver allocates, frees or waits
     std::array<Pool, memory_kinds.size()> pools_;
-    LiveBlocks live_;
+    std::map<std::uint64_t, SegmentPlace> segments_; ///< by their first address
     std::string damage_;
     bool said_unchecked_ = false;
 };

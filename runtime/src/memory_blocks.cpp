@@ -51,6 +51,11 @@ void BlockArena::link(Block* block) {
     head = block;
     all.steps_used[octave] |= static_cast<std::uint8_t>(1u << step);
     all.octaves_used |= std::uint64_t{1} << octave;
+    if (block->size != block->segment->size) {
+        Splits& splits = this->splits(block->segment->small);
+        splits.count.rise(1);
+        splits.bytes.rise(block->size);
+    }
 }
 
 void BlockArena::unlink(Block* block) {
@@ -63,6 +68,11 @@ void BlockArena::unlink(Block* block) {
     else
         all.heads[octave][step] = block->next_free;
     block->free = false;
+    if (block->size != block->segment->size) {
+        Splits& splits = this->splits(block->segment->small);
+        splits.count.fall(1);
+        splits.bytes.fall(block->size);
+    }
     if (all.heads[octave][step])
         return;
     all.steps_used[octave] &= static_cast<std::uint8_t>(~(1u << step));
@@ -123,6 +133,7 @@ BlockArena::Block* BlockArena::carve(Block* block, std::uint64_t size) {
             block->after->before = behind;
         block->after = behind;
         block->size = size;
+        mark(behind);
         link(behind);
     }
     block->segment->taken += block->size;
@@ -135,6 +146,8 @@ BlockArena::Block* BlockArena::take(std::uint32_t bin, std::uint64_t size) {
 }
 
 BlockArena::Block* BlockArena::take_in(Segment& segment, std::uint64_t size) {
+    if (!segment.small)
+        size = std::max(size, segment.stretch);
     Block* best = nullptr;
     for (Block* block = segment.first; block; block = block->after)
         if (block->free && block->size >= size && (!best || block->size < best->size))
@@ -151,6 +164,7 @@ void BlockArena::give(Block* block) {
         block->after = behind->after;
         if (behind->after)
             behind->after->before = block;
+        unmark(behind);
         forget(behind);
     }
     if (Block* ahead = block->before; ahead && ahead->free) {
@@ -159,34 +173,72 @@ void BlockArena::give(Block* block) {
         ahead->after = block->after;
         if (block->after)
             block->after->before = ahead;
+        unmark(block);
         forget(block);
         block = ahead;
     }
     link(block);
 }
 
+void BlockArena::mark(Block* block) {
+    const std::uint64_t i = block->offset / block->segment->stretch;
+    block->segment->begins[i] = block;
+    block->segment->marks[i / 64] |= std::uint64_t{1} << (i % 64);
+}
+
+void BlockArena::unmark(Block* block) {
+    const std::uint64_t i = block->offset / block->segment->stretch;
+    block->segment->begins[i] = nullptr;
+    block->segment->marks[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+}
+
+BlockArena::Block* BlockArena::at(const Segment& segment, std::uint64_t offset) {
+    assert(offset < segment.size);
+    const std::uint64_t i = offset / segment.stretch;
+    if (Block* const block = segment.begins[i]; block && block->offset <= offset)
+        return block;
+    // The last that begins in a stretch before.
+    std::uint64_t word = i / 64;
+    std::uint64_t marks = segment.marks[word] & ((std::uint64_t{1} << (i % 64)) - 1);
+    while (marks == 0)
+        marks = segment.marks[--word];
+    return segment.begins[word * 64 + static_cast<std::uint64_t>(std::bit_width(marks)) - 1];
+}
+
 BlockArena::Block* BlockArena::add_taken(std::uint32_t bin, std::uint64_t size) {
+    return add_block(bin, size, false, size);
+}
+
+BlockArena::Block* BlockArena::add_block(std::uint32_t bin, std::uint64_t size, bool small,
+                                         std::uint64_t stretch) {
     auto segment = std::make_unique<Segment>();
     Block* block = new_block();
     block->segment = segment.get();
     block->size = size;
     segment->size = segment->taken = size;
     segment->bin = bin;
+    segment->small = small;
+    segment->stretch = stretch;
+    segment->begins.resize((size + stretch - 1) / stretch);
+    segment->marks.resize(segment->begins.size() / 64 + 1);
     segment->first = block;
     segment->place = segments_.size();
     segments_.push_back(std::move(segment));
+    mark(block);
     reserved_ += size;
-    reserved_large_ += size;
+    if (!small)
+        reserved_large_ += size;
     return block;
 }
 
 BlockArena::Segment& BlockArena::add(std::uint32_t bin, std::uint64_t size, bool small) {
-    Block* block = add_taken(bin, size);
+    // Taken blocks of large segments are larger than small ones, and what is left over is not smaller than
+    // this.
+    Block* block =
+        add_block(bin, size, small,
+                  small ? BlockRules::alignment : std::min(rules_.small_block, rules_.large_remainder));
     Segment& segment = *block->segment;
-    segment.small = small;
     segment.taken = 0;
-    if (small)
-        reserved_large_ -= size;
     link(block);
     return segment;
 }

@@ -1,6 +1,8 @@
 #pragma once
 /// Which bytes of which segment are whose: offsets alone, no memory and no Vulkan. Best fit in bins of sizes,
-/// split on taking, merged with free neighbours on giving back.
+/// split on taking, merged with free neighbours on giving back, found again by any offset within.
+
+#include <rekindle/runtime/memory.h>
 
 #include <array>
 #include <bit>
@@ -56,6 +58,9 @@ class BlockArena {
         Segment* segment = nullptr;
         std::uint64_t offset = 0, size = 0;
         bool free = false;
+        // For the owner of the arena: what of the block its user has.
+        bool live = false;
+        std::uint64_t begin = 0, bytes = 0;
 
       private:
         friend class BlockArena;
@@ -74,6 +79,10 @@ class BlockArena {
         friend class BlockArena;
         Block* first = nullptr;
         std::size_t place = 0; // in segments_
+        // Where blocks begin: at most one in each stretch of `stretch` bytes.
+        std::uint64_t stretch = 0;
+        std::vector<Block*> begins;
+        std::vector<std::uint64_t> marks; // a bit for each of `begins` that is not null
     };
 
     explicit BlockArena(BlockRules rules) : rules_(rules) {}
@@ -85,6 +94,8 @@ class BlockArena {
     /// As take(), in one segment alone.
     Block* take_in(Segment& segment, std::uint64_t size);
     void give(Block* block);
+    /// The block that holds the offset, which is less than the segment's size.
+    static Block* at(const Segment& segment, std::uint64_t offset);
 
     /// Adds a segment, all of it one free block. size: a multiple of 256.
     Segment& add(std::uint32_t bin, std::uint64_t size, bool small);
@@ -97,6 +108,12 @@ class BlockArena {
     const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }
     std::uint64_t reserved() const { return reserved_; }
     std::uint64_t reserved_large() const { return reserved_large_; }
+    /// Free blocks that are not their whole segment.
+    struct Splits {
+        Level count, bytes;
+    };
+    const Splits& splits(bool small) const { return splits_[small ? 0 : 1]; }
+    Splits& splits(bool small) { return splits_[small ? 0 : 1]; }
 
   private:
     static constexpr std::size_t octaves = 48, steps = 8;
@@ -118,6 +135,9 @@ class BlockArena {
     void unlink(Block* block);
     Block* carve(Block* block, std::uint64_t size);
     Block* new_block();
+    Block* add_block(std::uint32_t bin, std::uint64_t size, bool small, std::uint64_t stretch);
+    static void mark(Block* block);
+    static void unmark(Block* block);
     void forget(Block* block);
 
     BlockRules rules_;
@@ -126,6 +146,7 @@ class BlockArena {
     std::deque<Block> blocks_;
     std::vector<Block*> spare_;
     std::uint64_t reserved_ = 0, reserved_large_ = 0;
+    std::array<Splits, 2> splits_;
 };
 
 } // namespace rekindle::runtime

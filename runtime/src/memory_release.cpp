@@ -41,6 +41,14 @@ std::vector<CachingAllocator::WorkPoint> CachingAllocator::work_of(const Buffer:
     return points;
 }
 
+void CachingAllocator::give_locked(Pool& pool, BlockArena::Block* place) {
+    for (BlockLevels* const levels : levels_of(pool, *place->segment)) {
+        levels->active.fall(1);
+        levels->active_bytes.fall(place->size);
+    }
+    pool.arena.give(place);
+}
+
 void CachingAllocator::release(Buffer::Block& block) noexcept {
     const auto stream = block.stream.lock();
     // Only this stream's order is known here: what other streams still do with the block may come later.
@@ -57,13 +65,18 @@ void CachingAllocator::release(Buffer::Block& block) noexcept {
         const std::lock_guard lock(mutex_);
         Pool& pool = this->pool(block.kind);
         BlockArena::Segment& segment = *block.place->segment;
-        live_.erase(static_cast<DriverMemory&>(*segment.memory).address + block.place->offset + block.begin);
+        block.place->live = false;
         pool.statistics.allocated_bytes -= block.place->size;
+        for (BlockLevels* const levels : levels_of(pool, segment)) {
+            levels->allocations.fall(1);
+            levels->allocated_bytes.fall(block.place->size);
+            levels->requested_bytes.fall(block.bytes);
+        }
         if (own_order) {
             const Bin& bin = pool.bins[segment.bin];
             if (bin.key == stream.get() && !bin.stream.expired()) {
                 segment.last_use = std::max(segment.last_use, queued);
-                pool.arena.give(block.place);
+                give_locked(pool, block.place);
                 return;
             }
             pending.points.push_back({stream, queued}); // of another stream's segment
@@ -80,11 +93,15 @@ void CachingAllocator::finish_locked(Pool& pool, Pending& pending, Finished& fin
     if (waits_always())
         check_sentinels_locked(pending, finished);
     if (!options_.guard_pages) {
-        pool.arena.give(pending.place);
+        give_locked(pool, pending.place);
         return;
     }
-    finished.memories.push_back(pool.arena.remove(*pending.place->segment));
-    pool.statistics.reserved_bytes = pool.arena.reserved();
+    BlockArena::Segment& segment = *pending.place->segment;
+    for (BlockLevels* const levels : levels_of(pool, segment)) {
+        levels->active.fall(1);
+        levels->active_bytes.fall(pending.place->size);
+    }
+    finished.memories.push_back(remove_locked(pool, segment));
 }
 
 void CachingAllocator::collect() {
@@ -111,7 +128,8 @@ void CachingAllocator::wait_for_released() {
     std::vector<WorkPoint> points;
     {
         const std::lock_guard lock(mutex_);
-        for (const Pool& pool : pools_) {
+        for (Pool& pool : pools_) {
+            ++pool.statistics.waits;
             for (const Pending& pending : pool.pending)
                 points.insert(points.end(), pending.points.begin(), pending.points.end());
             for (const auto& segment : pool.arena.segments())
@@ -133,12 +151,12 @@ void CachingAllocator::release_segments() {
             if (segment->taken == 0 && idle(pool, *segment))
                 unused.push_back(segment.get());
         for (BlockArena::Segment* segment : unused)
-            gone.push_back(pool.arena.remove(*segment));
-        pool.statistics.reserved_bytes = pool.arena.reserved();
+            gone.push_back(remove_locked(pool, *segment));
     }
 }
 
 void CachingAllocator::empty_cache() {
+    require_usable();
     wait_for_released();
     release_segments();
 }

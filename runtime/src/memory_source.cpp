@@ -161,6 +161,17 @@ std::string VulkanSource::describe_heaps(MemoryKind kind) const {
     return text;
 }
 
+MemoryInfo VulkanSource::memory_info(std::uint64_t reserved) const {
+    const std::vector<std::uint32_t>& types = this->types(MemoryKind::device);
+    if (types.empty())
+        return {};
+    const Heap heap = device_.heaps().at(device_.memory_properties().memoryTypes[types.front()].heapIndex);
+    const auto left = [](std::uint64_t all, std::uint64_t used) { return all - std::min(all, used); };
+    if (heap.budget_bytes && heap.used_bytes)
+        return {std::min(left(*heap.budget_bytes, *heap.used_bytes), heap.bytes), heap.bytes, true};
+    return {left(heap.bytes, reserved), heap.bytes, false};
+}
+
 std::string VulkanSource::device_name() const {
     return device_.info().address() + " (" + device_.info().name + ")";
 }

@@ -45,6 +45,9 @@ class MemorySource {
     virtual std::uint64_t largest(MemoryKind kind) const = 0;
     /// "heap 0: 8.00 GiB, budget 7.20 GiB, of which 1.10 GiB are used" of every heap that the kind may use.
     virtual std::string describe_heaps(MemoryKind kind) const = 0;
+    /// Of the heap that device memory is taken from first; `reserved`: bytes of device memory that were
+    /// taken.
+    virtual MemoryInfo memory_info(std::uint64_t reserved) const = 0;
     /// "gpu:0 (name of the device)".
     virtual std::string device_name() const = 0;
     /// Of the streams in existence.
@@ -90,6 +93,7 @@ class VulkanSource : public MemorySource {
     explicit VulkanSource(VulkanDevice& device);
     std::uint64_t largest(MemoryKind kind) const override;
     std::string describe_heaps(MemoryKind kind) const override;
+    MemoryInfo memory_info(std::uint64_t reserved) const override;
     std::string device_name() const override;
     std::vector<std::shared_ptr<StreamTimeline>> timelines() override { return device_.timelines(); }
     std::shared_ptr<const void> keep_alive() override { return device_.shared(); }

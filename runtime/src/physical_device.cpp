@@ -291,6 +291,22 @@ std::string missing(const PhysicalDevice& device, const FeatureChain& f) {
     return {};
 }
 
+/// Whether the device's clock can be compared with std::chrono::steady_clock.
+bool calibrates_with_the_host(const PhysicalDevice& device) {
+    if (!device.has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME))
+        return false;
+    std::uint32_t count = 0;
+    if (vkGetPhysicalDeviceCalibrateableTimeDomainsEXT(device.handle, &count, nullptr) != VK_SUCCESS)
+        return false;
+    std::vector<VkTimeDomainEXT> domains(count);
+    if (vkGetPhysicalDeviceCalibrateableTimeDomainsEXT(device.handle, &count, domains.data()) != VK_SUCCESS)
+        return false;
+    const auto has = [&](VkTimeDomainEXT domain) {
+        return std::ranges::find(domains, domain) != domains.end();
+    };
+    return has(VK_TIME_DOMAIN_DEVICE_EXT) && has(VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT);
+}
+
 void read_available(PhysicalDevice& device, const FeatureChain& f) {
     EnabledFeatures& available = device.available;
     available.synchronization2 = f.vulkan13.synchronization2;
@@ -305,6 +321,7 @@ void read_available(PhysicalDevice& device, const FeatureChain& f) {
     available.memory_budget = device.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME) && !null_hardware;
     available.external_host_memory = device.has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     available.device_fault = f.fault.deviceFault;
+    available.calibrated_timestamps = calibrates_with_the_host(device);
     available.executable_properties = f.executable.pipelineExecutableInfo;
     available.cooperative_matrix = f.cooperative_matrix.cooperativeMatrix;
     available.float32_atomic_add = f.atomic_float.shaderBufferFloat32AtomicAdd;
@@ -378,7 +395,8 @@ std::vector<const char*> extensions_to_enable(const PhysicalDevice& device) {
     for (const char* name :
          {VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, VK_EXT_DEVICE_FAULT_EXTENSION_NAME,
           VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
-          VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME})
+          VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
+          VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME})
         if (device.has(name))
             names.push_back(name);
     if (!device.available.vulkan_1_3 && device.has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))

@@ -1,5 +1,5 @@
 #pragma once
-/// Sums of device time. Private to the library.
+/// Sums of device time, and records of operations. Private to the library.
 
 #include "vulkan_device.h"
 
@@ -11,6 +11,17 @@
 
 namespace rekindle::runtime {
 
+/// One moment on two clocks.
+struct ClockPair {
+    std::uint64_t ticks = 0;  ///< of the compute queue's timestamps
+    std::int64_t host_ns = 0; ///< of std::chrono::steady_clock
+    bool calibrated = false;  ///< told by the driver
+};
+
+/// When `ticks` were, in nanoseconds of the host's clock. bits: valid ones of a timestamp; a moment at most
+/// half their range from the pair's is meant. period_ns: of a tick.
+std::int64_t host_time(const ClockPair& pair, std::uint64_t ticks, std::uint32_t bits, double period_ns);
+
 /// The Profiler that streams fill. Thread-safe.
 class KernelProfiler final : public Profiler {
   public:
@@ -20,9 +31,16 @@ class KernelProfiler final : public Profiler {
     bool enabled() const override { return enabled_.load(std::memory_order_relaxed); }
     std::vector<Row> rows() override;
     void reset() override;
+    void enable_records(bool on) override;
+    std::vector<Record> take_records(std::uint64_t* lost) override;
 
+    bool records() const { return records_on_.load(std::memory_order_relaxed); }
     /// One launch of that kernel took so long.
     void add(const kernels::Kernel& kernel, double seconds);
+    /// An operation that ran between two timestamps, which give the record its times.
+    void add_record(Record record, std::uint64_t begin, std::uint64_t end);
+
+    static constexpr std::size_t most_records = 1'000'000;
 
   private:
     struct Sum {
@@ -31,11 +49,21 @@ class KernelProfiler final : public Profiler {
     };
     /// Hands in what has completed on every stream.
     void gather();
+    void require_timestamps() const;
+    /// From the driver.
+    ClockPair compared() const;
+    /// From a submit that is waited for.
+    ClockPair estimated() const;
+    /// Compares the clocks again when that was long ago, for they drift apart.
+    void renew_locked();
 
     VulkanDevice& device_;
-    std::atomic<bool> enabled_{false};
+    std::atomic<bool> enabled_{false}, records_on_{false};
     std::mutex mutex_;
     std::unordered_map<const kernels::Kernel*, Sum> sums_;
+    ClockPair clocks_;
+    std::vector<Record> records_;
+    std::uint64_t lost_ = 0;
 };
 
 } // namespace rekindle::runtime

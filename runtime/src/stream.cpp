@@ -1,6 +1,7 @@
 #include "event.h"
 #include "stream_core.h"
 #include "stream_transient.h"
+#include "synchronisations.h"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +22,11 @@ class VulkanStream final : public Stream {
           device_(core_->device()), transients_(core_) {
         device.add_timeline(core_);
     }
-    ~VulkanStream() override { core_->close(); }
+    ~VulkanStream() override {
+        core_->close();
+        if (!vulkan_usable()) // threads that were stopped on their way may still hold its locks
+            new std::shared_ptr<StreamCore>(core_);
+    }
     VulkanStream(const VulkanStream&) = delete;
     VulkanStream& operator=(const VulkanStream&) = delete;
 
@@ -39,8 +44,9 @@ class VulkanStream final : public Stream {
     void wait(const Event& event) override;
     void flush() override { core_->flush(); }
     void synchronize() override;
+    std::uint32_t number() const noexcept override { return core_->number(); }
 
-    const std::shared_ptr<StreamCore>& core() const noexcept { return core_; }
+    const std::shared_ptr<StreamTimeline>& timeline() const noexcept { return timeline_; }
 
   private:
     void check_groups(const kernels::Kernel& kernel, Groups groups) const;
@@ -49,9 +55,10 @@ class VulkanStream final : public Stream {
     void copy_on(StreamCore& core, DevicePointer to, DevicePointer from, std::uint64_t bytes);
     /// Through staging memory, as work of `core`.
     void upload_on(StreamCore& core, DevicePointer to, std::span<const std::byte> from);
-    void after_wait();
+    void wait_for_all();
 
     const std::shared_ptr<StreamCore> core_;
+    const std::shared_ptr<StreamTimeline> timeline_{core_}; ///< the same
     VulkanDevice& device_;
     TransientRing transients_;
 };
@@ -192,6 +199,7 @@ void VulkanStream::upload_on(StreamCore& core, DevicePointer to, std::span<const
 
 void VulkanStream::download(std::span<std::byte> to, DevicePointer from) {
     device_.throw_if_lost();
+    ++counted_synchronisations().downloads;
     struct Piece {
         Buffer staging;
         std::span<std::byte> target;
@@ -218,10 +226,11 @@ void VulkanStream::download(std::span<std::byte> to, DevicePointer from) {
     }
     while (!under_way.empty())
         take();
-    synchronize();
+    wait_for_all();
 }
 
 void VulkanStream::wait(const Event& event) {
+    device_.throw_if_lost();
     if (!event.state())
         return;
     const std::shared_ptr<StreamCore>& other = event.state()->core;
@@ -235,11 +244,12 @@ void VulkanStream::wait(const Event& event) {
 }
 
 void VulkanStream::synchronize() {
-    core_->wait(core_->queued());
-    after_wait();
+    ++counted_synchronisations().waits;
+    wait_for_all();
 }
 
-void VulkanStream::after_wait() {
+void VulkanStream::wait_for_all() {
+    core_->wait(core_->queued());
     device_.allocator().collect();
     device_.allocator().throw_on_damage();
 }
@@ -254,8 +264,8 @@ std::unique_ptr<Stream> make_stream(VulkanDevice& device) {
     return make_stream(device, StreamOptions{});
 }
 
-std::shared_ptr<StreamTimeline> timeline_of(Stream& stream) {
-    return dynamic_cast<VulkanStream&>(stream).core();
+const std::shared_ptr<StreamTimeline>& timeline_of(const Stream& stream) {
+    return static_cast<const VulkanStream&>(stream).timeline();
 }
 
 } // namespace rekindle::runtime

@@ -25,7 +25,8 @@ double ticks_between(std::uint64_t begin, std::uint64_t end, std::uint32_t bits)
 } // namespace
 
 Batch::Batch(VulkanDevice& device, const Queue& queue, const StreamOptions& options)
-    : device_(device), options_(options), copies_alone_(&queue != &device.compute_queue()),
+    : device_(device), profiler_(static_cast<KernelProfiler&>(device.profiler())), options_(options),
+      copies_alone_(&queue != &device.compute_queue()),
       timestamp_bits_(copies_alone_ ? 0 : queue.timestamp_bits) {
     const VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr,
                                        VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, queue.family};
@@ -47,6 +48,8 @@ Batch::Batch(VulkanDevice& device, const Queue& queue, const StreamOptions& opti
 }
 
 Batch::~Batch() {
+    if (!vulkan_usable())
+        return;
     device_.vk().vkDestroyQueryPool(device_.handle(), queries_, nullptr);
     device_.vk().vkDestroyCommandPool(device_.handle(), pool_, nullptr);
 }
@@ -76,7 +79,7 @@ void Batch::begin(std::uint64_t value) {
     touched_.clear();
     samples_.clear();
     stamps_.clear();
-    profiled_.clear();
+    timed_.clear();
     notes_.clear();
     if (queries_ != VK_NULL_HANDLE)
         timestamp();
@@ -95,8 +98,24 @@ std::uint32_t Batch::timestamp() {
     return used_queries_++;
 }
 
-void Batch::record(const Operation& operation) {
+Batch::OperationName Batch::named(const Operation& operation) {
+    if (const auto* dispatch = std::get_if<Dispatch>(&operation))
+        return {dispatch->kernel->pipeline->kernel, nullptr};
+    if (std::holds_alternative<Copy>(operation))
+        return {nullptr, "copy"};
+    return {nullptr, std::holds_alternative<Update>(operation) ? "upload" : "fill"};
+}
+
+void Batch::record(const Operation& operation, const RecordTag& tag) {
+    const bool timed = queries_ != VK_NULL_HANDLE &&
+                       (tag.wanted || (profiler_.enabled() && std::holds_alternative<Dispatch>(operation)));
+    if (timed) {
+        const OperationName name = named(operation);
+        timed_.push_back({name.kernel, name.what, tag, timestamp()});
+    }
     std::visit([this](const auto& o) { record(o); }, operation);
+    if (timed)
+        timestamp();
     ++operations_;
 }
 
@@ -110,13 +129,7 @@ void Batch::record(const Dispatch& dispatch) {
     if (!dispatch.data.empty())
         vk.vkCmdPushConstants(commands_, device_.pipeline_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
                               static_cast<std::uint32_t>(dispatch.data.size()), dispatch.data.data());
-    const auto& profiler = static_cast<const KernelProfiler&>(device_.profiler());
-    const bool profiled = queries_ != VK_NULL_HANDLE && profiler.enabled();
-    if (profiled)
-        profiled_.push_back({pipeline.kernel, timestamp()});
     vk.vkCmdDispatch(commands_, dispatch.groups.x, dispatch.groups.y, dispatch.groups.z);
-    if (profiled)
-        timestamp();
     note(pipeline.kernel, nullptr, std::uint64_t{dispatch.groups.x} * dispatch.groups.y * dispatch.groups.z);
 }
 
@@ -303,7 +316,7 @@ VkResult Batch::submit_commands2(VkQueue queue, VkSemaphore signal) {
     return device_.vk().vkQueueSubmit2(queue, 1, &info, VK_NULL_HANDLE);
 }
 
-void Batch::retire(Profiler& profiler) {
+void Batch::retire(std::uint32_t stream) {
     waits_.clear();
     if (queries_ != VK_NULL_HANDLE) {
         ticks_.resize(used_queries_);
@@ -314,9 +327,15 @@ void Batch::retire(Profiler& profiler) {
                       "vkGetQueryPoolResults");
         const double period = device_.info().can.timestamp_period_ns * 1e-9;
         learn(ticks_between(ticks_.front(), ticks_.back(), timestamp_bits_) * period);
-        for (const Profiled& p : profiled_)
-            static_cast<KernelProfiler&>(profiler).add(
-                *p.kernel, ticks_between(ticks_[p.query], ticks_[p.query + 1], timestamp_bits_) * period);
+        for (const Timed& t : timed_) {
+            const std::uint64_t begin = ticks_[t.query], end = ticks_[t.query + 1];
+            if (t.kernel != nullptr)
+                profiler_.add(*t.kernel, ticks_between(begin, end, timestamp_bits_) * period);
+            if (t.tag.wanted)
+                profiler_.add_record({t.kernel != nullptr ? t.kernel->name : std::string_view(t.what), stream,
+                                      0, 0, t.tag.bytes, t.tag.correlation, false},
+                                     begin, end);
+        }
         for (const Stamp& s : stamps_) {
             s.event->ticks = ticks_[s.query];
             s.event->resolved.store(true, std::memory_order_release);

@@ -16,6 +16,7 @@
 
 namespace rekindle::runtime {
 
+class KernelProfiler;
 class StreamCore;
 
 /// What large uploads use.
@@ -34,6 +35,10 @@ struct StreamOptions {
     std::uint32_t operations_per_submit = 256;
     std::size_t submits_in_flight = 8;
     double seconds_per_submit = 0.2;
+    /// When so many operations are recorded, or twice, four times … as many, and the device has nothing of
+    /// the stream's to do, they are submitted; 0: never. Not while operations are held back by the test
+    /// modes.
+    std::uint32_t operations_of_early_submit = 16;
     std::uint64_t staging_bytes = 16ull << 20; ///< of one piece of an upload or download
     std::uint64_t piece_bytes = 64ull << 20;   ///< of one copy or fill command
 };
@@ -74,6 +79,12 @@ struct TimelineWait {
     std::shared_ptr<const void> keep;
 };
 
+/// What the profiler's record of an operation says beside its times.
+struct RecordTag {
+    bool wanted = false; ///< records are on
+    std::uint64_t bytes = 0, correlation = 0;
+};
+
 /// One recording. Used again after its submit has completed. Not thread-safe.
 class Batch {
   public:
@@ -87,7 +98,7 @@ class Batch {
 
     /// Starts an empty recording that will signal `value`.
     void begin(std::uint64_t value);
-    void record(const Operation& operation);
+    void record(const Operation& operation, const RecordTag& tag);
     /// All writes so far become visible to all that follows.
     void barrier();
     /// Waits before the whole submit.
@@ -104,8 +115,8 @@ class Batch {
     /// `signal` becomes value() when it is done. The queue's mutex is held. Throws DeviceLost when the driver
     /// refuses: the commands are gone then.
     void submit(VkQueue queue, VkSemaphore signal);
-    /// After the submit has completed: hands out its times and lets go of what it held.
-    void retire(Profiler& profiler);
+    /// After the submit has completed: hands out its times and lets go of what it held. stream: its number.
+    void retire(std::uint32_t stream);
 
     std::uint64_t value() const noexcept { return value_; }
     bool empty() const noexcept { return operations_ == 0 && waits_.empty() && stamps_.empty(); }
@@ -119,10 +130,17 @@ class Batch {
         std::shared_ptr<Event::State> event;
         std::uint32_t query;
     };
-    struct Profiled {
-        const kernels::Kernel* kernel;
+    struct Timed {
+        const kernels::Kernel* kernel; ///< null: `what`
+        const char* what;
+        RecordTag tag;
         std::uint32_t query; ///< of the begin; the end is the next one
     };
+    struct OperationName {
+        const kernels::Kernel* kernel = nullptr; ///< null: `what`
+        const char* what = "";
+    };
+    static OperationName named(const Operation& operation);
     /// A run of like operations, for the text of DeviceLost.
     struct Note {
         const kernels::Kernel* kernel; ///< null: `what`
@@ -145,6 +163,7 @@ class Batch {
     void learn(double measured_seconds);
 
     VulkanDevice& device_;
+    KernelProfiler& profiler_;
     const StreamOptions& options_;
     bool copies_alone_; ///< the queue's family knows no compute stage and no queries
     std::uint32_t timestamp_bits_;
@@ -160,7 +179,7 @@ class Batch {
     AddressRanges touched_;
     std::vector<LaunchTime::Sample> samples_;
     std::vector<Stamp> stamps_;
-    std::vector<Profiled> profiled_;
+    std::vector<Timed> timed_;
     std::vector<Note> notes_;
     std::vector<std::uint64_t> ticks_;
 };

@@ -2,8 +2,10 @@
 
 #include "event.h"
 #include "profiler.h"
+#include "synchronisations.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace rekindle::runtime {
@@ -79,7 +81,8 @@ bool StreamCore::KeyEqual::operator()(const KernelKey& a, const OwnKey& b) const
 }
 
 StreamCore::StreamCore(std::shared_ptr<VulkanDevice> device, Queue& queue, const StreamOptions& options)
-    : device_(std::move(device)), options_(options), queue_(queue),
+    : device_(std::move(device)), options_(options), number_(device_->next_stream_number()),
+      profiler_(static_cast<KernelProfiler&>(device_->profiler())), queue_(queue),
       upload_queue_(queue_of_uploads(*device_, options)),
       collecting_(device_->test_mode().random_order.has_value() || device_->test_mode().guard_pages) {
     device_->throw_if_lost();
@@ -93,6 +96,8 @@ StreamCore::StreamCore(std::shared_ptr<VulkanDevice> device, Queue& queue, const
 }
 
 StreamCore::~StreamCore() {
+    if (!vulkan_usable())
+        return;
     device_->vk().vkDestroySemaphore(device_->handle(), timeline_, nullptr);
     device_->vk().vkDestroySemaphore(device_->handle(), gate_, nullptr);
 }
@@ -108,6 +113,15 @@ const Pipeline& StreamCore::pipeline(const kernels::Kernel& kernel,
         key.constants.emplace_back(c.name, c.value);
     pipelines_.emplace(std::move(key), &pipeline);
     return pipeline;
+}
+
+std::unique_lock<std::mutex> StreamCore::hold() {
+    std::unique_lock lock(mutex_);
+    if (!vulkan_usable()) {
+        lock.unlock();
+        throw_if_unusable();
+    }
+    return lock;
 }
 
 PreparedKernel& StreamCore::prepared(const Pipeline& pipeline) {
@@ -131,7 +145,7 @@ PreparedKernel& StreamCore::prepare(const Pipeline& pipeline) {
 
 void StreamCore::put(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
                      std::span<const Access> accesses, double expected_seconds) {
-    const std::scoped_lock lock(mutex_);
+    const auto lock = hold();
     PreparedKernel& kernel = prepared(pipeline);
     if (groups.x == 0 || groups.y == 0 || groups.z == 0)
         return;
@@ -143,7 +157,7 @@ void StreamCore::put(const Pipeline& pipeline, Groups groups, std::span<const st
 void StreamCore::put(const Operation& operation, std::span<const Access> accesses) {
     LaunchTime::Sample sample;
     sample.seconds = Batch::seconds_of(operation);
-    const std::scoped_lock lock(mutex_);
+    const auto lock = hold();
     place_poison_fills();
     place(operation, accesses, sample);
 }
@@ -176,9 +190,31 @@ void StreamCore::place(const Operation& operation, std::span<const Access> acces
         separate();
     Batch& batch = open();
     hazards_.add(accesses);
-    record_or_hold(operation, accesses);
+    record_or_hold(operation, accesses, tag_of(operation, accesses));
     batch.expect(sample);
     queued_.store(batch.value(), std::memory_order_release);
+    submit_for_idle_device();
+}
+
+void StreamCore::submit_for_idle_device() {
+    const std::uint32_t least = options_.operations_of_early_submit, now = open_->operations();
+    // Asking costs as much as a launch: at some counts alone.
+    if (least == 0 || now < least || now % least != 0 || !std::has_single_bit(now / least) || collecting_)
+        return;
+    if (completed() == submitted())
+        submit();
+}
+
+RecordTag StreamCore::tag_of(const Operation& operation, std::span<const Access> accesses) const {
+    if (!profiler_.records())
+        return {};
+    RecordTag tag{true, 0, thread_correlation()};
+    if (const auto* copy = std::get_if<Copy>(&operation))
+        tag.bytes = copy->bytes;
+    else
+        for (const Access& access : accesses)
+            tag.bytes += access.bytes;
+    return tag;
 }
 
 void StreamCore::fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
@@ -216,19 +252,20 @@ void StreamCore::place_poison_fills() {
     const Batch& batch = open();
     hazards_.add(accesses);
     for (const PoisonFill& f : fills)
-        record_or_hold(f.fill, std::span(&f.access, 1));
+        record_or_hold(f.fill, std::span(&f.access, 1), {});
     queued_.store(batch.value(), std::memory_order_release);
 }
 
-void StreamCore::record_or_hold(const Operation& operation, std::span<const Access> accesses) {
+void StreamCore::record_or_hold(const Operation& operation, std::span<const Access> accesses,
+                                const RecordTag& tag) {
     if (upload_queue_ != nullptr)
         open_->touch(accesses);
     if (!collecting_) {
-        open_->record(operation);
+        open_->record(operation, tag);
         return;
     }
     const auto data = data_of(operation);
-    group_.push_back({operation, {data.begin(), data.end()}});
+    group_.push_back({operation, {data.begin(), data.end()}, tag});
     if (device_->test_mode().guard_pages)
         group_accesses_.insert(group_accesses_.end(), accesses.begin(), accesses.end());
 }
@@ -240,7 +277,7 @@ void StreamCore::emit_group() {
         std::shuffle(group_.begin(), group_.end(), random_);
     for (Pending& pending : group_) {
         set_data(pending.operation, pending.data);
-        open_->record(pending.operation);
+        open_->record(pending.operation, pending.tag);
     }
     group_.clear();
 }
@@ -255,8 +292,8 @@ void StreamCore::separate() {
 }
 
 std::shared_ptr<Event::State> StreamCore::record(bool timing) {
-    const std::scoped_lock lock(mutex_);
     device_->throw_if_lost();
+    const auto lock = hold();
     if (timing && device_->compute_queue().timestamp_bits == 0)
         throw Unsupported(device_->info().name + " has no timestamps on its compute queue");
     if (timing) {
@@ -274,8 +311,8 @@ std::shared_ptr<Event::State> StreamCore::record(bool timing) {
 }
 
 void StreamCore::wait_for(const std::shared_ptr<StreamCore>& other, std::uint64_t value) {
-    const std::scoped_lock lock(mutex_);
     device_->throw_if_lost();
+    const auto lock = hold();
     // What was queued before need not wait.
     if (open_ && open_->operations() + group_.size() > 0)
         submit();
@@ -303,8 +340,9 @@ std::uint64_t StreamCore::last_use(const Access& range) {
 }
 
 std::shared_ptr<StreamCore> StreamCore::upload_lane(const Access& target) {
-    if (upload_queue_ == nullptr)
+    if (upload_queue_ == nullptr || profiler_.records())
         return nullptr;
+    const std::scoped_lock one_upload(lane_mutex_);
     const std::uint64_t used = last_use(target);
     std::vector<std::pair<std::shared_ptr<StreamCore>, std::uint64_t>> waits;
     {
@@ -325,16 +363,16 @@ std::shared_ptr<StreamCore> StreamCore::upload_lane(const Access& target) {
 }
 
 void StreamCore::flush() {
-    const std::scoped_lock lock(mutex_);
     device_->throw_if_lost();
+    const auto lock = hold();
     submit();
 }
 
 void StreamCore::flush_to(std::uint64_t value) {
     if (submitted() >= value)
         return;
-    const std::scoped_lock lock(mutex_);
     device_->throw_if_lost();
+    const auto lock = hold();
     submit();
     // In poison mode a value may have been promised that nothing was recorded for.
     while (submitted() < value) {
@@ -391,7 +429,7 @@ void StreamCore::gather_completed() {
         return;
     const std::uint64_t reached = completed();
     while (!in_flight_.empty() && in_flight_.front()->value() <= reached) {
-        in_flight_.front()->retire(static_cast<KernelProfiler&>(device_->profiler()));
+        in_flight_.front()->retire(number_);
         free_.push_back(std::move(in_flight_.front()));
         in_flight_.pop_front();
     }

@@ -17,8 +17,7 @@ namespace rekindle::runtime {
 
 VkSemaphore make_timeline(VulkanDevice& device);
 
-/// Belongs to a stream and to its events. Every member locks for itself: the owner's thread queues, any
-/// thread may ask, flush and wait.
+/// Belongs to a stream and to its events. Thread-safe: every member locks for itself.
 class StreamCore final : public StreamTimeline, public std::enable_shared_from_this<StreamCore> {
   public:
     StreamCore(std::shared_ptr<VulkanDevice> device, Queue& queue, const StreamOptions& options);
@@ -27,6 +26,7 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     StreamCore& operator=(const StreamCore&) = delete;
 
     VulkanDevice& device() const noexcept { return *device_; }
+    std::uint32_t number() const noexcept { return number_; }
     const StreamOptions& options() const noexcept { return options_; }
 
     /// The kernel's pipeline, from a table without a look at the device when it was launched here before.
@@ -64,6 +64,7 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     std::uint64_t queued() const override;
     std::uint64_t completed() const override;
     void wait(std::uint64_t value) override;
+    void settle(std::chrono::steady_clock::time_point until) noexcept override;
     void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
                           std::uint32_t word) override;
 
@@ -94,7 +95,11 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     struct Pending {
         Operation operation;
         std::vector<std::byte> data;
+        RecordTag tag;
     };
+
+    /// Holds mutex_. Throws Error when the process ends, which may have begun while this waited.
+    std::unique_lock<std::mutex> hold();
 
     // All with mutex_ held.
     PreparedKernel& prepared(const Pipeline& pipeline);
@@ -104,8 +109,11 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
                const LaunchTime::Sample& sample);
     /// Records what fill_before_next() gathered.
     void place_poison_fills();
-    void record_or_hold(const Operation& operation, std::span<const Access> accesses);
+    void record_or_hold(const Operation& operation, std::span<const Access> accesses, const RecordTag& tag);
     void emit_group();
+    /// Submits when enough is recorded for a device that has nothing to do.
+    void submit_for_idle_device();
+    RecordTag tag_of(const Operation& operation, std::span<const Access> accesses) const;
     void separate();
     void submit();
     /// From now on fills go to the next submit; false: some have come for this one.
@@ -123,6 +131,8 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
 
     const std::shared_ptr<VulkanDevice> device_;
     const StreamOptions options_;
+    const std::uint32_t number_;
+    KernelProfiler& profiler_;
     Queue& queue_;
     Queue* const upload_queue_; ///< of the upload lane; null: there is none
     const bool collecting_;     ///< operations are held back until their group is complete
@@ -155,6 +165,7 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     mutable std::atomic<std::uint64_t> completed_{0};
     std::atomic<std::uint64_t> barriers_{0};
 
+    std::mutex lane_mutex_;            ///< one upload at a time finds out what the lane waits for
     std::shared_ptr<StreamCore> lane_; ///< made at the first large upload
     /// What this stream waited for since the last upload of the lane, which waits for it too.
     std::vector<std::pair<std::shared_ptr<StreamCore>, std::uint64_t>> inherited_;

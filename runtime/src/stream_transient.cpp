@@ -54,18 +54,20 @@ Transient::Chunk& TransientRing::with_room(std::uint64_t bytes) {
     return *chunks_.back();
 }
 
-/// Makes the chunk whose use is longest ago the next one, if it is free.
+/// Makes the chunk that nobody holds and whose use is longest ago the next one, if its use is over.
 bool TransientRing::turn() {
-    if (chunks_.empty() || chunks_.front()->pins.load(std::memory_order_acquire) != 0)
+    const auto oldest = std::ranges::find_if(
+        chunks_, [](const auto& chunk) { return chunk->pins.load(std::memory_order_acquire) == 0; });
+    if (oldest == chunks_.end())
         return false;
-    const std::uint64_t value = chunks_.front()->last_use.load(std::memory_order_relaxed);
+    const std::uint64_t value = (*oldest)->last_use.load(std::memory_order_relaxed);
     if (core_->completed() < value) {
         if (chunks_.size() < chunks_at_most)
             return false;
         core_->wait(value);
     }
-    std::unique_ptr<Transient::Chunk> chunk = std::move(chunks_.front());
-    chunks_.pop_front();
+    std::unique_ptr<Transient::Chunk> chunk = std::move(*oldest);
+    chunks_.erase(oldest);
     chunk->used = 0;
     chunk->last_use.store(0, std::memory_order_relaxed);
     chunks_.push_back(std::move(chunk));

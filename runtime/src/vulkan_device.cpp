@@ -4,6 +4,7 @@
 #include "physical_device.h"
 #include "pipeline_store.h"
 #include "self_test/self_test.h"
+#include "synchronisations.h"
 
 #include <algorithm>
 
@@ -46,6 +47,14 @@ VulkanDevice::VulkanDevice(DeviceInfo info, DeviceOptions options, TestMode test
       instance_(Instance::shared(test_mode_.validation)) {}
 
 VulkanDevice::~VulkanDevice() {
+    if (!vulkan_usable()) {
+        // Nothing of the driver may be called any more, and locks may be held for ever.
+        static_cast<void>(profiler_.release());
+        static_cast<void>(allocator_.release());
+        static_cast<void>(pipelines_.release());
+        return;
+    }
+    forget_device(*this);
     if (device_ != VK_NULL_HANDLE) {
         profiler_.reset();
         allocator_.reset();
@@ -92,6 +101,7 @@ void VulkanDevice::create() {
     info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
     info.ppEnabledExtensionNames = extensions.data();
     check(vkCreateDevice(physical_, &info, nullptr, &device_), "vkCreateDevice");
+    watch_process(*this);
     volkLoadDeviceTable(&vk_, device_);
     if (!options_.compile_only) {
         vk_.vkGetDeviceQueue(device_, compute_.family, 0, &compute_.handle);
@@ -184,8 +194,21 @@ const SelfTestResult& VulkanDevice::self_test() {
 
 void VulkanDevice::synchronize() {
     throw_if_lost();
+    ++counted_synchronisations().waits;
     for (const std::shared_ptr<StreamTimeline>& timeline : timelines())
         timeline->wait(timeline->queued());
+}
+
+void VulkanDevice::settle(std::chrono::steady_clock::time_point until) noexcept {
+    try {
+        if (!lost())
+            for (const std::shared_ptr<StreamTimeline>& timeline : timelines())
+                timeline->settle(until);
+        if (pipelines_)
+            pipelines_->save();
+    } catch (const std::exception& error) { // memory for the list has run out
+        log(LogLevel::warning, error.what());
+    }
 }
 
 std::vector<Heap> VulkanDevice::heaps() const {

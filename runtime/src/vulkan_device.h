@@ -3,6 +3,7 @@
 /// event*, profiler*) and pipelines (pipeline*) stand on. Private to the library.
 
 #include "once.h"
+#include "process_state.h"
 #include "vulkan_structure.h"
 
 #include <rekindle/runtime/device.h>
@@ -12,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -53,6 +55,7 @@ struct EnabledFeatures {
     bool external_host_memory = false;
     std::uint64_t external_host_alignment = 0; ///< minImportedHostPointerAlignment
     bool device_fault = false;
+    bool calibrated_timestamps = false; ///< with the host's CLOCK_MONOTONIC
     bool executable_properties = false; ///< only with DeviceOptions::pipeline_statistics
     bool cooperative_matrix = false;
     bool float32_atomic_add = false;
@@ -90,6 +93,9 @@ class StreamTimeline {
     virtual std::uint64_t completed() const = 0;
     /// Submits what is needed and waits until completed() >= value. Throws DeviceLost.
     virtual void wait(std::uint64_t value) = 0;
+    /// The process ends: waits until what was given to the driver has ended, at most until then. Never
+    /// throws.
+    virtual void settle(std::chrono::steady_clock::time_point until) noexcept = 0;
     /// Poison mode: before the next operation that is queued on the stream, and after those queued by now,
     /// the range is filled with `word`. Called by the allocator, from any thread, when a block is released;
     /// bytes: a multiple of 4; `at`: where the range lies, because the block is not live any more. The fill
@@ -176,6 +182,9 @@ class VulkanDevice final : public Device {
     /// Thread-safe; one call of the callback at a time.
     void log(LogLevel level, std::string_view text);
 
+    /// The process ends: what was submitted is waited for, at most until then, and pipelines are kept.
+    void settle(std::chrono::steady_clock::time_point until) noexcept;
+
     // Pipelines
     /// The pipeline of that kernel with those constants; compiled at first use. Thread-safe. Throws
     /// Unsupported, Error.
@@ -197,8 +206,12 @@ class VulkanDevice final : public Device {
     /// as they are until the process ends, and the end runs no handlers of exit(): those of drivers take down
     /// what the work uses. Nothing is logged any more.
     void leave_running(std::shared_ptr<StreamTimeline> stream) noexcept;
-    /// Throws the DeviceLost of lose() again. To be called at the start of what uses the device.
-    void throw_if_lost() const;
+    /// Throws the DeviceLost of lose() again, and Error when the process was forked or ends. To be called at
+    /// the start of what uses the device.
+    void throw_if_lost() const {
+        if (lost() || !vulkan_usable())
+            throw_because_lost();
+    }
     /// Remembers what a submit holds for the text of DeviceLost ("population_step x 12, copy"); the last 16
     /// are kept.
     void note_operation(std::string what);
@@ -209,6 +222,8 @@ class VulkanDevice final : public Device {
 
     // Streams in existence; made by make_stream's implementation.
     void add_timeline(std::weak_ptr<StreamTimeline> timeline);
+    /// Of the next stream.
+    std::uint32_t next_stream_number() noexcept { return stream_count_.fetch_add(1); }
     /// Of the streams that still exist.
     std::vector<std::shared_ptr<StreamTimeline>> timelines();
 
@@ -216,6 +231,7 @@ class VulkanDevice final : public Device {
     VulkanDevice(DeviceInfo info, DeviceOptions options, TestMode test_mode);
     void create();
     void create_layout();
+    void throw_because_lost() const;
     [[noreturn]] void lose_with(std::string_view why, const std::string& fault);
     std::string fault_text() const; ///< of VK_EXT_device_fault, "" where the driver gives none
     void require_running() const;   ///< throws Unsupported on a compile-only device
@@ -242,6 +258,7 @@ class VulkanDevice final : public Device {
     std::unique_ptr<SelfTestResult> self_test_;
     std::atomic<std::uint32_t> disabled_features_{0};
 
+    std::atomic<std::uint32_t> stream_count_{0};
     std::mutex log_mutex_;
     std::mutex timelines_mutex_;
     std::vector<std::weak_ptr<StreamTimeline>> timelines_;
@@ -258,7 +275,7 @@ std::unique_ptr<DeviceAllocator> make_allocator(VulkanDevice& device);
 /// stream.cpp. The stream keeps the device alive and registers its timeline with add_timeline.
 std::unique_ptr<Stream> make_stream(VulkanDevice& device);
 /// stream.cpp. The timeline of a stream that make_stream made.
-std::shared_ptr<StreamTimeline> timeline_of(Stream& stream);
+const std::shared_ptr<StreamTimeline>& timeline_of(const Stream& stream);
 /// profiler.cpp. Owned by the device, as the allocator.
 std::unique_ptr<Profiler> make_profiler(VulkanDevice& device);
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <thread>
 
 namespace rekindle::runtime {
 
@@ -98,7 +99,25 @@ bool StreamCore::drained() const noexcept {
     return wait_for_value(*device_, timeline_, submitted(), after_loss) != VK_TIMEOUT;
 }
 
+void StreamCore::settle(std::chrono::steady_clock::time_point until) noexcept {
+    using Clock = std::chrono::steady_clock;
+    // Who is just recording or submitting is let end, unless it waits for the device or was stopped on its
+    // way; who comes later finds that the process ends.
+    const auto patience = std::min(until, Clock::now() + std::chrono::milliseconds(500));
+    bool held = mutex_.try_lock();
+    while (!held && Clock::now() < patience) {
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        held = mutex_.try_lock();
+    }
+    if (held)
+        mutex_.unlock();
+    release_hang();
+    wait_for_value(*device_, timeline_, submitted(), std::max(Seconds(until - Clock::now()), Seconds(0)));
+}
+
 void StreamCore::close() noexcept {
+    if (!vulkan_usable()) // its mutex may be held for ever
+        return;
     const std::scoped_lock lock(mutex_);
     try {
         if (!device_->lost()) {

@@ -26,6 +26,7 @@ class FakeStream final : public StreamTimeline {
         ++waits;
         completed_ = std::max<std::uint64_t>(completed_, value);
     }
+    void settle(std::chrono::steady_clock::time_point) noexcept override {}
     void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
                           std::uint32_t) override {
         EXPECT_LE(bytes, at.remaining);
@@ -85,6 +86,9 @@ class FakeSource final : public MemorySource {
     }
     std::uint64_t largest(MemoryKind) const override { return 512 << 20; }
     std::string describe_heaps(MemoryKind) const override { return "heap 0 holds 1.00 GiB"; }
+    MemoryInfo memory_info(std::uint64_t reserved) const override {
+        return {(1 << 30) - reserved, 1 << 30, false};
+    }
     std::string device_name() const override { return "gpu:9 (fake)"; }
     std::vector<std::shared_ptr<StreamTimeline>> timelines() override { return driver_.streams; }
     std::shared_ptr<const void> keep_alive() override { return nullptr; }
@@ -212,6 +216,76 @@ TEST_F(CachingAllocatorTest, KindsAreKeptApart) {
     EXPECT_EQ(driver.taken, 3u);
     EXPECT_EQ(statistics(MemoryKind::upload).allocations, 1u);
     EXPECT_EQ(statistics(MemoryKind::readback).allocated_bytes, 256u);
+}
+
+TEST_F(CachingAllocatorTest, LevelsOfBlocksAndSegments) {
+    const auto a = stream(), b = stream();
+    const auto expect = [](const Level& level, std::int64_t current, std::int64_t peak, std::int64_t risen) {
+        EXPECT_EQ(level.current, current);
+        EXPECT_EQ(level.peak, peak);
+        EXPECT_EQ(level.risen, risen);
+        EXPECT_EQ(level.fallen, risen - current);
+    };
+    Buffer x = device(300, a), y = device(1000, a), z = device((2 << 20) + 1, a);
+    MemoryLevels l = allocator->levels(MemoryKind::device);
+    expect(l.all.allocations, 3, 3, 3);
+    expect(l.small.allocations, 2, 2, 2);
+    expect(l.small.requested_bytes, 1300, 1300, 1300);
+    expect(l.small.allocated_bytes, 512 + 1024, 512 + 1024, 512 + 1024);
+    expect(l.large.requested_bytes, (2 << 20) + 1, (2 << 20) + 1, (2 << 20) + 1);
+    expect(l.all.segments, 2, 2, 2);
+    expect(l.large.reserved_bytes, 8 << 20, 8 << 20, 8 << 20);
+    EXPECT_EQ(l.small.inactive_splits.current, 1);
+    EXPECT_EQ(l.small.inactive_split_bytes.current, (2 << 20) - 512 - 1024);
+    EXPECT_EQ(l.all.inactive_splits.current, 2);
+
+    allocator->record(y, b);
+    b->queue();
+    y = {}; // still used by b
+    l = allocator->levels(MemoryKind::device);
+    expect(l.small.allocations, 1, 2, 2);
+    expect(l.small.active, 2, 2, 2);
+    expect(l.small.active_bytes, 512 + 1024, 512 + 1024, 512 + 1024);
+    b->complete_all();
+    allocator->collect();
+    expect(allocator->levels(MemoryKind::device).small.active, 1, 2, 2);
+
+    x = z = {};
+    l = allocator->levels(MemoryKind::device);
+    expect(l.all.active_bytes, 0, 512 + 1024 + (2 << 20) + 4096, 512 + 1024 + (2 << 20) + 4096);
+    EXPECT_EQ(l.all.inactive_splits.current, 0) << "each segment is one free block";
+    EXPECT_EQ(l.all.inactive_split_bytes.current, 0);
+    allocator->empty_cache();
+    l = allocator->levels(MemoryKind::device);
+    expect(l.all.segments, 0, 2, 2);
+    expect(l.all.reserved_bytes, 0, 10 << 20, 10 << 20);
+    EXPECT_EQ(statistics().driver_frees, 2u);
+    EXPECT_EQ(statistics().waits, 1u);
+    allocator->reset_peaks();
+    allocator->reset_accumulated();
+    l = allocator->levels(MemoryKind::device);
+    expect(l.all.allocations, 0, 0, 0);
+    expect(l.large.reserved_bytes, 0, 0, 0);
+    EXPECT_EQ(l.all.inactive_split_bytes.peak, 0);
+    EXPECT_EQ(statistics().driver_allocations, 0u);
+}
+
+TEST_F(CachingAllocatorTest, LocatesByAnyAddressOfABlock) {
+    const auto a = stream();
+    std::vector<Buffer> held;
+    for (const std::uint64_t bytes : {1u, 256u, 300u, 5000u, 1u << 20, (1u << 20) + 1, 3u << 20, 30u << 20})
+        held.push_back(device(bytes, a));
+    for (const Buffer& buffer : held) {
+        for (const std::uint64_t at : {std::uint64_t{0}, buffer.bytes() / 2, buffer.bytes() - 1}) {
+            EXPECT_EQ(allocator->locate(buffer.pointer() + at, 1).remaining, buffer.bytes() - at);
+            EXPECT_THROW(allocator->locate(buffer.pointer() + at, buffer.bytes() - at + 1), Error);
+        }
+        EXPECT_NO_THROW(allocator->locate(buffer.pointer() + buffer.bytes(), 0)) << "the end, too";
+    }
+    const DevicePointer gone = held[3].pointer();
+    held[3] = {};
+    EXPECT_THROW(allocator->locate(gone + 100, 1), Error);
+    EXPECT_THROW(allocator->locate({12345}, 1), Error);
 }
 
 TEST_F(CachingAllocatorTest, StatisticsAreExact) {

@@ -137,6 +137,15 @@ TEST(BlockArena, ALargeRemainderBecomesABlockASmallOneDoesNot) {
 
 /// Random requests, returns, moves between bins and removals; after each the arena agrees with the model.
 class BlockArenaRandom : public testing::TestWithParam<unsigned> {};
+/// Free bytes of segments that hold something, too.
+std::int64_t free_beside_taken(const BlockArena& arena, bool small) {
+    std::uint64_t sum = 0;
+    for (const auto& segment : arena.segments())
+        if (segment->small == small && segment->taken > 0)
+            sum += segment->size - segment->taken;
+    return static_cast<std::int64_t>(sum);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, BlockArenaRandom, testing::Range(0u, 8u));
 
 TEST_P(BlockArenaRandom, AgreesWithBruteForce) {
@@ -200,6 +209,18 @@ TEST_P(BlockArenaRandom, AgreesWithBruteForce) {
         if (step % 50 == 0) {
             for (const auto& segment : arena.segments())
                 ASSERT_EQ(segment->taken, model.taken_in(segment.get()));
+            for (const Block* block : live)
+                for (const std::uint64_t offset :
+                     {block->offset, block->offset + below(block->size), block->offset + block->size - 1})
+                    ASSERT_EQ(BlockArena::at(*block->segment, offset), block);
+            for (const auto& segment : arena.segments()) {
+                const std::uint64_t offset = below(segment->size);
+                const Block* found = BlockArena::at(*segment, offset);
+                ASSERT_TRUE(found->segment == segment.get() && found->offset <= offset &&
+                            offset < found->offset + found->size);
+            }
+            for (const bool small : {false, true})
+                ASSERT_EQ(arena.splits(small).bytes.current, free_beside_taken(arena, small));
         }
     }
     while (!live.empty())

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 class MemoryTest : public DeviceTest {
   protected:
-    static constexpr std::array kinds{MemoryKind::device, MemoryKind::upload, MemoryKind::readback};
+    static constexpr auto kinds = memory_kinds;
 
     void no_guard_pages() { environment.set("REKINDLE_GUARD_PAGES", "0"); }
     static DeviceAllocator& internal(Device& device) {
@@ -60,6 +60,23 @@ TEST_F(MemoryTest, BlocksOfAllKindsWithoutGuardPages) {
     device->allocator().empty_cache();
     for (const MemoryKind kind : kinds)
         EXPECT_EQ(device->allocator().statistics(kind).reserved_bytes, 0u);
+}
+
+TEST_F(MemoryTest, TheHeapOfDeviceMemoryIsKnown) {
+    no_guard_pages();
+    environment.set("REKINDLE_POISON", "0");
+    const auto device = open();
+    const MemoryInfo before = device->allocator().memory_info();
+    EXPECT_EQ(before.budgeted, device->info().can.memory_budget);
+    EXPECT_GE(before.total_bytes, before.free_bytes);
+    std::uint64_t largest = 0;
+    for (const Heap& heap : device->info().can.heaps)
+        largest = std::max(largest, heap.device_local ? heap.bytes : 0);
+    EXPECT_EQ(before.total_bytes, largest);
+    const Buffer block = device->allocator().allocate(64 << 20, MemoryKind::device);
+    if (!before.budgeted) {
+        EXPECT_EQ(device->allocator().memory_info().free_bytes, before.free_bytes - (64 << 20));
+    }
 }
 
 TEST_F(MemoryTest, TheAddressOfABlockIsThatOfItsPlaceInTheVkBuffer) {

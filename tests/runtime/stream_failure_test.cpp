@@ -145,7 +145,7 @@ TEST_F(StreamFailureTest, long_work_in_short_submits_is_progress) {
     const auto s = stream(options), other = stream();
     if (device().info().type != DeviceType::cpu)
         GTEST_SKIP() << "the work is too short on a GPU to outlast the watchdog";
-    const Buffer words = memory(*s, numbered(8192)), result = memory(*s, 8192);
+    const Buffer words = memory(*s, numbered(1024)), result = memory(*s, 1024);
     const Buffer few = memory(*other, numbered(64));
     s->synchronize();
     other->synchronize();

@@ -95,10 +95,15 @@ TEST_F(TransientRingTest, a_block_that_is_held_is_not_used_again) {
     const Buffer zero = memory(*s, Words(64, 0)), result = memory(*s, 64);
     const Transient held = s->transient(256);
     write(held, 5);
+    write(s->transient(Stream::largest_transient), 9);
+    std::uint64_t before = 0;
     for (int i = 0; i < 100; ++i) { // more than twice round
         write(s->transient(Stream::largest_transient), 9);
         s->synchronize();
+        if (i == 10)
+            before = driver_allocations();
     }
+    EXPECT_EQ(driver_allocations(), before) << "the others turn round meanwhile";
     combine_block(*s, writes(result), held.pointer, zero, 1);
     EXPECT_EQ(contents(*s, result), Words(64, 16));
 }

@@ -78,7 +78,7 @@ struct DeviceInfo {
 /// Every device of the Vulkan loader that REKINDLE_VISIBLE_DEVICES leaves (a list of numbers and UUIDs; "" is
 /// none; numbers count before the list is applied and devices are renumbered after it), accepted or not.
 /// Without a loader or a driver: an empty list, and `reason` (when given) says why. CPU drivers (lavapipe)
-/// are listed last.
+/// are listed last. Opens none and starts no thread: a process may fork after it.
 std::vector<DeviceInfo> list_devices(std::string* reason = nullptr);
 
 /// The device that a person means: "gpu" (the first accepted one), "gpu:N", "N" or a UUID. Throws Unsupported
@@ -115,7 +115,12 @@ class Profiler;
 class SelfTestResult;
 
 /// An opened device. Thread-safe. Objects made from it (buffers, streams, events) keep it alive.
-/// Several devices, and several Devices of one GPU, may live in one process.
+///
+/// A process that has opened one does not take it into a fork: in the child every call throws Error, and
+/// objects go without a word to the driver. When the process ends (exit, or main returns) submitted work is
+/// waited for, at most five seconds, and pipelines are kept; from then on calls throw Error (those of other
+/// threads after three seconds, when the process is long gone), and objects that are destroyed later leave
+/// the driver alone. Several devices, and several Devices of one GPU, may live in one process.
 class Device : public std::enable_shared_from_this<Device> {
   public:
     /// Throws Error; Unsupported when info.unusable is not empty.

@@ -66,8 +66,48 @@ struct MemoryStatistics {
     std::uint64_t allocated_bytes = 0, allocated_peak_bytes = 0; ///< in Buffers
     std::uint64_t reserved_bytes = 0, reserved_peak_bytes = 0;   ///< taken from the driver
     std::uint64_t allocations = 0, driver_allocations = 0;       ///< since the start
+    std::uint64_t driver_frees = 0;                              ///< since the start
     std::uint64_t retries = 0;       ///< allocations that succeeded after the cache was given back
     std::uint64_t out_of_memory = 0; ///< allocations that failed all the same
+    std::uint64_t waits = 0; ///< for the work of all streams, because memory had run out or was given back
+};
+
+/// A number or a sum of bytes that rises and falls.
+struct Level {
+    std::int64_t current = 0, peak = 0;
+    std::int64_t risen = 0, fallen = 0; ///< by how much in all
+
+    void rise(std::uint64_t by) {
+        current += static_cast<std::int64_t>(by);
+        risen += static_cast<std::int64_t>(by);
+        peak = current > peak ? current : peak;
+    }
+    void fall(std::uint64_t by) {
+        current -= static_cast<std::int64_t>(by);
+        fallen += static_cast<std::int64_t>(by);
+    }
+};
+
+/// What became of blocks and segments, in the terms of PyTorch's allocators. Bytes are those of whole blocks
+/// but for requested_bytes.
+struct BlockLevels {
+    Level allocations, allocated_bytes;          ///< in Buffers
+    Level requested_bytes;                       ///< as asked for, in Buffers
+    Level active, active_bytes;                  ///< in Buffers, or released and still used by queued work
+    Level segments, reserved_bytes;              ///< taken from the driver
+    Level inactive_splits, inactive_split_bytes; ///< free blocks in segments that hold others, too
+};
+
+struct MemoryLevels {
+    BlockLevels all, small, large; ///< by the segments: small ones hold blocks up to 1 MiB
+};
+
+/// Of the heap that device memory comes from.
+struct MemoryInfo {
+    std::uint64_t free_bytes = 0, total_bytes = 0;
+    /// free_bytes is what the driver says of this process and others (VK_EXT_memory_budget); else it is the
+    /// total less what this Allocator has taken.
+    bool budgeted = false;
 };
 
 class Stream;
@@ -87,7 +127,13 @@ class Allocator {
     /// Gives every free block back to the driver.
     virtual void empty_cache() = 0;
     virtual MemoryStatistics statistics(MemoryKind kind) const = 0;
+    virtual MemoryLevels levels(MemoryKind kind) const = 0;
+    /// Of statistics and levels: peaks become what is now.
     virtual void reset_peaks() = 0;
+    /// Level::risen and fallen, allocations, retries and the like count from 0 again.
+    virtual void reset_accumulated() = 0;
+    /// Asks the driver.
+    virtual MemoryInfo memory_info() const = 0;
 };
 
 } // namespace rekindle::runtime

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -37,13 +38,14 @@ inline Access writes(const Buffer& b) {
     return {b.pointer(), b.bytes(), true};
 } ///< writes, or reads and writes
 
-/// A point in a stream. Copyable; cheap. Made by Stream::record.
+/// A point in a stream. Copyable; cheap. Made by Stream::record. Thread-safe; outlives its stream.
 class Event {
   public:
     Event() = default;
     struct State;
     explicit Event(std::shared_ptr<State> state) : state_(std::move(state)) {}
-    /// Whether all work before it has completed. Submits nothing. True for an empty event.
+    /// Whether all work before it has completed. Submits nothing. True for an empty event. As all members:
+    /// from any thread.
     bool done() const;
     /// Submits what is needed and waits. Throws DeviceLost (also when the watchdog finds no progress).
     void wait() const;
@@ -70,9 +72,12 @@ struct [[nodiscard]] Transient {
 };
 
 /// An order of work. Commands are recorded and submitted when enough are there (bounded: estimated at most
-/// 200 ms of work), when asked, or at a wait. One thread at a time; several streams may run side by side.
+/// 200 ms of work), when a few are there and the device has nothing to do, when asked, or at a wait.
+/// Thread-safe, at some 20 ns a call: operations of several threads are queued one after the other, each as a
+/// whole, in the order in which the calls take the stream (an upload or download of more than 16 MiB as
+/// several); threads that need one order among them see to it. Several streams may run side by side.
 /// Pointers' memory must live until the work is queued (device memory) or complete (host memory), which
-/// Buffer does by itself.
+/// Buffer does by itself. To be destroyed when no call is under way.
 class Stream {
   public:
     virtual ~Stream() = default;
@@ -129,10 +134,26 @@ class Stream {
     virtual void flush() = 0;
     /// Submits and waits for everything. Throws DeviceLost.
     virtual void synchronize() = 0;
+
+    /// Of this device's streams, from 0; what Profiler::Record::stream says.
+    virtual std::uint32_t number() const noexcept = 0;
+    /// What the profiler's records of operations carry that the calling thread queues from now on, on any
+    /// stream.
+    static void set_correlation(std::uint64_t correlation) noexcept;
 };
 
-/// Device time per kernel, summed over launches. Off at the start; switching it on costs two timestamps a
-/// dispatch.
+/// How often the calling thread has asked to wait for a device since it began. Code that must not wait in
+/// secret is held to it by comparing before and after. Waits of the runtime's own (memory has run out, eight
+/// submits are under way) do not count.
+struct Synchronisations {
+    std::uint64_t downloads = 0; ///< Stream::download
+    std::uint64_t waits = 0;     ///< Stream::synchronize, Event::wait, Device::synchronize
+    friend bool operator==(const Synchronisations&, const Synchronisations&) = default;
+};
+Synchronisations thread_synchronisations() noexcept;
+
+/// Device time per kernel, summed over launches, and what was done when. Off at the start; switching it on
+/// costs two timestamps an operation. Thread-safe.
 class Profiler {
   public:
     struct Row {
@@ -140,12 +161,31 @@ class Profiler {
         std::uint64_t launches = 0;
         double seconds = 0;
     };
+    /// One operation on the device.
+    struct Record {
+        std::string_view name;    ///< of the kernel, for ever; "copy", "upload" (from the host), "fill"
+        std::uint32_t stream = 0; ///< Stream::number
+        std::int64_t begin_ns = 0, end_ns = 0; ///< on the host's std::chrono::steady_clock; the begin is not
+                                               ///< before the end of what the operation waited for
+        std::uint64_t bytes = 0;       ///< copied or filled; of a launch: of the ranges that it said it uses
+        std::uint64_t correlation = 0; ///< Stream::set_correlation
+        /// The device's clock was compared with the host's by the driver (VK_EXT_calibrated_timestamps); else
+        /// by a submit that was waited for, and all times may be off by the same fraction of a millisecond.
+        bool calibrated = false;
+    };
     virtual ~Profiler() = default;
     virtual void enable(bool on) = 0;
     virtual bool enabled() const = 0;
     /// Of completed work, the slowest kernel first.
     virtual std::vector<Row> rows() = 0;
     virtual void reset() = 0;
+
+    /// Records of what is queued from now on. Large uploads travel on their stream's own queue meanwhile.
+    /// Throws Unsupported when the compute queue has no timestamps.
+    virtual void enable_records(bool on) = 0;
+    /// Those of completed work, by begin, which are then forgotten. At most 1,000,000 are kept: `lost` is how
+    /// many more there were.
+    virtual std::vector<Record> take_records(std::uint64_t* lost = nullptr) = 0;
 };
 
 } // namespace rekindle::runtime

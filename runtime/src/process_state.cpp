@@ -1,0 +1,86 @@
+#include "process_state.h"
+
+#include "vulkan_device.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <pthread.h>
+#include <thread>
+
+namespace rekindle::runtime {
+
+namespace detail {
+std::atomic<ProcessState> process_state{ProcessState::running};
+}
+
+namespace {
+
+/// Never destroyed: static objects that close devices may go after it.
+struct OpenDevices {
+    std::mutex mutex;
+    std::vector<VulkanDevice*> devices;
+    std::thread::id ended_by;
+
+    static OpenDevices& all() {
+        static OpenDevices& known = *new OpenDevices;
+        return known;
+    }
+};
+
+extern "C" void rekindle_after_fork() {
+    detail::process_state.store(ProcessState::forked, std::memory_order_relaxed);
+}
+
+extern "C" void rekindle_at_exit() {
+    if (!vulkan_usable())
+        return;
+    OpenDevices& open = OpenDevices::all();
+    const std::scoped_lock lock(open.mutex);
+    open.ended_by = std::this_thread::get_id();
+    detail::process_state.store(ProcessState::ending, std::memory_order_release);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    for (VulkanDevice* const device : open.devices)
+        device->settle(until);
+}
+
+} // namespace
+
+void throw_if_unusable() {
+    const ProcessState state = detail::process_state.load(std::memory_order_acquire);
+    if (state == ProcessState::running)
+        return;
+    if (state == ProcessState::forked)
+        throw Error("this process was forked after Vulkan was opened, and Vulkan does not survive a fork",
+                    "start worker processes before the first use of the device, or by spawn instead of fork");
+    OpenDevices& open = OpenDevices::all();
+    if (std::this_thread::get_id() != open.ended_by) {
+        {
+            const std::scoped_lock until_settled(open.mutex);
+        }
+        std::this_thread::sleep_for(std::chrono::seconds(3));
+    }
+    throw Error("the process ends: its Vulkan devices are closed");
+}
+
+void watch_process(VulkanDevice& device) {
+    static const bool watching = [] {
+        return ::pthread_atfork(nullptr, nullptr, rekindle_after_fork) == 0 &&
+               std::atexit(rekindle_at_exit) == 0;
+    }();
+    if (!watching)
+        throw Error("pthread_atfork or atexit: out of memory");
+    OpenDevices& open = OpenDevices::all();
+    const std::scoped_lock lock(open.mutex);
+    open.devices.push_back(&device);
+}
+
+void forget_device(VulkanDevice& device) noexcept {
+    if (!vulkan_usable())
+        return;
+    OpenDevices& open = OpenDevices::all();
+    const std::scoped_lock lock(open.mutex);
+    std::erase(open.devices, &device);
+}
+
+} // namespace rekindle::runtime

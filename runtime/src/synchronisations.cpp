@@ -1,0 +1,35 @@
+#include "synchronisations.h"
+
+namespace rekindle::runtime {
+
+namespace {
+
+struct OfThread {
+    Synchronisations synchronisations;
+    std::uint64_t correlation = 0;
+};
+
+OfThread& of_thread() noexcept {
+    thread_local constinit OfThread values;
+    return values;
+}
+
+} // namespace
+
+Synchronisations& counted_synchronisations() noexcept {
+    return of_thread().synchronisations;
+}
+
+Synchronisations thread_synchronisations() noexcept {
+    return of_thread().synchronisations;
+}
+
+std::uint64_t thread_correlation() noexcept {
+    return of_thread().correlation;
+}
+
+void Stream::set_correlation(std::uint64_t correlation) noexcept {
+    of_thread().correlation = correlation;
+}
+
+} // namespace rekindle::runtime

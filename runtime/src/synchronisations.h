@@ -1,0 +1,13 @@
+#pragma once
+/// Waits that the calling thread asked for. Private to the library.
+
+#include <rekindle/runtime/stream.h>
+
+namespace rekindle::runtime {
+
+/// What thread_synchronisations() tells, to be counted up by what waits.
+Synchronisations& counted_synchronisations() noexcept;
+/// Of the calling thread, Stream::set_correlation.
+std::uint64_t thread_correlation() noexcept;
+
+} // namespace rekindle::runtime

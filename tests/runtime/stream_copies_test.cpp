@@ -1,0 +1,84 @@
+/// Copies between mapped and device memory that the host does not wait for.
+#include "stream_fixture.h"
+
+#include <algorithm>
+
+namespace rekindle::runtime::test {
+namespace {
+
+constexpr std::size_t count = 3 << 18; // 3 MiB
+
+class AsynchronousCopyTest : public StreamTest {
+  protected:
+    Buffer upload_memory(std::size_t words) {
+        return device().allocator().allocate(4 * words, MemoryKind::upload);
+    }
+    Buffer readback_memory(std::size_t words) {
+        return device().allocator().allocate(4 * words, MemoryKind::readback);
+    }
+};
+
+TEST_F(AsynchronousCopyTest, to_the_device_and_back_with_events) {
+    StreamOptions pieces;
+    pieces.piece_bytes = 1 << 20;
+    const auto s = stream(pieces);
+    const Buffer from = upload_memory(count), words = memory(*s, count), to = readback_memory(count);
+    std::ranges::copy(numbered(count), from.host_as<std::uint32_t>().begin());
+    const Synchronisations before = thread_synchronisations();
+    s->copy(words.pointer(), from.pointer(), from.bytes());
+    const Event uploaded = s->record();
+    advance(*s, words, 7);
+    s->copy(to.pointer(), words.pointer(), to.bytes());
+    const Event downloaded = s->record();
+    s->flush();
+    EXPECT_EQ(thread_synchronisations(), before);
+    uploaded.wait();
+    std::ranges::fill(from.host_as<std::uint32_t>(), 0u); // the host may write it again
+    downloaded.wait();
+    Words expected = numbered(count);
+    for (std::uint32_t& w : expected)
+        w = 3 * w + 7;
+    EXPECT_TRUE(std::ranges::equal(to.host_as<std::uint32_t>(), expected));
+}
+
+TEST_F(AsynchronousCopyTest, a_copying_stream_beside_a_computing_one) {
+    const auto computing = stream(), copying = stream();
+    constexpr std::size_t words = 20000;
+    const Buffer from = upload_memory(words), to = readback_memory(words);
+    const Buffer here = memory(*copying, words), result = memory(*computing, words);
+    device().allocator().record_stream(here, *computing);
+    for (std::uint32_t round = 0; round < 5; ++round) {
+        std::ranges::copy(numbered(words, 100 * round), from.host_as<std::uint32_t>().begin());
+        copying->copy(here.pointer(), from.pointer(), from.bytes());
+        computing->wait(copying->record());
+        spin(*computing, result, here, round);
+        copying->wait(computing->record());
+        copying->copy(to.pointer(), result.pointer(), to.bytes());
+        const Event done = copying->record();
+        copying->flush();
+        done.wait();
+        EXPECT_TRUE(
+            std::ranges::equal(to.host_as<std::uint32_t>(), spun(numbered(words, 100 * round), round)))
+            << "round " << round;
+    }
+}
+
+TEST_F(AsynchronousCopyTest, a_mapped_block_is_not_used_again_before_its_copy_is_done) {
+    const auto s = stream();
+    const Buffer more = memory(*s, numbered(8192)), spinning = memory(*s, 8192);
+    const Buffer words = memory(*s, 4096);
+    spin(*s, spinning, more, 60000); // the copy waits behind it
+    s->copy(words.pointer(), spinning.pointer(), 4);
+    {
+        const Buffer from = upload_memory(4096);
+        std::ranges::fill(from.host_as<std::uint32_t>(), 5u);
+        s->copy(words.pointer(), from.pointer(), from.bytes());
+    }
+    s->flush();
+    for (int i = 0; i < 4; ++i)
+        std::ranges::fill(upload_memory(4096).host_as<std::uint32_t>(), 9u);
+    EXPECT_EQ(contents(*s, words), Words(4096, 5));
+}
+
+} // namespace
+} // namespace rekindle::runtime::test
