@@ -37,7 +37,7 @@ class BatchNorm(AgainstCPU):
                 self.assert_close(there, (mean, variance), TOLERANCE, "running statistics")
                 gradient = torch.randn(shape)
                 self.assert_close(torch.autograd.grad(actual, arguments, moved(gradient)),
-                                  torch.autograd.grad(expected, (values, scale, shift), gradient), (1e-3, 2e-3))
+                                  torch.autograd.grad(expected, (values, scale, shift), gradient), (1e-3, 5e-3))
 
     def test_evaluation(self):
         for shape in self.SHAPES:
@@ -59,7 +59,7 @@ class BatchNorm(AgainstCPU):
                 with self.subTest(shape=shape, training=training):
                     channels = shape[1]
                     self.compare(F.batch_norm, values, torch.zeros(channels), torch.ones(channels), weights(channels),
-                                 weights(channels), training=training, tolerance=TOLERANCE, gradients=(1e-3, 2e-3))
+                                 weights(channels), training=training, tolerance=TOLERANCE, gradients=(1e-3, 1e-2))
             result = F.batch_norm(moved(values), None, None, training=True)
             self.assertTrue(result.is_contiguous(memory_format=torch.channels_last))
         values = inputs((2, 4, 3, 5, 6)).detach().contiguous(memory_format=torch.channels_last_3d).requires_grad_()

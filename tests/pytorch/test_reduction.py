@@ -39,24 +39,28 @@ class Sums(AgainstCPU):
             for dim in dims:
                 for keepdim in (False, True):
                     with self.subTest(shape=tuple(values.shape), stride=values.stride(), dim=dim, keepdim=keepdim):
-                        for function in (torch.sum, torch.mean, torch.amax, torch.amin, torch.var, torch.std,
-                                         torch.logsumexp, torch.nansum, torch.any, torch.all):
-                            self.compare(function, values, dim=dim, keepdim=keepdim)
+                        self.compare(torch.sum, values, dim=dim, keepdim=keepdim)
+                        self.compare(torch.amax, values, dim=dim, keepdim=keepdim)
+
+    def test_operations(self):
+        values = numbers((6, 35, 5))
+        for function in (torch.mean, torch.amin, torch.var, torch.std, torch.logsumexp, torch.nansum, torch.any,
+                         torch.all):
+            with self.subTest(function=function):
+                self.compare(function, values, dim=1)
+                self.compare(function, values.transpose(0, 1), dim=(0, 2), keepdim=True)
 
     def test_dtypes(self):
         for dtype in FLOATS + INTEGERS:
-            for shape in ((3, 50), (70, 6), (2000,)):
-                values = numbers(shape, dtype)
-                with self.subTest(dtype=dtype, shape=shape):
-                    self.compare(torch.sum, values, tolerance=(2e-2, 5e-2) if dtype.itemsize == 2 else None)
-                    self.compare(torch.amax, values, dim=0)
-                    self.compare(torch.amin, values, dim=-1)
-                    self.compare(torch.any, values, dim=0)
-                    self.compare(torch.all, values, dim=-1)
-                    self.compare(torch.count_nonzero, values)
-                    self.compare(torch.count_nonzero, values, dim=0)
-                    if dtype.is_floating_point:
-                        self.compare(torch.mean, values, dim=-1)
+            values = numbers((70, 6), dtype)
+            with self.subTest(dtype=dtype):
+                self.compare(torch.sum, values, tolerance=(2e-2, 5e-2) if dtype.itemsize == 2 else None)
+                self.compare(torch.amax, values, dim=0)
+                self.compare(torch.amin, values, dim=-1)
+                self.compare(torch.any, values, dim=0)
+                self.compare(torch.count_nonzero, values)
+                if dtype.is_floating_point:
+                    self.compare(torch.mean, values, dim=-1)
 
     def test_gradients(self):
         for function in (torch.sum, torch.mean, torch.var, torch.std, torch.logsumexp):
@@ -99,7 +103,7 @@ class Sums(AgainstCPU):
         torch.mean(there, 1, out=resized)
         torch.testing.assert_close(resized.cpu(), values.mean(1))
         with self.assertRaises(RuntimeError):
-            torch.sum(there, 0, out=torch.empty(6, dtype=torch.int64, device=DEVICE))
+            torch.amax(there, 0, out=torch.empty(6, dtype=torch.int64, device=DEVICE))
 
     def test_empty(self):
         for function in (torch.sum, torch.mean, torch.var, torch.prod):
@@ -135,28 +139,28 @@ class Sums(AgainstCPU):
         values = numbers((6, 20))
         for p in (0, 1, 2, 3, 0.5, -1, math.inf, -math.inf):
             with self.subTest(p=p):
-                self.compare(torch.linalg.vector_norm, values, ord=p)
                 self.compare(torch.linalg.vector_norm, values, ord=p, dim=1)
-                self.compare(torch.norm, values, p=p, dim=0)
+        self.compare(torch.linalg.vector_norm, values)
+        self.compare(torch.norm, values, p=2, dim=0)
+        self.compare(torch.norm, values, p=1)
         self.compare(torch.linalg.vector_norm, values.requires_grad_(), dim=1)
-        self.compare(torch.renorm, numbers((4, 5, 6)), 2, 1, 0.7)
 
 
 class Extremes(AgainstCPU):
     def test_indices(self):
-        for dtype in (torch.float32, torch.float16, torch.int64, torch.uint8, torch.float64):
-            values = numbers((6, 35, 4), dtype)
-            for dim in (0, 1, 2, -1):
-                for keepdim in (False, True):
-                    with self.subTest(dtype=dtype, dim=dim, keepdim=keepdim):
-                        self.compare(torch.argmax, values, dim=dim, keepdim=keepdim)
-                        self.compare(torch.argmin, values, dim=dim, keepdim=keepdim)
-                        self.compare(torch.max, values, dim=dim, keepdim=keepdim)
-                        self.compare(torch.min, values, dim=dim, keepdim=keepdim)
-                        self.compare(torch.aminmax, values, dim=dim, keepdim=keepdim)
-            for function in (torch.argmax, torch.argmin, torch.max, torch.min, torch.aminmax):
-                self.compare(function, values)
-                self.compare(function, values.transpose(0, 1))
+        functions = (torch.argmax, torch.argmin, torch.max, torch.min, torch.aminmax)
+        values = numbers((6, 35, 4))
+        for function in functions:
+            self.compare(function, values)
+            self.compare(function, values.transpose(0, 1))
+            for dim in (0, 1, -1):
+                with self.subTest(function=function, dim=dim):
+                    self.compare(function, values, dim=dim)
+                    self.compare(function, values, dim=dim, keepdim=True)
+        for dtype in (torch.float16, torch.int64, torch.uint8, torch.float64):
+            with self.subTest(dtype=dtype):
+                self.compare(torch.max, numbers((6, 35, 4), dtype), dim=1)
+                self.compare(torch.argmin, numbers((6, 35, 4), dtype), dim=1)
 
     def test_first_of_equal_values(self):
         values = torch.tensor([[1.0, 3.0, 3.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0, 2.0]])
@@ -192,15 +196,17 @@ class Extremes(AgainstCPU):
 
 class Cumulative(AgainstCPU):
     def test_sums_and_products(self):
-        for shape in ((7, 300), (40, 3, 5), (1500,), ()):
+        for shape, dim in (((7, 300), 1), ((40, 3, 5), 0)):
             values = numbers(shape)
-            for dim in range(max(len(shape), 1)):
-                with self.subTest(shape=shape, dim=dim):
-                    self.compare(torch.cumsum, values, dim, tolerance=(1e-4, 1e-4))
-                    self.compare(torch.cumprod, values, dim, tolerance=(1e-4, 1e-6))
-                    self.compare(torch.logcumsumexp, values, dim)
-                    self.compare(torch.cummax, values, dim)
-                    self.compare(torch.cummin, values, dim)
+            with self.subTest(shape=shape):
+                self.compare(torch.cumsum, values, dim, tolerance=(1e-4, 1e-4))
+                self.compare(torch.cumprod, values, dim, tolerance=(1e-4, 1e-6))
+                self.compare(torch.logcumsumexp, values, dim)
+                self.compare(torch.cummax, values, dim)
+                self.compare(torch.cummin, values, dim)
+        for shape in ((2500,), (3, 40, 5), ()):
+            self.compare(torch.cumsum, numbers(shape), -1, tolerance=(1e-4, 1e-4))
+            self.compare(torch.cumsum, numbers(shape), 0, tolerance=(1e-4, 1e-4))
         self.compare(torch.cumsum, numbers((20, 7), torch.int32), 0)
         self.compare(torch.cumsum, numbers((20, 7), torch.bool), 1)
         self.compare(torch.cumsum, numbers((3, 20, 7)).transpose(0, 2), 1)
@@ -234,7 +240,7 @@ class Cumulative(AgainstCPU):
 
 class Softmax(AgainstCPU):
     def test_shapes(self):
-        for shape in ((4, 10), (3, 1000), (2, 3, 4, 5), (300, 2), (5, 70_000), (7,), ()):
+        for shape in ((4, 10), (2, 3, 4, 5), (300, 2), (5, 70_000), ()):
             values = numbers(shape).requires_grad_()
             for dim in range(max(len(shape), 1)):
                 with self.subTest(shape=shape, dim=dim):
@@ -271,7 +277,8 @@ class Likelihood(AgainstCPU):
                 with self.subTest(reduction=reduction, weight=weight is not None):
                     values = numbers((50, 7)).requires_grad_()
                     self.compare(F.cross_entropy, values, target, weight=weight, reduction=reduction)
-                    self.compare(F.nll_loss, values, target, weight=weight, reduction=reduction, ignore_index=2)
+                    self.compare(F.nll_loss, values, target.clamp(min=0), weight=weight, reduction=reduction,
+                                 ignore_index=2)
         self.compare(F.cross_entropy, numbers((7,)).requires_grad_(), torch.tensor(4))
         self.compare(F.cross_entropy, numbers((50, 7)).requires_grad_(), target, label_smoothing=0.1)
         self.compare(F.cross_entropy, numbers((5, 7), torch.float64).requires_grad_(), target[:5])
