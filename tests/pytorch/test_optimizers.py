@@ -1,0 +1,104 @@
+"""Fused optimizers, operators on lists and gradient scaling against the CPU; random numbers by their moments."""
+
+import unittest
+
+import torch
+from support import DEVICE, fallback_counts
+
+
+def trained(make, device, steps=4, scaled=False):
+    """Parameters of odd sizes after steps with gradients that depend on the step."""
+    parameters = [torch.linspace(-1, 1, count).reshape(shape).to(device).requires_grad_()
+                  for count, shape in ((7, (7,)), (1500, (30, 50)), (1, ()), (4099, (4099,)))]
+    optimizer = make(parameters)
+    for step in range(steps):
+        for number, parameter in enumerate(parameters):
+            parameter.grad = (parameter.detach() * (0.5 + number) + 0.1 * (step + 1)).clone()
+        optimizer.step()
+    return [parameter.detach().cpu() for parameter in parameters]
+
+
+class Optimizers(unittest.TestCase):
+    def compare(self, make):
+        before = fallback_counts()
+        result = trained(make, DEVICE)
+        fallen = {name for name, count in fallback_counts().items() if count != before.get(name, 0)}
+        self.assertEqual(fallen, set())
+        for got, want in zip(result, trained(make, "cpu")):
+            torch.testing.assert_close(got, want, rtol=3e-6, atol=3e-7)
+
+    def test_adam(self):
+        for kind in (torch.optim.Adam, torch.optim.AdamW):
+            for options in ({}, {"weight_decay": 0.1}, {"amsgrad": True}, {"maximize": True}):
+                for way in ({"fused": True}, {"foreach": True}, {}):
+                    with self.subTest(kind=kind.__name__, options=options, way=way):
+                        self.compare(lambda p: kind(p, lr=0.03, **options, **way))
+
+    def test_sgd(self):
+        for options in ({}, {"momentum": 0.9}, {"momentum": 0.9, "nesterov": True},
+                        {"momentum": 0.5, "dampening": 0.2, "weight_decay": 0.1}):
+            for way in ({"fused": True}, {"foreach": True}):
+                with self.subTest(options=options, way=way):
+                    self.compare(lambda p: torch.optim.SGD(p, lr=0.05, **options, **way))
+
+
+class GradientScaling(unittest.TestCase):
+    def scaled_step(self, gradient):
+        parameter = torch.ones(5, device=DEVICE, requires_grad=True)
+        optimizer = torch.optim.SGD([parameter], lr=0.5)
+        scaler = torch.amp.GradScaler(DEVICE, init_scale=8.0, growth_interval=1)
+        (parameter * torch.tensor(gradient, device=DEVICE)).sum().backward()
+        parameter.grad *= scaler.scale(torch.ones((), device=DEVICE))
+        scaler.step(optimizer)
+        scaler.update()
+        return parameter.detach().cpu(), scaler.get_scale()
+
+    def test_finite_gradients_are_unscaled_and_the_scale_grows(self):
+        parameter, scale = self.scaled_step([1.0, 2.0, 3.0, 4.0, 5.0])
+        torch.testing.assert_close(parameter, 1 - 0.5 * torch.arange(1.0, 6.0))
+        self.assertEqual(scale, 16.0)
+
+    def test_infinite_gradients_skip_the_step_and_the_scale_falls(self):
+        parameter, scale = self.scaled_step([1.0, float("inf"), 3.0, 4.0, 5.0])
+        torch.testing.assert_close(parameter, torch.ones(5))
+        self.assertEqual(scale, 4.0)
+
+
+class RandomNumbers(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(5)
+
+    def check_moments(self, values, mean, deviation):
+        values = values.cpu().double()
+        self.assertAlmostEqual(values.mean().item(), mean, delta=6 * deviation / len(values) ** 0.5)
+        self.assertAlmostEqual(values.std().item(), deviation, delta=0.03 * deviation)
+
+    def test_moments(self):
+        count = 40000
+        empty = torch.empty(count, device=DEVICE)
+        self.check_moments(empty.clone().uniform_(2, 5), 3.5, 3 / 12**0.5)
+        self.check_moments(empty.clone().normal_(1, 2), 1, 2)
+        self.check_moments(empty.clone().exponential_(2), 0.5, 0.5)
+        self.check_moments(empty.clone().bernoulli_(0.3), 0.3, 0.21**0.5)
+        self.check_moments(empty.clone().geometric_(0.4), 2.5, 0.6**0.5 / 0.4)
+        self.check_moments(torch.randint(-3, 7, (count,), device=DEVICE), 1.5, (99 / 12) ** 0.5)
+        self.check_moments(torch.randn(count, device=DEVICE, dtype=torch.float16), 0, 1)
+
+    def test_seeds_repeat_and_calls_differ(self):
+        first, second = torch.randn(1000, device=DEVICE).cpu(), torch.randn(1000, device=DEVICE).cpu()
+        torch.manual_seed(5)
+        self.assertTrue(torch.equal(first, torch.randn(1000, device=DEVICE).cpu()))
+        self.assertFalse(torch.equal(first, second))
+
+    def test_dropout(self):
+        x = torch.ones(20000, device=DEVICE, requires_grad=True)
+        y = torch.nn.functional.dropout(x, 0.25)
+        y.sum().backward()
+        values = y.detach().cpu()
+        self.assertTrue(torch.equal(values, x.grad.cpu()))
+        self.assertTrue(torch.all((values == 0) | ((values - 4 / 3).abs() < 1e-6)))
+        self.assertAlmostEqual((values == 0).float().mean().item(), 0.25, delta=0.02)
+
+
+if __name__ == "__main__":
+    unittest.main()
