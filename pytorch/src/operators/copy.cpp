@@ -45,7 +45,8 @@ template <class P>
 void launch_bytes(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator, P p,
                   std::span<const Access> accesses) {
     const std::array<int, 2> operands{0, 1};
-    const OperandLayout layout(iterator, std::span(operands).first(static_cast<std::size_t>(iterator.ntensors())));
+    const OperandLayout layout(iterator,
+                               std::span(operands).first(static_cast<std::size_t>(iterator.ntensors())));
     p.output = reinterpret_cast<std::uint64_t>(iterator.data_ptr(0));
     p.count = static_cast<std::uint64_t>(iterator.numel());
     layout.fill(p, iterator.device(0).index());

@@ -124,7 +124,8 @@ struct Call {
 };
 
 template <class P>
-void launch_call(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator, const Call& call) {
+void launch_call(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator,
+                 const Call& call) {
     const std::span operands(call.operands.data(), static_cast<std::size_t>(call.inputs) + 1);
     const OperandLayout layout(iterator, operands);
     const auto device = iterator.device(0);
@@ -151,7 +152,8 @@ void launch_call(const kernels::TypedKernel<P>& kernel, const at::TensorIterator
     for (const int operand : operands)
         if (operand >= 0)
             accesses[used++] = operand == 0 ? writes(iterator, operand) : reads(iterator, operand);
-    const bool quads = layout.kind() == OperandLayout::Kind::contiguous && aligned_for_quads(iterator, operands);
+    const bool quads =
+        layout.kind() == OperandLayout::Kind::contiguous && aligned_for_quads(iterator, operands);
     const std::array<ConstantValue, 11> constants{{
         {"operation", static_cast<std::uint32_t>(call.operation)},
         {"inputs", static_cast<std::uint32_t>(call.inputs)},

@@ -11,7 +11,8 @@
 
 namespace rvk {
 
-/// The operations of kernels/include/rekindle/kernels/elementwise.def, with the numbers that its kernels have.
+/// The operations of kernels/include/rekindle/kernels/elementwise.def, with the numbers that its kernels
+/// have.
 enum class Operation : std::uint32_t {
 #define REKINDLE_BOTH(name, ...) name,
 #define REKINDLE_REAL(name, ...) name,
@@ -27,8 +28,8 @@ using Parameters = std::array<std::optional<c10::Scalar>, 3>;
 
 /// Output 0 of the iterator = operation(inputs 1 to 3) in its common dtype, broadcast and converted as its
 /// strides and dtypes say; an input on the CPU is a scalar. Asynchronous on the current stream. Throws
-/// c10::NotImplementedError where no kernel can: complex and unsigned 16- to 64-bit dtypes, float64 on a device
-/// without it, integers in an operation of real numbers, more than eight dimensions that do not merge.
+/// c10::NotImplementedError where no kernel can: complex and unsigned 16- to 64-bit dtypes, float64 on a
+/// device without it, integers in an operation of real numbers, more than eight dimensions that do not merge.
 void compute(at::TensorIteratorBase& iterator, Operation operation, const Parameters& parameters = {});
 /// In `dtype` instead of the common one: for iterators that compute none.
 void compute_as(at::ScalarType dtype, at::TensorIteratorBase& iterator, Operation operation,

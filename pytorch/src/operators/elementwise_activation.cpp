@@ -52,10 +52,12 @@ void softplus(Iterator& iterator, const c10::Scalar& beta, const c10::Scalar& th
 void softplus_backward(Iterator& iterator, const c10::Scalar& beta, const c10::Scalar& threshold) {
     compute(iterator, Operation::softplus_backward, {beta, threshold, std::nullopt});
 }
-Parameters elu_parameters(const c10::Scalar& alpha, const c10::Scalar& scale, const c10::Scalar& input_scale) {
+Parameters elu_parameters(const c10::Scalar& alpha, const c10::Scalar& scale,
+                          const c10::Scalar& input_scale) {
     return {c10::Scalar(alpha.toDouble() * scale.toDouble()), scale, input_scale};
 }
-void elu(Iterator& iterator, const c10::Scalar& alpha, const c10::Scalar& scale, const c10::Scalar& input_scale) {
+void elu(Iterator& iterator, const c10::Scalar& alpha, const c10::Scalar& scale,
+         const c10::Scalar& input_scale) {
     compute(iterator, Operation::elu, elu_parameters(alpha, scale, input_scale));
 }
 void elu_backward(Iterator& iterator, const c10::Scalar& alpha, const c10::Scalar& scale,
@@ -76,7 +78,8 @@ void with_scalar(Iterator& iterator, const c10::Scalar& value) {
 }
 void logit_backward(Iterator& iterator, const c10::Scalar& epsilon) {
     const double e = epsilon.toDouble();
-    compute(iterator, Operation::logit_backward, {c10::Scalar(e), c10::Scalar(e < 0 ? -1.0 : 1.0 - e), std::nullopt});
+    compute(iterator, Operation::logit_backward,
+            {c10::Scalar(e), c10::Scalar(e < 0 ? -1.0 : 1.0 - e), std::nullopt});
 }
 
 // PyTorch's own class asks the processor's library first.
@@ -100,7 +103,8 @@ at::TensorIterator iterator_of(const at::Tensor& out, std::initializer_list<at::
 }
 
 /// The second result is what a CPU keeps for the derivative: here nothing.
-std::tuple<at::Tensor&, at::Tensor&> log_sigmoid_out(const at::Tensor& self, at::Tensor& output, at::Tensor& buffer) {
+std::tuple<at::Tensor&, at::Tensor&> log_sigmoid_out(const at::Tensor& self, at::Tensor& output,
+                                                     at::Tensor& buffer) {
     auto iterator = at::TensorIterator::unary_op(output, self);
     compute(iterator, Operation::log_sigmoid);
     buffer.resize_({0});
@@ -117,7 +121,8 @@ at::Tensor& log_sigmoid_backward_out(const at::Tensor& gradient, const at::Tenso
     compute(iterator, Operation::log_sigmoid_backward);
     return result;
 }
-at::Tensor log_sigmoid_backward(const at::Tensor& gradient, const at::Tensor& self, const at::Tensor& buffer) {
+at::Tensor log_sigmoid_backward(const at::Tensor& gradient, const at::Tensor& self,
+                                const at::Tensor& buffer) {
     at::Tensor result = at::empty_like(gradient);
     return log_sigmoid_backward_out(gradient, self, buffer, result);
 }
@@ -125,8 +130,8 @@ at::Tensor log_sigmoid_backward(const at::Tensor& gradient, const at::Tensor& se
 at::Tensor& glu_backward_out(const at::Tensor& gradient, const at::Tensor& self, std::int64_t dim,
                              at::Tensor& result) {
     const auto wrapped = at::maybe_wrap_dim(dim, self.dim());
-    TORCH_CHECK(self.size(wrapped) % 2 == 0, "Halving dimension must be even, but dimension ", wrapped, " is size ",
-                self.size(wrapped));
+    TORCH_CHECK(self.size(wrapped) % 2 == 0, "Halving dimension must be even, but dimension ", wrapped,
+                " is size ", self.size(wrapped));
     const std::int64_t half = self.size(wrapped) / 2;
     result.resize_(self.sizes());
     const at::Tensor value = self.narrow(wrapped, 0, half), gate = self.narrow(wrapped, half, half);
@@ -157,13 +162,14 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 #define RVK_FUNCTION(name) register_structured<structured_##name##_out>(m, #name, #name ".out");
 #define RVK_DERIVATIVE(name)                                                                                 \
     register_structured<structured_##name##_backward_out>(m, #name "_backward", #name "_backward.grad_input");
-    RVK_IN_PLACE(silu) RVK_IN_PLACE(mish) RVK_IN_PLACE(elu) RVK_IN_PLACE(hardsigmoid) RVK_IN_PLACE(leaky_relu)
-    RVK_IN_PLACE(threshold)
-    RVK_FUNCTION(softplus) RVK_FUNCTION(softshrink) RVK_FUNCTION(hardshrink) RVK_FUNCTION(glu)
-    RVK_DERIVATIVE(sigmoid) RVK_DERIVATIVE(tanh) RVK_DERIVATIVE(silu) RVK_DERIVATIVE(softplus) RVK_DERIVATIVE(elu)
-    RVK_DERIVATIVE(hardsigmoid) RVK_DERIVATIVE(leaky_relu) RVK_DERIVATIVE(threshold) RVK_DERIVATIVE(softshrink)
-    RVK_DERIVATIVE(hardshrink) RVK_DERIVATIVE(logit)
-    register_structured<Gelu>(m, "gelu", "gelu.out", "gelu_");
+    RVK_IN_PLACE(silu)
+    RVK_IN_PLACE(mish) RVK_IN_PLACE(elu) RVK_IN_PLACE(hardsigmoid) RVK_IN_PLACE(leaky_relu)
+        RVK_IN_PLACE(threshold) RVK_FUNCTION(softplus) RVK_FUNCTION(softshrink) RVK_FUNCTION(hardshrink)
+            RVK_FUNCTION(glu) RVK_DERIVATIVE(sigmoid) RVK_DERIVATIVE(tanh) RVK_DERIVATIVE(silu)
+                RVK_DERIVATIVE(softplus) RVK_DERIVATIVE(elu) RVK_DERIVATIVE(hardsigmoid)
+                    RVK_DERIVATIVE(leaky_relu) RVK_DERIVATIVE(threshold) RVK_DERIVATIVE(softshrink)
+                        RVK_DERIVATIVE(hardshrink) RVK_DERIVATIVE(logit)
+                            register_structured<Gelu>(m, "gelu", "gelu.out", "gelu_");
     register_structured<GeluBackward>(m, "gelu_backward", "gelu_backward.grad_input");
     register_operator(m, "relu", &relu);
     register_operator(m, "relu_", &relu_);
@@ -192,7 +198,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 } // namespace rvk
 
 namespace at::native {
-#define RVK_STUB(name, operation) REGISTER_PRIVATEUSE1_DISPATCH(name##_stub, &rvk::on_each<rvk::Operation::operation>)
+#define RVK_STUB(name, operation)                                                                            \
+    REGISTER_PRIVATEUSE1_DISPATCH(name##_stub, &rvk::on_each<rvk::Operation::operation>)
 #define RVK_ITERATOR_STUB(name, operation)                                                                   \
     REGISTER_PRIVATEUSE1_DISPATCH(name##_stub, &rvk::on_each_of<rvk::Operation::operation>)
 #define RVK_SCALAR_STUB(name, operation)                                                                     \

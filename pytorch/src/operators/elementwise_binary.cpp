@@ -5,8 +5,6 @@
 
 #include <ATen/native/BinaryOps.h>
 #include <ATen/native/Pow.h>
-#include <ATen/ops/lshift_native.h>
-#include <ATen/ops/rshift_native.h>
 #include <ATen/ops/add_native.h>
 #include <ATen/ops/atan2_native.h>
 #include <ATen/ops/bitwise_and_native.h>
@@ -28,11 +26,12 @@
 #include <ATen/ops/hypot_native.h>
 #include <ATen/ops/lcm_native.h>
 #include <ATen/ops/le_native.h>
-#include <ATen/ops/logaddexp_native.h>
 #include <ATen/ops/logaddexp2_native.h>
+#include <ATen/ops/logaddexp_native.h>
 #include <ATen/ops/logical_and_native.h>
 #include <ATen/ops/logical_or_native.h>
 #include <ATen/ops/logical_xor_native.h>
+#include <ATen/ops/lshift_native.h>
 #include <ATen/ops/lt_native.h>
 #include <ATen/ops/maximum_native.h>
 #include <ATen/ops/minimum_native.h>
@@ -41,6 +40,7 @@
 #include <ATen/ops/nextafter_native.h>
 #include <ATen/ops/pow_native.h>
 #include <ATen/ops/remainder_native.h>
+#include <ATen/ops/rshift_native.h>
 #include <ATen/ops/rsub_native.h>
 #include <ATen/ops/special_xlog1py_native.h>
 #include <ATen/ops/sub_native.h>
@@ -79,25 +79,33 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
                                                         #name "_.Tensor");                                   \
     register_structured<structured_##name##_Scalar_out>(m, #name ".Scalar", #name ".Scalar_out",             \
                                                         #name "_.Scalar");
-    RVK_COMPARISON(eq) RVK_COMPARISON(ne) RVK_COMPARISON(lt) RVK_COMPARISON(le) RVK_COMPARISON(gt) RVK_COMPARISON(ge)
+    RVK_COMPARISON(eq)
+    RVK_COMPARISON(ne) RVK_COMPARISON(lt) RVK_COMPARISON(le) RVK_COMPARISON(gt) RVK_COMPARISON(ge)
 #define RVK_TENSOR_OVERLOADS(name)                                                                           \
     register_structured<structured_##name##_out>(m, #name ".Tensor", #name ".Tensor_out", #name "_.Tensor");
-    RVK_TENSOR_OVERLOADS(bitwise_and) RVK_TENSOR_OVERLOADS(bitwise_or) RVK_TENSOR_OVERLOADS(bitwise_xor)
-    RVK_TENSOR_OVERLOADS(bitwise_left_shift) RVK_TENSOR_OVERLOADS(bitwise_right_shift)
+        RVK_TENSOR_OVERLOADS(bitwise_and) RVK_TENSOR_OVERLOADS(bitwise_or) RVK_TENSOR_OVERLOADS(bitwise_xor)
+            RVK_TENSOR_OVERLOADS(bitwise_left_shift) RVK_TENSOR_OVERLOADS(bitwise_right_shift)
 #define RVK_PLAIN(name) register_structured<structured_##name##_out>(m, #name, #name ".out", #name "_");
-    RVK_PLAIN(gcd) RVK_PLAIN(lcm) RVK_PLAIN(atan2) RVK_PLAIN(hypot) RVK_PLAIN(nextafter) RVK_PLAIN(heaviside)
+                RVK_PLAIN(gcd) RVK_PLAIN(lcm) RVK_PLAIN(atan2) RVK_PLAIN(hypot) RVK_PLAIN(nextafter)
+                    RVK_PLAIN(heaviside)
 #define RVK_WITHOUT_IN_PLACE(name) register_structured<structured_##name##_out>(m, #name, #name ".out");
-    RVK_WITHOUT_IN_PLACE(maximum) RVK_WITHOUT_IN_PLACE(minimum) RVK_WITHOUT_IN_PLACE(fmax) RVK_WITHOUT_IN_PLACE(fmin)
-    RVK_WITHOUT_IN_PLACE(logaddexp) RVK_WITHOUT_IN_PLACE(logaddexp2) RVK_WITHOUT_IN_PLACE(special_xlog1py)
-    register_structured<structured_copysign_out>(m, "copysign.Tensor", "copysign.out", "copysign_.Tensor");
+                        RVK_WITHOUT_IN_PLACE(maximum) RVK_WITHOUT_IN_PLACE(minimum) RVK_WITHOUT_IN_PLACE(fmax)
+                            RVK_WITHOUT_IN_PLACE(fmin) RVK_WITHOUT_IN_PLACE(logaddexp)
+                                RVK_WITHOUT_IN_PLACE(logaddexp2) RVK_WITHOUT_IN_PLACE(special_xlog1py)
+                                    register_structured<structured_copysign_out>(
+                                        m, "copysign.Tensor", "copysign.out", "copysign_.Tensor");
     register_structured<structured_xlogy_out>(m, "xlogy.Tensor", "xlogy.OutTensor", "xlogy_.Tensor");
     register_operator(m, "logical_and.out", &logical_and_out);
     register_operator(m, "logical_or.out", &logical_or_out);
     register_operator(m, "logical_xor.out", &logical_xor_out);
-    register_operator(m, "floor_divide", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&floor_divide));
+    register_operator(m, "floor_divide",
+                      static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&floor_divide));
     register_operator(m, "floor_divide.out", &floor_divide_out);
-    register_operator(m, "floor_divide_.Tensor", static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&floor_divide_));
-    register_operator(m, "rsub.Tensor", static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&)>(&rsub));
+    register_operator(m, "floor_divide_.Tensor",
+                      static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&floor_divide_));
+    register_operator(
+        m, "rsub.Tensor",
+        static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Scalar&)>(&rsub));
 #define RVK_SHIFT(name)                                                                                      \
     register_operator(m, #name ".Tensor",                                                                    \
                       static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&name));             \
@@ -108,7 +116,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
                       static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&name));                  \
     register_operator(m, #name ".Scalar",                                                                    \
                       static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&name));
-    RVK_SHIFT(__lshift__) RVK_SHIFT(__rshift__) RVK_SHIFT_IN_PLACE(__ilshift__) RVK_SHIFT_IN_PLACE(__irshift__)
+    RVK_SHIFT(__lshift__)
+    RVK_SHIFT(__rshift__) RVK_SHIFT_IN_PLACE(__ilshift__) RVK_SHIFT_IN_PLACE(__irshift__)
 }
 
 } // namespace
@@ -116,7 +125,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 } // namespace rvk
 
 namespace at::native {
-#define RVK_STUB(name, operation) REGISTER_PRIVATEUSE1_DISPATCH(name##_stub, &rvk::on_each<rvk::Operation::operation>)
+#define RVK_STUB(name, operation)                                                                            \
+    REGISTER_PRIVATEUSE1_DISPATCH(name##_stub, &rvk::on_each<rvk::Operation::operation>)
 #define RVK_ITERATOR_STUB(name, operation)                                                                   \
     REGISTER_PRIVATEUSE1_DISPATCH(name##_stub, &rvk::on_each_of<rvk::Operation::operation>)
 REGISTER_PRIVATEUSE1_DISPATCH(add_stub, &rvk::add)

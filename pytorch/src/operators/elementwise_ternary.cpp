@@ -80,7 +80,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_structured<structured_clamp_max_Tensor_out>(m, "clamp_max.Tensor", "clamp_max.Tensor_out",
                                                          "clamp_max_.Tensor");
     register_operator(m, "where.self",
-                      static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&)>(&at::native::where));
+                      static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&, const at::Tensor&)>(
+                          &at::native::where));
     register_operator(m, "where.self_out", &where_self_out);
     register_structured<structured_mse_loss_out>(m, "mse_loss", "mse_loss.out");
     register_structured<structured_smooth_l1_loss_out>(m, "smooth_l1_loss", "smooth_l1_loss.out");

@@ -22,8 +22,8 @@
 #include <ATen/ops/erf_native.h>
 #include <ATen/ops/erfc_native.h>
 #include <ATen/ops/erfinv_native.h>
-#include <ATen/ops/exp_native.h>
 #include <ATen/ops/exp2_native.h>
+#include <ATen/ops/exp_native.h>
 #include <ATen/ops/expm1_native.h>
 #include <ATen/ops/floor_native.h>
 #include <ATen/ops/frac_native.h>
@@ -31,10 +31,10 @@
 #include <ATen/ops/isneginf_native.h>
 #include <ATen/ops/isposinf_native.h>
 #include <ATen/ops/lgamma_native.h>
-#include <ATen/ops/log_native.h>
 #include <ATen/ops/log10_native.h>
 #include <ATen/ops/log1p_native.h>
 #include <ATen/ops/log2_native.h>
+#include <ATen/ops/log_native.h>
 #include <ATen/ops/logical_not_native.h>
 #include <ATen/ops/logit_native.h>
 #include <ATen/ops/nan_to_num_native.h>
@@ -62,21 +62,19 @@
 
 // Structured operators with an in-place variant: name, operation.
 #define RVK_UNARY(F)                                                                                         \
-    F(acos, acos) F(acosh, acosh) F(asin, asin) F(asinh, asinh) \
-    F(atan, atan) F(atanh, atanh) F(ceil, ceil) F(cos, cos) \
-    F(cosh, cosh) F(digamma, digamma) F(erf, erf) F(erfc, erfc) \
-    F(erfinv, erfinv) F(exp, exp) F(exp2, exp2) F(expm1, expm1) \
-    F(floor, floor) F(frac, frac) F(lgamma, lgamma) F(log, log) \
-    F(log10, log10) F(log1p, log1p) F(log2, log2) F(neg, negate) \
-    F(reciprocal, reciprocal) F(round, round) F(rsqrt, rsqrt) F(sgn, sign) \
-    F(sigmoid, sigmoid) F(sign, sign) F(sin, sin) F(sinc, sinc) \
-    F(sinh, sinh) F(sqrt, sqrt) F(tan, tan) F(tanh, tanh) \
-    F(trunc, trunc)
+    F(acos, acos)                                                                                            \
+    F(acosh, acosh) F(asin, asin) F(asinh, asinh) F(atan, atan) F(atanh, atanh) F(ceil, ceil) F(cos, cos)    \
+        F(cosh, cosh) F(digamma, digamma) F(erf, erf) F(erfc, erfc) F(erfinv, erfinv) F(exp, exp)            \
+            F(exp2, exp2) F(expm1, expm1) F(floor, floor) F(frac, frac) F(lgamma, lgamma) F(log, log)        \
+                F(log10, log10) F(log1p, log1p) F(log2, log2) F(neg, negate) F(reciprocal, reciprocal)       \
+                    F(round, round) F(rsqrt, rsqrt) F(sgn, sign) F(sigmoid, sigmoid) F(sign, sign)           \
+                        F(sin, sin) F(sinc, sinc) F(sinh, sinh) F(sqrt, sqrt) F(tan, tan) F(tanh, tanh)      \
+                            F(trunc, trunc)
 // And without one.
 #define RVK_UNARY_WITHOUT_IN_PLACE(F)                                                                        \
-    F(signbit, signbit) F(isposinf, is_positive_infinity) \
-    F(isneginf, is_negative_infinity) F(special_entr, entropy) \
-    F(special_erfcx, erfcx) F(special_log_ndtr, log_normal_distribution)
+    F(signbit, signbit)                                                                                      \
+    F(isposinf, is_positive_infinity) F(isneginf, is_negative_infinity) F(special_entr, entropy)             \
+        F(special_erfcx, erfcx) F(special_log_ndtr, log_normal_distribution)
 
 namespace rvk {
 
@@ -99,7 +97,8 @@ void logit(at::TensorIteratorBase& iterator, const c10::Scalar& epsilon) {
 
 template <class T>
 std::array<double, 2> extremes() {
-    return {static_cast<double>(std::numeric_limits<T>::max()), static_cast<double>(std::numeric_limits<T>::lowest())};
+    return {static_cast<double>(std::numeric_limits<T>::max()),
+            static_cast<double>(std::numeric_limits<T>::lowest())};
 }
 void nan_to_num(at::TensorIteratorBase& iterator, std::optional<double> nan, std::optional<double> positive,
                 std::optional<double> negative) {
@@ -139,7 +138,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 } // namespace rvk
 
 namespace at::native {
-#define RVK_STUB(name, operation) REGISTER_PRIVATEUSE1_DISPATCH(name##_stub, &rvk::on_each<rvk::Operation::operation>)
+#define RVK_STUB(name, operation)                                                                            \
+    REGISTER_PRIVATEUSE1_DISPATCH(name##_stub, &rvk::on_each<rvk::Operation::operation>)
 RVK_UNARY(RVK_STUB)
 RVK_UNARY_WITHOUT_IN_PLACE(RVK_STUB)
 RVK_STUB(abs, absolute)

@@ -1,5 +1,5 @@
-/// The operators on lists that optimizers use: one launch for all tensors of a list where they are alike; else
-/// PyTorch's loop, one launch a tensor.
+/// The operators on lists that optimizers use: one launch for all tensors of a list where they are alike;
+/// else PyTorch's loop, one launch a tensor.
 
 #include "../dispatch/structured.h"
 #include "elementwise.h"
@@ -29,8 +29,8 @@ using at::TensorList;
 using Scalars = at::ArrayRef<Scalar>;
 using Tensors = std::vector<at::Tensor>;
 
-/// operation(lists) with one scalar of each tensor, or one for all, or none, in slot `slot`; an operation whose input
-/// of that number is the scalar has that in `scalar_inputs`.
+/// operation(lists) with one scalar of each tensor, or one for all, or none, in slot `slot`; an operation
+/// whose input of that number is the scalar has that in `scalar_inputs`.
 struct ListCall {
     Operation operation;
     std::vector<TensorList> inputs;
@@ -179,31 +179,41 @@ void subtract_(TensorList self, TensorList other, const Scalar& alpha) {
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     using namespace at::native;
     using enum Operation;
-    register_operator(m, "_foreach_mul_.Scalar", &scalar_<multiply, 1, 2, &foreach_tensor_mul_scalar_kernel_slow_>);
-    register_operator(m, "_foreach_mul.Scalar", &scalar<multiply, 1, 2, &foreach_tensor_mul_scalar_kernel_slow>);
+    register_operator(m, "_foreach_mul_.Scalar",
+                      &scalar_<multiply, 1, 2, &foreach_tensor_mul_scalar_kernel_slow_>);
+    register_operator(m, "_foreach_mul.Scalar",
+                      &scalar<multiply, 1, 2, &foreach_tensor_mul_scalar_kernel_slow>);
     register_operator(m, "_foreach_mul_.ScalarList",
                       &scalars_<multiply, 1, 2, &foreach_tensor_mul_scalarlist_kernel_slow_>);
     register_operator(m, "_foreach_mul_.List", &list_<multiply, &foreach_tensor_mul_list_kernel_slow_>);
     register_operator(m, "_foreach_mul.List", &list<multiply, &foreach_tensor_mul_list_kernel_slow>);
-    register_operator(m, "_foreach_div_.Scalar", &scalar_<divide, 1, 2, &foreach_tensor_div_scalar_kernel_slow_>);
-    register_operator(m, "_foreach_div.Scalar", &scalar<divide, 1, 2, &foreach_tensor_div_scalar_kernel_slow>);
+    register_operator(m, "_foreach_div_.Scalar",
+                      &scalar_<divide, 1, 2, &foreach_tensor_div_scalar_kernel_slow_>);
+    register_operator(m, "_foreach_div.Scalar",
+                      &scalar<divide, 1, 2, &foreach_tensor_div_scalar_kernel_slow>);
     register_operator(m, "_foreach_div_.ScalarList",
                       &scalars_<divide, 1, 2, &foreach_tensor_div_scalarlist_kernel_slow_>);
     register_operator(m, "_foreach_div_.List", &list_<divide, &foreach_tensor_div_list_kernel_slow_>);
     register_operator(m, "_foreach_div.List", &list<divide, &foreach_tensor_div_list_kernel_slow>);
-    register_operator(m, "_foreach_add_.Scalar", &scalar_<add_scalar, 0, 0, &foreach_tensor_add_scalar_kernel_slow_>);
-    register_operator(m, "_foreach_add.Scalar", &scalar<add_scalar, 0, 0, &foreach_tensor_add_scalar_kernel_slow>);
+    register_operator(m, "_foreach_add_.Scalar",
+                      &scalar_<add_scalar, 0, 0, &foreach_tensor_add_scalar_kernel_slow_>);
+    register_operator(m, "_foreach_add.Scalar",
+                      &scalar<add_scalar, 0, 0, &foreach_tensor_add_scalar_kernel_slow>);
     register_operator(m, "_foreach_add_.ScalarList",
                       &scalars_<add_scalar, 0, 0, &foreach_tensor_add_scalarlist_kernel_slow_>);
-    register_operator(m, "_foreach_add_.List", &list_with_scalar_<add, 2, &foreach_tensor_add_list_kernel_slow_>);
-    register_operator(m, "_foreach_add.List", &list_with_scalar<add, 2, &foreach_tensor_add_list_kernel_slow>);
+    register_operator(m, "_foreach_add_.List",
+                      &list_with_scalar_<add, 2, &foreach_tensor_add_list_kernel_slow_>);
+    register_operator(m, "_foreach_add.List",
+                      &list_with_scalar<add, 2, &foreach_tensor_add_list_kernel_slow>);
     register_operator(m, "_foreach_sub_.List", &subtract_);
     register_operator(m, "_foreach_lerp_.Scalar",
                       &list_with_scalar_<lerp_scalar, 2, &foreach_tensor_lerp_list_kernel_slow_>);
-    register_operator(m, "_foreach_addcmul_.Scalar", &lists_<add_product, &foreach_tensor_addcmul_scalar_slow_>);
+    register_operator(m, "_foreach_addcmul_.Scalar",
+                      &lists_<add_product, &foreach_tensor_addcmul_scalar_slow_>);
     register_operator(m, "_foreach_addcmul_.ScalarList",
                       &lists_with_scalars_<add_product, &foreach_tensor_addcmul_scalarlist_slow_>);
-    register_operator(m, "_foreach_addcdiv_.Scalar", &lists_<add_quotient, &foreach_tensor_addcdiv_scalar_slow_>);
+    register_operator(m, "_foreach_addcdiv_.Scalar",
+                      &lists_<add_quotient, &foreach_tensor_addcdiv_scalar_slow_>);
     register_operator(m, "_foreach_addcdiv_.ScalarList",
                       &lists_with_scalars_<add_quotient, &foreach_tensor_addcdiv_scalarlist_slow_>);
     register_operator(m, "_foreach_sqrt", &unary<Operation::sqrt, &foreach_tensor_sqrt_slow>);

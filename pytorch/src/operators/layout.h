@@ -1,5 +1,6 @@
 #pragma once
-/// Where an iterator's operands lie, as kernels with REKINDLE_LAYOUT_FIELDS take it (kernels/slang/layout.slang).
+/// Where an iterator's operands lie, as kernels with REKINDLE_LAYOUT_FIELDS take it
+/// (kernels/slang/layout.slang).
 
 #include "../dispatch/launch.h"
 
@@ -16,8 +17,8 @@ class OperandLayout {
     static constexpr int max_operands = 4, max_dimensions = 8;
     enum class Kind : std::uint32_t { contiguous = 0, inlined = 1, in_memory = 2 };
 
-    /// operands: their numbers in the iterator, in the order of the kernel; one without memory (a scalar) is -1.
-    /// Throws c10::NotImplementedError above eight dimensions.
+    /// operands: their numbers in the iterator, in the order of the kernel; one without memory (a scalar) is
+    /// -1. Throws c10::NotImplementedError above eight dimensions.
     OperandLayout(const at::TensorIteratorBase& iterator, std::span<const int> operands);
 
     Kind kind() const { return kind_; }
@@ -33,7 +34,9 @@ class OperandLayout {
         const auto size = [&](int d) { return d < dimensions_ ? static_cast<std::uint32_t>(sizes_[d]) : 1u; };
         p.size_0 = size(0);
         p.size_1 = size(1);
-        const auto stride = [&](int operand, int d) { return static_cast<std::int32_t>(strides_[operand][d]); };
+        const auto stride = [&](int operand, int d) {
+            return static_cast<std::int32_t>(strides_[operand][d]);
+        };
         p.stride_0_0 = stride(0, 0);
         p.stride_0_1 = stride(0, 1);
         p.stride_0_2 = stride(0, 2);
@@ -54,7 +57,7 @@ class OperandLayout {
     int dimensions_ = 0;
     std::array<std::int64_t, max_dimensions> sizes_{};
     std::array<std::array<std::int64_t, max_dimensions>, max_operands> strides_{};
-    mutable std::array<std::int64_t, 1 + max_dimensions*(1 + max_operands)> block_{};
+    mutable std::array<std::int64_t, 1 + max_dimensions * (1 + max_operands)> block_{};
 };
 
 } // namespace rvk

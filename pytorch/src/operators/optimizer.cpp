@@ -45,14 +45,15 @@ struct Step {
             parameters.rate = static_cast<float>(rate.item<double>());
             return;
         }
-        TORCH_CHECK_NOT_IMPLEMENTED(rate.scalar_type() == at::kFloat, "a learning rate of ", rate.scalar_type());
+        TORCH_CHECK_NOT_IMPLEMENTED(rate.scalar_type() == at::kFloat, "a learning rate of ",
+                                    rate.scalar_type());
         reads_number(parameters.rate_at, rate);
     }
 };
 
 /// lists: parameters, gradients and up to three states, all changed; steps: one number a tensor, read.
-void launch_lists(const kernels::TypedKernel<Parameters>& kernel, Step step, std::span<const TensorList> lists,
-                  TensorList steps) {
+void launch_lists(const kernels::TypedKernel<Parameters>& kernel, Step step,
+                  std::span<const TensorList> lists, TensorList steps) {
     TensorTable<8> table;
     std::vector<Access> accesses;
     const auto device = lists[1][0].device();
@@ -88,13 +89,14 @@ void launch_lists(const kernels::TypedKernel<Parameters>& kernel, Step step, std
 }
 
 void adam(const Step& common, bool decoupled, TensorList self, TensorList gradients, TensorList means,
-          TensorList squares, TensorList largest, TensorList steps, double beta1, double beta2, double weight_decay,
-          double epsilon, bool amsgrad, bool maximize) {
+          TensorList squares, TensorList largest, TensorList steps, double beta1, double beta2,
+          double weight_decay, double epsilon, bool amsgrad, bool maximize) {
     if (self.empty())
         return;
     const TensorList kept = amsgrad ? largest : TensorList();
-    TORCH_CHECK_NOT_IMPLEMENTED(fit_one_launch({self, gradients, means, squares, kept}),
-                                "parameters, gradients and states that are not alike or no float32, float16 or bfloat16");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        fit_one_launch({self, gradients, means, squares, kept}),
+        "parameters, gradients and states that are not alike or no float32, float16 or bfloat16");
     for (const at::Tensor& count : steps)
         TORCH_CHECK_NOT_IMPLEMENTED(count.scalar_type() == at::kFloat && count.device() == self[0].device(),
                                     "steps that are no float32 of the device");
@@ -108,7 +110,8 @@ void adam(const Step& common, bool decoupled, TensorList self, TensorList gradie
     split(std::log(beta1), p.log_beta1, p.log_beta1_low);
     split(std::log(beta2), p.log_beta2, p.log_beta2_low);
     step.constants = {{"decoupled", decoupled}, {"amsgrad", amsgrad}, {"maximize", maximize}};
-    launch_lists(kernels::optimizer_adam, std::move(step), std::array{self, gradients, means, squares, kept}, steps);
+    launch_lists(kernels::optimizer_adam, std::move(step), std::array{self, gradients, means, squares, kept},
+                 steps);
 }
 
 Step step_of(OptionalTensor scale, OptionalTensor found_inf) {
@@ -119,31 +122,33 @@ Step step_of(OptionalTensor scale, OptionalTensor found_inf) {
 }
 
 template <bool decoupled>
-void fused_adam(TensorList self, TensorList gradients, TensorList means, TensorList squares, TensorList largest,
-                TensorList steps, double rate, double beta1, double beta2, double weight_decay, double epsilon,
-                bool amsgrad, bool maximize, OptionalTensor scale, OptionalTensor found_inf) {
+void fused_adam(TensorList self, TensorList gradients, TensorList means, TensorList squares,
+                TensorList largest, TensorList steps, double rate, double beta1, double beta2,
+                double weight_decay, double epsilon, bool amsgrad, bool maximize, OptionalTensor scale,
+                OptionalTensor found_inf) {
     Step step = step_of(scale, found_inf);
     step.parameters.rate = static_cast<float>(rate);
-    adam(step, decoupled, self, gradients, means, squares, largest, steps, beta1, beta2, weight_decay, epsilon, amsgrad,
-         maximize);
+    adam(step, decoupled, self, gradients, means, squares, largest, steps, beta1, beta2, weight_decay,
+         epsilon, amsgrad, maximize);
 }
 template <bool decoupled>
 void fused_adam_with_rate(TensorList self, TensorList gradients, TensorList means, TensorList squares,
-                          TensorList largest, TensorList steps, const at::Tensor& rate, double beta1, double beta2,
-                          double weight_decay, double epsilon, bool amsgrad, bool maximize, OptionalTensor scale,
-                          OptionalTensor found_inf) {
+                          TensorList largest, TensorList steps, const at::Tensor& rate, double beta1,
+                          double beta2, double weight_decay, double epsilon, bool amsgrad, bool maximize,
+                          OptionalTensor scale, OptionalTensor found_inf) {
     Step step = step_of(scale, found_inf);
     step.rate_of(rate);
-    adam(step, decoupled, self, gradients, means, squares, largest, steps, beta1, beta2, weight_decay, epsilon, amsgrad,
-         maximize);
+    adam(step, decoupled, self, gradients, means, squares, largest, steps, beta1, beta2, weight_decay,
+         epsilon, amsgrad, maximize);
 }
 
-void sgd(Step step, TensorList self, TensorList gradients, TensorList velocities, double weight_decay, double momentum,
-         double dampening, bool nesterov, bool maximize, bool first_step) {
+void sgd(Step step, TensorList self, TensorList gradients, TensorList velocities, double weight_decay,
+         double momentum, double dampening, bool nesterov, bool maximize, bool first_step) {
     if (self.empty())
         return;
-    TORCH_CHECK_NOT_IMPLEMENTED(fit_one_launch({self, gradients, velocities}),
-                                "parameters, gradients and states that are not alike or no float32, float16 or bfloat16");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        fit_one_launch({self, gradients, velocities}),
+        "parameters, gradients and states that are not alike or no float32, float16 or bfloat16");
     Parameters& p = step.parameters;
     p.weight_decay = static_cast<float>(weight_decay);
     p.beta2 = static_cast<float>(momentum);
@@ -154,19 +159,21 @@ void sgd(Step step, TensorList self, TensorList gradients, TensorList velocities
                       {"first_step", first_step}};
     launch_lists(kernels::optimizer_sgd, std::move(step), std::array{self, gradients, velocities}, {});
 }
-void fused_sgd(TensorList self, TensorList gradients, TensorList velocities, double weight_decay, double momentum,
-               double rate, double dampening, bool nesterov, bool maximize, bool first_step, OptionalTensor scale,
-               OptionalTensor found_inf) {
+void fused_sgd(TensorList self, TensorList gradients, TensorList velocities, double weight_decay,
+               double momentum, double rate, double dampening, bool nesterov, bool maximize, bool first_step,
+               OptionalTensor scale, OptionalTensor found_inf) {
     Step step = step_of(scale, found_inf);
     step.parameters.rate = static_cast<float>(rate);
-    sgd(std::move(step), self, gradients, velocities, weight_decay, momentum, dampening, nesterov, maximize, first_step);
+    sgd(std::move(step), self, gradients, velocities, weight_decay, momentum, dampening, nesterov, maximize,
+        first_step);
 }
 void fused_sgd_with_rate(TensorList self, TensorList gradients, TensorList velocities, double weight_decay,
-                         double momentum, const at::Tensor& rate, double dampening, bool nesterov, bool maximize,
-                         bool first_step, OptionalTensor scale, OptionalTensor found_inf) {
+                         double momentum, const at::Tensor& rate, double dampening, bool nesterov,
+                         bool maximize, bool first_step, OptionalTensor scale, OptionalTensor found_inf) {
     Step step = step_of(scale, found_inf);
     step.rate_of(rate);
-    sgd(std::move(step), self, gradients, velocities, weight_decay, momentum, dampening, nesterov, maximize, first_step);
+    sgd(std::move(step), self, gradients, velocities, weight_decay, momentum, dampening, nesterov, maximize,
+        first_step);
 }
 
 bool single_float(const at::Tensor& tensor) {
@@ -189,12 +196,15 @@ void unscale(TensorList self, at::Tensor& found_inf, const at::Tensor& inverse_s
         step.parameters.scale = address(inverse_scale);
         step.parameters.found_inf = address(found_inf);
         step.read = {inverse_scale};
-        // The flag is written: it stands among the changed lists, as the first, which the kernel does not look at.
+        // The flag is written: it stands among the changed lists, as the first, which the kernel does not
+        // look at.
         const std::vector<at::Tensor> flags(gradients.size(), found_inf);
-        launch_lists(kernels::gradients_unscale, std::move(step), std::array<TensorList, 2>{flags, gradients}, {});
+        launch_lists(kernels::gradients_unscale, std::move(step), std::array<TensorList, 2>{flags, gradients},
+                     {});
     }
     for (const at::Tensor& gradient : self)
-        TORCH_CHECK_NOT_IMPLEMENTED(gradient.scalar_type() == at::kFloat || gradient.scalar_type() == at::kHalf ||
+        TORCH_CHECK_NOT_IMPLEMENTED(gradient.scalar_type() == at::kFloat ||
+                                        gradient.scalar_type() == at::kHalf ||
                                         gradient.scalar_type() == at::kBFloat16,
                                     "gradients of ", gradient.scalar_type());
 }

@@ -37,7 +37,8 @@ enum class Draw : std::uint32_t {
 #undef REKINDLE_DRAW
 };
 
-/// How the elements are shared among threads: as PyTorch's CUDA device does it on a card with 108 multiprocessors.
+/// How the elements are shared among threads: as PyTorch's CUDA device does it on a card with 108
+/// multiprocessors.
 struct Grid {
     std::uint32_t groups, turns;
     std::uint32_t threads() const { return groups * 256; }
@@ -54,13 +55,14 @@ bool known_real(at::ScalarType type) {
 }
 
 std::uint64_t real_bits(double value, bool float64) {
-    return float64 ? std::bit_cast<std::uint64_t>(value) : std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    return float64 ? std::bit_cast<std::uint64_t>(value)
+                   : std::bit_cast<std::uint32_t>(static_cast<float>(value));
 }
 
 /// The output is operand 0 of the iterator; operand 1, if there is one, the input.
 template <class P>
-void launch_draw(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator, Draw draw, double a,
-                 double b, bool float64, const Generator& generator) {
+void launch_draw(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator, Draw draw,
+                 double a, double b, bool float64, const Generator& generator) {
     const std::array<int, 2> both{0, 1};
     const std::span operands = std::span(both).first(static_cast<std::size_t>(iterator.ntensors()));
     const OperandLayout layout(iterator, operands);
@@ -87,10 +89,12 @@ void launch_draw(const kernels::TypedKernel<P>& kernel, const at::TensorIterator
         {"threads", grid.threads()},
     }};
     launch(iterator.device(0), kernel, Groups{grid.groups, 1, 1}, p,
-           std::span<const Access>(accesses.data(), has_input ? 2 : 1), std::span<const ConstantValue>(constants));
+           std::span<const Access>(accesses.data(), has_input ? 2 : 1),
+           std::span<const ConstantValue>(constants));
 }
 
-void draw_into(const at::TensorIteratorBase& iterator, Draw draw, double a, double b, const Generator& generator) {
+void draw_into(const at::TensorIteratorBase& iterator, Draw draw, double a, double b,
+               const Generator& generator) {
     bool float64 = false;
     for (int i = 0; i < iterator.ntensors(); ++i)
         float64 = float64 || iterator.dtype(i) == at::kDouble;
@@ -103,7 +107,8 @@ void draw_into(const at::TensorIteratorBase& iterator, Draw draw, double a, doub
         launch_draw(kernels::random_float, iterator, draw, a, b, false, generator);
     }
 }
-void draw_real(const at::TensorIteratorBase& iterator, Draw draw, double a, double b, const Generator& generator) {
+void draw_real(const at::TensorIteratorBase& iterator, Draw draw, double a, double b,
+               const Generator& generator) {
     TORCH_CHECK_NOT_IMPLEMENTED(known_real(iterator.dtype(0)), "random numbers of ", iterator.dtype(0));
     draw_into(iterator, draw, a, b, generator);
 }
@@ -146,9 +151,10 @@ void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::i
                    const Generator& generator) {
     if (iterator.numel() == 0)
         return;
-    TORCH_CHECK_NOT_IMPLEMENTED(iterator.dtype(0) != at::kDouble &&
-                                    (at::isIntegralType(iterator.dtype(0), true) || known_real(iterator.dtype(0))),
-                                "random whole numbers of ", iterator.dtype(0));
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        iterator.dtype(0) != at::kDouble &&
+            (at::isIntegralType(iterator.dtype(0), true) || known_real(iterator.dtype(0))),
+        "random whole numbers of ", iterator.dtype(0));
     const bool long_numbers = range == 0 || range >= (1ull << 28);
     const std::array<int, 1> operands{0};
     const OperandLayout layout(iterator, operands);
@@ -171,12 +177,14 @@ void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::i
 }
 
 /// float64 holds whole numbers that no float32 kernel stores: drawn as int64 first.
-void random_from_to(at::TensorIteratorBase& iterator, std::uint64_t range, std::int64_t base, Generator generator) {
+void random_from_to(at::TensorIteratorBase& iterator, std::uint64_t range, std::int64_t base,
+                    Generator generator) {
     if (iterator.dtype(0) != at::kDouble) {
         draw_integers(iterator, range, base, generator);
         return;
     }
-    const at::Tensor drawn = at::empty(iterator.tensor(0).sizes(), iterator.tensor(0).options().dtype(at::kLong));
+    const at::Tensor drawn =
+        at::empty(iterator.tensor(0).sizes(), iterator.tensor(0).options().dtype(at::kLong));
     auto of_long = at::TensorIterator::borrowing_nullary_op(drawn);
     draw_integers(of_long, range, base, generator);
     iterator.tensor(0).copy_(drawn);
@@ -200,15 +208,17 @@ void random_of_dtype(at::TensorIteratorBase& iterator, Generator generator) {
     random_from_to(iterator, range, 0, generator);
 }
 
-std::tuple<at::Tensor, at::Tensor> dropout(const at::Tensor& input, double probability, std::optional<bool> train) {
-    TORCH_CHECK(probability >= 0 && probability <= 1, "dropout probability has to be between 0 and 1, but got ",
-                probability);
+std::tuple<at::Tensor, at::Tensor> dropout(const at::Tensor& input, double probability,
+                                           std::optional<bool> train) {
+    TORCH_CHECK(probability >= 0 && probability <= 1,
+                "dropout probability has to be between 0 and 1, but got ", probability);
     if (!train.value_or(true)) // PyTorch gives the input's copy and a mask of ones
         return {input.clone(), at::ones_like(input, input.options().dtype(at::kBool))};
     TORCH_CHECK_NOT_IMPLEMENTED(known_real(input.scalar_type()), "dropout of ", input.scalar_type());
     require_float64(input.scalar_type(), input.device());
     const at::Tensor dense = input.contiguous();
-    const at::Tensor output = at::empty_like(dense), mask = at::empty_like(dense, dense.options().dtype(at::kBool));
+    const at::Tensor output = at::empty_like(dense),
+                     mask = at::empty_like(dense, dense.options().dtype(at::kBool));
     if (dense.numel() == 0)
         return {output, mask};
     const bool float64 = input.scalar_type() == at::kDouble;
@@ -226,7 +236,8 @@ std::tuple<at::Tensor, at::Tensor> dropout(const at::Tensor& input, double proba
         p.scalar_0 = real_bits(keep, float64);
         p.scalar_1 = real_bits(keep == 0 ? 0 : 1 / keep, float64);
         const std::uint32_t type = dtype_code(input.scalar_type());
-        launch(input.device(), kernel, Groups{grid.groups, 1, 1}, p, {writes(output), reads(dense), writes(mask)},
+        launch(input.device(), kernel, Groups{grid.groups, 1, 1}, p,
+               {writes(output), reads(dense), writes(mask)},
                {{"draw", static_cast<std::uint32_t>(Draw::dropout)},
                 {"output_dtype", type},
                 {"input_dtype", type},
@@ -253,8 +264,8 @@ at::Tensor dropout_backward(const at::Tensor& gradient, const at::Tensor& mask, 
     return result;
 }
 
-at::Tensor& multinomial_out(const at::Tensor& self, std::int64_t samples, bool replacement, Generator generator,
-                            at::Tensor& out) {
+at::Tensor& multinomial_out(const at::Tensor& self, std::int64_t samples, bool replacement,
+                            Generator generator, at::Tensor& out) {
     TORCH_CHECK_NOT_IMPLEMENTED(!replacement || samples == 1, "multinomial with replacement");
     return at::native::multinomial_out(self, samples, replacement, generator, out);
 }
@@ -272,11 +283,13 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_operator(m, "cauchy_", &at::native::cauchy_);
     register_operator(m, "geometric_", &at::native::geometric_);
     register_operator(m, "bernoulli.out", &at::native::bernoulli_out);
-    register_operator(m, "bernoulli_.float", static_cast<Self (*)(Self, double, Generator)>(&at::native::bernoulli_));
+    register_operator(m, "bernoulli_.float",
+                      static_cast<Self (*)(Self, double, Generator)>(&at::native::bernoulli_));
     register_operator(m, "bernoulli_.Tensor",
                       static_cast<Self (*)(Self, const at::Tensor&, Generator)>(&at::native::bernoulli_));
     register_operator(m, "random_", static_cast<Self (*)(Self, Generator)>(&at::native::random_));
-    register_operator(m, "random_.to", static_cast<Self (*)(Self, std::int64_t, Generator)>(&at::native::random_));
+    register_operator(m, "random_.to",
+                      static_cast<Self (*)(Self, std::int64_t, Generator)>(&at::native::random_));
     register_operator(m, "random_.from",
                       static_cast<Self (*)(Self, std::int64_t, std::optional<std::int64_t>, Generator)>(
                           &at::native::random_));

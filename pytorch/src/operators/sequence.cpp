@@ -59,7 +59,8 @@ void launch_real(const kernels::TypedKernel<P>& kernel, const at::TensorIterator
     launch_sequence(kernel, iterator, p, end.has_value());
 }
 
-void real_sequence(const at::TensorIteratorBase& iterator, double start, double step, std::optional<double> end) {
+void real_sequence(const at::TensorIteratorBase& iterator, double start, double step,
+                   std::optional<double> end) {
     if (iterator.dtype(0) == at::kDouble) {
         require_float64(at::kDouble, iterator.device(0));
         launch_real(kernels::sequence_double, iterator, start, step, end);
@@ -76,7 +77,8 @@ void check_dtype(const at::TensorIteratorBase& iterator) {
                                 "sequences of ", type);
 }
 
-void arange(at::TensorIterator& iterator, const at::Scalar& start, const at::Scalar&, const at::Scalar& step) {
+void arange(at::TensorIterator& iterator, const at::Scalar& start, const at::Scalar&,
+            const at::Scalar& step) {
     check_dtype(iterator);
     if (iterator.numel() == 0)
         return;
@@ -90,7 +92,8 @@ void arange(at::TensorIterator& iterator, const at::Scalar& start, const at::Sca
     launch_sequence(kernels::sequence_long, iterator, p, false);
 }
 
-void linspace(at::TensorIterator& iterator, const at::Scalar& start, const at::Scalar& end, std::int64_t steps) {
+void linspace(at::TensorIterator& iterator, const at::Scalar& start, const at::Scalar& end,
+              std::int64_t steps) {
     check_dtype(iterator);
     if (iterator.numel() == 0)
         return;
@@ -112,12 +115,14 @@ at::Tensor& eye(std::int64_t rows, at::Tensor& out) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-    register_operator(m, "arange.start_out",
-                      static_cast<at::Tensor& (*)(const at::Scalar&, const at::Scalar&, const at::Scalar&, at::Tensor&)>(
-                          &at::native::arange_out));
-    register_operator(m, "linspace.out",
-                      static_cast<at::Tensor& (*)(const at::Scalar&, const at::Scalar&, std::int64_t, at::Tensor&)>(
-                          &at::native::linspace_out));
+    register_operator(
+        m, "arange.start_out",
+        static_cast<at::Tensor& (*)(const at::Scalar&, const at::Scalar&, const at::Scalar&, at::Tensor&)>(
+            &at::native::arange_out));
+    register_operator(
+        m, "linspace.out",
+        static_cast<at::Tensor& (*)(const at::Scalar&, const at::Scalar&, std::int64_t, at::Tensor&)>(
+            &at::native::linspace_out));
     register_operator(m, "eye.out", &eye);
     register_operator(m, "eye.m_out", &eye_rectangle);
 }

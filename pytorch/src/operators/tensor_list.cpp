@@ -16,8 +16,9 @@ bool fit_one_launch(std::initializer_list<at::TensorList> lists) {
         if (list.size() != first.size())
             return false;
         for (std::size_t i = 0; i < list.size(); ++i)
-            if (list[i].scalar_type() != dtype || list[i].device() != device || list[i].sizes() != first[i].sizes() ||
-                list[i].strides() != first[i].strides() || !list[i].is_non_overlapping_and_dense())
+            if (list[i].scalar_type() != dtype || list[i].device() != device ||
+                list[i].sizes() != first[i].sizes() || list[i].strides() != first[i].strides() ||
+                !list[i].is_non_overlapping_and_dense())
                 return false;
     }
     return true;
