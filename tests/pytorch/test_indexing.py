@@ -95,7 +95,8 @@ class Writing(OnBoth):
 
     def test_index_put(self):
         x = torch.randn(4, 5, 6)
-        self.same(lambda x, i, v: x.index_put_((i, None, i), v), x, torch.tensor([3, 1]), torch.randn(2, 5))
+        put = torch.ops.aten.index_put_
+        self.same(lambda x, i, v: put(x, [i, None, i], v), x, torch.tensor([3, 1]), torch.randn(2, 5))
         self.same(lambda x, i: x.index_put_((i,), torch.tensor(2.0)), x, torch.tensor([3, 1]))
         self.same(lambda x, m, v: x.index_put_((m,), v), x, torch.rand(4, 5) > 0.5, torch.randn(6))
 
@@ -112,10 +113,11 @@ class Writing(OnBoth):
             with self.subTest(dtype=dtype):
                 self.same(lambda x, i, v: x.index_put_((i,), v, accumulate=True), numbers(7, 4, dtype=dtype), index(7, 30),
                           numbers(30, 4, dtype=dtype))
-        self.same(lambda x, i, j, v: x.index_put_((i, None, j), v, accumulate=True), numbers(3, 4, 5), index(3, 20),
-                  index(5, 20), numbers(20, 4))
-        self.same(lambda x, i, j, v: x.index_put_((None, i, j), v, accumulate=True), numbers(3, 4, 5), index(4, 20),
-                  index(5, 20), numbers(20))
+        put = torch.ops.aten.index_put_
+        self.same(lambda x, i, j, v: put(x, [i, None, j], v, True), numbers(3, 4, 5), index(3, 20), index(5, 20),
+                  numbers(20, 4))
+        self.same(lambda x, i, j, v: put(x, [None, i, j], v, True), numbers(3, 4, 5), index(4, 20), index(5, 20),
+                  numbers(20))
         self.same(lambda x, i, v: x.index_put_((i,), v, accumulate=True), numbers(7, 4).to(torch.complex64), index(7, 30),
                   numbers(30, 4).to(torch.complex64))
 

@@ -93,6 +93,9 @@ class Turning(OnBoth):
                   torch.randn(2, 8, 3, 4).to(memory_format=torch.channels_last)):
             self.same(lambda x: (F.pixel_shuffle(x, 2), F.channel_shuffle(x, 4)), x)
         self.same(lambda x: F.pixel_unshuffle(x, 2), torch.randn(2, 3, 4, 6))
+        x = torch.randn(1, 4, 3, 3).to(DEVICE)
+        for result in (F.pixel_shuffle(x, 1), F.pixel_unshuffle(x, 1), F.channel_shuffle(x, 1)):
+            self.assertNotEqual(result.data_ptr(), x.data_ptr())
 
 
 class Padding(OnBoth):
@@ -103,7 +106,8 @@ class Padding(OnBoth):
                 x = torch.randn(shapes[axes]).to(dtype).requires_grad_()
                 amount = (2, 1, 3, 2, 1, 3)[:2 * axes]
                 with self.subTest(axes=axes, mode=mode, dtype=dtype):
-                    self.same(lambda x: F.pad(x, amount, mode), x)
+                    # The CPU rounds every addition of a gradient to bfloat16; here its sum is rounded once.
+                    self.same(lambda x: F.pad(x, amount, mode), x, tolerance=0.05 if dtype == torch.bfloat16 else None)
 
     def test_layouts(self):
         for mode in ("constant", "reflect", "replicate"):

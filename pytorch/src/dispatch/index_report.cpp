@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t maximum_devices = 64;
 constexpr std::size_t report_words = 3;
 
-/// Memory of each device that its kernels write and the host reads. It lives as long as the process, as devices do.
+/// Memory of each device that its kernels write and the host reads. It lives as long as the process, as
+/// devices do.
 class Reports {
   public:
     static Reports& instance() {

@@ -1,7 +1,7 @@
 #pragma once
-/// Indexes out of range. A kernel that meets one touches nothing for it and writes it down; nothing waits for that. The
-/// next synchronisation of the device, and every copy to the host, raises IndexError, as CUDA's device-side
-/// assertions do, and the device stays usable.
+/// Indexes out of range. A kernel that meets one touches nothing for it and writes it down; nothing waits for
+/// that. The next synchronisation of the device, and every copy to the host, raises IndexError, as CUDA's
+/// device-side assertions do, and the device stays usable.
 
 #include "../device/devices.h"
 

@@ -36,18 +36,21 @@ Windows geometry(Ints image, Ints kernel, Ints dilation, Ints padding, Ints stri
         TORCH_CHECK(w.step[axis] > 0, "stride should be greater than zero, but got ", stride);
         TORCH_CHECK(w.dilation[axis] > 0, "dilation should be greater than zero, but got ", dilation);
         TORCH_CHECK(w.padding[axis] >= 0, "padding should be non-negative, but got ", padding);
-        const std::int64_t reach = w.inside[axis] + 2 * w.padding[axis] - w.dilation[axis] * (w.size[axis] - 1) - 1;
+        const std::int64_t reach =
+            w.inside[axis] + 2 * w.padding[axis] - w.dilation[axis] * (w.size[axis] - 1) - 1;
         w.windows[axis] = reach >= 0 ? reach / w.step[axis] + 1 : 0;
     }
-    TORCH_CHECK(w.windows[0] >= 1 && w.windows[1] >= 1, "Given input with spatial size ", image, ", kernel_size=", kernel,
-                ", dilation=", dilation, ", padding=", padding, ", stride=", stride,
+    TORCH_CHECK(w.windows[0] >= 1 && w.windows[1] >= 1, "Given input with spatial size ", image,
+                ", kernel_size=", kernel, ", dilation=", dilation, ", padding=", padding, ", stride=", stride,
                 ", calculated shape of the array of sliding blocks as (", w.windows[1], ", ", w.windows[0],
                 "), but its components must be at least one.");
     return w;
 }
 
-at::Tensor& im2col_out(const at::Tensor& self, Ints kernel, Ints dilation, Ints padding, Ints stride, at::Tensor& out) {
-    TORCH_CHECK(self.dim() == 3 || self.dim() == 4, "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size ",
+at::Tensor& im2col_out(const at::Tensor& self, Ints kernel, Ints dilation, Ints padding, Ints stride,
+                       at::Tensor& out) {
+    TORCH_CHECK(self.dim() == 3 || self.dim() == 4,
+                "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size ",
                 "and other non-zero dimensions for input, but got: ", self.sizes());
     const at::Tensor images = self.dim() == 4 ? self : self.unsqueeze(0);
     const Windows w = geometry(images.sizes().slice(2), kernel, dilation, padding, stride);
@@ -65,20 +68,24 @@ at::Tensor im2col(const at::Tensor& self, Ints kernel, Ints dilation, Ints paddi
     return im2col_out(self, kernel, dilation, padding, stride, out);
 }
 
-at::Tensor& col2im_out(const at::Tensor& self, Ints output_size, Ints kernel, Ints dilation, Ints padding, Ints stride,
-                       at::Tensor& out) {
-    TORCH_CHECK(output_size.size() == 2, "It is expected output_size equals to 2, but got size ", output_size.size());
-    TORCH_CHECK(self.dim() == 2 || self.dim() == 3, "Expected 2D or 3D (batch mode) tensor for input with possibly 0 ",
+at::Tensor& col2im_out(const at::Tensor& self, Ints output_size, Ints kernel, Ints dilation, Ints padding,
+                       Ints stride, at::Tensor& out) {
+    TORCH_CHECK(output_size.size() == 2, "It is expected output_size equals to 2, but got size ",
+                output_size.size());
+    TORCH_CHECK(self.dim() == 2 || self.dim() == 3,
+                "Expected 2D or 3D (batch mode) tensor for input with possibly 0 ",
                 "batch size and non-zero dimensions for input, but got: ", self.sizes());
     const at::Tensor columns = (self.dim() == 3 ? self : self.unsqueeze(0)).contiguous();
     const Windows w = geometry(output_size, kernel, dilation, padding, stride);
     const std::int64_t places = w.size[0] * w.size[1], count = w.windows[0] * w.windows[1];
-    TORCH_CHECK(columns.size(1) % places == 0, "Expected size of input's dimension 1 to be divisible by the product of ",
+    TORCH_CHECK(columns.size(1) % places == 0,
+                "Expected size of input's dimension 1 to be divisible by the product of ",
                 "kernel_size, but got input.size(1)=", columns.size(1), " and kernel_size=", kernel, ".");
     TORCH_CHECK(columns.size(2) == count, "Given output_size=", output_size, ", kernel_size=", kernel,
                 ", dilation=", dilation, ", padding=", padding, ", stride=", stride,
-                ", expected size of input's dimension 2 to match the calculated number of sliding blocks ", w.windows[1],
-                " * ", w.windows[0], " = ", count, ", but got input.size(2)=", columns.size(2), ".");
+                ", expected size of input's dimension 2 to match the calculated number of sliding blocks ",
+                w.windows[1], " * ", w.windows[0], " = ", count, ", but got input.size(2)=", columns.size(2),
+                ".");
     const std::int64_t channels = columns.size(1) / places;
     std::vector<std::int64_t> sizes{columns.size(0), channels, output_size[0], output_size[1]};
     const at::Tensor images = at::empty(sizes, self.options());
@@ -89,7 +96,8 @@ at::Tensor& col2im_out(const at::Tensor& self, Ints output_size, Ints kernel, In
     out.copy_(result);
     return out;
 }
-at::Tensor col2im(const at::Tensor& self, Ints output_size, Ints kernel, Ints dilation, Ints padding, Ints stride) {
+at::Tensor col2im(const at::Tensor& self, Ints output_size, Ints kernel, Ints dilation, Ints padding,
+                  Ints stride) {
     at::Tensor out = at::empty({0}, self.options());
     return col2im_out(self, output_size, kernel, dilation, padding, stride, out);
 }

@@ -14,19 +14,20 @@ namespace rvk {
 
 namespace {
 
-at::Tensor embedding_dense_backward(const at::Tensor& grad_output, const at::Tensor& indices, std::int64_t rows,
-                                    std::int64_t padding_index, bool scale_by_frequency) {
-    TORCH_CHECK(indices.scalar_type() == at::kLong || indices.scalar_type() == at::kInt,
-                "embedding_backward: Expected tensor for argument #2 'indices' to have one of the following scalar ",
-                "types: Long, Int; but got ", indices.scalar_type());
+at::Tensor embedding_dense_backward(const at::Tensor& grad_output, const at::Tensor& indices,
+                                    std::int64_t rows, std::int64_t padding_index, bool scale_by_frequency) {
+    TORCH_CHECK(
+        indices.scalar_type() == at::kLong || indices.scalar_type() == at::kInt,
+        "embedding_backward: Expected tensor for argument #2 'indices' to have one of the following scalar ",
+        "types: Long, Int; but got ", indices.scalar_type());
     const at::Tensor index = indices.reshape({-1});
     at::Tensor grad = grad_output.reshape({index.numel(), grad_output.size(-1)});
     const at::Tensor out = at::zeros({rows, grad_output.size(-1)}, grad_output.options());
     if (grad.numel() == 0)
         return out;
     if (scale_by_frequency) {
-        const at::Tensor counts = at::zeros({rows}, grad.options())
-                                      .index_add_(0, index, at::ones({index.numel()}, grad.options()));
+        const at::Tensor counts =
+            at::zeros({rows}, grad.options()).index_add_(0, index, at::ones({index.numel()}, grad.options()));
         grad = grad.div(counts.index_select(0, index).unsqueeze(1));
     }
     auto operation = IndexOperation::along(out, 0, index, grad);
@@ -75,7 +76,8 @@ at::Tensor repeat_interleave(const at::Tensor& repeats, std::optional<std::int64
     p.source = address(sums);
     p.diagonal = sums.numel();
     p.count = static_cast<std::uint32_t>(count);
-    launch(repeats.device(), kernels::shape_repeat, linear_groups(count, 256), p, {reads(sums), writes(numbers)});
+    launch(repeats.device(), kernels::shape_repeat, linear_groups(count, 256), p,
+           {reads(sums), writes(numbers)});
     return numbers.to(repeats.scalar_type());
 }
 

@@ -1,5 +1,5 @@
-/// Images read at the places of a grid, and the gradients of both (kernels/windows/sampler.slang). The image's gradient
-/// is a list of contributions that are added in the order of the places.
+/// Images read at the places of a grid, and the gradients of both (kernels/windows/sampler.slang). The
+/// image's gradient is a list of contributions that are added in the order of the places.
 
 #define AT_PER_OPERATOR_HEADERS
 #include "../dispatch/structured.h"
@@ -41,7 +41,8 @@ class Sampler {
         for (std::int64_t axis = 0; axis < 3; ++axis) {
             const bool given = axis < axes_;
             words_[static_cast<std::size_t>(axis)] = given ? grid.size(grid.dim() - 2 - axis) : 1;
-            words_[static_cast<std::size_t>(3 + axis)] = given ? image_sizes[image_sizes.size() - 1 - static_cast<std::size_t>(axis)] : 1;
+            words_[static_cast<std::size_t>(3 + axis)] =
+                given ? image_sizes[image_sizes.size() - 1 - static_cast<std::size_t>(axis)] : 1;
         }
         put(16, grid, true);
         p_.grid = address(grid);
@@ -81,14 +82,15 @@ class Sampler {
         require_float64(dtype, grid_.device());
         p_.layout = upload_block(grid_.device().index(), std::span<const std::int64_t>(words_));
         const std::array<ConstantValue, 5> constants{
-            ConstantValue{"dtype", dtype_code(dtype)}, ConstantValue{"axes", static_cast<std::uint32_t>(axes_)},
+            ConstantValue{"dtype", dtype_code(dtype)},
+            ConstantValue{"axes", static_cast<std::uint32_t>(axes_)},
             ConstantValue{"interpolation", static_cast<std::uint32_t>(sampling_.interpolation)},
             ConstantValue{"padding", static_cast<std::uint32_t>(sampling_.padding)},
             ConstantValue{"align_corners", sampling_.align_corners ? 1u : 0u}};
         const Groups groups = linear_groups(p_.count, 256);
         if (dtype == at::kDouble)
-            rvk::launch(grid_.device(), twice, groups, std::bit_cast<kernels::SamplerFloat64Parameters>(p_), accesses_,
-                        constants);
+            rvk::launch(grid_.device(), twice, groups, std::bit_cast<kernels::SamplerFloat64Parameters>(p_),
+                        accesses_, constants);
         else
             rvk::launch(grid_.device(), single, groups, p_, accesses_, constants);
     }
@@ -112,7 +114,8 @@ class Sampler {
 };
 
 at::Tensor sample(const at::Tensor& image, const at::Tensor& grid, const Sampling& sampling) {
-    TORCH_CHECK_NOT_IMPLEMENTED(image.scalar_type() == grid.scalar_type(), "grid_sampler of different dtypes");
+    TORCH_CHECK_NOT_IMPLEMENTED(image.scalar_type() == grid.scalar_type(),
+                                "grid_sampler of different dtypes");
     auto sizes = grid.sizes().vec();
     sizes.pop_back();
     sizes.insert(sizes.begin() + 1, image.size(1));
@@ -135,7 +138,8 @@ at::Tensor image_gradient(const at::Tensor& grad_output, const at::Tensor& image
     std::int64_t taps = 1;
     for (std::int64_t axis = 0; axis < axes; ++axis)
         taps *= taps_of_axis(sampling);
-    const std::int64_t places = image.numel() / (batch * channels), items = grid.numel() / (batch * axes) * taps;
+    const std::int64_t places = image.numel() / (batch * channels),
+                       items = grid.numel() / (batch * axes) * taps;
     const at::Tensor values = at::empty({batch, items, channels}, grad_output.options());
     const at::Tensor targets = at::empty({batch, items}, grad_output.options().dtype(at::kLong));
     Sampler sampler(sampling, image.sizes(), grid);
@@ -143,7 +147,8 @@ at::Tensor image_gradient(const at::Tensor& grad_output, const at::Tensor& image
     sampler.contributions(values, targets);
     sampler.launch(kernels::sampler_spread, kernels::sampler_spread_float64);
 
-    const auto bytes = static_cast<std::int64_t>(image.element_size()), index = std::int64_t{sizeof(std::int64_t)};
+    const auto bytes = static_cast<std::int64_t>(image.element_size()),
+               index = std::int64_t{sizeof(std::int64_t)};
     IndexOperation operation(image.device(), bytes);
     IndexOperation::Dimension images{batch, channels * places * bytes, items * channels * bytes, places};
     images.index_strides[0] = items * index;
@@ -162,14 +167,16 @@ at::Tensor image_gradient(const at::Tensor& grad_output, const at::Tensor& image
 std::tuple<at::Tensor, at::Tensor> sample_backward(const at::Tensor& grad_output, const at::Tensor& image,
                                                    const at::Tensor& grid, const Sampling& sampling,
                                                    std::array<bool, 2> wanted) {
-    TORCH_CHECK_NOT_IMPLEMENTED(image.scalar_type() == grid.scalar_type(), "grid_sampler of different dtypes");
+    TORCH_CHECK_NOT_IMPLEMENTED(image.scalar_type() == grid.scalar_type(),
+                                "grid_sampler of different dtypes");
     at::Tensor of_image;
     if (wanted[0])
         of_image = image_gradient(grad_output, image, grid, sampling);
     at::Tensor of_grid = at::empty(grid.sizes(), grid.options());
     if (of_grid.numel() == 0)
         return {of_image, of_grid};
-    if (sampling.interpolation == static_cast<std::int64_t>(at::native::detail::GridSamplerInterpolation::Nearest))
+    if (sampling.interpolation ==
+        static_cast<std::int64_t>(at::native::detail::GridSamplerInterpolation::Nearest))
         return {of_image, of_grid.zero_()};
     Sampler sampler(sampling, image.sizes(), grid);
     sampler.image(image);
@@ -191,18 +198,18 @@ at::Tensor grid_sampler_3d(const at::Tensor& image, const at::Tensor& grid, std:
     at::native::check_grid_sampler_3d(image, grid, interpolation);
     return sample(image, grid, {interpolation, padding, align_corners});
 }
-std::tuple<at::Tensor, at::Tensor> grid_sampler_2d_backward(const at::Tensor& grad_output, const at::Tensor& image,
-                                                            const at::Tensor& grid, std::int64_t interpolation,
-                                                            std::int64_t padding, bool align_corners,
-                                                            std::array<bool, 2> wanted) {
+std::tuple<at::Tensor, at::Tensor> grid_sampler_2d_backward(const at::Tensor& grad_output,
+                                                            const at::Tensor& image, const at::Tensor& grid,
+                                                            std::int64_t interpolation, std::int64_t padding,
+                                                            bool align_corners, std::array<bool, 2> wanted) {
     at::native::check_grid_sampler_common(image, grid);
     at::native::check_grid_sampler_2d(image, grid);
     return sample_backward(grad_output, image, grid, {interpolation, padding, align_corners}, wanted);
 }
-std::tuple<at::Tensor, at::Tensor> grid_sampler_3d_backward(const at::Tensor& grad_output, const at::Tensor& image,
-                                                            const at::Tensor& grid, std::int64_t interpolation,
-                                                            std::int64_t padding, bool align_corners,
-                                                            std::array<bool, 2> wanted) {
+std::tuple<at::Tensor, at::Tensor> grid_sampler_3d_backward(const at::Tensor& grad_output,
+                                                            const at::Tensor& image, const at::Tensor& grid,
+                                                            std::int64_t interpolation, std::int64_t padding,
+                                                            bool align_corners, std::array<bool, 2> wanted) {
     at::native::check_grid_sampler_common(image, grid);
     at::native::check_grid_sampler_3d(image, grid, interpolation);
     return sample_backward(grad_output, image, grid, {interpolation, padding, align_corners}, wanted);

@@ -15,8 +15,8 @@ at::Tensor exclusive_sums(const at::Tensor& numbers);
 struct SortedKeys {
     at::Tensor keys, positions; ///< contiguous int32 of the same length, read as unsigned
 };
-/// Both in the order of the keys, equal keys in the order that they had. Keys are below `keys` or 2^32 - 1, which
-/// comes last. The input's memory may be used for the result.
+/// Both in the order of the keys, equal keys in the order that they had. Keys are below `keys` or 2^32 - 1,
+/// which comes last. The input's memory may be used for the result.
 SortedKeys sort_keys(const SortedKeys& unsorted, std::int64_t keys);
 
 } // namespace rvk

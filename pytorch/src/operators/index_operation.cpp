@@ -18,7 +18,7 @@ namespace rvk {
 namespace {
 
 constexpr std::size_t first_selector_word = 32, selector_words = 12;
-constexpr std::uint32_t piece = 256;              ///< of accumulate.slang
+constexpr std::uint32_t piece = 256;               ///< of accumulate.slang
 constexpr std::int64_t maximum_items = 0xff000000; ///< 32-bit numbers of items, whole workgroups
 
 std::int64_t stride_of(const at::Tensor& tensor, std::int64_t dim) {
@@ -32,7 +32,8 @@ bool continues(const IndexOperation::Dimension& slow, const IndexOperation::Dime
         if (slow.index_strides[k] != fast.index_strides[k] * fast.size)
             return false;
     return slow.target_stride == fast.target_stride * fast.size &&
-           slow.value_stride == fast.value_stride * fast.size && slow.key_stride == fast.key_stride * fast.size;
+           slow.value_stride == fast.value_stride * fast.size &&
+           slow.key_stride == fast.key_stride * fast.size;
 }
 
 } // namespace
@@ -101,7 +102,8 @@ IndexOperation IndexOperation::elements(const at::Tensor& target, std::int64_t d
     return operation;
 }
 
-IndexOperation IndexOperation::flat(const at::Tensor& target, const at::Tensor& index, const at::Tensor& values) {
+IndexOperation IndexOperation::flat(const at::Tensor& target, const at::Tensor& index,
+                                    const at::Tensor& values) {
     const auto bytes = static_cast<std::int64_t>(target.element_size());
     IndexOperation operation(target.device(), bytes);
     for (std::int64_t d = 0; d < index.dim(); ++d) {
@@ -114,10 +116,12 @@ IndexOperation IndexOperation::flat(const at::Tensor& target, const at::Tensor& 
     return operation;
 }
 
-IndexOperation IndexOperation::of_iterator(const at::TensorIteratorBase& iterator, at::IntArrayRef indexed_sizes,
-                                           at::IntArrayRef indexed_strides, bool reads_target) {
+IndexOperation IndexOperation::of_iterator(const at::TensorIteratorBase& iterator,
+                                           at::IntArrayRef indexed_sizes, at::IntArrayRef indexed_strides,
+                                           bool reads_target) {
     const int target = reads_target ? 1 : 0, values = reads_target ? 0 : 1;
-    IndexOperation operation(iterator.device(target), static_cast<std::int64_t>(iterator.element_size(target)));
+    IndexOperation operation(iterator.device(target),
+                             static_cast<std::int64_t>(iterator.element_size(target)));
     TORCH_CHECK_NOT_IMPLEMENTED(indexed_sizes.size() <= maximum_selectors, "more than 8 index tensors");
     const auto at = [](std::size_t i) { return static_cast<int>(i); };
     for (int d = iterator.ndim() - 1; d >= 0; --d) {
@@ -129,7 +133,8 @@ IndexOperation IndexOperation::of_iterator(const at::TensorIteratorBase& iterato
             dimension.index_strides[k] = iterator.strides(at(2 + k))[along];
             indexed |= dimension.index_strides[k] != 0;
         }
-        // A dimension along which indexes are repeated (expanded) belongs to them when it stands still in the target.
+        // A dimension along which indexes are repeated (expanded) belongs to them when it stands still in the
+        // target.
         if (indexed || (dimension.target_stride == 0 && dimension.size != 1))
             operation.add_outer(dimension);
         else
@@ -150,12 +155,14 @@ IndexOperation IndexOperation::of_iterator(const at::TensorIteratorBase& iterato
 
 /// Inner rows whose bytes lie side by side in both tensors move in larger elements.
 void IndexOperation::widen(std::uint64_t target, std::uint64_t values) {
-    if (inner_.empty() || inner_[0].target_stride != element_bytes_ || inner_[0].value_stride != element_bytes_)
+    if (inner_.empty() || inner_[0].target_stride != element_bytes_ ||
+        inner_[0].value_stride != element_bytes_)
         return;
     std::uint64_t common = runtime::raw_address({target}) | runtime::raw_address({values}) |
                            static_cast<std::uint64_t>(inner_[0].size * element_bytes_);
     const auto consider = [&](const Dimension& dimension) {
-        common |= static_cast<std::uint64_t>(dimension.target_stride) | static_cast<std::uint64_t>(dimension.value_stride);
+        common |= static_cast<std::uint64_t>(dimension.target_stride) |
+                  static_cast<std::uint64_t>(dimension.value_stride);
     };
     std::for_each(inner_.begin() + 1, inner_.end(), consider);
     std::for_each(outer_.begin(), outer_.end(), consider);
@@ -220,8 +227,8 @@ std::uint64_t IndexOperation::upload_layout() const {
         words[first + 3] = selectors_[k].key_stride;
     }
     return upload_block(device_.index(),
-                        std::span<const std::int64_t>(words.data(),
-                                                      first_selector_word + selector_words * selectors_.size()));
+                        std::span<const std::int64_t>(words.data(), first_selector_word +
+                                                                        selector_words * selectors_.size()));
 }
 
 template <class Parameters>
@@ -252,7 +259,8 @@ c10::SmallVector<Access, 12> IndexOperation::accesses(std::initializer_list<Acce
     return all;
 }
 
-kernels::IndexingParameters IndexOperation::describe(std::uint64_t target, std::uint64_t values, bool join) const {
+kernels::IndexingParameters IndexOperation::describe(std::uint64_t target, std::uint64_t values,
+                                                     bool join) const {
     IndexOperation simple = join ? simplified(false, target, values) : *this;
     if (!join)
         std::reverse(simple.outer_.begin(), simple.outer_.end());
@@ -273,8 +281,8 @@ void IndexOperation::gather(const IndexedOperand& target, const IndexedOperand& 
     const std::int64_t items = count(simple.outer_) * count(simple.inner_);
     p.count = static_cast<std::uint32_t>(items);
     const Access read{target.access.begin, target.access.bytes, false};
-    launch(device_, kernels::index_gather, linear_groups(items, 256), p, simple.accesses({read, values.access}),
-           simple.constants(0));
+    launch(device_, kernels::index_gather, linear_groups(items, 256), p,
+           simple.accesses({read, values.access}), simple.constants(0));
 }
 
 void IndexOperation::scatter(const IndexedOperand& target, const IndexedOperand& values, bool unique) const {
@@ -305,8 +313,8 @@ void IndexOperation::scatter(const IndexedOperand& target, const IndexedOperand&
            simple.constants(winners.defined() ? winner : all));
 }
 
-void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOperand& values, at::ScalarType dtype,
-                                Reduction reduction) const {
+void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOperand& values,
+                                at::ScalarType dtype, Reduction reduction) const {
     if (empty())
         return;
     require_float64(dtype, device_);
@@ -328,7 +336,8 @@ void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOpera
     p.positions = address(sorted.positions);
     p.count = static_cast<std::uint32_t>(ordinals);
     const std::array<ConstantValue, 4> constants{
-        ConstantValue{"dtype", dtype_code(dtype)}, ConstantValue{"reduction", static_cast<std::uint32_t>(reduction)},
+        ConstantValue{"dtype", dtype_code(dtype)},
+        ConstantValue{"reduction", static_cast<std::uint32_t>(reduction)},
         ConstantValue{"indexes", static_cast<std::uint32_t>(selectors_.size())},
         ConstantValue{"wide_indexes", wide_ ? 1u : 0u}};
     const Access read{values.access.begin, values.access.bytes, false};

@@ -1,6 +1,7 @@
 #pragma once
-/// Elements that index tensors name, moved or combined: one description for gather, scatter, index, index_put,
-/// index_select and their relatives, whose kernels are kernels/indexing.slang and kernels/accumulate.slang.
+/// Elements that index tensors name, moved or combined: one description for gather, scatter, index,
+/// index_put, index_select and their relatives, whose kernels are kernels/indexing.slang and
+/// kernels/accumulate.slang.
 
 #include "../dispatch/launch.h"
 
@@ -26,9 +27,9 @@ struct IndexedOperand {
     Access access;
 };
 
-/// Items are the elements of the values; each names a place of the target: its own position along the dimensions
-/// beside the indexes, and what the indexes say. All strides are in bytes. Indexes out of range touch nothing:
-/// reading gives zero, writing leaves the target; see index_report.h.
+/// Items are the elements of the values; each names a place of the target: its own position along the
+/// dimensions beside the indexes, and what the indexes say. All strides are in bytes. Indexes out of range
+/// touch nothing: reading gives zero, writing leaves the target; see index_report.h.
 class IndexOperation {
   public:
     static constexpr std::size_t maximum_selectors = 8, maximum_dimensions = 8;
@@ -50,16 +51,18 @@ class IndexOperation {
     IndexOperation(c10::Device device, std::int64_t element_bytes)
         : device_(device), element_bytes_(element_bytes) {}
 
-    /// target.select(dim, index[i]) against values.select(dim, i): index has one dimension (or none: one index).
+    /// target.select(dim, index[i]) against values.select(dim, i): index has one dimension (or none: one
+    /// index).
     static IndexOperation along(const at::Tensor& target, std::int64_t dim, const at::Tensor& index,
                                 const at::Tensor& values);
-    /// target at (…, index[item], …) against values[item]: gather and scatter; items are the index's elements.
+    /// target at (…, index[item], …) against values[item]: gather and scatter; items are the index's
+    /// elements.
     static IndexOperation elements(const at::Tensor& target, std::int64_t dim, const at::Tensor& index,
                                    const at::Tensor& values);
     /// target.flatten()[index] against values; target contiguous, values of the index's shape.
     static IndexOperation flat(const at::Tensor& target, const at::Tensor& index, const at::Tensor& values);
-    /// PyTorch's advanced indexing: operands 0 and 1 are the result and the indexed tensor (reads_target) or the indexed
-    /// tensor and the values; the others are int64 indexes. indexed_strides in bytes.
+    /// PyTorch's advanced indexing: operands 0 and 1 are the result and the indexed tensor (reads_target) or
+    /// the indexed tensor and the values; the others are int64 indexes. indexed_strides in bytes.
     static IndexOperation of_iterator(const at::TensorIteratorBase& iterator, at::IntArrayRef indexed_sizes,
                                       at::IntArrayRef indexed_strides, bool reads_target);
 
@@ -69,29 +72,31 @@ class IndexOperation {
     void add_dimension(const Dimension& dimension) { outer_.push_back(dimension); }
     /// Dimensions that no index varies over.
     void add_inner(const Dimension& dimension);
-    void add_selector(const at::TensorBase& index, std::int64_t size, std::int64_t stride, std::int64_t key_stride);
+    void add_selector(const at::TensorBase& index, std::int64_t size, std::int64_t stride,
+                      std::int64_t key_stride);
     void set_keys(std::int64_t keys) { keys_ = keys; }
     /// An index that is skipped without a report.
     void ignore(std::int64_t index) { ignored_ = index; }
 
     /// values = target at the places.
     void gather(const IndexedOperand& target, const IndexedOperand& values) const;
-    /// target at the places = values. Of several values of one place the last one stays, unless `unique` says that there
-    /// are no two or that they are the same.
+    /// target at the places = values. Of several values of one place the last one stays, unless `unique` says
+    /// that there are no two or that they are the same.
     void scatter(const IndexedOperand& target, const IndexedOperand& values, bool unique) const;
     /// target at the places = target combined with all values of it, in the values' order. dtype: of both.
     void accumulate(const IndexedOperand& target, const IndexedOperand& values, at::ScalarType dtype,
                     Reduction reduction) const;
 
-    /// For kernels of the family that need no index: the parameters of an operation on elements of `target` and
-    /// `values`. join: dimensions may be joined and reordered (added as inner ones).
+    /// For kernels of the family that need no index: the parameters of an operation on elements of `target`
+    /// and `values`. join: dimensions may be joined and reordered (added as inner ones).
     kernels::IndexingParameters describe(std::uint64_t target, std::uint64_t values, bool join) const;
 
   private:
     using Dimensions = c10::SmallVector<Dimension, maximum_dimensions>;
     static std::int64_t count(const Dimensions& dimensions);
     bool empty() const { return count(outer_) == 0 || count(inner_) == 0; }
-    /// Orders and joins dimensions; joins elements into larger ones where `may_widen` and the addresses allow it.
+    /// Orders and joins dimensions; joins elements into larger ones where `may_widen` and the addresses allow
+    /// it.
     IndexOperation simplified(bool may_widen, std::uint64_t target, std::uint64_t values) const;
     void widen(std::uint64_t target, std::uint64_t values);
     std::uint64_t upload_layout() const;

@@ -12,8 +12,8 @@ namespace rvk {
 
 namespace {
 
-/// The indexed tensor with its indexed dimensions side by side, and their indexes, broadcast together. Dimensions that
-/// are not indexed have undefined indexes.
+/// The indexed tensor with its indexed dimensions side by side, and their indexes, broadcast together.
+/// Dimensions that are not indexed have undefined indexes.
 struct Indexed {
     at::Tensor self;
     std::vector<at::Tensor> indices;
@@ -56,7 +56,8 @@ IndexOperation describe(const Indexed& to, const at::Tensor& values) {
         operation.add_outer(dimension);
     }
     for (std::int64_t d = to.before + to.indexed; d < to.self.dim(); ++d)
-        operation.add_inner({to.self.size(d), stride(to.self, d), stride(values, d - to.indexed + index.dim())});
+        operation.add_inner(
+            {to.self.size(d), stride(to.self, d), stride(values, d - to.indexed + index.dim())});
     std::int64_t keys = 1;
     for (std::int64_t k = 0; k < to.indexed; ++k)
         keys *= to.self.size(to.before + k);
@@ -64,16 +65,18 @@ IndexOperation describe(const Indexed& to, const at::Tensor& values) {
     for (std::int64_t k = 0; k < to.indexed; ++k) {
         const std::int64_t d = to.before + k;
         keys /= std::max<std::int64_t>(to.self.size(d), 1);
-        operation.add_selector(to.indices[static_cast<std::size_t>(d)], to.self.size(d), stride(to.self, d), keys);
+        operation.add_selector(to.indices[static_cast<std::size_t>(d)], to.self.size(d), stride(to.self, d),
+                               keys);
     }
     return operation;
 }
 
-void put_with_sort(at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& value,
-                   bool accumulate, bool /*unsafe*/) {
+void put_with_sort(at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices,
+                   const at::Tensor& value, bool accumulate, bool /*unsafe*/) {
     Indexed to = prepare(self, indices);
-    TORCH_CHECK_NOT_IMPLEMENTED(to.indexed > 0 && to.indexed <= static_cast<std::int64_t>(IndexOperation::maximum_selectors),
-                                "index_put with ", to.indexed, " index tensors");
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        to.indexed > 0 && to.indexed <= static_cast<std::int64_t>(IndexOperation::maximum_selectors),
+        "index_put with ", to.indexed, " index tensors");
     const auto& index = to.indices[static_cast<std::size_t>(to.before)];
     auto sizes = to.self.sizes().slice(0, static_cast<std::size_t>(to.before)).vec();
     sizes.insert(sizes.end(), index.sizes().begin(), index.sizes().end());

@@ -49,35 +49,42 @@ at::Tensor repeated(const at::Scalar& value, const at::Tensor& like, at::IntArra
     return at::scalar_tensor(value, like.options()).expand(sizes);
 }
 
-// ---- gather and scatter -------------------------------------------------------------------------------------
+// ---- gather and scatter
+// -------------------------------------------------------------------------------------
 
-void gather_elements(const at::Tensor& result, const at::Tensor& self, std::int64_t dim, const at::Tensor& index) {
+void gather_elements(const at::Tensor& result, const at::Tensor& self, std::int64_t dim,
+                     const at::Tensor& index) {
     IndexOperation::elements(self, dim, index, result).gather(self, result);
 }
-void scatter_elements(const at::Tensor& self, std::int64_t dim, const at::Tensor& index, const at::Tensor& source) {
+void scatter_elements(const at::Tensor& self, std::int64_t dim, const at::Tensor& index,
+                      const at::Tensor& source) {
     IndexOperation::elements(self, dim, index, source).scatter(self, source, /*unique=*/false);
 }
-void scatter_number(const at::Tensor& self, std::int64_t dim, const at::Tensor& index, const at::Scalar& value) {
+void scatter_number(const at::Tensor& self, std::int64_t dim, const at::Tensor& index,
+                    const at::Scalar& value) {
     const at::Tensor source = repeated(value, self, index.sizes());
     IndexOperation::elements(self, dim, index, source).scatter(self, source, /*unique=*/true);
 }
-void accumulate_elements(const at::Tensor& self, std::int64_t dim, const at::Tensor& index, const at::Tensor& source,
-                         Reduction reduction) {
+void accumulate_elements(const at::Tensor& self, std::int64_t dim, const at::Tensor& index,
+                         const at::Tensor& source, Reduction reduction) {
     if (self.is_complex()) {
         TORCH_CHECK_NOT_IMPLEMENTED(reduction == Reduction::sum, "complex reductions other than the sum");
         auto sizes = index.sizes().vec();
         sizes.push_back(2);
         accumulate_elements(at::view_as_real(self), at::maybe_wrap_dim(dim, self.dim()),
-                            index.unsqueeze(-1).expand(sizes), at::view_as_real(source.resolve_conj()), reduction);
+                            index.unsqueeze(-1).expand(sizes), at::view_as_real(source.resolve_conj()),
+                            reduction);
         return;
     }
-    IndexOperation::elements(self, dim, index, source).accumulate(self, source, self.scalar_type(), reduction);
+    IndexOperation::elements(self, dim, index, source)
+        .accumulate(self, source, self.scalar_type(), reduction);
 }
-void scatter_add(const at::Tensor& self, std::int64_t dim, const at::Tensor& index, const at::Tensor& source) {
+void scatter_add(const at::Tensor& self, std::int64_t dim, const at::Tensor& index,
+                 const at::Tensor& source) {
     accumulate_elements(self, dim, index, source, Reduction::sum);
 }
-void scatter_reduce(const at::Tensor& self, const std::int64_t dim, const at::Tensor& index, const at::Tensor& source,
-                    const at::native::ReductionType& type) {
+void scatter_reduce(const at::Tensor& self, const std::int64_t dim, const at::Tensor& index,
+                    const at::Tensor& source, const at::native::ReductionType& type) {
     accumulate_elements(self, dim, index, source, reduction_of(type));
 }
 void scatter_reduce_number(const at::Tensor& self, const std::int64_t dim, const at::Tensor& index,
@@ -85,7 +92,8 @@ void scatter_reduce_number(const at::Tensor& self, const std::int64_t dim, const
     accumulate_elements(self, dim, index, repeated(value, self, index.sizes()), reduction_of(type));
 }
 
-// ---- index and index_put ------------------------------------------------------------------------------------
+// ---- index and index_put
+// ------------------------------------------------------------------------------------
 
 /// Everything of the indexed tensor that indexes may name: the iterator's own view stands still along them.
 IndexedOperand whole_operand(const at::TensorIteratorBase& iterator, int operand, at::IntArrayRef sizes,
@@ -117,7 +125,8 @@ struct Index : at::meta::structured_index_Tensor {
     }
 };
 
-void put_at_indices(at::TensorIterator& iterator, at::IntArrayRef sizes, at::IntArrayRef strides, bool accumulate) {
+void put_at_indices(at::TensorIterator& iterator, at::IntArrayRef sizes, at::IntArrayRef strides,
+                    bool accumulate) {
     if (iterator.numel() == 0)
         return;
     const auto operation = IndexOperation::of_iterator(iterator, sizes, strides, /*reads_target=*/false);
@@ -126,26 +135,32 @@ void put_at_indices(at::TensorIterator& iterator, at::IntArrayRef sizes, at::Int
         operation.scatter(target, plain_operand(iterator, 1), /*unique=*/false);
         return;
     }
-    TORCH_CHECK_NOT_IMPLEMENTED(!at::isComplexType(iterator.dtype(0)), "index_put with accumulate of complex numbers");
+    TORCH_CHECK_NOT_IMPLEMENTED(!at::isComplexType(iterator.dtype(0)),
+                                "index_put with accumulate of complex numbers");
     operation.accumulate(target, plain_operand(iterator, 1), iterator.dtype(0), Reduction::sum);
 }
 
-// ---- along one dimension ------------------------------------------------------------------------------------
+// ---- along one dimension
+// ------------------------------------------------------------------------------------
 
 void check_vector(const at::Tensor& index, const char* name) {
-    TORCH_CHECK_INDEX(index.dim() <= 1, name, "(): Index is supposed to be a vector, but got dim: ", index.dim());
+    TORCH_CHECK_INDEX(index.dim() <= 1, name,
+                      "(): Index is supposed to be a vector, but got dim: ", index.dim());
     TORCH_CHECK(index.scalar_type() == at::kLong || index.scalar_type() == at::kInt, name,
                 "(): Expected dtype int32 or int64 for index");
 }
 
-at::Tensor& index_select_out(const at::Tensor& self, std::int64_t dim, const at::Tensor& index, at::Tensor& out) {
+at::Tensor& index_select_out(const at::Tensor& self, std::int64_t dim, const at::Tensor& index,
+                             at::Tensor& out) {
     dim = at::maybe_wrap_dim(dim, self.dim());
     check_vector(index, "index_select");
-    TORCH_CHECK(self.scalar_type() == out.scalar_type(), "index_select(): self and result must have the same scalar type");
+    TORCH_CHECK(self.scalar_type() == out.scalar_type(),
+                "index_select(): self and result must have the same scalar type");
     TORCH_CHECK(self.dim() > 0 || index.numel() == 1,
                 "index_select(): Index to scalar can have only 1 value, got ", index.numel(), " value(s)");
-    TORCH_CHECK(index.device() == self.device(), "index_select(): Expected all tensors to be on the same device, but ",
-                "found ", self.device(), " and ", index.device());
+    TORCH_CHECK(index.device() == self.device(),
+                "index_select(): Expected all tensors to be on the same device, but ", "found ",
+                self.device(), " and ", index.device());
     auto sizes = self.sizes().vec();
     if (!sizes.empty())
         sizes[static_cast<std::size_t>(dim)] = index.numel();
@@ -164,13 +179,14 @@ at::Tensor index_select(const at::Tensor& self, std::int64_t dim, const at::Tens
     return index_select_out(self, dim, index, out);
 }
 
-void accumulate_along(const at::Tensor& self, std::int64_t dim, const at::Tensor& index, const at::Tensor& source,
-                      Reduction reduction) {
+void accumulate_along(const at::Tensor& self, std::int64_t dim, const at::Tensor& index,
+                      const at::Tensor& source, Reduction reduction) {
     dim = at::maybe_wrap_dim(dim, self.dim());
     if (self.is_complex()) {
         TORCH_CHECK_NOT_IMPLEMENTED(reduction == Reduction::sum, "complex reductions other than the sum");
         TORCH_CHECK_NOT_IMPLEMENTED(self.dim() > 0, "accumulation into one complex number");
-        accumulate_along(at::view_as_real(self), dim, index, at::view_as_real(source.resolve_conj()), reduction);
+        accumulate_along(at::view_as_real(self), dim, index, at::view_as_real(source.resolve_conj()),
+                         reduction);
         return;
     }
     IndexOperation::along(self, dim, index, source).accumulate(self, source, self.scalar_type(), reduction);
@@ -234,7 +250,8 @@ struct IndexReduce : at::meta::structured_index_reduce {
     }
     static at::Scalar extreme(at::ScalarType dtype, bool highest) {
         if (at::isFloatingType(dtype))
-            return highest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+            return highest ? std::numeric_limits<double>::infinity()
+                           : -std::numeric_limits<double>::infinity();
         const auto of = [&]<class T>(T) {
             return at::Scalar(static_cast<std::int64_t>(highest ? std::numeric_limits<T>::max()
                                                                 : std::numeric_limits<T>::lowest()));
@@ -258,8 +275,9 @@ at::Tensor& index_fill(at::Tensor& self, std::int64_t dim, const at::Tensor& ind
     TORCH_CHECK_INDEX(index.scalar_type() == at::kLong || index.scalar_type() == at::kInt,
                       "index_fill_(): Expected dtype int32/int64 for index.");
     TORCH_CHECK(index.dim() <= 1, "Index has to be a vector/scalar");
-    TORCH_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
-                value.dim(), " dimension(s).");
+    TORCH_CHECK(value.dim() == 0,
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(),
+                " dimension(s).");
     TORCH_CHECK(self.is_complex() || !value.is_complex(),
                 "index_fill_(): Converting complex Scalar to non-complex type is not supported");
     at::assert_no_overlap(self, index);
@@ -273,21 +291,25 @@ at::Tensor& index_fill(at::Tensor& self, std::int64_t dim, const at::Tensor& ind
     IndexOperation::along(self, dim, index, source).scatter(self, source, /*unique=*/true);
     return self;
 }
-at::Tensor& index_fill_number(at::Tensor& self, std::int64_t dim, const at::Tensor& index, const at::Scalar& value) {
+at::Tensor& index_fill_number(at::Tensor& self, std::int64_t dim, const at::Tensor& index,
+                              const at::Scalar& value) {
     TORCH_CHECK(self.is_complex() || !value.isComplex(),
                 "index_fill_(): Converting complex Scalar to non-complex type is not supported");
     return index_fill(self, dim, index, at::scalar_tensor(value, self.options()));
 }
 
-// ---- the tensor as one row ----------------------------------------------------------------------------------
+// ---- the tensor as one row
+// ----------------------------------------------------------------------------------
 
 at::Tensor& take_out(const at::Tensor& self, const at::Tensor& index, at::Tensor& out) {
     TORCH_CHECK(index.scalar_type() == at::kLong, "take(): Expected a long tensor for index, but got ",
                 index.scalar_type());
-    TORCH_CHECK(self.scalar_type() == out.scalar_type(), "take(): self and out expected to have the same dtype");
+    TORCH_CHECK(self.scalar_type() == out.scalar_type(),
+                "take(): self and out expected to have the same dtype");
     TORCH_CHECK(self.device() == out.device() && self.device() == index.device(),
                 "take(): self, index and out expected to be in the same device");
-    TORCH_CHECK_INDEX(!(self.numel() == 0 && index.numel() != 0), "take(): tried to take from an empty tensor");
+    TORCH_CHECK_INDEX(!(self.numel() == 0 && index.numel() != 0),
+                      "take(): tried to take from an empty tensor");
     at::native::resize_output(out, index.sizes());
     at::assert_no_internal_overlap(out);
     at::assert_no_overlap(out, index);
@@ -306,14 +328,17 @@ at::Tensor take(const at::Tensor& self, const at::Tensor& index) {
 at::Tensor& put(at::Tensor& self, const at::Tensor& index, const at::Tensor& source, bool accumulate) {
     TORCH_CHECK(index.scalar_type() == at::kLong, "put_(): Expected a long tensor for index, but got ",
                 index.scalar_type());
-    TORCH_CHECK(self.scalar_type() == source.scalar_type(), "put_(): self and source expected to have the same dtype, ",
+    TORCH_CHECK(self.scalar_type() == source.scalar_type(),
+                "put_(): self and source expected to have the same dtype, ",
                 "but got self.dtype = ", self.scalar_type(), " and source.dtype = ", source.scalar_type());
     TORCH_CHECK(self.device() == source.device() && self.device() == index.device(),
                 "put_(): self, index and source expected to be in the same device");
-    TORCH_CHECK_INDEX(source.numel() == index.numel(),
-                      "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
-                      source.numel(), ", index.numel() = ", index.numel());
-    TORCH_CHECK_INDEX(!(self.numel() == 0 && index.numel() != 0), "put_(): Tried to put elements into an empty tensor");
+    TORCH_CHECK_INDEX(
+        source.numel() == index.numel(),
+        "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
+        source.numel(), ", index.numel() = ", index.numel());
+    TORCH_CHECK_INDEX(!(self.numel() == 0 && index.numel() != 0),
+                      "put_(): Tried to put elements into an empty tensor");
     at::assert_no_internal_overlap(self);
     at::assert_no_overlap(self, index);
     at::assert_no_overlap(self, source);
@@ -336,16 +361,18 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_structured<Index>(m, "index.Tensor", "index.Tensor_out");
     register_operator(m, "_index_put_impl_", &at::native::_index_put_impl_);
     register_structured<at::native::structured_gather_out>(m, "gather", "gather.out");
-    register_structured<at::native::structured_scatter_src_out>(m, "scatter.src", "scatter.src_out", "scatter_.src");
+    register_structured<at::native::structured_scatter_src_out>(m, "scatter.src", "scatter.src_out",
+                                                                "scatter_.src");
     register_structured<at::native::structured_scatter_value_out>(m, "scatter.value", "scatter.value_out",
                                                                   "scatter_.value");
     register_structured<at::native::structured_scatter_reduce_out>(m, "scatter.reduce", "scatter.reduce_out",
                                                                    "scatter_.reduce");
     register_structured<at::native::structured_scatter_value_reduce_out>(
         m, "scatter.value_reduce", "scatter.value_reduce_out", "scatter_.value_reduce");
-    register_structured<at::native::structured_scatter_add>(m, "scatter_add", "scatter_add.out", "scatter_add_");
-    register_structured<at::native::structured_scatter_reduce_two>(m, "scatter_reduce.two", "scatter_reduce.two_out",
-                                                                   "scatter_reduce_.two");
+    register_structured<at::native::structured_scatter_add>(m, "scatter_add", "scatter_add.out",
+                                                            "scatter_add_");
+    register_structured<at::native::structured_scatter_reduce_two>(
+        m, "scatter_reduce.two", "scatter_reduce.two_out", "scatter_reduce_.two");
     register_operator(m, "index_select", &index_select);
     register_operator(m, "index_select.out", &index_select_out);
     register_structured<IndexAdd>(m, "index_add", "index_add.out", "index_add_");

@@ -1,4 +1,5 @@
-/// What a mask names, and what is not zero. Elements are counted block by block, summed, and written where the sums say.
+/// What a mask names, and what is not zero. Elements are counted block by block, summed, and written where
+/// the sums say.
 
 #include "../dispatch/index_report.h"
 #include "../dispatch/structured.h"
@@ -45,14 +46,17 @@ std::uint64_t sign_bits(at::ScalarType dtype) {
     }
 }
 
-// ---- masked_fill --------------------------------------------------------------------------------------------
+// ---- masked_fill
+// --------------------------------------------------------------------------------------------
 
 /// value: of one element, or undefined: then `number` is written.
-at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value, const at::Scalar& number) {
-    TORCH_CHECK(self.device() == mask.device(), "expected self and mask to be on the same device, but got mask on ",
-                mask.device(), " and self on ", self.device());
-    TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_fill_ only supports boolean masks, but got mask with dtype ",
-                mask.scalar_type());
+at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value,
+                       const at::Scalar& number) {
+    TORCH_CHECK(self.device() == mask.device(),
+                "expected self and mask to be on the same device, but got mask on ", mask.device(),
+                " and self on ", self.device());
+    TORCH_CHECK(mask.scalar_type() == at::kBool,
+                "masked_fill_ only supports boolean masks, but got mask with dtype ", mask.scalar_type());
     at::assert_no_partial_overlap(self, mask);
     const auto expanded = at::expand_inplace(self, mask, "masked_fill_");
     auto iterator = at::TensorIteratorConfig()
@@ -67,7 +71,8 @@ at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tenso
     IndexOperation operation(self.device(), static_cast<std::int64_t>(self.element_size()));
     for (int d = iterator.ndim() - 1; d >= 0; --d) {
         const auto along = static_cast<std::size_t>(d);
-        operation.add_inner({iterator.shape()[along], iterator.strides(0)[along], iterator.strides(1)[along]});
+        operation.add_inner(
+            {iterator.shape()[along], iterator.strides(0)[along], iterator.strides(1)[along]});
     }
     auto p = operation.describe(address(self), address(mask), true);
     c10::SmallVector<Access, 3> accesses{writes(self), reads(mask)};
@@ -79,8 +84,8 @@ at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tenso
         p.fill_low = bits[0];
         p.fill_high = bits[1];
     }
-    const std::array<ConstantValue, 2> constants{ConstantValue{"bytes", static_cast<std::uint32_t>(self.element_size())},
-                                                 ConstantValue{"indexes", 0}};
+    const std::array<ConstantValue, 2> constants{
+        ConstantValue{"bytes", static_cast<std::uint32_t>(self.element_size())}, ConstantValue{"indexes", 0}};
     launch(self.device(), kernels::masked_fill, linear_groups(p.count, 256), p, accesses, constants);
     return self;
 }
@@ -88,16 +93,19 @@ at::Tensor& masked_fill_number(at::Tensor& self, const at::Tensor& mask, const a
     return fill_where(self, mask, {}, value);
 }
 at::Tensor& masked_fill_tensor(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value) {
-    TORCH_CHECK(value.dim() == 0, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
-                value.dim(), " dimension(s).");
+    TORCH_CHECK(value.dim() == 0,
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(),
+                " dimension(s).");
     if (value.is_cpu())
         return fill_where(self, mask, {}, value.item());
     return fill_where(self, mask, value.to(self.scalar_type()), 0);
 }
 
-// ---- compaction ---------------------------------------------------------------------------------------------
+// ---- compaction
+// ---------------------------------------------------------------------------------------------
 
-/// The elements of `flags` that are not zero, in row-major order, and what lies at the same places of another tensor.
+/// The elements of `flags` that are not zero, in row-major order, and what lies at the same places of another
+/// tensor.
 class Compaction {
   public:
     /// other: of the same sizes; joined: whether coordinates do not matter.
@@ -132,9 +140,9 @@ class Compaction {
         p.values = address(compacted);
         p.workspace = address(before_);
         p.inner = static_cast<std::uint32_t>(room);
-        const std::array<Access, 4> accesses{reads(flags_), operation == scatter ? writes(other_) : reads(other_),
-                                             operation == scatter ? reads(compacted) : writes(compacted),
-                                             reads(before_)};
+        const std::array<Access, 4> accesses{
+            reads(flags_), operation == scatter ? writes(other_) : reads(other_),
+            operation == scatter ? reads(compacted) : writes(compacted), reads(before_)};
         launch(flags_.device(), kernels::compact_write, linear_groups(blocks_, 1), p, accesses,
                constants(operation));
     }
@@ -166,10 +174,11 @@ class Compaction {
 };
 
 at::Tensor& nonzero_out(const at::Tensor& self, at::Tensor& out) {
-    TORCH_CHECK(out.scalar_type() == at::kLong, "nonzero: Expected out tensor to have scalar type Long but got ",
-                out.scalar_type());
-    TORCH_CHECK(self.device() == out.device(), "expected self and out to be on the same device, but got out on ",
-                out.device(), " and self on ", self.device());
+    TORCH_CHECK(out.scalar_type() == at::kLong,
+                "nonzero: Expected out tensor to have scalar type Long but got ", out.scalar_type());
+    TORCH_CHECK(self.device() == out.device(),
+                "expected self and out to be on the same device, but got out on ", out.device(),
+                " and self on ", self.device());
     at::assert_no_internal_overlap(out);
     at::assert_no_overlap(out, self);
     const at::Tensor plain = self.resolve_conj().resolve_neg();
@@ -189,10 +198,11 @@ at::Tensor nonzero(const at::Tensor& self) {
     return nonzero_out(self, out);
 }
 
-at::Tensor& nonzero_static_out(const at::Tensor& self, std::int64_t size, std::int64_t fill_value, at::Tensor& out) {
+at::Tensor& nonzero_static_out(const at::Tensor& self, std::int64_t size, std::int64_t fill_value,
+                               at::Tensor& out) {
     TORCH_CHECK(size >= 0, "nonzero_static: 'size' must be an non-negative integer");
-    TORCH_CHECK(out.scalar_type() == at::kLong, "nonzero_static: Expected out tensor to have scalar type Long but got ",
-                out.scalar_type());
+    TORCH_CHECK(out.scalar_type() == at::kLong,
+                "nonzero_static: Expected out tensor to have scalar type Long but got ", out.scalar_type());
     at::native::resize_output(out, {size, self.dim()});
     out.fill_(fill_value);
     if (out.numel() == 0)
@@ -235,10 +245,10 @@ at::Tensor masked_select(const at::Tensor& self, const at::Tensor& mask) {
 
 at::Tensor& masked_scatter(at::Tensor& self, const at::Tensor& mask, const at::Tensor& source) {
     TORCH_CHECK(self.scalar_type() == source.scalar_type(),
-                "masked_scatter_: expected self and source to have same dtypes but got ", self.scalar_type(), " and ",
-                source.scalar_type());
-    TORCH_CHECK(mask.scalar_type() == at::kBool, "masked_scatter_ only supports boolean masks, but got mask with dtype ",
-                mask.scalar_type());
+                "masked_scatter_: expected self and source to have same dtypes but got ", self.scalar_type(),
+                " and ", source.scalar_type());
+    TORCH_CHECK(mask.scalar_type() == at::kBool,
+                "masked_scatter_ only supports boolean masks, but got mask with dtype ", mask.scalar_type());
     TORCH_CHECK(self.device() == mask.device() && self.device() == source.device(),
                 "expected self, mask and source to be on the same device, but got mask on ", mask.device(),
                 ", source on ", source.device(), " and self on ", self.device());

@@ -44,14 +44,16 @@ void move_elements(const at::Tensor& result, const at::Tensor& source, const std
     for (std::size_t i = 0; i < order.size(); ++i) {
         const auto d = order[i];
         const MovementRule& rule = rules[static_cast<std::size_t>(d)];
-        Dimension dimension{result.size(d), result.stride(d) * bytes, source.stride(d) * bytes, rule.kind, rule.a, rule.b};
+        Dimension dimension{
+            result.size(d), result.stride(d) * bytes, source.stride(d) * bytes, rule.kind, rule.a, rule.b};
         if (rule.kind == MovementRule::flip) {
             first += static_cast<std::uint64_t>((dimension.size - 1) * dimension.from);
             dimension.from = -dimension.from;
             dimension.rule = MovementRule::same;
         } else if (rule.kind == MovementRule::table) {
             const at::Tensor host = at::empty({static_cast<std::int64_t>(rule.places.size())}, at::kInt);
-            std::memcpy(host.mutable_data_ptr(), rule.places.data(), rule.places.size() * sizeof(std::uint32_t));
+            std::memcpy(host.mutable_data_ptr(), rule.places.data(),
+                        rule.places.size() * sizeof(std::uint32_t));
             tables.push_back(host.to(result.device()));
             dimension.a = static_cast<std::int64_t>(raw_address(tables.back()));
             accesses.push_back(reads(tables.back()));
@@ -80,8 +82,9 @@ void move_elements(const at::Tensor& result, const at::Tensor& source, const std
     p.diagonal = diagonal;
     p.count = static_cast<std::uint32_t>(result.numel());
     p.dimensions = static_cast<std::uint32_t>(dimensions.size());
-    const std::array<ConstantValue, 2> constants{ConstantValue{"bytes", static_cast<std::uint32_t>(bytes)},
-                                                 ConstantValue{"operation", static_cast<std::uint32_t>(triangle)}};
+    const std::array<ConstantValue, 2> constants{
+        ConstantValue{"bytes", static_cast<std::uint32_t>(bytes)},
+        ConstantValue{"operation", static_cast<std::uint32_t>(triangle)}};
     launch(result.device(), kernels::shape_move, linear_groups(result.numel(), 256), p, accesses, constants);
 }
 

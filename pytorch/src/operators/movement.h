@@ -25,8 +25,8 @@ struct MovementRule {
 /// Which elements of the last two dimensions keep their values; the others become zero.
 enum class Triangle : std::uint32_t { whole = 0, lower = 1, upper = 2 };
 
-/// result = the source's elements, of the same dtype. One rule for each dimension. `diagonal` is the triangle's.
-/// Throws c10::NotImplementedError for more than eight dimensions that cannot be joined.
+/// result = the source's elements, of the same dtype. One rule for each dimension. `diagonal` is the
+/// triangle's. Throws c10::NotImplementedError for more than eight dimensions that cannot be joined.
 void move_elements(const at::Tensor& result, const at::Tensor& source, const std::vector<MovementRule>& rules,
                    Triangle triangle = Triangle::whole, std::int64_t diagonal = 0);
 

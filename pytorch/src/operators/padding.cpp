@@ -1,4 +1,5 @@
-/// Padding that repeats the inside. Padding with a constant is PyTorch's own composition of a fill and a copy.
+/// Padding that repeats the inside. Padding with a constant is PyTorch's own composition of a fill and a
+/// copy.
 
 #include "../dispatch/structured.h"
 #include "movement.h"
@@ -43,14 +44,15 @@ std::int64_t padded_place(Kind kind, std::int64_t x, std::int64_t size) {
     return x >= size ? 2 * (size - 1) - x : x;
 }
 
-void pad_backward(Kind kind, const at::Tensor& grad_output, at::IntArrayRef padding, const at::Tensor& grad_input) {
+void pad_backward(Kind kind, const at::Tensor& grad_output, at::IntArrayRef padding,
+                  const at::Tensor& grad_input) {
     std::vector<AxisTable> tables;
     for (std::size_t k = padding.size() / 2; k-- > 0;) {
         const auto d = grad_input.dim() - 1 - static_cast<std::int64_t>(k);
         const std::int64_t size = grad_input.size(d), first = before(padding, k);
-        tables.push_back(AxisTable::of_places(grad_output.size(d),
-                                              [&](std::int64_t i) { return padded_place(kind, i - first, size); })
-                             .transposed(size));
+        tables.push_back(AxisTable::of_places(grad_output.size(d), [&](std::int64_t i) {
+                             return padded_place(kind, i - first, size);
+                         }).transposed(size));
     }
     if (!grad_input.is_complex()) {
         resample(grad_input, grad_output, tables);
@@ -73,7 +75,8 @@ struct PadBackward : Meta {
     }
 };
 
-// ---- those that are not structured --------------------------------------------------------------------------
+// ---- those that are not structured
+// --------------------------------------------------------------------------
 
 std::vector<std::int64_t> padded_sizes(const at::Tensor& self, at::IntArrayRef padding) {
     auto sizes = self.sizes().vec();
@@ -87,11 +90,12 @@ at::Tensor& reflection_pad2d_out(const at::Tensor& self, at::IntArrayRef padding
     const auto sizes = padded_sizes(self, padding);
     for (std::size_t k = 0; k < 2; ++k) {
         const std::int64_t size = self.size(self.dim() - 1 - static_cast<std::int64_t>(k));
-        TORCH_CHECK(padding[2 * k] < size && padding[2 * k + 1] < size,
-                    "Argument #", 4 + 2 * k, ": Padding size should be less than the corresponding input dimension, ",
+        TORCH_CHECK(padding[2 * k] < size && padding[2 * k + 1] < size, "Argument #", 4 + 2 * k,
+                    ": Padding size should be less than the corresponding input dimension, ",
                     "but got: padding (", padding[2 * k], ", ", padding[2 * k + 1], ") at dimension ",
                     self.dim() - 1 - static_cast<std::int64_t>(k), " of input ", self.sizes());
-        TORCH_CHECK(sizes[sizes.size() - 1 - k] >= 1, "input (", self.sizes(), ") is too small for the padding");
+        TORCH_CHECK(sizes[sizes.size() - 1 - k] >= 1, "input (", self.sizes(),
+                    ") is too small for the padding");
     }
     if (at::native::resize_output(out, sizes) && self.dim() == 4)
         out.unsafeGetTensorImpl()->empty_tensor_restride(self.suggest_memory_format());
@@ -121,8 +125,9 @@ at::Tensor pad_backward_new(const at::Tensor& grad_output, const at::Tensor& sel
     return pad_backward_out<kind>(grad_output, self, padding, grad_input);
 }
 
-#define RVK_PAD(name, kind) register_structured<Pad<at::meta::structured_##name, Kind::kind>>(m, #name, #name ".out")
-#define RVK_PAD_BACKWARD(name, kind)                                                                                   \
+#define RVK_PAD(name, kind)                                                                                  \
+    register_structured<Pad<at::meta::structured_##name, Kind::kind>>(m, #name, #name ".out")
+#define RVK_PAD_BACKWARD(name, kind)                                                                         \
     register_structured<PadBackward<at::meta::structured_##name, Kind::kind>>(m, #name, #name ".grad_input")
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

@@ -37,7 +37,8 @@ Uploaded upload(c10::Device device, const std::vector<std::byte>& bytes) {
 AxisTable AxisTable::identity(std::int64_t size) {
     return of_places(size, [](std::int64_t i) { return i; });
 }
-AxisTable AxisTable::of_places(std::int64_t result_size, const std::function<std::int64_t(std::int64_t)>& of) {
+AxisTable AxisTable::of_places(std::int64_t result_size,
+                               const std::function<std::int64_t(std::int64_t)>& of) {
     AxisTable table;
     for (std::int64_t i = 0; i < result_size; ++i) {
         table.begin_place();
@@ -70,8 +71,9 @@ void AxisTable::scale(double factor) {
 std::uint32_t AxisTable::longest() const {
     std::uint32_t most = 0;
     for (std::size_t i = 0; i < starts_.size(); ++i)
-        most = std::max(most, (i + 1 < starts_.size() ? starts_[i + 1] : static_cast<std::uint32_t>(places_.size())) -
-                                  starts_[i]);
+        most = std::max(
+            most, (i + 1 < starts_.size() ? starts_[i + 1] : static_cast<std::uint32_t>(places_.size())) -
+                      starts_[i]);
     return most;
 }
 
@@ -92,9 +94,11 @@ std::vector<std::byte> AxisTable::packed() const {
 
 void resample(const at::Tensor& result, const at::Tensor& source, const std::vector<AxisTable>& tables) {
     const auto dtype = result.scalar_type();
-    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(dtype) && source.scalar_type() == dtype, "interpolation of ", dtype);
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(dtype) && source.scalar_type() == dtype,
+                                "interpolation of ", dtype);
     require_float64(dtype, result.device());
-    TORCH_CHECK_NOT_IMPLEMENTED(result.numel() < 0xff000000 && result.dim() <= 8, "interpolation to 2^32 elements");
+    TORCH_CHECK_NOT_IMPLEMENTED(result.numel() < 0xff000000 && result.dim() <= 8,
+                                "interpolation to 2^32 elements");
     if (result.numel() == 0)
         return;
     std::array<std::int64_t, 43> words{};
@@ -118,7 +122,8 @@ void resample(const at::Tensor& result, const at::Tensor& source, const std::vec
     for (std::size_t axis = 0; axis < 3; ++axis) {
         const bool given = axis < tables.size();
         const AxisTable table = given ? tables[tables.size() - 1 - axis] : AxisTable::identity(1);
-        uploaded[axis] = upload(result.device(), dtype == at::kDouble ? table.packed<double>() : table.packed<float>());
+        uploaded[axis] =
+            upload(result.device(), dtype == at::kDouble ? table.packed<double>() : table.packed<float>());
         if (uploaded[axis].memory.defined())
             accesses.push_back(reads(uploaded[axis].memory));
         words[32 + axis] = static_cast<std::int64_t>(uploaded[axis].address);

@@ -1,6 +1,6 @@
 #pragma once
-/// Weighted sums along the last dimensions of a tensor (kernels/windows/resample.slang): interpolation, average pooling
-/// and the gradients of both and of padding.
+/// Weighted sums along the last dimensions of a tensor (kernels/windows/resample.slang): interpolation,
+/// average pooling and the gradients of both and of padding.
 
 #include <ATen/core/Tensor.h>
 #include <cstdint>
@@ -38,8 +38,8 @@ class AxisTable {
     std::vector<double> weights_;
 };
 
-/// result = the sums of source that the tables say; tables for the last dimensions, the last table for the last one.
-/// Both have the same leading dimensions. Floating-point dtypes, else c10::NotImplementedError.
+/// result = the sums of source that the tables say; tables for the last dimensions, the last table for the
+/// last one. Both have the same leading dimensions. Floating-point dtypes, else c10::NotImplementedError.
 void resample(const at::Tensor& result, const at::Tensor& source, const std::vector<AxisTable>& tables);
 
 } // namespace rvk

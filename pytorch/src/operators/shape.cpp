@@ -14,8 +14,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/linalg_cross_native.h>
+#include <ATen/ops/native_channel_shuffle_native.h>
 #include <ATen/ops/nonzero_static.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/pixel_shuffle_native.h>
+#include <ATen/ops/pixel_unshuffle_native.h>
 #include <ATen/ops/tril_meta.h>
 #include <ATen/ops/triu_meta.h>
 
@@ -23,7 +26,8 @@ namespace rvk {
 
 namespace {
 
-// ---- cat ----------------------------------------------------------------------------------------------------
+// ---- cat
+// ----------------------------------------------------------------------------------------------------
 
 struct Cat : at::meta::structured_cat {
     void impl(const at::ITensorListRef& list, std::int64_t dim, const at::Tensor& out) {
@@ -52,7 +56,8 @@ struct Cat : at::meta::structured_cat {
     }
 };
 
-// ---- flip, roll, triangles ----------------------------------------------------------------------------------
+// ---- flip, roll, triangles
+// ----------------------------------------------------------------------------------
 
 at::Tensor flip(const at::Tensor& self, at::IntArrayRef dims) {
     const auto flipped = at::dim_list_to_bitset(dims, static_cast<std::size_t>(self.dim()));
@@ -69,8 +74,8 @@ at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef 
     TORCH_CHECK(!shifts.empty(), "`shifts` required");
     if (dims.empty() && shifts.size() == 1)
         return roll(self.contiguous().view({self.numel()}), shifts, at::IntArrayRef{0}).view(self.sizes());
-    TORCH_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(), ", dims:",
-                dims.size());
+    TORCH_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(),
+                ", dims:", dims.size());
     at::Tensor out = at::empty_like(self, at::MemoryFormat::Preserve);
     if (self.numel() == 0)
         return out;
@@ -89,14 +94,15 @@ at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef 
 template <class Meta, Triangle triangle>
 struct Triangular : Meta {
     void impl(const at::Tensor& self, std::int64_t diagonal, const at::Tensor& out) {
-        move_elements(out, self, std::vector<MovementRule>(static_cast<std::size_t>(self.dim())), triangle, diagonal);
+        move_elements(out, self, std::vector<MovementRule>(static_cast<std::size_t>(self.dim())), triangle,
+                      diagonal);
     }
 };
 
 /// The coordinates of a triangle's elements, row by row, as the columns of two rows.
-at::Tensor triangle_indices(std::int64_t rows, std::int64_t columns, std::int64_t count, bool lower, std::int64_t offset,
-                            std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
-                            std::optional<at::Device> device) {
+at::Tensor triangle_indices(std::int64_t rows, std::int64_t columns, std::int64_t count, bool lower,
+                            std::int64_t offset, std::optional<at::ScalarType> dtype,
+                            std::optional<at::Layout> layout, std::optional<at::Device> device) {
     at::native::check_args(rows, columns, layout);
     const auto options = at::TensorOptions().dtype(at::kBool).device(c10::device_or_default(device));
     const at::Tensor whole = at::ones({rows, columns}, options);
@@ -106,8 +112,8 @@ at::Tensor triangle_indices(std::int64_t rows, std::int64_t columns, std::int64_
 at::Tensor tril_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset,
                         std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
                         std::optional<at::Device> device, std::optional<bool>) {
-    return triangle_indices(rows, columns, at::native::get_tril_size(rows, columns, offset), true, offset, dtype, layout,
-                            device);
+    return triangle_indices(rows, columns, at::native::get_tril_size(rows, columns, offset), true, offset,
+                            dtype, layout, device);
 }
 at::Tensor triu_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset,
                         std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
@@ -127,15 +133,37 @@ void cross(const at::Tensor& result, const at::Tensor& a, const at::Tensor& b, c
     result.copy_(first.sub_(second));
 }
 
+// ---- shuffles: PyTorch's compositions of views and a copy -------------------------------------------------
+
+/// A composition that had nothing to move gives a view of its input.
+at::Tensor no_view_of(const at::Tensor& result, const at::Tensor& input) {
+    return result.is_alias_of(input) ? result.clone() : result;
+}
+at::Tensor pixel_shuffle(const at::Tensor& self, std::int64_t factor) {
+    return no_view_of(at::native::math_pixel_shuffle(self, factor), self);
+}
+at::Tensor pixel_unshuffle(const at::Tensor& self, std::int64_t factor) {
+    return no_view_of(at::native::math_pixel_unshuffle(self, factor), self);
+}
+at::Tensor channel_shuffle(const at::Tensor& self, std::int64_t groups) {
+    return no_view_of(at::native::math_channel_shuffle(self, groups), self);
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_structured<Cat>(m, "cat", "cat.out");
     register_operator(m, "flip", &flip);
     register_operator(m, "roll", &roll);
-    register_structured<Triangular<at::meta::structured_tril, Triangle::lower>>(m, "tril", "tril.out", "tril_");
-    register_structured<Triangular<at::meta::structured_triu, Triangle::upper>>(m, "triu", "triu.out", "triu_");
+    register_structured<Triangular<at::meta::structured_tril, Triangle::lower>>(m, "tril", "tril.out",
+                                                                                "tril_");
+    register_structured<Triangular<at::meta::structured_triu, Triangle::upper>>(m, "triu", "triu.out",
+                                                                                "triu_");
     register_operator(m, "tril_indices", &tril_indices);
     register_operator(m, "triu_indices", &triu_indices);
     register_operator(m, "trace", &trace);
+    register_operator(m, "pixel_shuffle", &pixel_shuffle);
+    register_operator(m, "pixel_unshuffle", &pixel_unshuffle);
+    register_operator(m, "channel_shuffle", &channel_shuffle);
+    register_operator(m, "native_channel_shuffle", &channel_shuffle);
     register_structured<at::native::structured_linalg_cross_out>(m, "linalg_cross", "linalg_cross.out");
 }
 

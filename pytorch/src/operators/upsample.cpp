@@ -1,5 +1,5 @@
-/// Interpolation: nearest neighbours are moved, everything else is a weighted sum. The tables follow PyTorch's
-/// ATen/native/UpSample.h, in the precision that the CPU computes them in.
+/// Interpolation: nearest neighbours are moved, everything else is a weighted sum. The tables follow
+/// PyTorch's ATen/native/UpSample.h, in the precision that the CPU computes them in.
 
 #define AT_PER_OPERATOR_HEADERS
 #include "../dispatch/structured.h"
@@ -51,7 +51,8 @@ template <class T>
 AxisTable linear_table(const Axis& axis) {
     if (axis.from == axis.to)
         return AxisTable::identity(axis.to);
-    const T ratio = at::native::area_pixel_compute_scale<T>(axis.from, axis.to, axis.align_corners, axis.scale);
+    const T ratio =
+        at::native::area_pixel_compute_scale<T>(axis.from, axis.to, axis.align_corners, axis.scale);
     AxisTable table;
     for (std::int64_t i = 0; i < axis.to; ++i) {
         const T real = at::native::area_pixel_compute_source_index<T>(ratio, i, axis.align_corners, false);
@@ -68,7 +69,8 @@ AxisTable linear_table(const Axis& axis) {
 
 template <class T>
 AxisTable cubic_table(const Axis& axis) {
-    const T ratio = at::native::area_pixel_compute_scale<T>(axis.from, axis.to, axis.align_corners, axis.scale);
+    const T ratio =
+        at::native::area_pixel_compute_scale<T>(axis.from, axis.to, axis.align_corners, axis.scale);
     AxisTable table;
     for (std::int64_t i = 0; i < axis.to; ++i) {
         const T real = at::native::area_pixel_compute_source_index<T>(ratio, i, axis.align_corners, true);
@@ -98,7 +100,8 @@ T smooth_filter(T x, bool cubic) {
 /// Antialiased: the filter grows with the step where the image shrinks.
 template <class T>
 AxisTable smooth_table(const Axis& axis, bool cubic) {
-    const T scale = at::native::area_pixel_compute_scale<T>(axis.from, axis.to, axis.align_corners, axis.scale);
+    const T scale =
+        at::native::area_pixel_compute_scale<T>(axis.from, axis.to, axis.align_corners, axis.scale);
     const T half = cubic ? T(2) : T(1);
     const T support = scale >= 1 ? half * scale : half;
     const T inverse = scale >= 1 ? 1 / scale : T(1);
@@ -106,7 +109,8 @@ AxisTable smooth_table(const Axis& axis, bool cubic) {
     for (std::int64_t i = 0; i < axis.to; ++i) {
         const T center = scale * (static_cast<T>(i) + T(0.5));
         const auto first = std::max<std::int64_t>(static_cast<std::int64_t>(center - support + T(0.5)), 0);
-        const auto end = std::min<std::int64_t>(static_cast<std::int64_t>(center + support + T(0.5)), axis.from);
+        const auto end =
+            std::min<std::int64_t>(static_cast<std::int64_t>(center + support + T(0.5)), axis.from);
         std::vector<T> weights;
         T sum = 0;
         for (std::int64_t place = first; place < end; ++place) {
@@ -137,8 +141,9 @@ AxisTable table_of(Interpolation kind, const Axis& axis) {
     case Interpolation::cubic_smooth:
         return smooth_table<T>(axis, true);
     default:
-        return AxisTable::of_places(
-            axis.to, [&](std::int64_t i) { return nearest_place(axis, i, kind == Interpolation::nearest_exact); });
+        return AxisTable::of_places(axis.to, [&](std::int64_t i) {
+            return nearest_place(axis, i, kind == Interpolation::nearest_exact);
+        });
     }
 }
 AxisTable table_of(Interpolation kind, const Axis& axis, at::ScalarType dtype) {
@@ -191,9 +196,13 @@ struct Upsample : Meta {
     using T = const at::Tensor&;
     void impl(T self, Sizes, Scale w, T out) { interpolate(kind, self, out, false, {w}); }
     void impl(T self, Sizes, Scale h, Scale w, T out) { interpolate(kind, self, out, false, {h, w}); }
-    void impl(T self, Sizes, Scale d, Scale h, Scale w, T out) { interpolate(kind, self, out, false, {d, h, w}); }
+    void impl(T self, Sizes, Scale d, Scale h, Scale w, T out) {
+        interpolate(kind, self, out, false, {d, h, w});
+    }
     void impl(T self, Sizes, bool align, Scale w, T out) { interpolate(kind, self, out, align, {w}); }
-    void impl(T self, Sizes, bool align, Scale h, Scale w, T out) { interpolate(kind, self, out, align, {h, w}); }
+    void impl(T self, Sizes, bool align, Scale h, Scale w, T out) {
+        interpolate(kind, self, out, align, {h, w});
+    }
     void impl(T self, Sizes, bool align, Scale d, Scale h, Scale w, T out) {
         interpolate(kind, self, out, align, {d, h, w});
     }
@@ -202,11 +211,15 @@ template <class Meta, Interpolation kind>
 struct UpsampleBackward : Meta {
     using T = const at::Tensor&;
     void impl(T grad, Sizes, Sizes, Scale w, T out) { interpolate_backward(kind, grad, out, false, {w}); }
-    void impl(T grad, Sizes, Sizes, Scale h, Scale w, T out) { interpolate_backward(kind, grad, out, false, {h, w}); }
+    void impl(T grad, Sizes, Sizes, Scale h, Scale w, T out) {
+        interpolate_backward(kind, grad, out, false, {h, w});
+    }
     void impl(T grad, Sizes, Sizes, Scale d, Scale h, Scale w, T out) {
         interpolate_backward(kind, grad, out, false, {d, h, w});
     }
-    void impl(T grad, Sizes, Sizes, bool align, Scale w, T out) { interpolate_backward(kind, grad, out, align, {w}); }
+    void impl(T grad, Sizes, Sizes, bool align, Scale w, T out) {
+        interpolate_backward(kind, grad, out, align, {w});
+    }
     void impl(T grad, Sizes, Sizes, bool align, Scale h, Scale w, T out) {
         interpolate_backward(kind, grad, out, align, {h, w});
     }
@@ -215,9 +228,9 @@ struct UpsampleBackward : Meta {
     }
 };
 
-#define RVK_UPSAMPLE(name, kind)                                                                                       \
-    register_structured<Upsample<at::meta::structured_##name, Interpolation::kind>>(m, #name, #name ".out");           \
-    register_structured<UpsampleBackward<at::meta::structured_##name##_backward, Interpolation::kind>>(                \
+#define RVK_UPSAMPLE(name, kind)                                                                             \
+    register_structured<Upsample<at::meta::structured_##name, Interpolation::kind>>(m, #name, #name ".out"); \
+    register_structured<UpsampleBackward<at::meta::structured_##name##_backward, Interpolation::kind>>(      \
         m, #name "_backward", #name "_backward.grad_input")
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

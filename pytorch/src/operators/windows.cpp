@@ -17,11 +17,13 @@ void put_strides(std::array<std::int64_t, 58>& words, std::size_t first, const W
     if (!operand.tensor.defined())
         return;
     for (std::size_t d = 0; d < operand.roles.size(); ++d)
-        words[first + static_cast<std::size_t>(operand.roles[d])] = operand.tensor.stride(static_cast<std::int64_t>(d));
+        words[first + static_cast<std::size_t>(operand.roles[d])] =
+            operand.tensor.stride(static_cast<std::int64_t>(d));
 }
 
-std::array<std::int64_t, 58> layout_of(const Windows& w, const WindowOperand& result, const WindowOperand& source,
-                                       const WindowOperand& indices, std::uint32_t& dimensions) {
+std::array<std::int64_t, 58> layout_of(const Windows& w, const WindowOperand& result,
+                                       const WindowOperand& source, const WindowOperand& indices,
+                                       std::uint32_t& dimensions) {
     std::array<std::int64_t, 58> words{};
     const at::Tensor& out = result.tensor;
     std::vector<std::int64_t> order(static_cast<std::size_t>(out.dim()));
@@ -66,17 +68,19 @@ std::vector<Role> image_roles(std::int64_t dimensions, std::size_t axes) {
     for (std::int64_t d = 0; d < leading; ++d)
         roles.push_back(d + 1 == leading ? Role::channel : Role::batch);
     for (std::size_t axis = axes; axis-- > 0;)
-        roles.push_back(static_cast<Role>(static_cast<std::int64_t>(Role::x) + static_cast<std::int64_t>(axis)));
+        roles.push_back(
+            static_cast<Role>(static_cast<std::int64_t>(Role::x) + static_cast<std::int64_t>(axis)));
     return roles;
 }
 
-void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOperand& result, const WindowOperand& source,
-                    const WindowOperand& indices) {
+void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOperand& result,
+                    const WindowOperand& source, const WindowOperand& indices) {
     const at::Tensor& out = result.tensor;
     if (out.numel() == 0)
         return;
     const auto dtype = source.tensor.scalar_type();
-    TORCH_CHECK_NOT_IMPLEMENTED(is_computed(kernel, dtype) && out.scalar_type() == dtype, "windows over ", dtype);
+    TORCH_CHECK_NOT_IMPLEMENTED(is_computed(kernel, dtype) && out.scalar_type() == dtype, "windows over ",
+                                dtype);
     require_float64(dtype, out.device());
     TORCH_CHECK_NOT_IMPLEMENTED(out.numel() < 0xff000000, "windows of 2^32 elements");
     kernels::PoolingParameters p{};
@@ -95,7 +99,8 @@ void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOpe
     const Groups groups = linear_groups(out.numel(), 256);
     const auto run = [&](const auto& single, const auto& twice) {
         if (dtype == at::kDouble)
-            launch(out.device(), twice, groups, std::bit_cast<kernels::PoolingFloat64Parameters>(p), accesses, constants);
+            launch(out.device(), twice, groups, std::bit_cast<kernels::PoolingFloat64Parameters>(p), accesses,
+                   constants);
         else
             launch(out.device(), single, groups, p, accesses, constants);
     };

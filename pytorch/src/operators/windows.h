@@ -10,7 +10,8 @@
 
 namespace rvk {
 
-/// The geometry, by axis: x (the last dimension), y, z. Axes that a tensor lacks have one place and one window of it.
+/// The geometry, by axis: x (the last dimension), y, z. Axes that a tensor lacks have one place and one
+/// window of it.
 struct Windows {
     using Axes = std::array<std::int64_t, 3>;
     Axes inside{1, 1, 1};  ///< places that windows move over
@@ -34,9 +35,9 @@ struct WindowOperand {
 };
 
 enum class WindowKernel { maximum, gradient, sum, take };
-/// Runs the kernel for each element of the result. indices: int64, undefined where the kernel has none. Throws
-/// c10::NotImplementedError for dtypes that it does not compute.
-void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOperand& result, const WindowOperand& source,
-                    const WindowOperand& indices);
+/// Runs the kernel for each element of the result. indices: int64, undefined where the kernel has none.
+/// Throws c10::NotImplementedError for dtypes that it does not compute.
+void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOperand& result,
+                    const WindowOperand& source, const WindowOperand& indices);
 
 } // namespace rvk
