@@ -3,6 +3,7 @@
 #include <c10/core/Allocator.h>
 #include <c10/util/Exception.h>
 #include <memory>
+#include <utility>
 
 namespace rvk {
 
@@ -74,6 +75,10 @@ class TensorAllocator final : public c10::DeviceAllocator {
         result.num_alloc_retries = static_cast<std::int64_t>(s.retries);
         result.num_ooms = static_cast<std::int64_t>(s.out_of_memory);
         return result;
+    }
+    std::pair<std::size_t, std::size_t> getMemoryInfo(c10::DeviceIndex index) override {
+        const auto info = device(index_of(c10::Device(c10::kPrivateUse1, index))).allocator().memory_info();
+        return {info.free_bytes, info.total_bytes};
     }
     void resetAccumulatedStats(c10::DeviceIndex index) override { resetPeakStats(index); }
     void resetPeakStats(c10::DeviceIndex index) override {
