@@ -107,6 +107,21 @@ get_requires_for_build_editable = get_requires_for_build_wheel
 get_requires_for_build_sdist = get_requires_for_build_wheel
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """What pip wants to know first; without this hook it would build for it."""
+    build = Build()
+    info = f"{PACKAGE}-{build.version}.dist-info"
+    for name, content in build.metadata().items():
+        path = os.path.join(metadata_directory, info, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content)
+    return info
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
+
+
 def _files_below(folder, suffix):
     return sorted(
         os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names if name.endswith(suffix)
