@@ -9,7 +9,7 @@
 /// are medians of 51 runs, the methods alternating, in nanoseconds of this thread's processor time (of a CPU
 /// driver the kernels run beside it), the driver's included; "submit and wait" is by the clock on the wall.
 
-#include <rekindle/kernels/launchers.h>
+#include <rekindle/kernels/families/testing.h>
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/stream.h>
 

@@ -42,6 +42,9 @@ extern "C" void rekindle_at_exit() {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     for (VulkanDevice* const device : open.devices)
         device->settle(until);
+    // Calls of other threads that were on their way into the driver come out of it.
+    if (!open.devices.empty())
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 
 } // namespace

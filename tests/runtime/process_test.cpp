@@ -177,10 +177,11 @@ TEST_F(ProcessDeathTest, static_objects_may_go_in_any_order) {
 TEST_F(ProcessDeathTest, threads_that_still_work_are_no_obstacle) {
     EXPECT_EXIT(
         {
-            static Objects o = busy_objects();
+            Objects& o = *new Objects(busy_objects()); // never closed: threads work on it until the end
+            static const Objects closed = busy_objects();
             std::atomic<int> launched = 0;
             for (int t = 0; t < 2; ++t)
-                std::thread([&launched] {
+                std::thread([&launched, &o] {
                     const Buffer words = memory_on(o, 64);
                     for (;; ++launched) {
                         advance(*o.stream, words, 1);

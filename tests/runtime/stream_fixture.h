@@ -5,7 +5,7 @@
 #include "fixture.h"
 #include "stream_core.h"
 
-#include <rekindle/kernels/launchers.h>
+#include <rekindle/kernels/families/testing.h>
 #include <rekindle/runtime/stream.h>
 
 #include <gtest/gtest.h>
