@@ -1,0 +1,7 @@
+/// What ThreadSanitizer finds inside lavapipe, which is not built for it, is no finding of these tests.
+
+#ifdef __SANITIZE_THREAD__
+extern "C" const char* __tsan_default_suppressions() {
+    return "race:libvulkan_lvp.so\n";
+}
+#endif
