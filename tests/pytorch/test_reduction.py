@@ -183,6 +183,15 @@ class Extremes(AgainstCPU):
         self.compare(lambda x: torch.max(x, dim=1).values, values)
         self.compare(torch.amax, values, dim=0)
 
+    def test_equal(self):
+        values = numbers((70, 9))
+        there = moved(values)
+        self.assertTrue(torch.equal(there, moved(values)))
+        self.assertFalse(torch.equal(there, there.t()))
+        other = moved(values)
+        other[69, 8] += 1
+        self.assertFalse(torch.equal(there, other))
+
     def test_strided_results(self):
         values = numbers((3, 4, 5))
         there = moved(values)

@@ -3,6 +3,7 @@
 #include "../dispatch/structured.h"
 #include "reduction_launch.h"
 
+#include <ATen/OpMathType.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/native/ReduceAllOps.h>
@@ -17,6 +18,7 @@
 #include <ATen/ops/argmax_native.h>
 #include <ATen/ops/argmin_native.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/linalg_vector_norm_native.h>
 #include <ATen/ops/max_native.h>
 #include <ATen/ops/mean_native.h>
@@ -24,11 +26,13 @@
 #include <ATen/ops/nansum_native.h>
 #include <ATen/ops/norm_native.h>
 #include <ATen/ops/prod_native.h>
+#include <ATen/ops/renorm_meta.h>
 #include <ATen/ops/std_mean_native.h>
 #include <ATen/ops/std_native.h>
 #include <ATen/ops/sum_native.h>
 #include <ATen/ops/var_mean_native.h>
 #include <ATen/ops/var_native.h>
+#include <ATen/ops/where.h>
 #include <cmath>
 
 namespace rvk {
@@ -116,6 +120,35 @@ at::Tensor count_nonzero(const at::Tensor& self, at::IntArrayRef dims) {
     return result;
 }
 
+/// Slices along `dim` with a norm above the largest one are scaled down to it.
+struct Renorm : at::meta::structured_renorm {
+    void impl(const at::Tensor& self, const at::Scalar& p, std::int64_t dim, const at::Scalar& largest,
+              const at::Tensor& out) {
+        dim = at::maybe_wrap_dim(dim, self.dim());
+        c10::SmallVector<std::int64_t, 8> others;
+        for (std::int64_t d = 0; d < self.dim(); ++d)
+            if (d != dim)
+                others.push_back(d);
+        const auto type = at::toOpMathType(self.scalar_type());
+        const at::Tensor norm = at::linalg_vector_norm(self, p, others, true, type);
+        const at::Tensor scaled = norm.add(1e-7).reciprocal().mul(largest);
+        out.copy_(self.mul(at::where(norm.gt(largest), scaled, at::Scalar(1.0)).to(self.scalar_type())));
+    }
+};
+
+bool equal(const at::Tensor& self, const at::Tensor& other) {
+    TORCH_CHECK(self.device() == other.device(), "Expected all tensors to be on the same device, but found ",
+                self.device(), " and ", other.device());
+    TORCH_CHECK(self.scalar_type() == other.scalar_type(), "Expected object of data type ", self.scalar_type(),
+                " but got data type ", other.scalar_type(), " for argument 'other' in call to equal");
+    if (self.sizes() != other.sizes())
+        return false;
+    if (self.numel() == 0)
+        return true;
+    const AllowCopyToHost allow("the result is a bool of the host");
+    return self.eq(other).all().item<bool>();
+}
+
 at::Tensor variance(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction,
                     bool keepdim) {
     return at::native::var(self, dim, correction, keepdim);
@@ -174,6 +207,7 @@ void register_sums(torch::Library& m) {
     register_structured<at::native::structured_norm_dtype_out>(m, "norm.ScalarOpt_dim_dtype", "norm.dtype_out");
     register_structured<at::native::structured_linalg_vector_norm_out>(m, "linalg_vector_norm",
                                                                        "linalg_vector_norm.out");
+    register_structured<Renorm>(m, "renorm", "renorm.out", "renorm_");
 }
 
 void register_extremes(torch::Library& m) {
@@ -193,6 +227,7 @@ void register_extremes(torch::Library& m) {
     register_operator(m, "max.unary_out", &maximum_of_all_out);
     register_operator(m, "min", &minimum_of_all);
     register_operator(m, "min.unary_out", &minimum_of_all_out);
+    register_operator(m, "equal", &equal);
     register_structured<at::native::structured_any_out>(m, "any.dim", "any.out");
     register_structured<at::native::structured_any_dims_out>(m, "any.dims", "any.dims_out");
     register_structured<at::native::structured_any_all_out>(m, "any", "any.all_out");
