@@ -29,8 +29,8 @@ std::int64_t divided_up(std::int64_t value, std::int64_t by) {
     return (value + by - 1) / by;
 }
 
-/// Whether the kernels take these tensors. Others go through matrix products and softmax: dropout, whose mask belongs to
-/// the scores; float64; heads wider than 128; keys that several heads share; empty tensors.
+/// Whether the kernels take these tensors. Others go through matrix products and softmax: dropout, whose mask
+/// belongs to the scores; float64; heads wider than 128; keys that several heads share; empty tensors.
 bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
                 double dropout, bool grouped) {
     const auto dense = [](const Tensor& t) { return !t.is_nested() && t.dim() == 4 && t.numel() > 0; };
@@ -40,16 +40,17 @@ bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, con
     const bool types = (type == at::kFloat || type == at::kHalf || type == at::kBFloat16) &&
                        key.scalar_type() == type && value.scalar_type() == type;
     const bool sizes = query.size(3) <= widest && value.size(3) <= widest && query.size(3) == key.size(3) &&
-                       key.size(2) == value.size(2) && query.size(0) == key.size(0) && query.size(0) == value.size(0) &&
-                       query.size(1) == key.size(1) && query.size(1) == value.size(1) && query.size(0) <= 65535 &&
-                       query.size(1) <= 65535;
+                       key.size(2) == value.size(2) && query.size(0) == key.size(0) &&
+                       query.size(0) == value.size(0) && query.size(1) == key.size(1) &&
+                       query.size(1) == value.size(1) && query.size(0) <= 65535 && query.size(1) <= 65535;
     return types && sizes && (!mask || !mask->defined() || mask->dim() <= 4);
 }
 
 } // namespace
 
-std::int64_t choose_attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
-                    double dropout, bool /*causal*/, std::optional<double> /*scale*/, bool grouped) {
+std::int64_t choose_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                              const OptionalTensor& mask, double dropout, bool /*causal*/,
+                              std::optional<double> /*scale*/, bool grouped) {
     const bool allowed = at::globalContext().userEnabledOverrideableSDP();
     const bool fused = allowed && has_kernel(query, key, value, mask, dropout, grouped);
     return static_cast<std::int64_t>(fused ? at::SDPBackend::overrideable : at::SDPBackend::math);
@@ -78,20 +79,22 @@ enum Word : std::size_t {
 /// The tensors of one attention and its launches.
 class Attention {
   public:
-    Attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias, bool causal,
-              std::optional<double> scale)
+    Attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias,
+              bool causal, std::optional<double> scale)
         : query_(rows(query)), key_(rows(key)), value_(rows(value)), causal_(causal) {
-        TORCH_CHECK_NOT_IMPLEMENTED(has_kernel(query, key, value, bias, 0, false), "attention of these tensors");
+        TORCH_CHECK_NOT_IMPLEMENTED(has_kernel(query, key, value, bias, 0, false),
+                                    "attention of these tensors");
         set(of_query, 0, query_);
         set(of_key, 1, key_);
         set(of_value, 2, value_);
         if (bias && bias->defined()) {
-            TORCH_CHECK_NOT_IMPLEMENTED(bias->scalar_type() == query.scalar_type(), "attention with a bias of ",
-                                        bias->scalar_type());
+            TORCH_CHECK_NOT_IMPLEMENTED(bias->scalar_type() == query.scalar_type(),
+                                        "attention with a bias of ", bias->scalar_type());
             bias_ = bias->expand({query.size(0), query.size(1), query.size(2), key.size(2)});
             block_[of_bias] = raw_address(bias_);
             for (std::size_t d = 0; d < 4; ++d)
-                block_[strides + 12 + d] = static_cast<std::uint64_t>(bias_.stride(static_cast<std::int64_t>(d)));
+                block_[strides + 12 + d] =
+                    static_cast<std::uint64_t>(bias_.stride(static_cast<std::int64_t>(d)));
         }
         parameters_.queries = static_cast<std::uint32_t>(query.size(2));
         parameters_.keys = static_cast<std::uint32_t>(key.size(2));
@@ -101,7 +104,8 @@ class Attention {
         const std::int64_t rows = query.size(0) * query.size(1) * query.size(2);
         TORCH_CHECK_NOT_IMPLEMENTED(rows < (std::int64_t{1} << 31), "attention of ", rows, " queries");
         parameters_.rows = static_cast<std::uint32_t>(rows);
-        parameters_.scale = static_cast<float>(scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3)))));
+        parameters_.scale =
+            static_cast<float>(scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3)))));
     }
 
     std::tuple<Tensor, Tensor> forward() {
@@ -142,7 +146,8 @@ class Attention {
         run(kernels::attention_queries_backward, tiles(query_.size(2)), accesses);
         run(kernels::attention_keys_backward, tiles(key_.size(2)),
             {reads(gradient), reads(log_sums), reads(dots), writes(grad_key), writes(grad_value)});
-        return {grad_query, grad_key, grad_value, wants_grad_bias_ ? at::sum_to(grad_bias, bias_sizes) : Tensor()};
+        return {grad_query, grad_key, grad_value,
+                wants_grad_bias_ ? at::sum_to(grad_bias, bias_sizes) : Tensor()};
     }
 
   private:
@@ -150,12 +155,14 @@ class Attention {
         return tensor.stride(3) == 1 || tensor.size(3) == 1 ? tensor : tensor.contiguous();
     }
     Tensor row_numbers() const {
-        return at::empty({query_.size(0), query_.size(1), query_.size(2)}, query_.options().dtype(at::kFloat));
+        return at::empty({query_.size(0), query_.size(1), query_.size(2)},
+                         query_.options().dtype(at::kFloat));
     }
     void set(Word word, std::size_t which, const Tensor& tensor) {
         block_[word] = raw_address(tensor);
         for (std::size_t d = 0; d < 3; ++d)
-            block_[strides + which * 3 + d] = static_cast<std::uint64_t>(tensor.stride(static_cast<std::int64_t>(d)));
+            block_[strides + which * 3 + d] =
+                static_cast<std::uint64_t>(tensor.stride(static_cast<std::int64_t>(d)));
     }
     Groups tiles(std::int64_t rows) const {
         return {static_cast<std::uint32_t>(divided_up(rows, tile)), parameters_.heads,
@@ -166,7 +173,8 @@ class Attention {
         for (const Tensor& tensor : {query_, key_, value_, bias_})
             if (tensor.defined())
                 accesses.push_back(reads(tensor));
-        const auto width = static_cast<std::uint32_t>(divided_up(std::max(query_.size(3), value_.size(3)), 32) * 32);
+        const auto width =
+            static_cast<std::uint32_t>(divided_up(std::max(query_.size(3), value_.size(3)), 32) * 32);
         const std::array constants{ConstantValue{"dtype", dtype_code(query_.scalar_type())},
                                    ConstantValue{"causal", causal_},
                                    ConstantValue{"has_bias", bias_.defined()},
@@ -189,19 +197,21 @@ Forward attention(const Tensor& query, const Tensor& key, const Tensor& value, c
                   double dropout, bool causal, bool /*return_debug_mask*/, std::optional<double> scale) {
     TORCH_CHECK(dropout == 0, "Attention with dropout goes through matrix products on this device.");
     auto [output, log_sums] = Attention(query, key, value, bias, causal, scale).forward();
-    return {output, log_sums, Tensor(), Tensor(), c10::SymInt(query.size(2)), c10::SymInt(key.size(2)),
+    return {output,   log_sums, Tensor(), Tensor(), c10::SymInt(query.size(2)), c10::SymInt(key.size(2)),
             Tensor(), Tensor(), Tensor()};
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor>
 attention_backward(const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
-                   const Tensor& bias, std::array<bool, 4> grad_input_mask, const Tensor& out, const Tensor& logsumexp,
-                   const Tensor& /*cum_seq_q*/, const Tensor& /*cum_seq_k*/, std::int64_t /*max_q*/,
-                   std::int64_t /*max_k*/, double /*dropout*/, bool causal, const Tensor& /*philox_seed*/,
-                   const Tensor& /*philox_offset*/, std::optional<double> scale) {
+                   const Tensor& bias, std::array<bool, 4> grad_input_mask, const Tensor& out,
+                   const Tensor& logsumexp, const Tensor& /*cum_seq_q*/, const Tensor& /*cum_seq_k*/,
+                   std::int64_t /*max_q*/, std::int64_t /*max_k*/, double /*dropout*/, bool causal,
+                   const Tensor& /*philox_seed*/, const Tensor& /*philox_offset*/,
+                   std::optional<double> scale) {
     const OptionalTensor added = bias.defined() ? OptionalTensor(bias) : std::nullopt;
     return Attention(query, key, value, added, causal, scale)
-        .backward(grad_out, out, logsumexp, bias.defined() ? bias.sizes() : at::IntArrayRef(), grad_input_mask[3]);
+        .backward(grad_out, out, logsumexp, bias.defined() ? bias.sizes() : at::IntArrayRef(),
+                  grad_input_mask[3]);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

@@ -1,5 +1,5 @@
-/// convolution_overrideable and its backward: what PyTorch's convolution comes down to on this device, in one to three
-/// dimensions, transposed or not, with groups.
+/// convolution_overrideable and its backward: what PyTorch's convolution comes down to on this device, in one
+/// to three dimensions, transposed or not, with groups.
 
 #include "../dispatch/structured.h"
 #include "matrices.h"
@@ -33,8 +33,9 @@ std::int64_t volume(const Size3& size) {
     return size[0] * size[1] * size[2];
 }
 
-/// A convolution that is not transposed: input [batch, groups * in_channels, input...], weight [groups * out_channels,
-/// in_channels, kernel...], output [batch, groups * out_channels, output...]. Dimensions that are missing have size 1.
+/// A convolution that is not transposed: input [batch, groups * in_channels, input...], weight [groups *
+/// out_channels, in_channels, kernel...], output [batch, groups * out_channels, output...]. Dimensions that
+/// are missing have size 1.
 struct Geometry {
     std::int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
     Size3 input{1, 1, 1}, output{1, 1, 1}, kernel{1, 1, 1};
@@ -82,8 +83,8 @@ std::vector<std::int64_t> output_sizes(IntArrayRef input, IntArrayRef weight, In
                                        IntArrayRef padding, IntArrayRef dilation) {
     std::vector<std::int64_t> sizes{input[0], weight[0]};
     for (std::size_t d = 2; d < input.size(); ++d)
-        sizes.push_back((input[d] + 2 * padding[d - 2] - (dilation[d - 2] * (weight[d] - 1) + 1)) / stride[d - 2] +
-                        1);
+        sizes.push_back(
+            (input[d] + 2 * padding[d - 2] - (dilation[d - 2] * (weight[d] - 1) + 1)) / stride[d - 2] + 1);
     return sizes;
 }
 
@@ -92,15 +93,17 @@ std::vector<std::int64_t> transposed_output_sizes(IntArrayRef input, IntArrayRef
                                                   IntArrayRef output_padding, std::int64_t groups) {
     std::vector<std::int64_t> sizes{input[0], weight[1] * groups};
     for (std::size_t d = 2; d < input.size(); ++d)
-        sizes.push_back((input[d] - 1) * stride[d - 2] - 2 * padding[d - 2] + dilation[d - 2] * (weight[d] - 1) +
-                        output_padding[d - 2] + 1);
+        sizes.push_back((input[d] - 1) * stride[d - 2] - 2 * padding[d - 2] +
+                        dilation[d - 2] * (weight[d] - 1) + output_padding[d - 2] + 1);
     return sizes;
 }
 
 struct Tile {
     const kernels::Kernel* kernel;
     std::int64_t rows, columns, depth;
-    std::uint32_t shared_numbers() const { return static_cast<std::uint32_t>(2 * depth * (rows + columns + 8)); }
+    std::uint32_t shared_numbers() const {
+        return static_cast<std::uint32_t>(2 * depth * (rows + columns + 8));
+    }
 };
 
 struct Kernels {
@@ -148,8 +151,9 @@ std::uint32_t two(std::int64_t lower, std::int64_t upper) {
     return static_cast<std::uint32_t>(lower | (upper << 16));
 }
 
-/// n / divisor = (2 * n * multiplier >> 32) >> shift for n < 2^31. (Granlund and Montgomery, Division by invariant integers
-/// using multiplication, 1994: multiplier = ceil(2^(31 + shift) / divisor) with 2^shift >= divisor.)
+/// n / divisor = (2 * n * multiplier >> 32) >> shift for n < 2^31. (Granlund and Montgomery, Division by
+/// invariant integers using multiplication, 1994: multiplier = ceil(2^(31 + shift) / divisor) with 2^shift >=
+/// divisor.)
 struct Quotient {
     std::uint32_t multiplier, shift;
     explicit Quotient(std::int64_t divisor)
@@ -234,18 +238,18 @@ struct Work {
         const bool quads_of_other = operation == Operation::forward ? quads(operands.other, k)
                                     : by_pixels                     ? quads(operands.other, volume(grid))
                                                                     : false;
-        const std::array constants{ConstantValue{"dtype", dtype_code(dtype)},
-                                   ConstantValue{"operation", static_cast<std::uint32_t>(operation)},
-                                   ConstantValue{"dimensions", g.dimensions()},
-                                   ConstantValue{"pointwise", g.pointwise()},
-                                   ConstantValue{"unit_stride", g.unit_stride()},
-                                   ConstantValue{"a_sharing", quads_of_other ? 0u : 2u},
-                                   ConstantValue{"edges", edges},
-                                   ConstantValue{"in_parts", in_parts},
-                                   ConstantValue{"has_bias", operands.bias.defined()},
-                                   ConstantValue{"stores_quads", !in_parts && quads(operands.result,
-                                                                                   by_pixels ? n : volume(grid))},
-                                   ConstantValue{"shared_numbers", shared_numbers}};
+        const std::array constants{
+            ConstantValue{"dtype", dtype_code(dtype)},
+            ConstantValue{"operation", static_cast<std::uint32_t>(operation)},
+            ConstantValue{"dimensions", g.dimensions()},
+            ConstantValue{"pointwise", g.pointwise()},
+            ConstantValue{"unit_stride", g.unit_stride()},
+            ConstantValue{"a_sharing", quads_of_other ? 0u : 2u},
+            ConstantValue{"edges", edges},
+            ConstantValue{"in_parts", in_parts},
+            ConstantValue{"has_bias", operands.bias.defined()},
+            ConstantValue{"stores_quads", !in_parts && quads(operands.result, by_pixels ? n : volume(grid))},
+            ConstantValue{"shared_numbers", shared_numbers}};
         std::array accesses{reads(operands.image), reads(operands.other), writes(operands.result), Access{}};
         if (operands.bias.defined())
             accesses[3] = reads(operands.bias);
@@ -264,11 +268,11 @@ void Work::run_directly(const Operands& operands) const {
     const Kernels family_kernels = kernels_of(family);
     const auto rows = static_cast<std::uint32_t>(m), groups = static_cast<std::uint32_t>(g.groups);
     if (operation == Operation::weight_gradient)
-        launch(*family_kernels.weight_direct, {static_cast<std::uint32_t>(n), rows, groups}, operands, k, false,
-               false, 256);
+        launch(*family_kernels.weight_direct, {static_cast<std::uint32_t>(n), rows, groups}, operands, k,
+               false, false, 256);
     else
-        launch(*family_kernels.direct, {static_cast<std::uint32_t>(divided_up(n, 256)), rows, groups}, operands, k,
-               false, false, 1);
+        launch(*family_kernels.direct, {static_cast<std::uint32_t>(divided_up(n, 256)), rows, groups},
+               operands, k, false, false, 1);
 }
 
 void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups groups, std::int64_t parts,
@@ -285,7 +289,8 @@ void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups group
         combine_parts({device, dtype, g.groups}, {memory, parts, parts * m * n, m * n, n}, result);
         return;
     }
-    // One group of channels: an image's pixels are columns of the sums, and rows of the result lie within the image.
+    // One group of channels: an image's pixels are columns of the sums, and rows of the result lie within the
+    // image.
     const std::int64_t pixels = volume(grid);
     const Matrices result{first, m, pixels, pixels, 1, m * pixels, writes(operands.result)};
     std::optional<Matrices> bias;
@@ -313,7 +318,8 @@ void Work::run(const Operands& operands) const {
     }
     const Tile tile = tile_of(family, m, n, g.groups);
     const Groups groups{static_cast<std::uint32_t>(divided_up(n, tile.columns)),
-                        static_cast<std::uint32_t>(divided_up(m, tile.rows)), static_cast<std::uint32_t>(g.groups)};
+                        static_cast<std::uint32_t>(divided_up(m, tile.rows)),
+                        static_cast<std::uint32_t>(g.groups)};
     TORCH_CHECK_NOT_IMPLEMENTED(divided_up(n, tile.columns) <= most_groups && groups.y <= most_groups &&
                                     g.groups <= most_groups,
                                 "convolutions of this size");
@@ -329,11 +335,13 @@ void Work::run(const Operands& operands) const {
     launch(*tile.kernel, groups, operands, divided_up(k, 16) * 16, edges, false, tile.shared_numbers());
 }
 
-/// Batches in pieces whose pixels can be numbered in 31 bits and whose tiles are as many as a dispatch may have.
+/// Batches in pieces whose pixels can be numbered in 31 bits and whose tiles are as many as a dispatch may
+/// have.
 void run_batches(Geometry g, Operation operation, const Operands& operands) {
     const std::int64_t pixels = std::max(volume(g.output), volume(g.input));
     const std::int64_t most_pixels = std::int64_t{65535} * 32;
-    const std::int64_t most_batch = std::max<std::int64_t>(most_pixels / std::max<std::int64_t>(pixels, 1), 1);
+    const std::int64_t most_batch =
+        std::max<std::int64_t>(most_pixels / std::max<std::int64_t>(pixels, 1), 1);
     const c10::Device device = operands.result.device();
     if (g.batch <= most_batch || operation == Operation::weight_gradient) {
         Work(g, operation, operands.result.scalar_type(), device).run(operands);
@@ -349,12 +357,12 @@ void run_batches(Geometry g, Operation operation, const Operands& operands) {
     }
 }
 
-Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, IntArrayRef stride,
-                   IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
-                   std::int64_t groups) {
+Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
+                   IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
+                   IntArrayRef output_padding, std::int64_t groups) {
     number_family(input.scalar_type(), input.device());
-    const auto sizes = transposed ? transposed_output_sizes(input.sizes(), weight.sizes(), stride, padding, dilation,
-                                                            output_padding, groups)
+    const auto sizes = transposed ? transposed_output_sizes(input.sizes(), weight.sizes(), stride, padding,
+                                                            dilation, output_padding, groups)
                                   : output_sizes(input.sizes(), weight.sizes(), stride, padding, dilation);
     const Tensor result = at::empty(sizes, input.options());
     const Operands operands{input.contiguous(), weight.contiguous(), result,
@@ -368,11 +376,10 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
     return result;
 }
 
-std::tuple<Tensor, Tensor, Tensor> convolution_backward(const Tensor& grad_output, const Tensor& input,
-                                                        const Tensor& weight, IntArrayRef stride, IntArrayRef padding,
-                                                        IntArrayRef dilation, bool transposed,
-                                                        IntArrayRef /*output_padding*/, std::int64_t groups,
-                                                        std::array<bool, 3> output_mask) {
+std::tuple<Tensor, Tensor, Tensor>
+convolution_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight, IntArrayRef stride,
+                     IntArrayRef padding, IntArrayRef dilation, bool transposed,
+                     IntArrayRef /*output_padding*/, std::int64_t groups, std::array<bool, 3> output_mask) {
     number_family(input.scalar_type(), input.device());
     const Tensor gradient = grad_output.contiguous();
     // Of the convolution that is not transposed the larger side is the input.

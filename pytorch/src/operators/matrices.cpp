@@ -71,7 +71,8 @@ Tiling tiling(NumberFamily family, std::int64_t m, std::int64_t n, std::int64_t 
 
 /// `outer`: rows of A, columns of B.
 std::uint32_t sharing(const ProductSizes& sizes, std::uint64_t address, std::int64_t outer,
-                      std::int64_t outer_stride, std::int64_t k, std::int64_t k_stride, std::int64_t batch_stride) {
+                      std::int64_t outer_stride, std::int64_t k, std::int64_t k_stride,
+                      std::int64_t batch_stride) {
     const std::uint64_t quad_bytes = sizes.dtype == at::kFloat ? 16 : 8;
     const bool aligned = address % quad_bytes == 0 && (sizes.batch == 1 || batch_stride % 4 == 0);
     if (aligned && k_stride == 1 && k % 4 == 0 && (outer == 1 || outer_stride % 4 == 0))
@@ -81,9 +82,8 @@ std::uint32_t sharing(const ProductSizes& sizes, std::uint64_t address, std::int
     return k_stride <= outer_stride || outer == 1 ? lanes_along_k : lanes_along_outer;
 }
 
-kernels::ProductParameters parameters_of(NumberFamily family, const Matrices& c,
-                                         const at::Scalar& alpha, const std::optional<Matrices>& d,
-                                         const at::Scalar& beta) {
+kernels::ProductParameters parameters_of(NumberFamily family, const Matrices& c, const at::Scalar& alpha,
+                                         const std::optional<Matrices>& d, const at::Scalar& beta) {
     kernels::ProductParameters p{};
     p.c = c.address;
     p.c_batch = static_cast<std::uint64_t>(c.batch_stride);
@@ -120,7 +120,8 @@ Product panel_of(const Product& whole, std::int64_t row, std::int64_t rows, std:
                  std::int64_t columns, std::int64_t batch) {
     const auto moved = [&](Matrices m, std::int64_t by_row, std::int64_t by_column) {
         m.address += static_cast<std::uint64_t>(
-            (by_row * m.row_stride + by_column * m.column_stride + batch * m.batch_stride) * whole.item_bytes());
+            (by_row * m.row_stride + by_column * m.column_stride + batch * m.batch_stride) *
+            whole.item_bytes());
         return m;
     };
     Product part = whole;
@@ -158,9 +159,11 @@ void launch_product(const Product& product, std::int64_t batch, std::int64_t par
 }
 
 /// In how many parts k is summed, so that `groups` workgroups do not leave most of the device idle.
-std::int64_t parts_of(std::int64_t groups, std::int64_t k, std::int64_t shortest_part, std::int64_t most_parts) {
+std::int64_t parts_of(std::int64_t groups, std::int64_t k, std::int64_t shortest_part,
+                      std::int64_t most_parts) {
     constexpr std::int64_t wanted_groups = 256;
-    return std::clamp<std::int64_t>(std::min(divided_up(wanted_groups, groups), k / shortest_part), 1, most_parts);
+    return std::clamp<std::int64_t>(std::min(divided_up(wanted_groups, groups), k / shortest_part), 1,
+                                    most_parts);
 }
 
 /// As many launches as the limits on workgroups ask for; launch_panel(part, batch) makes one.
@@ -188,8 +191,8 @@ void multiply_in_parts(const Product& product, std::int64_t parts, F&& multiply)
     to_sums.d.reset();
     multiply(to_sums);
     const std::int64_t matrix = c.rows * c.columns;
-    combine_parts(product.sizes, {sums, parts, parts * matrix, matrix, c.columns}, c, product.alpha, product.d,
-                  product.beta);
+    combine_parts(product.sizes, {sums, parts, parts * matrix, matrix, c.columns}, c, product.alpha,
+                  product.d, product.beta);
 }
 
 void multiply_tiles(const Product& product) {
@@ -200,7 +203,8 @@ void multiply_tiles(const Product& product) {
     const bool whole_batch = product.sizes.batch <= most_groups / 64 &&
                              std::max(product.c.rows, product.c.columns) <= most_groups * size;
     const std::int64_t wanted = whole_batch ? parts_of(groups, k, 256, 64) : 1;
-    const std::int64_t k_part = std::max(divided_up(divided_up(k, wanted), slice_depth) * slice_depth, slice_depth);
+    const std::int64_t k_part =
+        std::max(divided_up(divided_up(k, wanted), slice_depth) * slice_depth, slice_depth);
     const std::int64_t parts = std::max<std::int64_t>(divided_up(k, k_part), 1);
     const auto launch_panel = [&](const Product& part, std::int64_t batch) {
         const Matrices &a = part.a, &b = part.b, &c = part.c;
@@ -211,10 +215,10 @@ void multiply_tiles(const Product& product) {
         const bool edges = size == 32 || c.rows % size != 0 || c.columns % size != 0 || k % tile.depth != 0;
         const std::array constants{
             ConstantValue{"dtype", dtype_code(part.sizes.dtype)},
-            ConstantValue{"a_sharing", sharing(part.sizes, a.address, c.rows, a.row_stride, k, a.column_stride,
-                                               a.batch_stride)},
-            ConstantValue{"b_sharing", sharing(part.sizes, b.address, c.columns, b.column_stride, k, b.row_stride,
-                                               b.batch_stride)},
+            ConstantValue{"a_sharing", sharing(part.sizes, a.address, c.rows, a.row_stride, k,
+                                               a.column_stride, a.batch_stride)},
+            ConstantValue{"b_sharing", sharing(part.sizes, b.address, c.columns, b.column_stride, k,
+                                               b.row_stride, b.batch_stride)},
             ConstantValue{"edges", edges},
             ConstantValue{"in_parts", parts > 1},
             ConstantValue{"adds", part.d.has_value()},
@@ -243,9 +247,9 @@ void multiply_vector(const Product& product) {
     const std::int64_t parts = std::max<std::int64_t>(divided_up(k, k_part), 1);
     const Kernels family = kernels_of(product.family);
     const auto launch_panel = [&](const Product& part, std::int64_t batch) {
-        const std::array constants{ConstantValue{"dtype", dtype_code(part.sizes.dtype)},
-                                   ConstantValue{"in_parts", parts > 1}, ConstantValue{"adds", part.d.has_value()},
-                                   ConstantValue{"shared_numbers", 256}};
+        const std::array constants{
+            ConstantValue{"dtype", dtype_code(part.sizes.dtype)}, ConstantValue{"in_parts", parts > 1},
+            ConstantValue{"adds", part.d.has_value()}, ConstantValue{"shared_numbers", 256}};
         launch_product(part, batch, parts, k_part, many_lanes ? *family.vector_rows : *family.vector_columns,
                        linear_groups(part.c.rows, static_cast<std::uint32_t>(rows)), constants);
     };
@@ -352,8 +356,8 @@ void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matri
         multiply_tiles(product);
 }
 
-void combine_parts(const ProductSizes& sizes, const PartialSums& sums, const Matrices& c, const at::Scalar& alpha,
-                   const std::optional<Matrices>& d, const at::Scalar& beta) {
+void combine_parts(const ProductSizes& sizes, const PartialSums& sums, const Matrices& c,
+                   const at::Scalar& alpha, const std::optional<Matrices>& d, const at::Scalar& beta) {
     const NumberFamily family = number_family(sizes.dtype, sizes.device);
     kernels::ProductParameters p = parameters_of(family, c, alpha, d, beta);
     p.a = address(sums.memory);
@@ -363,8 +367,8 @@ void combine_parts(const ProductSizes& sizes, const PartialSums& sums, const Mat
     p.k = p.k_part = narrow(sums.parts);
     Groups groups = linear_groups(c.rows * c.columns, 256);
     groups.z = static_cast<std::uint32_t>(sizes.batch);
-    const std::array constants{ConstantValue{"dtype", dtype_code(sizes.dtype)}, ConstantValue{"adds", d.has_value()},
-                               ConstantValue{"shared_numbers", 1}};
+    const std::array constants{ConstantValue{"dtype", dtype_code(sizes.dtype)},
+                               ConstantValue{"adds", d.has_value()}, ConstantValue{"shared_numbers", 1}};
     std::array accesses{reads(sums.memory), c.access, d ? d->access : Access{}};
     accesses[1].writes = true;
     launch(sizes.device.index(), *kernels_of(family).combine, groups, std::as_bytes(std::span(&p, 1)),

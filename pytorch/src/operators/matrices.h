@@ -1,5 +1,6 @@
 #pragma once
-/// Products of batches of matrices on the device: what matrix_product.cpp, convolution.cpp and attention.cpp launch.
+/// Products of batches of matrices on the device: what matrix_product.cpp, convolution.cpp and attention.cpp
+/// launch.
 
 #include "../dispatch/launch.h"
 
@@ -27,7 +28,8 @@ struct Matrices {
     Matrices transposed() const;
 };
 
-/// Which kernels work on a dtype: sums are float32 for float32, float16 and bfloat16, float64, or int64 for integers.
+/// Which kernels work on a dtype: sums are float32 for float32, float16 and bfloat16, float64, or int64 for
+/// integers.
 enum class NumberFamily { float32, float64, integer };
 /// Throws c10::NotImplementedError for bool and complex numbers, and float64 where the device has none.
 NumberFamily number_family(at::ScalarType dtype, c10::Device device);
@@ -44,9 +46,9 @@ struct ProductSizes {
     std::int64_t batch = 1;
 };
 
-/// Queues C = alpha * A * B + beta * D for each matrix of the batch; D may be C. D is not read when beta is 0. Sums run in
-/// the order of k, in parts when the product is small and k is long; the result does not depend on the run.
-/// Throws c10::NotImplementedError for dtypes without kernels and sizes above 2^31.
+/// Queues C = alpha * A * B + beta * D for each matrix of the batch; D may be C. D is not read when beta is
+/// 0. Sums run in the order of k, in parts when the product is small and k is long; the result does not
+/// depend on the run. Throws c10::NotImplementedError for dtypes without kernels and sizes above 2^31.
 void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matrices& b, const Matrices& c,
                        const at::Scalar& alpha = 1, const std::optional<Matrices>& d = std::nullopt,
                        const at::Scalar& beta = 0);

@@ -1,4 +1,5 @@
-/// mm, bmm, addmm, baddbmm, addmv, addbmm, dot, vdot. (mv, linear, matmul, einsum, outer and addr come down to these.)
+/// mm, bmm, addmm, baddbmm, addmv, addbmm, dot, vdot. (mv, linear, matmul, einsum, outer and addr come down
+/// to these.)
 
 #include "../dispatch/structured.h"
 #include "matrices.h"
@@ -75,8 +76,9 @@ void check_vectors(const Tensor& self, const Tensor& other, const char* name) {
     TORCH_CHECK(self.size(0) == other.size(0), "inconsistent tensor size, expected tensor [", self.size(0),
                 "] and src [", other.size(0), "] to have the same number of elements, but got ", self.size(0),
                 " and ", other.size(0), " elements respectively");
-    TORCH_CHECK(self.device() == other.device(), "Expected all tensors to be on the same device. Found: ",
-                self.device(), ", ", other.device());
+    TORCH_CHECK(self.device() == other.device(),
+                "Expected all tensors to be on the same device. Found: ", self.device(), ", ",
+                other.device());
 }
 
 Tensor dot_product(const Tensor& self, const Tensor& other) {

@@ -1,4 +1,5 @@
-/// The fused cells that PyTorch's LSTM and GRU take on this device; the products with the weights come from mm and addmm.
+/// The fused cells that PyTorch's LSTM and GRU take on this device; the products with the weights come from
+/// mm and addmm.
 
 #include "../dispatch/structured.h"
 #include "matrices.h"
@@ -25,7 +26,8 @@ class Launch {
         : device_(like.device()), dtype_(like.scalar_type()) {
         TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(dtype_), "recurrent cells of ", dtype_);
         number_family(dtype_, device_);
-        TORCH_CHECK_NOT_IMPLEMENTED(count < (std::int64_t{1} << 31), "recurrent cells of ", count, " elements");
+        TORCH_CHECK_NOT_IMPLEMENTED(count < (std::int64_t{1} << 31), "recurrent cells of ", count,
+                                    " elements");
         parameters.count = static_cast<std::uint32_t>(count);
         parameters.width = static_cast<std::uint32_t>(width);
     }
@@ -45,11 +47,12 @@ class Launch {
              bool has_grad_hidden = true, bool has_grad_cell = true) {
         if (parameters.count == 0)
             return;
-        const std::array constants{ConstantValue{"dtype", dtype_code(dtype_)}, ConstantValue{"has_bias", has_bias},
-                                   ConstantValue{"has_grad_hidden", has_grad_hidden},
-                                   ConstantValue{"has_grad_cell", has_grad_cell}};
-        launch(device_.index(), dtype_ == at::kDouble ? in_float64 : in_float32, linear_groups(parameters.count, 256),
-               std::as_bytes(std::span(&parameters, 1)), accesses_, constants);
+        const std::array constants{
+            ConstantValue{"dtype", dtype_code(dtype_)}, ConstantValue{"has_bias", has_bias},
+            ConstantValue{"has_grad_hidden", has_grad_hidden}, ConstantValue{"has_grad_cell", has_grad_cell}};
+        launch(device_.index(), dtype_ == at::kDouble ? in_float64 : in_float32,
+               linear_groups(parameters.count, 256), std::as_bytes(std::span(&parameters, 1)), accesses_,
+               constants);
     }
 
     kernels::RecurrentParameters parameters{};
@@ -65,15 +68,17 @@ bool given(const OptionalTensor& tensor) {
     return tensor && tensor->defined();
 }
 
-void check_sizes(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& state, std::int64_t gates) {
+void check_sizes(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& state,
+                 std::int64_t gates) {
     TORCH_CHECK(input_gates.dim() == 2 && input_gates.sizes() == hidden_gates.sizes() && state.dim() == 2 &&
                     input_gates.size(0) == state.size(0) && input_gates.size(1) == gates * state.size(1),
                 "a recurrent cell with gates of sizes ", input_gates.sizes(), " and ", hidden_gates.sizes(),
                 " and a state of ", state.sizes());
 }
 
-std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input_gates, const Tensor& hidden_gates, const Tensor& cx,
-                                             const OptionalTensor& input_bias, const OptionalTensor& hidden_bias) {
+std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input_gates, const Tensor& hidden_gates,
+                                             const Tensor& cx, const OptionalTensor& input_bias,
+                                             const OptionalTensor& hidden_bias) {
     check_sizes(input_gates, hidden_gates, cx, 4);
     const Tensor hy = at::empty(cx.sizes(), cx.options()), cy = at::empty(cx.sizes(), cx.options());
     const Tensor workspace = at::empty(input_gates.sizes(), input_gates.options());
@@ -91,8 +96,9 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& input_gates, const Te
     return {hy, cy, workspace};
 }
 
-std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const OptionalTensor& grad_hy, const OptionalTensor& grad_cy,
-                                                      const Tensor& cx, const Tensor& cy, const Tensor& workspace,
+std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const OptionalTensor& grad_hy,
+                                                      const OptionalTensor& grad_cy, const Tensor& cx,
+                                                      const Tensor& cy, const Tensor& workspace,
                                                       bool has_bias) {
     if (!given(grad_hy) && !given(grad_cy))
         return {};
@@ -107,8 +113,8 @@ std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const OptionalTensor& grad
     p.grad_cell = cell.input(grad_cy);
     p.grad_gates = cell.output(grad_gates);
     p.grad_state = cell.output(grad_cx);
-    cell.run(kernels::lstm_cell_backward.kernel, kernels::lstm_cell_backward_float64.kernel, false, given(grad_hy),
-             given(grad_cy));
+    cell.run(kernels::lstm_cell_backward.kernel, kernels::lstm_cell_backward_float64.kernel, false,
+             given(grad_hy), given(grad_cy));
     return {grad_gates, grad_cx, has_bias ? at::sum(grad_gates, 0) : Tensor()};
 }
 
@@ -130,8 +136,8 @@ std::tuple<Tensor, Tensor> gru_cell(const Tensor& input_gates, const Tensor& hid
     return {hy, workspace};
 }
 
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tensor& grad_hy, const Tensor& workspace,
-                                                                     bool has_bias) {
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> gru_cell_backward(const Tensor& grad_hy,
+                                                                     const Tensor& workspace, bool has_bias) {
     const std::int64_t batch = workspace.size(0), width = workspace.size(1) / 5;
     const Tensor grad_input_gates = at::empty({batch, width * 3}, workspace.options());
     const Tensor grad_hidden_gates = at::empty({batch, width * 3}, workspace.options());

@@ -1,9 +1,7 @@
-/// What nn.TransformerEncoderLayer and nn.MultiheadAttention call when nothing needs a gradient: whole layers as one
-/// operator, here put together from the device's operators.
+/// What nn.TransformerEncoderLayer and nn.MultiheadAttention call when nothing needs a gradient: whole layers
+/// as one operator, here put together from the device's operators.
 
 #include "../dispatch/structured.h"
-
-#include <rekindle/kernels/families/indexing.h>
 
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
@@ -25,7 +23,8 @@ using OptionalTensor = std::optional<Tensor>;
 
 /// The mask (true: not looked at) with the four dimensions of scores [batch, heads, queries, keys].
 Tensor mask_of_scores(const Tensor& mask, std::optional<std::int64_t> type) {
-    TORCH_CHECK_NOT_IMPLEMENTED(mask.scalar_type() == at::kBool, "attention with a mask of ", mask.scalar_type());
+    TORCH_CHECK_NOT_IMPLEMENTED(mask.scalar_type() == at::kBool, "attention with a mask of ",
+                                mask.scalar_type());
     TORCH_CHECK(type, "a mask needs its type: 0 [queries, keys], 1 [batch, keys], 2 the size of the scores");
     switch (*type) {
     case 0:
@@ -40,16 +39,18 @@ Tensor mask_of_scores(const Tensor& mask, std::optional<std::int64_t> type) {
 }
 
 /// Third `part` of the stacked weights and biases of query, key and value, for [batch, rows, width].
-Tensor heads_of(const Tensor& input, const Tensor& weight, const Tensor& bias, std::int64_t part, std::int64_t width,
-                std::int64_t heads) {
-    const Tensor projected = at::linear(input, weight.narrow(0, part * width, width), bias.narrow(0, part * width, width));
+Tensor heads_of(const Tensor& input, const Tensor& weight, const Tensor& bias, std::int64_t part,
+                std::int64_t width, std::int64_t heads) {
+    const Tensor projected =
+        at::linear(input, weight.narrow(0, part * width, width), bias.narrow(0, part * width, width));
     return projected.view({input.size(0), input.size(1), heads, width / heads}).transpose(1, 2);
 }
 
 std::tuple<Tensor, Tensor> multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value,
-                                                std::int64_t width, std::int64_t heads, const Tensor& qkv_weight,
-                                                const Tensor& qkv_bias, const Tensor& proj_weight,
-                                                const Tensor& proj_bias, const OptionalTensor& mask, bool need_weights,
+                                                std::int64_t width, std::int64_t heads,
+                                                const Tensor& qkv_weight, const Tensor& qkv_bias,
+                                                const Tensor& proj_weight, const Tensor& proj_bias,
+                                                const OptionalTensor& mask, bool need_weights,
                                                 bool average_weights, std::optional<std::int64_t> mask_type) {
     TORCH_CHECK_NOT_IMPLEMENTED(!query.is_nested() && query.dim() == 3, "attention of nested tensors");
     const Tensor q = heads_of(query, qkv_weight, qkv_bias, 0, width, heads);
@@ -58,9 +59,11 @@ std::tuple<Tensor, Tensor> multi_head_attention(const Tensor& query, const Tenso
     const bool masked = mask && mask->defined();
     Tensor attended, weights;
     if (need_weights) {
-        Tensor scores = at::matmul(q.mul(1 / std::sqrt(static_cast<double>(width / heads))), k.transpose(2, 3));
+        Tensor scores =
+            at::matmul(q.mul(1 / std::sqrt(static_cast<double>(width / heads))), k.transpose(2, 3));
         if (masked)
-            scores = scores.masked_fill(mask_of_scores(*mask, mask_type), -std::numeric_limits<double>::infinity());
+            scores = scores.masked_fill(mask_of_scores(*mask, mask_type),
+                                        -std::numeric_limits<double>::infinity());
         weights = at::softmax(scores, -1);
         attended = at::matmul(weights, v);
         if (average_weights)
@@ -75,17 +78,18 @@ std::tuple<Tensor, Tensor> multi_head_attention(const Tensor& query, const Tenso
 }
 
 Tensor encoder_layer(const Tensor& src, std::int64_t width, std::int64_t heads, const Tensor& qkv_weight,
-                     const Tensor& qkv_bias, const Tensor& proj_weight, const Tensor& proj_bias, bool use_gelu,
-                     bool norm_first, double epsilon, const Tensor& norm_weight_1, const Tensor& norm_bias_1,
-                     const Tensor& norm_weight_2, const Tensor& norm_bias_2, const Tensor& ffn_weight_1,
-                     const Tensor& ffn_bias_1, const Tensor& ffn_weight_2, const Tensor& ffn_bias_2,
-                     const OptionalTensor& mask, std::optional<std::int64_t> mask_type) {
+                     const Tensor& qkv_bias, const Tensor& proj_weight, const Tensor& proj_bias,
+                     bool use_gelu, bool norm_first, double epsilon, const Tensor& norm_weight_1,
+                     const Tensor& norm_bias_1, const Tensor& norm_weight_2, const Tensor& norm_bias_2,
+                     const Tensor& ffn_weight_1, const Tensor& ffn_bias_1, const Tensor& ffn_weight_2,
+                     const Tensor& ffn_bias_2, const OptionalTensor& mask,
+                     std::optional<std::int64_t> mask_type) {
     const auto norm = [&](const Tensor& x, const Tensor& weight, const Tensor& bias) {
         return at::layer_norm(x, {width}, weight, bias, epsilon);
     };
     const auto attend = [&](const Tensor& x) {
-        return std::get<0>(multi_head_attention(x, x, x, width, heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask,
-                                                false, true, mask_type));
+        return std::get<0>(multi_head_attention(x, x, x, width, heads, qkv_weight, qkv_bias, proj_weight,
+                                                proj_bias, mask, false, true, mask_type));
     };
     const auto feed_forward = [&](const Tensor& x) {
         const Tensor inner = at::linear(x, ffn_weight_1, ffn_bias_1);
