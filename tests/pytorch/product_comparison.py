@@ -22,7 +22,7 @@ def relative_error(expected: torch.Tensor, found: torch.Tensor) -> float:
     if expected.numel() == 0:
         return 0.0
     wide = torch.complex128 if expected.is_complex() else torch.float64
-    expected, found = expected.to(wide), found.to(wide)
+    expected, found = expected.detach().to(wide), found.detach().to(wide)
     return float((expected - found).abs().max() / expected.abs().max().clamp(min=1e-30))
 
 
