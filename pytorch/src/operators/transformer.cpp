@@ -21,18 +21,18 @@ namespace {
 using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
-/// The mask (true: not looked at) with the four dimensions of scores [batch, heads, queries, keys].
+/// The mask (true: not looked at) as bool with the four dimensions of scores [batch, heads, queries, keys].
 Tensor mask_of_scores(const Tensor& mask, std::optional<std::int64_t> type) {
-    TORCH_CHECK_NOT_IMPLEMENTED(mask.scalar_type() == at::kBool, "attention with a mask of ",
-                                mask.scalar_type());
+    // Layers pass 0 and -infinity: as in PyTorch's own operator, what is not 0 is not looked at.
+    const Tensor hidden = mask.to(at::kBool);
     TORCH_CHECK(type, "a mask needs its type: 0 [queries, keys], 1 [batch, keys], 2 the size of the scores");
     switch (*type) {
     case 0:
-        return mask.unsqueeze(0).unsqueeze(0);
+        return hidden.unsqueeze(0).unsqueeze(0);
     case 1:
-        return mask.unsqueeze(1).unsqueeze(1);
+        return hidden.unsqueeze(1).unsqueeze(1);
     case 2:
-        return mask;
+        return hidden;
     default:
         TORCH_CHECK(false, "the type of a mask is 0, 1 or 2, not ", *type);
     }
