@@ -243,6 +243,19 @@ class Gradients(OnBoth):
         self.same(lambda w, i: F.embedding(i.int(), w), weight, torch.randint(0, 11, (3000,)), tolerance=1e-4)
         self.same(lambda w, i: F.embedding(i, w, max_norm=1.0), weight.detach(), torch.tensor([3, 1, 3, 0]))
 
+    def test_embedding_bag(self):
+        weight, i = torch.randn(11, 5, requires_grad=True), torch.randint(0, 11, (9,))
+        offsets = torch.tensor([0, 3, 3, 7])
+        for mode in ("sum", "mean"):
+            with self.subTest(mode=mode):
+                self.same(lambda w, i, o: F.embedding_bag(i, w, o, mode=mode), weight, i, offsets)
+                self.same(lambda w, i, o: F.embedding_bag(i, w, o, mode=mode, padding_idx=2), weight, i, offsets)
+                self.same(lambda w, i: F.embedding_bag(i.view(3, 3), w, mode=mode), weight, i)
+        self.same(lambda w, i, o: F.embedding_bag(i, w, o, mode="sum", include_last_offset=True), weight, i,
+                  torch.tensor([0, 3, 3, 9]))
+        self.same(lambda w, i, o, s: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=s), weight, i, offsets,
+                  torch.randn(9, requires_grad=True))
+
     def test_numerical(self):
         x = torch.randn(3, 4, dtype=torch.float64).to(DEVICE).requires_grad_()
         i = torch.tensor([2, 0, 2]).to(DEVICE)

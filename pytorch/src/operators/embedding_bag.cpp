@@ -1,0 +1,114 @@
+/// Sums and means of rows of a table, bag by bag, and their gradients, put together from gathers and
+/// deterministic accumulation. The largest of each bag is left to the CPU.
+
+#include "../dispatch/structured.h"
+#include "index_operation.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/zeros.h>
+
+namespace rvk {
+
+namespace {
+
+enum Mode : std::int64_t { sum = 0, mean = 1, maximum = 2 };
+using Weights = std::optional<at::Tensor>;
+using Bags = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+
+/// The bag of each index: how many bags begin at or before it, less one.
+at::Tensor bag_of_index(const at::Tensor& offsets, std::int64_t count) {
+    const at::Tensor begins = at::zeros({count + 1}, offsets.options().dtype(at::kLong));
+    begins.index_add_(0, offsets, at::ones_like(offsets, begins.options()));
+    return begins.cumsum(0).narrow(0, 0, count).sub(1);
+}
+
+/// Adds the values to the rows that the indexes name, without those of the padding.
+void add_rows(const at::Tensor& to, const at::Tensor& index, const at::Tensor& values,
+              std::int64_t padding_index) {
+    auto operation = IndexOperation::along(to, 0, index, values);
+    if (padding_index >= 0)
+        operation.ignore(padding_index);
+    operation.accumulate(to, values, to.scalar_type(), Reduction::sum);
+}
+
+Bags embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets, bool,
+                   std::int64_t mode, bool, const Weights& sample_weights, bool include_last_offset,
+                   std::int64_t padding_index) {
+    TORCH_CHECK_NOT_IMPLEMENTED(mode != Mode::maximum, "embedding_bag with mode max");
+    TORCH_CHECK(indices.dim() == 1 && offsets.dim() == 1 && weight.dim() == 2,
+                "embedding_bag: expected vectors of indices and offsets and a matrix of weights");
+    TORCH_CHECK(!include_last_offset || offsets.size(0) >= 1,
+                "include_last_offset: number of offset should be at least 1");
+    const std::int64_t bags = offsets.size(0) - (include_last_offset ? 1 : 0);
+    const at::Tensor index = indices.to(at::kLong);
+    const at::Tensor bag = bag_of_index(offsets.narrow(0, 0, bags).to(at::kLong), index.numel());
+    at::Tensor rows = weight.index_select(0, index);
+    const bool weighted = sample_weights && sample_weights->defined();
+    if (weighted)
+        rows = rows.mul(sample_weights->unsqueeze(1));
+    at::Tensor counted = at::ones({index.numel()}, bag.options());
+    if (padding_index >= 0) {
+        const at::Tensor padding = index.eq(padding_index);
+        rows = rows.masked_fill(padding.unsqueeze(1), 0);
+        counted = counted.masked_fill(padding, 0);
+    }
+    at::Tensor output = at::zeros({bags, weight.size(1)}, weight.options());
+    const at::Tensor sizes = at::zeros({bags}, bag.options());
+    if (index.numel() != 0 && bags != 0) {
+        add_rows(output, bag, rows, -1);
+        sizes.index_add_(0, bag, counted);
+    }
+    if (mode == Mode::mean)
+        output.div_(sizes.clamp_min(1).to(output.scalar_type()).unsqueeze(1));
+    return {output, bag.to(indices.scalar_type()), sizes.to(offsets.scalar_type()),
+            at::empty({0}, offsets.options())};
+}
+
+at::Tensor embedding_bag_backward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor& bag,
+                                  const at::Tensor& sizes, const at::Tensor&, std::int64_t rows,
+                                  bool scale_by_frequency, std::int64_t mode, const Weights& sample_weights,
+                                  std::int64_t padding_index) {
+    TORCH_CHECK_NOT_IMPLEMENTED(mode != Mode::maximum, "gradients of embedding_bag with mode max");
+    const at::Tensor result = at::zeros({rows, grad.size(1)}, grad.options());
+    if (indices.numel() == 0)
+        return result;
+    const at::Tensor index = indices.to(at::kLong);
+    at::Tensor of_bag = grad;
+    if (mode == Mode::mean)
+        of_bag = grad.div(sizes.clamp_min(1).to(grad.scalar_type()).unsqueeze(1));
+    at::Tensor values = of_bag.index_select(0, bag);
+    if (sample_weights && sample_weights->defined())
+        values = values.mul(sample_weights->unsqueeze(1));
+    if (scale_by_frequency) {
+        const at::Tensor counts =
+            at::zeros({rows}, grad.options()).index_add_(0, index, at::ones({index.numel()}, grad.options()));
+        values = values.div(counts.index_select(0, index).unsqueeze(1));
+    }
+    add_rows(result, index, values, padding_index);
+    return result;
+}
+
+at::Tensor sample_weights_backward(const at::Tensor& grad, const at::Tensor& weight,
+                                   const at::Tensor& indices, const at::Tensor&, const at::Tensor& bag,
+                                   std::int64_t mode, std::int64_t padding_index) {
+    TORCH_CHECK(mode == Mode::sum,
+                "embedding_bag_backward: per_sample_weights only supported for mode='sum'");
+    const at::Tensor index = indices.to(at::kLong);
+    if (index.numel() == 0)
+        return at::empty({0}, grad.options());
+    const at::Tensor products = grad.index_select(0, bag).mul(weight.index_select(0, index)).sum(1);
+    return padding_index >= 0 ? products.masked_fill(index.eq(padding_index), 0) : products;
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    register_operator(m, "_embedding_bag", &embedding_bag);
+    register_operator(m, "_embedding_bag_forward_only", &embedding_bag);
+    register_operator(m, "_embedding_bag_dense_backward", &embedding_bag_backward);
+    register_operator(m, "_embedding_bag_per_sample_weights_backward", &sample_weights_backward);
+}
+
+} // namespace
+
+} // namespace rvk
