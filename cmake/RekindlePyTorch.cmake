@@ -1,7 +1,7 @@
 # Finds the PyTorch to build against, without importing it.
 #   REKINDLE_PYTHON  the interpreter whose PyTorch it is; python3 of the PATH by default
 #   REKINDLE_TORCH   the folder `torch` itself (with include/ and lib/), where it is known already or another one is meant
-# Gives the targets rekindle::torch (headers as system headers, libtorch_cpu.so, libc10.so) and REKINDLE_TORCH_VERSION.
+# Gives the targets rekindle::torch (headers as system headers, libtorch_cpu.so, libc10.so) REKINDLE_TORCH_VERSION and REKINDLE_TORCH_FOLDER.
 # The project TorchConfig.cmake is not used: it takes seconds and looks for CUDA, MKL and Kineto.
 set(REKINDLE_TORCH "" CACHE PATH "The folder of PyTorch; empty: that of REKINDLE_PYTHON")
 
@@ -24,6 +24,7 @@ foreach(file version.py lib/libtorch_cpu.so lib/libc10.so include/ATen/core/Tens
 endforeach()
 file(STRINGS "${torch_folder}/version.py" REKINDLE_TORCH_VERSION REGEX "^__version__")
 string(REGEX REPLACE "^[^'\"]*['\"]([^'\"]*)['\"].*" "\\1" REKINDLE_TORCH_VERSION "${REKINDLE_TORCH_VERSION}")
+set(REKINDLE_TORCH_FOLDER "${torch_folder}")
 message(STATUS "PyTorch ${REKINDLE_TORCH_VERSION}: ${torch_folder}")
 
 add_library(rekindle_torch INTERFACE)

@@ -19,3 +19,11 @@
 #else
 #define RVK_REGISTERS_VARIANCE 0
 #endif
+
+/// Where a device's profiler is registered: PyTorch up to 2.12 has no place for it, and reports no events of
+/// this device there.
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 12
+#define RVK_HAS_PROFILER_REGISTRY 0
+#else
+#define RVK_HAS_PROFILER_REGISTRY 1
+#endif

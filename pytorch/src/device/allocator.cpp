@@ -61,30 +61,52 @@ class TensorAllocator final : public c10::DeviceAllocator {
         index_of(c10::Device(c10::kPrivateUse1, index));
         if (!is_open(index))
             return result;
-        const auto s = device(index).allocator().statistics(runtime::MemoryKind::device);
-        const auto set = [](auto& stats, std::uint64_t now, std::uint64_t peak) {
-            stats[0].current = static_cast<std::int64_t>(now);
-            stats[0].peak = static_cast<std::int64_t>(peak);
-        };
-        set(result.allocated_bytes, s.allocated_bytes, s.allocated_peak_bytes);
-        set(result.active_bytes, s.allocated_bytes, s.allocated_peak_bytes);
-        set(result.requested_bytes, s.allocated_bytes, s.allocated_peak_bytes);
-        set(result.reserved_bytes, s.reserved_bytes, s.reserved_peak_bytes);
-        result.allocation[0].allocated = static_cast<std::int64_t>(s.allocations);
-        result.num_device_alloc = static_cast<std::int64_t>(s.driver_allocations);
-        result.num_alloc_retries = static_cast<std::int64_t>(s.retries);
-        result.num_ooms = static_cast<std::int64_t>(s.out_of_memory);
+        const auto& memory = device(index).allocator();
+        const auto levels = memory.levels(runtime::MemoryKind::device);
+        fill(result, 0, levels.all);
+        fill(result, 1, levels.small);
+        fill(result, 2, levels.large);
+        const auto counts = memory.statistics(runtime::MemoryKind::device);
+        result.num_alloc_retries = static_cast<std::int64_t>(counts.retries);
+        result.num_ooms = static_cast<std::int64_t>(counts.out_of_memory);
+        result.num_sync_all_streams = static_cast<std::int64_t>(counts.waits);
+        result.num_device_alloc = static_cast<std::int64_t>(counts.driver_allocations);
+        result.num_device_free = static_cast<std::int64_t>(counts.driver_frees);
         return result;
     }
-    std::pair<std::size_t, std::size_t> getMemoryInfo(c10::DeviceIndex index) override {
-        const auto info = device(index_of(c10::Device(c10::kPrivateUse1, index))).allocator().memory_info();
-        return {info.free_bytes, info.total_bytes};
+    void resetAccumulatedStats(c10::DeviceIndex index) override {
+        index_of(c10::Device(c10::kPrivateUse1, index));
+        if (is_open(index))
+            device(index).allocator().reset_accumulated();
     }
-    void resetAccumulatedStats(c10::DeviceIndex index) override { resetPeakStats(index); }
     void resetPeakStats(c10::DeviceIndex index) override {
         index_of(c10::Device(c10::kPrivateUse1, index));
         if (is_open(index))
             device(index).allocator().reset_peaks();
+    }
+    std::pair<std::size_t, std::size_t> getMemoryInfo(c10::DeviceIndex index) override {
+        const auto info = device(index).allocator().memory_info();
+        return {info.free_bytes, info.total_bytes};
+    }
+
+  private:
+    /// c10 keeps each figure three times: of all blocks, of small ones, of large ones.
+    static void fill(DeviceStats& result, std::size_t pool, const runtime::BlockLevels& levels) {
+        const auto set = [pool](auto& stats, const runtime::Level& level) {
+            stats[pool].current = level.current;
+            stats[pool].peak = level.peak;
+            stats[pool].allocated = level.risen;
+            stats[pool].freed = level.fallen;
+        };
+        set(result.allocation, levels.allocations);
+        set(result.allocated_bytes, levels.allocated_bytes);
+        set(result.requested_bytes, levels.requested_bytes);
+        set(result.active, levels.active);
+        set(result.active_bytes, levels.active_bytes);
+        set(result.segment, levels.segments);
+        set(result.reserved_bytes, levels.reserved_bytes);
+        set(result.inactive_split, levels.inactive_splits);
+        set(result.inactive_split_bytes, levels.inactive_split_bytes);
     }
 };
 

@@ -4,6 +4,8 @@
 #include "../dispatch/structured.h"
 #include "index_operation.h"
 
+#include <rekindle/kernels/families/indexing.h>
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>

@@ -3,6 +3,8 @@
 
 #include "../dispatch/structured.h"
 
+#include <rekindle/kernels/families/indexing.h>
+
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
