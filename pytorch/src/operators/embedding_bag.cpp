@@ -4,8 +4,6 @@
 #include "../dispatch/structured.h"
 #include "index_operation.h"
 
-#include <rekindle/kernels/families/indexing.h>
-
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
@@ -92,6 +90,15 @@ at::Tensor embedding_bag_backward(const at::Tensor& grad, const at::Tensor& indi
     return result;
 }
 
+at::Tensor any_backward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor&,
+                        const at::Tensor& bag, const at::Tensor& sizes, const at::Tensor& largest,
+                        std::int64_t rows, bool scale_by_frequency, std::int64_t mode, bool sparse,
+                        const Weights& sample_weights, std::int64_t padding_index) {
+    TORCH_CHECK_NOT_IMPLEMENTED(!sparse, "sparse gradients of embedding_bag");
+    return embedding_bag_backward(grad, indices, bag, sizes, largest, rows, scale_by_frequency, mode,
+                                  sample_weights, padding_index);
+}
+
 at::Tensor sample_weights_backward(const at::Tensor& grad, const at::Tensor& weight,
                                    const at::Tensor& indices, const at::Tensor&, const at::Tensor& bag,
                                    std::int64_t mode, std::int64_t padding_index) {
@@ -107,6 +114,7 @@ at::Tensor sample_weights_backward(const at::Tensor& grad, const at::Tensor& wei
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_operator(m, "_embedding_bag", &embedding_bag);
     register_operator(m, "_embedding_bag_forward_only", &embedding_bag);
+    register_operator(m, "_embedding_bag_backward", &any_backward);
     register_operator(m, "_embedding_bag_dense_backward", &embedding_bag_backward);
     register_operator(m, "_embedding_bag_per_sample_weights_backward", &sample_weights_backward);
 }
