@@ -115,3 +115,10 @@ __all__ = [
     "stream",
     "synchronize",
 ]
+
+
+def __getattr__(name):
+    # torch.utils.checkpoint saves the generators' states only of a module whose _initialized is true.
+    if name == "_initialized":
+        return is_initialized()
+    raise AttributeError(f"module 'torch.rvk' has no attribute '{name}'")
