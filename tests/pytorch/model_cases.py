@@ -1,5 +1,5 @@
 """The networks of test_models.py with batches and optimisers. Rates are such that the loss falls by half to nine tenths in
-20 steps and the figures stay well conditioned: float32 and float64 on the CPU agree to 1e-5."""
+20 steps and the figures stay well conditioned: float32 and float64 on the CPU agree well below the tolerance."""
 
 import torch
 from torch import nn
@@ -79,8 +79,8 @@ cross_entropy, mean_squared = nn.functional.cross_entropy, nn.functional.mse_los
 CASES: dict[str, TrainingCase] = {
     "mlp": TrainingCase(mlp, lambda: rows(64, 32), mean_squared, adamw(3e-3)),
     "futures_network": TrainingCase(FuturesNetwork, lambda: rows(64, 54), nn.functional.smooth_l1_loss, adamw(2e-3)),
-    "resnet18": TrainingCase(lambda: ResNet18(10), lambda: images(8, 32, 10), cross_entropy, sgd(1e-3)),
-    "yolo_blocks": TrainingCase(lambda: YoloBlocks(2, 8), lambda: detection(2, 64), mean_squared, adam(5e-3)),
+    "resnet18": TrainingCase(lambda: ResNet18(10), lambda: images(8, 32, 10), cross_entropy, sgd(6e-5)),
+    "yolo_blocks": TrainingCase(lambda: YoloBlocks(2, 8), lambda: detection(2, 64), mean_squared, adam(3e-3)),
     "unet": TrainingCase(lambda: UNet(1, 3), lambda: segmentation(2, 32, 3), cross_entropy, adam(5e-3)),
     "lstm": TrainingCase(lambda: SequenceClassifier(nn.LSTM, 8, 16, 4), lambda: sequences(8, 12, 8, 4), cross_entropy, adam(1e-2)),
     "gru": TrainingCase(lambda: SequenceClassifier(nn.GRU, 8, 16, 4), lambda: sequences(8, 12, 8, 4), cross_entropy, adam(1e-2)),
