@@ -1,15 +1,16 @@
-"""Operators and training steps on rvk against PyTorch's own CUDA in the same process, in float32 without TF32.
+"""Operators and training steps on rvk against PyTorch's own CUDA on the same card, in float32 without TF32.
 
     python benchmarks/gpu/pytorch_device.py [--only WORD] [--rounds N] [--device rvk] [--against cuda]
 
 Each row: milliseconds on both, their ratio, and the floor that docs/performance.md promises. The two devices alternate;
-figures are medians over the rounds, of as many runs as fill a tenth of a second. With --against '' nothing is compared,
+each in a process of its own; figures are medians over the rounds, of as many runs as fill a tenth of a second. With --against '' nothing is compared,
 which is for a machine without CUDA.
 """
 
 import argparse
 import pathlib
 import statistics
+import subprocess
 import sys
 import time
 
@@ -115,19 +116,46 @@ def seconds(function, device, runs):
     return (time.perf_counter() - begin) / runs
 
 
-def measure(make, devices, rounds):
-    """Median seconds of each device."""
-    functions = {device: make(device) for device in devices}
-    runs = {}
-    for device, function in functions.items():
-        for _ in range(3):
-            seconds(function, device, 1)
-        runs[device] = max(1, min(1000, int(0.1 / seconds(function, device, 3))))
-    times = {device: [] for device in devices}
+def serve(device):
+    """A child process of one device: reads "prepare NUMBER" and "time" from its input, answers with seconds."""
+    function = runs = None
+    for line in sys.stdin:
+        word, *rest = line.split()
+        if word == "prepare":
+            function = CASES[int(rest[0])][1](device)
+            for _ in range(3):
+                seconds(function, device, 1)
+            runs = max(1, min(1000, int(0.1 / seconds(function, device, 3))))
+            print(runs, flush=True)
+        else:
+            print(seconds(function, device, runs), flush=True)
+
+
+class Child:
+    """One device in a process of its own: PyTorch's autograd follows the streams of one accelerator in a process."""
+
+    def __init__(self, device):
+        self.process = subprocess.Popen([sys.executable, __file__, "--child", device], text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE)
+
+    def ask(self, text):
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"the child process ended with status {self.process.wait()}; its message is above")
+        return float(answer)
+
+
+def measure(number, children, rounds):
+    """Median seconds of each child's device; the devices take turns."""
+    for child in children:
+        child.ask(f"prepare {number}")
+    times = [[] for _ in children]
     for _ in range(rounds):
-        for device, function in functions.items():
-            times[device].append(seconds(function, device, runs[device]))
-    return [statistics.median(times[device]) for device in devices]
+        for child, list_of_times in zip(children, times):
+            list_of_times.append(child.ask("time"))
+    return [statistics.median(one) for one in times]
 
 
 def main():
@@ -136,16 +164,17 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--device", default="rvk")
     parser.add_argument("--against", default="cuda")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    try:
-        torch.device(options.device)
-    except RuntimeError:
-        import torch_rvk  # noqa: F401 (registers the device)
+    if options.child:
+        serve(options.child)
+        return
     devices = [options.device] + ([options.against] if options.against else [])
     print(f"| case | {' ms | '.join(devices)} ms | ratio | at most |\n|---|{'---|' * (len(devices) + 2)}")
-    for name, make, most in CASES:
+    children = [Child(device) for device in devices]
+    for number, (name, _, most) in enumerate(CASES):
         if options.only in name:
-            times = measure(make, devices, options.rounds)
+            times = measure(number, children, options.rounds)
             ratio = f"{times[0] / times[1]:.2f}" if len(times) > 1 else "–"
             print(f"| {name} | {' | '.join(f'{1e3 * t:.3f}' for t in times)} | {ratio} | {most or '–'} |", flush=True)
 

@@ -61,9 +61,14 @@ void norm_kernel(at::TensorIterator& iterator, const at::Scalar& order) {
     reduce(reduction_of(iterator, operation, p));
 }
 
+} // namespace
+
+void variance_kernel(at::TensorIterator& iterator, double correction, bool take_root);
 void variance_kernel(at::TensorIterator& iterator, double correction, bool take_root) {
     reduce(reduction_of(iterator, take_root ? Reduction::deviation : Reduction::variance, correction));
 }
+
+namespace {
 
 /// The value and the index of the extreme along a dimension, which is scalar for a tensor of no dimensions.
 template <Reduction operation>

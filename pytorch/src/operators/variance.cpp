@@ -8,13 +8,15 @@
 
 #include <ATen/WrapDimUtils.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/native/ReduceOps.h>
 #include <ATen/native/ReduceOpsUtils.h>
 #include <ATen/ops/empty.h>
 #include <limits>
 #include <torch/library.h>
 
 namespace rvk {
+
+/// The body of std_var_stub (reduction.cpp), whose caller these PyTorch versions do not export.
+void variance_kernel(at::TensorIterator& iterator, double correction, bool take_root);
 
 namespace {
 
@@ -39,7 +41,7 @@ at::Tensor& compute(const at::Tensor& self, OptionalDimensions dimensions, Corre
     if (iterator.numel() == 0)
         out.fill_(std::numeric_limits<double>::quiet_NaN());
     else
-        at::native::std_var_stub(iterator.device_type(), iterator, correction_of(correction), take_root);
+        variance_kernel(iterator, correction_of(correction), take_root);
     return out;
 }
 
