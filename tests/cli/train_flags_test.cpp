@@ -389,7 +389,7 @@ TEST(TrainFlags, AGpuThatIsNotThereIsRefusedByName) {
 TEST(TrainFlags, AGpuThatDoesNotAnswerIsReportedAndEndsTheProgram) {
     // The CPU driver compiles for longer than that, and goes on when the program ends.
     const TemporaryFolder folder;
-    const Finished finished = rekindle({"train", "--data", market().bars, "--device", "gpu"},
+    const Finished finished = rekindle({"train", "--data", market().bars, "--device", "gpu:0"},
                                        {.folder = folder.path(),
                                         .environment = {{"MESA_SHADER_CACHE_DISABLE", "true"},
                                                         {"REKINDLE_CACHE_DIR", folder.path() + "/cache"},
