@@ -3,6 +3,7 @@
 
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <algorithm>
+#include <c10/core/DeviceType.h>
 #include <c10/core/StorageImpl.h>
 
 namespace rvk {
@@ -45,6 +46,9 @@ class Hooks final : public at::PrivateUse1HooksInterface {
 /// PyTorch keeps the pointer for ever.
 const bool registered = [] {
     at::RegisterPrivateUse1HooksInterface(new Hooks);
+    // Programs without Python name the device, too; a name that another library gave the slot stays.
+    if (c10::get_privateuse1_backend() == "privateuseone")
+        c10::register_privateuse1_backend("rvk");
     return true;
 }();
 
