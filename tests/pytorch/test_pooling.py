@@ -67,6 +67,11 @@ class Maximum(OnBoth):
                 self.same(lambda x: pool("adaptive_max", axes)(x, sizes, return_indices=True), image(axes, gradient=False))
         self.same(lambda x: F.adaptive_max_pool2d(x, 3), image(2, gradient=False).to(memory_format=torch.channels_last))
 
+    def test_long_axis(self):
+        """The places times the windows do not fit 32 bits."""
+        x = torch.randperm(70_001).float().reshape(1, 1, 70_001).requires_grad_()
+        self.same(lambda x: F.adaptive_max_pool1d(x, 66_000), x)
+
     def test_put_back(self):
         for axes in SHAPES:
             x, places = pool("max", axes)(image(axes, gradient=False), 2, return_indices=True)

@@ -23,6 +23,7 @@
 #include <ATen/ops/uniform_native.h>
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <torch/library.h>
 
 namespace rvk {
@@ -167,6 +168,7 @@ void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::i
     p.offset = state.offset;
     p.scalar_0 = static_cast<std::uint64_t>(base);
     p.scalar_1 = range;
+    p.input = range == 0 ? 0 : std::numeric_limits<std::uint64_t>::max() / range;
     layout.fill(p, iterator.device(0).index());
     launch(iterator.device(0), kernels::random_long, Groups{grid.groups, 1, 1}, p, {writes(iterator, 0)},
            {{"layout", static_cast<std::uint32_t>(layout.kind())},

@@ -47,6 +47,20 @@ std::array<std::int64_t, 58> layout_of(const Windows& w, const WindowOperand& re
     return words;
 }
 
+/// Whether places, with the padding and a window that reaches over the end, have numbers of 32 bits.
+bool is_narrow(const Windows& w) {
+    for (std::size_t axis = 0; axis < w.inside.size(); ++axis) {
+        const double around = w.adaptive ? 0.0
+                                         : 2.0 * static_cast<double>(w.padding[axis]) +
+                                               static_cast<double>(w.size[axis]) *
+                                                   static_cast<double>(w.dilation[axis]);
+        const double places = static_cast<double>(std::max(w.inside[axis], w.windows[axis])) + around;
+        if (places >= 0x1p31 || w.step[axis] >= std::int64_t{1} << 31)
+            return false;
+    }
+    return true;
+}
+
 bool is_computed(WindowKernel kernel, at::ScalarType dtype) {
     if (at::isFloatingType(dtype))
         return true;
@@ -83,6 +97,7 @@ void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOpe
                                 dtype);
     require_float64(dtype, out.device());
     TORCH_CHECK_NOT_IMPLEMENTED(out.numel() < 0xff000000, "windows of 2^32 elements");
+    TORCH_CHECK_NOT_IMPLEMENTED(is_narrow(windows), "windows over 2^31 places");
     kernels::PoolingParameters p{};
     const auto words = layout_of(windows, result, source, indices, p.dimensions);
     p.layout = upload_block(out.device().index(), std::span<const std::int64_t>(words));

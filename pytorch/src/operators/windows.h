@@ -36,7 +36,7 @@ struct WindowOperand {
 
 enum class WindowKernel { maximum, gradient, sum, take };
 /// Runs the kernel for each element of the result. indices: int64, undefined where the kernel has none.
-/// Throws c10::NotImplementedError for dtypes that it does not compute.
+/// Throws c10::NotImplementedError for dtypes that it does not compute and for axes of 2^31 places and more.
 void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOperand& result,
                     const WindowOperand& source, const WindowOperand& indices);
 

@@ -106,6 +106,18 @@ class Distributions(unittest.TestCase):
             self.assertEqual(values.unique().tolist(), list(range(3, 11)))
             self.assertAlmostEqual(values.double().mean().item(), 6.5, delta=0.05)
 
+    def test_wide_ranges(self):
+        """The same 64 bits of the generator, modulo the range."""
+        def drawn(*bounds):
+            torch.manual_seed(5)
+            return torch.empty(self.COUNT, dtype=torch.int64, device=DEVICE).random_(*bounds).tolist()
+
+        bits = [number % 2 ** 64 for number in drawn(-2 ** 63, None)]
+        for begin, size in ((0, 2 ** 28), (-7, 2 ** 28 + 3), (0, 2 ** 32), (11, 10 ** 10 + 19), (-2 ** 62, 2 ** 63 - 25),
+                            (1, 2 ** 63 - 2), (-2 ** 63, 2 ** 64 - 1)):
+            expected = [begin + number % size for number in bits]
+            self.assertEqual(drawn(begin, begin + size), expected, f"{size} numbers from {begin}")
+
     def test_permutation_and_multinomial(self):
         self.assertEqual(torch.randperm(1000, device=DEVICE).cpu().sort()[0].tolist(), list(range(1000)))
         weights = torch.tensor([0.0, 1.0, 3.0], device=DEVICE)
