@@ -26,6 +26,21 @@ def is_registered():
     return _registered
 
 
+def why_not_unasked():
+    """Why `import torch` alone should not register the device; None where it should."""
+    if os.environ.get("TORCH_RVK_FROM_CUDA") == "1" or not (torch.version.cuda or torch.version.hip):
+        return None
+    kind = "CUDA" if torch.version.cuda else "ROCm"
+    count = torch.cuda.device_count()
+    if count == 0:
+        return None
+    return (
+        f"The device rvk is left out, because this PyTorch can use {kind} ({count} devices) and its backward passes follow "
+        "one kind of accelerator in a process. To train on rvk: `import torch_rvk`. To silence this: "
+        "TORCH_DEVICE_BACKEND_AUTOLOAD=0."
+    )
+
+
 def register():
     """Does it once; LibraryNotUsable where the device cannot be used."""
     global _registered

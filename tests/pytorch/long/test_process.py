@@ -52,6 +52,24 @@ class Autoload(ProcessTest):
     def test_package_may_be_imported_first(self):
         self.succeeds("import torch_rvk, torch; assert torch.rvk.is_available()")
 
+    def test_stands_down_where_pytorch_has_cuda(self):
+        """Unless it is asked for by name: `import torch_rvk`."""
+        result = self.succeeds(
+            """
+            import torch
+            torch.version.cuda = "13.0"
+            torch.cuda.device_count = lambda: 2
+            torch.__spec__._initializing = True  # as at the end of `import torch`
+            torch._import_device_backends()
+            torch.__spec__._initializing = False
+            assert not hasattr(torch, "rvk")
+            import torch_rvk
+            assert torch_rvk.registration.is_registered() and torch.ones(2, device="rvk").sum().item() == 2
+            """,
+            TORCH_DEVICE_BACKEND_AUTOLOAD="0",
+        )
+        self.assertIn("can use CUDA (2 devices)", result.stderr)
+
     def test_stands_down_when_the_slot_is_taken(self):
         result = self.succeeds(
             """
