@@ -27,13 +27,13 @@ build_device() {
     build pytorch torch_rvk torch_rvk_cpp_test
 }
 
-# run_device_tests COUNTER FOLDER…: the unittest modules of tests/pytorch and of these folders below it, in poison mode;
+# run_device_tests COUNTER FOLDER…: the unittest modules of these folders of tests/pytorch, in poison mode;
 # calls COUNTER PASSED FAILED SKIPPED.
 run_device_tests() {
     local counter=$1 counts
     shift
     counts=$(cd "$REPOSITORY/tests/pytorch" && PYTHONPATH=$REPOSITORY/build/pytorch/python REKINDLE_POISON=1 \
-        "$PYTHON" "$REPOSITORY/scripts/lib/run_unittests.py" . "$@" | tee /dev/stderr | tail -1)
+        "$PYTHON" "$REPOSITORY/scripts/lib/run_unittests.py" "$@" | tee /dev/stderr | tail -1)
     read -ra counts <<<"$counts"
     [[ ${#counts[@]} == 3 ]] || fail "The tests could not be run: ${counts[*]}"
     "$counter" "${counts[@]}"

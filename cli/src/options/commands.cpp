@@ -83,12 +83,13 @@ CommandSpec simulate() {
 CommandSpec devices() {
     return {.name = "devices",
             .brief = "What each GPU and the processor can train with today",
-            .detail = "Shows each GPU with its memory and whether ROCm, CUDA or Vulkan can train on it here "
-                      "and now, and the "
-                      "processor with its cores and the instruction set that the engine chose; then each "
-                      "Vulkan device with the address that --device takes, its type, memory, driver, subgroup "
-                      "sizes, shared memory, float16 and matrix units, and whether it passed the self-test of "
-                      "known answers. rekindle doctor says why something does not work.",
+            .detail =
+                "Shows each GPU with its memory and whether ROCm, CUDA or Vulkan can train on it here "
+                "and now, and the "
+                "processor with its cores and the instruction set that the engine chose; then each "
+                "Vulkan device with the address that --device takes, its type, memory, driver, subgroup "
+                "sizes, shared memory, float16 and matrix units, and whether it passed the self-test of "
+                "known answers. rekindle doctor says why something does not work.",
             .examples = {{"", "what this machine trains on"}}};
 }
 

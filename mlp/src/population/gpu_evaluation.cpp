@@ -4,7 +4,6 @@
 
 #include <rekindle/kernels/families/population_evaluate.h>
 
-
 #include <algorithm>
 #include <utility>
 

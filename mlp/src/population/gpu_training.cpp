@@ -3,9 +3,8 @@
 #include "population/check.h"
 #include "population/launch.h"
 
-#include <rekindle/kernels/families/population.h>
-
 #include <rekindle/base/error.h>
+#include <rekindle/kernels/families/population.h>
 
 #include <algorithm>
 #include <limits>

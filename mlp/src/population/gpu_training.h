@@ -7,9 +7,8 @@
 #include "population/gpu_tables.h"
 #include "population/launch_budget.h"
 
-#include <rekindle/kernels/families/population.h>
-
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/kernels/families/population.h>
 #include <rekindle/kernels/kernel.h>
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/stream.h>

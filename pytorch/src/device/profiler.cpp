@@ -2,9 +2,8 @@
 
 #include "devices.h"
 
-#include <torch/csrc/profiler/stubs/base.h>
-
 #include <chrono>
+#include <torch/csrc/profiler/stubs/base.h>
 
 namespace rvk {
 

@@ -31,7 +31,7 @@ struct Layout {
     at::Tensor input;
     at::MemoryFormat format = at::MemoryFormat::Contiguous;
     std::int64_t channels = 0, places = 1, elements = 0; ///< elements of a channel
-    bool last = false;                                  ///< channels vary fastest
+    bool last = false;                                   ///< channels vary fastest
 
     explicit Layout(const at::Tensor& self) {
         TORCH_CHECK(self.dim() >= 2, "batch norm of a tensor of ", self.dim(), " dimensions");
@@ -40,7 +40,8 @@ struct Layout {
             places *= self.size(d);
         elements = self.size(0) * places;
         const auto suggested = self.suggest_memory_format();
-        if (!self.is_contiguous() && suggested != at::MemoryFormat::Contiguous && self.is_contiguous(suggested)) {
+        if (!self.is_contiguous() && suggested != at::MemoryFormat::Contiguous &&
+            self.is_contiguous(suggested)) {
             format = suggested;
             last = true;
         }
@@ -108,8 +109,9 @@ void take_statistics(const Layout& layout, const at::Tensor& mean, const at::Ten
 }
 
 /// `deviation` is the variance with from_variance.
-at::Tensor apply(const Layout& layout, const at::Tensor& mean, const at::Tensor& deviation, bool from_variance,
-                 const at::Tensor& weight, const at::Tensor& bias, double epsilon, bool wide) {
+at::Tensor apply(const Layout& layout, const at::Tensor& mean, const at::Tensor& deviation,
+                 bool from_variance, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
+                 bool wide) {
     const at::Tensor output = layout.empty();
     Parameters p = parameters_of(layout, mean, deviation, weight, epsilon, wide);
     p.output = address(output);
@@ -131,31 +133,35 @@ at::Tensor apply(const Layout& layout, const at::Tensor& mean, const at::Tensor&
             accesses.push_back(reads(*tensor));
     launch(layout.input.device().index(),
            wide ? kernels::norm_channels_forward_float64.kernel : kernels::norm_channels_forward.kernel,
-           linear_groups(layout.input.numel(), vectors ? 1024 : 256), std::as_bytes(std::span(&p, 1)), accesses,
-           constants);
+           linear_groups(layout.input.numel(), vectors ? 1024 : 256), std::as_bytes(std::span(&p, 1)),
+           accesses, constants);
     return output;
 }
 
-Three forward(const at::Tensor& self, const Optional& weight, const Optional& bias, const Optional& running_mean,
-              const Optional& running_variance, bool training, double momentum, double epsilon) {
+Three forward(const at::Tensor& self, const Optional& weight, const Optional& bias,
+              const Optional& running_mean, const Optional& running_variance, bool training, double momentum,
+              double epsilon) {
     const bool wide = normalisation_is_wide(self);
     const Layout layout(self);
     const at::Tensor scale = contiguous_or_undefined(weight), shift = contiguous_or_undefined(bias);
     const auto options = self.options().dtype(statistics_type(self.scalar_type()));
     const bool has_running = running_mean && running_mean->defined();
-    TORCH_CHECK(training || has_running, "Expected running_mean and running_var to be defined when training=False");
+    TORCH_CHECK(training || has_running,
+                "Expected running_mean and running_var to be defined when training=False");
     if (!training) {
         const at::Tensor none = at::empty({0}, options);
         if (self.numel() == 0)
             return {layout.empty(), none, none};
-        return {apply(layout, running_mean->contiguous(), running_variance->contiguous(), true, scale, shift, epsilon,
-                      wide),
+        return {apply(layout, running_mean->contiguous(), running_variance->contiguous(), true, scale, shift,
+                      epsilon, wide),
                 none, none};
     }
-    const at::Tensor mean = at::empty({layout.channels}, options), deviation = at::empty({layout.channels}, options);
+    const at::Tensor mean = at::empty({layout.channels}, options),
+                     deviation = at::empty({layout.channels}, options);
     if (self.numel() == 0)
         return {layout.empty(), mean.zero_(), deviation.zero_()};
-    TORCH_CHECK_NOT_IMPLEMENTED(!has_running || (running_mean->is_contiguous() && running_variance->is_contiguous()),
+    TORCH_CHECK_NOT_IMPLEMENTED(!has_running ||
+                                    (running_mean->is_contiguous() && running_variance->is_contiguous()),
                                 "running statistics with strides");
     take_statistics(layout, mean, deviation, has_running ? *running_mean : at::Tensor(),
                     has_running ? *running_variance : at::Tensor(), momentum, epsilon, wide);
@@ -163,7 +169,8 @@ Three forward(const at::Tensor& self, const Optional& weight, const Optional& bi
 }
 
 /// 1 / sqrt(variance + epsilon) in a new tensor.
-at::Tensor deviation_of(const at::Tensor& variance, const at::TensorOptions& options, double epsilon, bool wide) {
+at::Tensor deviation_of(const at::Tensor& variance, const at::TensorOptions& options, double epsilon,
+                        bool wide) {
     at::Tensor deviation = at::empty(variance.sizes(), options);
     deviation.copy_(variance);
     Parameters p{};
@@ -197,14 +204,15 @@ at::Tensor input_gradient_of(const Layout& layout, const at::Tensor& gradient, c
         {"training", training},
         {"vectors", vectors},
     }};
-    c10::SmallVector<Access, 8> accesses{reads(layout.input), reads(gradient), reads(mean),   reads(deviation),
-                                         reads(sum),          reads(product),  writes(output)};
+    c10::SmallVector<Access, 8> accesses{reads(layout.input), reads(gradient), reads(mean),
+                                         reads(deviation),    reads(sum),      reads(product),
+                                         writes(output)};
     if (weight.defined())
         accesses.push_back(reads(weight));
     launch(layout.input.device().index(),
            wide ? kernels::norm_channels_backward_float64.kernel : kernels::norm_channels_backward.kernel,
-           linear_groups(layout.input.numel(), vectors ? 1024 : 256), std::as_bytes(std::span(&p, 1)), accesses,
-           constants);
+           linear_groups(layout.input.numel(), vectors ? 1024 : 256), std::as_bytes(std::span(&p, 1)),
+           accesses, constants);
     return output;
 }
 
@@ -217,15 +225,18 @@ Three backward(const at::Tensor& grad_out, const at::Tensor& self, const Optiona
     const auto options = self.options().dtype(statistics_type(self.scalar_type()));
     const auto affine = scale.defined() ? scale.options() : options;
     if (self.numel() == 0)
-        return {mask[0] ? layout.empty() : at::Tensor(), mask[1] ? at::zeros({layout.channels}, affine) : at::Tensor(),
+        return {mask[0] ? layout.empty() : at::Tensor(),
+                mask[1] ? at::zeros({layout.channels}, affine) : at::Tensor(),
                 mask[2] ? at::zeros({layout.channels}, affine) : at::Tensor()};
     const at::Tensor gradient = grad_out.to(self.scalar_type()).contiguous(layout.format);
-    at::Tensor mean = contiguous_or_undefined(saved_mean), deviation = contiguous_or_undefined(saved_deviation);
+    at::Tensor mean = contiguous_or_undefined(saved_mean),
+               deviation = contiguous_or_undefined(saved_deviation);
     if (!training) {
         mean = running_mean->to(options).contiguous();
         deviation = deviation_of(*running_variance, options, epsilon, wide);
     }
-    const at::Tensor sum = at::empty({layout.channels}, options), product = at::empty({layout.channels}, options);
+    const at::Tensor sum = at::empty({layout.channels}, options),
+                     product = at::empty({layout.channels}, options);
     gradient_sums({.gradient = gradient,
                    .input = layout.input,
                    .mean = mean,
@@ -259,24 +270,25 @@ Three batch_norm_legit(const at::Tensor& self, const Optional& weight, const Opt
     return forward(self, weight, bias, running_mean, running_variance, training, momentum, epsilon);
 }
 
-Three batch_norm_without_running(const at::Tensor& self, const Optional& weight, const Optional& bias, bool training,
-                                 double momentum, double epsilon) {
+Three batch_norm_without_running(const at::Tensor& self, const Optional& weight, const Optional& bias,
+                                 bool training, double momentum, double epsilon) {
     return forward(self, weight, bias, {}, {}, training, momentum, epsilon);
 }
 
 Four batch_norm_with_update(const at::Tensor& self, const Optional& weight, const Optional& bias,
-                            at::Tensor& running_mean, at::Tensor& running_variance, double momentum, double epsilon) {
+                            at::Tensor& running_mean, at::Tensor& running_variance, double momentum,
+                            double epsilon) {
     auto [output, mean, deviation] =
         forward(self, weight, bias, running_mean, running_variance, true, momentum, epsilon);
     return {output, mean, deviation, at::empty({0}, self.options().dtype(at::kByte))};
 }
 
 Three batch_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, const at::Tensor& weight,
-                          const Optional& running_mean, const Optional& running_variance, const Optional& saved_mean,
-                          const Optional& saved_deviation, bool training, double epsilon, std::array<bool, 3> mask,
-                          const at::Tensor&) {
-    return backward(grad_out, self, weight, running_mean, running_variance, saved_mean, saved_deviation, training,
-                    epsilon, mask);
+                          const Optional& running_mean, const Optional& running_variance,
+                          const Optional& saved_mean, const Optional& saved_deviation, bool training,
+                          double epsilon, std::array<bool, 3> mask, const at::Tensor&) {
+    return backward(grad_out, self, weight, running_mean, running_variance, saved_mean, saved_deviation,
+                    training, epsilon, mask);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

@@ -72,10 +72,11 @@ void cumulate_kernel(const at::Tensor& result, const at::Tensor& self, std::int6
 }
 
 template <Cumulation operation>
-void cumulate_with_indices(const at::Tensor& self, at::Tensor& values, at::Tensor& indices, std::int64_t dim) {
+void cumulate_with_indices(const at::Tensor& self, at::Tensor& values, at::Tensor& indices,
+                           std::int64_t dim) {
     with_contiguous_output(values, [&](const at::Tensor& to) {
-        with_contiguous_output(indices,
-                               [&](const at::Tensor& at_index) { cumulate(to, at_index, self, dim, operation); });
+        with_contiguous_output(
+            indices, [&](const at::Tensor& at_index) { cumulate(to, at_index, self, dim, operation); });
     });
 }
 

@@ -158,18 +158,32 @@ std::tuple<at::Tensor, at::Tensor> prelu_backward(const at::Tensor& gradient, co
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     using namespace at::native;
-#define RVK_IN_PLACE(name) register_structured<structured_##name##_out>(m, #name, #name ".out", #name "_");
-#define RVK_FUNCTION(name) register_structured<structured_##name##_out>(m, #name, #name ".out");
+#define RVK_IN_PLACE(name) register_structured<structured_##name##_out>(m, #name, #name ".out", #name "_")
+#define RVK_FUNCTION(name) register_structured<structured_##name##_out>(m, #name, #name ".out")
 #define RVK_DERIVATIVE(name)                                                                                 \
-    register_structured<structured_##name##_backward_out>(m, #name "_backward", #name "_backward.grad_input");
-    RVK_IN_PLACE(silu)
-    RVK_IN_PLACE(mish) RVK_IN_PLACE(elu) RVK_IN_PLACE(hardsigmoid) RVK_IN_PLACE(leaky_relu)
-        RVK_IN_PLACE(threshold) RVK_FUNCTION(softplus) RVK_FUNCTION(softshrink) RVK_FUNCTION(hardshrink)
-            RVK_FUNCTION(glu) RVK_DERIVATIVE(sigmoid) RVK_DERIVATIVE(tanh) RVK_DERIVATIVE(silu)
-                RVK_DERIVATIVE(softplus) RVK_DERIVATIVE(elu) RVK_DERIVATIVE(hardsigmoid)
-                    RVK_DERIVATIVE(leaky_relu) RVK_DERIVATIVE(threshold) RVK_DERIVATIVE(softshrink)
-                        RVK_DERIVATIVE(hardshrink) RVK_DERIVATIVE(logit)
-                            register_structured<Gelu>(m, "gelu", "gelu.out", "gelu_");
+    register_structured<structured_##name##_backward_out>(m, #name "_backward", #name "_backward.grad_input")
+    RVK_IN_PLACE(silu);
+    RVK_IN_PLACE(mish);
+    RVK_IN_PLACE(elu);
+    RVK_IN_PLACE(hardsigmoid);
+    RVK_IN_PLACE(leaky_relu);
+    RVK_IN_PLACE(threshold);
+    RVK_FUNCTION(softplus);
+    RVK_FUNCTION(softshrink);
+    RVK_FUNCTION(hardshrink);
+    RVK_FUNCTION(glu);
+    RVK_DERIVATIVE(sigmoid);
+    RVK_DERIVATIVE(tanh);
+    RVK_DERIVATIVE(silu);
+    RVK_DERIVATIVE(softplus);
+    RVK_DERIVATIVE(elu);
+    RVK_DERIVATIVE(hardsigmoid);
+    RVK_DERIVATIVE(leaky_relu);
+    RVK_DERIVATIVE(threshold);
+    RVK_DERIVATIVE(softshrink);
+    RVK_DERIVATIVE(hardshrink);
+    RVK_DERIVATIVE(logit);
+    register_structured<Gelu>(m, "gelu", "gelu.out", "gelu_");
     register_structured<GeluBackward>(m, "gelu_backward", "gelu_backward.grad_input");
     register_operator(m, "relu", &relu);
     register_operator(m, "relu_", &relu_);

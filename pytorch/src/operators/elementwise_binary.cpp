@@ -78,22 +78,36 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_structured<structured_##name##_Tensor_out>(m, #name ".Tensor", #name ".Tensor_out",             \
                                                         #name "_.Tensor");                                   \
     register_structured<structured_##name##_Scalar_out>(m, #name ".Scalar", #name ".Scalar_out",             \
-                                                        #name "_.Scalar");
-    RVK_COMPARISON(eq)
-    RVK_COMPARISON(ne) RVK_COMPARISON(lt) RVK_COMPARISON(le) RVK_COMPARISON(gt) RVK_COMPARISON(ge)
+                                                        #name "_.Scalar")
+    RVK_COMPARISON(eq);
+    RVK_COMPARISON(ne);
+    RVK_COMPARISON(lt);
+    RVK_COMPARISON(le);
+    RVK_COMPARISON(gt);
+    RVK_COMPARISON(ge);
 #define RVK_TENSOR_OVERLOADS(name)                                                                           \
-    register_structured<structured_##name##_out>(m, #name ".Tensor", #name ".Tensor_out", #name "_.Tensor");
-        RVK_TENSOR_OVERLOADS(bitwise_and) RVK_TENSOR_OVERLOADS(bitwise_or) RVK_TENSOR_OVERLOADS(bitwise_xor)
-            RVK_TENSOR_OVERLOADS(bitwise_left_shift) RVK_TENSOR_OVERLOADS(bitwise_right_shift)
-#define RVK_PLAIN(name) register_structured<structured_##name##_out>(m, #name, #name ".out", #name "_");
-                RVK_PLAIN(gcd) RVK_PLAIN(lcm) RVK_PLAIN(atan2) RVK_PLAIN(hypot) RVK_PLAIN(nextafter)
-                    RVK_PLAIN(heaviside)
-#define RVK_WITHOUT_IN_PLACE(name) register_structured<structured_##name##_out>(m, #name, #name ".out");
-                        RVK_WITHOUT_IN_PLACE(maximum) RVK_WITHOUT_IN_PLACE(minimum) RVK_WITHOUT_IN_PLACE(fmax)
-                            RVK_WITHOUT_IN_PLACE(fmin) RVK_WITHOUT_IN_PLACE(logaddexp)
-                                RVK_WITHOUT_IN_PLACE(logaddexp2) RVK_WITHOUT_IN_PLACE(special_xlog1py)
-                                    register_structured<structured_copysign_out>(
-                                        m, "copysign.Tensor", "copysign.out", "copysign_.Tensor");
+    register_structured<structured_##name##_out>(m, #name ".Tensor", #name ".Tensor_out", #name "_.Tensor")
+    RVK_TENSOR_OVERLOADS(bitwise_and);
+    RVK_TENSOR_OVERLOADS(bitwise_or);
+    RVK_TENSOR_OVERLOADS(bitwise_xor);
+    RVK_TENSOR_OVERLOADS(bitwise_left_shift);
+    RVK_TENSOR_OVERLOADS(bitwise_right_shift);
+#define RVK_PLAIN(name) register_structured<structured_##name##_out>(m, #name, #name ".out", #name "_")
+    RVK_PLAIN(gcd);
+    RVK_PLAIN(lcm);
+    RVK_PLAIN(atan2);
+    RVK_PLAIN(hypot);
+    RVK_PLAIN(nextafter);
+    RVK_PLAIN(heaviside);
+#define RVK_WITHOUT_IN_PLACE(name) register_structured<structured_##name##_out>(m, #name, #name ".out")
+    RVK_WITHOUT_IN_PLACE(maximum);
+    RVK_WITHOUT_IN_PLACE(minimum);
+    RVK_WITHOUT_IN_PLACE(fmax);
+    RVK_WITHOUT_IN_PLACE(fmin);
+    RVK_WITHOUT_IN_PLACE(logaddexp);
+    RVK_WITHOUT_IN_PLACE(logaddexp2);
+    RVK_WITHOUT_IN_PLACE(special_xlog1py);
+    register_structured<structured_copysign_out>(m, "copysign.Tensor", "copysign.out", "copysign_.Tensor");
     register_structured<structured_xlogy_out>(m, "xlogy.Tensor", "xlogy.OutTensor", "xlogy_.Tensor");
     register_operator(m, "logical_and.out", &logical_and_out);
     register_operator(m, "logical_or.out", &logical_or_out);
@@ -110,14 +124,15 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_operator(m, #name ".Tensor",                                                                    \
                       static_cast<at::Tensor (*)(const at::Tensor&, const at::Tensor&)>(&name));             \
     register_operator(m, #name ".Scalar",                                                                    \
-                      static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&name));
+                      static_cast<at::Tensor (*)(const at::Tensor&, const at::Scalar&)>(&name))
 #define RVK_SHIFT_IN_PLACE(name)                                                                             \
     register_operator(m, #name ".Tensor",                                                                    \
                       static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&name));                  \
-    register_operator(m, #name ".Scalar",                                                                    \
-                      static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&name));
-    RVK_SHIFT(__lshift__)
-    RVK_SHIFT(__rshift__) RVK_SHIFT_IN_PLACE(__ilshift__) RVK_SHIFT_IN_PLACE(__irshift__)
+    register_operator(m, #name ".Scalar", static_cast<at::Tensor& (*)(at::Tensor&, const at::Scalar&)>(&name))
+    RVK_SHIFT(__lshift__);
+    RVK_SHIFT(__rshift__);
+    RVK_SHIFT_IN_PLACE(__ilshift__);
+    RVK_SHIFT_IN_PLACE(__irshift__);
 }
 
 } // namespace

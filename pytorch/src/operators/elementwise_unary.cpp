@@ -61,20 +61,21 @@
 #include <torch/library.h>
 
 // Structured operators with an in-place variant: name, operation.
-#define RVK_UNARY(F)                                                                                         \
-    F(acos, acos)                                                                                            \
-    F(acosh, acosh) F(asin, asin) F(asinh, asinh) F(atan, atan) F(atanh, atanh) F(ceil, ceil) F(cos, cos)    \
-        F(cosh, cosh) F(digamma, digamma) F(erf, erf) F(erfc, erfc) F(erfinv, erfinv) F(exp, exp)            \
-            F(exp2, exp2) F(expm1, expm1) F(floor, floor) F(frac, frac) F(lgamma, lgamma) F(log, log)        \
-                F(log10, log10) F(log1p, log1p) F(log2, log2) F(neg, negate) F(reciprocal, reciprocal)       \
-                    F(round, round) F(rsqrt, rsqrt) F(sgn, sign) F(sigmoid, sigmoid) F(sign, sign)           \
-                        F(sin, sin) F(sinc, sinc) F(sinh, sinh) F(sqrt, sqrt) F(tan, tan) F(tanh, tanh)      \
-                            F(trunc, trunc)
+// (The formatter would indent every line further than the last.)
+// clang-format off
+#define RVK_UNARY(F) \
+    F(acos, acos) F(acosh, acosh) F(asin, asin) F(asinh, asinh) F(atan, atan) F(atanh, atanh) \
+    F(ceil, ceil) F(cos, cos) F(cosh, cosh) F(digamma, digamma) F(erf, erf) F(erfc, erfc) \
+    F(erfinv, erfinv) F(exp, exp) F(exp2, exp2) F(expm1, expm1) F(floor, floor) F(frac, frac) \
+    F(lgamma, lgamma) F(log, log) F(log10, log10) F(log1p, log1p) F(log2, log2) F(neg, negate) \
+    F(reciprocal, reciprocal) F(round, round) F(rsqrt, rsqrt) F(sgn, sign) F(sigmoid, sigmoid) \
+    F(sign, sign) F(sin, sin) F(sinc, sinc) F(sinh, sinh) F(sqrt, sqrt) F(tan, tan) F(tanh, tanh) \
+    F(trunc, trunc)
 // And without one.
-#define RVK_UNARY_WITHOUT_IN_PLACE(F)                                                                        \
-    F(signbit, signbit)                                                                                      \
-    F(isposinf, is_positive_infinity) F(isneginf, is_negative_infinity) F(special_entr, entropy)             \
-        F(special_erfcx, erfcx) F(special_log_ndtr, log_normal_distribution)
+#define RVK_UNARY_WITHOUT_IN_PLACE(F) \
+    F(signbit, signbit) F(isposinf, is_positive_infinity) F(isneginf, is_negative_infinity) \
+    F(special_entr, entropy) F(special_erfcx, erfcx) F(special_log_ndtr, log_normal_distribution)
+// clang-format on
 
 namespace rvk {
 

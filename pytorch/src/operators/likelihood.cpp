@@ -27,8 +27,8 @@ struct Likelihood {
     std::int64_t reduction = at::Reduction::Mean, ignored = -100;
     bool wide = false;
 
-    Likelihood(const at::Tensor& self, const at::Tensor& target_, const at::Tensor& weight_, std::int64_t reduction_,
-               std::int64_t ignored_)
+    Likelihood(const at::Tensor& self, const at::Tensor& target_, const at::Tensor& weight_,
+               std::int64_t reduction_, std::int64_t ignored_)
         : target(target_.contiguous()), weight(weight_.defined() ? weight_.contiguous() : at::Tensor()),
           reduction(reduction_), ignored(ignored_), wide(self.scalar_type() == at::kDouble) {
         TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(self.scalar_type()) &&
@@ -80,7 +80,8 @@ void each_loss(const Likelihood& problem, const at::Tensor& input, const at::Ten
     problem.read(accesses);
     launch(input.device().index(),
            problem.wide ? kernels::likelihood_each_float64.kernel : kernels::likelihood_each.kernel,
-           linear_groups(output.numel(), 256), std::as_bytes(std::span(&p, 1)), accesses, problem.constants(input));
+           linear_groups(output.numel(), 256), std::as_bytes(std::span(&p, 1)), accesses,
+           problem.constants(input));
 }
 
 void reduced_loss(const Likelihood& problem, const at::Tensor& input, const at::Tensor& output,
@@ -95,7 +96,8 @@ void reduced_loss(const Likelihood& problem, const at::Tensor& input, const at::
     p.partial = scratch.defined() ? address(scratch) : 0;
     p.parts = schedule.parts;
     p.part_size = schedule.part_size;
-    c10::SmallVector<ConstantValue, 8> constants{{"columns", schedule.columns}, {"split", schedule.parts > 1}};
+    c10::SmallVector<ConstantValue, 8> constants{{"columns", schedule.columns},
+                                                 {"split", schedule.parts > 1}};
     const auto own = problem.constants(input);
     constants.append(own.begin(), own.end());
     const auto bytes = std::as_bytes(std::span(&p, 1));
@@ -118,8 +120,9 @@ void reduced_loss(const Likelihood& problem, const at::Tensor& input, const at::
            {1, 1, 1}, bytes, results, constants);
 }
 
-void forward(const at::Tensor& self, const at::Tensor& target, const at::Tensor& weight, std::int64_t reduction,
-             std::int64_t ignored, const at::Tensor& output, const at::Tensor& total_weight) {
+void forward(const at::Tensor& self, const at::Tensor& target, const at::Tensor& weight,
+             std::int64_t reduction, std::int64_t ignored, const at::Tensor& output,
+             const at::Tensor& total_weight) {
     const Likelihood problem(self, target, weight, reduction, ignored);
     const at::Tensor input = self.contiguous();
     if (reduction == at::Reduction::None) {
@@ -132,8 +135,8 @@ void forward(const at::Tensor& self, const at::Tensor& target, const at::Tensor&
 }
 
 void backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-              const at::Tensor& weight, std::int64_t reduction, std::int64_t ignored, const at::Tensor& total_weight,
-              const at::Tensor& grad_input) {
+              const at::Tensor& weight, std::int64_t reduction, std::int64_t ignored,
+              const at::Tensor& total_weight, const at::Tensor& grad_input) {
     if (grad_input.numel() == 0)
         return;
     const Likelihood problem(self, target, weight, reduction, ignored);
@@ -147,8 +150,10 @@ void backward(const at::Tensor& grad_output, const at::Tensor& self, const at::T
         c10::SmallVector<Access, 8> accesses{reads(gradient), reads(total_weight), writes(to)};
         problem.read(accesses);
         launch(self.device().index(),
-               problem.wide ? kernels::likelihood_backward_float64.kernel : kernels::likelihood_backward.kernel,
-               linear_groups(to.numel(), 256), std::as_bytes(std::span(&p, 1)), accesses, problem.constants(self));
+               problem.wide ? kernels::likelihood_backward_float64.kernel
+                            : kernels::likelihood_backward.kernel,
+               linear_groups(to.numel(), 256), std::as_bytes(std::span(&p, 1)), accesses,
+               problem.constants(self));
     });
 }
 
@@ -157,8 +162,9 @@ at::Tensor tensor_of(at::OptionalTensorRef tensor) {
 }
 
 struct Forward : at::meta::structured_nll_loss_forward {
-    void impl(const at::Tensor& self, const at::Tensor& target, at::OptionalTensorRef weight, std::int64_t reduction,
-              std::int64_t ignored, const at::Tensor& output, const at::Tensor& total_weight) {
+    void impl(const at::Tensor& self, const at::Tensor& target, at::OptionalTensorRef weight,
+              std::int64_t reduction, std::int64_t ignored, const at::Tensor& output,
+              const at::Tensor& total_weight) {
         forward(self, target, tensor_of(weight), reduction, ignored, output, total_weight);
     }
 };
@@ -171,21 +177,24 @@ struct Backward : at::meta::structured_nll_loss_backward {
 };
 
 void check_images(const at::Tensor& self, const at::Tensor& target, const std::optional<at::Tensor>& weight) {
-    TORCH_CHECK(target.dim() == 3, "only batches of spatial targets supported (3D tensors) but got targets of "
-                                   "dimension: ",
+    TORCH_CHECK(target.dim() == 3,
+                "only batches of spatial targets supported (3D tensors) but got targets of "
+                "dimension: ",
                 target.dim());
-    TORCH_CHECK(self.dim() == 4, "only batches of spatial inputs supported (4D tensors), but got input of dimension: ",
-                self.dim());
+    TORCH_CHECK(
+        self.dim() == 4,
+        "only batches of spatial inputs supported (4D tensors), but got input of dimension: ", self.dim());
     TORCH_CHECK(!weight || !weight->defined() || weight->numel() == self.size(1),
                 "weight tensor should be defined either for all or no classes");
-    TORCH_CHECK(self.size(0) == target.size(0) && self.size(2) == target.size(1) && self.size(3) == target.size(2),
+    TORCH_CHECK(self.size(0) == target.size(0) && self.size(2) == target.size(1) &&
+                    self.size(3) == target.size(2),
                 "input and target batch or spatial sizes don't match: target ", target.sizes(), ", input ",
                 self.sizes());
 }
 
 std::tuple<at::Tensor, at::Tensor> images_forward(const at::Tensor& self, const at::Tensor& target,
-                                                  const std::optional<at::Tensor>& weight, std::int64_t reduction,
-                                                  std::int64_t ignored) {
+                                                  const std::optional<at::Tensor>& weight,
+                                                  std::int64_t reduction, std::int64_t ignored) {
     check_images(self, target, weight);
     const at::Tensor output =
         at::empty(reduction == at::Reduction::None ? target.sizes() : at::IntArrayRef(), self.options());
@@ -195,11 +204,12 @@ std::tuple<at::Tensor, at::Tensor> images_forward(const at::Tensor& self, const 
 }
 
 at::Tensor images_backward(const at::Tensor& grad_output, const at::Tensor& self, const at::Tensor& target,
-                           const std::optional<at::Tensor>& weight, std::int64_t reduction, std::int64_t ignored,
-                           const at::Tensor& total_weight) {
+                           const std::optional<at::Tensor>& weight, std::int64_t reduction,
+                           std::int64_t ignored, const at::Tensor& total_weight) {
     check_images(self, target, weight);
     const at::Tensor grad_input = at::empty(self.sizes(), self.options());
-    backward(grad_output, self, target, weight.value_or(at::Tensor()), reduction, ignored, total_weight, grad_input);
+    backward(grad_output, self, target, weight.value_or(at::Tensor()), reduction, ignored, total_weight,
+             grad_input);
     return grad_input;
 }
 

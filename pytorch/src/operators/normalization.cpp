@@ -82,28 +82,27 @@ void gradient_sums(const GradientSums& request) {
     for (const auto* tensor : {&request.sum, &request.product})
         if (tensor->defined())
             results.push_back(writes(*tensor));
-    const auto bytes = std::as_bytes(std::span(&p, 1));
-    const auto index = gradient.device().index();
-    const auto& first = wide ? kernels::norm_gradient_sums_float64.kernel : kernels::norm_gradient_sums.kernel;
-    if (schedule.parts == 1) {
-        accesses.append(results.begin(), results.end());
-        launch(index, first, schedule.groups, bytes, accesses, constants);
-        return;
-    }
-    accesses.push_back(writes(scratch));
-    launch(index, first, schedule.groups, bytes, accesses, constants);
-    constants[0].value = schedule.merge_columns;
-    constants[1].value = 1;
-    constants[2].value = 0;
-    results.push_back(reads(scratch));
-    launch(index, wide ? kernels::norm_gradient_sums_parts_float64.kernel : kernels::norm_gradient_sums_parts.kernel,
-           schedule.merge_groups, bytes, results, constants);
+    const ReductionKernels wide_kernels{kernels::norm_gradient_sums_float64.kernel,
+                                        kernels::norm_gradient_sums_parts_float64.kernel};
+    const ReductionKernels narrow_kernels{kernels::norm_gradient_sums.kernel,
+                                          kernels::norm_gradient_sums_parts.kernel};
+    launch_reduction(schedule, wide ? wide_kernels : narrow_kernels, std::as_bytes(std::span(&p, 1)), scratch,
+                     accesses, results, constants, gradient.device());
 }
 
 namespace {
 
+using Accesses = c10::SmallVector<Access, 8>;
 using RowParameters = kernels::NormRowsParameters;
 static_assert(sizeof(RowParameters) == sizeof(kernels::NormRowsFloat64Parameters));
+
+/// Its address, and that it is read; 0 for none.
+std::uint64_t read_if_defined(const at::Tensor& tensor, Accesses& accesses) {
+    if (!tensor.defined())
+        return 0;
+    accesses.push_back(reads(tensor));
+    return address(tensor);
+}
 
 /// A contiguous matrix whose rows are normalised. groups is 0 but for group norm.
 struct RowNorm {
@@ -128,8 +127,9 @@ at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor) {
     return tensor && tensor->defined() ? tensor->contiguous() : at::Tensor();
 }
 
-void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
-                  const at::Tensor& output, const at::Tensor& mean, const at::Tensor& deviation) {
+void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor& weight,
+                  const at::Tensor& bias, const at::Tensor& output, const at::Tensor& mean,
+                  const at::Tensor& deviation) {
     if (input.numel() == 0)
         return;
     const bool wide = normalisation_is_wide(input);
@@ -138,20 +138,14 @@ void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor
     p.input = address(input);
     p.output = address(output);
     p.deviation = address(deviation);
-    c10::SmallVector<Access, 8> accesses{reads(input), writes(output), writes(deviation)};
+    Accesses accesses{reads(input), writes(output), writes(deviation)};
     if (norm.centred) {
         p.mean = address(mean);
         accesses.push_back(writes(mean));
     }
     const at::Tensor& affine = weight.defined() ? weight : bias;
-    if (weight.defined()) {
-        p.weight = address(weight);
-        accesses.push_back(reads(weight));
-    }
-    if (bias.defined()) {
-        p.bias = address(bias);
-        accesses.push_back(reads(bias));
-    }
+    p.weight = read_if_defined(weight, accesses);
+    p.bias = read_if_defined(bias, accesses);
     const std::array<ConstantValue, 9> constants{{
         {"columns", schedule.columns},
         {"input_type", dtype_code(input.scalar_type())},
@@ -163,7 +157,8 @@ void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor
         {"grouped", norm.groups != 0},
         {"centred", norm.centred},
     }};
-    launch(input.device().index(), wide ? kernels::norm_rows_forward_float64.kernel : kernels::norm_rows_forward.kernel,
+    launch(input.device().index(),
+           wide ? kernels::norm_rows_forward_float64.kernel : kernels::norm_rows_forward.kernel,
            linear_groups(norm.rows, schedule.columns), std::as_bytes(std::span(&p, 1)), accesses, constants);
 }
 
@@ -177,15 +172,12 @@ void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Te
     p.gradient = address(gradient);
     p.output = address(output);
     p.deviation = address(deviation);
-    c10::SmallVector<Access, 8> accesses{reads(input), reads(gradient), reads(deviation), writes(output)};
+    Accesses accesses{reads(input), reads(gradient), reads(deviation), writes(output)};
     if (norm.centred) {
         p.mean = address(mean);
         accesses.push_back(reads(mean));
     }
-    if (weight.defined()) {
-        p.weight = address(weight);
-        accesses.push_back(reads(weight));
-    }
+    p.weight = read_if_defined(weight, accesses);
     const std::array<ConstantValue, 9> constants{{
         {"columns", schedule.columns},
         {"input_type", dtype_code(input.scalar_type())},
@@ -209,13 +201,14 @@ struct LayerShape {
 
     LayerShape(const at::Tensor& input, at::IntArrayRef normalized_shape) {
         const auto normalised = static_cast<std::int64_t>(normalized_shape.size());
-        TORCH_CHECK(normalised >= 1, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
-                                     "least one element, but got normalized_shape = ",
+        TORCH_CHECK(normalised >= 1,
+                    "Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
+                    "least one element, but got normalized_shape = ",
                     normalized_shape);
-        TORCH_CHECK(input.dim() >= normalised &&
-                        input.sizes().slice(static_cast<std::size_t>(input.dim() - normalised)) == normalized_shape,
-                    "Given normalized_shape=", normalized_shape, ", expected input with shape [*, ", normalized_shape,
-                    "], but got input of size", input.sizes());
+        TORCH_CHECK(input.dim() >= normalised && input.sizes().slice(static_cast<std::size_t>(
+                                                     input.dim() - normalised)) == normalized_shape,
+                    "Given normalized_shape=", normalized_shape, ", expected input with shape [*, ",
+                    normalized_shape, "], but got input of size", input.sizes());
         norm.rows = norm.size = 1;
         for (std::int64_t d = 0; d < input.dim(); ++d) {
             const bool row = d < input.dim() - normalised;
@@ -228,12 +221,13 @@ struct LayerShape {
 void check_affine(const std::optional<at::Tensor>& tensor, at::IntArrayRef shape, const char* what) {
     TORCH_CHECK(!tensor || !tensor->defined() || tensor->sizes() == shape, "Expected ", what,
                 " to be of same shape as normalized_shape, but got ", what, " of shape ",
-                tensor && tensor->defined() ? tensor->sizes() : at::IntArrayRef(), " and normalized_shape = ", shape);
+                tensor && tensor->defined() ? tensor->sizes() : at::IntArrayRef(),
+                " and normalized_shape = ", shape);
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm(const at::Tensor& self, at::IntArrayRef normalized_shape,
-                                                          const std::optional<at::Tensor>& weight,
-                                                          const std::optional<at::Tensor>& bias, double epsilon) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor>
+layer_norm(const at::Tensor& self, at::IntArrayRef normalized_shape, const std::optional<at::Tensor>& weight,
+           const std::optional<at::Tensor>& bias, double epsilon) {
     LayerShape shape(self, normalized_shape);
     check_affine(weight, normalized_shape, "weight");
     check_affine(bias, normalized_shape, "bias");
@@ -242,9 +236,10 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> layer_norm(const at::Tensor& self
     const at::Tensor input = self.contiguous();
     const at::Tensor output = at::empty(input.sizes(), input.options());
     const auto options = input.options().dtype(statistics_type(input.scalar_type()));
-    const at::Tensor mean = at::empty(shape.statistics, options), deviation = at::empty(shape.statistics, options);
-    forward_rows(shape.norm, input, contiguous_or_undefined(weight), contiguous_or_undefined(bias), output, mean,
-                 deviation);
+    const at::Tensor mean = at::empty(shape.statistics, options),
+                     deviation = at::empty(shape.statistics, options);
+    forward_rows(shape.norm, input, contiguous_or_undefined(weight), contiguous_or_undefined(bias), output,
+                 mean, deviation);
     return {output, mean, deviation};
 }
 
@@ -299,13 +294,14 @@ layer_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, at::IntA
 }
 
 std::tuple<at::Tensor, at::Tensor> rms_norm(const at::Tensor& self, at::IntArrayRef normalized_shape,
-                                            const std::optional<at::Tensor>& weight, std::optional<double> epsilon) {
+                                            const std::optional<at::Tensor>& weight,
+                                            std::optional<double> epsilon) {
     LayerShape shape(self, normalized_shape);
     check_affine(weight, normalized_shape, "weight");
     shape.norm.centred = false;
-    shape.norm.epsilon = epsilon.value_or(self.scalar_type() == at::kDouble
-                                              ? std::numeric_limits<double>::epsilon()
-                                              : double{std::numeric_limits<float>::epsilon()});
+    shape.norm.epsilon =
+        epsilon.value_or(self.scalar_type() == at::kDouble ? std::numeric_limits<double>::epsilon()
+                                                           : double{std::numeric_limits<float>::epsilon()});
     normalisation_is_wide(self);
     const at::Tensor input = self.contiguous();
     const at::Tensor output = at::empty(input.sizes(), input.options());
@@ -339,8 +335,9 @@ std::tuple<at::Tensor, at::Tensor> rms_norm_backward(const at::Tensor& grad_out,
 }
 
 RowNorm group_rows(std::int64_t samples, std::int64_t channels, std::int64_t places, std::int64_t groups) {
-    TORCH_CHECK(groups > 0 && channels % groups == 0, "Expected number of channels in input to be divisible by ",
-                "num_groups, but got ", channels, " channels and num_groups=", groups);
+    TORCH_CHECK(groups > 0 && channels % groups == 0,
+                "Expected number of channels in input to be divisible by ", "num_groups, but got ", channels,
+                " channels and num_groups=", groups);
     return {.rows = samples * groups,
             .size = channels / groups * places,
             .groups = groups,
@@ -348,26 +345,29 @@ RowNorm group_rows(std::int64_t samples, std::int64_t channels, std::int64_t pla
             .spatial = std::max<std::int64_t>(places, 1)};
 }
 
-std::tuple<at::Tensor, at::Tensor, at::Tensor> group_norm(const at::Tensor& self,
-                                                          const std::optional<at::Tensor>& weight,
-                                                          const std::optional<at::Tensor>& bias, std::int64_t samples,
-                                                          std::int64_t channels, std::int64_t places,
-                                                          std::int64_t groups, double epsilon) {
+std::tuple<at::Tensor, at::Tensor, at::Tensor>
+group_norm(const at::Tensor& self, const std::optional<at::Tensor>& weight,
+           const std::optional<at::Tensor>& bias, std::int64_t samples, std::int64_t channels,
+           std::int64_t places, std::int64_t groups, double epsilon) {
     RowNorm norm = group_rows(samples, channels, places, groups);
     norm.epsilon = epsilon;
     normalisation_is_wide(self);
     const at::Tensor input = self.contiguous();
     const at::Tensor output = at::empty(input.sizes(), input.options());
     const auto options = input.options().dtype(statistics_type(input.scalar_type()));
-    const at::Tensor mean = at::empty({samples, groups}, options), deviation = at::empty({samples, groups}, options);
-    forward_rows(norm, input, contiguous_or_undefined(weight), contiguous_or_undefined(bias), output, mean, deviation);
+    const at::Tensor mean = at::empty({samples, groups}, options),
+                     deviation = at::empty({samples, groups}, options);
+    forward_rows(norm, input, contiguous_or_undefined(weight), contiguous_or_undefined(bias), output, mean,
+                 deviation);
     return {output, mean, deviation};
 }
 
-/// Gradients of a group norm's weight and bias: sums over the places of each sample's channel, then over the samples.
+/// Gradients of a group norm's weight and bias: sums over the places of each sample's channel, then over the
+/// samples.
 std::tuple<at::Tensor, at::Tensor> channel_gradients(const RowNorm& norm, const at::Tensor& gradient,
                                                      const at::Tensor& input, const at::Tensor& mean,
-                                                     const at::Tensor& deviation, const at::TensorOptions& options,
+                                                     const at::Tensor& deviation,
+                                                     const at::TensorOptions& options,
                                                      std::array<bool, 3> mask) {
     const std::int64_t channels = norm.groups * norm.channels, samples = norm.rows / norm.groups;
     const auto sums_options = deviation.options();
@@ -400,8 +400,9 @@ std::tuple<at::Tensor, at::Tensor> channel_gradients(const RowNorm& norm, const 
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor>
 group_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, const at::Tensor& saved_mean,
-                    const at::Tensor& saved_deviation, const std::optional<at::Tensor>& weight, std::int64_t samples,
-                    std::int64_t channels, std::int64_t places, std::int64_t groups, std::array<bool, 3> mask) {
+                    const at::Tensor& saved_deviation, const std::optional<at::Tensor>& weight,
+                    std::int64_t samples, std::int64_t channels, std::int64_t places, std::int64_t groups,
+                    std::array<bool, 3> mask) {
     const RowNorm norm = group_rows(samples, channels, places, groups);
     normalisation_is_wide(self);
     const at::Tensor input = self.contiguous(), gradient = grad_out.contiguous();

@@ -11,13 +11,13 @@ namespace rvk {
 /// What means and deviations are kept in: float32 for inputs of 16 bits too.
 at::ScalarType statistics_type(at::ScalarType input);
 
-/// Whether the float64 kernels serve. Throws c10::NotImplementedError for what is no floating-point number, float64 on
-/// a device without it, and 2^32 elements.
+/// Whether the float64 kernels serve. Throws c10::NotImplementedError for what is no floating-point number,
+/// float64 on a device without it, and 2^32 elements.
 bool normalisation_is_wide(const at::Tensor& input);
 
-/// For each output the sum of the gradient and of gradient · (input - mean) · deviation over its elements. Output o
-/// begins at element o · kept_stride; its elements are reduced_size at reduced_stride0, so often at reduced_stride1
-/// that they are `reduced`. Strides in elements, of `gradient` and `input` alike.
+/// For each output the sum of the gradient and of gradient · (input - mean) · deviation over its elements.
+/// Output o begins at element o · kept_stride; its elements are reduced_size at reduced_stride0, so often at
+/// reduced_stride1 that they are `reduced`. Strides in elements, of `gradient` and `input` alike.
 struct GradientSums {
     at::Tensor gradient, input;
     at::Tensor mean, deviation; ///< undefined: 0 and 1

@@ -1,4 +1,5 @@
-/// Sums, means, products, extremes, norms, variances: PyTorch's own operators over the reductions of kernels/reduction.
+/// Sums, means, products, extremes, norms, variances: PyTorch's own operators over the reductions of
+/// kernels/reduction.
 
 #include "../dispatch/structured.h"
 #include "reduction_launch.h"
@@ -52,12 +53,12 @@ void mean_kernel(at::TensorIterator& iterator) {
 
 void norm_kernel(at::TensorIterator& iterator, const at::Scalar& order) {
     const double p = order.toDouble();
-    const Reduction operation = p == 0            ? Reduction::nonzero
-                                : p == 1          ? Reduction::norm_1
-                                : p == 2          ? Reduction::norm_2
-                                : p == INFINITY   ? Reduction::norm_max
-                                : p == -INFINITY  ? Reduction::norm_min
-                                                  : Reduction::norm_p;
+    const Reduction operation = p == 0           ? Reduction::nonzero
+                                : p == 1         ? Reduction::norm_1
+                                : p == 2         ? Reduction::norm_2
+                                : p == INFINITY  ? Reduction::norm_max
+                                : p == -INFINITY ? Reduction::norm_min
+                                                 : Reduction::norm_p;
     reduce(reduction_of(iterator, operation, p));
 }
 
@@ -94,7 +95,8 @@ void extreme_of_all_kernel(at::Tensor& result, const at::Tensor& self) {
     reduce(reduction_of(result, {}, self, -1, operation));
 }
 
-void extremes_kernel(const at::Tensor& self, std::int64_t dim, bool, at::Tensor& smallest, at::Tensor& largest) {
+void extremes_kernel(const at::Tensor& self, std::int64_t dim, bool, at::Tensor& smallest,
+                     at::Tensor& largest) {
     const at::Tensor input = self.dim() == 0 ? self.reshape({1}) : self;
     const bool same = smallest.strides() == largest.strides();
     const at::Tensor other = same ? largest : at::empty(smallest.sizes(), smallest.options());
@@ -118,7 +120,8 @@ at::Tensor count_nonzero(const at::Tensor& self, at::IntArrayRef dims) {
     std::int64_t to = 0;
     for (std::int64_t d = 0; d < self.dim(); ++d) {
         const bool reduced = mask[static_cast<std::size_t>(d)];
-        request.dimensions.push_back({self.size(d), self.stride(d), reduced ? 0 : result.stride(to), reduced});
+        request.dimensions.push_back(
+            {self.size(d), self.stride(d), reduced ? 0 : result.stride(to), reduced});
         to += reduced ? 0 : 1;
     }
     reduce(request);
@@ -144,8 +147,9 @@ struct Renorm : at::meta::structured_renorm {
 bool equal(const at::Tensor& self, const at::Tensor& other) {
     TORCH_CHECK(self.device() == other.device(), "Expected all tensors to be on the same device, but found ",
                 self.device(), " and ", other.device());
-    TORCH_CHECK(self.scalar_type() == other.scalar_type(), "Expected object of data type ", self.scalar_type(),
-                " but got data type ", other.scalar_type(), " for argument 'other' in call to equal");
+    TORCH_CHECK(self.scalar_type() == other.scalar_type(), "Expected object of data type ",
+                self.scalar_type(), " but got data type ", other.scalar_type(),
+                " for argument 'other' in call to equal");
     if (self.sizes() != other.sizes())
         return false;
     if (self.numel() == 0)
@@ -154,8 +158,8 @@ bool equal(const at::Tensor& self, const at::Tensor& other) {
     return self.eq(other).all().item<bool>();
 }
 
-at::Tensor variance(const at::Tensor& self, at::OptionalIntArrayRef dim, const std::optional<at::Scalar>& correction,
-                    bool keepdim) {
+at::Tensor variance(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                    const std::optional<at::Scalar>& correction, bool keepdim) {
     return at::native::var(self, dim, correction, keepdim);
 }
 at::Tensor& variance_out(const at::Tensor& self, at::OptionalIntArrayRef dim,
@@ -209,7 +213,8 @@ void register_sums(torch::Library& m) {
     register_operator(m, "var_mean.correction", &variance_mean);
     register_operator(m, "std_mean.correction", &deviation_mean);
     register_structured<at::native::structured_norm_out>(m, "norm.ScalarOpt_dim", "norm.out");
-    register_structured<at::native::structured_norm_dtype_out>(m, "norm.ScalarOpt_dim_dtype", "norm.dtype_out");
+    register_structured<at::native::structured_norm_dtype_out>(m, "norm.ScalarOpt_dim_dtype",
+                                                               "norm.dtype_out");
     register_structured<at::native::structured_linalg_vector_norm_out>(m, "linalg_vector_norm",
                                                                        "linalg_vector_norm.out");
     register_structured<Renorm>(m, "renorm", "renorm.out", "renorm_");
@@ -223,11 +228,13 @@ void register_extremes(torch::Library& m) {
     register_structured<at::native::structured_max_out, 2>(m, "max.dim", "max.dim_max");
     register_structured<at::native::structured_min_out, 2>(m, "min.dim", "min.dim_min");
     register_structured<at::native::structured_aminmax_out, 2>(m, "aminmax", "aminmax.out");
-    register_operator(m, "_aminmax", static_cast<std::tuple<at::Tensor, at::Tensor> (*)(const at::Tensor&)>(
-                                         &at::native::_aminmax_all));
-    register_operator(m, "_aminmax.dim",
-                      static_cast<std::tuple<at::Tensor, at::Tensor> (*)(const at::Tensor&, std::int64_t, bool)>(
-                          &at::native::_aminmax));
+    register_operator(
+        m, "_aminmax",
+        static_cast<std::tuple<at::Tensor, at::Tensor> (*)(const at::Tensor&)>(&at::native::_aminmax_all));
+    register_operator(
+        m, "_aminmax.dim",
+        static_cast<std::tuple<at::Tensor, at::Tensor> (*)(const at::Tensor&, std::int64_t, bool)>(
+            &at::native::_aminmax));
     register_operator(m, "max", &maximum_of_all);
     register_operator(m, "max.unary_out", &maximum_of_all_out);
     register_operator(m, "min", &minimum_of_all);

@@ -55,8 +55,8 @@ std::int64_t count_of(const Dimensions& dimensions) {
     return count;
 }
 
-/// The index of an extreme counts reduced elements in their logical order, which is the order of memory for one
-/// dimension alone.
+/// The index of an extreme counts reduced elements in their logical order, which is the order of memory for
+/// one dimension alone.
 void check_order(const ReductionRequest& request, const Dimensions& reduced) {
     const bool indexed = request.operation == Reduction::argmax || request.operation == Reduction::argmin;
     TORCH_INTERNAL_ASSERT(!indexed || reduced.size() <= 1);
@@ -145,7 +145,8 @@ bool exceeds_32_bits(const Dimensions& kept, const Dimensions& reduced) {
 
 bool vectors_fit(const ReductionRequest& request, const Dimensions& kept, const Dimensions& reduced,
                  const ReductionSchedule& schedule) {
-    if (schedule.columns_fastest || reduced.size() != 1 || reduced[0].input_stride != 1 || reduced[0].size % 4 != 0)
+    if (schedule.columns_fastest || reduced.size() != 1 || reduced[0].input_stride != 1 ||
+        reduced[0].size % 4 != 0)
         return false;
     return address(request.input) % 16 == 0 &&
            std::ranges::all_of(kept, [](const auto& d) { return d.input_stride % 4 == 0; });
@@ -157,15 +158,14 @@ std::uint64_t argument_bits(const ReductionRequest& request, Arithmetic arithmet
                : compute_bits(request.argument, arithmetic == Arithmetic::float64);
 }
 
-struct Kernels {
-    const kernels::Kernel& first;
-    const kernels::Kernel& second;
-};
-Kernels kernels_of(Arithmetic arithmetic) {
+ReductionKernels kernels_of(Arithmetic arithmetic) {
     switch (arithmetic) {
-    case Arithmetic::integer: return {kernels::reduce_integer.kernel, kernels::reduce_integer_parts.kernel};
-    case Arithmetic::float64: return {kernels::reduce_float64.kernel, kernels::reduce_float64_parts.kernel};
-    case Arithmetic::float32: break;
+    case Arithmetic::integer:
+        return {kernels::reduce_integer.kernel, kernels::reduce_integer_parts.kernel};
+    case Arithmetic::float64:
+        return {kernels::reduce_float64.kernel, kernels::reduce_float64_parts.kernel};
+    case Arithmetic::float32:
+        break;
     }
     return {kernels::reduce_float.kernel, kernels::reduce_float_parts.kernel};
 }
@@ -178,8 +178,8 @@ std::uint64_t compute_bits(double value, bool wide) {
 }
 
 ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced, bool elements_adjacent) {
-    // Enough workgroups for the largest GPU, at least 16 elements to a thread, and no more iterations than a driver
-    // on the processor runs (kernels/README.md, "Loops on lavapipe").
+    // Enough workgroups for the largest GPU, at least 16 elements to a thread, and no more iterations than a
+    // driver on the processor runs (kernels/README.md, "Loops on lavapipe").
     constexpr std::int64_t wanted_groups = 1024, worthwhile = 16, most = 120'000;
     ReductionSchedule schedule;
     schedule.columns_fastest = !elements_adjacent;
@@ -189,7 +189,8 @@ ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced,
     schedule.columns = static_cast<std::uint32_t>(threads) / lanes;
     const std::int64_t groups = (outputs + schedule.columns - 1) / schedule.columns;
     const std::int64_t useful = std::max<std::int64_t>(reduced / (lanes * worthwhile), 1);
-    std::int64_t parts = std::clamp<std::int64_t>(wanted_groups / std::max<std::int64_t>(groups, 1), 1, useful);
+    std::int64_t parts =
+        std::clamp<std::int64_t>(wanted_groups / std::max<std::int64_t>(groups, 1), 1, useful);
     parts = std::max(parts, (reduced + lanes * most - 1) / (lanes * most));
     const std::int64_t part_size = ((reduced + parts - 1) / parts + 3) / 4 * 4;
     schedule.parts = parts > 1 ? static_cast<std::uint32_t>((reduced + part_size - 1) / part_size) : 1;
@@ -205,6 +206,31 @@ at::Tensor reduction_scratch(const ReductionSchedule& schedule, std::int64_t out
     if (schedule.parts == 1)
         return {};
     return at::empty({schedule.parts * outputs * saved_bytes}, at::TensorOptions(device).dtype(at::kByte));
+}
+
+void launch_reduction(const ReductionSchedule& schedule, ReductionKernels kernels,
+                      std::span<const std::byte> parameters, const at::Tensor& scratch,
+                      std::span<const Access> inputs, std::span<const Access> results,
+                      std::span<ConstantValue> constants, c10::Device device) {
+    std::vector<Access> accesses(inputs.begin(), inputs.end());
+    if (schedule.parts == 1) {
+        accesses.insert(accesses.end(), results.begin(), results.end());
+        launch(device.index(), kernels.first, schedule.groups, parameters, accesses, constants);
+        return;
+    }
+    accesses.push_back(writes(scratch));
+    launch(device.index(), kernels.first, schedule.groups, parameters, accesses, constants);
+    for (ConstantValue& constant : constants) {
+        if (constant.name == "columns")
+            constant.value = schedule.merge_columns;
+        else if (constant.name == "columns_fastest")
+            constant.value = 1;
+        else if (constant.name == "split" || constant.name == "vectors")
+            constant.value = 0;
+    }
+    std::vector<Access> merged(results.begin(), results.end());
+    merged.push_back(reads(scratch));
+    launch(device.index(), kernels.merge, schedule.merge_groups, parameters, merged, constants);
 }
 
 void reduce(ReductionRequest request) {
@@ -245,26 +271,11 @@ void reduce(ReductionRequest request) {
         {"split", schedule.parts > 1},
         {"vectors", vectors_fit(request, kept, reduced, schedule)},
     }};
-    const auto [first, second] = kernels_of(arithmetic);
-    c10::SmallVector<Access, 3> accesses{reads(request.input)};
-    c10::SmallVector<Access, 3> results{writes(request.output)};
+    c10::SmallVector<Access, 2> results{writes(request.output)};
     if (request.second.defined())
         results.push_back(writes(request.second));
-    const auto bytes = std::as_bytes(std::span(&p, 1));
-    const auto index = request.input.device().index();
-    if (schedule.parts == 1) {
-        accesses.append(results.begin(), results.end());
-        launch(index, first, schedule.groups, bytes, accesses, constants);
-        return;
-    }
-    accesses.push_back(writes(scratch));
-    launch(index, first, schedule.groups, bytes, accesses, constants);
-    constants[8].value = schedule.merge_columns;
-    constants[9].value = 1;
-    constants[10].value = 0;
-    constants[11].value = 0;
-    results.push_back(reads(scratch));
-    launch(index, second, schedule.merge_groups, bytes, results, constants);
+    launch_reduction(schedule, kernels_of(arithmetic), std::as_bytes(std::span(&p, 1)), scratch,
+                     std::array{reads(request.input)}, results, constants, request.input.device());
 }
 
 ReductionRequest reduction_of(at::TensorIteratorBase& iterator, Reduction operation, double argument) {
@@ -273,11 +284,12 @@ ReductionRequest reduction_of(at::TensorIteratorBase& iterator, Reduction operat
     request.input = iterator.tensor(input);
     if (input == 2)
         request.second = iterator.tensor(1);
-    const std::int64_t input_bytes = request.input.element_size(), output_bytes = request.output.element_size();
+    const std::int64_t input_bytes = request.input.element_size(),
+                       output_bytes = request.output.element_size();
     for (int d = 0; d < iterator.ndim(); ++d) {
         const std::int64_t output_stride = iterator.strides(0)[d] / output_bytes;
-        request.dimensions.push_back({iterator.shape()[d], iterator.strides(input)[d] / input_bytes, output_stride,
-                                      output_stride == 0 && iterator.shape()[d] != 1});
+        request.dimensions.push_back({iterator.shape()[d], iterator.strides(input)[d] / input_bytes,
+                                      output_stride, output_stride == 0 && iterator.shape()[d] != 1});
     }
     return request;
 }
@@ -289,7 +301,8 @@ ReductionRequest reduction_of(const at::Tensor& output, const at::Tensor& second
     std::int64_t to = 0;
     for (std::int64_t d = 0; d < input.dim(); ++d) {
         const bool reduced = dim == -1 || d == dim;
-        request.dimensions.push_back({input.size(d), input.stride(d), reduced ? 0 : output.stride(to), reduced});
+        request.dimensions.push_back(
+            {input.size(d), input.stride(d), reduced ? 0 : output.stride(to), reduced});
         if (keeps || !reduced)
             ++to;
     }

@@ -6,7 +6,9 @@
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 #include <c10/util/SmallVector.h>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace rvk {
 
@@ -48,15 +50,16 @@ struct ReductionRequest {
 };
 
 /// Queues the reduction. Without reduced elements the results are those of none (0, 1, NaN, …). Throws
-/// c10::NotImplementedError for complex dtypes, float64 where the device has none, and more than 2^31 elements to
-/// a result.
+/// c10::NotImplementedError for complex dtypes, float64 where the device has none, and more than 2^31
+/// elements to a result.
 void reduce(ReductionRequest request);
 
-/// The request of an iterator made by PyTorch's make_reduction: an output stride of 0 marks a reduced dimension.
+/// The request of an iterator made by PyTorch's make_reduction: an output stride of 0 marks a reduced
+/// dimension.
 ReductionRequest reduction_of(at::TensorIteratorBase& iterator, Reduction operation, double argument = 0);
 
-/// The request that reduces dimension `dim` (all with -1) of `input`; the results have its shape with or without the
-/// reduced dimension, and `second`, when defined, the strides of `output`.
+/// The request that reduces dimension `dim` (all with -1) of `input`; the results have its shape with or
+/// without the reduced dimension, and `second`, when defined, the strides of `output`.
 ReductionRequest reduction_of(const at::Tensor& output, const at::Tensor& second, const at::Tensor& input,
                               std::int64_t dim, Reduction operation, double argument = 0);
 
@@ -76,6 +79,21 @@ ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced,
 
 /// Scratch memory for the states between the two passes; undefined with one part.
 at::Tensor reduction_scratch(const ReductionSchedule& schedule, std::int64_t outputs, c10::Device device);
+
+/// The kernels of the first pass and of the second, which merges the parts.
+struct ReductionKernels {
+    const kernels::Kernel& first;
+    const kernels::Kernel& merge;
+};
+
+/// Queues a pass, or two where the schedule has parts. The constants are those of the first pass; the second
+/// takes them with its own "columns" and without "columns_fastest", "split" and "vectors". inputs and
+/// results: what the first pass reads and what comes out at last. parameters.partial is the address of
+/// `scratch`.
+void launch_reduction(const ReductionSchedule& schedule, ReductionKernels kernels,
+                      std::span<const std::byte> parameters, const at::Tensor& scratch,
+                      std::span<const Access> inputs, std::span<const Access> results,
+                      std::span<ConstantValue> constants, c10::Device device);
 
 /// The bits of a number in the type that a family computes in: float64 for `wide`, else float32.
 std::uint64_t compute_bits(double value, bool wide);

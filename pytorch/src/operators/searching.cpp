@@ -39,11 +39,12 @@ void search(const at::Tensor& boundaries, const at::Tensor& values, const at::Te
     const std::array<ConstantValue, 3> constants{{{"input_type", dtype_code(values.scalar_type())},
                                                   {"right", right},
                                                   {"index_type", dtype_code(result.scalar_type())}}};
-    launch(values.device(), kernels::search_sorted, linear_groups(values.numel(), 256), p, accesses, constants);
+    launch(values.device(), kernels::search_sorted, linear_groups(values.numel(), 256), p, accesses,
+           constants);
 }
 
-at::Tensor& search_out(const at::Tensor& boundaries, const at::Tensor& self, bool out_int32, bool right, Side side,
-                       const Sorter& sorter, at::Tensor& out) {
+at::Tensor& search_out(const at::Tensor& boundaries, const at::Tensor& self, bool out_int32, bool right,
+                       Side side, const Sorter& sorter, at::Tensor& out) {
     const at::Tensor order = sorter && sorter->defined() ? *sorter : at::Tensor();
     at::native::searchsorted_pre_check(boundaries, self, out, out_int32, right, side, order);
     at::native::resize_output(out, self.sizes());
@@ -57,8 +58,8 @@ at::Tensor& search_out(const at::Tensor& boundaries, const at::Tensor& self, boo
     return out;
 }
 
-at::Tensor search_sorted(const at::Tensor& boundaries, const at::Tensor& self, bool out_int32, bool right, Side side,
-                         const Sorter& sorter) {
+at::Tensor search_sorted(const at::Tensor& boundaries, const at::Tensor& self, bool out_int32, bool right,
+                         Side side, const Sorter& sorter) {
     at::Tensor out = at::empty({0}, boundaries.options().dtype(out_int32 ? at::kInt : at::kLong));
     return search_out(boundaries, self, out_int32, right, side, sorter, out);
 }
@@ -69,21 +70,24 @@ at::Tensor number(const at::Scalar& value, const at::Tensor& like) {
     return tensor;
 }
 
-at::Tensor search_number(const at::Tensor& boundaries, const at::Scalar& self, bool out_int32, bool right, Side side,
-                         const Sorter& sorter) {
+at::Tensor search_number(const at::Tensor& boundaries, const at::Scalar& self, bool out_int32, bool right,
+                         Side side, const Sorter& sorter) {
     return search_sorted(boundaries, number(self, boundaries), out_int32, right, side, sorter);
 }
 
 at::Tensor bucketize(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right) {
-    TORCH_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
+    TORCH_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(",
+                boundaries.dim(), ")");
     return search_sorted(boundaries, self, out_int32, right, {}, {});
 }
 at::Tensor& bucketize_out(const at::Tensor& self, const at::Tensor& boundaries, bool out_int32, bool right,
                           at::Tensor& out) {
-    TORCH_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
+    TORCH_CHECK(boundaries.dim() == 1, "boundaries tensor must be 1 dimension, but got dim(",
+                boundaries.dim(), ")");
     return search_out(boundaries, self, out_int32, right, {}, {}, out);
 }
-at::Tensor bucketize_number(const at::Scalar& self, const at::Tensor& boundaries, bool out_int32, bool right) {
+at::Tensor bucketize_number(const at::Scalar& self, const at::Tensor& boundaries, bool out_int32,
+                            bool right) {
     return rvk::bucketize(number(self, boundaries), boundaries, out_int32, right);
 }
 

@@ -21,8 +21,8 @@ using Parameters = kernels::SoftmaxParameters;
 static_assert(sizeof(Parameters) == sizeof(kernels::SoftmaxFloat64Parameters));
 
 /// forward: input, output; backward: input is the gradient of `result`.
-void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at::Tensor& output, std::int64_t dim,
-                    bool logarithmic, bool backward) {
+void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at::Tensor& output,
+                    std::int64_t dim, bool logarithmic, bool backward) {
     if (output.numel() == 0)
         return;
     const bool wide = input.scalar_type() == at::kDouble || output.scalar_type() == at::kDouble;
@@ -46,8 +46,9 @@ void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at:
         {"columns", schedule.columns},
         {"columns_fastest", schedule.columns_fastest},
     }};
-    const auto& kernel = backward ? (wide ? kernels::softmax_backward_float64.kernel : kernels::softmax_backward.kernel)
-                                  : (wide ? kernels::softmax_forward_float64.kernel : kernels::softmax_forward.kernel);
+    const auto& kernel =
+        backward ? (wide ? kernels::softmax_backward_float64.kernel : kernels::softmax_backward.kernel)
+                 : (wide ? kernels::softmax_forward_float64.kernel : kernels::softmax_forward.kernel);
     c10::SmallVector<Access, 3> accesses{reads(input), writes(output)};
     if (result.defined())
         accesses.push_back(reads(result));
@@ -95,7 +96,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_structured<Softmax>(m, "_softmax", "_softmax.out");
     register_structured<LogSoftmax>(m, "_log_softmax", "_log_softmax.out");
     register_structured<SoftmaxBackward>(m, "_softmax_backward_data", "_softmax_backward_data.out");
-    register_structured<LogSoftmaxBackward>(m, "_log_softmax_backward_data", "_log_softmax_backward_data.out");
+    register_structured<LogSoftmaxBackward>(m, "_log_softmax_backward_data",
+                                            "_log_softmax_backward_data.out");
 }
 
 } // namespace

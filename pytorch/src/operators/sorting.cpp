@@ -54,12 +54,14 @@ void merge_runs(Parameters p, const at::Tensor& input, Runs from, Runs to, const
         const std::array<ConstantValue, 3> constants{{{"input_type", dtype_code(input.scalar_type())},
                                                       {"descending", descending},
                                                       {"last_pass", last}}};
-        launch(input.device(), kernels::merge_sorted_runs, linear_groups(input.numel(), 256), p, accesses, constants);
+        launch(input.device(), kernels::merge_sorted_runs, linear_groups(input.numel(), 256), p, accesses,
+               constants);
         std::swap(from, to);
     }
 }
 
-/// Calls function(values, indices) with contiguous tensors and copies to the given ones where those are others.
+/// Calls function(values, indices) with contiguous tensors and copies to the given ones where those are
+/// others.
 template <class F>
 void with_contiguous_outputs(const at::Tensor& values, const at::Tensor& indices, F&& function) {
     with_contiguous_output(values, [&](const at::Tensor& to) {
@@ -69,8 +71,8 @@ void with_contiguous_outputs(const at::Tensor& values, const at::Tensor& indices
 
 } // namespace
 
-void sort_lines(const at::Tensor& input, std::int64_t dim, bool descending, std::int64_t first, std::int64_t kept,
-                const at::Tensor& values, const at::Tensor& indices) {
+void sort_lines(const at::Tensor& input, std::int64_t dim, bool descending, std::int64_t first,
+                std::int64_t kept, const at::Tensor& values, const at::Tensor& indices) {
     TORCH_CHECK_NOT_IMPLEMENTED(!c10::isComplexType(input.scalar_type()), "sorting complex numbers");
     if (values.numel() == 0)
         return;
@@ -85,8 +87,8 @@ void sort_lines(const at::Tensor& input, std::int64_t dim, bool descending, std:
     p.first = static_cast<std::uint32_t>(first);
     p.kept = static_cast<std::uint32_t>(kept);
     const bool one_pass = lines.size <= longest_run;
-    const auto run =
-        std::max<std::uint32_t>(std::bit_ceil(static_cast<std::uint32_t>(std::min(lines.size, longest_run))), 2);
+    const auto run = std::max<std::uint32_t>(
+        std::bit_ceil(static_cast<std::uint32_t>(std::min(lines.size, longest_run))), 2);
     const auto entries = std::max<std::uint32_t>(run, 512);
     Runs to, spare;
     c10::SmallVector<Access, 4> accesses{reads(input)};
@@ -105,7 +107,8 @@ void sort_lines(const at::Tensor& input, std::int64_t dim, bool descending, std:
                                                   {"entries", entries},
                                                   {"last_pass", one_pass}}};
     const std::int64_t runs = lines.lines * ((lines.size + run - 1) / run);
-    launch(input.device(), kernels::sort_short_runs, linear_groups(runs, entries / run), p, accesses, constants);
+    launch(input.device(), kernels::sort_short_runs, linear_groups(runs, entries / run), p, accesses,
+           constants);
     if (!one_pass)
         merge_runs(p, input, to, spare, values, indices, descending);
 }
@@ -124,8 +127,8 @@ struct Sort : at::meta::structured_sort_stable {
 };
 
 struct TopK : at::meta::structured_topk {
-    void impl(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool largest, bool, const at::Tensor& values,
-              const at::Tensor& indices) {
+    void impl(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool largest, bool,
+              const at::Tensor& values, const at::Tensor& indices) {
         const at::Tensor input = self.contiguous();
         with_contiguous_outputs(values, indices, [&](const at::Tensor& to, const at::Tensor& at_index) {
             sort_lines(input, dim, largest, 0, self.dim() == 0 ? 1 : k, to, at_index);
@@ -154,7 +157,8 @@ void give(const at::Tensor& values, const at::Tensor& indices, at::IntArrayRef s
 void check_outputs(const at::Tensor& self, const at::Tensor& values, const at::Tensor& indices) {
     TORCH_CHECK(values.scalar_type() == self.scalar_type(), "expected scalar type ", self.scalar_type(),
                 " but found ", values.scalar_type());
-    TORCH_CHECK(indices.scalar_type() == at::kLong, "expected scalar type Long but found ", indices.scalar_type());
+    TORCH_CHECK(indices.scalar_type() == at::kLong, "expected scalar type Long but found ",
+                indices.scalar_type());
 }
 
 PairOut kth_value(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool keepdim, at::Tensor& values,
@@ -163,7 +167,8 @@ PairOut kth_value(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool
     const bool scalar = self.dim() == 0;
     const at::Tensor input = scalar ? self.reshape({1}) : self.contiguous();
     dim = at::maybe_wrap_dim(dim, input.dim());
-    TORCH_CHECK(k >= 1 && k <= input.size(dim), "kthvalue(): selected number k out of range for dimension ", dim);
+    TORCH_CHECK(k >= 1 && k <= input.size(dim), "kthvalue(): selected number k out of range for dimension ",
+                dim);
     auto sizes = input.sizes().vec();
     sizes[static_cast<std::size_t>(dim)] = 1;
     const at::Tensor found = at::empty(sizes, input.options());

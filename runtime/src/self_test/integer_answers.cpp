@@ -2,7 +2,6 @@
 
 #include <rekindle/kernels/families/selftest.h>
 
-
 #include <bit>
 
 namespace rekindle::runtime {

@@ -6,7 +6,6 @@
 #include <rekindle/kernels/families/selftest_storage16.h>
 #include <rekindle/kernels/families/selftest_storage8.h>
 
-
 #include <algorithm>
 #include <cmath>
 

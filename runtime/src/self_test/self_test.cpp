@@ -5,7 +5,6 @@
 
 #include <rekindle/kernels/families/selftest.h>
 
-
 #include <chrono>
 
 namespace rekindle::runtime {

@@ -5,7 +5,6 @@
 #include <rekindle/kernels/families/selftest_shared.h>
 #include <rekindle/kernels/families/selftest_subgroup.h>
 
-
 #include <algorithm>
 #include <map>
 

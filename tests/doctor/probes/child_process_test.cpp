@@ -70,7 +70,8 @@ TEST(ChildProcess, OneThatIgnoresSigtermIsKilledAtItsDeadline) {
         EXPECT_EQ(watched.lines, std::vector<std::string>{"ready"});
         const double limit = std::chrono::duration<double>(deadline).count();
         EXPECT_GE(watched.outcome.seconds, limit);
-        EXPECT_LT(watched.outcome.seconds, limit + 20.0) << "a busy machine may be late, but not by this much";
+        EXPECT_LT(watched.outcome.seconds, limit + 20.0)
+            << "a busy machine may be late, but not by this much";
     }
 }
 

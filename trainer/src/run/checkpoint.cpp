@@ -67,11 +67,10 @@ Json history_json(std::span<const EpochMetrics> history) {
 
 /// What both versions say first.
 Json progress_json(const Checkpoint& c) {
-    return {{"config_hash", c.config_hash},
-            {"data_hash", c.data_hash},
-            {"data_summary", c.data_summary},
-            {"epoch", c.epoch},
-            {"batches_in_epoch", c.batches_in_epoch}};
+    return {{"config_hash", c.config_hash},           {"data_hash", c.data_hash},
+            {"data_summary", c.data_summary},         {"epoch", c.epoch},
+            {"batches_in_epoch", c.batches_in_epoch}, {"epoch_seconds", c.epoch_seconds},
+            {"training_seconds", c.training_seconds}};
 }
 
 void read_progress(const Json& json, Checkpoint& c) {
@@ -86,21 +85,31 @@ void read_progress(const Json& json, Checkpoint& c) {
         c.history.push_back(metrics_from_json(metrics));
 }
 
+/// Its tensors' values follow in blocks of their own (append_values, read_best_optimizer).
+void describe_best_optimizer(const Checkpoint& c, Json& json) {
+    json["best_steps"] = c.best_optimizer.steps;
+    json["best_learning_rate"] = c.best_optimizer.learning_rate;
+    json["best_first_moments"] = describe(shapes_of(c.best_optimizer.first));
+    json["best_second_moments"] = describe(shapes_of(c.best_optimizer.second));
+}
+
+void read_best_optimizer(const Json& json, BlockReader& blocks, OptimizerMoments& best) {
+    best.steps = json.at("best_steps");
+    best.learning_rate = json.at("best_learning_rate");
+    best.first = read_tensors(json.at("best_first_moments"), blocks);
+    best.second = read_tensors(json.at("best_second_moments"), blocks);
+}
+
 void write_one(const Checkpoint& c, BlockWriter& out) {
     const MemberState& member = c.members.front();
     Json json = progress_json(c);
     json["epoch_loss_sum"] = member.epoch_loss_sum;
     json["epoch_rows"] = member.epoch_rows;
-    json["epoch_seconds"] = c.epoch_seconds;
-    json["training_seconds"] = c.training_seconds;
     json["best_validation_loss"] = member.best_validation_loss;
     json["best_epoch"] = member.best_epoch;
     json["epochs_without_improvement"] = member.epochs_without_improvement;
     json["best_parameters"] = describe(c.parameters);
-    json["best_steps"] = c.best_optimizer.steps;
-    json["best_learning_rate"] = c.best_optimizer.learning_rate;
-    json["best_first_moments"] = describe(shapes_of(c.best_optimizer.first));
-    json["best_second_moments"] = describe(shapes_of(c.best_optimizer.second));
+    describe_best_optimizer(c, json);
     json["history"] = history_json(c.history);
     out.raw(magic);
     out.block(json.dump());
@@ -127,10 +136,7 @@ Checkpoint read_one(BlockReader blocks) {
     member.engine.bytes = blocks.values<std::byte>();
     c.parameters = shapes_from(json.at("best_parameters"));
     member.best_values = values_of(read_tensors(json.at("best_parameters"), blocks));
-    c.best_optimizer.steps = json.at("best_steps");
-    c.best_optimizer.learning_rate = json.at("best_learning_rate");
-    c.best_optimizer.first = read_tensors(json.at("best_first_moments"), blocks);
-    c.best_optimizer.second = read_tensors(json.at("best_second_moments"), blocks);
+    read_best_optimizer(json, blocks, c.best_optimizer);
     return c;
 }
 
@@ -148,15 +154,10 @@ void write_several(const Checkpoint& c, BlockWriter& out) {
     Json json = progress_json(c);
     json["group_begin"] = c.group_begin;
     json["group_end"] = c.group_end;
-    json["epoch_seconds"] = c.epoch_seconds;
-    json["training_seconds"] = c.training_seconds;
     json["members"] = c.members.size();
     json["best_member"] = c.best_member;
     json["parameters"] = describe(c.parameters);
-    json["best_steps"] = c.best_optimizer.steps;
-    json["best_learning_rate"] = c.best_optimizer.learning_rate;
-    json["best_first_moments"] = describe(shapes_of(c.best_optimizer.first));
-    json["best_second_moments"] = describe(shapes_of(c.best_optimizer.second));
+    describe_best_optimizer(c, json);
     json["history"] = history_json(c.history);
     out.raw(population_magic);
     out.block(json.dump());
@@ -182,10 +183,7 @@ Checkpoint read_several(BlockReader blocks) {
     c.group_end = json.at("group_end");
     c.best_member = json.at("best_member");
     c.parameters = shapes_from(json.at("parameters"));
-    c.best_optimizer.steps = json.at("best_steps");
-    c.best_optimizer.learning_rate = json.at("best_learning_rate");
-    c.best_optimizer.first = read_tensors(json.at("best_first_moments"), blocks);
-    c.best_optimizer.second = read_tensors(json.at("best_second_moments"), blocks);
+    read_best_optimizer(json, blocks, c.best_optimizer);
     const std::uint64_t members = json.at("members");
     if (c.group_begin > c.group_end || c.group_end > members || c.best_member >= members)
         throw Error("the checkpoint is damaged: its members do not fit");

@@ -1,6 +1,6 @@
 #pragma once
-/// Known answers: small kernels whose results are known are run at the first use of a device and driver build. A path
-/// that gives a wrong answer is disabled, and said so.
+/// Known answers: small kernels whose results are known are run at the first use of a device and driver
+/// build. A path that gives a wrong answer is disabled, and said so.
 
 #include <rekindle/kernels/kernel.h>
 
@@ -12,9 +12,9 @@ namespace rekindle::runtime {
 class Device;
 
 struct SelfTestRow {
-    std::string name;         ///< "subgroup sum, size 32"
+    std::string name; ///< "subgroup sum, size 32"
     enum class Outcome { passed, failed, unsupported } outcome{};
-    std::string detail;       ///< what was expected and found; why it was not run
+    std::string detail;         ///< what was expected and found; why it was not run
     kernels::Features disables; ///< what is switched off when it failed; empty: the device is refused
 };
 
@@ -28,7 +28,8 @@ class SelfTestResult {
     kernels::Features disabled() const;
 };
 
-/// Runs all rows now, whatever the cache says, and renews the cache. Throws DeviceLost or Error when it cannot run.
+/// Runs all rows now, whatever the cache says, and renews the cache. Throws DeviceLost or Error when it
+/// cannot run.
 SelfTestResult run_self_test(Device& device);
 
 } // namespace rekindle::runtime
