@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <pthread.h>
 #include <string_view>
-#include <unistd.h>
 #include <vector>
 
 namespace rvk {
@@ -47,6 +47,12 @@ void print_log(runtime::LogLevel level, std::string_view text) {
         std::fprintf(stderr, "rvk: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
+/// In a child of a process that has the table below; fork() sets it.
+std::atomic<bool> in_forked_child{false};
+extern "C" void rvk_after_fork() {
+    in_forked_child.store(true, std::memory_order_relaxed);
+}
+
 /// Devices live as long as the process: tensors and threads of PyTorch may outlast every static object.
 class DeviceTable {
   public:
@@ -64,14 +70,13 @@ class DeviceTable {
         return *slots_[static_cast<std::size_t>(index)];
     }
     OpenDevice& open(DeviceIndex index) {
+        TORCH_CHECK(!forked(), "This process was forked after torch.rvk had looked for devices, which ",
+                    "no Vulkan driver survives; start workers with the method 'spawn'.");
         Slot& s = slot(index);
         if (OpenDevice* ready = s.open.load(std::memory_order_acquire))
             return *ready;
         const std::lock_guard lock(s.mutex);
         if (!s.owner) {
-            TORCH_CHECK(process_ == ::getpid(),
-                        "This process was forked after torch.rvk had looked for devices, which ",
-                        "no Vulkan driver survives; start workers with the method 'spawn'.");
             auto opened = std::make_unique<OpenDevice>();
             runtime::DeviceOptions options;
             options.log = print_log;
@@ -81,10 +86,11 @@ class DeviceTable {
         }
         return *s.owner;
     }
-    bool forked() const noexcept { return process_ != ::getpid(); }
+    static bool forked() noexcept { return in_forked_child.load(std::memory_order_relaxed); }
 
   private:
     DeviceTable() {
+        TORCH_CHECK(::pthread_atfork(nullptr, nullptr, rvk_after_fork) == 0, "pthread_atfork: out of memory");
         std::vector<runtime::DeviceInfo> found;
         try {
             found = runtime::list_devices(&reason_);
@@ -108,7 +114,6 @@ class DeviceTable {
         return info.unusable.empty() && info.can.features.contains(needed_features);
     }
 
-    const ::pid_t process_ = ::getpid();
     std::string reason_;
     std::vector<std::unique_ptr<Slot>> slots_;
 };
@@ -131,11 +136,7 @@ DeviceIndex device_count() noexcept {
     }
 }
 bool is_forked() noexcept {
-    try {
-        return DeviceTable::instance().forked();
-    } catch (...) {
-        return false;
-    }
+    return DeviceTable::forked();
 }
 std::string why_no_device() {
     return device_count() == 0 ? DeviceTable::instance().reason() : std::string();
@@ -213,7 +214,7 @@ void synchronize(DeviceIndex index) {
     check_index_report(index);
 }
 void finish_process() noexcept {
-    if (DeviceTable::instance().forked())
+    if (DeviceTable::forked())
         return;
     for (DeviceIndex index = 0; index < device_count(); ++index)
         if (is_open(index)) {

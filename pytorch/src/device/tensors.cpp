@@ -75,6 +75,17 @@ at::Tensor& set_storage_with_sizes(at::Tensor& self, at::Storage storage, std::i
     return at::cpu::set_(self, std::move(storage), offset, sizes, strides);
 }
 
+/// Whether `tensor.data = from` may be done in place, also from or to the host. PyTorch's own answer knows
+/// its built-in devices only; with it Module.to() would make new parameters, so that tied ones come apart and
+/// optimisers keep the old ones.
+bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& from) {
+    const auto is_dense = [](const at::Tensor& tensor) {
+        return tensor.layout() == at::kStrided && (tensor.is_cpu() || tensor.is_privateuseone()) &&
+               tensor.key_set().has_any(c10::DispatchKeySet(c10::DispatchKey::Dense));
+    };
+    return self.key_set() == from.key_set() || (is_dense(self) && is_dense(from));
+}
+
 void record_stream(at::Tensor& self, c10::Stream stream) {
     device_allocator().recordStream(self.storage().data_ptr(), stream);
 }
@@ -93,6 +104,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("set_.source_Storage",
            TORCH_FN(static_cast<at::Tensor& (*)(at::Tensor&, at::Storage)>(at::native::set_)));
     m.impl("set_.source_Storage_storage_offset", TORCH_FN(set_storage_with_sizes));
+    m.impl("_has_compatible_shallow_copy_type", TORCH_FN(has_compatible_shallow_copy_type));
     m.impl("record_stream", TORCH_FN(record_stream));
 }
 

@@ -12,7 +12,6 @@
 #include <torch/nn/modules/linear.h>
 #include <torch/optim/adamw.h>
 #include <torch/serialize.h>
-#include <torch_rvk/module.h>
 #include <vector>
 
 namespace {
@@ -56,7 +55,7 @@ int run(const char* file) {
     auto on_cpu = make_net();
     const auto expected = train(on_cpu, torch::kCPU);
     auto net = make_net();
-    torch_rvk::to_device(*net, rvk);
+    net->to(rvk);
     for (const torch::Tensor& tensor : net->buffers())
         TORCH_CHECK(tensor.device().type() == rvk.type(), "A buffer stayed behind.");
     const auto losses = train(net, rvk);

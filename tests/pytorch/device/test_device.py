@@ -157,5 +157,41 @@ class Tensors(unittest.TestCase):
         self.assertTrue(bool((values.cpu() == 2).all()))
 
 
+class Modules(unittest.TestCase):
+    """Module.to() moves the parameters themselves, as between PyTorch's own devices."""
+
+    def test_tied_parameters_stay_tied(self):
+        first, second = torch.nn.Linear(3, 3, bias=False), torch.nn.Linear(3, 3, bias=False)
+        second.weight = first.weight
+        network = torch.nn.Sequential(first, second).to(DEVICE)
+        self.assertIs(network[0].weight, network[1].weight)
+        self.assertEqual(len(list(network.parameters())), 1)
+        network(torch.ones(1, 3, device=DEVICE)).sum().backward()
+        values = network[0].weight.detach().cpu().requires_grad_()
+        (torch.ones(1, 3) @ values.T @ values.T).sum().backward()
+        torch.testing.assert_close(network[1].weight.grad.cpu(), values.grad)
+
+    def test_an_optimizer_made_before_keeps_its_parameters(self):
+        for source, target in (("cpu", DEVICE), (DEVICE, "cpu")):
+            with self.subTest(source=source):
+                network = torch.nn.Linear(2, 1, bias=False).to(source)
+                weight = network.weight
+                optimizer = torch.optim.SGD(network.parameters(), 0.5)
+                network(torch.ones(1, 2, device=source)).sum().backward()
+                before = weight.detach().cpu()
+                network.to(target)
+                self.assertIs(network.weight, weight)
+                self.assertEqual(weight.grad.device, weight.device)
+                network(torch.ones(1, 2, device=target)).sum().backward()
+                optimizer.step()
+                torch.testing.assert_close(weight.detach().cpu(), before - 1)  # two gradients of 1, half of each
+
+    def test_data_may_change_its_device(self):
+        values = torch.arange(3.0)
+        values.data = torch.arange(4.0, device=DEVICE)
+        self.assertEqual(values.device.type, torch.device(DEVICE).type)
+        self.assertEqual((values * 2).tolist(), [0, 2, 4, 6])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
