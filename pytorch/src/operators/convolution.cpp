@@ -123,22 +123,6 @@ Kernels kernels_of(NumberFamily family) {
     }
 }
 
-/// The largest tile that still gives the device's processors work.
-Tile tile_of(NumberFamily family, std::int64_t m, std::int64_t n, std::int64_t groups) {
-    const auto count = [&](std::int64_t rows, std::int64_t columns) {
-        return divided_up(m, rows) * divided_up(n, columns) * groups;
-    };
-    if (family == NumberFamily::float32) {
-        if (m > 64 && n > 64 && count(128, 128) >= 160)
-            return {&kernels::convolution_128.kernel, 128, 128, 8};
-        if (m > 32 && n > 64 && count(64, 128) >= 160)
-            return {&kernels::convolution_64x128.kernel, 64, 128, 16};
-        if (m > 32 && n > 32 && count(64, 64) >= 64)
-            return {&kernels::convolution_64.kernel, 64, 64, 16};
-    }
-    return {kernels_of(family).tile, 32, 32, 16};
-}
-
 std::uint32_t narrow(std::int64_t value, const char* what) {
     TORCH_CHECK_NOT_IMPLEMENTED(value >= 0 && value <= std::numeric_limits<std::int32_t>::max(),
                                 "convolutions with ", value, " ", what);
@@ -232,7 +216,7 @@ struct Work {
     }
 
     void launch(const kernels::Kernel& kernel, Groups groups, const Operands& operands, std::int64_t k_part,
-                bool edges, bool in_parts, std::uint32_t shared_numbers) const {
+                bool edges, bool in_parts, bool of_one_tap, std::uint32_t shared_numbers) const {
         const kernels::ConvolutionParameters p = parameters(operands, k_part);
         const bool by_pixels = operation == Operation::weight_gradient;
         const bool quads_of_other = operation == Operation::forward ? quads(operands.other, k)
@@ -246,9 +230,11 @@ struct Work {
             ConstantValue{"unit_stride", g.unit_stride()},
             ConstantValue{"a_sharing", quads_of_other ? 0u : 2u},
             ConstantValue{"edges", edges},
+            ConstantValue{"one_tap", of_one_tap},
             ConstantValue{"in_parts", in_parts},
             ConstantValue{"has_bias", operands.bias.defined()},
-            ConstantValue{"stores_quads", !in_parts && quads(operands.result, by_pixels ? n : volume(grid))},
+            ConstantValue{"stores_quads", !in_parts && (!by_pixels || g.pointwise()) &&
+                                              quads(operands.result, by_pixels ? n : volume(grid))},
             ConstantValue{"shared_numbers", shared_numbers}};
         std::array accesses{reads(operands.image), reads(operands.other), writes(operands.result), Access{}};
         if (operands.bias.defined())
@@ -257,11 +243,17 @@ struct Work {
                     std::span(accesses).first(operands.bias.defined() ? 4 : 3), constants);
     }
 
+    /// Whether all columns of each tile so wide have one tap (operation 2).
+    bool one_tap(std::int64_t tile_columns) const {
+        return operation == Operation::weight_gradient && (g.pointwise() || channels % tile_columns == 0);
+    }
     void run(const Operands& operands) const;
+    Tile tile() const;
+    std::int64_t most_parts() const;
     std::int64_t parts_of(std::int64_t tiles) const;
     void run_directly(const Operands& operands) const;
-    void run_in_parts(const Operands& operands, const Tile& tile, Groups groups, std::int64_t parts,
-                      std::int64_t k_part) const;
+    void run_in_parts(const Operands& operands, const Tile& tile, Groups groups, bool edges,
+                      std::int64_t parts, std::int64_t k_part) const;
 };
 
 void Work::run_directly(const Operands& operands) const {
@@ -269,20 +261,20 @@ void Work::run_directly(const Operands& operands) const {
     const auto rows = static_cast<std::uint32_t>(m), groups = static_cast<std::uint32_t>(g.groups);
     if (operation == Operation::weight_gradient)
         launch(*family_kernels.weight_direct, {static_cast<std::uint32_t>(n), rows, groups}, operands, k,
-               false, false, 256);
+               false, false, false, 256);
     else
         launch(*family_kernels.direct, {static_cast<std::uint32_t>(divided_up(n, 256)), rows, groups},
-               operands, k, false, false, 1);
+               operands, k, false, false, false, 1);
 }
 
-void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups groups, std::int64_t parts,
-                        std::int64_t k_part) const {
+void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups groups, bool edges,
+                        std::int64_t parts, std::int64_t k_part) const {
     const auto device = operands.result.device();
     const Tensor memory =
         at::empty({g.groups * parts, m, n}, at::TensorOptions().device(device).dtype(sum_type(family)));
     groups.z = static_cast<std::uint32_t>(g.groups * parts);
-    launch(*tile.kernel, groups, {operands.image, operands.other, memory, {}}, k_part, true, true,
-           tile.shared_numbers());
+    launch(*tile.kernel, groups, {operands.image, operands.other, memory, {}}, k_part, edges, true,
+           one_tap(tile.columns), tile.shared_numbers());
     const std::uint64_t first = address(operands.result);
     if (operation == Operation::weight_gradient) {
         const Matrices result{first, m, n, n, 1, m * n, writes(operands.result)};
@@ -299,12 +291,38 @@ void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups group
     combine_parts({device, dtype, g.batch}, {memory, parts, pixels, m * n, n}, result, 1, bias, 1);
 }
 
+/// The largest tile that still gives the device's processors work, in parts of k if need be.
+Tile Work::tile() const {
+    const bool of_weight = operation == Operation::weight_gradient;
+    const auto groups = [&](std::int64_t rows, std::int64_t columns) {
+        return divided_up(m, rows) * divided_up(n, columns) * g.groups * (of_weight ? most_parts() : 1);
+    };
+    // Tiles of several taps need too many registers for more columns.
+    const bool wide = n > 64 && (!of_weight || one_tap(128));
+    if (family == NumberFamily::float32) {
+        if (m > 64 && wide && groups(128, 128) >= 160)
+            return {&kernels::convolution_128.kernel, 128, 128, 8};
+        if (m > 32 && wide && groups(64, 128) >= 160)
+            return {&kernels::convolution_64x128.kernel, 64, 128, 16};
+        if (m > 32 && n > 32 && groups(64, 64) >= 64)
+            return {&kernels::convolution_64.kernel, 64, 64, 16};
+    }
+    return {kernels_of(family).tile, 32, 32, 16};
+}
+
+/// In how many parts k is worth being summed.
+std::int64_t Work::most_parts() const {
+    if (operation == Operation::weight_gradient)
+        return std::clamp<std::int64_t>(k / 256, 1, 128);
+    return g.groups > 1 ? 1 : std::clamp<std::int64_t>(k / 512, 1, 16);
+}
+
 /// In how many parts k is summed, so that the tiles give the device's processors work.
 std::int64_t Work::parts_of(std::int64_t tiles) const {
     constexpr std::int64_t wanted_tiles = 512;
-    if (operation == Operation::weight_gradient)
-        return std::clamp<std::int64_t>(std::min(divided_up(wanted_tiles, tiles), k / 256), 1, 128);
-    return g.groups > 1 ? 1 : std::clamp<std::int64_t>(std::min(wanted_tiles / tiles, k / 512), 1, 16);
+    const std::int64_t wanted = operation == Operation::weight_gradient ? divided_up(wanted_tiles, tiles)
+                                                                        : std::max<std::int64_t>(wanted_tiles / tiles, 1);
+    return std::min(wanted, most_parts());
 }
 
 void Work::run(const Operands& operands) const {
@@ -316,7 +334,7 @@ void Work::run(const Operands& operands) const {
         run_directly(operands);
         return;
     }
-    const Tile tile = tile_of(family, m, n, g.groups);
+    const Tile tile = this->tile();
     const Groups groups{static_cast<std::uint32_t>(divided_up(n, tile.columns)),
                         static_cast<std::uint32_t>(divided_up(m, tile.rows)),
                         static_cast<std::uint32_t>(g.groups)};
@@ -326,13 +344,13 @@ void Work::run(const Operands& operands) const {
     const std::int64_t wanted = parts_of(std::int64_t{groups.x} * groups.y * groups.z);
     const std::int64_t k_part = std::max<std::int64_t>(divided_up(divided_up(k, wanted), 16) * 16, 16);
     const std::int64_t parts = divided_up(k, k_part);
-    if (parts > 1 && std::max(g.groups, g.batch) * parts <= most_groups) {
-        run_in_parts(operands, tile, groups, parts, k_part);
-        return;
-    }
     // Small tiles are not worth another pipeline.
     const bool edges = tile.rows == 32 || m % tile.rows != 0 || n % tile.columns != 0 || k % tile.depth != 0;
-    launch(*tile.kernel, groups, operands, divided_up(k, 16) * 16, edges, false, tile.shared_numbers());
+    if (parts > 1 && std::max(g.groups, g.batch) * parts <= most_groups)
+        run_in_parts(operands, tile, groups, edges, parts, k_part);
+    else
+        launch(*tile.kernel, groups, operands, divided_up(k, 16) * 16, edges, false, one_tap(tile.columns),
+               tile.shared_numbers());
 }
 
 /// Batches in pieces whose pixels can be numbered in 31 bits and whose tiles are as many as a dispatch may
