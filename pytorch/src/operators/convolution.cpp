@@ -151,6 +151,11 @@ struct Operands {
     Tensor image, other, result, bias; ///< bias may be undefined
 };
 
+/// k of one_tap in convolution.slang counts so many channels under a tap.
+constexpr std::int64_t channels_of_block = 16;
+/// From how many products on the time for another order of the weight does not matter.
+constexpr std::int64_t products_worth_reordering = std::int64_t{1} << 29;
+
 /// C = A * B of convolution.slang.
 struct Work {
     const Geometry& g;
@@ -219,9 +224,10 @@ struct Work {
                 bool edges, bool in_parts, bool of_one_tap, std::uint32_t shared_numbers) const {
         const kernels::ConvolutionParameters p = parameters(operands, k_part);
         const bool by_pixels = operation == Operation::weight_gradient;
-        const bool quads_of_other = operation == Operation::forward ? quads(operands.other, k)
-                                    : by_pixels                     ? quads(operands.other, volume(grid))
-                                                                    : false;
+        const bool rows_of_k = operation == Operation::forward || of_one_tap;
+        const bool quads_of_other = by_pixels   ? quads(operands.other, volume(grid))
+                                    : rows_of_k ? quads(operands.other, k)
+                                                : false;
         const std::array constants{
             ConstantValue{"dtype", dtype_code(dtype)},
             ConstantValue{"operation", static_cast<std::uint32_t>(operation)},
@@ -243,10 +249,13 @@ struct Work {
                     std::span(accesses).first(operands.bias.defined() ? 4 : 3), constants);
     }
 
-    /// Whether all columns of each tile so wide have one tap (operation 2).
+    /// Whether all columns of each tile so wide have one tap (operation 2), or all k of a slice (the others).
     bool one_tap(std::int64_t tile_columns) const {
-        return operation == Operation::weight_gradient && (g.pointwise() || channels % tile_columns == 0);
+        if (operation == Operation::weight_gradient)
+            return g.pointwise() || channels % tile_columns == 0;
+        return !g.pointwise() && channels % channels_of_block == 0 && m * n * k >= products_worth_reordering;
     }
+    Tensor reordered_weight(const Tensor& weight) const;
     void run(const Operands& operands) const;
     Tile tile() const;
     std::int64_t most_parts() const;
@@ -255,6 +264,14 @@ struct Work {
     void run_in_parts(const Operands& operands, const Tile& tile, Groups groups, bool edges,
                       std::int64_t parts, std::int64_t k_part) const;
 };
+
+/// Matrices [groups, m, k] with k in the order of one_tap.
+Tensor Work::reordered_weight(const Tensor& weight) const {
+    const std::int64_t blocks = channels / channels_of_block, taps = volume(g.kernel);
+    if (operation == Operation::forward)
+        return weight.view({g.groups, m, blocks, channels_of_block, taps}).transpose(3, 4).contiguous();
+    return weight.view({g.groups, blocks, channels_of_block, m, taps}).permute({0, 3, 1, 4, 2}).contiguous();
+}
 
 void Work::run_directly(const Operands& operands) const {
     const Kernels family_kernels = kernels_of(family);
@@ -325,16 +342,19 @@ std::int64_t Work::parts_of(std::int64_t tiles) const {
     return std::min(wanted, most_parts());
 }
 
-void Work::run(const Operands& operands) const {
-    if (operands.result.numel() == 0)
+void Work::run(const Operands& given) const {
+    if (given.result.numel() == 0)
         return;
     constexpr std::int64_t most_groups = 65535;
     const bool few_rows = m <= 2 && n <= most_groups * 256;
     if (few_rows && g.groups <= most_groups && (operation != Operation::weight_gradient || n <= 1024)) {
-        run_directly(operands);
+        run_directly(given);
         return;
     }
     const Tile tile = this->tile();
+    Operands operands = given;
+    if (operation != Operation::weight_gradient && one_tap(tile.columns))
+        operands.other = reordered_weight(given.other);
     const Groups groups{static_cast<std::uint32_t>(divided_up(n, tile.columns)),
                         static_cast<std::uint32_t>(divided_up(m, tile.rows)),
                         static_cast<std::uint32_t>(g.groups)};
