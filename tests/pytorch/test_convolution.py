@@ -58,12 +58,15 @@ class Convolution(AgainstCpu):
         self.check(F.conv2d, randn(4, 40, 32, 32), randn(48, 40, 3, 3), randn(48), padding=1, tolerance=3e-5)
         self.check(F.conv2d, randn(8, 36, 56, 56), randn(64, 36, 1, 1), randn(64), tolerance=3e-5)
 
-    def test_weight_gradients_of_larger_tiles(self):
-        """Sums in parts: tiles of one tap and of several, over the edges of the matrix and within them."""
-        for batch, inputs, outputs, arguments in ((2, 64, 64, {}), (2, 64, 80, {"stride": 2}), (3, 48, 40, {"dilation": 2}),
-                                                  (5, 128, 64, {}), (5, 128, 72, {})):
-            self.check(F.conv2d, randn(batch, inputs, 33, 32), randn(outputs, inputs, 3, 3), padding=1, tolerance=3e-5,
-                       message=f"{inputs} to {outputs} channels, {arguments}", **arguments)
+    def test_tiles_of_one_tap(self):
+        """Many channels: within the edges of the matrices and over them, with a stride, groups and the other direction."""
+        self.check(F.conv2d, randn(6, 64, 60, 60), randn(64, 64, 3, 3), randn(64), padding=1, tolerance=3e-5)
+        self.check(F.conv2d, randn(5, 128, 33, 32), randn(72, 128, 3, 3), padding=1, tolerance=3e-5)
+        self.check(F.conv_transpose2d, randn(2, 128, 44, 44), randn(128, 40, 4, 4), stride=2, padding=1, groups=2,
+                   tolerance=3e-5)
+
+    def test_weight_gradients_in_parts(self):
+        self.check(F.conv2d, randn(3, 48, 33, 32), randn(40, 48, 3, 3), padding=1, dilation=2, tolerance=3e-5)
         self.check(F.conv2d, randn(3, 72, 32, 32), randn(48, 72, 1, 1), stride=(1, 2), tolerance=3e-5)
         self.check(F.conv3d, randn(2, 64, 6, 16, 12), randn(48, 64, 2, 3, 1), padding=(1, 1, 0), tolerance=3e-5)
 

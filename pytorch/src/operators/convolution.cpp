@@ -337,8 +337,9 @@ std::int64_t Work::most_parts() const {
 /// In how many parts k is summed, so that the tiles give the device's processors work.
 std::int64_t Work::parts_of(std::int64_t tiles) const {
     constexpr std::int64_t wanted_tiles = 512;
-    const std::int64_t wanted = operation == Operation::weight_gradient ? divided_up(wanted_tiles, tiles)
-                                                                        : std::max<std::int64_t>(wanted_tiles / tiles, 1);
+    const std::int64_t wanted = operation == Operation::weight_gradient
+                                    ? divided_up(wanted_tiles, tiles)
+                                    : std::max<std::int64_t>(wanted_tiles / tiles, 1);
     return std::min(wanted, most_parts());
 }
 

@@ -50,10 +50,10 @@ std::array<std::int64_t, 58> layout_of(const Windows& w, const WindowOperand& re
 /// Whether places, with the padding and a window that reaches over the end, have numbers of 32 bits.
 bool is_narrow(const Windows& w) {
     for (std::size_t axis = 0; axis < w.inside.size(); ++axis) {
-        const double around = w.adaptive ? 0.0
-                                         : 2.0 * static_cast<double>(w.padding[axis]) +
-                                               static_cast<double>(w.size[axis]) *
-                                                   static_cast<double>(w.dilation[axis]);
+        const double around =
+            w.adaptive ? 0.0
+                       : 2.0 * static_cast<double>(w.padding[axis]) +
+                             static_cast<double>(w.size[axis]) * static_cast<double>(w.dilation[axis]);
         const double places = static_cast<double>(std::max(w.inside[axis], w.windows[axis])) + around;
         if (places >= 0x1p31 || w.step[axis] >= std::int64_t{1} << 31)
             return false;
