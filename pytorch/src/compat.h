@@ -1,5 +1,6 @@
 #pragma once
-/// The differences between the PyTorch versions that the device is built for (2.11 to 2.13), in one place.
+/// The differences between the PyTorch versions that the device is built for (2.11 to 2.13) and those that it
+/// is only compiled against (2.15), in one place.
 
 #include <torch/version.h>
 
@@ -26,4 +27,14 @@
 #define RVK_HAS_PROFILER_REGISTRY 0
 #else
 #define RVK_HAS_PROFILER_REGISTRY 1
+#endif
+
+/// at::native::padding::check_valid_input takes the number of padded dimensions as an argument since
+/// PyTorch 2.15 (2.14 has not been seen), before as a template's.
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 13
+#define RVK_CHECK_PADDED_INPUT(self, padding, dimensions)                                                    \
+    at::native::padding::check_valid_input<dimensions>(self, padding)
+#else
+#define RVK_CHECK_PADDED_INPUT(self, padding, dimensions)                                                    \
+    at::native::padding::check_valid_input(self, padding, dimensions)
 #endif

@@ -264,6 +264,12 @@ class Activations(OnBoth):
                 for function in (F.mse_loss, F.smooth_l1_loss, F.huber_loss):
                     self.check(lambda x, y, f=function, r=reduction: loss(lambda a, b: f(a, b, reduction=r), x, y), x, y,
                                native=False)
+                self.check(lambda x, y, w, r=reduction: loss(
+                    lambda a, b: F.binary_cross_entropy(a, b, weight=w, reduction=r), x, y), x, y, y[0] + 1)
+                self.check(lambda x, y, r=reduction: loss(
+                    lambda a, b: F.binary_cross_entropy(a, b, reduction=r), x, y), x, y)
+        certain = torch.tensor([0.0, 1.0, 0.0, 1.0])  # logarithms from -100 up
+        self.check(lambda x, y: loss(F.binary_cross_entropy, x, y), certain, torch.tensor([0.0, 1.0, 1.0, 0.0]))
 
 
 class CopiesAndFills(OnBoth):

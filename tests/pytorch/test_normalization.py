@@ -52,6 +52,14 @@ class BatchNorm(AgainstCPU):
         self.compare(F.batch_norm, inputs((6, 4, 5), torch.float64), None, None, weights(4, torch.float64),
                      training=True)
 
+    def test_running_statistics_with_gaps(self):
+        mean, variance = torch.randn(10), torch.rand(10) + 0.5
+        there = moved(mean), moved(variance)
+        values = inputs((4, 5, 6)).detach()
+        expected = F.batch_norm(values, mean[::2], variance[1::2], training=True)
+        actual = F.batch_norm(moved(values), there[0][::2], there[1][1::2], training=True)
+        self.assert_close([actual, *there], [expected, mean, variance], TOLERANCE)
+
     def test_channels_last(self):
         for shape in ((3, 8, 6, 4), (2, 5, 7, 3), (2, 16, 90, 70)):
             values = inputs(shape).detach().contiguous(memory_format=torch.channels_last).requires_grad_()

@@ -160,11 +160,16 @@ Three forward(const at::Tensor& self, const Optional& weight, const Optional& bi
                      deviation = at::empty({layout.channels}, options);
     if (self.numel() == 0)
         return {layout.empty(), mean.zero_(), deviation.zero_()};
-    TORCH_CHECK_NOT_IMPLEMENTED(!has_running ||
-                                    (running_mean->is_contiguous() && running_variance->is_contiguous()),
-                                "running statistics with strides");
-    take_statistics(layout, mean, deviation, has_running ? *running_mean : at::Tensor(),
-                    has_running ? *running_variance : at::Tensor(), momentum, epsilon, wide);
+    at::Tensor moving_mean, moving_variance; // the kernel wants them without gaps
+    if (has_running) {
+        moving_mean = running_mean->contiguous();
+        moving_variance = running_variance->contiguous();
+    }
+    take_statistics(layout, mean, deviation, moving_mean, moving_variance, momentum, epsilon, wide);
+    if (has_running && !running_mean->is_contiguous())
+        running_mean->copy_(moving_mean);
+    if (has_running && !running_variance->is_contiguous())
+        running_variance->copy_(moving_variance);
     return {apply(layout, mean, deviation, false, scale, shift, epsilon, wide), mean, deviation};
 }
 

@@ -222,4 +222,12 @@ void compute(at::TensorIteratorBase& iterator, Operation operation, const Parame
     compute_as(iterator.common_dtype(), iterator, operation, parameters);
 }
 
+at::TensorIterator iterator_of(const at::Tensor& out, std::initializer_list<at::Tensor> inputs) {
+    at::TensorIteratorConfig config;
+    config.add_owned_output(out);
+    for (const at::Tensor& input : inputs)
+        config.add_owned_const_input(input);
+    return config.allow_cpu_scalars(true).promote_inputs_to_common_dtype(true).build();
+}
+
 } // namespace rvk

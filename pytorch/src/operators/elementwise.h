@@ -7,6 +7,7 @@
 #include <array>
 #include <c10/core/Scalar.h>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 
 namespace rvk {
@@ -34,6 +35,10 @@ void compute(at::TensorIteratorBase& iterator, Operation operation, const Parame
 /// In `dtype` instead of the common one: for iterators that compute none.
 void compute_as(at::ScalarType dtype, at::TensorIteratorBase& iterator, Operation operation,
                 const Parameters& parameters = {});
+
+/// An iterator whose inputs (also scalars of the CPU) are broadcast and promoted to their common dtype; `out`
+/// is allocated where it is undefined.
+at::TensorIterator iterator_of(const at::Tensor& out, std::initializer_list<at::Tensor> inputs);
 
 /// Bodies of dispatch stubs.
 template <Operation operation>

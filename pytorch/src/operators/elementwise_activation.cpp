@@ -94,14 +94,6 @@ struct GeluBackward : at::meta::structured_gelu_backward {
     }
 };
 
-at::TensorIterator iterator_of(const at::Tensor& out, std::initializer_list<at::Tensor> inputs) {
-    at::TensorIteratorConfig config;
-    config.add_output(out);
-    for (const at::Tensor& input : inputs)
-        config.add_const_input(input);
-    return config.promote_inputs_to_common_dtype(true).build();
-}
-
 /// The second result is what a CPU keeps for the derivative: here nothing.
 std::tuple<at::Tensor&, at::Tensor&> log_sigmoid_out(const at::Tensor& self, at::Tensor& output,
                                                      at::Tensor& buffer) {

@@ -49,8 +49,7 @@ at::Tensor repeated(const at::Scalar& value, const at::Tensor& like, at::IntArra
     return at::scalar_tensor(value, like.options()).expand(sizes);
 }
 
-// ---- gather and scatter
-// -------------------------------------------------------------------------------------
+// --- gather and scatter
 
 void gather_elements(const at::Tensor& result, const at::Tensor& self, std::int64_t dim,
                      const at::Tensor& index) {
@@ -92,8 +91,7 @@ void scatter_reduce_number(const at::Tensor& self, const std::int64_t dim, const
     accumulate_elements(self, dim, index, repeated(value, self, index.sizes()), reduction_of(type));
 }
 
-// ---- index and index_put
-// ------------------------------------------------------------------------------------
+// --- index and index_put
 
 /// Everything of the indexed tensor that indexes may name: the iterator's own view stands still along them.
 IndexedOperand whole_operand(const at::TensorIteratorBase& iterator, int operand, at::IntArrayRef sizes,
@@ -140,8 +138,7 @@ void put_at_indices(at::TensorIterator& iterator, at::IntArrayRef sizes, at::Int
     operation.accumulate(target, plain_operand(iterator, 1), iterator.dtype(0), Reduction::sum);
 }
 
-// ---- along one dimension
-// ------------------------------------------------------------------------------------
+// --- along one dimension
 
 void check_vector(const at::Tensor& index, const char* name) {
     TORCH_CHECK_INDEX(index.dim() <= 1, name,
@@ -298,8 +295,7 @@ at::Tensor& index_fill_number(at::Tensor& self, std::int64_t dim, const at::Tens
     return index_fill(self, dim, index, at::scalar_tensor(value, self.options()));
 }
 
-// ---- the tensor as one row
-// ----------------------------------------------------------------------------------
+// --- the tensor as one row
 
 at::Tensor& take_out(const at::Tensor& self, const at::Tensor& index, at::Tensor& out) {
     TORCH_CHECK(index.scalar_type() == at::kLong, "take(): Expected a long tensor for index, but got ",

@@ -46,8 +46,7 @@ std::uint64_t sign_bits(at::ScalarType dtype) {
     }
 }
 
-// ---- masked_fill
-// --------------------------------------------------------------------------------------------
+// --- masked_fill
 
 /// value: of one element, or undefined: then `number` is written.
 at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value,
@@ -101,8 +100,7 @@ at::Tensor& masked_fill_tensor(at::Tensor& self, const at::Tensor& mask, const a
     return fill_where(self, mask, value.to(self.scalar_type()), 0);
 }
 
-// ---- compaction
-// ---------------------------------------------------------------------------------------------
+// --- compaction
 
 /// The elements of `flags` that are not zero, in row-major order, and what lies at the same places of another
 /// tensor.

@@ -1,6 +1,7 @@
 /// Padding that repeats the inside. Padding with a constant is PyTorch's own composition of a fill and a
 /// copy.
 
+#include "../compat.h"
 #include "../dispatch/structured.h"
 #include "movement.h"
 #include "resample.h"
@@ -75,8 +76,7 @@ struct PadBackward : Meta {
     }
 };
 
-// ---- those that are not structured
-// --------------------------------------------------------------------------
+// --- those that are not structured
 
 std::vector<std::int64_t> padded_sizes(const at::Tensor& self, at::IntArrayRef padding) {
     auto sizes = self.sizes().vec();
@@ -86,7 +86,7 @@ std::vector<std::int64_t> padded_sizes(const at::Tensor& self, at::IntArrayRef p
 }
 
 at::Tensor& reflection_pad2d_out(const at::Tensor& self, at::IntArrayRef padding, at::Tensor& out) {
-    at::native::padding::check_valid_input<2>(self, padding);
+    RVK_CHECK_PADDED_INPUT(self, padding, 2);
     const auto sizes = padded_sizes(self, padding);
     for (std::size_t k = 0; k < 2; ++k) {
         const std::int64_t size = self.size(self.dim() - 1 - static_cast<std::int64_t>(k));

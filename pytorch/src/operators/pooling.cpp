@@ -56,8 +56,7 @@ Windows dividing(const at::Tensor& inside, const at::Tensor& pooled, std::size_t
     return w;
 }
 
-// ---- the largest of each window
-// -----------------------------------------------------------------------------
+// --- the largest of each window
 
 void maximum(const Windows& w, std::size_t axes, const at::Tensor& self, const at::Tensor& out,
              const at::Tensor& indices) {
@@ -174,8 +173,7 @@ at::Tensor max_pool3d_backward(const at::Tensor& grad_output, const at::Tensor& 
                                    grad_input);
 }
 
-// ---- the largest put back where they were
-// -------------------------------------------------------------------
+// --- the largest put back where they were
 
 at::Tensor& unpool_out(const at::Tensor& self, const at::Tensor& indices, Ints output_size, at::Tensor& out) {
     const auto axes = static_cast<std::int64_t>(output_size.size());
@@ -224,8 +222,7 @@ at::Tensor max_unpool3d(const at::Tensor& self, const at::Tensor& indices, Ints 
     return max_unpool3d_out(self, indices, output_size, stride, padding, out);
 }
 
-// ---- averages
-// -----------------------------------------------------------------------------------------------
+// --- averages
 
 /// Of every axis (the last one last); the divisor, where given, replaces the number of places.
 std::vector<AxisTable> average_tables(const Windows& w, std::size_t axes, bool count_padding,

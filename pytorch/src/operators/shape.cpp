@@ -26,8 +26,7 @@ namespace rvk {
 
 namespace {
 
-// ---- cat
-// ----------------------------------------------------------------------------------------------------
+// --- cat
 
 struct Cat : at::meta::structured_cat {
     void impl(const at::ITensorListRef& list, std::int64_t dim, const at::Tensor& out) {
@@ -56,8 +55,7 @@ struct Cat : at::meta::structured_cat {
     }
 };
 
-// ---- flip, roll, triangles
-// ----------------------------------------------------------------------------------
+// --- flip, roll, triangles
 
 at::Tensor flip(const at::Tensor& self, at::IntArrayRef dims) {
     const auto flipped = at::dim_list_to_bitset(dims, static_cast<std::size_t>(self.dim()));
@@ -149,10 +147,15 @@ at::Tensor channel_shuffle(const at::Tensor& self, std::int64_t groups) {
     return no_view_of(at::native::math_channel_shuffle(self, groups), self);
 }
 
+at::Tensor narrow_copy(const at::Tensor& self, std::int64_t dim, std::int64_t start, std::int64_t length) {
+    return self.narrow(dim, start, length).clone(at::MemoryFormat::Contiguous);
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_structured<Cat>(m, "cat", "cat.out");
     register_operator(m, "flip", &flip);
     register_operator(m, "roll", &roll);
+    register_operator(m, "narrow_copy", &narrow_copy);
     register_structured<Triangular<at::meta::structured_tril, Triangle::lower>>(m, "tril", "tril.out",
                                                                                 "tril_");
     register_structured<Triangular<at::meta::structured_triu, Triangle::upper>>(m, "triu", "triu.out",
