@@ -137,7 +137,7 @@ class Child:
 
     def __init__(self, device):
         # With rvk registered PyTorch takes it for the process's accelerator, and CUDA's backward passes fail.
-        alone = {} if torch.device(device).type == "rvk" else {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+        alone = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "1" if device.partition(":")[0] == "rvk" else "0"}
         self.process = subprocess.Popen([sys.executable, __file__, "--child", device], text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, env=os.environ | alone)
 

@@ -28,7 +28,8 @@ def is_registered():
 
 def why_not_unasked():
     """Why `import torch` alone should not register the device; None where it should."""
-    if os.environ.get("TORCH_RVK_FROM_CUDA") == "1" or not (torch.version.cuda or torch.version.hip):
+    asked = "1" in (os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD"), os.environ.get("TORCH_RVK_FROM_CUDA"))
+    if asked or not (torch.version.cuda or torch.version.hip):
         return None
     kind = "CUDA" if torch.version.cuda else "ROCm"
     count = torch.cuda.device_count()
@@ -36,8 +37,8 @@ def why_not_unasked():
         return None
     return (
         f"The device rvk is left out, because this PyTorch can use {kind} ({count} devices) and its backward passes follow "
-        "one kind of accelerator in a process. To train on rvk: `import torch_rvk`. To silence this: "
-        "TORCH_DEVICE_BACKEND_AUTOLOAD=0."
+        "one kind of accelerator in a process. To train on rvk: `import torch_rvk`, or TORCH_DEVICE_BACKEND_AUTOLOAD=1 in the "
+        "environment; 0 there silences this."
     )
 
 

@@ -20,7 +20,7 @@ def python(text, *arguments, **environment):
         text=True,
         timeout=SECONDS,
         check=False,
-        env={**os.environ, **environment},
+        env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "1", **environment},  # 1: also beside CUDA
     )
 
 
