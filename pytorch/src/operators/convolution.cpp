@@ -259,7 +259,7 @@ struct Work {
     void run(const Operands& operands) const;
     Tile tile() const;
     std::int64_t most_parts() const;
-    std::int64_t parts_of(std::int64_t tiles) const;
+    std::int64_t parts_of(std::int64_t tiles, std::int64_t tile_columns) const;
     void run_directly(const Operands& operands) const;
     void run_in_parts(const Operands& operands, const Tile& tile, Groups groups, bool edges,
                       std::int64_t parts, std::int64_t k_part) const;
@@ -317,7 +317,10 @@ Tile Work::tile() const {
     // Tiles of several taps need too many registers for more columns.
     const bool wide = n > 64 && (!of_weight || one_tap(128));
     if (family == NumberFamily::float32) {
-        if (m > 64 && wide && groups(128, 128) >= 160)
+        // A weight's gradient was faster in more parts of 64 x 128.
+        const bool fills =
+            groups(128, 128) >= 160 || (groups(128, 128) >= 64 && groups(128, 128) * most_parts() >= 320);
+        if (m > 64 && wide && !of_weight && fills)
             return {&kernels::convolution_128.kernel, 128, 128, 8};
         if (m > 32 && wide && groups(64, 128) >= 160)
             return {&kernels::convolution_64x128.kernel, 64, 128, 16};
@@ -335,11 +338,12 @@ std::int64_t Work::most_parts() const {
 }
 
 /// In how many parts k is summed, so that the tiles give the device's processors work.
-std::int64_t Work::parts_of(std::int64_t tiles) const {
-    constexpr std::int64_t wanted_tiles = 512;
-    const std::int64_t wanted = operation == Operation::weight_gradient
-                                    ? divided_up(wanted_tiles, tiles)
-                                    : std::max<std::int64_t>(wanted_tiles / tiles, 1);
+std::int64_t Work::parts_of(std::int64_t tiles, std::int64_t tile_columns) const {
+    // Measured on an H200, which has 132 multiprocessors.
+    const bool of_weight = operation == Operation::weight_gradient;
+    const std::int64_t wanted_tiles = of_weight && tile_columns == 128 ? 792 : 512;
+    const std::int64_t wanted =
+        of_weight ? divided_up(wanted_tiles, tiles) : std::max<std::int64_t>(wanted_tiles / tiles, 1);
     return std::min(wanted, most_parts());
 }
 
@@ -362,7 +366,7 @@ void Work::run(const Operands& given) const {
     TORCH_CHECK_NOT_IMPLEMENTED(divided_up(n, tile.columns) <= most_groups && groups.y <= most_groups &&
                                     g.groups <= most_groups,
                                 "convolutions of this size");
-    const std::int64_t wanted = parts_of(std::int64_t{groups.x} * groups.y * groups.z);
+    const std::int64_t wanted = parts_of(std::int64_t{groups.x} * groups.y * groups.z, tile.columns);
     const std::int64_t k_part = std::max<std::int64_t>(divided_up(divided_up(k, wanted), 16) * 16, 16);
     const std::int64_t parts = divided_up(k, k_part);
     // Small tiles are not worth another pipeline.
