@@ -143,6 +143,9 @@ class Sums(AgainstCPU):
         self.compare(torch.linalg.vector_norm, values)
         self.compare(torch.norm, values, p=2, dim=0)
         self.compare(torch.norm, values, p=1)
+        counted = values.masked_fill(values.abs() < 0.5, 0)
+        for dtype in (torch.float16, torch.float32, torch.float64):
+            self.compare(torch.linalg.vector_norm, counted.to(dtype), ord=0, dim=1)
         self.compare(torch.linalg.vector_norm, values.requires_grad_(), dim=1)
 
 
