@@ -34,8 +34,8 @@ class OutOfMemory : public Error {
     using Error::Error;
 };
 
-/// The device is gone: what() names the last operations, the driver's fault data and advice. Sticky: every later
-/// call on the device throws it again; a process must start anew.
+/// The device is gone: what() names the last operations, the driver's fault data and advice. Sticky: every
+/// later call on the device throws it again; a process must start anew.
 class DeviceLost : public Error {
   public:
     using Error::Error;
