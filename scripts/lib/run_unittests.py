@@ -20,6 +20,8 @@ import unittest
 # A module that takes longer hangs; processors emulate the GPU, and the machine may be busy.
 SECONDS = 3600
 
+MODULES_AT_ONCE = 4  # a module takes up to 1.5 GB
+
 
 def modules_of(folders):
     for folder in folders:
@@ -52,7 +54,9 @@ def run(module):
         command = [sys.executable, os.path.abspath(__file__), "--child", module, result_file]
         try:
             done = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False,
+                # Modules that run side by side: threads of OpenMP that spin for each other take the processors from them.
+                env={"OMP_NUM_THREADS": "1", **os.environ},
             )
             output, status = done.stdout, f"ended with status {done.returncode}"
         except subprocess.TimeoutExpired as expired:
@@ -70,7 +74,7 @@ def run(module):
 
 def main(folders):
     total = [0, 0, 0]
-    with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(min(MODULES_AT_ONCE, os.cpu_count() or 1)) as pool:
         for module, counts, seconds, output in pool.map(run, modules_of(folders)):
             numbers = (counts["passed"], counts["failed"], len(counts["skipped"]))
             total = [a + b for a, b in zip(total, numbers)]

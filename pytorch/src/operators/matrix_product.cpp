@@ -119,7 +119,10 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
 
 Tensor& addbmm_in_place(Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                         const Scalar& alpha) {
-    return addbmm_into(self, batch1, batch2, beta, alpha, self);
+    const bool fits = batch1.dim() == 3 && batch2.dim() == 3 &&
+                      self.sizes() == at::IntArrayRef{batch1.size(1), batch2.size(2)};
+    // A smaller one is broadcast and then grows, as on the CPU.
+    return addbmm_into(fits ? self : self.clone(), batch1, batch2, beta, alpha, self);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

@@ -9,6 +9,11 @@ from torch.testing._internal.opinfo.core import SampleInput
 import comparison
 
 
+class Probe(types.SimpleNamespace):
+    def __call__(self, *args, **kwargs):
+        return self.call(*args, **kwargs)
+
+
 def operator(function, name: str = "probe"):
     """Enough of an OpInfo: `function` is told whether it is the reference that is asked (the first call of each pair)."""
     calls = []
@@ -20,9 +25,8 @@ def operator(function, name: str = "probe"):
     def samples(device, dtype, requires_grad):
         yield SampleInput(torch.arange(1.0, 7.0).reshape(2, 3).requires_grad_(requires_grad))
 
-    probe = types.SimpleNamespace(name=name, full_name=name, supports_autograd=True, is_factory_function=False,
-                                  sample_inputs=samples, supported_dtypes=lambda device: {torch.float32})
-    return type("Probe", (), {"__call__": staticmethod(call), **vars(probe)})()
+    return Probe(call=call, name=name, full_name=name, supports_autograd=True, is_factory_function=False,
+                 sample_inputs=samples, supported_dtypes=lambda device: {torch.float32})
 
 
 class Comparison(unittest.TestCase):

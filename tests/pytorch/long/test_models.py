@@ -4,6 +4,7 @@ Also what is built on networks: the network of `rekindle train`, networks of the
 torch.func and torch.compile. Small sizes: all of it takes minutes on a CPU driver.
 """
 
+import dataclasses
 import os
 import pathlib
 import subprocess
@@ -125,7 +126,7 @@ class Transformers(unittest.TestCase):
             tokens = torch.randint(40, (4, 16), generator=torch.Generator().manual_seed(9))
             return tokens, tokens.roll(-1, 1)
 
-        self.compare(lambda: Logits(self.package.GPT2LMHeadModel(configuration)), batch, 3e-3)
+        self.compare(lambda: Logits(self.package.GPT2LMHeadModel(configuration)), batch, 1e-2)
 
 
 class Checkpointing(unittest.TestCase):
@@ -142,6 +143,13 @@ class Checkpointing(unittest.TestCase):
             with self.subTest(reentrant=reentrant):
                 for mine, reference in zip(self.gradients(DEVICE, True, reentrant), expected, strict=True):
                     torch.testing.assert_close(mine, reference, rtol=1e-4, atol=1e-5)
+
+    def test_20_steps(self):
+        class Checkpointed(nn.Sequential):
+            def forward(self, inputs):
+                return checkpoint(super().forward, inputs, use_reentrant=False)
+        case = CASES["mlp"]
+        training.compare_training(dataclasses.replace(case, make_network=lambda: Checkpointed(*case.make_network())), DEVICE)
 
     def test_dropout_is_drawn_alike_the_second_time(self):
         layer = nn.Dropout(0.5)
@@ -170,6 +178,22 @@ class Functional(unittest.TestCase):
             loss = lambda values: nn.functional.mse_loss(torch.func.functional_call(network, values, inputs), targets)
             return torch.cat([gradient.flatten() for gradient in torch.func.grad(loss)(parameters).values()])
         self.both(run)
+
+    def test_20_steps(self):
+        def losses(device):
+            network, parameters = self.network(device)
+            inputs, targets = (tensor.to(device) for tensor in rows(64, 32))
+            step = torch.func.grad_and_value(
+                lambda values: nn.functional.mse_loss(torch.func.functional_call(network, values, inputs), targets))
+            found = []
+            for _ in range(training.STEPS + 1):
+                gradients, loss = step(parameters)
+                parameters = {name: value - 0.2 * gradients[name] for name, value in parameters.items()}
+                found.append(loss.item())
+            return found
+        mine = losses(DEVICE)
+        self.assertLessEqual(max(training.relative_errors(mine, losses("cpu"))), training.LOSS_TOLERANCE)
+        self.assertLessEqual(mine[-1], mine[0] / 2)
 
     def test_gradients_of_each_row(self):
         def run(device):
@@ -201,9 +225,11 @@ class Compile(unittest.TestCase):
     def test_aot_eager_trains_like_eager(self):
         case = CASES["mlp"]
         network = training.seeded(case.make_network)
-        expected = training.train(case, network, "cpu", None, 5).losses
-        compiled = training.train_with(case, torch.compile(training.copied(network, DEVICE), backend="aot_eager"), DEVICE, None, 5).losses
+        expected = training.train(case, network, "cpu", None, training.STEPS).losses
+        module = torch.compile(training.copied(network, DEVICE), backend="aot_eager")
+        compiled = training.train_with(case, module, DEVICE, None, training.STEPS).losses
         self.assertLessEqual(max(training.relative_errors(compiled, expected)), training.LOSS_TOLERANCE)
+        self.assertLessEqual(compiled[-1], compiled[0] / 2)
 
     def test_dynamic_shapes(self):
         compiled = torch.compile(lambda values: torch.softmax(values * 2, -1).sum(0), backend="aot_eager", dynamic=True)

@@ -37,7 +37,7 @@ class Translator(nn.Module):
     def __init__(self, tokens: int, width: int):
         super().__init__()
         self.embedding = nn.Embedding(tokens, width)
-        self.transformer = nn.Transformer(width, 4, 1, 2, 2 * width, dropout=0.0, batch_first=True)
+        self.transformer = nn.Transformer(width, 4, 1, 2, 2 * width, dropout=0.0, activation="gelu", batch_first=True)
         self.head = nn.Linear(width, tokens)
 
     def forward(self, pair: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
