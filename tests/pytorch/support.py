@@ -34,6 +34,15 @@ def device_module():
     return getattr(torch, torch.device(DEVICE).type)
 
 
+def pytorch_before(major: int, minor: int) -> bool:
+    return tuple(map(int, torch.__version__.split(".")[:2])) < (major, minor)
+
+
+#: PyTorch asks CUDA alone for pinned memory where it has CUDA, whatever the accelerator is.
+PINS_FOR_THE_DEVICE = torch.version.cuda is None
+WHY_NOT_PINNED = "a PyTorch that has CUDA makes new tensors with pin_memory=True for CUDA alone"
+
+
 def fallback_counts(device: str = DEVICE) -> dict[str, int]:
     """How often each operator ran on the CPU instead so far; empty for the CPU itself."""
     if torch.device(device).type == "cpu":

@@ -158,6 +158,7 @@ bool equal(const at::Tensor& self, const at::Tensor& other) {
     return self.eq(other).all().item<bool>();
 }
 
+#if !RVK_REGISTERS_VARIANCE // variance.cpp does
 at::Tensor variance(const at::Tensor& self, at::OptionalIntArrayRef dim,
                     const std::optional<at::Scalar>& correction, bool keepdim) {
     return at::native::var(self, dim, correction, keepdim);
@@ -178,6 +179,7 @@ std::tuple<at::Tensor, at::Tensor> variance_mean(const at::Tensor& self, at::Opt
                                                  const std::optional<at::Scalar>& correction, bool keepdim) {
     return at::native::var_mean(self, dim, correction, keepdim);
 }
+#endif
 std::tuple<at::Tensor, at::Tensor> deviation_mean(const at::Tensor& self, at::OptionalIntArrayRef dim,
                                                   const std::optional<at::Scalar>& correction, bool keepdim) {
     return at::native::std_mean(self, dim, correction, keepdim);
@@ -206,11 +208,13 @@ void register_sums(torch::Library& m) {
     register_operator(m, "nansum", &at::native::nansum);
     register_operator(m, "nansum.out", &at::native::nansum_out);
     register_operator(m, "count_nonzero.dim_IntList", &count_nonzero);
+#if !RVK_REGISTERS_VARIANCE
     register_operator(m, "var.correction", &variance);
     register_operator(m, "var.correction_out", &variance_out);
     register_operator(m, "std.correction", &deviation);
     register_operator(m, "std.correction_out", &deviation_out);
     register_operator(m, "var_mean.correction", &variance_mean);
+#endif
     register_operator(m, "std_mean.correction", &deviation_mean);
     register_structured<at::native::structured_norm_out>(m, "norm.ScalarOpt_dim", "norm.out");
     register_structured<at::native::structured_norm_dtype_out>(m, "norm.ScalarOpt_dim_dtype",

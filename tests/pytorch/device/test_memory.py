@@ -7,7 +7,7 @@ import unittest
 
 import torch
 
-from support import DEVICE, child_environment, device_module
+from support import DEVICE, PINS_FOR_THE_DEVICE, WHY_NOT_PINNED, child_environment, device_module
 
 MEBIBYTE = 1 << 20
 
@@ -96,6 +96,9 @@ class Pinned(unittest.TestCase):
         self.assertTrue(values.is_pinned())
         self.assertFalse(torch.arange(3).is_pinned())
         self.assertTrue(torch.equal(values.to(DEVICE, non_blocking=True).cpu(), torch.arange(1000)))
+
+    @unittest.skipUnless(PINS_FOR_THE_DEVICE, WHY_NOT_PINNED)
+    def test_new_pinned_tensor(self):
         self.assertTrue(torch.empty(10, pin_memory=True).is_pinned())
 
     def test_data_loader_pins(self):
@@ -128,14 +131,15 @@ class OutOfMemory(unittest.TestCase):
 
     def test_one_refusal_of_the_driver_is_tried_again(self):
         # Which allocation of the driver is for tensors is the allocator's own affair: one of these is.
-        retries = [int(self.run_with_fault(f"out-of-memory:{number}", """
+        retries = (int(self.run_with_fault(f"out-of-memory:{number}", """
 import support, torch
 tensors = [torch.ones(8 << 20, device=support.DEVICE) for _ in range(6)]
 assert all(tensor[-1].item() == 1 for tensor in tensors)
 print(support.device_module().memory_stats()["num_alloc_retries"])
-""")) for number in (1, 2, 3)]
-        self.assertGreaterEqual(max(retries), 1, retries)
+""")) for number in range(1, 11))
+        self.assertTrue(any(count >= 1 for count in retries), "no refused allocation was tried again")
 
+    @unittest.skipUnless(PINS_FOR_THE_DEVICE, WHY_NOT_PINNED)
     def test_program_goes_on_when_the_driver_has_no_more(self):
         # What travels to the host goes through memory that is there from the beginning.
         self.run_with_fault("out-of-memory:9+", """

@@ -183,7 +183,11 @@ class Edges(unittest.TestCase):
         self.same(lambda x: x.permute(7, 1, 5, 3, 0, 2, 6, 4).sum((0, 3, 5)), values)
 
     def test_special_values(self):
-        values = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, 1e-40, 3e38, -1.5])
+        subnormal = 1e-40
+        if (torch.tensor([subnormal], device=DEVICE) * 1).item() == 0:
+            subnormal = 0.0  # Vulkan lets a device take these for zero
+            print(f"{DEVICE} takes subnormal numbers for zero")
+        values = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, -0.0, subnormal, 3e38, -1.5])
         for name in ("exp", "log", "sqrt", "tanh", "sigmoid", "abs", "sign", "floor", "isnan", "isinf", "relu", "erf", "log1p"):
             with self.subTest(name):
                 self.same(getattr(torch, name), values)
