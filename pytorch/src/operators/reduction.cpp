@@ -179,11 +179,11 @@ std::tuple<at::Tensor, at::Tensor> variance_mean(const at::Tensor& self, at::Opt
                                                  const std::optional<at::Scalar>& correction, bool keepdim) {
     return at::native::var_mean(self, dim, correction, keepdim);
 }
-#endif
 std::tuple<at::Tensor, at::Tensor> deviation_mean(const at::Tensor& self, at::OptionalIntArrayRef dim,
                                                   const std::optional<at::Scalar>& correction, bool keepdim) {
     return at::native::std_mean(self, dim, correction, keepdim);
 }
+#endif
 at::Tensor maximum_of_all(const at::Tensor& self) {
     return at::native::max(self);
 }
@@ -214,8 +214,8 @@ void register_sums(torch::Library& m) {
     register_operator(m, "std.correction", &deviation);
     register_operator(m, "std.correction_out", &deviation_out);
     register_operator(m, "var_mean.correction", &variance_mean);
-#endif
     register_operator(m, "std_mean.correction", &deviation_mean);
+#endif
     register_structured<at::native::structured_norm_out>(m, "norm.ScalarOpt_dim", "norm.out");
     register_structured<at::native::structured_norm_dtype_out>(m, "norm.ScalarOpt_dim_dtype",
                                                                "norm.dtype_out");
