@@ -21,6 +21,12 @@ def moved(value):
     return value
 
 
+def in_float64(value):
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.detach().double().requires_grad_(value.requires_grad)
+    return value
+
+
 def tensors_of(value):
     if isinstance(value, torch.Tensor):
         return [value]
@@ -36,21 +42,24 @@ class AgainstCPU(unittest.TestCase):
             raise unittest.SkipTest(f"there is no device {DEVICE}")
         torch.manual_seed(5)
 
-    def assert_close(self, actual, expected, tolerance=None, what=""):
+    def assert_close(self, actual, expected, tolerance=None, what="", exact=False):
         self.assertEqual(len(actual), len(expected))
         for found, wanted in zip(actual, expected):
             self.assertEqual(found.device.type, torch.device(DEVICE).type)
             relative, absolute = tolerance or TOLERANCES.get(wanted.dtype, (0, 0))
-            torch.testing.assert_close(found.cpu(), wanted, rtol=relative, atol=absolute, equal_nan=True,
+            torch.testing.assert_close(found.cpu(), wanted, rtol=relative, atol=absolute, equal_nan=True, check_dtype=not exact,
                                        msg=lambda text: f"{what}: {text}")
 
-    def compare(self, function, *arguments, tolerance=None, gradients=None, **keywords):
-        """Values, and gradients of the arguments that require them, with a fixed gradient of each result."""
+    def compare(self, function, *arguments, tolerance=None, gradients=None, exact=False, **keywords):
+        """Values, and gradients of the arguments that require them, with a fixed gradient of each result. exact: the CPU
+        computes in float64, for sums so long that its float32 is further from them than the device's."""
         on_device = moved(arguments)
+        if exact:
+            arguments = [in_float64(argument) for argument in arguments]
         keywords_there = {name: moved(value) for name, value in keywords.items()}
         expected = function(*arguments, **keywords)
         actual = function(*on_device, **keywords_there)
-        self.assert_close(tensors_of(actual), tensors_of(expected), tolerance, "values")
+        self.assert_close(tensors_of(actual), tensors_of(expected), tolerance, "values", exact)
         sources = [t for t in tensors_of(arguments) + tensors_of(list(keywords.values())) if t.requires_grad]
         if not sources:
             return
@@ -58,5 +67,6 @@ class AgainstCPU(unittest.TestCase):
         wanted = [t for t in tensors_of(expected) if t.requires_grad]
         found = [t for t in tensors_of(actual) if t.requires_grad]
         weights = [torch.linspace(-1, 2, t.numel(), dtype=t.dtype).reshape(t.shape) for t in wanted]
-        self.assert_close(torch.autograd.grad(found, there, moved(weights)),
-                          torch.autograd.grad(wanted, sources, weights), gradients or tolerance, "gradients")
+        weights_there = [moved(weight.to(t.dtype)) for weight, t in zip(weights, found)]
+        self.assert_close(torch.autograd.grad(found, there, weights_there),
+                          torch.autograd.grad(wanted, sources, weights), gradients or tolerance, "gradients", exact)
