@@ -22,6 +22,9 @@ def main():
     if not arguments or arguments[0].startswith("-"):
         sys.exit(f"{USAGE}\n\n{__doc__}" if arguments in (["-h"], ["--help"]) else USAGE)
 
+    if not as_module and not os.path.exists(arguments[0]):
+        sys.exit(f"torch_rvk.run: there is no file {arguments[0]}\n{USAGE}")
+
     os.environ["TORCH_RVK_FROM_CUDA"] = "1"  # children by 'spawn' import torch and then map, too (registration.py)
     import torch
 

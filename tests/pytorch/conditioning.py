@@ -53,5 +53,8 @@ def report(name: str, case: TrainingCase) -> None:
 
 if __name__ == "__main__":
     cases = CASES | TRAINED_OPERATIONS
+    unknown = [name for name in sys.argv[1:] if name not in cases]
+    if unknown:
+        sys.exit(f"There is no case {', '.join(unknown)}; the cases are: {', '.join(cases)}.")
     for case_name in sys.argv[1:] or cases:
         report(case_name, cases[case_name])

@@ -38,6 +38,14 @@ def run_statements(statements):
     return json.loads(result.stdout), result.stderr.splitlines()
 
 
+class WrongUse(unittest.TestCase):
+    def test_missing_script_is_named(self):
+        result = run("no_such_script.py")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there is no file no_such_script.py", result.stderr)
+        self.assertIn("usage:", result.stderr)
+
+
 class Scripts(unittest.TestCase):
     def check_ran(self, result):
         self.assertEqual(result.returncode, 0, f"{result.stdout}\n{result.stderr}")

@@ -111,3 +111,21 @@ def compare_training(case: TrainingCase, device: str, autocast: torch.dtype | No
     worst = max(relative_errors(actual, expected))
     assert worst <= tolerance, f"relative error of the loss {worst}: {actual}, the CPU's {expected}"
     assert actual[-1] <= actual[0] / 2, f"the loss falls from {actual[0]} to {actual[-1]} only"
+
+
+def add_tests(test_case: type, device: str, steps: dict[str, TrainingCase], trainings: dict[str, TrainingCase],
+              autocasts: dict[str, TrainingCase]) -> None:
+    """Gives the class test_NAME_step, test_NAME_training, and test_NAME_autocast_DTYPE of these cases."""
+    def add(name: str, compare: Callable, *arguments) -> None:
+        def body(self):
+            compare(*arguments)
+        body.__name__ = name
+        setattr(test_case, name, body)
+
+    for name, case in steps.items():
+        add(f"test_{name}_step", compare_step, case, device)
+    for name, case in trainings.items():
+        add(f"test_{name}_training", compare_training, case, device)
+    for name, case in autocasts.items():
+        for dtype in (torch.bfloat16, torch.float16):
+            add(f"test_{name}_autocast_{str(dtype).removeprefix('torch.')}", compare_training, case, device, dtype)

@@ -27,22 +27,8 @@ class Models(unittest.TestCase):
     """test_NAME_step, test_NAME_training and test_NAME_autocast of every case."""
 
 
-def add_tests() -> None:
-    def add(name: str, body) -> None:
-        body.__name__ = name
-        setattr(Models, name, body)
-
-    for name, case in CASES.items():
-        add(f"test_{name}_step", lambda self, case=case: training.compare_step(case, DEVICE))
-        add(f"test_{name}_training", lambda self, case=case: training.compare_training(case, DEVICE))
-        if case.autocast:
-            for dtype in (torch.bfloat16, torch.float16):
-                label = str(dtype).removeprefix("torch.")
-                add(f"test_{name}_autocast_{label}",
-                    lambda self, case=case, dtype=dtype: training.compare_training(case, DEVICE, dtype))
-
-
-add_tests()
+training.add_tests(Models, DEVICE, steps=CASES, trainings=CASES,
+                   autocasts={name: case for name, case in CASES.items() if case.autocast})
 
 
 class FuturesFiles(unittest.TestCase):

@@ -17,22 +17,8 @@ class Workloads(unittest.TestCase):
     """test_NAME_step of every operation, test_NAME_training of those that train."""
 
 
-def add_tests() -> None:
-    def add(name: str, body) -> None:
-        body.__name__ = name
-        setattr(Workloads, name, body)
-
-    for name, case in OPERATIONS.items():
-        add(f"test_{name}_step", lambda self, case=case: training.compare_step(case, DEVICE))
-    for name, case in TRAINED_OPERATIONS.items():
-        add(f"test_{name}_training", lambda self, case=case: training.compare_training(case, DEVICE))
-    for dtype in (torch.bfloat16, torch.float16):
-        label = str(dtype).removeprefix("torch.")
-        add(f"test_mixed_precision_autocast_{label}", lambda self, dtype=dtype: training.compare_training(
-            TRAINED_OPERATIONS["mixed_precision"], DEVICE, dtype))
-
-
-add_tests()
+training.add_tests(Workloads, DEVICE, steps=OPERATIONS, trainings=TRAINED_OPERATIONS,
+                   autocasts={"mixed_precision": TRAINED_OPERATIONS["mixed_precision"]})
 
 
 class MemoryStress(unittest.TestCase):
