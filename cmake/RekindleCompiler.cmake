@@ -19,10 +19,14 @@ endif()
 
 add_library(rekindle_compiler INTERFACE)
 target_compile_options(rekindle_compiler INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
     -Wnon-virtual-dtor -Woverloaded-virtual>
   # Paths of the build machine stay out of the program.
   -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+# In a batch the names of one file's anonymous namespace are global to the next file: they may be shadowed.
+target_compile_options(rekindle_compiler INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:$<IF:$<BOOL:${REKINDLE_UNITY_BUILD}>,-Wshadow=local,-Wshadow>>
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:$<IF:$<BOOL:${REKINDLE_UNITY_BUILD}>,-Wshadow-uncaptured-local,-Wshadow>>)
 # g++ 12 warns of overlapping copies inside std::string that cannot happen (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(rekindle_compiler INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)

@@ -10,12 +10,42 @@
 
 namespace rekindle {
 
-std::string with_thousands(std::int64_t value) {
-    std::string digits = fmt::format("{}", value);
-    const std::size_t first = value < 0 ? 1 : 0;
+namespace {
+std::string grouped(std::string digits) {
+    const std::size_t first = digits.starts_with('-') ? 1 : 0;
     for (std::size_t i = digits.size(); i > first + 3; i -= 3)
         digits.insert(i - 3, ",");
     return digits;
+}
+} // namespace
+
+std::string with_noun(std::string_view number, std::string_view noun, std::string_view plural) {
+    if (number == "1")
+        return fmt::format("1 {}", noun);
+    return plural.empty() ? fmt::format("{} {}s", number, noun) : fmt::format("{} {}", number, plural);
+}
+
+std::string with_thousands(std::int64_t value) {
+    return grouped(fmt::format("{}", value));
+}
+
+std::string counted(std::int64_t number, std::string_view noun, std::string_view plural) {
+    return with_noun(with_thousands(number), noun, plural);
+}
+
+std::string counted(std::uint64_t number, std::string_view noun, std::string_view plural) {
+    return with_noun(grouped(fmt::format("{}", number)), noun, plural);
+}
+
+std::string counted(double number, std::string_view noun, std::string_view plural) {
+    return with_noun(shortest(number), noun, plural);
+}
+
+std::string ordinal(std::int64_t number) {
+    constexpr std::array endings{"th", "st", "nd", "rd"};
+    const bool teens = number / 10 % 10 == 1;
+    const auto last = static_cast<std::size_t>(number % 10);
+    return with_thousands(number) + (teens || last > 3 ? "th" : endings[last]);
 }
 
 std::string format_duration(double seconds) {
@@ -56,6 +86,14 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
             return parts;
         text.remove_prefix(end + 1);
     }
+}
+
+std::string lower_case(std::string_view text) {
+    std::string lower(text);
+    for (char& c : lower)
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+    return lower;
 }
 
 std::string_view trim(std::string_view text) noexcept {

@@ -81,6 +81,10 @@ void check_required(const CommandLine& line) {
                 .expected(describe_values(*option));
 }
 
+std::string user_defaults_file(const UserFolders& folders) {
+    return folders.config.empty() ? "" : folders.config + "/config.json";
+}
+
 ExitStatus run_command(std::span<const std::string> arguments, Stream& output, Stream& errors) {
     const std::string first = arguments.empty() ? "--help" : arguments.front();
     if (first == "--version") {
@@ -108,6 +112,7 @@ ExitStatus run_command(std::span<const std::string> arguments, Stream& output, S
     }
     check_positionals(*command, context.line);
     check_required(context.line);
+    check_combinations(context.line, effective_config(context.line, user_defaults_file(folders)));
     return runners().at(command->name)(context);
 }
 
@@ -150,8 +155,7 @@ Error unknown_command(std::string_view written) {
 }
 
 EffectiveConfig Context::config(LogSink& log) const {
-    EffectiveConfig effective =
-        effective_config(line, folders.config.empty() ? "" : folders.config + "/config.json");
+    EffectiveConfig effective = effective_config(line, user_defaults_file(folders));
     if (!effective.user_defaults.empty())
         log.info(fmt::format("your own defaults were read from {}", effective.user_defaults));
     return effective;

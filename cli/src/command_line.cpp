@@ -38,7 +38,21 @@ std::string nearest_option(std::string_view command, std::string_view written) {
     return std::string(near);
 }
 
+/// "train, features": where a long option that this command lacks exists.
+std::string commands_that_know(std::string_view written) {
+    std::string names;
+    if (written.starts_with("--"))
+        for (const CommandSpec& command : command_table())
+            if (find_option(command.name, written) != nullptr)
+                names += (names.empty() ? "" : ", ") + std::string(command.name);
+    return names;
+}
+
 [[noreturn]] void refuse_unknown(const CommandSpec& command, std::string_view written) {
+    if (const std::string others = commands_that_know(written); !others.empty())
+        throw usage_error(
+            fmt::format("rekindle {} has no option {}: it belongs to {}", command.name, written, others))
+            .hint(fmt::format("rekindle {} --help lists all options.", command.name));
     Error error = usage_error(fmt::format("unknown option {}", written));
     const std::string near = nearest_option(command.name, written);
     const std::string all = fmt::format("rekindle {} --help lists all options.", command.name);
@@ -51,6 +65,17 @@ std::set<std::string> keys_of(const nlohmann::ordered_json& json) {
     std::set<std::string> keys;
     for (const auto& item : json.items())
         keys.insert(item.key());
+    return keys;
+}
+
+/// Those of them whose value is not the default.
+std::set<std::string> changed_keys(const nlohmann::ordered_json& json) {
+    nlohmann::ordered_json defaults;
+    trainer::to_json(defaults, trainer::TrainConfig{});
+    std::set<std::string> keys;
+    for (const auto& item : json.items())
+        if (!defaults.contains(item.key()) || defaults[item.key()] != item.value())
+            keys.insert(item.key());
     return keys;
 }
 
@@ -200,9 +225,14 @@ EffectiveConfig effective_config(const CommandLine& line, const std::string& use
         const nlohmann::ordered_json json = read_json(path);
         update_from_file(path, json, effective.config);
         effective.given = keys_of(json);
+        effective.chosen = changed_keys(json);
     }
     trainer::update_from_json(line.settings, effective.config);
     effective.given.merge(keys_of(line.settings));
+    for (const std::string& key : keys_of(line.settings))
+        effective.chosen.insert(key);
+    if (effective.config.compat == "original" && !effective.given.contains("clock"))
+        effective.config.clock = "raw";
     return effective;
 }
 

@@ -1,4 +1,5 @@
 #include <rekindle/market/bars.h>
+#include <rekindle/market/session.h>
 
 namespace rekindle::market {
 
@@ -17,6 +18,12 @@ BarTable BarBuffer::into_table(BarBuffer buffer, BarMetadata metadata) {
     auto owner = std::make_shared<const BarBuffer>(std::move(buffer));
     const BarColumns columns = owner->columns();
     return BarTable(columns, std::move(metadata), std::move(owner));
+}
+
+std::string contract_name(const BarMetadata& metadata, std::uint16_t contract) {
+    if (contract == mixed_contracts)
+        return "mixed";
+    return contract < metadata.contracts.size() ? metadata.contracts[contract] : "";
 }
 
 } // namespace rekindle::market

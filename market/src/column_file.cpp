@@ -1,6 +1,7 @@
 #include "column_file_writer.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 #include <rekindle/market/column_file.h>
 
 #include <fmt/format.h>
@@ -169,8 +170,8 @@ BarTable open_column_file(const std::filesystem::path& path) {
     std::vector<ColumnSpec> specs = column_layout(header.vix);
     set_offsets(specs, header.end, header.rows);
     if (file->bytes().size() != file_size(specs, header.rows))
-        throw damaged(
-            path, fmt::format("{} bytes instead of {}", file->bytes().size(), file_size(specs, header.rows)));
+        throw damaged(path, fmt::format("{} instead of {}", counted(file->bytes().size(), "byte"),
+                                        file_size(specs, header.rows)));
     BarColumns columns;
     columns.time = column<std::int64_t>(*file, specs[0], header.rows);
     columns.open = column<Ticks>(*file, specs[1], header.rows);

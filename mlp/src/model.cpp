@@ -1,4 +1,5 @@
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 #include <rekindle/mlp/model.h>
 
 #include <nlohmann/json.hpp>
@@ -76,7 +77,7 @@ void ModelDescription::validate() const {
         const Layer& layer = layers[i];
         check_values(layer, i, names);
         if (layer.inputs != width)
-            throw wrong(layer, i, "takes " + std::to_string(layer.inputs) + " inputs")
+            throw wrong(layer, i, "takes " + counted(layer.inputs, "input"))
                 .expected(std::to_string(width) + ", the width before it");
         if (layer.kind == Kind::residual_begin) {
             open.push_back(width);
@@ -85,7 +86,7 @@ void ModelDescription::validate() const {
                 throw wrong(layer, i, "ends a residual that has not begun");
             if (open.back() != width)
                 throw wrong(layer, i,
-                            "adds " + std::to_string(open.back()) + " values to " + std::to_string(width));
+                            "adds " + counted(open.back(), "value") + " to " + std::to_string(width));
             open.pop_back();
         }
         width = layer.outputs;

@@ -6,7 +6,7 @@ import time
 
 import torch
 
-from . import library
+from . import compiler, data_parallel, exchange, library
 
 _registered = False
 
@@ -56,6 +56,8 @@ def register():
     torch.utils.generate_methods_for_privateuse1_backend(
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
+    for part in (exchange, data_parallel, compiler):
+        part.install()
     atexit.register(_finish)
     if os.environ.get("TORCH_RVK_FROM_CUDA") == "1":  # this process runs a script of torch_rvk.run
         from . import from_cuda

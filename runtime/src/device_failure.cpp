@@ -1,8 +1,7 @@
+#include "hexadecimal.h"
 #include "vulkan_device.h"
 
-#include <cstdio>
 #include <cstdlib>
-#include <unistd.h>
 #include <utility>
 
 namespace rekindle::runtime {
@@ -42,26 +41,11 @@ std::string_view name_of_address(VkDeviceFaultAddressTypeEXT type) {
     }
 }
 
-std::string hexadecimal(std::uint64_t value) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    do {
-        text.insert(text.begin(), digits[value & 15]);
-        value >>= 4;
-    } while (value != 0);
-    return "0x" + text;
-}
-
 /// What was given up while it ran.
 struct LeftRunning {
     std::mutex mutex;
     std::vector<std::pair<std::shared_ptr<VulkanDevice>, std::shared_ptr<StreamTimeline>>> work;
 };
-
-void end_without_handlers(int status, void*) {
-    std::fflush(nullptr);
-    ::_exit(status);
-}
 
 } // namespace
 

@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
-std::optional<std::uint32_t> number_in(std::string_view text) {
+std::optional<std::uint32_t> device_number_in(std::string_view text) {
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (text.empty() || error != std::errc{} || end != text.data() + text.size())
@@ -35,7 +35,7 @@ std::optional<std::uint32_t> number_in(std::string_view text) {
 
 /// The device of that number or UUID ("GPU-…" or its digits alone, in either case), or null.
 const DeviceInfo* device_named(const std::vector<DeviceInfo>& devices, std::string_view text) {
-    if (const auto number = number_in(text)) {
+    if (const auto number = device_number_in(text)) {
         const auto found = std::ranges::find(devices, *number, &DeviceInfo::number);
         return found == devices.end() ? nullptr : &*found;
     }

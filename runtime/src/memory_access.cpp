@@ -1,21 +1,15 @@
 /// Addresses in use, as streams ask for them, and what the test modes put around and into blocks.
 
+#include "hexadecimal.h"
 #include "memory_allocator.h"
 #include "memory_poison.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
 namespace rekindle::runtime {
 namespace {
-
-std::string hexadecimal(std::uint64_t value) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-    return text;
-}
 
 /// Where the host sees a block and what lies around it in its place.
 struct Surroundings {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <pthread.h>
 #include <thread>
+#include <unistd.h>
 
 namespace rekindle::runtime {
 
@@ -32,7 +34,7 @@ extern "C" void rekindle_after_fork() {
     detail::process_state.store(ProcessState::forked, std::memory_order_relaxed);
 }
 
-extern "C" void rekindle_at_exit() {
+extern "C" void rekindle_at_exit(int status, void*) {
     if (!vulkan_usable())
         return;
     OpenDevices& open = OpenDevices::all();
@@ -40,14 +42,23 @@ extern "C" void rekindle_at_exit() {
     open.ended_by = std::this_thread::get_id();
     detail::process_state.store(ProcessState::ending, std::memory_order_release);
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    bool settled = true;
     for (VulkanDevice* const device : open.devices)
-        device->settle(until);
+        settled = device->settle(until) && settled;
+    // The driver's own handlers come next. They may wait for the device, which never answers.
+    if (!settled)
+        end_without_handlers(status, nullptr);
     // Calls of other threads that were on their way into the driver come out of it.
     if (!open.devices.empty())
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 
 } // namespace
+
+void end_without_handlers(int status, void*) {
+    std::fflush(nullptr);
+    ::_exit(status);
+}
 
 void throw_if_unusable() {
     const ProcessState state = detail::process_state.load(std::memory_order_acquire);
@@ -69,10 +80,10 @@ void throw_if_unusable() {
 void watch_process(VulkanDevice& device) {
     static const bool watching = [] {
         return ::pthread_atfork(nullptr, nullptr, rekindle_after_fork) == 0 &&
-               std::atexit(rekindle_at_exit) == 0;
+               ::on_exit(rekindle_at_exit, nullptr) == 0;
     }();
     if (!watching)
-        throw Error("pthread_atfork or atexit: out of memory");
+        throw Error("pthread_atfork or on_exit: out of memory");
     OpenDevices& open = OpenDevices::all();
     const std::scoped_lock lock(open.mutex);
     open.devices.push_back(&device);

@@ -31,8 +31,13 @@ inline void require_usable() {
         throw_if_unusable();
 }
 
+/// For on_exit: ends the process at once, with its status, without the handlers that are left. What the
+/// process wrote is flushed.
+[[noreturn]] void end_without_handlers(int status, void*);
+
 /// From now on forks and the end of the process are looked for, and what `device` has submitted is waited for
-/// at the end. Called when the driver is loaded, so that the end is seen before the driver's own.
+/// at the end; where it does not end within seconds, the driver's own handlers, which may wait for it without
+/// a limit, do not run. Called when the driver is loaded, so that the end is seen before the driver's own.
 void watch_process(VulkanDevice& device);
 void forget_device(VulkanDevice& device) noexcept;
 

@@ -1,4 +1,5 @@
 #include "event.h"
+#include "hexadecimal.h"
 #include "stream_core.h"
 #include "stream_transient.h"
 #include "synchronisations.h"
@@ -108,8 +109,13 @@ void VulkanStream::put_without_poison(const Pipeline& pipeline, Groups groups,
     const std::span block(stripped.data(), parameters.size());
     device_.allocator().strip_poison(block);
     std::vector<Access> plain(accesses.begin(), accesses.end());
-    for (Access& a : plain)
+    for (Access& a : plain) {
+        if (a.bytes != 0 && a.begin.address == without_poison(a.begin.address)) [[unlikely]]
+            throw Error("launch of " + std::string(pipeline.kernel->name) + ": address " +
+                        hexadecimal(a.begin.address) +
+                        " has no poison bit, so it is not an address that this device's allocator gave out");
         a.begin.address = without_poison(a.begin.address);
+    }
     core_->put(pipeline, groups, block, plain, expected_seconds);
 }
 

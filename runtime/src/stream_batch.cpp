@@ -2,6 +2,7 @@
 
 #include "event.h"
 #include "profiler.h"
+#include "synchronisations.h"
 
 #include <algorithm>
 #include <array>
@@ -217,11 +218,12 @@ void Batch::expect(const LaunchTime::Sample& sample) {
 }
 
 void Batch::note(const kernels::Kernel* kernel, const char* what, std::uint64_t size) {
+    const char* const operation = thread_operation();
     if (!notes_.empty() && notes_.back().kernel == kernel && notes_.back().what == what &&
-        notes_.back().size == size)
+        notes_.back().operation == operation && notes_.back().size == size)
         ++notes_.back().count;
     else
-        notes_.push_back({kernel, what, size, 1});
+        notes_.push_back({kernel, what, operation, size, 1});
 }
 
 std::string Batch::summary() const {
@@ -235,6 +237,8 @@ std::string Batch::summary() const {
         const Note& n = notes_[i];
         if (i > first)
             text += ", ";
+        if (n.operation != nullptr)
+            text.append(n.operation).append(": ");
         text += n.kernel != nullptr ? n.kernel->name : std::string_view(n.what);
         const int length = std::snprintf(sizes.data(), sizes.size(),
                                          n.kernel != nullptr ? " (%llu workgroups)" : " (%llu bytes)",

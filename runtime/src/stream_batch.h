@@ -145,7 +145,8 @@ class Batch {
     struct Note {
         const kernels::Kernel* kernel; ///< null: `what`
         const char* what;
-        std::uint64_t size; ///< workgroups or bytes
+        const char* operation; ///< Stream::set_operation; null: none
+        std::uint64_t size;    ///< workgroups or bytes
         std::uint32_t count;
     };
 

@@ -64,7 +64,7 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     std::uint64_t queued() const override;
     std::uint64_t completed() const override;
     void wait(std::uint64_t value) override;
-    void settle(std::chrono::steady_clock::time_point until) noexcept override;
+    bool settle(std::chrono::steady_clock::time_point until) noexcept override;
     void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
                           std::uint32_t word) override;
 

@@ -7,6 +7,7 @@ namespace {
 struct OfThread {
     Synchronisations synchronisations;
     std::uint64_t correlation = 0;
+    const char* operation = nullptr;
 };
 
 OfThread& of_thread() noexcept {
@@ -26,6 +27,14 @@ Synchronisations thread_synchronisations() noexcept {
 
 std::uint64_t thread_correlation() noexcept {
     return of_thread().correlation;
+}
+
+const char* thread_operation() noexcept {
+    return of_thread().operation;
+}
+
+void Stream::set_operation(const char* name) noexcept {
+    of_thread().operation = name;
 }
 
 void Stream::set_correlation(std::uint64_t correlation) noexcept {

@@ -9,5 +9,7 @@ namespace rekindle::runtime {
 Synchronisations& counted_synchronisations() noexcept;
 /// Of the calling thread, Stream::set_correlation.
 std::uint64_t thread_correlation() noexcept;
+/// Of the calling thread, Stream::set_operation; nullptr: none.
+const char* thread_operation() noexcept;
 
 } // namespace rekindle::runtime

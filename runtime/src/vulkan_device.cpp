@@ -199,16 +199,18 @@ void VulkanDevice::synchronize() {
         timeline->wait(timeline->queued());
 }
 
-void VulkanDevice::settle(std::chrono::steady_clock::time_point until) noexcept {
+bool VulkanDevice::settle(std::chrono::steady_clock::time_point until) noexcept {
+    bool settled = !lost();
     try {
-        if (!lost())
+        if (settled)
             for (const std::shared_ptr<StreamTimeline>& timeline : timelines())
-                timeline->settle(until);
-        if (pipelines_)
+                settled = timeline->settle(until) && settled;
+        if (settled && pipelines_)
             pipelines_->save();
     } catch (const std::exception& error) { // memory for the list has run out
         log(LogLevel::warning, error.what());
     }
+    return settled;
 }
 
 std::vector<Heap> VulkanDevice::heaps() const {

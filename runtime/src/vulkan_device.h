@@ -93,9 +93,9 @@ class StreamTimeline {
     virtual std::uint64_t completed() const = 0;
     /// Submits what is needed and waits until completed() >= value. Throws DeviceLost.
     virtual void wait(std::uint64_t value) = 0;
-    /// The process ends: waits until what was given to the driver has ended, at most until then. Never
-    /// throws.
-    virtual void settle(std::chrono::steady_clock::time_point until) noexcept = 0;
+    /// The process ends: waits until what was given to the driver has ended, at most until then. Whether it
+    /// has.
+    virtual bool settle(std::chrono::steady_clock::time_point until) noexcept = 0;
     /// Poison mode: before the next operation that is queued on the stream, and after those queued by now,
     /// the range is filled with `word`. Called by the allocator, from any thread, when a block is released;
     /// bytes: a multiple of 4; `at`: where the range lies, because the block is not live any more. The fill
@@ -183,7 +183,8 @@ class VulkanDevice final : public Device {
     void log(LogLevel level, std::string_view text);
 
     /// The process ends: what was submitted is waited for, at most until then, and pipelines are kept.
-    void settle(std::chrono::steady_clock::time_point until) noexcept;
+    /// Returns false for a lost device and where work still runs.
+    bool settle(std::chrono::steady_clock::time_point until) noexcept;
 
     // Pipelines
     /// The pipeline of that kernel with those constants; compiled at first use. Thread-safe. Throws

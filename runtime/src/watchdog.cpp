@@ -99,7 +99,7 @@ bool StreamCore::drained() const noexcept {
     return wait_for_value(*device_, timeline_, submitted(), after_loss) != VK_TIMEOUT;
 }
 
-void StreamCore::settle(std::chrono::steady_clock::time_point until) noexcept {
+bool StreamCore::settle(std::chrono::steady_clock::time_point until) noexcept {
     using Clock = std::chrono::steady_clock;
     // Who is just recording or submitting is let end, unless it waits for the device or was stopped on its
     // way; who comes later finds that the process ends.
@@ -112,7 +112,8 @@ void StreamCore::settle(std::chrono::steady_clock::time_point until) noexcept {
     if (held)
         mutex_.unlock();
     release_hang();
-    wait_for_value(*device_, timeline_, submitted(), std::max(Seconds(until - Clock::now()), Seconds(0)));
+    return wait_for_value(*device_, timeline_, submitted(),
+                          std::max(Seconds(until - Clock::now()), Seconds(0))) == VK_SUCCESS;
 }
 
 void StreamCore::close() noexcept {

@@ -14,6 +14,12 @@ export PATH
 say() { printf '%s\n' "$*"; }
 complain() { printf '%s\n' "$*" >&2; }
 
+# in_words WORD…: "a", "a and b", "a, b and c".
+in_words() {
+    local last=${*: -1} others=${*:1:$#-1}
+    printf '%s' "${others// /, }${others:+ and }$last"
+}
+
 # fail SENTENCE…: the job failed.
 fail() {
     complain "$@"

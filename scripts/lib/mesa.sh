@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Mesa's Vulkan drivers: the system's own, and a Mesa of version 25 or newer beside them, which knows more cards.
-# Sourced after common.sh and packages.sh.
+# Sourced after common.sh, packages.sh and debian.sh.
 
 readonly MESA_FOLDER=$REPOSITORY/build/tools/mesa
 readonly MESA_SYSTEM_FOLDER=/usr/lib/x86_64-linux-gnu
@@ -17,39 +17,21 @@ upstream_version() {
 # system_mesa: its version, nothing when there is none.
 system_mesa() { upstream_version "$(dpkg-query -W -f '${Version}' mesa-vulkan-drivers 2>/dev/null)"; }
 
-# archive_of_system: the Debian archive that this machine takes packages from.
-archive_of_system() {
-    { cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true; } |
-        awk 'match($0, /https?:\/\/[^ ]+\/debian\/?( |$)/) { print substr($0, RSTART, RLENGTH); exit }' | tr -d ' '
-}
-
-# apt_of FOLDER ARGUMENT…: apt-get with package lists of FOLDER alone; the system's stay as they are.
-apt_of() {
-    local folder=$1
-    shift
-    apt-get -qq -o Dir::Etc::sourcelist="$folder/sources.list" -o Dir::Etc::sourceparts=/dev/null \
-        -o Dir::State::lists="$folder/lists" -o Dir::State::status=/dev/null -o Dir::Cache="$folder/cache" \
-        -o APT::Sandbox::User= -o Debug::NoLocking=1 "$@"
-}
-
 # fetch_backported_mesa: the drivers of bookworm-backports into MESA_FOLDER, unpacked and not installed.
 fetch_backported_mesa() {
-    local part=$MESA_FOLDER.part archive package
-    archive=$(archive_of_system)
-    [[ -n $archive ]] || fail 'No Debian archive is configured here to take Mesa from.'
+    local part=$MESA_FOLDER.part package
     say 'Fetching Mesa of bookworm-backports (mesa-vulkan-drivers, libdrm2, libdrm-amdgpu1; 11 MB) into build/tools/mesa; nothing is installed.'
     rm -rf -- "$part"
-    mkdir -p "$part/lists/partial" "$part/cache/archives/partial" "$part/root"
-    printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s bookworm-backports main\n' \
-        "$archive" >"$part/sources.list"
-    apt_of "$part" update || fail 'apt-get could not fetch the package list of bookworm-backports; its message is above.'
+    mkdir -p "$part/root"
+    private_apt "$part" deb bookworm-backports
     (cd "$part" && apt_of "$part" download mesa-vulkan-drivers libdrm2 libdrm-amdgpu1) ||
         fail 'apt-get could not fetch Mesa of bookworm-backports; its message is above.'
     for package in "$part"/*.deb; do
         dpkg-deb -x "$package" "$part/root"
     done
     upstream_version "$(dpkg-deb -f "$part"/mesa-vulkan-drivers_*.deb Version)" >"$part/version"
-    rm -rf -- "$part"/*.deb "$part/lists" "$part/cache" "$part/sources.list" "$MESA_FOLDER"
+    remove_private_apt "$part"
+    rm -rf -- "$part"/*.deb "$MESA_FOLDER"
     mv -- "$part" "$MESA_FOLDER"
 }
 

@@ -1,25 +1,33 @@
 # shellcheck shell=bash
 # PyTorch's device rvk: its Python, its build, its tests. Sourced after common.sh, build.sh, python.sh.
 
-# python_for_device: sets PYTHON to build/python-device, an environment of its own that has the PyTorch of
-# python_with_torch and the packages that the tests need beside it.
-python_for_device() {
-    local folder=$REPOSITORY/build/python-device base
+# python_beside_torch NAME SIZE PACKAGE…: sets PYTHON to build/NAME, an environment of its own that has the PyTorch of
+# python_with_torch and these packages, whose modules are called as they are.
+python_beside_torch() {
+    local folder=$REPOSITORY/build/$1 size=$2 base modules
+    shift 2
+    modules=$(IFS=, && printf '%s' "$*")
     python_with_torch
     base=$PYTHON
     PYTHON=$folder/bin/python3
     # A copied or moved folder holds paths that are no longer there.
-    if grep -qF "$folder" "$folder/bin/activate" 2>/dev/null && "$PYTHON" -c 'import torch, expecttest, transformers' 2>/dev/null; then
+    if grep -qF "$folder" "$folder/bin/activate" 2>/dev/null && "$PYTHON" -c "import torch, $modules" 2>/dev/null; then
         return
     fi
-    say 'Fetching the packages expecttest and transformers for the tests (about 25 MB) into build/python-device.'
+    say "Fetching the packages $(in_words "$@") for the tests (about $size) into ${folder#"$REPOSITORY"/}."
     rm -rf -- "$folder"
     "$base" -m venv "$folder" || fail 'python3 -m venv failed; its message is above.'
     "$base" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))' \
         >"$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch-of-another.pth"
-    "$PYTHON" -m pip install --quiet expecttest transformers ||
+    "$PYTHON" -m pip install --quiet "$@" ||
         fail 'pip could not install the packages of the tests; its message is above.'
 }
+
+# python_for_device: PYTHON for the device's own tests.
+python_for_device() { python_beside_torch python-device '25 MB' expecttest transformers; }
+
+# python_for_upstream: PYTHON for PyTorch's own tests.
+python_for_upstream() { python_beside_torch python-upstream '40 MB' numpy expecttest hypothesis pytest psutil scipy; }
 
 # build_device: libtorch_rvk.so and the C++ test program for the PyTorch of PYTHON; the package is build/pytorch/python.
 build_device() {

@@ -11,6 +11,35 @@
 namespace rekindle {
 namespace {
 
+TEST(Text, NumbersAgreeWithTheirNouns) {
+    EXPECT_EQ(counted(0, "row"), "0 rows");
+    EXPECT_EQ(counted(1, "row"), "1 row");
+    EXPECT_EQ(counted(2, "row"), "2 rows");
+    EXPECT_EQ(counted(1, "batch", "batches"), "1 batch");
+    EXPECT_EQ(counted(1234, "batch", "batches"), "1,234 batches");
+    EXPECT_EQ(counted(1, "row is", "rows are"), "1 row is");
+    EXPECT_EQ(counted(21, "row"), "21 rows");
+    EXPECT_EQ(counted(std::size_t{1}, "row"), "1 row");
+    EXPECT_EQ(counted(1.0, "point"), "1 point");
+    EXPECT_EQ(counted(0.25, "point"), "0.25 points");
+    EXPECT_EQ(counted(std::uint16_t{1234}, "row"), "1,234 rows");
+    EXPECT_EQ(counted(~std::uint64_t{0}, "byte"), "18,446,744,073,709,551,615 bytes");
+}
+
+TEST(Text, OrdinalsEndAsTheyAreSpoken) {
+    // Spoken by hand for the first hundred, which is all there is: the rest repeats its last two digits.
+    const auto ending = [](std::int64_t n) -> std::string {
+        if (n % 100 == 11 || n % 100 == 12 || n % 100 == 13)
+            return "th";
+        const std::string last = std::to_string(n % 10);
+        return last == "1" ? "st" : last == "2" ? "nd" : last == "3" ? "rd" : "th";
+    };
+    for (std::int64_t n = 0; n < 1000; ++n)
+        EXPECT_EQ(ordinal(n), std::to_string(n) + ending(n));
+    EXPECT_EQ(ordinal(1002), "1,002nd");
+    EXPECT_EQ(ordinal(1'000'011), "1,000,011th");
+}
+
 TEST(Text, WithThousands) {
     EXPECT_EQ(with_thousands(0), "0");
     EXPECT_EQ(with_thousands(999), "999");

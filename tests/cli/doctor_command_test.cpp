@@ -52,6 +52,15 @@ TEST(DoctorCommand, ARecordedHostGivesTheSameFindingsAgain) {
     EXPECT_EQ(doctor({"--replay", again, "--json"}).output, first.output);
 }
 
+TEST(DoctorCommand, WhatTheFactsShowBesidesALogIsOnTheScreen) {
+    const TemporaryFolder folder;
+    const std::string host = folder.file("host.json", held_memory);
+    const std::string log = folder.file("train.log", "ValueError: Expected 2D array, got 1D array instead\n");
+    const Finished finished = doctor({"--replay", host, "--log", log});
+    EXPECT_NE(finished.output.find("Besides, the facts alone show"), std::string::npos) << finished.output;
+    EXPECT_NE(finished.output.find("4711"), std::string::npos) << finished.output;
+}
+
 TEST(DoctorCommand, TheScreenNamesThePidItsBytesAndTheCause) {
     const TemporaryFolder folder;
     const Finished finished = doctor({"--replay", folder.file("host.json", held_memory)});

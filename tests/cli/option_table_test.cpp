@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace rekindle::cli {
@@ -174,7 +175,7 @@ TEST(OptionValue, ReadsEachKind) {
     EXPECT_EQ(value_of("--contract", "ES 03-25"), "ES 03-25");
     EXPECT_EQ(value_of("--learning-rate", "2e-4"), 2e-4);
     EXPECT_EQ(value_of("--device-ids", "0, 1"), "0,1");
-    EXPECT_EQ(value_of("--device", "cuda:1"), "gpu:1");
+    EXPECT_EQ(value_of("--device", "cuda:1"), "cuda:1");
     EXPECT_EQ(value_of("--device", "hip"), "gpu");
     EXPECT_EQ(value_of("--device", "GPU-0A1b2c3d-0000-1111-2222-333344445555"),
               "gpu-0a1b2c3d-0000-1111-2222-333344445555");
@@ -221,6 +222,16 @@ TEST(OptionValue, RefusesWithWhatWasExpected) {
                                                           {"--device-ids", "-1"},
                                                           {"--device-ids", ""}})
         EXPECT_NE(refusal(option, text), "accepted") << option << " " << text;
+}
+
+TEST(OptionTable, NoTwoOptionsOfACommandShareAnExplanation) {
+    std::map<std::pair<std::string, std::string>, std::string> seen;
+    for (const OptionSpec& option : option_table())
+        for (const std::string_view command : option.commands) {
+            const auto [other, is_new] =
+                seen.try_emplace({std::string(command), std::string(option.detail)}, option.name);
+            EXPECT_TRUE(is_new) << "--" << option.name << " and --" << other->second << " of " << command;
+        }
 }
 
 } // namespace

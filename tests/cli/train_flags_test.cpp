@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -47,8 +49,14 @@ struct TrainingRun {
 /// What of a run is compared.
 using Output = std::function<std::string(const TrainingRun&)>;
 
+/// The tensors alone: beside them lie scores, which rows that are not learned from may change.
 std::string weights(const TrainingRun& run) {
-    return run.file("model_final.safetensors");
+    const std::string file = run.file("model_final.safetensors");
+    std::uint64_t header = 0;
+    if (file.size() < sizeof header)
+        return {};
+    std::memcpy(&header, file.data(), sizeof header);
+    return header < file.size() ? file.substr(sizeof header + header) : std::string();
 }
 std::string exit_status(const TrainingRun& run) {
     return std::to_string(run.finished.status);
@@ -142,6 +150,7 @@ std::vector<FlagCase> input_cases() {
         {"session", {}, {}, {"--session", "rth"}, "weights", weights},
         {"session-length", {}, {}, {"--session-length", "week"}, "weights", weights},
         {"day-start", {}, {}, {"--day-start", "20:00"}, "weights", weights},
+        {"regular-hours", {"--session", "rth"}, {}, {"--regular-hours", "10:00-15:00"}, "weights", weights},
         {"calendar", {"--session", "rth"}, {}, {"--calendar", m.calendar}, "weights", weights},
         {"roll", {}, {}, {"--roll", "calendar"}, "weights", weights},
         {"weighting", {}, {}, {"--weighting", "close"}, "weights", weights},
@@ -155,6 +164,12 @@ std::vector<FlagCase> input_cases() {
          {"--features", "minute", "--target", "bar-return"},
          {"--target-bars", "1"},
          {"--target-bars", "3"},
+         "weights",
+         weights},
+        {"across-sessions",
+         {"--features", "minute", "--target", "bar-return"},
+         {},
+         {"--across-sessions"},
          "weights",
          weights},
         {"train-split", {}, {}, {"--train-split", "0.6"}, "weights", weights},

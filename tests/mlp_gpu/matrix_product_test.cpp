@@ -72,6 +72,22 @@ TEST_F(MatrixProduct, TilesGiveTheSameBits) {
         EXPECT_EQ(result, results.front());
 }
 
+TEST_F(MatrixProduct, SumsLongerThanADriverLoops) {
+    constexpr std::uint32_t m = 2, n = 3, k = 1'100'001; // 68,751 slices of 16
+    std::vector<float> a(m * k), b(k * n, 1.0f);
+    for (std::size_t i = 0; i < a.size(); ++i)
+        a[i] = i < k ? 1.0f : static_cast<float>(i % 3) - 1.0f;
+    float second = 0;
+    for (std::size_t i = k; i < a.size(); ++i)
+        second += a[i];
+    const runtime::Buffer on_a = buffer(a), on_b = buffer(b);
+    const runtime::Buffer c = device->allocator().allocate(m * n * 4, MemoryKind::device, stream.get());
+    matrix_product(*stream, {on_a.pointer(), m, k, k}, {on_b.pointer(), k, n, n}, {c.pointer(), m, n, n},
+                   MatrixTile::tile_32); // larger ones take a driver on the processor minutes
+    const std::vector<float> expected{k, k, k, second, second, second};
+    EXPECT_EQ(values(c, m * n), expected);
+}
+
 TEST_F(MatrixProduct, EmptyInnerSizeGivesZerosAndEmptyResultsNothing) {
     const std::vector<float> before(12, 7.0f);
     const runtime::Buffer a = buffer({}), c = buffer(before);

@@ -8,6 +8,7 @@
 # Prints the counts; the last line is their sum. Exit status 1: something failed; 77: no driver is here.
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
 source "$REPOSITORY/scripts/lib/packages.sh"
+source "$REPOSITORY/scripts/lib/debian.sh"
 source "$REPOSITORY/scripts/lib/mesa.sh"
 
 tool=$(realpath -- "$1")

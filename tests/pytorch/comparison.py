@@ -34,8 +34,11 @@ RANDOM_OPERATORS = frozenset((
 ARGUMENTS_ON_THE_HOST = {"tensor_split": {0, "indices_or_sections", "tensor_indices_or_sections"}}
 
 # The order of equal values is the algorithm's own, unless a sample asks for a stable one: their indices are compared by what
-# they pick.
-UNORDERED_TIES = frozenset(("argsort", "sort"))
+# they pick. The position of the argument that is the dimension.
+UNORDERED_TIES = {"argsort": 0, "sort": 0, "kthvalue": 1, "topk": 1}
+
+# The CPU computes them in 16 bits, the device in float32: 16-bit results are compared with float64's.
+IN_16_BITS_ON_CPU = frozenset(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d"))
 
 # Statistics that they keep for the backward are float32 of 16-bit inputs, as on CUDA; the CPU rounds them to 16 bits.
 STATISTICS_IN_FLOAT = frozenset(("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"))
@@ -302,9 +305,23 @@ def comparable(op: OpInfo, sample: SampleInput, outputs: list[Any]) -> list[Any]
     if op.name in STATISTICS_IN_FLOAT:
         return [outputs[0], *(output.to(outputs[0].dtype) for output in outputs[1:])]
     if op.name in UNORDERED_TIES and sample.input.dim() and not sample.kwargs.get("stable"):
-        dim = sample.kwargs.get("dim", sample.args[0] if sample.args else -1)
-        return [*outputs[:-1], sample.input.gather(dim, outputs[-1])]
+        position = UNORDERED_TIES[op.name]
+        dim = sample.kwargs.get("dim", sample.args[position] if len(sample.args) > position else -1)
+        indices = outputs[-1] if outputs[-1].dim() == sample.input.dim() else outputs[-1].unsqueeze(dim)
+        return [*outputs[:-1], sample.input.gather(dim, indices)]
     return outputs
+
+
+def expected_outputs(op: OpInfo, sample: SampleInput, dtype: torch.dtype) -> list[Any]:
+    """What the CPU gives, or float64 where that is the better oracle."""
+    if op.name not in IN_16_BITS_ON_CPU or dtype not in (torch.float16, torch.bfloat16):
+        return run_forward(op, sample, "cpu").outputs
+
+    def widened(value: Any) -> Any:
+        return tree_map(lambda leaf: leaf.double() if isinstance(leaf, torch.Tensor) and leaf.dtype == dtype else leaf, value)
+
+    wide = SampleInput(widened(sample.input), args=widened(sample.args), kwargs=widened(sample.kwargs))
+    return [output.to(dtype) for output in run_forward(op, wide, "cpu").outputs]
 
 
 def compare_dtype(op: OpInfo, dtype: torch.dtype, device: str, samples: int) -> str:
@@ -314,7 +331,7 @@ def compare_dtype(op: OpInfo, dtype: torch.dtype, device: str, samples: int) -> 
     try:
         for sample in op.sample_inputs("cpu", dtype):
             try:
-                expected = comparable(op, sample, run_forward(op, sample, "cpu").outputs)
+                expected = comparable(op, sample, expected_outputs(op, sample, dtype))
             except Exception:
                 continue
             actual = comparable(op, sample, run_forward(op, sample, device).outputs)

@@ -33,7 +33,7 @@ HEADER = """# Operators of the device rvk
 
 Made by `tests/pytorch/operators_page.py --measure` from PyTorch {torch_version}'s own list of operators and samples;
 not edited by hand. **N**: native, ran under `REKINDLE_STRICT=1`, where nothing may bounce through the CPU, and agreed with the
-CPU. **F**: agrees with the CPU's help, which `torch.rvk.fallback_stats()` counts. **–**: neither: not there (sparse), another order of
+CPU. **F**: agrees with the CPU's help, which `torch.rvk.fallback_stats()` counts. **–**: neither: another order of
 equal values (topk, kthvalue), or a difference above the dtype's tolerance in one of its samples. Empty: the CPU does not
 have it either. **?**: not measured. `tests/pytorch/operators.json` gives the reason of each operator that is not native in float32.
 

@@ -1,5 +1,6 @@
 """What the tests of the device share: which device is tested, and how they read its counters."""
 
+import functools
 import os
 import pathlib
 import unittest
@@ -36,6 +37,22 @@ def device_module():
 
 def pytorch_before(major: int, minor: int) -> bool:
     return tuple(map(int, torch.__version__.split(".")[:2])) < (major, minor)
+
+
+@functools.cache
+def flushes_subnormals() -> bool:
+    """Whether the device takes float32's subnormal numbers for zero, as Vulkan allows; bfloat16 has the same ones."""
+    flushes = device_is_there() and (torch.tensor([1e-40], device=DEVICE) * 1).item() == 0
+    if flushes:
+        print(f"{DEVICE} takes subnormal numbers of float32 and bfloat16 for zero: they are left out")
+    return flushes
+
+
+def without_flushed(numbers: torch.Tensor) -> torch.Tensor:
+    """The numbers without those that the device takes for zero."""
+    if numbers.dtype not in (torch.float32, torch.bfloat16) or not flushes_subnormals():
+        return numbers
+    return numbers[(numbers == 0) | ~(numbers.abs() < torch.finfo(numbers.dtype).tiny)]
 
 
 #: PyTorch asks CUDA alone for pinned memory where it has CUDA, whatever the accelerator is.

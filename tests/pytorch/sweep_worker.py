@@ -1,9 +1,10 @@
 """A child process of worker_pool.py: operators of op_db, one after the other, compared on a device.
 
-    sweep_worker.py compare|dtypes DEVICE SAMPLES
+    sweep_worker.py compare|dtypes|mixed DEVICE SAMPLES
 
-compare: float32, contiguous and not, forward and gradients. dtypes: forward in every dtype. Reads positions in op_db from standard input, one a line, and writes one JSON line for each to the descriptor that was
-its standard output. Whatever else is printed goes to standard error.
+compare: float32, contiguous and not, forward and gradients. dtypes: forward in every dtype. mixed: with one
+tensor left on the CPU (mixed_devices.py). Reads positions in op_db from standard input, one a line, and writes one JSON line
+for each to the descriptor that was its standard output. Whatever else is printed goes to standard error.
 """
 
 import dataclasses
@@ -39,13 +40,16 @@ def main() -> None:
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
         op = op_db[int(line)]
-        if task == "dtypes":
+        if task == "mixed":
+            import mixed_devices
+            answer = {"operator": op.full_name, "operands": mixed_devices.probe(op, device, samples)}
+        elif task == "dtypes":
             answer = {"operator": op.full_name, "dtypes": comparison.compare_dtypes(op, device, samples)}
         else:
             answer = compare(op, device, samples)
         print(json.dumps(answer), file=answers, flush=True)
     answers.close()
-    if device != "cpu":
+    if torch.device(device).type == "rvk":
         torch.ops.rvk.finish()  # keeps the compiled pipelines
     os._exit(0)  # the interpreter's end has tests of its own
 

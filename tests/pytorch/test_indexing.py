@@ -138,6 +138,17 @@ class Writing(OnBoth):
                         self.same(lambda x, i, v: x.index_reduce_(0, i, v, reduce, include_self=include_self),
                                   numbers(5, 6, dtype=dtype), torch.tensor([1, 1, 3, 3, 3]), numbers(5, 6, dtype=dtype))
 
+    def test_what_no_device_reduces_or_searches(self):
+        flags = torch.tensor([True, False, True])
+        operators = {name: lambda x, name=name: x.index_reduce(0, torch.tensor([0, 1, 2], device=x.device), x, name)
+                     for name in ("prod", "mean", "amax", "amin")}
+        operators |= {"scatter_reduce": lambda x: x.scatter_reduce(0, torch.tensor([0, 1, 2], device=x.device), x, "mean")}
+        operators |= {"searchsorted": lambda x: torch.searchsorted(x, x), "bucketize": lambda x: torch.bucketize(x, x)}
+        for name, operator in operators.items():
+            for device in ("cpu", DEVICE):
+                with self.subTest(name, device=device):
+                    self.assertRaisesRegex(RuntimeError, "not implemented for 'Bool'", operator, flags.to(device))
+
     def test_scatter_of_every_reduction(self):
         for dtype in NUMBERS:
             i = torch.randint(0, 6, (5, 9))
@@ -234,6 +245,30 @@ class Gradients(OnBoth):
         self.same(lambda x, i, v: x.scatter_add(0, i.view(3, 1).expand(3, 6), v), x, i, v)
         self.same(lambda x, i, v: x.index_put((i,), v, accumulate=True), x, i, v)
         self.same(lambda x, m, v: x.masked_scatter(m, v), x, torch.rand(5, 6) > 0.6, torch.randn(30, requires_grad=True))
+
+    def test_of_one_number(self):
+        """Tensors without a dimension take part in every operation of one with a single element."""
+        def real(y):
+            return torch.view_as_real(y) if y.is_complex() else y
+
+        i = torch.tensor([0])
+        for dtype in (torch.float32, torch.complex64, torch.complex128):
+            x, v = torch.randn((), dtype=dtype, requires_grad=True), torch.randn(1, dtype=dtype, requires_grad=True)
+            for place in (i, i[0]):
+                one = v.detach()[0].requires_grad_()
+                source = v if place.dim() else one
+                with self.subTest(dtype=dtype, index=place.dim()):
+                    self.same(lambda x, i: real(x.gather(0, i)), x, place)
+                    self.same(lambda x, i: real(x.index_select(0, i)), x, place)
+                    self.same(lambda x, i: real(x.take(i)), x, place)
+                    self.same(lambda x, i, v: real(x.scatter(0, i, v)), x, place, source)
+                    self.same(lambda x, i, v: real(x.scatter_add(0, i, v)), x, place, source)
+                    self.same(lambda x, i, v: real(x.index_add(0, i, v)), x, place, one)
+                    self.same(lambda x, i, v: real(x.index_copy(0, i, v)), x, place, one)
+                    self.same(lambda x, i: real(x.index_fill(0, i, 2)), x, place)
+            if not (dtype.is_complex and pytorch_before(2, 13)):  # as test_accumulating_index_put_of_complex_numbers
+                self.same(lambda x, m: real(x[m]), x, torch.tensor(True))
+            self.same(lambda x, m: real(x.masked_fill(m, 2)), x, torch.tensor(True))
 
     def test_embedding(self):
         for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64):

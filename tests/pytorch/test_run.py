@@ -6,14 +6,15 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts")
 SECONDS = 900  # a hang fails; the machine may be busy
 
 
-def run(script, *arguments):
-    command = [sys.executable, "-m", "torch_rvk.run", script, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+def run(*arguments, **options):
+    command = [sys.executable, "-m", "torch_rvk.run", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, **options)
 
 
 def run_text(text):
@@ -39,9 +40,21 @@ def run_statements(statements):
 
 
 class WrongUse(unittest.TestCase):
+    def test_each_is_named(self):
+        for arguments, words in (((), "nothing to run"), (("-c",), "-c needs"), (("-m",), "-m needs"), (("-x", "a.py"), "unknown option -x")):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.assertIn(words, result.stderr)
+            self.assertIn("usage:", result.stderr)
+
+    def test_help(self):
+        result = run("--help")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertIn("usage:", result.stdout)
+
     def test_missing_script_is_named(self):
         result = run("no_such_script.py")
-        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.returncode, 2)
         self.assertIn("there is no file no_such_script.py", result.stderr)
         self.assertIn("usage:", result.stderr)
 
@@ -87,6 +100,143 @@ class Scripts(unittest.TestCase):
         text += "assert torch.nn.DataParallel.__module__ == 'torch.nn.parallel.data_parallel'\n"
         result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=SECONDS, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
+
+
+class LikePython(unittest.TestCase):
+    """Python itself is the oracle: the same program, with and without torch_rvk.run."""
+
+    PROGRAM = """import sys
+import __main__
+shown = {name: value for name, value in globals().items() if name not in ("sys", "__builtins__", "__loader__", "__spec__", "shown")}
+print(sys.argv, sys.path[0], sorted(shown), shown.get("__file__"), __name__, __package__ or "")
+print(type(__loader__).__name__, __spec__ and __spec__.name, vars(__main__) is globals(), "runpy" in repr(__builtins__))
+def fail():
+    raise ValueError("as expected")
+if "fail" in sys.argv: fail()
+if "leave" in sys.argv: sys.exit("a reason")
+if "seven" in sys.argv: sys.exit(7)
+"""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = os.path.realpath(holder.name)
+        os.makedirs(os.path.join(self.folder, "package"))
+        os.makedirs(os.path.join(self.folder, "elsewhere"))
+        for name in ("script.py", "package/__init__.py", "package/__main__.py", "package/part.py", "__main__.py"):
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+                file.write("" if name.endswith("__init__.py") else self.PROGRAM)
+        with zipfile.ZipFile(os.path.join(self.folder, "archive.pyz"), "w") as archive:
+            archive.write(os.path.join(self.folder, "script.py"), "__main__.py")
+        os.symlink(os.path.join(self.folder, "script.py"), os.path.join(self.folder, "elsewhere", "link.py"))
+
+    def both(self, *arguments, **options):
+        plain = subprocess.run(
+            [sys.executable, *arguments], capture_output=True, text=True, timeout=SECONDS, check=False, cwd=self.folder, **options
+        )
+        return plain, run(*arguments, cwd=self.folder, **options)
+
+    def test_every_way_to_name_a_program(self):
+        ways = {
+            "script": (["script.py", "a", "-m"], {}),
+            "script by a link": (["elsewhere/link.py"], {}),
+            "code": (["-c", self.PROGRAM, "a", "-c"], {}),
+            "code in one argument": (["-c" + self.PROGRAM], {}),
+            "module": (["-m", "package.part", "a"], {}),
+            "module in one argument": (["-mpackage.part"], {}),
+            "package": (["-m", "package", "--help"], {}),
+            "standard input": (["-", "a"], {"input": self.PROGRAM}),
+            "folder": (["package", "a"], {}),
+            "this folder": (["."], {}),
+            "archive": (["archive.pyz", "a"], {}),
+        }
+        for name, (arguments, options) in ways.items():
+            with self.subTest(name):
+                plain, mapped = self.both(*arguments, **options)
+                self.assertEqual(plain.returncode, 0, plain.stderr)
+                self.assertEqual((mapped.returncode, mapped.stdout), (0, plain.stdout), mapped.stderr)
+
+    def test_how_programs_end(self):
+        for word in ("fail", "leave", "seven"):
+            for arguments in (["script.py", word], ["-c", self.PROGRAM, word], ["-m", "package.part", word]):
+                with self.subTest(f"{word}, {arguments[0]}"):
+                    plain, mapped = self.both(*arguments)
+                    self.assertEqual((mapped.returncode, mapped.stdout), (plain.returncode, plain.stdout))
+                    self.assertEqual(mapped.stderr.splitlines()[-1:], plain.stderr.splitlines()[-1:])
+                    self.assertNotIn("torch_rvk", mapped.stderr)
+
+    def test_modules_that_are_not_there(self):
+        for arguments in (["-m", "no_such_module"], ["elsewhere"], ["-c", "this is no Python"]):
+            plain, mapped = self.both(*arguments)
+            self.assertEqual((mapped.returncode, mapped.stderr), (plain.returncode, plain.stderr))
+
+    def test_what_runs_after_the_program(self):
+        program = "import atexit, __main__\nvalue = 5\natexit.register(lambda: print(__main__.value, __import__('__main__').value))\n"
+        for arguments in (["-c", program],):
+            plain, mapped = self.both(*arguments)
+            self.assertEqual(mapped.stdout, plain.stdout)
+
+
+class VisibleDevices(unittest.TestCase):
+    """CUDA's and ROCm's lists of devices, in the environment and set by the program before it uses a device."""
+
+    PROGRAM = "import os{setting}\nimport torch\nprint(torch.cuda.is_available(), torch.cuda.device_count())\n"
+    NONE, ONE = "False 0", "True 1"
+    LISTS = {
+        "CUDA_VISIBLE_DEVICES": {"": NONE, "-1": NONE, "0": ONE, "0,77": ONE, "77,0": NONE, "0,0": NONE, " 0 ": ONE, "none": NONE},
+        "HIP_VISIBLE_DEVICES": {"": NONE, "-1": NONE, "0": ONE},
+        "ROCR_VISIBLE_DEVICES": {"": NONE, "0": ONE},
+    }
+
+    def answer(self, setting="", **variables):
+        environment = {name: value for name, value in os.environ.items() if not name.endswith("_VISIBLE_DEVICES")}
+        environment["REKINDLE_VISIBLE_DEVICES"] = "0"
+        result = run("-c", self.PROGRAM.format(setting=setting), env=environment | variables)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout.strip()
+
+    def test_in_the_environment(self):
+        for name, answers in self.LISTS.items():
+            for value, expected in answers.items():
+                with self.subTest(f'{name}="{value}"'):
+                    self.assertEqual(self.answer(**{name: value}), expected)
+
+    def test_set_by_the_program(self):
+        for name in self.LISTS:
+            with self.subTest(name):
+                before = f"\nos.environ['{name}'] = ''"
+                self.assertEqual(self.answer(before), self.NONE)
+                self.assertEqual(self.answer(f"\nimport torch{before}"), self.NONE)
+
+    def test_several(self):
+        self.assertEqual(self.answer(HIP_VISIBLE_DEVICES="0", CUDA_VISIBLE_DEVICES=""), self.ONE)
+        self.assertEqual(self.answer(HIP_VISIBLE_DEVICES="0", ROCR_VISIBLE_DEVICES=""), self.NONE)
+        self.assertEqual(self.answer(REKINDLE_VISIBLE_DEVICES=""), self.NONE)
+
+    def test_by_uuid(self):
+        uuid = subprocess.run(
+            [sys.executable, "-c", "import torch_rvk, torch; print(torch.rvk.get_device_properties(0).uuid)"],
+            capture_output=True, text=True, timeout=SECONDS, check=True, env=os.environ | {"REKINDLE_VISIBLE_DEVICES": "0"},
+        ).stdout.strip()
+        self.assertEqual(self.answer(CUDA_VISIBLE_DEVICES=uuid), self.ONE)
+        self.assertEqual(self.answer(CUDA_VISIBLE_DEVICES=uuid[:12]), self.ONE)
+        self.assertEqual(self.answer(CUDA_VISIBLE_DEVICES="GPU-ffffffff"), self.NONE)
+
+    def test_a_hidden_device_is_named_where_it_is_used(self):
+        program = "import torch\ntry:\n    torch.ones(1, device='cuda')\nexcept Exception as e:\n    print(e)\n"
+        result = run("-c", program, env=os.environ | {"CUDA_VISIBLE_DEVICES": "-1"})
+        self.assertIn('CUDA_VISIBLE_DEVICES="-1" hides every device', result.stdout)
+
+    def test_without_any_device_the_program_ends(self):
+        result = run("-c", "import torch\ntorch.cuda.is_available()\nprint('reached')", env=os.environ | {"VK_DRIVER_FILES": "/none"})
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("there is no device to run on", result.stderr)
+
+    def test_they_do_not_hold_without_run(self):
+        text = "import torch_rvk, torch; print(torch.rvk.is_available())"
+        result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=SECONDS, check=True,
+                                env=os.environ | {"CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(result.stdout.strip(), "True")
 
 
 class Mappings(unittest.TestCase):

@@ -194,6 +194,11 @@ class Unfolding(OnBoth):
             with self.subTest(dim=dim, size=size, step=step):
                 self.same(lambda x: x.unfold(dim, size, step), x)
 
+    def test_a_gradient_that_is_broadcast(self):
+        for sizes in ((1, 4, 4, 3), (3, 4, 1, 3), (1, 4, 1, 3)):
+            with self.subTest(sizes=sizes):
+                self.same(lambda g: torch.ops.aten.unfold_backward(g, [3, 9, 4], 1, 3, 2), torch.randn(sizes))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,4 +1,4 @@
-"""Child processes that compare operators: restarted when one crashes or takes too long, which is an answer too."""
+"""Child processes that answer questions: restarted when one crashes or takes too long, which is an answer too."""
 
 import dataclasses
 import json
@@ -32,20 +32,19 @@ class Plan:
 
 
 class Worker:
-    """A child process (sweep_worker.py) that compares operators. Not shared between threads."""
+    """A child process that answers a line with a line of JSON. Not shared between threads."""
 
-    def __init__(self, task: str, strict: bool, samples: int):
-        environment = dict(os.environ, REKINDLE_STRICT="1" if strict else "0")
-        environment.setdefault("REKINDLE_POISON", "1")
+    def __init__(self, command: list[str], environment: dict[str, str], folder: pathlib.Path | None = None,
+                 start_limit: float = START_LIMIT):
         self._errors = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(
-            [sys.executable, str(FOLDER / "sweep_worker.py"), task, DEVICE, str(samples)], env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0)
+        self._process = subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=self._errors, bufsize=0)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._process.stdout, selectors.EVENT_READ)
         self._buffer = b""
+        self._ended = ""
         self.asked = 0
-        if self._read_line(START_LIMIT) != "ready":
+        if self._read_line(start_limit) != "ready":
             raise RuntimeError(f"the child process did not start: {self.close()}")
 
     def _read_line(self, limit: float) -> str | None:
@@ -61,18 +60,22 @@ class Worker:
         line, self._buffer = self._buffer.split(b"\n", 1)
         return line.decode()
 
-    def ask(self, position: int, limit: float) -> dict | None:
+    def ask(self, question: str, limit: float) -> dict | None:
         """What the child answers; None: the process is gone or late, close() says why."""
         self.asked += 1
         try:
-            self._process.stdin.write(f"{position}\n".encode())
+            self._process.stdin.write(f"{question}\n".encode())
         except BrokenPipeError:
             return None
         line = self._read_line(limit)
         return None if line is None else json.loads(line)
 
     def close(self) -> str:
-        """Ends the process; returns how it ended and the last of what it said."""
+        """Ends the process; returns how it ended and the last of what it said. A second call says the same."""
+        self._ended = self._ended or self._end()
+        return self._ended
+
+    def _end(self) -> str:
         self._process.stdin.close()
         try:
             status = self._process.wait(timeout=2 if self._process.poll() is None else 0)
@@ -89,6 +92,13 @@ class Worker:
             return f"timeout: {said}"
         name = signal.Signals(-status).name if status < 0 else f"status {status}"
         return f"crash: {name}: {said}"
+
+
+def start_worker(plan: Plan) -> Worker:
+    """A child process (sweep_worker.py) that compares operators."""
+    environment = dict(os.environ, REKINDLE_STRICT="1" if plan.strict else "0")
+    environment.setdefault("REKINDLE_POISON", "1")
+    return Worker([sys.executable, str(FOLDER / "sweep_worker.py"), plan.task, DEVICE, str(plan.samples)], environment)
 
 
 def ask_all(positions: list[int], plan: Plan, said: Callable[[int, dict | str], None] = lambda *_: None) -> dict[int, dict | str]:
@@ -110,8 +120,8 @@ def ask_all(positions: list[int], plan: Plan, said: Callable[[int, dict | str], 
                 if worker is not None and worker.asked == QUESTIONS_PER_PROCESS:
                     worker.close()
                     worker = None
-                worker = worker or Worker(plan.task, plan.strict, plan.samples)
-                answer = worker.ask(position, plan.limit)
+                worker = worker or start_worker(plan)
+                answer = worker.ask(str(position), plan.limit)
                 if answer is None:
                     answer = worker.close()
                     worker = None

@@ -26,7 +26,7 @@ class FakeStream final : public StreamTimeline {
         ++waits;
         completed_ = std::max<std::uint64_t>(completed_, value);
     }
-    void settle(std::chrono::steady_clock::time_point) noexcept override {}
+    bool settle(std::chrono::steady_clock::time_point) noexcept override { return true; }
     void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
                           std::uint32_t) override {
         EXPECT_LE(bytes, at.remaining);

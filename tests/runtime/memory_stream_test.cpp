@@ -100,15 +100,29 @@ TEST_F(PoisonedStreamTest, AReleasedBlockIsFilledBeforeLaterWorkReadsIt) {
     const Buffer zero = memory(*s, Words(100, 0)), out = memory(*s, 100);
     kernels::TestingParameters p; // result = 3 · first + second + value
     p.result = out.pointer().address;
-    p.first = raw_address(block.pointer()); // as a pointer kept in a table would
+    const DevicePointer kept = block.pointer();
+    p.first = raw_address(kept); // as a pointer kept in a table would
     p.second = zero.pointer().address;
     p.count = 100;
     p.value = 0;
     block = {};
     s->launch(kernels::test_combine, groups_of(100), p,
-              std::array{writes(out), Access{{p.first}, 400, false}, reads(zero)});
+              std::array{writes(out), Access{kept, 400, false}, reads(zero)});
     for (const std::uint32_t word : contents(*s, out))
         EXPECT_NE(word, 3u) << "the released block's number";
+}
+
+TEST_F(PoisonedStreamTest, AnAddressWithoutThePoisonBitIsRefused) {
+    const auto s = stream();
+    const Words host(100, 1);
+    const Buffer out = memory(*s, 100);
+    kernels::TestingParameters p;
+    p.result = out.pointer().address;
+    p.first = p.second = reinterpret_cast<std::uint64_t>(host.data());
+    p.count = 100;
+    EXPECT_THROW(s->launch(kernels::test_combine, groups_of(100), p,
+                           std::array{writes(out), Access{{p.first}, 400, false}}),
+                 Error);
 }
 
 TEST_F(PoisonedStreamTest, AKernelsWriteBesideABlockMakesTheNextWaitThrow) {

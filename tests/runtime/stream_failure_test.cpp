@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <unistd.h>
 
 namespace rekindle::runtime::test {
 namespace {
@@ -53,6 +54,21 @@ TEST_F(StreamFailureTest, a_lost_device_says_what_ran_last_and_stays_lost) {
           loss([&] { device().synchronize(); })})
         EXPECT_EQ(again, text);
     EXPECT_FALSE(event.done());
+    log.clear();
+}
+
+TEST_F(StreamFailureTest, a_lost_device_names_the_operation_that_the_caller_was_in) {
+    environment.set("REKINDLE_GUARD_PAGES", "0");
+    environment.set("REKINDLE_RANDOM_ORDER", "");
+    environment.set("REKINDLE_FAULT", "device-lost:3");
+    const auto s = stream();
+    prepare(*s);
+    Stream::set_operation("tests.multiply");
+    advance(*s, words_, 2);
+    Stream::set_operation(nullptr);
+    advance(*s, words_, 2);
+    EXPECT_THAT(loss([&] { s->synchronize(); }),
+                HasSubstr("tests.multiply: test_advance (10 workgroups), test_advance (10 workgroups)"));
     log.clear();
 }
 
@@ -134,6 +150,121 @@ TEST_F(StreamFailureTest, a_process_ends_with_its_status_although_its_work_still
         std::exit(3);
     };
     EXPECT_EXIT(leave_in_the_middle(), testing::ExitedWithCode(3), "no progress for 0.5 s.*test_spin");
+}
+
+/// What a process says and how it ends when its GPU never comes back. On a GPU that drives a screen such work
+/// would freeze it, so a GPU has to be offered: REKINDLE_TEST_HANGS=1.
+class EndlessWorkTest : public StreamFailureTest {
+  protected:
+    static constexpr const char* watchdog_seconds = "2";
+    static constexpr unsigned most_seconds = 60; ///< of the whole process; then SIGALRM ends it
+
+    void SetUp() override {
+        StreamFailureTest::SetUp();
+        testing::FLAGS_gtest_death_test_style = "threadsafe";
+        environment.set("REKINDLE_GUARD_PAGES", "0");
+        environment.set("REKINDLE_POISON", "0");
+        environment.set("REKINDLE_RANDOM_ORDER", "");
+        environment.set("REKINDLE_WATCHDOG_SECONDS", watchdog_seconds);
+        const char* const offered = std::getenv("REKINDLE_TEST_HANGS");
+        if (device().info().type == DeviceType::cpu)
+            GTEST_SKIP() << "a CPU driver reads host addresses, and lavapipe ends every loop";
+        if (!offered || std::string_view(offered) != "1")
+            GTEST_SKIP() << "it would freeze a GPU that drives a screen: set REKINDLE_TEST_HANGS=1 to try it";
+    }
+    /// Queues work, waits for it in vain, closes what can be closed and ends the process with status 3.
+    template <class Queue>
+    [[noreturn]] void end_after(const Queue& queue) {
+        ::alarm(most_seconds);
+        auto s = stream();
+        words_ = memory(*s, Words(64, 1));
+        s->synchronize();
+        queue(*s);
+        advance(*s, words_, 2); // what follows hangs as well
+        const std::string text = loss([&] { s->synchronize(); });
+        std::fputs(text.c_str(), stderr);
+        s.reset();
+        words_ = {};
+        device_.reset();
+        std::exit(3);
+    }
+    /// A stream with work that never ends; nothing of it is ever closed, as by PyTorch's device.
+    Stream& leave_open() {
+        ::alarm(most_seconds);
+        new std::shared_ptr<Device>(device_);
+        Stream& s = *stream().release();
+        Buffer& words = *new Buffer(memory(s, Words(64, 1)));
+        Buffer& flag = *new Buffer(device().allocator().allocate(64, MemoryKind::readback));
+        std::ranges::fill(flag.host(), std::byte{0});
+        wait_for_word(s, words, flag.pointer());
+        return s;
+    }
+};
+
+TEST_F(EndlessWorkTest, a_kernel_that_never_ends_is_reported_and_the_process_ends) {
+    const auto run = [&] {
+        end_after([&](Stream& s) {
+            Buffer flag = device().allocator().allocate(64, MemoryKind::readback);
+            std::ranges::fill(flag.host(), std::byte{0});
+            wait_for_word(s, words_, flag.pointer());
+            new Buffer(std::move(flag)); // the kernel goes on reading it
+        });
+    };
+    EXPECT_EXIT(run(), testing::ExitedWithCode(3), "no progress for 2 s.*test_wait");
+}
+
+TEST_F(EndlessWorkTest, a_kernel_that_reads_a_host_address_is_reported_and_the_process_ends) {
+    const auto run = [&] {
+        end_after([&](Stream& s) {
+            const auto host = std::make_unique<Words>(1024, 1u);
+            Buffer address = memory(s, 64);
+            kernels::TestingParameters p;
+            p.result = address.pointer().address;
+            p.first = reinterpret_cast<std::uint64_t>(host->data());
+            p.second = p.first;
+            p.count = 64;
+            s.launch(kernels::test_combine, {1, 1, 1}, p, std::array{writes(address)});
+            s.flush();
+            new Buffer(std::move(address));
+        });
+    };
+    EXPECT_EXIT(run(), testing::ExitedWithCode(3), "is lost.*test_combine");
+}
+
+/// Drivers may wait for the device in calls that have no time limit, too.
+TEST_F(EndlessWorkTest, allocations_and_pipelines_behind_work_that_never_ends_do_not_wait_for_ever) {
+    const auto run = [&] {
+        end_after([&](Stream& s) {
+            Buffer& flag = *new Buffer(device().allocator().allocate(64, MemoryKind::readback));
+            std::ranges::fill(flag.host(), std::byte{0});
+            wait_for_word(s, words_, flag.pointer());
+            for (std::uint32_t i = 0; i < 4; ++i) { // fewer submits than may be under way
+                s.flush();
+                const std::array constants{kernels::ConstantValue{"factor", 100 + i}};
+                const Buffer fresh = memory(s, std::size_t{64} << 18); // 64 MiB
+                combine(s, words_, words_, words_, 1, constants);
+                device().allocator().empty_cache();
+            }
+        });
+    };
+    EXPECT_EXIT(run(), testing::ExitedWithCode(3), "no progress for 2 s.*test_wait");
+}
+
+TEST_F(EndlessWorkTest, a_process_that_leaves_everything_open_ends) {
+    const auto run = [&] {
+        Stream& s = leave_open();
+        const std::string text = loss([&] { s.synchronize(); });
+        std::fputs(text.c_str(), stderr);
+        std::exit(3);
+    };
+    EXPECT_EXIT(run(), testing::ExitedWithCode(3), "no progress for 2 s.*test_wait");
+}
+TEST_F(EndlessWorkTest, a_process_that_ends_without_waiting_ends) {
+    const auto run = [&] {
+        leave_open().flush();
+        std::exit(3);
+    };
+    EXPECT_EXIT(run(), testing::ExitedWithCode(3), "");
 }
 
 TEST_F(StreamFailureTest, long_work_in_short_submits_is_progress) {

@@ -80,6 +80,14 @@ class StreamTest : public DeviceTest {
         stream.launch(kernels::test_combine, groups_of(p.count), p,
                       std::array{writes(result), reads(first), reads(second)}, constants);
     }
+    /// Work that lasts until the word at `flag` is not 0.
+    static void wait_for_word(Stream& stream, const Buffer& result, DevicePointer flag) {
+        kernels::TestingParameters p;
+        p.result = result.pointer().address;
+        p.first = flag.address;
+        p.count = 1;
+        stream.launch(kernels::test_wait, {1, 1, 1}, p, std::array{writes(result)});
+    }
     /// Long work: `rounds` steps for each word, at most 65,534.
     static void spin(Stream& stream, const Buffer& result, const Buffer& first, std::uint32_t rounds,
                      double expected_seconds = 0) {

@@ -189,7 +189,6 @@ TEST_F(StreamTest, events_tell_time) {
     const double seconds = second.seconds_since(first);
     EXPECT_GT(seconds, 0);
     EXPECT_LE(seconds, wall.count() * 1.01);
-    EXPECT_GT(seconds, wall.count() * 0.2) << wall.count() << " s on the host's clock";
     EXPECT_EQ(first.seconds_since(second), -seconds);
     const Event plain = s->record();
     EXPECT_THROW(plain.seconds_since(first), Error);

@@ -64,6 +64,20 @@ check 'a package that is nowhere: status' "$status" 1
 check 'a package that is nowhere: the lists are fetched once' "$(calls)" 'update'
 check 'a package that is nowhere: is named' "$(says 'do not have: unknown.')" 1
 
+# python_beside_torch in a tree of its own, where the environment has to be made and cannot be.
+status=0
+mkdir -p "$folder/tree/scripts"
+cp -r "$repository/scripts/lib" "$folder/tree/scripts/"
+bash -c 'source "$1/scripts/lib/common.sh"; source "$1/scripts/lib/pytorch.sh"
+    python_with_torch() { PYTHON=false; }
+    python_beside_torch python-device "25 MB" one two three' - "$folder/tree" >"$folder/output" 2>&1 || status=$?
+check 'packages of the tests: a failure ends it' "$status" 1
+check 'packages of the tests: are named in words' "$(says 'Fetching the packages one, two and three for the tests')" 1
+words() { bash -c 'source "$1/scripts/lib/common.sh"; in_words "${@:2}"' - "$repository" "$@"; }
+check 'in_words: one' "$(words a)" 'a'
+check 'in_words: two' "$(words a b)" 'a and b'
+check 'in_words: three' "$(words a b c)" 'a, b and c'
+
 # slang [NAME=VALUE…]: slang_compiler in a tree of its own, where pip is a function of this file's.
 slang() {
     rm -rf -- "$folder/tree"
@@ -125,6 +139,10 @@ isa_table 0 0 a
 check 'ISA audit, a case that no family compiled: status' "$status $(says 'kernel (b): audited for no family')" '1 1'
 isa_table 0 0
 check 'ISA audit, an empty list: status' "$status $(says 'not one pipeline')" '1 1'
+
+status=0
+python3 "$repository/tests/scripts/plurals.py" "$repository" >"$folder/output" 2>&1 || status=$?
+check 'every number of things agrees with its noun' "$status" 0
 
 for script in set-up test test-gpu demo package isa-audit sample-data uninstall; do
     status=0

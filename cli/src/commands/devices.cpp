@@ -67,8 +67,9 @@ ExitStatus run_devices(Context& context) {
     const Processors processors;
     const std::size_t width = context.output.traits().width;
     context.output.write(render_devices(devices, width));
-    context.output.line(fmt::format("       {} of {} processors usable; the engine chose {}",
-                                    processors.usable, processors.present, mlp::instruction_set()));
+    context.output.line(fmt::format("       {} of {} usable; the engine chose {}", processors.usable,
+                                    counted(static_cast<std::int64_t>(processors.present), "processor"),
+                                    mlp::instruction_set()));
     if (!gpus.empty())
         context.output.write("\nVulkan devices of rekindle train\n" + render_vulkan_devices(gpus, width));
     if (devices.size() > 1 || !gpus.empty())

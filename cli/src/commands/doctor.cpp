@@ -48,6 +48,14 @@ void check_modes(const CommandLine& line) {
     if (line.has("facts") && (line.has("replay") || line.has("root")))
         throw usage_error("--facts does not go together with --replay or --root")
             .expected("one source of facts");
+    const bool here = line.text("facts") == "here";
+    for (const char* key : {"python", "probe", "pid"})
+        if (line.has(key) && !here && (line.has("facts") || line.has("log")))
+            throw usage_error(fmt::format("--{} has no effect here: {}, and this machine is not examined",
+                                          key,
+                                          line.has("facts") ? "--facts names another machine's facts"
+                                                            : "--log is another machine's without --facts"))
+                .expected("--facts here");
     if (line.flag("yes") && !line.has("fix"))
         throw usage_error("--yes without --fix").expected("--fix ID --yes");
     if ((line.has("hours_per_month") || line.has("price")) && !line.flag("alternatives"))
@@ -231,7 +239,7 @@ ExitStatus check(Context& context) {
     for (const std::string& mistake : mistakes)
         context.output.line(mistake);
     context.output.line(mistakes.empty() ? "The knowledge is sound."
-                                         : fmt::format("{} mistakes.", mistakes.size()));
+                                         : counted(mistakes.size(), "mistake") + ".");
     return mistakes.empty() ? ExitStatus::success : ExitStatus::failed;
 }
 

@@ -34,12 +34,14 @@ ExitStatus run_features(Context& context) {
     if (printed_config(context, config))
         return ExitStatus::success;
     const fs::path output = context.line.text("output");
+    require_other_file(output, config);
     CancellationToken cancellation;
     const InterruptionGuard guard(cancellation);
     const ScratchFile scratch(context.folders);
     ThreadPool pool(static_cast<std::size_t>(config.threads));
     const trainer::MarketData data =
         trainer::load_market_data(config, scratch.path(), pool, view, cancellation);
+    trainer::say_whether_vix_is_used(config, data.read.report, view);
     const market::FeatureMatrix matrix = trainer::build_features(
         config, data, pool, trainer::workspace_of(config, scratch.path().parent_path()));
     stop_if_requested(cancellation);
@@ -52,9 +54,9 @@ ExitStatus run_features(Context& context) {
     if (context.messages.json)
         context.result({{"output", output.string()}, {"rows", matrix.rows()}, {"columns", matrix.columns()}});
     else if (!context.messages.quiet)
-        context.output.line(fmt::format("{}: {} rows of {} features", output.string(),
-                                        with_thousands(static_cast<std::int64_t>(matrix.rows())),
-                                        matrix.columns()));
+        context.output.line(fmt::format("{}: {} of {}", output.string(),
+                                        counted(static_cast<std::int64_t>(matrix.rows()), "row"),
+                                        counted(static_cast<std::int64_t>(matrix.columns()), "feature")));
     return ExitStatus::success;
 }
 

@@ -29,6 +29,17 @@ void write_rejected(std::span<const market::RejectedRow> rejected, const fs::pat
     log.info(fmt::format("the rows that were left out are listed in {}", file.string()));
 }
 
+void require_other_file(const fs::path& output, const trainer::TrainConfig& config) {
+    std::vector<std::string> inputs = config.data;
+    inputs.insert(inputs.end(), {config.vix, config.calendar});
+    std::error_code ignored;
+    for (const std::string& input : inputs)
+        if (!input.empty() && fs::is_regular_file(input, ignored) && fs::equivalent(input, output, ignored))
+            throw usage_error("the output would replace an input")
+                .at(output.string())
+                .expected("another file");
+}
+
 void stop_if_requested(const CancellationToken& cancellation) {
     if (cancellation.requested())
         throw Error("interrupted; nothing was written", ExitStatus::interrupted);
@@ -37,6 +48,7 @@ void stop_if_requested(const CancellationToken& cancellation) {
 bool printed_config(Context& context, const trainer::TrainConfig& config) {
     if (!context.line.flag("print_config"))
         return false;
+    trainer::session_rules(config); // a zone or an hour that cannot be used is not printed as if it could
     nlohmann::ordered_json json;
     trainer::to_json(json, config);
     context.output.line(json.dump(2));

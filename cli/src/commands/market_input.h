@@ -31,6 +31,9 @@ class ScratchFile {
 void write_rejected(std::span<const market::RejectedRow> rejected, const std::filesystem::path& output,
                     LogSink& log);
 
+/// Refuses to write over a file that is read.
+void require_other_file(const std::filesystem::path& output, const trainer::TrainConfig& config);
+
 /// Ends the command when the token was set while it ran.
 void stop_if_requested(const CancellationToken& cancellation);
 

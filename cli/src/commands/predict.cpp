@@ -12,7 +12,11 @@ ExitStatus run_predict(Context& context) {
     const trainer::PredictOptions options{.model = context.line.text("model"),
                                           .input = effective.config,
                                           .given = effective.given,
-                                          .scaler = context.line.text("scaler")};
+                                          .scaler = context.line.text("scaler"),
+                                          .other_instrument = context.line.flag("other_instrument")};
+    if (!options.scaler.empty() && std::filesystem::is_directory(options.model))
+        throw usage_error("--scaler cannot be combined with a run folder, which has its own scaler")
+            .expected("one of them");
     CancellationToken cancellation;
     const InterruptionGuard guard(cancellation);
     const trainer::Prediction prediction = trainer::predict(options, view, cancellation);

@@ -26,8 +26,8 @@ ExitStatus run_simulate(Context& context) {
     if (context.messages.json)
         context.result({{"output", output.string()}, {"bars", options.bars}, {"bytes", bytes}});
     else if (!context.messages.quiet)
-        context.output.line(fmt::format("{}: {} synthetic one-minute bars from {} on, stamps in UTC ({})",
-                                        output.string(), with_thousands(options.bars),
+        context.output.line(fmt::format("{}: {} from {} on, stamps in UTC ({})", output.string(),
+                                        counted(options.bars, "synthetic one-minute bar"),
                                         market::format_date(options.start_date), format_bytes(bytes)));
     return ExitStatus::success;
 }

@@ -90,8 +90,8 @@ std::string verdict(const trainer::VerifiedDevice& device) {
         return std::count_if(device.rows.begin(), device.rows.end(),
                              [&](const mlp::VerifyRow& row) { return row.outcome == outcome; });
     };
-    return fmt::format("{} {}: {} rows passed, {} failed, {} not run, {}", device.info.address(),
-                       device.info.name, count(mlp::VerifyRow::Outcome::passed),
+    return fmt::format("{} {}: {} passed, {} failed, {} not run, {}", device.info.address(), device.info.name,
+                       counted(count(mlp::VerifyRow::Outcome::passed), "row"),
                        count(mlp::VerifyRow::Outcome::failed), count(mlp::VerifyRow::Outcome::not_run),
                        format_duration(device.seconds));
 }

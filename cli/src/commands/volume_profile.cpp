@@ -12,6 +12,8 @@
 
 namespace rekindle::cli {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 void draw(Context& context, const trainer::MarketData& data, std::size_t count) {
@@ -20,10 +22,10 @@ void draw(Context& context, const trainer::MarketData& data, std::size_t count) 
     const market::DrawOptions options{.columns = traits.width, .utf8 = traits.utf8, .colour = traits.colour};
     for (std::size_t i = sessions.size() - std::min(count, sessions.size()); i < sessions.size(); ++i) {
         const market::BarTable& bars = data.read.bars;
-        const std::string& contract = bars.metadata().contracts[sessions[i].contract];
-        context.output.line(fmt::format("{}{}, {} units", market::format_date(sessions[i].date),
+        const std::string contract = market::contract_name(bars.metadata(), sessions[i].contract);
+        context.output.line(fmt::format("{}{}, {}", market::format_date(sessions[i].date),
                                         contract.empty() ? "" : "  " + contract,
-                                        with_thousands(data.summaries[i].total_volume)));
+                                        counted(data.summaries[i].total_volume, "unit")));
         context.output.write(
             market::draw_profile(market::session_profile(bars, sessions[i], data.profile_rules),
                                  market::session_figures(bars, sessions[i], data.profile_rules), options));
@@ -39,8 +41,32 @@ void write_report(Context& context, const market::ProfileReport& report, const s
         return;
     }
     write_file_atomically(output, text);
-    log.info(fmt::format("{} sessions written to {}",
-                         with_thousands(static_cast<std::int64_t>(report.sessions.size())), output));
+    log.info(fmt::format("{} written to {}",
+                         counted(static_cast<std::int64_t>(report.sessions.size()), "session"), output));
+}
+
+/// What is to be written and drawn.
+struct Requests {
+    std::string output, trends;
+    std::size_t drawings = 0;
+};
+
+Requests requests_of(const Context& context, const trainer::TrainConfig& config) {
+    Requests requests{context.line.text("output"), context.line.text("trends"), 0};
+    const bool files = !requests.output.empty() || !requests.trends.empty();
+    for (const std::string& file : {requests.output, requests.trends})
+        require_other_file(file, config);
+    const auto place = [](const std::string& file) { return fs::absolute(file).lexically_normal(); };
+    if (!requests.output.empty() && !requests.trends.empty() &&
+        place(requests.output) == place(requests.trends))
+        throw usage_error("--output and --trends name the same file").expected("two files");
+    // Drawings are the result where nothing else is asked for, and an extra where quiet is.
+    const bool drawing = context.line.has("draw") || !files || !context.messages.quiet;
+    if (drawing && !context.messages.json && requests.output != "-")
+        requests.drawings = static_cast<std::size_t>(context.line.integer("draw", 1));
+    if (!files && requests.drawings == 0 && !context.messages.json)
+        throw usage_error("nothing is asked for").expected("--output FILE, --trends FILE or --draw N");
+    return requests;
 }
 
 } // namespace
@@ -50,7 +76,8 @@ ExitStatus run_volume_profile(Context& context) {
     const trainer::TrainConfig config = context.config(view).config;
     if (printed_config(context, config))
         return ExitStatus::success;
-    const std::string output = context.line.text("output");
+    const Requests requests = requests_of(context, config);
+    const std::string& output = requests.output;
     CancellationToken cancellation;
     const InterruptionGuard guard(cancellation);
     const ScratchFile scratch(context.folders);
@@ -65,13 +92,13 @@ ExitStatus run_volume_profile(Context& context) {
     write_rejected(data.read.rejected, output == "-" ? "" : output, view);
     if (!output.empty())
         write_report(context, report, output, view);
-    if (const std::string trends = context.line.text("trends"); !trends.empty()) {
-        write_file_atomically(trends, render_trends_csv(report));
-        view.info(fmt::format("{} trends written to {}", report.trends.size(), trends));
+    if (!requests.trends.empty()) {
+        write_file_atomically(requests.trends, render_trends_csv(report));
+        view.info(fmt::format("{} written to {}",
+                              counted(static_cast<std::int64_t>(report.trends.size()), "trend"),
+                              requests.trends));
     }
-    const bool drawing = !context.messages.json && !context.messages.quiet && output != "-";
-    if (const std::int64_t count = context.line.integer("draw", 1); drawing && count > 0)
-        draw(context, data, static_cast<std::size_t>(count));
+    draw(context, data, requests.drawings);
     if (context.messages.json)
         context.result({{"output", output}, {"sessions", report.sessions.size()}});
     return ExitStatus::success;

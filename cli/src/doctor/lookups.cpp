@@ -88,7 +88,8 @@ std::string render_marks(const std::vector<Mark>& marks, ScreenOptions options) 
     if (marks.empty())
         return "Nothing in it that the doctor could check: no variable, version pair, image, gfx name, "
                "command or known claim.\n";
-    std::string text = fmt::format("{} things could be checked: {}.\n", marks.size(), counts_of(marks));
+    std::string text =
+        fmt::format("{} could be checked: {}.\n", counted(marks.size(), "thing"), counts_of(marks));
     for (const Mark& mark : marks) {
         text += fmt::format("\nline {}  {}  {}\n", mark.line, word_of(mark.verdict), mark.kind);
         text += fmt::format("  {}\n", shortened(mark.text, options.width > 24 ? options.width - 2 : 22));
@@ -107,7 +108,8 @@ std::string render_matrix(const std::vector<MatrixRow>& rows, std::string_view g
     const auto able =
         std::count_if(rows.begin(), rows.end(), [](const MatrixRow& row) { return row.contains; });
     if (!gfx.empty())
-        text += fmt::format("{} of {} wheels have code for it.\n", able, rows.size());
+        text += fmt::format("{} of {} {} code for it.\n", able, counted(rows.size(), "wheel"),
+                            able == 1 ? "has" : "have");
     text += fmt::format("\n{:<9} {:<16} {:<14} {}\n", "torch", "index", "Python",
                         gfx.empty() ? "" : "code for it");
     Footnotes notes;

@@ -87,7 +87,7 @@ std::string finding_text(const Finding& finding, std::size_t number, const Knowl
 
 /// Findings, and apart from them what is only worth knowing.
 std::string findings_text(const std::string& heading, const std::vector<Finding>& findings,
-                          const Knowledge& knowledge, ScreenOptions options) {
+                          const Knowledge& knowledge, ScreenOptions options, bool with_notes = false) {
     std::string wrong;
     std::string notes;
     std::size_t number = 0;
@@ -98,7 +98,7 @@ std::string findings_text(const std::string& heading, const std::vector<Finding>
         if (finding.severity == Severity::note)
             notes += beside("  -", finding.statement, options.width, 4);
     std::string text = wrong.empty() ? "" : fmt::format("\n{}\n{}", heading, wrong);
-    if (!notes.empty() && (options.verbose || !wrong.empty()))
+    if (!notes.empty() && (with_notes || options.verbose || !wrong.empty()))
         text += "\nWorth knowing\n" + notes;
     return text;
 }
@@ -135,6 +135,10 @@ std::string plan_text(const Plan& plan, ScreenOptions options) {
                        fmt::format("{} [{}] ({})", step.title, step.id, cost_of(step)), options.width, 5);
         if (options.verbose && !step.changes.empty())
             text += indented("Changes: " + step.changes, options.width, 5);
+        if (!step.where.empty())
+            text += indented(fmt::format("Where: {}", step.where), options.width, 5);
+        if (step.commands.empty() && !options.verbose) // then the words are what there is to do
+            text += indented(step.changes, options.width, 5);
         text += commands_text(step.commands);
         if (!step.verify.empty())
             text += "     check:\n" + commands_text({step.verify});
@@ -144,8 +148,9 @@ std::string plan_text(const Plan& plan, ScreenOptions options) {
             text += "     undo:\n" + commands_text(step.undo);
     }
     if (shown < plan.steps.size())
-        text += indented(fmt::format("{} more steps: -v shows them.", plan.steps.size() - shown),
-                         options.width, 5);
+        text += indented(
+            counted(plan.steps.size() - shown, "more step: -v shows it.", "more steps: -v shows them."),
+            options.width, 5);
     for (const std::string& remark : plan.remarks)
         text += beside("  Note:", remark, options.width, 8);
     if (options.verbose && !plan.ladder.empty())
@@ -209,7 +214,10 @@ std::string render_step(const Step& step, std::size_t width) {
     text += beside("  Why:", step.why, width, 11);
     text += beside("  Changes:", step.changes, width, 11);
     text += beside("  Cost:", cost_of(step), width, 11);
-    text += "  Do:\n" + commands_text(step.commands);
+    if (!step.where.empty())
+        text += beside("  Where:", step.where, width, 11);
+    if (!step.commands.empty())
+        text += "  Do:\n" + commands_text(step.commands);
     if (!step.verify.empty())
         text += "  Check:\n" + commands_text({step.verify});
     if (!step.expect.empty())
@@ -225,8 +233,7 @@ std::string render_report(const Report& report, const Knowledge& knowledge, Scre
     if (report.log.empty())
         text += "\nDevices\n" + render_devices(report.devices, width);
     text += findings_text("Findings", report.findings, knowledge, options);
-    if (options.verbose || !report.findings.empty())
-        text += findings_text("Besides, the facts alone show", report.besides, knowledge, options);
+    text += findings_text("Besides, the facts alone show", report.besides, knowledge, options, true);
     text += list_text("Harmless, though often blamed", report.noticed, width);
     text += list_text("These facts would help (--facts FILE with lines \"key: value\")", report.ask, width);
     text += plan_text(report.plan, options);

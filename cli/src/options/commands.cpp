@@ -26,14 +26,16 @@ CommandSpec train() {
 }
 
 CommandSpec predict() {
-    return {.name = "predict",
-            .brief = "The next session's value from a trained network",
-            .detail =
-                "Prints the prediction for the session after the last complete one, with its interval, the "
-                "baseline beside it and the model's verdict. A model whose features, tick or session rules "
-                "differ from the data is refused, and the difference is named.",
-            .examples = {
-                {"--model TRAINING/train_20261121_101500 --data bars.csv", "predict from a run folder"}}};
+    return {
+        .name = "predict",
+        .brief = "The next session's value from a trained network",
+        .detail =
+            "Prints the prediction for the session after the last complete one (of a model of bars: for what "
+            "follows the last bar of the data), the stamp at which it starts, its interval, the baseline "
+            "beside it and the model's verdict. A model whose features, tick, session rules or instrument "
+            "differ from the data is refused, and the difference is named.",
+        .examples = {
+            {"--model TRAINING/train_20261121_101500 --data bars.csv", "predict from a run folder"}}};
 }
 
 CommandSpec inspect() {

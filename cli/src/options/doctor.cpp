@@ -11,6 +11,19 @@ constexpr std::string_view lookup = "Looking up";
 constexpr std::string_view repair = "Carrying out";
 constexpr std::string_view output = "Output";
 
+/// What --review, --explain, --matrix and --check-knowledge leave no use for, and more.
+std::vector<Exclusion> not_with(std::string_view reason, const std::vector<std::string_view>& others) {
+    std::vector<Exclusion> exclusions;
+    for (const std::string_view lookup_option : {"review", "explain", "matrix", "check-knowledge"})
+        exclusions.push_back({.option = lookup_option, .reason = reason});
+    for (const std::string_view other : others)
+        exclusions.push_back({.option = other, .reason = reason});
+    return exclusions;
+}
+
+constexpr std::string_view no_host = "this machine is not examined";
+constexpr std::string_view no_report = "it writes no report";
+
 std::vector<OptionSpec> host_rows() {
     return {
         {.name = "python",
@@ -22,7 +35,8 @@ std::vector<OptionSpec> host_rows() {
                    "it the active "
                    "environment, conda environments and the usual folders are looked at.",
          .example = "--python ~/venv/bin/python3",
-         .commands = {"doctor", "devices"}},
+         .commands = {"doctor", "devices"},
+         .not_with = not_with(no_host, {"replay"})},
         {.name = "probe",
          .kind = ValueKind::word,
          .value_name = "WORD",
@@ -36,7 +50,8 @@ std::vector<OptionSpec> host_rows() {
                    "or a reset. all tries that too, and two GPUs together.",
          .example = "--probe all --python ~/venv/bin/python3",
          .commands = {"doctor", "devices"},
-         .default_text = "safe"},
+         .default_text = "safe",
+         .not_with = not_with("nothing is tried out then", {"replay", "root", "log"})},
         {.name = "pid",
          .kind = ValueKind::integer,
          .value_name = "N",
@@ -45,7 +60,8 @@ std::vector<OptionSpec> host_rows() {
          .brief = "Read the environment variables of this running process",
          .detail = "The variables of a job that runs or hangs, instead of those of this shell.",
          .example = "--pid 4711",
-         .commands = doctor_alone},
+         .commands = doctor_alone,
+         .not_with = not_with(no_host, {"replay"})},
         {.name = "root",
          .kind = ValueKind::path,
          .value_name = "FOLDER",
@@ -79,7 +95,8 @@ std::vector<OptionSpec> log_rows() {
                    "...), a file "
                    "with such keys below environment:, or what --json wrote.",
          .example = "--log train.log --facts machine.yaml",
-         .commands = doctor_alone},
+         .commands = doctor_alone,
+         .not_with = not_with("no machine is judged", {})},
         {.name = "replay",
          .kind = ValueKind::path,
          .value_name = "FILE",
@@ -155,7 +172,8 @@ std::vector<OptionSpec> lookup_rows() {
          .detail = "A folder of the shape of the project's knowledge/: an entry can be tried without "
                    "building anything.",
          .example = "--knowledge knowledge --log train.log",
-         .commands = doctor_alone},
+         .commands = doctor_alone,
+         .not_with = {{.option = "check-knowledge", .reason = "it checks the folder that it names"}}},
         {.name = "check-knowledge",
          .kind = ValueKind::path,
          .value_name = "FOLDER",
@@ -179,7 +197,8 @@ std::vector<OptionSpec> output_rows() {
                    "processes, "
                    "edits system files or removes packages.",
          .example = "--fix use-native-wheel --yes",
-         .commands = doctor_alone},
+         .commands = doctor_alone,
+         .not_with = not_with("there is no plan to carry out", {"log", "alternatives"})},
         {.name = "yes",
          .aliases = {"-y"},
          .kind = ValueKind::flag,
@@ -195,7 +214,8 @@ std::vector<OptionSpec> output_rows() {
          .detail = "The format has a version and is described in docs/formats/doctor.md; --replay and "
                    "--facts read it.",
          .example = "--json",
-         .commands = doctor_alone},
+         .commands = doctor_alone,
+         .not_with = not_with(no_report, {"alternatives", "fix"})},
         {.name = "report",
          .kind = ValueKind::path,
          .value_name = "FILE",
@@ -204,14 +224,16 @@ std::vector<OptionSpec> output_rows() {
          .detail = "User, host and path names are taken out, so that it can be posted; --redact=false leaves "
                    "them in.",
          .example = "--report doctor.md",
-         .commands = doctor_alone},
+         .commands = doctor_alone,
+         .not_with = not_with(no_report, {"alternatives", "fix"})},
         {.name = "redact",
          .kind = ValueKind::flag,
          .group = output,
          .brief = "Take user, host and path names out of the output",
          .detail = "Always on for --report FILE unless --redact=false is given.",
          .example = "--json --redact",
-         .commands = doctor_alone},
+         .commands = doctor_alone,
+         .not_with = not_with(no_report, {"alternatives", "fix"})},
     };
 }
 

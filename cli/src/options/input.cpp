@@ -29,7 +29,7 @@ std::vector<OptionSpec> input() {
              "A CSV file with a date and a closing value. Each bar gets the last value that was published "
              "before it. Without this option a VIX column of the bars is used where features ask for it.",
          .example = "--vix VIX_History.csv",
-         .commands = readers},
+         .commands = vix_readers},
         {.name = "columns",
          .value_name = "MAP",
          .in_config = true,

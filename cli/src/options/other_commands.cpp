@@ -13,10 +13,14 @@ std::vector<OptionSpec> other_commands() {
          .kind = ValueKind::path,
          .value_name = "RUN",
          .group = "Model",
-         .brief = "Run folder of a trained network, or a .pt file",
-         .detail =
-             "The folder that rekindle train made. A .pt file of the original system is read too; its pickle "
-             "is parsed as data and nothing in it is ever called.",
+         .brief = "Run folder of a trained network, or a model file",
+         .detail = "The folder that rekindle train made, or a .pt, .safetensors or _metadata.json file of "
+                   "one. A .pt or "
+                   ".safetensors file of the original system is read too: its output is taken for the "
+                   "original's logit "
+                   "and the features are made by the original's rules. A pickle is parsed as data and "
+                   "nothing in it is "
+                   "ever called.",
          .example = "--model TRAINING/train_20261121_101500 --data bars.csv",
          .commands = {"predict"},
          .required = true},
@@ -24,10 +28,22 @@ std::vector<OptionSpec> other_commands() {
          .kind = ValueKind::path,
          .value_name = "FILE",
          .group = "Model",
-         .brief = "Scaler (JSON) of a .pt file that has none",
-         .detail = "Files of the original system hold no scaler, so centre and scale of each feature must be "
-                   "given.",
+         .brief = "Scaler (JSON) of a model file that has none",
+         .detail =
+             "Files of the original system hold no scaler, so centre and scale of each feature must be "
+             "given: a JSON file, or the folder, metadata or .pt file of a run whose scaler is to be used.",
          .example = "--model best_model.pt --scaler scaler.json --data bars.csv",
+         .commands = {"predict"}},
+        {.name = "other-instrument",
+         .kind = ValueKind::flag,
+         .group = "Model",
+         .brief = "Predict although the data are of another instrument",
+         .detail =
+             "A run knows the names of its contracts and the closes of its last sessions. Data with other "
+             "names, or whose closes move differently on the dates that both have, are refused with both "
+             "names; with this option they are used and the contradiction is a note. Features hold prices in "
+             "points, so such a prediction means something for instruments of the same price only.",
+         .example = "--model TRAINING/train_20261121_101500 --data mes.csv --other-instrument",
          .commands = {"predict"}},
         {.name = "format",
          .kind = ValueKind::word,
@@ -38,7 +54,11 @@ std::vector<OptionSpec> other_commands() {
          .detail = "text is for people, json for programs: all figures in full precision.",
          .example = "--format json",
          .commands = {"predict", "inspect", "devices", "verify"},
-         .default_text = "text"},
+         .default_text = "text",
+         .not_with = {{.option = "log-format",
+                       .word = "json",
+                       .reason = "the result is then a line of JSON among the messages",
+                       .own_word = "text"}}},
         {.name = "output",
          .aliases = {"-o"},
          .kind = ValueKind::path,
@@ -50,7 +70,11 @@ std::vector<OptionSpec> other_commands() {
              "with prices in points. JSON has more: nodes, untested points of control, trends, rules. A file "
              "that exists is replaced as a whole or not at all.",
          .example = "--data bars.csv --output profile.csv",
-         .commands = {"volume-profile"}},
+         .commands = {"volume-profile"},
+         .not_with = {{.option = "log-format",
+                       .word = "json",
+                       .reason = "both would write to standard output",
+                       .own_word = "-"}}},
         {.name = "trends",
          .kind = ValueKind::path,
          .value_name = "FILE",
@@ -72,7 +96,11 @@ std::vector<OptionSpec> other_commands() {
              "letters, not by colour alone.",
          .example = "--draw 3",
          .commands = {"volume-profile"},
-         .default_text = "1"},
+         .default_text = "1",
+         .not_with = {{.option = "output",
+                       .word = "-",
+                       .reason = "the drawing would stand among the rows on standard output"},
+                      {.option = "log-format", .word = "json", .reason = "a drawing is not a line of JSON"}}},
         {.name = "output",
          .aliases = {"-o"},
          .kind = ValueKind::path,

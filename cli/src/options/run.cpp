@@ -21,12 +21,14 @@ std::vector<OptionSpec> run() {
          .words = {"auto", "cpu", "gpu", "gpu:N"},
          .in_config = true,
          .group = group,
-         .brief = "auto, cpu, gpu, gpu:N or a UUID (cuda:N means gpu:N)",
+         .brief = "auto, cpu, gpu, gpu:N, cuda:N or a UUID",
          .detail =
              "Where the networks train. auto times a few steps of this network and population on the CPU and "
              "on every GPU with a Vulkan driver, takes the fastest and prints the comparison; a training "
-             "that the CPU ends within a second stays there. gpu is the first GPU of `rekindle devices`; a "
-             "Vulkan driver for the CPU is used only when it is named as gpu:N. One small network is as fast "
+             "that the CPU ends within a second stays there. gpu (or cuda, hip, rocm, vulkan) is the "
+             "first GPU of `rekindle devices`, cuda:N, hip:N, rocm:N and N the GPU of that number. A Vulkan "
+             "driver for the CPU is used only when it is named by its address gpu:N or its UUID, with a "
+             "warning. One small network is as fast "
              "on the CPU: GPUs pay for populations (--population) and wider layers. A run may be resumed on "
              "another device.",
          .example = "--device gpu --population 1024",
@@ -154,7 +156,8 @@ std::vector<OptionSpec> messages() {
          .brief = "Only warnings, errors and the result",
          .detail = "No progress and no notes.",
          .example = "--quiet",
-         .commands = everywhere},
+         .commands = everywhere,
+         .not_with = {{.option = "verbose", .reason = "one asks for fewer messages, the other for more"}}},
         {.name = "verbose",
          .aliases = {"-v"},
          .kind = ValueKind::flag,

@@ -4,6 +4,17 @@ namespace rekindle::cli::rows {
 
 std::vector<OptionSpec> sessions() {
     const std::string_view group = "Time and sessions";
+    const std::vector<Exclusion> no_raw_labels{
+        {.option = "clock",
+         .word = "raw",
+         .reason = "raw labels are taken as they stand, without zone or calendar",
+         .except_command = "inspect"}};
+    std::vector<Exclusion> no_day_start = no_raw_labels;
+    for (const std::string_view hours : {"rth", "eth"})
+        no_day_start.push_back({.option = "session",
+                                .word = hours,
+                                .reason = "regular hours alone cut these sessions",
+                                .except_command = "predict"});
     return {
         {.name = "clock",
          .kind = ValueKind::word,
@@ -26,7 +37,8 @@ std::vector<OptionSpec> sessions() {
          .detail =
              "The zone in which session hours are meant, by its IANA name. Daylight saving is followed.",
          .example = "--zone America/Chicago",
-         .commands = readers},
+         .commands = readers,
+         .not_with = no_raw_labels},
         {.name = "stamp",
          .kind = ValueKind::word,
          .value_name = "WORD",
@@ -44,11 +56,10 @@ std::vector<OptionSpec> sessions() {
          .in_config = true,
          .group = group,
          .brief = "Regular hours, overnight hours, or the whole day",
-         .detail = "rth keeps the bars that end after 09:30 and up to 16:00 in the exchange's zone, eth the "
-                   "others, "
-                   "all the whole trading day that begins at 18:00 on the evening before.",
+         .detail = "rth keeps the bars that end within --regular-hours, eth those from one regular close to "
+                   "the next regular open, all the whole trading day that begins at --day-start.",
          .example = "--session rth",
-         .commands = readers},
+         .commands = session_cutters},
         {.name = "session-length",
          .kind = ValueKind::word,
          .value_name = "WORD",
@@ -60,7 +71,7 @@ std::vector<OptionSpec> sessions() {
              "With week, the trading days of a week form one session, labelled with its last day. It suits "
              "files of daily bars, of which a single one has hardly a volume profile.",
          .example = "--session-length week",
-         .commands = readers},
+         .commands = session_cutters},
         {.name = "day-start",
          .value_name = "HH:MM",
          .in_config = true,
@@ -70,7 +81,24 @@ std::vector<OptionSpec> sessions() {
              "Local time, in the exchange's zone, at which a trading day begins on the evening before: 18:00 "
              "for ES, 17:00 for currencies, 00:00 for days from midnight to midnight.",
          .example = "--day-start 17:00",
-         .commands = readers},
+         .commands = readers,
+         .not_with = no_day_start},
+        {.name = "regular-hours",
+         .value_name = "HH:MM-HH:MM",
+         .words = {"auto"},
+         .in_config = true,
+         .group = group,
+         .brief = "Opening and close of --session rth and eth, local time",
+         .detail =
+             "Local time of --zone: 08:30-15:15 with America/Chicago. rth holds the bars that end after the "
+             "opening and up to the close. auto is 09:30-16:00 in America/New_York; in another zone the "
+             "hours must be given. A volume that rises at other hours than these is reported.",
+         .example = "--session rth --zone America/Chicago --regular-hours 08:30-15:15",
+         .commands = readers,
+         .not_with = {{.option = "session",
+                       .word = "all",
+                       .reason = "the whole trading day does not depend on regular hours",
+                       .except_command = "predict"}}},
         {.name = "calendar",
          .kind = ValueKind::path,
          .value_name = "FILE",
@@ -81,7 +109,8 @@ std::vector<OptionSpec> sessions() {
              "A dated calendar of holidays and half days. The program embeds one; days outside the span that "
              "the calendar covers are said. docs/formats/ describes the file.",
          .example = "--calendar my-calendar.yaml",
-         .commands = readers},
+         .commands = readers,
+         .not_with = no_raw_labels},
         {.name = "roll",
          .kind = ValueKind::word,
          .value_name = "WORD",
@@ -94,7 +123,10 @@ std::vector<OptionSpec> sessions() {
              "expiry, single refuses data with more than one contract. Contracts are never mixed in a "
              "session.",
          .example = "--roll calendar",
-         .commands = readers},
+         .commands = readers,
+         .not_with = {{.option = "compat",
+                       .word = "original",
+                       .reason = "the original system mixes the contracts of a session"}}},
     };
 }
 

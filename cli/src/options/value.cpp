@@ -1,6 +1,7 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/cli/option_table.h>
+#include <rekindle/trainer/device_name.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -74,25 +75,6 @@ bool is_index(std::string_view text) {
     return parse_number<std::uint16_t>(text).has_value() && text.front() != '+';
 }
 
-/// "GPU-" and 36 hexadecimal digits and hyphens, in either case; the beginning may be left out.
-bool is_uuid(std::string_view text) {
-    if (text.starts_with("gpu-"))
-        text.remove_prefix(4);
-    return text.size() == 36 && text.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
-}
-
-/// "cuda:1" → "gpu:1".
-std::string parse_device(const OptionSpec& option, const std::string& text) {
-    std::string word = lower(text);
-    for (const std::string_view old : {"cuda", "hip"})
-        if (word.starts_with(old))
-            word = "gpu" + word.substr(old.size());
-    const bool numbered = word.starts_with("gpu:") && is_index(std::string_view(word).substr(4));
-    if (word != "auto" && word != "cpu" && word != "gpu" && !numbered && !is_uuid(word))
-        refuse(option, text, nearest_word(word, {"auto", "cpu", "gpu"}));
-    return word;
-}
-
 std::string parse_device_ids(const OptionSpec& option, const std::string& text) {
     std::string ids;
     for (const std::string_view part : split(text, ',')) {
@@ -138,7 +120,7 @@ nlohmann::ordered_json parse_value(const OptionSpec& option, const std::vector<s
     case ValueKind::number:
         return parse_real(option, text);
     case ValueKind::device:
-        return parse_device(option, text);
+        return trainer::parse_device_name(text).text;
     case ValueKind::device_ids:
         return parse_device_ids(option, text);
     default:

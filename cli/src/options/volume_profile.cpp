@@ -4,6 +4,9 @@ namespace rekindle::cli::rows {
 
 std::vector<OptionSpec> volume_profile() {
     const std::string_view group = "Volume profile";
+    const std::vector<Exclusion> no_profile_rules{
+        {.option = "compat", .word = "original", .reason = "the original system's rules decide it"},
+        {.option = "features", .word = "minute", .reason = "features per bar take nothing from the profile"}};
     return {
         {.name = "weighting",
          .kind = ValueKind::word,
@@ -18,7 +21,8 @@ std::vector<OptionSpec> volume_profile() {
              "is "
              "to open, high, low or close. docs/volume-profile.md has the formulas.",
          .example = "--weighting close",
-         .commands = profilers},
+         .commands = profilers,
+         .not_with = no_profile_rules},
         {.name = "value-area",
          .kind = ValueKind::word,
          .value_name = "WORD",
@@ -32,7 +36,8 @@ std::vector<OptionSpec> volume_profile() {
                    "(Dalton), "
                    "greedy the prices of the most volume wherever they are.",
          .example = "--value-area two-row",
-         .commands = profilers},
+         .commands = profilers,
+         .not_with = no_profile_rules},
         {.name = "tie",
          .kind = ValueKind::word,
          .value_name = "WORD",
@@ -43,7 +48,8 @@ std::vector<OptionSpec> volume_profile() {
          .detail =
              "lowest takes the lowest price, nearest-middle the one nearest to the middle of the session.",
          .example = "--tie nearest-middle",
-         .commands = profilers},
+         .commands = profilers,
+         .not_with = no_profile_rules},
         {.name = "compat",
          .kind = ValueKind::word,
          .value_name = "WORD",
@@ -99,10 +105,10 @@ std::vector<OptionSpec> features_and_target() {
          .group = target,
          .brief = "What is predicted",
          .detail =
-             "original repeats the rules of the system that Rekindle replaces: its volume profile "
-             "(generation G), "
-             "sessions cut at its raw labels, mixed contracts, its clipped target and widths rounded up to "
-             "multiples of 32, so that results can be compared. It is not meant for real use.",
+             "return is the log return to the close of the next session (bar). direction is the probability "
+             "that the close rises rather than falls; rows whose close does not move have no direction and "
+             "are left out. bar-return is the log return over --target-bars sessions (bars). With --features "
+             "minute, no target reaches beyond the end of its session unless --across-sessions is given.",
          .example = "--target direction",
          .commands = trainers},
         {.name = "target-bars",
@@ -116,6 +122,18 @@ std::vector<OptionSpec> features_and_target() {
              "How many bars ahead the return of --target bar-return reaches. Without that target it has no "
              "effect, which is said.",
          .example = "--features minute --target bar-return --target-bars 15",
+         .commands = trainers},
+        {.name = "across-sessions",
+         .kind = ValueKind::flag,
+         .in_config = true,
+         .group = target,
+         .brief = "Targets of bars may reach into later sessions",
+         .detail =
+             "With --features minute, a target that would reach beyond the end of its session is left out, "
+             "so that no return holds the hours in which nothing traded; how many rows that takes is said. "
+             "This option keeps them: the bars of all sessions then count as one row of bars. It has no "
+             "effect on targets of sessions.",
+         .example = "--features minute --target bar-return --across-sessions",
          .commands = trainers},
         {.name = "train-split",
          .aliases = {"-ts"},
@@ -139,7 +157,10 @@ std::vector<OptionSpec> features_and_target() {
                    "reaches into "
                    "the validation part.",
          .example = "--purge 5",
-         .commands = trainers},
+         .commands = trainers,
+         .not_with = {{.option = "compat",
+                       .word = "original",
+                       .reason = "the original system purges nothing"}}},
         {.name = "embargo",
          .kind = ValueKind::integer,
          .value_name = "ROWS",

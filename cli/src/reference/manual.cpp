@@ -3,6 +3,7 @@
 #include <rekindle/cli/reference.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -55,6 +56,8 @@ std::string option_entry(const OptionSpec& option) {
         text += troff("Takes " + describe_values(option) + ".") + "\n";
     if (const std::string value = default_of(option); !value.empty())
         text += troff("Default: " + value + ".") + "\n";
+    if (!option.not_with.empty())
+        text += troff(fmt::format("Refused beside {}.", fmt::join(describe_exclusions(option), "; "))) + "\n";
     return text;
 }
 
@@ -77,7 +80,7 @@ std::string overview_page() {
     return text + common_end();
 }
 
-std::string command_page(const CommandSpec& command) {
+std::string manual_page(const CommandSpec& command) {
     const std::string name = "rekindle-" + std::string(command.name);
     std::string text = title(name) + ".SH NAME\n" + troff(name) + " \\- " + troff(command.brief) +
                        "\n.SH SYNOPSIS\n.B " + troff(usage_line(command)) + "\n.SH DESCRIPTION\n" +
@@ -103,7 +106,7 @@ std::string command_page(const CommandSpec& command) {
 std::map<std::string, std::string> manual_pages() {
     std::map<std::string, std::string> pages{{"rekindle.1", overview_page()}};
     for (const CommandSpec& command : command_table())
-        pages[fmt::format("rekindle-{}.1", command.name)] = command_page(command);
+        pages[fmt::format("rekindle-{}.1", command.name)] = manual_page(command);
     return pages;
 }
 

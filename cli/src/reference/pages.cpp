@@ -2,6 +2,7 @@
 #include <rekindle/market/features.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -51,6 +52,9 @@ std::string flag_section(const OptionSpec& option) {
     text += fmt::format("| Other spellings | {} |\n", aliases_cell(option));
     text += fmt::format("| Takes | {} |\n", cell(describe_values(option)));
     text += fmt::format("| Default | {} |\n", default_cell(option));
+    if (!option.not_with.empty())
+        text += fmt::format("| Refused beside | {} |\n",
+                            cell(fmt::format("{}", fmt::join(describe_exclusions(option), "; "))));
     if (option.in_config)
         text += fmt::format("| Key of config.json | `{}` |\n", option.key());
     text += fmt::format("\n```\nrekindle {} {}\n```\n", option.commands.front(), option.example);
@@ -67,7 +71,7 @@ std::string flag_index() {
     return text;
 }
 
-std::string command_page(const CommandSpec& command) {
+std::string markdown_page(const CommandSpec& command) {
     std::string text = fmt::format("{}# rekindle {}\n\n{}.\n\n```\n{}\n```\n\n{}\n", origin, command.name,
                                    command.brief, usage_line(command), command.detail);
     for (const std::string_view alias : command.aliases)
@@ -115,7 +119,7 @@ std::map<std::string, std::string> reference_pages() {
         page += flag_section(option);
     }
     for (const CommandSpec& command : command_table())
-        pages[fmt::format("commands/{}.md", command.name)] = command_page(command);
+        pages[fmt::format("commands/{}.md", command.name)] = markdown_page(command);
     return pages;
 }
 

@@ -83,19 +83,20 @@ std::string progress_line(const trainer::StageProgress& progress, double elapsed
 }
 
 std::string epoch_line(const trainer::EpochMetrics& metrics) {
+    const std::string direction =
+        std::isnan(metrics.accuracy) ? "unknown" : fmt::format("{:.1f} %", 100 * metrics.accuracy);
     if (metrics.networks > 1)
         return fmt::format(
             "epoch {}/{}  {} networks  median loss {:.5g}  validation {:.5g}, lowest {:.5g}{}  direction "
-            "{:.1f} %  {}  {}",
+            "{}  {}  {}",
             metrics.epoch, metrics.epochs, with_thousands(static_cast<std::int64_t>(metrics.networks)),
             metrics.train_loss, metrics.validation_loss, metrics.lowest_validation_loss,
-            metrics.best ? " (best)" : "", 100 * metrics.accuracy,
-            format_rate(metrics.rows_per_second, "rows"), format_duration(metrics.seconds));
-    return fmt::format(
-        "epoch {}/{}  loss {:.5g}  validation {:.5g}{}  direction {:.1f} %  rate {:.3g}  {}  {}",
-        metrics.epoch, metrics.epochs, metrics.train_loss, metrics.validation_loss,
-        metrics.best ? " (best)" : "", 100 * metrics.accuracy, metrics.learning_rate,
-        format_rate(metrics.rows_per_second, "rows"), format_duration(metrics.seconds));
+            metrics.best ? " (best)" : "", direction, format_rate(metrics.rows_per_second, "rows"),
+            format_duration(metrics.seconds));
+    return fmt::format("epoch {}/{}  loss {:.5g}  validation {:.5g}{}  direction {}  rate {:.3g}  {}  {}",
+                       metrics.epoch, metrics.epochs, metrics.train_loss, metrics.validation_loss,
+                       metrics.best ? " (best)" : "", direction, metrics.learning_rate,
+                       format_rate(metrics.rows_per_second, "rows"), format_duration(metrics.seconds));
 }
 
 ProgressView::ProgressView(Stream& output, Stream& errors, MessageOptions options, SteadySeconds now)

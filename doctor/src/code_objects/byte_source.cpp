@@ -82,4 +82,8 @@ std::string read_text(const ByteSource& source, std::uint64_t offset, std::size_
     return text;
 }
 
+Error damaged(std::uint64_t offset, const std::string& reason) {
+    return usage_error(reason).at(fmt::format("byte {}", offset));
+}
+
 } // namespace rekindle::doctor

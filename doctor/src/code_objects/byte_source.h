@@ -2,6 +2,7 @@
 /// Random access to bytes that nobody vouches for. Reads are copies, so a file that shrinks meanwhile gives a
 /// short read and not a fault; a file of many gigabytes costs what is really looked at.
 
+#include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 
 #include <array>
@@ -77,5 +78,8 @@ std::optional<T> read_value(const ByteSource& source, std::uint64_t offset) {
 
 /// At most `size` bytes from `offset`.
 std::string read_text(const ByteSource& source, std::uint64_t offset, std::size_t size);
+
+/// What is wrong at a byte of a file that does not hold what it claims.
+Error damaged(std::uint64_t offset, const std::string& reason);
 
 } // namespace rekindle::doctor

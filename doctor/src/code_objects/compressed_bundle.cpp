@@ -1,5 +1,7 @@
 #include "code_objects/compressed_bundle.h"
 
+#include <rekindle/base/text.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,10 +22,6 @@ struct HeaderStart {
     char magic[4];
     std::uint16_t version, method;
 };
-
-Error damaged(std::uint64_t offset, const std::string& reason) {
-    return usage_error(reason).at(fmt::format("byte {}", offset));
-}
 
 } // namespace
 
@@ -56,10 +54,10 @@ Expected<CompressedBundle> read_compressed_bundle(const ByteSource& source, Byte
         bundle.uncompressed_size = sizes ? (*sizes)[1] : 0;
     }
     if (total < header_size)
-        return damaged(range.begin, fmt::format("a compressed bundle claims a size of {} bytes", total));
+        return damaged(range.begin, "a compressed bundle claims a size of " + counted(total, "byte"));
     if (total > range.size())
-        return damaged(range.begin, fmt::format("a compressed bundle claims {} bytes, but only {} are left",
-                                                total, range.size()));
+        return damaged(range.begin, fmt::format("a compressed bundle claims {}, but only {} left",
+                                                counted(total, "byte"), counted(range.size(), "is", "are")));
     bundle.data = {range.begin + header_size, range.begin + total};
     bundle.end = range.begin + total;
     return bundle;

@@ -12,7 +12,7 @@ constexpr std::uint32_t region_magic = 0xba55ed50;
 constexpr std::uint16_t region_version = 1;
 constexpr std::uint16_t kind_ptx = 1, kind_machine_code = 2;
 constexpr std::uint64_t most_regions = 1'000'000;
-constexpr std::uint64_t most_entries = 4'000'000;
+constexpr std::uint64_t most_fatbin_entries = 4'000'000;
 constexpr std::uint64_t most_padding = 16 << 20;
 constexpr std::uint32_t newest_architecture = 999;
 
@@ -37,7 +37,7 @@ bool read_entries(const ByteSource& source, ByteRange region, std::uint64_t& ent
                   TargetCollector& found) {
     for (std::uint64_t at = region.begin; at + sizeof(Entry) <= region.end;) {
         const auto entry = read_value<Entry>(source, at);
-        if (!entry || ++entries > most_entries || entry->header_size < sizeof(Entry) ||
+        if (!entry || ++entries > most_fatbin_entries || entry->header_size < sizeof(Entry) ||
             entry->header_size > region.end - at || entry->size > region.end - at - entry->header_size ||
             entry->architecture > newest_architecture)
             return false;

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int deepest = 4;
+constexpr int deepest_archive = 4;
 constexpr std::size_t most_files = 300'000;
 
 /// Calls `visit` with each regular file below the folder; returns why it could not see them all, or "".
@@ -32,7 +32,7 @@ std::string for_each_file(const fs::path& folder,
         if (error)
             return error.message();
         std::error_code ignored;
-        if (entry.depth() >= deepest || entry->is_symlink(ignored))
+        if (entry.depth() >= deepest_archive || entry->is_symlink(ignored))
             entry.disable_recursion_pending();
         if (!entry->is_regular_file(ignored))
             continue;

@@ -4,7 +4,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::size_t deepest = 32;
+constexpr std::size_t deepest_nesting = 32;
 
 } // namespace
 
@@ -87,7 +87,7 @@ std::optional<std::uint64_t> MsgpackReader::read_unsigned() noexcept {
 
 bool MsgpackReader::skip() noexcept {
     // Values still to pass at each level of nesting.
-    std::uint64_t pending[deepest] = {1};
+    std::uint64_t pending[deepest_nesting] = {1};
     std::size_t depth = 0;
     for (;;) {
         while (pending[depth] == 0) {
@@ -101,7 +101,7 @@ bool MsgpackReader::skip() noexcept {
         const bool is_map = (*code & 0xf0) == 0x80 || *code == 0xde || *code == 0xdf;
         if (is_map || (*code & 0xf0) == 0x90 || *code == 0xdc || *code == 0xdd) {
             const auto count = is_map ? read_map() : read_array();
-            if (!count || depth + 1 == deepest)
+            if (!count || depth + 1 == deepest_nesting)
                 return false;
             pending[++depth] = is_map ? 2 * *count : *count;
             continue;

@@ -13,16 +13,12 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::uint64_t most_entries = 4096;
+constexpr std::uint64_t most_bundle_entries = 4096;
 constexpr std::uint64_t longest_id = 1024;
 constexpr std::uint64_t most_bundles = 200'000;
 constexpr std::uint64_t most_compressed_bundles = 32'768;
 constexpr std::uint64_t longest_header = 1 << 20;
 constexpr std::uint64_t longest_search = 64 << 20;
-
-Error damaged(std::uint64_t offset, const std::string& reason) {
-    return usage_error(reason).at(fmt::format("byte {}", offset));
-}
 
 /// Walks over one range; the members are what the steps share.
 class BundleScan {
@@ -200,7 +196,7 @@ Expected<BundleHeader> read_bundle_header(const ByteSource& source, ByteRange ra
     const auto count = read_value<std::uint64_t>(source, range.begin + bundle_magic.size());
     if (!count)
         return cut_off();
-    if (*count > most_entries)
+    if (*count > most_bundle_entries)
         return damaged(range.begin, fmt::format("a bundle claims {} entries", *count));
     BundleHeader header;
     std::uint64_t at = range.begin + bundle_magic.size() + sizeof *count;

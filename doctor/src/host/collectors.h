@@ -19,6 +19,10 @@ class LibrarySearch;
 
 using Variables = std::map<std::string, std::string>;
 
+inline bool mentions(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
+
 /// environment.cpp: all variables of this process, of `pid`, or of a recorded host (/proc/self/environ as a
 /// plain file).
 Fact<Variables> read_variables(HostFiles& files, std::int64_t pid);

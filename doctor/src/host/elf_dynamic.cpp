@@ -25,7 +25,7 @@ class Reader {
   public:
     explicit Reader(const ReadBytes& read) : read_(read) {}
 
-    std::optional<ElfDynamic> dynamic() {
+    std::optional<LibraryLinks> dynamic() {
         const auto head = read_struct<Elf64_Ehdr>(read_, 0);
         if (!head || head->e_phentsize != sizeof(Elf64_Phdr) || head->e_phnum > most_segments)
             return std::nullopt;
@@ -38,7 +38,7 @@ class Reader {
         for (const Elf64_Phdr& segment : segments_)
             if (segment.p_type == PT_DYNAMIC)
                 return entries(segment);
-        return ElfDynamic{.needed = {}, .search_path = {}, .bits = 64}; // a static program
+        return LibraryLinks{.needed = {}, .search_path = {}, .bits = 64}; // a static program
     }
 
   private:
@@ -50,7 +50,7 @@ class Reader {
         return std::nullopt;
     }
 
-    std::optional<ElfDynamic> entries(const Elf64_Phdr& segment) const {
+    std::optional<LibraryLinks> entries(const Elf64_Phdr& segment) const {
         const std::string bytes = read_(
             segment.p_offset, std::min<std::uint64_t>(segment.p_filesz, most_entries * sizeof(Elf64_Dyn)));
         std::vector<std::uint64_t> needed;
@@ -70,9 +70,9 @@ class Reader {
                 old_path = entry.d_un.d_val;
         }
         if (!strings)
-            return needed.empty() ? std::optional(ElfDynamic{.needed = {}, .search_path = {}, .bits = 64})
+            return needed.empty() ? std::optional(LibraryLinks{.needed = {}, .search_path = {}, .bits = 64})
                                   : std::nullopt;
-        ElfDynamic dynamic;
+        LibraryLinks dynamic;
         dynamic.bits = 64;
         for (const std::uint64_t name : needed)
             dynamic.needed.push_back(text(*strings + name));
@@ -93,12 +93,13 @@ class Reader {
 
 } // namespace
 
-std::optional<ElfDynamic> parse_elf_dynamic(const ReadBytes& read) {
+std::optional<LibraryLinks> parse_elf_dynamic(const ReadBytes& read) {
     const std::string ident = read(0, EI_NIDENT);
     if (ident.size() < EI_NIDENT || !ident.starts_with(ELFMAG))
         return std::nullopt;
     if (ident[EI_CLASS] == ELFCLASS32)
-        return ElfDynamic{.needed = {}, .search_path = {}, .bits = 32}; // no GPU library for training is one
+        return LibraryLinks{
+            .needed = {}, .search_path = {}, .bits = 32}; // no GPU library for training is one
     if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
         return std::nullopt;
     return Reader(read).dynamic();

@@ -23,14 +23,14 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr int most_links = 40;              // as the kernel's own limit
-constexpr std::size_t most_entries = 65536; // of a folder
+constexpr int most_links_of_path = 40;                // as the kernel's own limit
+constexpr std::size_t most_entries_of_answer = 65536; // of a folder
 
 FileAnswer failed(int error) {
     return {.error = error, .more = false, .data = {}};
 }
 
-std::string bytes_of(const FileNumbers& numbers) {
+std::string number_bytes(const FileNumbers& numbers) {
     return {reinterpret_cast<const char*>(&numbers), sizeof numbers};
 }
 
@@ -75,7 +75,7 @@ std::optional<std::string> resolve_inside(const std::string& root, std::string_v
             done = next;
             continue;
         }
-        if (++links > most_links || waiting.size() + target->size() > PATH_MAX) {
+        if (++links > most_links_of_path || waiting.size() + target->size() > PATH_MAX) {
             errno = ELOOP;
             return std::nullopt;
         }
@@ -172,7 +172,7 @@ FileAnswer list_folder(const std::string& path) {
         const std::string_view name = entry->d_name;
         if (name == "." || name == "..")
             continue;
-        if (++count > most_entries)
+        if (++count > most_entries_of_answer)
             return failed(too_many_entries);
         answer.data += kind_letter(entry->d_type);
         answer.data += name;
@@ -196,7 +196,7 @@ FileAnswer file_status(const std::string& path) {
     numbers.size = static_cast<std::uint64_t>(status.st_size);
     numbers.major = major(status.st_rdev);
     numbers.minor = minor(status.st_rdev);
-    return {.error = 0, .more = false, .data = bytes_of(numbers)};
+    return {.error = 0, .more = false, .data = number_bytes(numbers)};
 }
 
 FileAnswer file_system_space(const std::string& path) {
@@ -206,7 +206,7 @@ FileAnswer file_system_space(const std::string& path) {
     FileNumbers numbers;
     numbers.total = space.f_blocks * space.f_frsize;
     numbers.free = space.f_bavail * space.f_frsize;
-    return {.error = 0, .more = false, .data = bytes_of(numbers)};
+    return {.error = 0, .more = false, .data = number_bytes(numbers)};
 }
 
 /// The kernel's check of permission bits and of the device cgroup is the same as for open, without open's

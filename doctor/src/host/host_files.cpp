@@ -60,7 +60,7 @@ bool receive_all(int socket, void* data, std::size_t size) {
 }
 
 template <class T>
-std::string_view bytes_of(const T& value) {
+std::string_view raw_bytes(const T& value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
@@ -105,7 +105,7 @@ void serve(int socket, const std::string& root, const HostFiles::Service& servic
             break;
         const FileAnswer answer = service(root, request);
         const AnswerHead reply{answer.error, answer.more, answer.data.size()};
-        if (!send_all(socket, std::string(bytes_of(reply)) + answer.data))
+        if (!send_all(socket, std::string(raw_bytes(reply)) + answer.data))
             break;
     }
 }
@@ -192,7 +192,7 @@ FileAnswer HostFiles::ask(const FileRequest& request, std::string& given_up) {
                            request.offset};
     FileAnswer answer;
     const int socket = child_->socket();
-    const bool sent = send_all(socket, std::string(bytes_of(head)) + request.path);
+    const bool sent = send_all(socket, std::string(raw_bytes(head)) + request.path);
     const int state = sent ? receive_answer(socket, deadline, answer) : broken_connection;
     if (state == deadline_passed) {
         given_up = fmt::format("given up: no answer within {} ms", patience.count());

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_libraries = 400; ///< that one search for missing ones opens
 
-constexpr std::uint64_t block_size = 32768, largest_offset = std::uint64_t{1} << 40;
+constexpr std::uint64_t read_size = 32768, largest_offset = std::uint64_t{1} << 40;
 
 /// Layout of the cache. Source: glibc, sysdeps/generic/dl-cache.h (struct cache_file_new, file_entry_new).
 constexpr std::string_view cache_magic = "glibc-ld.so.cache1.1";
@@ -105,7 +105,7 @@ LibrarySearch::LibrarySearch(HostFiles& files, std::string_view ld_library_path,
         last_folders_.emplace_back(folder);
 }
 
-const ElfDynamic* LibrarySearch::dynamic(const std::string& path) {
+const LibraryLinks* LibrarySearch::dynamic(const std::string& path) {
     const auto known = dynamics_.find(path);
     if (known != dynamics_.end())
         return known->second ? &*known->second : nullptr;
@@ -121,7 +121,7 @@ bool LibrarySearch::usable(const std::string& path) {
     const auto known = usable_.find(path);
     if (known != usable_.end())
         return known->second;
-    const ElfDynamic* found = files_.exists(path) ? dynamic(path) : nullptr;
+    const LibraryLinks* found = files_.exists(path) ? dynamic(path) : nullptr;
     return usable_[path] = found && found->bits == 64; // the linker passes over a 32-bit library, too
 }
 
@@ -144,7 +144,7 @@ void LibrarySearch::find_missing(const std::string& library, std::set<std::strin
                                  std::set<std::string>& missing) {
     if (visited.size() >= most_libraries || !visited.insert(library).second)
         return;
-    const ElfDynamic* dynamic = this->dynamic(library);
+    const LibraryLinks* dynamic = this->dynamic(library);
     if (!dynamic)
         return;
     const std::string real = files_.resolve(library).value_or(library);

@@ -16,7 +16,7 @@
 namespace rekindle::doctor {
 
 /// What an ELF library says of others.
-struct ElfDynamic {
+struct LibraryLinks {
     std::vector<std::string> needed; ///< DT_NEEDED
     std::string search_path;         ///< DT_RUNPATH, or DT_RPATH where there is none
     int bits = 0;                    ///< 64 or 32
@@ -24,7 +24,7 @@ struct ElfDynamic {
 /// At most `size` bytes from `offset`; fewer at the end.
 using ReadBytes = std::function<std::string(std::uint64_t offset, std::size_t size)>;
 /// nullopt: no ELF file, or one whose tables contradict themselves.
-std::optional<ElfDynamic> parse_elf_dynamic(const ReadBytes& read);
+std::optional<LibraryLinks> parse_elf_dynamic(const ReadBytes& read);
 
 /// One library of /etc/ld.so.cache.
 struct CachedLibrary {
@@ -49,7 +49,7 @@ class LibrarySearch {
 
   private:
     bool usable(const std::string& path);
-    const ElfDynamic* dynamic(const std::string& path);
+    const LibraryLinks* dynamic(const std::string& path);
     void find_missing(const std::string& library, std::set<std::string>& visited,
                       std::set<std::string>& missing);
 
@@ -57,7 +57,7 @@ class LibrarySearch {
     std::vector<std::string> first_folders_;
     std::vector<std::string> last_folders_;
     std::map<std::string, std::string> cache_;
-    std::map<std::string, std::optional<ElfDynamic>> dynamics_;
+    std::map<std::string, std::optional<LibraryLinks>> dynamics_;
     std::map<std::string, bool> usable_;
 };
 

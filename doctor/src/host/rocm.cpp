@@ -14,10 +14,6 @@ namespace {
 constexpr std::array tools{"rocminfo", "amd-smi", "rocm-smi", "hipcc",      "hipconfig",
                            "rocm-sdk", "clinfo",  "nvcc",     "nvidia-smi", "vulkaninfo"};
 
-bool contains(std::string_view text, std::string_view part) {
-    return text.find(part) != std::string_view::npos;
-}
-
 /// rocRAND's headers and the C++ library's, which MIOpen's compiler includes in kernels.
 Fact<std::string> miopen_headers(HostFiles& files, const std::string& installation) {
     std::string random, standard;
@@ -86,7 +82,7 @@ void read_linker_paths(HostFiles& files, RocmUserSpace& rocm) {
     for (const std::string& name : files.names("/etc/ld.so.conf.d")) {
         const std::string path = "/etc/ld.so.conf.d/" + name;
         for (const std::string& line : files.lines(path))
-            if (contains(line, "rocm") && !trim(line).starts_with('#'))
+            if (mentions(line, "rocm") && !trim(line).starts_with('#'))
                 rocm.linker_paths.push_back(fmt::format("{}: {}", path, trim(line)));
     }
 }
@@ -115,7 +111,7 @@ void read_package_sources(HostFiles& files, RocmUserSpace& rocm) {
             const std::string path = fmt::format("{}/{}", folder, name);
             for (const std::string& raw : files.lines(path)) {
                 const std::string_view line = trim(raw);
-                if (!line.starts_with('#') && (contains(line, "repo.radeon.com") || contains(line, "rocm")))
+                if (!line.starts_with('#') && (mentions(line, "repo.radeon.com") || mentions(line, "rocm")))
                     rocm.package_sources.push_back(fmt::format("{}: {}", path, line));
             }
         }

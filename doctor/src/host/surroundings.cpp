@@ -17,10 +17,6 @@ namespace {
 
 using Text = Fact<std::string>;
 
-bool contains(std::string_view text, std::string_view part) {
-    return text.find(part) != std::string_view::npos;
-}
-
 struct Named {
     std::string_view sign;
     const char* name;
@@ -29,7 +25,7 @@ struct Named {
 template <std::size_t N>
 const char* named(const std::array<Named, N>& table, std::string_view text) {
     for (const Named& entry : table)
-        if (contains(text, entry.sign))
+        if (mentions(text, entry.sign))
             return entry.name;
     return nullptr;
 }
@@ -90,17 +86,17 @@ Text recorded_hypervisor(HostFiles& files) {
         return firmware;
     return derive<std::string>(files.read("/proc/cpuinfo", 16 << 20),
                                [](const std::string& text) -> std::optional<std::string> {
-                                   if (!contains(text, "flags"))
+                                   if (!mentions(text, "flags"))
                                        return std::nullopt;
-                                   return contains(text, " hypervisor") ? "other" : "none";
+                                   return mentions(text, " hypervisor") ? "other" : "none";
                                });
 }
 
 Fact<int> wsl_of(const Text& kernel) {
     return derive<int>(kernel, [](const std::string& release) -> std::optional<int> {
-        if (contains(release, "WSL2") || contains(release, "microsoft"))
+        if (mentions(release, "WSL2") || mentions(release, "microsoft"))
             return 2;
-        return contains(release, "Microsoft") ? 1 : 0;
+        return mentions(release, "Microsoft") ? 1 : 0;
     });
 }
 
@@ -152,7 +148,7 @@ Text container_of(HostFiles& files, const Variables& variables) {
     if (!own.empty())
         if (const Text mounts = files.read(own + "/mountinfo"); mounts.known())
             for (const std::string_view line : split(*mounts, '\n'))
-                if (contains(line, " / / ") && contains(line, " overlay "))
+                if (mentions(line, " / / ") && mentions(line, " overlay "))
                     if (const char* name = container_name(line))
                         return {name, own + "/mountinfo"};
     return {"none", "no sign of a container"};

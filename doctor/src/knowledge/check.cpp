@@ -9,6 +9,7 @@
 #include <rekindle/base/error.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -41,11 +42,6 @@ bool is_date(std::string_view text) {
            std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(month),
                                        std::chrono::day(day))
                .ok();
-}
-
-bool is_placeholder(std::string_view name) {
-    const auto known = remedy_placeholders();
-    return std::any_of(known.begin(), known.end(), [&](const Placeholder& one) { return one.name == name; });
 }
 
 /// Every check of one folder. `all` is what references may name; `checked` is what is looked at (all of it,
@@ -82,6 +78,7 @@ class Checker {
             check_entry(claim);
             matches(claim, "id", claim.id, "[a-z0-9][a-z0-9.-]*");
             patterns(claim, claim.patterns);
+            patterns(claim, claim.about);
             prose(claim, {&claim.correction});
         }
     }
@@ -243,6 +240,8 @@ class Checker {
         for (const std::string& remedy : cause.remedies)
             if (all_.remedy(remedy) == nullptr)
                 wrong(cause, fmt::format("remedy {} is in no remedies file", remedy));
+        check_condition(cause.unless);
+        words(cause, "vendors", cause.vendors, {"amd", "nvidia", "intel"});
         prose(cause, {&cause.title, &cause.sentence, &cause.detail});
         for (const std::string& text : cause.tell_apart)
             prose(cause, {&text});
@@ -273,8 +272,35 @@ class Checker {
             mistakes_.add(condition.origin, what);
     }
 
+    void words(const Entry& entry, std::string_view key, const std::vector<std::string>& given,
+               std::initializer_list<std::string_view> known) {
+        for (const std::string& word : given)
+            if (std::find(known.begin(), known.end(), word) == known.end())
+                wrong(entry, fmt::format("{}: \"{}\" is not one of {}", key, word, fmt::join(known, ", ")));
+    }
+
+    void check_applicability(const Remedy& remedy) {
+        const Applicability& applies = remedy.applies;
+        words(remedy, "systems", applies.systems, {"linux", "wsl", "windows"});
+        words(remedy, "vendors", applies.vendors, {"amd", "nvidia", "intel"});
+        words(remedy, "containers", applies.containers, {"docker", "podman"});
+        words(remedy, "environments", applies.environments, {"venv", "conda", "system", "user"});
+        words(remedy, "rocm", applies.rocm, {"bundled", "packages", "system"});
+        check_condition(applies.requires_known);
+        if (remedy.otherwise.empty())
+            return;
+        std::set<std::string_view> seen; // a circle of replacements would never end
+        for (const Remedy* next = &remedy; next != nullptr && !next->otherwise.empty();
+             next = all_.remedy(next->otherwise))
+            if (!seen.insert(next->id).second)
+                return wrong(remedy, fmt::format("otherwise {} leads back to it", remedy.otherwise));
+        if (all_.remedy(remedy.otherwise) == nullptr)
+            wrong(remedy, fmt::format("remedy {} is in no remedies file", remedy.otherwise));
+    }
+
     void check_remedy(const Remedy& remedy) {
         check_entry(remedy);
+        check_applicability(remedy);
         matches(remedy, "id", remedy.id, "[a-z0-9]+(-[a-z0-9]+)*");
         matches(remedy, "risk", remedy.risk, "(none|low|medium|high)(: .+)?");
         if (remedy.cost < 0 || remedy.cost > 6)
@@ -296,7 +322,7 @@ class Checker {
         re2::StringPiece rest(line);
         std::string name;
         while (RE2::FindAndConsume(&rest, placeholder, &name))
-            if (!is_placeholder(name))
+            if (!is_remedy_placeholder(name))
                 wrong(remedy,
                       fmt::format("placeholder {{{}}} is not defined; see knowledge/README.md", name));
     }

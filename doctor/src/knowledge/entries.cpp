@@ -86,6 +86,9 @@ void read_entry(MappingReader& reader, Cause& cause) {
     reader.read_word("severity", severity, {"note", "warning", "problem"}, Need::optional);
     cause.severity = severity_of(severity);
     reader.read("remedies", cause.remedies);
+    if (const YamlNode* unless = reader.take("unless"))
+        cause.unless = read_condition(*unless, reader.origin().file, reader.mistakes());
+    reader.read("vendors", cause.vendors);
     reader.read("tell_apart", cause.tell_apart);
     reader.read("wrong_advice", cause.wrong_advice);
 }
@@ -101,8 +104,23 @@ void read_entry(MappingReader& reader, EnvironmentVariable& variable) {
     reader.read("worth_reporting", variable.worth_reporting);
 }
 
+void read_applicability(MappingReader& reader, Applicability& applies) {
+    reader.read("systems", applies.systems, Need::required);
+    reader.read("vendors", applies.vendors);
+    reader.read("distributions", applies.distributions);
+    reader.read("containers", applies.containers);
+    reader.read("environments", applies.environments);
+    reader.read("rocm", applies.rocm);
+    reader.read_word("place", applies.place, {"here", "host", "container", "windows"}, Need::optional);
+    reader.read_word("vulkan", applies.vulkan, {"works", "missing"}, Need::optional);
+    if (const YamlNode* condition = reader.take("requires"))
+        applies.requires_known = read_condition(*condition, reader.origin().file, reader.mistakes());
+}
+
 void read_entry(MappingReader& reader, Remedy& remedy) {
     reader.read("id", remedy.id);
+    reader.read_mapping("for", [&](MappingReader& item) { read_applicability(item, remedy.applies); });
+    reader.read("otherwise", remedy.otherwise, Need::optional);
     reader.read("title", remedy.title);
     reader.read("changes", remedy.changes);
     reader.read("commands", remedy.commands);
@@ -143,6 +161,7 @@ void read_entry(MappingReader& reader, Claim& claim) {
     reader.read_word("kind", claim.kind,
                      {"claim", "variable", "command", "image", "version pair", "gfx target"}, Need::optional);
     reader.read("patterns", claim.patterns, Need::required);
+    reader.read("about", claim.about);
     reader.read("says", claim.says);
     reader.read_word("verdict", claim.verdict, {"true", "false", "harmful", "no-effect", "unknown"});
     reader.read("correction", claim.correction);
@@ -154,6 +173,7 @@ void read_entry(MappingReader& reader, Signature& signature) {
     reader.read("patterns", signature.patterns, Need::required);
     reader.read("means", signature.means);
     reader.read("harmless", signature.harmless);
+    reader.read("lasting", signature.lasting);
     reader.read_items("candidates", [&](MappingReader& item) {
         Signature::Candidate& candidate = signature.candidates.emplace_back();
         item.read("cause", candidate.cause);

@@ -66,7 +66,7 @@ bool contains_words(std::string_view text, std::string_view part) {
 
 /// People leave out the brand: "RX 7900 XT", "RTX 3090". Of very short names ("NVIDIA T4", "Radeon VII") they
 /// must not.
-std::string_view without_brand(std::string_view name) {
+std::string_view without_short_brand(std::string_view name) {
     constexpr std::size_t shortest = 4;
     for (const std::string_view brand : {"radeon ", "geforce ", "instinct ", "nvidia ", "intel "})
         if (name.starts_with(brand) && name.size() >= brand.size() + shortest)
@@ -84,6 +84,11 @@ const std::vector<std::string>& WheelIndex::targets_of(std::string_view torch) c
 
 const GfxTarget* Knowledge::gfx(std::string_view name) const {
     return find_named<GfxTarget>(gfx_targets, &GfxTarget::name, parse_target(lowered(name)).name);
+}
+
+bool Knowledge::is_integrated(std::string_view gfx_name) const {
+    const GfxTarget* target = gfx(gfx_name);
+    return target != nullptr && target->integrated;
 }
 
 const GpuModel* Knowledge::gpu(std::string_view pci_id, std::string_view revision) const {
@@ -107,7 +112,7 @@ const GpuModel* Knowledge::gpu_named(std::string_view text) const {
     std::size_t longest = 0;
     for (const GpuModel& model : gpus) {
         const std::string full = words_of(model.name);
-        const std::string_view name = without_brand(full);
+        const std::string_view name = without_short_brand(full);
         if (name.size() > longest && contains_words(words, name)) {
             best = &model;
             longest = name.size();

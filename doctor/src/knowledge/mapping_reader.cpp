@@ -136,6 +136,18 @@ void MappingReader::read_items(std::string_view key, const std::function<void(Ma
     }
 }
 
+void MappingReader::read_mapping(std::string_view key, const std::function<void(MappingReader&)>& read,
+                                 Need need) {
+    const YamlNode* value = take(key, need);
+    if (value == nullptr)
+        return;
+    MappingReader reader(*value, file_, mistakes_);
+    if (!reader.usable_)
+        return;
+    read(reader);
+    reader.finish();
+}
+
 void MappingReader::finish() {
     for (const YamlMember& member : node_.members) {
         if (std::find(known_.begin(), known_.end(), member.key) != known_.end())

@@ -36,6 +36,9 @@ class MappingReader {
     /// A list of mappings, each handed to `item` with a reader of its own, which is finished afterwards.
     void read_items(std::string_view key, const std::function<void(MappingReader&)>& item,
                     Need need = Need::optional);
+    /// A mapping, handed to `read` with a reader of its own, which is finished afterwards.
+    void read_mapping(std::string_view key, const std::function<void(MappingReader&)>& read,
+                      Need need = Need::required);
     /// The value as it is; nullptr when there is none.
     const YamlNode* take(std::string_view key, Need need = Need::optional);
 

@@ -1,14 +1,16 @@
 #include "vocabulary.h"
 
+#include <algorithm>
 #include <array>
 
 namespace rekindle::doctor {
 namespace {
 
-constexpr std::array<Placeholder, 56> placeholders{{
+constexpr std::array<Placeholder, 60> placeholders{{
     {"bytes", "bytes that the process holds"},
     {"card", "directory of the card in /sys/class/drm, card1"},
     {"command", "name of the process"},
+    {"compute_capability", "of an NVIDIA card, 12.0"},
     {"container_tool", "docker or podman"},
     {"cuda_index", "address of the CUDA index that is chosen"},
     {"cuda_python", "Python for which that wheel exists"},
@@ -39,6 +41,7 @@ constexpr std::array<Placeholder, 56> placeholders{{
     {"opencl_package", "package with an OpenCL driver"},
     {"option", "option of a kernel module, amdgpu.mtype_local"},
     {"option_file", "file in which it stands"},
+    {"other_gpu", "number of a GPU that the finding does not name"},
     {"override", "HSA_OVERRIDE_GFX_VERSION that is safe for the card"},
     {"override_gfx", "target that it names"},
     {"override_index", "address of the index for that target"},
@@ -50,9 +53,11 @@ constexpr std::array<Placeholder, 56> placeholders{{
     {"pid", "process that holds memory"},
     {"python", "Python that trains"},
     {"render_gid", "number of the group of the render node"},
+    {"rocrand_package", "package with rocRAND's headers"},
     {"shm_size", "size for /dev/shm"},
     {"sm", "target of an NVIDIA card"},
     {"torch", "version of torch that is installed"},
+    {"update_bootloader", "the distribution's way to write the boot menu anew"},
     {"user", "name of the user"},
     {"variable", "one environment variable"},
     {"variables", "environment variables, separated by blanks"},
@@ -68,6 +73,10 @@ constexpr std::array<Placeholder, 56> placeholders{{
 
 std::span<const Placeholder> remedy_placeholders() noexcept {
     return placeholders;
+}
+
+bool is_remedy_placeholder(std::string_view name) noexcept {
+    return std::ranges::any_of(placeholders, [&](const Placeholder& known) { return known.name == name; });
 }
 
 } // namespace rekindle::doctor

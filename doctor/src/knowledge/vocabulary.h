@@ -13,5 +13,6 @@ struct Placeholder {
     std::string_view meaning;
 };
 std::span<const Placeholder> remedy_placeholders() noexcept;
+bool is_remedy_placeholder(std::string_view name) noexcept;
 
 } // namespace rekindle::doctor

@@ -32,7 +32,7 @@ std::size_t utf8_length(std::string_view text) noexcept {
 
 /// Bytes of the terminal sequence that starts with the escape character of `text` (ECMA-48: CSI, OSC and the
 /// short ones).
-std::size_t sequence_length(std::string_view text) noexcept {
+std::size_t escape_length(std::string_view text) noexcept {
     if (text.size() < 2)
         return text.size();
     std::size_t i = 2;
@@ -67,7 +67,7 @@ std::string clean_part(std::string_view part) {
     for (std::size_t i = 0; i < part.size();) {
         const char byte = part[i];
         if (byte == escape) {
-            i += sequence_length(part.substr(i));
+            i += escape_length(part.substr(i));
             continue;
         }
         if (byte == '\b') {

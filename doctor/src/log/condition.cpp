@@ -77,6 +77,9 @@ constexpr std::array keys{
     KeyInfo{"space_in_path", KeyKind::flag, "other: the path of the Python environment"},
     KeyInfo{"vram_gib", KeyKind::number, "gpu: its memory in GiB"},
     KeyInfo{"kernel_vram_gib", KeyKind::number, ask_kernel_log},
+    KeyInfo{"vram_used_share", KeyKind::number,
+            "VRAM in use before the program starts: cat /sys/class/drm/card*/device/mem_info_vram_used"},
+    KeyInfo{"killed", KeyKind::pattern, "dmesg | grep -i 'killed process'"},
     KeyInfo{"soname", KeyKind::pattern, ask_log},
     KeyInfo{"soname_matches_rocm", KeyKind::flag, ask_rocm},
     KeyInfo{"oom.capacity_gib", KeyKind::number, ask_memory},
@@ -151,14 +154,14 @@ Truth truth_of(bool value) {
     return value ? Truth::yes : Truth::no;
 }
 
-Verdict verdict_of_log(const Condition& condition, const Situation& situation) {
+ConditionVerdict verdict_of_log(const Condition& condition, const Situation& situation) {
     const bool found =
         std::any_of(condition.values.begin(), condition.values.end(),
                     [&](const std::string& pattern) { return situation.log_patterns.contains(pattern); });
     return {truth_of(found), {}, {condition.key}};
 }
 
-Verdict verdict_of_key(const Condition& condition, const Situation& situation) {
+ConditionVerdict verdict_of_key(const Condition& condition, const Situation& situation) {
     const KeyInfo* info = condition_key(condition.key);
     if (info == nullptr)
         return {Truth::unknown, {condition.key}, {}};
@@ -183,7 +186,8 @@ Verdict verdict_of_key(const Condition& condition, const Situation& situation) {
                 return {Truth::yes, {}, {condition.key}};
             undecided = undecided || !match;
         }
-    return undecided ? Verdict{Truth::unknown, {condition.key}, {}} : Verdict{Truth::no, {}, {condition.key}};
+    return undecided ? ConditionVerdict{Truth::unknown, {condition.key}, {}}
+                     : ConditionVerdict{Truth::no, {}, {condition.key}};
 }
 
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
@@ -193,10 +197,10 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
 }
 
 /// `decisive` is the truth that decides alone: no for "all", yes for "any".
-Verdict combine(const Condition& condition, const Situation& situation, Truth decisive) {
-    Verdict whole{decisive == Truth::no ? Truth::yes : Truth::no, {}, {}};
+ConditionVerdict combine(const Condition& condition, const Situation& situation, Truth decisive) {
+    ConditionVerdict whole{decisive == Truth::no ? Truth::yes : Truth::no, {}, {}};
     for (const Condition& part : condition.parts) {
-        const Verdict verdict = evaluate(part, situation);
+        const ConditionVerdict verdict = evaluate(part, situation);
         if (verdict.truth == decisive)
             return {decisive, {}, verdict.used};
         if (verdict.truth == Truth::unknown)
@@ -242,7 +246,7 @@ const KeyInfo* condition_key(std::string_view key) {
     return found == keys.end() ? nullptr : &*found;
 }
 
-Verdict evaluate(const Condition& condition, const Situation& situation) {
+ConditionVerdict evaluate(const Condition& condition, const Situation& situation) {
     if (condition.key.empty())
         return {};
     if (condition.key == "any")
@@ -250,7 +254,7 @@ Verdict evaluate(const Condition& condition, const Situation& situation) {
     if (condition.key == "all")
         return combine(condition, situation, Truth::no);
     if (condition.key == "not") {
-        Verdict verdict = combine(condition, situation, Truth::no);
+        ConditionVerdict verdict = combine(condition, situation, Truth::no);
         if (verdict.truth != Truth::unknown)
             verdict.truth = truth_of(verdict.truth == Truth::no);
         return verdict;

@@ -13,7 +13,7 @@ namespace rekindle::doctor {
 
 enum class Truth { no, unknown, yes };
 
-struct Verdict {
+struct ConditionVerdict {
     Truth truth = Truth::yes;
     std::vector<std::string>
         missing; ///< keys whose facts would decide, in the order of the condition; only for unknown
@@ -22,7 +22,7 @@ struct Verdict {
 
 /// A condition with an empty key always holds. Never throws: what cannot be evaluated (a wrong range) is
 /// unknown.
-Verdict evaluate(const Condition& condition, const Situation& situation);
+ConditionVerdict evaluate(const Condition& condition, const Situation& situation);
 
 /// What is wrong with the condition ("unknown condition \"gpx\"", "not a range: \"2.x\""), "" when nothing
 /// is. Parts included.

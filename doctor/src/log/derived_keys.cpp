@@ -15,11 +15,6 @@ std::vector<std::string> values_of(const Situation& situation, std::string_view 
     return known == nullptr ? std::vector<std::string>() : known->values;
 }
 
-bool is_integrated(const Knowledge& knowledge, std::string_view gfx) {
-    const GfxTarget* target = knowledge.gfx(gfx);
-    return target != nullptr && target->integrated;
-}
-
 void add_architectures(Situation& situation, const Knowledge& knowledge, std::string_view key) {
     const std::string source(situation.source(key));
     for (const std::string& gfx : values_of(situation, key))
@@ -111,7 +106,7 @@ std::vector<std::string> device_targets(const Situation& situation, const Knowle
         if (!gfx.starts_with("gfx") && !gfx.starts_with("sm_"))
             continue;
         all.push_back(gfx);
-        if (!is_integrated(knowledge, gfx))
+        if (!knowledge.is_integrated(gfx))
             discrete.push_back(gfx);
     }
     return discrete.empty() ? all : discrete;
@@ -156,8 +151,8 @@ void derive_message_gfx(Situation& situation, const Knowledge& knowledge) {
     if (named.empty())
         return;
     const std::string source(situation.source("message_gfx"));
-    const bool integrated = std::any_of(
-        named.begin(), named.end(), [&](const std::string& gfx) { return is_integrated(knowledge, gfx); });
+    const bool integrated = std::any_of(named.begin(), named.end(),
+                                        [&](const std::string& gfx) { return knowledge.is_integrated(gfx); });
     situation.add_flag("message_gfx_integrated", integrated, source);
     const std::vector<std::string> devices = device_targets(situation, knowledge);
     if (!devices.empty())
@@ -218,6 +213,24 @@ void derive_memory(Situation& situation) {
         situation.set_number("oom.capacity_of_vram_share", *capacity / *vram, source);
 }
 
+/// Of rocm-smi's figures for each card, the fullest.
+void derive_used_memory(Situation& situation) {
+    constexpr std::string_view used_key = "vram_used_of_card";
+    std::vector<std::string> cards;
+    for (const auto& [key, known] : situation.known())
+        if (key.starts_with(used_key))
+            cards.push_back(key.substr(used_key.size()));
+    for (const std::string& card : cards) {
+        const std::string key = std::string(used_key) + card;
+        const std::optional<double> used = situation.number(key);
+        std::optional<double> total = situation.number("vram_total_of_card" + card);
+        if (!total)
+            total = situation.number("vram_gib");
+        if (used && total && *total > 0 && *used / *total > situation.number("vram_used_share").value_or(-1))
+            situation.set_number("vram_used_share", *used / *total, std::string(situation.source(key)));
+    }
+}
+
 void derive_driver(Situation& situation) {
     const std::string module(situation.first("driver_module"));
     const std::string library(situation.first("driver_library"));
@@ -259,9 +272,10 @@ void derive(Situation& situation, const Knowledge& knowledge) {
     derive_message_gfx(situation, knowledge);
     derive_soname(situation);
     derive_memory(situation);
+    derive_used_memory(situation);
     derive_driver(situation);
     for (const std::string& gfx : values_of(situation, "gfx"))
-        if (is_integrated(knowledge, gfx))
+        if (knowledge.is_integrated(gfx))
             situation.set("integrated", "true", situation.source("gfx"));
     add_architectures(situation, knowledge, "gfx");
     add_architectures(situation, knowledge, "message_gfx");

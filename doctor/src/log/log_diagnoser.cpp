@@ -1,8 +1,10 @@
 #include "log/log_diagnoser.h"
 
 #include "log/clean_line.h"
+#include "log/shown_facts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -43,6 +45,45 @@ void add_once(std::vector<std::string>& to, std::string text) {
         to.push_back(std::move(text));
 }
 
+/// AMD's targets are "gfx", NVIDIA's "sm": what is built for the one is nothing to the other.
+void add_targets(Finding& finding, const Situation& situation) {
+    for (const std::string_view key : {"message_gfx", "gfx"}) {
+        const Situation::Known* known = situation.find(key);
+        if (known == nullptr)
+            continue;
+        for (const std::string& target : known->values) // architectures' names are among them
+            for (const std::string_view prefix : {"gfx", "sm_"})
+                if (target.starts_with(prefix))
+                    finding.parameters.try_emplace(prefix == "gfx" ? "gfx" : "sm", target);
+    }
+}
+
+/// The host or the log shows GPUs or libraries of vendors, and none of them is of these. The log counts
+/// beside the host, because it may be another host's.
+bool is_of_absent_vendor(const std::vector<std::string>& vendors, const Situation& situation) {
+    const auto shows = [&](const std::string& vendor) {
+        return situation.has("vendor", vendor) || situation.has("vendor_shown", vendor) ||
+               (vendor == "amd" && situation.has("torch_kind", "rocm"));
+    };
+    const bool known = situation.find("vendor") != nullptr || situation.find("vendor_shown") != nullptr;
+    return !vendors.empty() && known && std::none_of(vendors.begin(), vendors.end(), shows);
+}
+
+/// The compiled extension that a line names, as pip calls it; "" for none.
+std::string extension_in(std::string_view line) {
+    static const std::pair<const char*, const char*> extensions[]{
+        {"bitsandbytes", "bitsandbytes"}, {"flash_attn", "flash-attn"},
+        {"flash-attn", "flash-attn"},     {"xformers", "xformers"},
+        {"deepspeed", "deepspeed"},       {"causal_conv1d", "causal-conv1d"},
+        {"mamba_ssm", "mamba-ssm"},       {"torch_scatter", "torch-scatter"},
+        {"torch_sparse", "torch-sparse"}, {"torchvision", "torchvision"},
+        {"torchaudio", "torchaudio"}};
+    for (const auto& [part, package] : extensions)
+        if (line.find(part) != std::string_view::npos)
+            return package;
+    return "";
+}
+
 } // namespace
 
 /// A cause with everything that speaks for it.
@@ -50,7 +91,7 @@ struct LogDiagnoser::Weighed {
     struct Support {
         const Hit* hit = nullptr;
         const Signature::Candidate* candidate = nullptr;
-        Verdict verdict;
+        ConditionVerdict verdict;
         double weight = 0;
     };
     std::string cause;
@@ -125,7 +166,7 @@ std::vector<std::string> LogDiagnoser::signatures_of(std::string_view line) cons
 }
 
 LogDiagnoser::Scan LogDiagnoser::scan(const LogText& log, const Facts& facts) {
-    Scan scan;
+    Scan scan{{}, {}, Progress(log)};
     scan.hits.resize(knowledge_.signatures.size());
     for (std::size_t i = 0; i < scan.hits.size(); ++i)
         scan.hits[i].signature = &knowledge_.signatures[i];
@@ -161,6 +202,9 @@ LogDiagnoser::Scan LogDiagnoser::scan(const LogText& log, const Facts& facts) {
             hit.last = hit.count++ == 0 ? i : hit.last;
         }
     }
+    for (Hit& hit : scan.hits)
+        hit.survived = hit.count > 0 && !hit.signature->lasting && !hit.signature->harmless &&
+                       scan.progress.went_on_after(hit.last);
     if (facts.kernel_log.lines)
         for (const std::string& line : *facts.kernel_log.lines) {
             match_both(line, numbers);
@@ -175,9 +219,19 @@ LogDiagnoser::Scan LogDiagnoser::scan(const LogText& log, const Facts& facts) {
     return scan;
 }
 
+bool LogDiagnoser::is_ruled_out(const std::string& cause, const Situation& situation) const {
+    const Cause* known = knowledge_.cause(cause);
+    if (known == nullptr)
+        return false;
+    return is_of_absent_vendor(known->vendors, situation) ||
+           (!known->unless.key.empty() && evaluate(known->unless, situation).truth == Truth::yes);
+}
+
 void LogDiagnoser::weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed) const {
     for (const Signature::Candidate& candidate : hit.signature->candidates) {
-        Verdict verdict = evaluate(candidate.when, situation);
+        if (is_ruled_out(candidate.cause, situation))
+            continue;
+        ConditionVerdict verdict = evaluate(candidate.when, situation);
         const double weight = weight_of(candidate.strength) * factor_of(candidate.when, verdict.truth);
         if (weight <= 0)
             continue;
@@ -224,14 +278,24 @@ Finding LogDiagnoser::finding_of(const Weighed& weighed, const LogText& log,
         if (const Situation::Known* known = situation.find(key))
             finding.evidence.push_back(
                 {key, known->source, fmt::format("{}", fmt::join(known->values, ", "))});
-    const std::string_view gfx =
-        situation.first(situation.find("message_gfx") != nullptr ? "message_gfx" : "gfx");
-    if (!gfx.empty())
-        finding.parameters["gfx"] = gfx;
+    add_targets(finding, situation);
+    for (const Evidence& line : finding.evidence)
+        if (const std::string package = extension_in(line.value); !package.empty())
+            finding.parameters.try_emplace("package", package);
     return finding;
 }
 
 namespace {
+
+/// The last line that says that something failed: of a signature that is not harmless and was not survived.
+template <class Hits>
+std::size_t last_failure(const Hits& hits) {
+    std::size_t last = Progress::npos;
+    for (const auto& hit : hits)
+        if (hit.count > 0 && !hit.signature->harmless && !hit.survived)
+            last = last == Progress::npos ? hit.last : std::max(last, hit.last);
+    return last;
+}
 
 /// What to ask a person for, with how much it would tell.
 class Questions {
@@ -298,6 +362,12 @@ LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
     for (const Hit& hit : found.hits) {
         if (hit.count == 0)
             continue;
+        if (hit.survived) {
+            diagnosis.noticed.push_back(fmt::format("{}: {} (the run went on after it)",
+                                                    place_of(log.lines[hit.last]),
+                                                    shortened(log.lines[hit.last].text)));
+            continue;
+        }
         weigh(hit, found.situation, weighed);
         for (const std::string& question : hit.signature->ask)
             if (condition_key(question) == nullptr)
@@ -328,10 +398,18 @@ LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
          findings[1].score <= clear_lead * findings[0].score))
         findings[0].primary = true;
     const bool explained = !findings.empty() && findings[0].severity != Severity::note;
+    diagnosis.outcome = explained ? Outcome::unknown : found.progress.outcome(last_failure(found.hits));
+    const Situation::Known* killed = found.situation.find("killed");
+    const bool another_program = killed != nullptr && weighed.empty() && !found.progress.complains();
+    if (another_program)
+        diagnosis.noticed.push_back(fmt::format("{}: the kernel ended {}, which is another program",
+                                                killed->source, fmt::join(killed->values, " and ")));
+    const bool well = diagnosis.outcome != Outcome::unknown || another_program;
     if (!explained)
         ask_in_general(found.situation, questions);
-    if (!explained || !findings[0].primary)
+    if (!well && (!explained || !findings[0].primary))
         diagnosis.ask = questions.most_useful_first();
+    diagnosis.shown = with_shown(facts, found.situation, knowledge_);
     return diagnosis;
 }
 

@@ -8,11 +8,13 @@
 /// A cause gets its best candidate's figure, and a quarter of each further signature's that leads to it.
 /// Equal causes are ordered by how near the end of the log they show. A cause below `finding_threshold` is
 /// not reported; what would have decided is asked for. Harmless lines are noticed; a candidate that they have
-/// is a note and stands behind everything else.
+/// is a note and stands behind everything else. What a run survived (outcome.h) is noticed too, and leads to
+/// no cause, but for what lasts; nor does a cause of which the facts say that it cannot be (`unless`).
 
 #include "log/condition.h"
 #include "log/line_patterns.h"
 #include "log/log_facts.h"
+#include "log/outcome.h"
 
 #include <rekindle/doctor/diagnosis.h>
 
@@ -40,15 +42,18 @@ class LogDiagnoser {
         std::size_t first = 0; ///< index of the first line
         std::size_t last = 0;  ///< index of the last line
         std::size_t count = 0;
+        bool survived = false; ///< the run went on after the last of them
     };
     struct Scan {
         std::vector<Hit> hits; ///< of each signature, in the order of the knowledge; count 0: not found
         Situation situation;
+        Progress progress;
     };
     struct Weighed;
 
     Scan scan(const LogText& log, const Facts& facts);
     void match_both(std::string_view line, std::vector<int>& numbers) const;
+    bool is_ruled_out(const std::string& cause, const Situation& situation) const;
     void weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed) const;
     Finding finding_of(const Weighed& weighed, const LogText& log, const Situation& situation) const;
 

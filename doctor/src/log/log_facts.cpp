@@ -238,6 +238,46 @@ void set_mebibytes(const RE2& pattern, const Shown& shown) {
         shown.set_number(key, amount / 1024);
 }
 
+/// Bytes or another unit of memory that a tool says is in use or there, with the number of the GPU: "GPU[1] :
+/// …".
+template <const char* key>
+void set_of_card(const RE2& pattern, const Shown& shown) {
+    static const RE2 number(R"((?i)\b(?:gpu|card)\s*\[?(\d{1,2})\b)", RE2::Quiet);
+    std::string amount;
+    std::string unit;
+    if (RE2::PartialMatch(shown.line, pattern, &amount, &unit))
+        shown.set_number(std::string(key) + first_group(number, shown.line), in_gib(amount, unit));
+}
+
+/// "24211MiB / 24564MiB", "21457534976 of 21458059264 bytes": the fullest card counts.
+void take_used_of_total(const RE2& pattern, const Shown& shown) {
+    std::string used;
+    std::string used_unit;
+    std::string total;
+    std::string total_unit;
+    if (!RE2::PartialMatch(shown.line, pattern, &used, &used_unit, &total, &total_unit))
+        return;
+    const double whole = in_gib(total, total_unit);
+    const double share = whole > 0 ? in_gib(used, used_unit.empty() ? total_unit : used_unit) / whole : 0;
+    if (share > shown.into.number("vram_used_share").value_or(-1))
+        shown.into.set_number("vram_used_share", share, shown.source);
+}
+
+/// The percentage that rocm-smi prints.
+void take_used_percent(const RE2& pattern, const Shown& shown) {
+    double percent = 0;
+    if (RE2::PartialMatch(shown.line, pattern, &percent) &&
+        percent / 100 > shown.into.number("vram_used_share").value_or(-1))
+        shown.into.set_number("vram_used_share", percent / 100, shown.source);
+}
+
+constexpr char card_used[] = "vram_used_of_card";
+constexpr char card_total[] = "vram_total_of_card";
+constexpr char killed[] = "killed";
+constexpr char vendor_shown[] = "vendor_shown";
+constexpr char amd[] = "amd";
+constexpr char nvidia[] = "nvidia";
+
 constexpr char kernel_vram[] = "kernel_vram_gib";
 constexpr char kernel_gtt[] = "kernel_gtt_gib";
 
@@ -336,6 +376,32 @@ constexpr std::array extractions{
                set_memory<reserved_unallocated>},
     Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) reserved in total by pytorch)", set_memory<reserved_total>},
     Extraction{R"(process \d+ has (\d[\d.]*) ([kmgt]i?b) memory in use)", take_other_processes},
+    Extraction{R"(vram total used memory \(b\)\s*:\s*\d+)",
+               [](const RE2&, const Shown& shown) {
+                   static const RE2 bytes(R"((?i)used memory \(b\)\s*:\s*(\d+)(x?))", RE2::Quiet);
+                   set_of_card<card_used>(bytes, shown);
+               }},
+    Extraction{R"(vram total memory \(b\)\s*:\s*\d+)",
+               [](const RE2&, const Shown& shown) {
+                   static const RE2 bytes(R"((?i)total memory \(b\)\s*:\s*(\d+)(x?))", RE2::Quiet);
+                   set_of_card<card_total>(bytes, shown);
+               }},
+    Extraction{R"(mem_info_vram_used\W{1,8}(\d+)(b?))", set_of_card<card_used>},
+    Extraction{R"(mem_info_vram_total\W{1,8}(\d+)(b?))", set_of_card<card_total>},
+    Extraction{R"(\bused_vram\s*:\s*(\d+) ?([kmg]i?b))", set_of_card<card_used>},
+    Extraction{R"(\btotal_vram\s*:\s*(\d+) ?([kmg]i?b))", set_of_card<card_total>},
+    Extraction{R"(\b(\d+) ?([kmg]i?b) ?/ ?(\d+) ?([kmg]i?b)\b)", take_used_of_total},
+    Extraction{R"(\b(\d{9,}) ?(b|bytes)? ?(?:of|/|out of) ?(\d{9,}) ?(b|bytes)?\b)", take_used_of_total},
+    Extraction{R"((?:vram%\)|memory use \(%\))\s*:\s*(\d{1,3})\b)", take_used_percent},
+    Extraction{R"(\b(?:auto|manual|low|high)\s+[\d.]+W\s+(\d{1,3})%\s+\d{1,3}%\s*$)", take_used_percent},
+    Extraction{R"(\bkilled process \d+,? \(([^)]+)\))", add_group<killed>},
+    Extraction{R"(\boom-kill:.*\btask=([^,]+),)", add_group<killed>},
+    Extraction{
+        R"(\b(?:hip[A-Z]\w*Error|hipError|HSA_STATUS|ROCm|rocblas|hipblas|MIOpen|amdgpu|rocminfo|rocm-smi|RCCL)|/dev/kfd)",
+        add_value<vendor_shown, amd>},
+    Extraction{
+        R"(\b(?:cudaError|CUBLAS_STATUS|CUDNN_STATUS|NVRM|nvidia-smi|NVML|nvidia-container|nvcc|NVIDIA GeForce|GeForce [RG]TX))",
+        add_value<vendor_shown, nvidia>},
     Extraction{R"(\bvram: (\d+)m 0x)", set_mebibytes<kernel_vram>},
     Extraction{R"(\b(\d+)m of vram memory ready)", set_mebibytes<kernel_vram>},
     Extraction{R"(\b(\d+)m of gtt memory ready)", set_mebibytes<kernel_gtt>},
@@ -370,11 +436,6 @@ void LogFacts::clear() {
 
 namespace {
 
-bool is_integrated(const Knowledge& knowledge, std::string_view gfx) {
-    const GfxTarget* target = knowledge.gfx(gfx);
-    return target != nullptr && target->integrated;
-}
-
 /// A device that nobody stated is believed when nothing was stated, or when it is a processor's graphics,
 /// which people leave out. Any other may be what an override shows.
 void add_devices(Situation& situation, const Situation& shown, const Knowledge& knowledge) {
@@ -384,7 +445,7 @@ void add_devices(Situation& situation, const Situation& shown, const Knowledge& 
         if (found == nullptr)
             continue;
         for (const std::string& gfx : found->values) {
-            if (!stated || is_integrated(knowledge, gfx))
+            if (!stated || knowledge.is_integrated(gfx))
                 situation.add("gfx", gfx, found->source);
             if (key != std::string_view("message_gfx"))
                 situation.add("shown_gfx", gfx, found->source);
@@ -404,7 +465,7 @@ void add_named(Situation& situation, const Situation& shown, const Knowledge& kn
         if (model == nullptr)
             continue;
         situation.add("vendor", model->vendor, names->source);
-        if (!stated || is_integrated(knowledge, model->target))
+        if (!stated || knowledge.is_integrated(model->target))
             situation.add("gfx", model->target, names->source);
     }
 }

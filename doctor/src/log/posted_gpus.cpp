@@ -26,11 +26,11 @@ struct Card {
     bool integrated = false;
 };
 
-bool matches(std::string_view text, const char* pattern) {
+bool matches_words(std::string_view text, const char* pattern) {
     return RE2::PartialMatch(text, RE2(std::string("(?i)") + pattern, RE2::Quiet));
 }
 
-std::vector<std::string> parts_of(std::string_view text) {
+std::vector<std::string> items_of(std::string_view text) {
     static const RE2 separator(R"((?i)\s+(?:\+|and|plus|with|&)\s+|\s*[,;]\s*)", RE2::Quiet);
     std::string lines(text);
     RE2::GlobalReplace(&lines, separator, "\n");
@@ -42,7 +42,7 @@ std::vector<std::string> parts_of(std::string_view text) {
 }
 
 bool names_a_gpu(std::string_view part) {
-    return matches(
+    return matches_words(
         part,
         R"(radeon|geforce|\brtx\b|\bgtx\b|\brx ?\d{3,4}|instinct|\bmi ?\d{2,3}x?\b|tesla|quadro|\barc a\d|)"
         R"(\bvega\b|polaris|navi|ryzen ai|\bigpu\b|\bapu\b|\bgpus?\b|\b\d{3}m\b|\b[avht]\d{2,3}\b)");
@@ -75,12 +75,12 @@ std::vector<Card> cards_of(std::string_view text, const Knowledge& knowledge) {
     std::vector<Card> cards;
     if (is_unstated(text))
         return cards;
-    for (const std::string& part : parts_of(text)) {
+    for (const std::string& part : items_of(text)) {
         const GpuModel* model = knowledge.gpu_named(part);
         if (model == nullptr && !names_a_gpu(part))
             continue;
         const bool integrated =
-            matches(part, R"(\bigpu\b|\bapu\b|integrated|radeon(?:\(tm\))? (?:\d{3}m )?graphics)") ||
+            matches_words(part, R"(\bigpu\b|\bapu\b|integrated|radeon(?:\(tm\))? (?:\d{3}m )?graphics)") ||
             (model != nullptr && model->integrated);
         // "RX 7900 XT with 20 GB" adds words to a card, not a card; "two RX 7900 XT" adds two.
         for (std::size_t n = times(part); n > 0 && cards.size() < most_gpus; --n)
@@ -107,7 +107,7 @@ std::vector<Target> targets_of(std::string_view text) {
         if (name.starts_with("sm") && name[2] != '_')
             name.insert(2, 1, '_');
         Target found{name, -1,
-                     matches(words, "printed|rocminfo|shown|reported as|overrid|presented|pretend")};
+                     matches_words(words, "printed|rocminfo|shown|reported as|overrid|presented|pretend")};
         RE2::PartialMatch(words, ordinal, &found.ordinal);
         targets.push_back(std::move(found));
     }
@@ -121,9 +121,10 @@ Gpu gpu_of(const Card& card) {
         gpu.name = {card.text, source};
     if (card.model != nullptr)
         gpu.vendor = card.model->vendor;
-    else if (matches(card.text, R"(amd|radeon|instinct|\brx ?\d{3,4}|\bmi ?\d{2,3}|vega|polaris|navi|ryzen)"))
+    else if (matches_words(card.text,
+                           R"(amd|radeon|instinct|\brx ?\d{3,4}|\bmi ?\d{2,3}|vega|polaris|navi|ryzen)"))
         gpu.vendor = "amd";
-    else if (matches(card.text, R"(nvidia|geforce|\brtx\b|\bgtx\b|tesla|quadro)"))
+    else if (matches_words(card.text, R"(nvidia|geforce|\brtx\b|\bgtx\b|tesla|quadro)"))
         gpu.vendor = "nvidia";
     std::string pci;
     if (RE2::PartialMatch(card.text, R"(\b((?:1002|10de|8086):[0-9a-fA-F]{4})\b)", &pci)) {

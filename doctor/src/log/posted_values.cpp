@@ -14,7 +14,7 @@ namespace {
 
 const std::string source(posted_source);
 
-bool matches(std::string_view text, const char* pattern) {
+bool value_matches(std::string_view text, const char* pattern) {
     return RE2::PartialMatch(text, RE2(std::string("(?i)") + pattern, RE2::Quiet));
 }
 
@@ -25,11 +25,11 @@ std::string found(std::string_view text, const char* pattern) {
 }
 
 bool tells_of_success(std::string_view clause) {
-    return matches(
+    return value_matches(
                clause,
                R"(\b(?:works|worked|working|in use before|was in use|before|previously|earlier|fine|formerly)\b)") &&
-           !matches(clause,
-                    R"(\b(?:fails?|failed|broken|crash\w*|not work\w*|never worked|doesn't|does not)\b)");
+           !value_matches(
+               clause, R"(\b(?:fails?|failed|broken|crash\w*|not work\w*|never worked|doesn't|does not)\b)");
 }
 
 std::string_view first_failing(std::string_view text, char separator) {
@@ -53,7 +53,7 @@ void set_once(Fact<std::string>& fact, std::string value) {
 bool is_unstated(std::string_view text) {
     text = trim(text);
     return text.empty() ||
-           matches(
+           value_matches(
                text,
                R"(^(?:not (?:stated|given|known|mentioned|reported|in what was read|said)\b|unknown\b|unstated\b|unspecified\b|n/?a$|\?+$|-+$|null$))");
 }
@@ -61,7 +61,7 @@ bool is_unstated(std::string_view text) {
 std::string_view in_force(std::string_view text) {
     const std::string_view clause = first_failing(text, ';');
     // "2.0 fails, 1.13 works" in one clause; a list such as "A, B and C fail" stays whole.
-    const bool both = matches(clause, R"(\bfail)") && matches(clause, R"(\bwork)");
+    const bool both = value_matches(clause, R"(\bfail)") && value_matches(clause, R"(\bwork)");
     return both ? first_failing(clause, ',') : clause;
 }
 
@@ -81,7 +81,7 @@ void read_posted_torch(std::string_view text, PythonEnvironment& python) {
         set_once(python.torch_kind, "rocm");
     else if (torch.find("+cu") != std::string::npos || !cuda.empty())
         set_once(python.torch_kind, "cuda");
-    else if (torch.find("+cpu") != std::string::npos || matches(clause, R"(\bcpu\b)"))
+    else if (torch.find("+cpu") != std::string::npos || value_matches(clause, R"(\bcpu\b)"))
         set_once(python.torch_kind, "cpu");
     set_once(python.torch_hip, rocm);
     set_once(python.torch_cuda, cuda);
@@ -92,9 +92,9 @@ void read_posted_python(std::string_view text, PythonEnvironment& python) {
         return;
     set_once(python.version, found(in_force(text), R"((\d+\.\d+(?:\.\d+)?))"));
     if (python.kind.empty())
-        python.kind = matches(text, "conda|mamba")                   ? "conda"
-                      : matches(text, R"(\bvenv|virtualenv|\buv\b)") ? "venv"
-                                                                     : "";
+        python.kind = value_matches(text, "conda|mamba")                   ? "conda"
+                      : value_matches(text, R"(\bvenv|virtualenv|\buv\b)") ? "venv"
+                                                                           : "";
 }
 
 void read_posted_rocm(std::string_view text, Facts& facts, PythonEnvironment& python) {
@@ -104,10 +104,10 @@ void read_posted_rocm(std::string_view text, Facts& facts, PythonEnvironment& py
     const std::string version = found(clause, R"((?:^|[^\w.])v?(\d+\.\d+(?:\.\d+)?))");
     if (version.empty())
         return;
-    if (matches(clause, R"(wheel|\bpip\b|therock|rocm-sdk|bundled)")) {
+    if (value_matches(clause, R"(wheel|\bpip\b|therock|rocm-sdk|bundled)")) {
         set_once(python.torch_hip, version);
         set_once(python.torch_kind, "rocm");
-        set_once(python.rocm_style, matches(clause, "therock|rocm-sdk") ? "packages" : "bundled");
+        set_once(python.rocm_style, value_matches(clause, "therock|rocm-sdk") ? "packages" : "bundled");
         return;
     }
     RocmInstallation installation;
@@ -120,7 +120,7 @@ void read_posted_os(std::string_view text, System& system) {
         return;
     set_once(system.os_name, std::string(trim(text)));
     const std::string wsl = found(text, R"(\bWSL ?(\d?)\b)");
-    if (!system.wsl && matches(text, R"(\bWSL ?\d?\b|windows subsystem for linux)"))
+    if (!system.wsl && value_matches(text, R"(\bWSL ?\d?\b|windows subsystem for linux)"))
         system.wsl = {wsl == "1" ? 1 : 2, source};
     struct Name {
         std::string_view id;
@@ -143,7 +143,7 @@ void read_posted_os(std::string_view text, System& system) {
         Name{"windows", R"(\bwindows\b[ -]*)"},
     };
     for (const Name& name : names) {
-        if (!matches(text, name.pattern))
+        if (!value_matches(text, name.pattern))
             continue;
         set_once(system.os_id, std::string(name.id));
         set_once(system.os_version, found(text, (std::string(name.pattern) + R"((\d+(?:\.\d+)*))").c_str()));
@@ -156,7 +156,7 @@ void read_posted_kernel(std::string_view text, System& system) {
         return;
     set_once(system.kernel, found(in_force(text), R"((\d+\.\d+\S*))"));
     if (!system.wsl && system.kernel)
-        system.wsl = {matches(text, R"(microsoft|\bWSL)") ? 2 : 0, source};
+        system.wsl = {value_matches(text, R"(microsoft|\bWSL)") ? 2 : 0, source};
 }
 
 void read_posted_container(std::string_view text, System& system) {
@@ -170,14 +170,14 @@ void read_posted_container(std::string_view text, System& system) {
                                       std::pair{"\\blx[cd]\\b|incus", "lxc"},
                                       std::pair{"toolbox|distrobox", "podman"},
                                       std::pair{"nspawn", "systemd-nspawn"}};
-    if (matches(text, R"(\brootless\b)"))
+    if (value_matches(text, R"(\brootless\b)"))
         system.rootless = {true, source};
-    if (matches(text, R"(^(?:none|no\b|false|bare[ -]metal|not in a container|host))")) {
+    if (value_matches(text, R"(^(?:none|no\b|false|bare[ -]metal|not in a container|host))")) {
         set_once(system.container, "none");
         return;
     }
     for (const auto& [pattern, kind] : kinds)
-        if (matches(text, pattern)) {
+        if (value_matches(text, pattern)) {
             set_once(system.container, kind);
             return;
         }
@@ -192,8 +192,8 @@ void read_posted_driver(std::string_view text, Drivers& drivers) {
         const std::string version = found(clause, nvidia);
         if (version.empty())
             continue;
-        if (matches(clause, R"(user[ -]?space|librar|libcuda|nvml|package|installed)") &&
-            !matches(clause, "kernel"))
+        if (value_matches(clause, R"(user[ -]?space|librar|libcuda|nvml|package|installed)") &&
+            !value_matches(clause, "kernel"))
             set_once(drivers.nvidia_library, version);
         else
             set_once(drivers.nvidia_module, version);
@@ -256,10 +256,11 @@ void read_posted_notes(std::string_view text, Facts& facts, PythonEnvironment& p
         python.packages.push_back({name, version, "", source});
     }
     System& system = facts.system;
-    if (!system.wsl && matches(text, R"(\bWSL ?2?\b)"))
+    if (!system.wsl && value_matches(text, R"(\bWSL ?2?\b)"))
         system.wsl = {2, source};
-    if (!system.container && matches(text, R"(\b(?:docker|podman|singularity|apptainer)\b|\bcontainer\b)") &&
-        !matches(text, R"(\b(?:no|without|not in a) (?:docker|container))"))
+    if (!system.container &&
+        value_matches(text, R"(\b(?:docker|podman|singularity|apptainer)\b|\bcontainer\b)") &&
+        !value_matches(text, R"(\b(?:no|without|not in a) (?:docker|container))"))
         read_posted_container(text, system);
     const std::string hypervisor = found(text, R"(\b(vmware|virtualbox|proxmox|qemu|kvm|hyper-v|esxi)\b)");
     if (!hypervisor.empty()) {

@@ -39,14 +39,6 @@ std::string sm_of(std::string_view capability) {
     return name;
 }
 
-/// "sm_86" → "8.6", "sm_120" → "12.0".
-std::string capability_of(std::string_view sm) {
-    std::string digits(sm.substr(3));
-    if (digits.size() < 2)
-        return "";
-    return digits.insert(digits.size() - 1, 1, '.');
-}
-
 void state_target(Situation& situation, const Gpu& gpu, const GpuModel* model) {
     const std::string named = model != nullptr ? model->target : "";
     const std::string from_name = "the name " + gpu.name.value_or("");
@@ -75,6 +67,11 @@ void state_gpu(Situation& situation, const Gpu& gpu, const Knowledge& knowledge)
     state_target(situation, gpu, model);
     if (gpu.integrated.is(true) || (!gpu.integrated && model != nullptr && model->integrated))
         situation.set("integrated", "true", source);
+    if (gpu.vram_total && gpu.vram_used && *gpu.vram_total > 0 && !gpu.integrated.is(true)) {
+        const double used = static_cast<double>(*gpu.vram_used) / static_cast<double>(*gpu.vram_total);
+        if (used > situation.number("vram_used_share").value_or(-1))
+            situation.set_number("vram_used_share", used, gpu.vram_used.source);
+    }
     if (gpu.vram_total) {
         const double vram = static_cast<double>(*gpu.vram_total) / gibibyte;
         if (vram > situation.number("vram_gib").value_or(0))
@@ -164,6 +161,13 @@ void state_environment(Situation& situation, const Facts& facts) {
 }
 
 } // namespace
+
+std::string capability_of(std::string_view sm) {
+    constexpr std::size_t prefix = 3, shortest = prefix + 2;
+    if (sm.size() < shortest)
+        return "";
+    return std::string(sm.substr(prefix, sm.size() - prefix - 1)) + "." + sm.back();
+}
 
 void Situation::add(std::string_view key, std::string_view value, std::string_view source) {
     if (value.empty())

@@ -56,6 +56,9 @@ Situation stated_by(const Facts& facts, const Knowledge& knowledge);
 /// computed. To be called once.
 void derive(Situation& situation, const Knowledge& knowledge);
 
+/// "8.6" for "sm_86", "12.0" for "sm_120"; "" when it has no digits.
+std::string capability_of(std::string_view sm);
+
 /// "10.3.0" for "gfx1030", "9.0.10" for "gfx90a": the form that HSA_OVERRIDE_GFX_VERSION takes. "" when it is
 /// no gfx name.
 std::string override_of_gfx(std::string_view gfx);

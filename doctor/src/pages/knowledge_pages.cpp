@@ -3,6 +3,7 @@
 #include <rekindle/doctor/pages.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -62,6 +63,8 @@ std::string causes_page(const Knowledge& knowledge) {
                             prose(cause->sentence));
         if (!cause->detail.empty())
             page += prose(cause->detail) + "\n\n";
+        if (!cause->vendors.empty())
+            page += fmt::format("Only with GPUs of: {}\n\n", fmt::join(cause->vendors, ", "));
         page += labelled("What decides", cause->tell_apart);
         page += labelled("Often said and of no help", cause->wrong_advice);
         std::vector<std::string> seen_in;
@@ -152,6 +155,23 @@ std::string_view cost_word(int cost) {
     return cost >= 0 && cost < 7 ? words[cost] : "unknown";
 }
 
+/// "For linux, wsl; amd; typed on the host; else other-remedy".
+std::string applicability(const Remedy& remedy) {
+    const Applicability& applies = remedy.applies;
+    std::string text = fmt::format("For: {}", fmt::join(applies.systems, ", "));
+    for (const std::vector<std::string>* list : {&applies.vendors, &applies.distributions,
+                                                 &applies.containers, &applies.environments, &applies.rocm})
+        if (!list->empty())
+            text += fmt::format("; {}", fmt::join(*list, ", "));
+    if (!applies.vulkan.empty())
+        text += fmt::format("; a Vulkan driver {}", applies.vulkan == "works" ? "is there" : "is missing");
+    if (applies.place != "here")
+        text += fmt::format("; typed {}", applies.place == "windows" ? "in Windows" : "on the host");
+    if (!remedy.otherwise.empty())
+        text += fmt::format(". Otherwise [{0}](#{0})", remedy.otherwise);
+    return text + "\n\n";
+}
+
 std::string remedies_page(const Knowledge& knowledge) {
     std::string page = std::string(origin) +
                        "# Remedies\n\nWhat can be done. `{name}` stands for what the plan puts there for "
@@ -164,6 +184,7 @@ std::string remedies_page(const Knowledge& knowledge) {
                         cell(remedy->changes), remedy->minutes, cell(remedy->risk), cost_word(remedy->cost),
                         remedy->root ? "yes" : "no", remedy->reboot ? "yes" : "no",
                         remedy->reversible ? "yes" : "no", remedy->automatic ? "yes" : "no");
+        page += applicability(*remedy);
         if (!remedy->commands.empty())
             page += code_block(remedy->commands) + '\n';
         if (!remedy->verify.empty())

@@ -7,7 +7,7 @@
 namespace rekindle::doctor {
 namespace {
 
-std::string one_line(std::string_view text) {
+std::string in_one_line(std::string_view text) {
     std::string line;
     for (const char c : text)
         line += c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
@@ -60,7 +60,7 @@ std::string prose(std::string_view text) {
     std::string escaped;
     bool in_code = false;
     const bool code_closes = std::count(text.begin(), text.end(), '`') % 2 == 0;
-    for (const char c : one_line(text)) {
+    for (const char c : in_one_line(text)) {
         if (c == '`' && code_closes)
             in_code = !in_code;
         else if (!in_code && std::string_view("\\`*_<>[]|~").find(c) != std::string_view::npos)
@@ -83,7 +83,7 @@ std::string code(std::string_view text) {
     }
     const std::string fence(longest + 1, '`');
     const std::string_view pad = longest > 0 ? " " : "";
-    return fmt::format("{}{}{}{}{}", fence, pad, one_line(text), pad, fence);
+    return fmt::format("{}{}{}{}{}", fence, pad, in_one_line(text), pad, fence);
 }
 
 std::string code_block(const std::vector<std::string>& lines) {

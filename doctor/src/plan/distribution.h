@@ -8,8 +8,16 @@
 namespace rekindle::doctor {
 
 /// Placeholders of packages for `os_id` ("ubuntu", "fedora", …): "install", "firmware_package",
-/// "vulkan_package", "egl_package", "cxx_package", "opencl_package", "kernel_package", "nvidia_install".
-/// Empty for a distribution that is not known. `os_version` ("24.04") matters to Ubuntu's kernels.
+/// "vulkan_package", "egl_package", "cxx_package", "opencl_package", "rocrand_package", "kernel_package",
+/// "nvidia_install", "update_bootloader". Empty for a distribution that is not known; a name that the
+/// distribution does not have is absent. `os_version` ("24.04") matters to Ubuntu's kernels.
 std::map<std::string, std::string> package_placeholders(std::string_view os_id, std::string_view os_version);
+
+/// Whether a placeholder is filled by package_placeholders().
+bool is_of_distribution(std::string_view placeholder);
+
+/// What to tell where the distribution is not known: "libegl1 (apt), libglvnd-egl (dnf), …"; "" for what is
+/// no package.
+std::string package_names(std::string_view placeholder);
 
 } // namespace rekindle::doctor

@@ -1,10 +1,13 @@
-#include "facts/versions.h"
+#include "plan/distribution.h"
+#include "plan/ground.h"
 #include "plan/placeholders.h"
+#include "plan/shell.h"
 
-#include <rekindle/base/text.h>
 #include <rekindle/doctor/plan.h>
+#include <rekindle/doctor/report.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <tuple>
@@ -19,15 +22,14 @@ struct Candidate {
     std::tuple<bool, int, std::size_t> place;
 };
 
-/// Fills text after text and remembers whether the step can be offered and run.
+/// Fills text after text and remembers what it had no value for.
 class Filler {
   public:
     explicit Filler(const Values& values) : values_(values) {}
 
     std::string operator()(const std::string& text) {
         Filled filled = fill_in(text, values_);
-        complete_ = complete_ && filled.complete;
-        applicable_ = applicable_ && filled.applicable;
+        missing_.insert(missing_.end(), filled.missing.begin(), filled.missing.end());
         return std::move(filled.text);
     }
     std::vector<std::string> operator()(const std::vector<std::string>& lines) {
@@ -36,13 +38,11 @@ class Filler {
             filled.push_back((*this)(line));
         return filled;
     }
-    bool complete() const noexcept { return complete_; }
-    bool applicable() const noexcept { return applicable_; }
+    const std::vector<std::string>& missing() const noexcept { return missing_; }
 
   private:
     const Values& values_;
-    bool complete_ = true;
-    bool applicable_ = true;
+    std::vector<std::string> missing_;
 };
 
 bool makes_environment(const Remedy& remedy) {
@@ -51,9 +51,78 @@ bool makes_environment(const Remedy& remedy) {
     });
 }
 
-/// Nothing where the remedy names a wheel or an image that does not exist for this host.
-std::optional<Step> make_step(const HostView& view, const Finding& finding, const Remedy& remedy) {
-    Values values = placeholder_values(view, finding);
+/// Names of packages, and the program that starts containers: a step is worth its words without them.
+bool can_be_told_in_words(const std::string& placeholder) {
+    return is_of_distribution(placeholder) || placeholder == "container_tool";
+}
+
+/// "Which package manager is here is not known; the package is libegl1 (apt), …".
+std::string in_words(const std::vector<std::string>& missing) {
+    std::string text;
+    for (const std::string& name : missing)
+        if (const std::string names = package_names(name); !names.empty())
+            text += fmt::format(" The package is called {}.", names);
+    return text;
+}
+
+/// Commands, check and undo lines; nothing where a value is not known that no words replace.
+bool fill_commands(Step& step, const Remedy& remedy, const Values& values) {
+    Filler fill(values);
+    step.commands = fill(remedy.commands);
+    const bool told = std::all_of(fill.missing().begin(), fill.missing().end(), can_be_told_in_words);
+    if (!told)
+        return false;
+    if (!fill.missing().empty()) {
+        step.commands.clear();
+        step.changes += in_words(fill.missing());
+    }
+    Filler check(values);
+    step.verify = check(remedy.verify);
+    step.expect = check(remedy.expect);
+    if (!check.missing().empty())
+        step.verify = step.expect = "";
+    for (const std::string& line : remedy.undo)
+        if (Filler undo(values); undo(line), undo.missing().empty())
+            step.undo.push_back(undo(line));
+    return true;
+}
+
+/// Nothing where PowerShell has no such command.
+bool turn_to_powershell(Step& step) {
+    for (std::string& line : step.commands) {
+        auto other = in_powershell(line);
+        if (!other)
+            return false;
+        line = std::move(*other);
+    }
+    step.verify = in_powershell(step.verify).value_or("");
+    if (step.verify.empty())
+        step.expect = "";
+    std::vector<std::string> undo;
+    for (const std::string& line : step.undo) {
+        if (!is_command(line))
+            undo.push_back(line);
+        else if (auto other = in_powershell(line))
+            undo.push_back(std::move(*other));
+    }
+    step.undo = std::move(undo);
+    return true;
+}
+
+/// What placeholders stand for where the training runs, and on the host below its container.
+struct ValuesOfFinding {
+    Values here;
+    Values elsewhere;
+};
+
+/// Nothing where the remedy's commands belong to another kind of host, or a value that they need is not
+/// known.
+std::optional<Step> make_step(const HostView& view, const Ground& ground, const Finding& finding,
+                              const Remedy& remedy, const ValuesOfFinding& known) {
+    if (!applies(remedy.applies, ground))
+        return std::nullopt;
+    const bool elsewhere = remedy.applies.place != "here" && ground.in_container.value_or(false);
+    Values values = elsewhere ? known.elsewhere : known.here;
     const std::string environment = new_environment(view, remedy.id);
     values["venv"] = environment;
     Filler fill(values);
@@ -63,25 +132,39 @@ std::optional<Step> make_step(const HostView& view, const Finding& finding, cons
     step.why = finding.statement;
     step.title = fill(remedy.title);
     step.changes = fill(remedy.changes);
-    step.commands = fill(remedy.commands);
-    step.verify = fill(remedy.verify);
-    step.expect = fill(remedy.expect);
-    step.undo = fill(remedy.undo);
+    step.where = place_of(remedy.applies, ground);
+    if (!fill.missing().empty() || !fill_commands(step, remedy, values))
+        return std::nullopt;
+    if (ground.system == "windows" && !turn_to_powershell(step))
+        return std::nullopt;
     step.minutes = remedy.minutes;
     step.risk = remedy.risk;
     step.root = remedy.root;
     step.reboot = remedy.reboot;
     const bool known_place = environment.starts_with('/');
-    step.automatic = remedy.automatic && fill.complete() && known_place;
+    step.automatic = remedy.automatic && known_place && !step.commands.empty() && ground.system != "windows";
     if (makes_environment(remedy) && known_place)
         step.environment = environment;
-    if (!fill.applicable())
-        return std::nullopt;
     return step;
 }
 
+struct Chosen {
+    Step step;
+    int cost = 0;
+};
+
+/// The remedy, or the first of those that stand in for it.
+std::optional<Chosen> choose_step(const HostView& view, const Ground& ground, const Finding& finding,
+                                  const std::string& id, const ValuesOfFinding& known) {
+    for (const Remedy* remedy = view.knowledge.remedy(id); remedy != nullptr;
+         remedy = view.knowledge.remedy(remedy->otherwise))
+        if (auto step = make_step(view, ground, finding, *remedy, known))
+            return Chosen{std::move(*step), remedy->cost};
+    return std::nullopt;
+}
+
 /// Remedies of the findings, each once, in the order in which to try them.
-std::vector<Step> steps_for(const HostView& view, const std::vector<Finding>& findings) {
+std::vector<Step> steps_for(const HostView& view, const Ground& host, const std::vector<Finding>& findings) {
     std::vector<Candidate> candidates;
     for (const Finding& finding : findings) {
         const Cause* cause = view.knowledge.cause(finding.cause);
@@ -89,17 +172,19 @@ std::vector<Step> steps_for(const HostView& view, const std::vector<Finding>& fi
             continue;
         const std::vector<std::string>& ids =
             finding.remedies.empty() && cause ? cause->remedies : finding.remedies;
+        const Ground ground = ground_for(host, view, finding);
+        const ValuesOfFinding values{placeholder_values(view, finding, ground, false),
+                                     placeholder_values(view, finding, ground, true)};
         for (const std::string& id : ids) {
-            const Remedy* remedy = view.knowledge.remedy(id);
-            auto step = remedy ? make_step(view, finding, *remedy) : std::nullopt;
+            auto chosen = choose_step(view, ground, finding, id, values);
             const bool known =
-                step && std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
-                    return other.step.id == id && other.step.commands == step->commands;
+                chosen && std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+                    return other.step.id == chosen->step.id && other.step.commands == chosen->step.commands;
                 });
-            if (step && !known)
+            if (chosen && !known)
                 candidates.push_back(
-                    {std::move(*step),
-                     {finding.severity != Severity::problem, remedy->cost, candidates.size()}});
+                    {std::move(chosen->step),
+                     {finding.severity != Severity::problem, chosen->cost, candidates.size()}});
         }
     }
     std::sort(candidates.begin(), candidates.end(),
@@ -116,8 +201,30 @@ bool is_about(const std::vector<Finding>& findings, std::initializer_list<std::s
     });
 }
 
-std::vector<std::string> remarks_for(const HostView& view, const std::vector<Finding>& findings) {
+bool has_step(const std::vector<Step>& steps, std::string_view id) {
+    return std::any_of(steps.begin(), steps.end(), [&](const Step& step) { return step.id == id; });
+}
+
+/// "… can train through Vulkan today" for the cards that neither ROCm nor CUDA serves.
+std::string vulkan_remark(const HostView& view) {
+    std::vector<std::string> names;
+    for (const DeviceStatus& device : device_table(view.facts, view.probes, view.knowledge))
+        if (device.vulkan.starts_with("yes") && !device.rocm.starts_with("yes") &&
+            !device.cuda.starts_with("yes"))
+            names.push_back(device.name);
+    if (names.empty())
+        return "";
+    return fmt::format("Through Vulkan the {} can train as it is: torch.device(\"rvk\") in PyTorch, or "
+                       "`rekindle train --device gpu`.",
+                       fmt::join(names, " and the "));
+}
+
+std::vector<std::string> remarks_for(const HostView& view, const std::vector<Finding>& findings,
+                                     const std::vector<Step>& steps) {
     std::vector<std::string> remarks;
+    if (!steps.empty() && !has_step(steps, "use-vulkan-route"))
+        if (std::string remark = vulkan_remark(view); !remark.empty())
+            remarks.push_back(std::move(remark));
     if (view.python && view.python->torch && torch_kind(view) == "rocm" && brings_its_rocm(view))
         remarks.push_back(fmt::format("/opt/rocm is not used by torch {}: it brings its own ROCm{}. "
                                       "Installing another ROCm changes nothing; only "
@@ -131,7 +238,7 @@ std::vector<std::string> remarks_for(const HostView& view, const std::vector<Fin
             "release of ROCm and torch.");
     if (is_posted(view))
         remarks.emplace_back(
-            "The host is known from a posted text only; what stands in <…> has to be filled in there.");
+            "The host is known from a posted text only: see that a step fits it before you run it.");
     return remarks;
 }
 
@@ -142,10 +249,15 @@ std::string python_of(const HostView& view, const std::vector<Step>& steps) {
     return view.python && !view.python->interpreter.empty() ? view.python->interpreter : "python3";
 }
 
-std::vector<std::string> ladder_for(const HostView& view, const std::vector<Step>& steps) {
+std::vector<std::string> ladder_for(const HostView& view, const Ground& ground,
+                                    const std::vector<Step>& steps) {
     const std::string python = python_of(view, steps);
     std::vector<std::string> ladder{
-        fmt::format("Probe: `rekindle doctor --python {} --probe safe` ends without a failed probe.", python),
+        ground.system == "windows" // where this program does not run
+            ? std::string(
+                  "Probe: `python -c \"import torch; print(torch.cuda.is_available())\"` prints True.")
+            : fmt::format("Probe: `rekindle doctor --python {} --probe safe` ends without a failed probe.",
+                          python),
         "One batch: the loss of the first batch in float32 agrees with the same batch on the processor to "
         "about 1e-4.",
         "One epoch on a small part of the data: the loss falls, and memory in use does not grow from step to "
@@ -160,7 +272,6 @@ std::vector<std::string> ladder_for(const HostView& view, const std::vector<Step
     return ladder;
 }
 
-/// Hardware is where money begins; up to there a person's time is all that is spent.
 /// An estimate has no seconds: "40 min", "1 h 10 min".
 std::string spoken_minutes(double minutes) {
     const auto whole = static_cast<int>(minutes + 0.5);
@@ -182,15 +293,16 @@ std::string stop_for(const std::vector<Step>& steps) {
 
 } // namespace
 
-Plan make_plan(const Facts& facts, const std::vector<Finding>& findings, const Knowledge& knowledge) {
-    const std::vector<ProbeResult> no_probes;
-    const HostView view = view_of(facts, no_probes, knowledge);
+Plan make_plan(const Facts& facts, const std::vector<Finding>& findings, const Knowledge& knowledge,
+               const std::vector<ProbeResult>& probes) {
+    const HostView view = view_of(facts, probes, knowledge);
+    const Ground ground = ground_of(view);
     Plan plan;
-    plan.steps = steps_for(view, findings);
-    plan.remarks = remarks_for(view, findings);
+    plan.steps = steps_for(view, ground, findings);
+    plan.remarks = remarks_for(view, findings, plan.steps);
     if (plan.steps.empty())
         return plan;
-    plan.ladder = ladder_for(view, plan.steps);
+    plan.ladder = ladder_for(view, ground, plan.steps);
     plan.stop = stop_for(plan.steps);
     return plan;
 }

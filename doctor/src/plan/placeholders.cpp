@@ -15,19 +15,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-bool is_placeholder(std::string_view name) {
-    const auto known = remedy_placeholders();
-    return std::any_of(known.begin(), known.end(),
-                       [&](const Placeholder& each) { return each.name == name; });
-}
-
 constexpr std::string_view default_home = "$HOME";
-
-/// Values without which a step would name something that does not exist.
-bool is_essential(std::string_view name) {
-    return name.ends_with("_torch") || name.ends_with("_index") || name == "override" || name == "image" ||
-           name == "gfx";
-}
 
 std::string home_of(const HostView& view) {
     const auto& user = view.facts.system.user_name;
@@ -144,30 +132,66 @@ void add_visible(Values& values, const HostView& view) {
     values["devices"] = std::to_string(cards.size());
 }
 
-void add_host(Values& values, const HostView& view) {
+/// The number of a card to train on that a finding does not blame, as the runtime counts them.
+void add_other_gpu(Values& values, const HostView& view, const Finding& finding, const Ground& ground) {
+    const bool nvidia =
+        std::find(ground.vendors.begin(), ground.vendors.end(), "nvidia") != ground.vendors.end();
+    const std::vector<const Gpu*> cards = nvidia ? view.nvidia : visible_amd(view);
+    if (finding.devices.empty())
+        return;
+    for (std::size_t i = 0; i < cards.size(); ++i) {
+        const auto& blamed = finding.devices;
+        if (!worth_training_on(view, *cards[i]) ||
+            std::find(blamed.begin(), blamed.end(), cards[i]->address) != blamed.end())
+            continue;
+        values["other_gpu"] = std::to_string(i);
+        return;
+    }
+}
+
+/// What container images are run with; nothing where it is neither Docker nor Podman.
+void add_container_tool(Values& values, const Ground& ground) {
+    if (ground.container.empty() || ground.container == "docker")
+        values["container_tool"] = "docker";
+    else if (ground.container == "podman")
+        values["container_tool"] = "podman";
+}
+
+void add_distribution(Values& values, const System& system) {
+    const bool root = system.user_id.is(0);
+    for (auto& [name, value] :
+         package_placeholders(system.os_id.value_or(""), system.os_version.value_or("")))
+        values[name] = root && value.starts_with("sudo ") ? value.substr(5) : value;
+}
+
+void add_python(Values& values, const HostView& view) {
+    // What the shell of an activated environment says where nothing was read.
+    values["environment"] =
+        view.python && !view.python->path.empty() ? view.python->path : "${VIRTUAL_ENV:-$CONDA_PREFIX}";
+    if (view.python && view.python->torch)
+        values["torch"] = *view.python->torch;
+}
+
+void add_host(Values& values, const HostView& view, bool elsewhere) {
     const System& system = view.facts.system;
     values["kfd_gid"] = group_id(view, "/dev/kfd", "render");
     values["render_gid"] = group_id(view, render_path(view), "render");
     values["shm_size"] = shared_memory_size(view);
     values["home"] = home_of(view);
-    if (!view.amd.empty())
-        values["card"] = view.amd.front()
-                             ->card_node.value_or("/dev/dri/card0")
-                             .substr(std::string_view("/dev/dri/").size());
+    if (!view.amd.empty() && view.amd.front()->card_node)
+        values["card"] = view.amd.front()->card_node->substr(std::string_view("/dev/dri/").size());
     values["override_variable"] = "HSA_OVERRIDE_GFX_VERSION";
+    if (const auto set = variable(view, "HSA_OVERRIDE_GFX_VERSION"))
+        values["override_value"] = *set;
     add_visible(values, view);
-    values["container_tool"] = system.container.is("podman") ? "podman" : "docker";
-    for (const auto& [name, value] :
-         package_placeholders(system.os_id.value_or(""), system.os_version.value_or("")))
-        values[name] = value;
-    if (system.kernel)
-        values["kernel"] = *system.kernel;
-    if (system.user_name)
-        values["user"] = *system.user_name;
-    if (view.python && !view.python->path.empty())
-        values["environment"] = view.python->path;
-    if (view.python && view.python->torch)
-        values["torch"] = *view.python->torch;
+    values["limit"] = "65536";
+    values["group"] = "render";
+    values["user"] = elsewhere ? "$USER" : system.user_name.value_or("$USER");
+    if (!elsewhere) {
+        add_distribution(values, system);
+        if (system.kernel)
+            values["kernel"] = *system.kernel;
+    }
     if (system.memory_total) // half of the memory, in pages of 4 KiB: the kernel's own default for GTT
         values["gtt_pages"] = std::to_string(*system.memory_total / 2 / 4096);
 }
@@ -178,9 +202,13 @@ std::string new_environment(const HostView& view, std::string_view remedy) {
     return fmt::format("{}/rekindle-env/{}", home_of(view), remedy);
 }
 
-Values placeholder_values(const HostView& view, const Finding& finding) {
+Values placeholder_values(const HostView& view, const Finding& finding, const Ground& ground,
+                          bool elsewhere) {
     Values values;
-    add_host(values, view);
+    add_host(values, view, elsewhere);
+    add_container_tool(values, ground);
+    add_python(values, view);
+    add_other_gpu(values, view, finding, ground);
     const std::string version = view.python ? view.python->version.value_or("") : "";
     const std::string interpreter =
         view.python && !view.python->interpreter.empty() ? view.python->interpreter : "python3";
@@ -199,8 +227,9 @@ Values placeholder_values(const HostView& view, const Finding& finding) {
         values["gfx"] = gfx;
         add_rocm(values, view, gfx, interpreter, version);
     }
-    if (!sm.empty() || !view.nvidia.empty()) {
+    if (!sm.empty()) {
         values["sm"] = sm;
+        values["compute_capability"] = sm.substr(3, sm.size() - 4) + "." + sm.back();
         const Drivers& drivers = view.facts.drivers;
         const std::string driver = drivers.nvidia_module.value_or(drivers.nvidia_library.value_or(""));
         add_wheel(values, "cuda", cuda_wheel(view.knowledge, sm, driver, version), interpreter, version);
@@ -221,17 +250,14 @@ Filled fill_in(std::string_view text, const Values& values) {
         const std::string_view name = text.substr(open + 1, close - open - 1);
         filled.text += text.substr(at, open - at);
         at = close + 1;
-        if (!is_placeholder(name)) { // braces of the shell or of Python
+        if (!is_remedy_placeholder(name)) { // braces of the shell or of Python
             filled.text += text.substr(open, close + 1 - open);
             continue;
         }
-        if (const auto value = values.find(name); value != values.end() && !value->second.empty()) {
+        if (const auto value = values.find(name); value != values.end() && !value->second.empty())
             filled.text += value->second;
-            continue;
-        }
-        filled.text += fmt::format("<{}>", name);
-        filled.complete = false;
-        filled.applicable = filled.applicable && !is_essential(name);
+        else
+            filled.missing.emplace_back(name);
     }
     filled.text += text.substr(at);
     return filled;

@@ -1,31 +1,32 @@
 #pragma once
 /// What the {placeholders} of remedies stand for on one host.
 
-#include "rules/host_view.h"
+#include "plan/ground.h"
 
 #include <rekindle/doctor/finding.h>
 
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rekindle::doctor {
 
 using Values = std::map<std::string, std::string, std::less<>>;
 
 /// Values for a step against `finding`: of the host, of wheels that exist for the finding's target, and the
-/// finding's own parameters. A name that has no value here is absent.
-Values placeholder_values(const HostView& view, const Finding& finding);
+/// finding's own parameters. A name that has no value here is absent: of the host below a container little is
+/// known (`elsewhere`).
+Values placeholder_values(const HostView& view, const Finding& finding, const Ground& ground, bool elsewhere);
 
 /// Absolute path of a new virtual environment for a remedy; "" when no home folder is known.
 std::string new_environment(const HostView& view, std::string_view remedy);
 
+/// A text with its {names} replaced, and those that have no value.
 struct Filled {
     std::string text;
-    bool complete = true;   ///< nothing was left open
-    bool applicable = true; ///< every wheel or image that it names exists
+    std::vector<std::string> missing;
 };
-/// Replaces {name}; a value that is not known becomes <name>.
 Filled fill_in(std::string_view text, const Values& values);
 
 } // namespace rekindle::doctor

@@ -182,7 +182,7 @@ void wait_for_any(const std::vector<Child>& children) {
 }
 
 /// Length of the UTF-8 sequence at the start of `text`, 0 when there is no valid one.
-std::size_t sequence_length(std::string_view text) {
+std::size_t utf8_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned lead = byte(0);
     const std::size_t length = lead < 0x80   ? 1
@@ -223,7 +223,7 @@ std::vector<ChildOutcome> run_children(std::span<const ChildCommand> commands, c
 std::string printable_text(std::string_view bytes) {
     std::string text;
     while (!bytes.empty()) {
-        const std::size_t length = sequence_length(bytes);
+        const std::size_t length = utf8_length(bytes);
         const unsigned char first = static_cast<unsigned char>(bytes[0]);
         const bool control = (first < 0x20 && first != '\n' && first != '\t') || first == 0x7F;
         text += length == 0 || control ? std::string_view("?") : bytes.substr(0, length);

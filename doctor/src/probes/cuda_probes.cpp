@@ -37,7 +37,7 @@ int attribute(const DriverLibrary& cuda, int which, int device) {
     return value;
 }
 
-ProbeResult describe_device(const DriverLibrary& cuda, int ordinal, const ProbeReport& report) {
+ProbeResult describe_cuda_device(const DriverLibrary& cuda, int ordinal, const ProbeReport& report) {
     constexpr int compute_capability_major = 75;
     constexpr int compute_capability_minor = 76;
     int device = 0;
@@ -61,8 +61,8 @@ ProbeResult describe_device(const DriverLibrary& cuda, int ordinal, const ProbeR
     return result;
 }
 
-void describe(const DriverLibrary& cuda, const ProbeRequest& request, const ProbeReport& report,
-              ProbeResult& host) {
+void describe_cuda(const DriverLibrary& cuda, const ProbeRequest& request, const ProbeReport& report,
+                   ProbeResult& host) {
     int version = 0;
     cuda.call("cuDriverGetVersion", &version);
     host.values["driver_cuda"] = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
@@ -76,7 +76,7 @@ void describe(const DriverLibrary& cuda, const ProbeRequest& request, const Prob
     host.values["devices"] = std::to_string(count);
     std::vector<ProbeResult> devices;
     for (int ordinal = 0; ordinal < count; ++ordinal)
-        devices.push_back(describe_device(cuda, ordinal, report));
+        devices.push_back(describe_cuda_device(cuda, ordinal, report));
     report.passed(host);
     for (ProbeResult& device : devices)
         report.passed(std::move(device));
@@ -175,7 +175,7 @@ void probe_cuda_driver(const ProbeRequest& request, const ProbeReport& report) {
         return report_absence_of_cuda(report, host, cuda.file());
     host.values["library"] = cuda.file().path();
     try {
-        describe(cuda, request, report, host);
+        describe_cuda(cuda, request, report, host);
     } catch (const CallFailed& failure) {
         report.failed(host, failure.what(), failure.code());
     }

@@ -22,7 +22,7 @@ std::string gfx_of(const DriverLibrary& hip, int device) {
     return {};
 }
 
-ProbeResult describe_device(const DriverLibrary& hip, int device, const ProbeReport& report) {
+ProbeResult describe_hip_device(const DriverLibrary& hip, int device, const ProbeReport& report) {
     const std::string ordinal = fmt::format("hip:{}", device);
     std::array<char, 64> address{};
     std::array<char, 256> name{};
@@ -38,8 +38,8 @@ ProbeResult describe_device(const DriverLibrary& hip, int device, const ProbeRep
     return result;
 }
 
-void describe(const DriverLibrary& hip, const ProbeRequest& request, const ProbeReport& report,
-              ProbeResult& host) {
+void describe_hip(const DriverLibrary& hip, const ProbeRequest& request, const ProbeReport& report,
+                  ProbeResult& host) {
     const bool expects_none = request.first("gpus") == "0";
     const auto no_gpu = [&](int status) {
         if (status == 0 ||
@@ -63,7 +63,7 @@ void describe(const DriverLibrary& hip, const ProbeRequest& request, const Probe
     host.values["devices"] = std::to_string(count);
     std::vector<ProbeResult> devices;
     for (int device = 0; device < count; ++device)
-        devices.push_back(describe_device(hip, device, report));
+        devices.push_back(describe_hip_device(hip, device, report));
     report.passed(host);
     for (ProbeResult& device : devices)
         report.passed(std::move(device));
@@ -78,7 +78,7 @@ void probe_hip_init(const ProbeRequest& request, const ProbeReport& report) {
         return report_absence(report, host, hip.file());
     host.values["library"] = hip.file().path();
     try {
-        describe(hip, request, report, host);
+        describe_hip(hip, request, report, host);
     } catch (const CallFailed& failure) {
         report.failed(host, failure.what(), failure.code());
     }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_places = 40;
 constexpr std::size_t most_folders_searched = 300;
-constexpr int most_links = 20;
+constexpr int most_links_to_places = 20;
 
 bool is_number(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -148,7 +148,7 @@ class PlaceFinder {
     /// pyvenv.cfg is the environment; else the last one is the installation's.
     std::optional<PythonPlace> place_of_interpreter(const fs::path& interpreter) const {
         fs::path at = interpreter.lexically_normal();
-        for (int links = 0; links < most_links; ++links) {
+        for (int links = 0; links < most_links_to_places; ++links) {
             const fs::path prefix = at.parent_path().parent_path();
             if (tree_.is_file(prefix / "pyvenv.cfg") || tree_.is_folder(prefix / "conda-meta"))
                 return place_of_prefix(prefix, interpreter);

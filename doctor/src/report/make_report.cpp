@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace rekindle::doctor {
 
@@ -44,11 +46,25 @@ std::string host_verdict(const Report& report, const Knowledge& knowledge) {
     return cause == nullptr ? primary->statement : fmt::format("{}: {}", cause->title, primary->statement);
 }
 
+/// "; the facts alone show …" where the log does not tell the cause.
+std::string besides_text(const Report& report) {
+    for (const Finding& one : report.besides)
+        if (one.severity != Severity::note)
+            return " The facts alone show this: " + one.statement;
+    return "";
+}
+
 std::string log_verdict(const Report& report, const Knowledge& knowledge) {
+    const bool only_notes = report.findings.empty() || report.findings.front().severity == Severity::note;
+    if (only_notes && report.outcome == Outcome::finished)
+        return "The log shows no failure: the run came to its end.";
+    if (only_notes && report.outcome == Outcome::went_on)
+        return "The log shows no failure: the run made progress to its last line.";
     if (report.findings.empty())
-        return report.ask.empty()
-                   ? "The log shows no failure that the doctor knows."
-                   : "The cause is not known from this log. The facts below would help to find it.";
+        return report.ask.empty() ? "The log shows no failure that the doctor knows."
+                                  : "The cause is not known from this log. The facts below would help to "
+                                    "find it." +
+                                        besides_text(report);
     const Finding& best = report.findings.front();
     const Cause* cause = knowledge.cause(best.cause);
     return cause == nullptr ? best.statement : fmt::format("{}: {}", cause->title, cause->sentence);
@@ -81,6 +97,7 @@ Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* 
     add_probed_facts(facts, probes);
     report.devices = device_table(facts, probes, knowledge);
     report.findings = examine_host(facts, probes, knowledge);
+    std::optional<Facts> shown;
     if (log != nullptr) {
         LogDiagnosis diagnosis = diagnose_log(*log, facts, knowledge);
         report.log = log->name;
@@ -90,8 +107,10 @@ Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* 
         join_evidence(report.findings, report.besides);
         report.ask = std::move(diagnosis.ask);
         report.noticed = std::move(diagnosis.noticed);
+        report.outcome = diagnosis.outcome;
+        shown = std::move(diagnosis.shown);
     }
-    report.plan = make_plan(facts, report.findings, knowledge);
+    report.plan = make_plan(shown ? *shown : facts, report.findings, knowledge, probes);
     report.verdict = log == nullptr ? host_verdict(report, knowledge) : log_verdict(report, knowledge);
     report.facts = std::move(facts);
     report.probes = std::move(probes);

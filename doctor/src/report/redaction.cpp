@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 16> system_folders{
 constexpr std::array<std::string_view, 4> common_tails{"/site-packages", "/dist-packages", "/torch/lib",
                                                        "/bin/python"};
 
-bool is_word(char c) {
+bool is_name_part(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
 }
@@ -42,9 +42,9 @@ std::string hidden(std::string_view path) {
 
 std::string replace_word(std::string text, const std::string& word, std::string_view with) {
     for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
-        const bool begins = at == 0 || !is_word(text[at - 1]);
+        const bool begins = at == 0 || !is_name_part(text[at - 1]);
         const std::size_t end = at + word.size();
-        const bool ends = end == text.size() || !is_word(text[end]);
+        const bool ends = end == text.size() || !is_name_part(text[end]);
         if (begins && ends) {
             text.replace(at, word.size(), with);
             at += with.size();
@@ -57,14 +57,15 @@ std::string replace_word(std::string text, const std::string& word, std::string_
 
 /// Whether a path may begin here: after a blank, a quote or a sign, not inside a URL, a date or a word.
 bool path_begins(std::string_view text, std::size_t at) {
-    if (text[at] != '/' || at + 1 >= text.size() || !(is_word(text[at + 1]) || text[at + 1] == '~'))
+    if (text[at] != '/' || at + 1 >= text.size() || !(is_name_part(text[at + 1]) || text[at + 1] == '~'))
         return false;
-    return at == 0 || (!is_word(text[at - 1]) && text[at - 1] != '/' && text[at - 1] != '>');
+    return at == 0 || (!is_name_part(text[at - 1]) && text[at - 1] != '/' && text[at - 1] != '>');
 }
 
 std::size_t path_end(std::string_view text, std::size_t at) {
-    while (at < text.size() && (is_word(text[at]) || text[at] == '/' || text[at] == '+' || text[at] == '@' ||
-                                text[at] == '~' || static_cast<unsigned char>(text[at]) >= 0x80))
+    while (at < text.size() &&
+           (is_name_part(text[at]) || text[at] == '/' || text[at] == '+' || text[at] == '@' ||
+            text[at] == '~' || static_cast<unsigned char>(text[at]) >= 0x80))
         ++at;
     while (at > 0 && text[at - 1] == '.')
         --at;

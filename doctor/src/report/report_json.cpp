@@ -53,11 +53,21 @@ Json json_of(const DeviceStatus& device) {
 }
 
 Json json_of(const Step& step) {
-    return {{"id", step.id},           {"title", step.title},        {"cause", step.cause},
-            {"why", step.why},         {"changes", step.changes},    {"commands", step.commands},
-            {"verify", step.verify},   {"expect", step.expect},      {"undo", step.undo},
-            {"minutes", step.minutes}, {"risk", step.risk},          {"root", step.root},
-            {"reboot", step.reboot},   {"automatic", step.automatic}};
+    return {{"id", step.id},
+            {"title", step.title},
+            {"cause", step.cause},
+            {"why", step.why},
+            {"changes", step.changes},
+            {"where", step.where},
+            {"commands", step.commands},
+            {"verify", step.verify},
+            {"expect", step.expect},
+            {"undo", step.undo},
+            {"minutes", step.minutes},
+            {"risk", step.risk},
+            {"root", step.root},
+            {"reboot", step.reboot},
+            {"automatic", step.automatic}};
 }
 
 Json json_of(const Plan& plan) {

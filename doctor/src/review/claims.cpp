@@ -1,6 +1,7 @@
 #include "claims.h"
 
 #include <algorithm>
+#include <map>
 #include <re2/re2.h>
 #include <re2/set.h>
 
@@ -74,15 +75,57 @@ struct ClaimFinder::Patterns {
     }
 };
 
-ClaimFinder::ClaimFinder(const Knowledge& knowledge) : patterns_(std::make_unique<Patterns>(knowledge)) {}
+namespace {
+
+/// Whether the sentence around a match denies it: "it is not true that …", "the claim that … is false".
+bool is_denied(std::string_view text, std::size_t begin, std::size_t end) {
+    static const RE2 before("(?i)\\b(not true|n't true|untrue|myths?|misconceptions?|contrary "
+                            "to|debunk\\w*|wrongly|false(ly)?|incorrect(ly)?)\\b");
+    static const RE2 after(
+        "(?i)^[^.!?]{0,80}\\b(is|are|was|were) (false|wrong|untrue|incorrect|not true|a myth|mistaken)\\b");
+    const auto stop = [&](std::size_t at) {
+        return text[at] == '!' || text[at] == '?' ||
+               (text[at] == '.' && (at + 1 == text.size() || text[at + 1] == ' '));
+    };
+    std::size_t first = begin;
+    while (first > 0 && !stop(first - 1))
+        --first;
+    const std::string_view said = text.substr(first, begin - first);
+    const std::string_view rest = text.substr(end);
+    return RE2::PartialMatch({said.data(), said.size()}, before) ||
+           RE2::PartialMatch({rest.data(), rest.size()}, after);
+}
+
+} // namespace
+
+ClaimFinder::ClaimFinder(const Knowledge& knowledge)
+    : patterns_(std::make_unique<Patterns>(knowledge)), knowledge_(knowledge) {}
 ClaimFinder::~ClaimFinder() = default;
 
-void ClaimFinder::mark_claims(const Block& block, std::vector<Found>& found) const {
+ClaimFinder::Scope ClaimFinder::scope_of(std::string_view document) const {
+    std::map<std::string_view, bool> spoken_of; // many claims have the same subject
+    const auto speaks_of = [&](const std::string& subject) {
+        const auto [known, added] = spoken_of.try_emplace(subject);
+        if (added)
+            known->second =
+                RE2::PartialMatch({document.data(), document.size()}, RE2(subject, claim_options()));
+        return known->second;
+    };
+    Scope scope;
+    for (const Claim& claim : knowledge_.claims)
+        if (claim.about.empty() || std::any_of(claim.about.begin(), claim.about.end(), speaks_of))
+            scope.push_back(&claim);
+    return scope;
+}
+
+void ClaimFinder::mark_claims(const Block& block, const Scope& scope, std::vector<Found>& found) const {
     const re2::StringPiece text(block.text);
     const Claim* last_claim = nullptr;
     std::vector<std::size_t> marked_lines;
     for (const std::size_t index : patterns_->matching(block.text)) {
         const auto& [claim, expression] = patterns_->patterns[index];
+        if (!std::binary_search(scope.begin(), scope.end(), claim)) // both in the order of the knowledge
+            continue;
         if (claim != last_claim)
             marked_lines.clear();
         last_claim = claim;
@@ -93,7 +136,7 @@ void ClaimFinder::mark_claims(const Block& block, std::vector<Found>& found) con
                 break;
             const std::size_t begin = static_cast<std::size_t>(match.begin() - text.begin());
             const std::size_t line = block.line_of(begin);
-            if (match.empty() ||
+            if (match.empty() || is_denied(block.text, begin, begin + match.size()) ||
                 std::find(marked_lines.begin(), marked_lines.end(), line) != marked_lines.end())
                 continue;
             marked_lines.push_back(line);

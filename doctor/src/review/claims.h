@@ -17,14 +17,19 @@ class ClaimFinder {
     ClaimFinder(const ClaimFinder&) = delete;
     ClaimFinder& operator=(const ClaimFinder&) = delete;
 
-    /// Marks every claim of the block, each claim once a line. Time is linear in the block's length.
-    void mark_claims(const Block& block, std::vector<Found>& found) const;
+    /// The claims that a document can mean: those whose subject it speaks of.
+    using Scope = std::vector<const Claim*>;
+    Scope scope_of(std::string_view document) const;
+    /// Marks every claim of the block that is in scope and not denied there, each claim once a line. Time is
+    /// linear in the block's length.
+    void mark_claims(const Block& block, const Scope& scope, std::vector<Found>& found) const;
     /// The claims of which a pattern matches somewhere in the text, in the knowledge's order.
     std::vector<const Claim*> in_text(std::string_view text) const;
 
   private:
     struct Patterns;
     std::unique_ptr<Patterns> patterns_;
+    const Knowledge& knowledge_;
 };
 
 Verdict verdict_of(const Claim& claim) noexcept;

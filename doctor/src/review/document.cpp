@@ -12,7 +12,7 @@ bool is_digit(char c) noexcept {
     return c >= '0' && c <= '9';
 }
 
-bool is_name_character(char c) noexcept {
+bool is_variable_character(char c) noexcept {
     return (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
 }
 
@@ -44,7 +44,7 @@ bool looks_like_code(std::string_view line) noexcept {
     if (std::find(words.begin(), words.end(), first) != words.end() || line.starts_with("os.environ"))
         return true;
     const std::size_t name = static_cast<std::size_t>(
-        std::find_if_not(line.begin(), line.end(), is_name_character) - line.begin());
+        std::find_if_not(line.begin(), line.end(), is_variable_character) - line.begin());
     return name > 2 && name < line.size() && line[name] == '=';
 }
 

@@ -17,13 +17,6 @@ constexpr std::size_t paragraph_limit = 12;
 constexpr std::size_t shortest_part = 6; ///< a shorter term would be part of every other title
 constexpr std::size_t term_limit = 4096;
 
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result)
-        c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return result;
-}
-
 /// A pattern without what makes it one: "HIP error: no kernel image", for searching a term in it.
 std::string literal_text(std::string_view pattern) {
     std::string text;
@@ -34,7 +27,7 @@ std::string literal_text(std::string_view pattern) {
         else
             text += pattern[i];
     }
-    return lower(text);
+    return lower_case(text);
 }
 
 /// Whether the pattern's text holds the term, but for the few letters that it may give as alternatives in
@@ -203,7 +196,7 @@ template <class T>
 void add_named(const std::vector<T>& entries, std::string T::*name, std::string_view wanted,
                Explanation& explanation) {
     for (const T& entry : entries)
-        if (lower(entry.*name) == wanted)
+        if (lower_case(entry.*name) == wanted)
             explanation.add(entry);
 }
 
@@ -222,7 +215,7 @@ void add_messages(std::string_view term, const Knowledge& knowledge, Explanation
     RE2::Options options;
     options.set_case_sensitive(false);
     options.set_log_errors(false);
-    const std::string part = lower(term);
+    const std::string part = lower_case(term);
     const auto is_meant = [&](const Signature& signature) {
         for (const std::string& text : signature.patterns) {
             if (is_part_of(part, literal_text(text)))
@@ -231,7 +224,7 @@ void add_messages(std::string_view term, const Knowledge& knowledge, Explanation
                 pattern.ok() && RE2::PartialMatch({term.data(), term.size()}, pattern))
                 return true;
         }
-        return part.size() >= shortest_part && lower(signature.title).find(part) != std::string::npos;
+        return part.size() >= shortest_part && lower_case(signature.title).find(part) != std::string::npos;
     };
     for (const Signature& signature : knowledge.signatures)
         if (is_meant(signature))
@@ -241,9 +234,9 @@ void add_messages(std::string_view term, const Knowledge& knowledge, Explanation
 void add_claims(std::string_view term, const Knowledge& knowledge, Explanation& explanation) {
     for (const Claim* claim : ClaimFinder(knowledge).in_text(term))
         explanation.add(*claim);
-    const std::string part = lower(term);
+    const std::string part = lower_case(term);
     for (const Claim& claim : knowledge.claims)
-        if (part.size() >= shortest_part && lower(claim.says).find(part) != std::string::npos)
+        if (part.size() >= shortest_part && lower_case(claim.says).find(part) != std::string::npos)
             explanation.add(claim);
 }
 
@@ -254,7 +247,7 @@ std::vector<std::string> explain(std::string_view term, const Knowledge& knowled
     Explanation explanation(knowledge);
     if (term.empty())
         return {};
-    const std::string name = lower(term);
+    const std::string name = lower_case(term);
     add_setting(term, knowledge, explanation);
     add_named(knowledge.gfx_targets, &GfxTarget::name, name, explanation);
     add_named(knowledge.causes, &Cause::slug, name, explanation);
@@ -270,7 +263,7 @@ std::vector<std::string> explain(std::string_view term, const Knowledge& knowled
             explanation.add(*gpu);
     if (explanation.empty())
         for (const Cause& cause : knowledge.causes)
-            if (name.size() >= shortest_part && lower(cause.title).find(name) != std::string::npos)
+            if (name.size() >= shortest_part && lower_case(cause.title).find(name) != std::string::npos)
                 explanation.add(cause);
     add_messages(term, knowledge, explanation);
     add_claims(term, knowledge, explanation);

@@ -19,6 +19,7 @@ constexpr std::size_t mark_limit =
 struct Subject {
     std::vector<const GfxTarget*> targets; ///< of every card and gfx name, in their order
     bool amd = false;
+    bool nvidia = false;
 };
 
 std::vector<const GfxTarget*> targets_of(const std::vector<Mention>& mentions, const Knowledge& knowledge) {
@@ -39,15 +40,18 @@ std::vector<const GfxTarget*> targets_of(const std::vector<Mention>& mentions, c
 
 Subject subject_of(std::string_view document, const TargetFinder& finder, const Knowledge& knowledge) {
     static const RE2 amd("(?i)\\b(ROCm|Radeon|RDNA|AMD|HIP)\\b");
+    // A document that speaks of both may mean either in an install command.
+    static const RE2 nvidia("(?i)\\b(NVIDIA|GeForce|RTX ?\\d{4}|CUDA ?\\d|whl/cu\\d+)\\b");
     constexpr std::size_t enough = 16; ///< a document about more cards than this is about none in particular
     Subject subject;
     std::set<const GfxTarget*> seen;
     for_each_block(document, [&](const Block& block) {
         subject.amd = subject.amd || RE2::PartialMatch(block.text, amd);
+        subject.nvidia = subject.nvidia || RE2::PartialMatch(block.text, nvidia);
         for (const GfxTarget* target : targets_of(finder.mentions(block.text), knowledge))
             if (seen.insert(target).second)
                 subject.targets.push_back(target);
-        return subject.targets.size() < enough || !subject.amd;
+        return subject.targets.size() < enough || !subject.amd || !subject.nvidia;
     });
     return subject;
 }
@@ -117,6 +121,7 @@ void merge(std::vector<Found> marks, std::vector<Found> claims, std::vector<Foun
 
 std::vector<Mark> review_document(std::string_view text, const Knowledge& knowledge) {
     const ClaimFinder claims(knowledge);
+    const ClaimFinder::Scope scope = claims.scope_of(text);
     const TargetFinder targets(knowledge);
     const VariableFinder variables(knowledge);
     const Subject subject = subject_of(text, targets, knowledge);
@@ -136,10 +141,10 @@ std::vector<Mark> review_document(std::string_view text, const Knowledge& knowle
         std::vector<Found> marks;
         std::vector<Found> said;
         variables.mark_variables(block, context, marks);
-        wheels.mark_pairs(block, subject.amd, marks);
+        wheels.mark_pairs(block, subject.amd && !subject.nvidia, marks);
         mark_images(block, knowledge, marks);
         targets.mark_targets(block, mentions, marks);
-        claims.mark_claims(block, said);
+        claims.mark_claims(block, scope, said);
         merge(std::move(marks), std::move(said), found);
         return found.size() < mark_limit;
     });

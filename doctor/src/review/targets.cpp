@@ -3,6 +3,8 @@
 #include "knowledge/gfx_names.h"
 #include "version.h"
 
+#include <rekindle/base/text.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +21,7 @@ constexpr std::string_view target_kind = "gfx target";
 constexpr std::size_t words_of_a_name = 6;
 constexpr std::size_t shortest_key = 4;
 
-bool is_word(char c) noexcept {
+bool is_word_character(char c) noexcept {
     return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
@@ -30,14 +32,7 @@ std::string upper(std::string_view text) {
     return result;
 }
 
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& c : result)
-        c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return result;
-}
-
-std::string_view without_brand(std::string_view name) {
+std::string_view without_brands(std::string_view name) {
     for (const std::string_view brand : {"AMD ", "Radeon ", "Instinct ", "Pro "})
         if (name.starts_with(brand))
             name.remove_prefix(brand.size());
@@ -48,7 +43,7 @@ std::string_view without_brand(std::string_view name) {
 std::string key_of(std::string_view name) {
     std::string key;
     for (const char c : name)
-        if (is_word(c))
+        if (is_word_character(c))
             key += c;
     return upper(key);
 }
@@ -56,7 +51,7 @@ std::string key_of(std::string_view name) {
 /// The run of letters and digits that begins at `at`.
 std::string_view word_at(std::string_view text, std::size_t at) {
     std::size_t end = at;
-    while (end < text.size() && is_word(text[end]))
+    while (end < text.size() && is_word_character(text[end]))
         ++end;
     return text.substr(at, end - at);
 }
@@ -79,7 +74,7 @@ Mention architecture_at(std::string_view text, std::size_t at) {
     if (word.size() == 4 && digit < text.size() && text[digit] == ' ')
         ++digit;
     if (word.size() > 5 || digit >= text.size() || text[digit] < '1' || text[digit] > '4' ||
-        (digit + 1 < text.size() && is_word(text[digit + 1])))
+        (digit + 1 < text.size() && is_word_character(text[digit + 1])))
         return mention;
     const bool half = text.substr(digit + 1, 2) == ".5";
     mention.size = digit + 1 + (half ? 2 : 0) - at;
@@ -105,7 +100,7 @@ struct TargetFinder::Names {
     /// Known by its name without the brand, by what stands without "RX" where letters are left ("7900 XT"),
     /// never by a number alone.
     void add(const GpuModel& gpu) {
-        const std::string key = key_of(without_brand(gpu.name));
+        const std::string key = key_of(without_brands(gpu.name));
         for (const std::string& one : {key, key.starts_with("RX") ? key.substr(2) : std::string()}) {
             if (one.size() < shortest_key || one.find_first_not_of("0123456789") == std::string::npos)
                 continue;
@@ -154,7 +149,7 @@ std::vector<Mention> TargetFinder::mentions(std::string_view text) const {
             ++at;
             continue;
         }
-        Mention mention = is_gfx(word) ? Mention{Mention::Kind::gfx, at, word.size(), lower(word), {}}
+        Mention mention = is_gfx(word) ? Mention{Mention::Kind::gfx, at, word.size(), lower_case(word), {}}
                                        : architecture_at(text, at);
         if (mention.size == 0)
             mention = names_->card_at(text, at);

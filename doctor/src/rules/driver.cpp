@@ -35,7 +35,7 @@ const std::string* line_with(const HostView& view, std::string_view first, std::
     return nullptr;
 }
 
-void add_card(Finding& finding, const HostView& view, const Gpu& gpu) {
+void add_identity(Finding& finding, const HostView& view, const Gpu& gpu) {
     add_evidence(finding, name_of(view, gpu), gpu.pci_id, gpu.pci_id.value_or(gpu.address));
     finding.devices.push_back(gpu.address);
     const std::string gfx = gfx_of(view, gpu);
@@ -68,7 +68,7 @@ Findings amdgpu_not_bound(const HostView& view) {
                                                      name_of(view, *gpu), driver));
         if (another_works) // one card kept for a virtual machine beside one to train on
             finding.severity = Severity::note;
-        add_card(finding, view, *gpu);
+        add_identity(finding, view, *gpu);
         add_evidence(finding, "kernel driver", gpu->kernel_driver, unbound ? "none" : driver);
         findings.push_back(std::move(finding));
     }
@@ -78,7 +78,7 @@ Findings amdgpu_not_bound(const HostView& view) {
             make_finding("amdgpu-not-loaded", Severity::problem,
                          fmt::format("The kernel module amdgpu is not loaded, so nothing drives the {}.",
                                      name_of(view, *view.amd.front())));
-        add_card(finding, view, *view.amd.front());
+        add_identity(finding, view, *view.amd.front());
         add_evidence(finding, "module amdgpu", amdgpu->loaded, "not loaded");
         findings.push_back(std::move(finding));
     }
@@ -109,7 +109,7 @@ Findings gpu_not_in_kfd(const HostView& view) {
                           "gpu-not-in-kfd", Severity::problem,
                           fmt::format("amdgpu drives the {}, but the kernel's compute side does not list it.",
                                       name_of(view, *gpu)));
-        add_card(finding, view, *gpu);
+        add_identity(finding, view, *gpu);
         add_evidence(finding, "KFD topology", gpu->kfd_node.source, gpu->kfd_node.unread);
         if (too_old)
             add_evidence(finding, "kernel log", view.facts.kernel_log.lines.source, *too_old);

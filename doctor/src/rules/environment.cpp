@@ -27,7 +27,7 @@ bool applies_here(const HostView& view, const EnvironmentVariable& known) {
 }
 
 /// A setting of this host: an environment variable or an option of a kernel module.
-struct Setting {
+struct SetOption {
     std::string name; ///< "HSA_XNACK", "amdgpu.mtype_local"
     std::string value;
     std::string source;
@@ -35,7 +35,7 @@ struct Setting {
 };
 
 /// "options amdgpu mtype_local=1 ppfeaturemask=0xffff" → settings of that module.
-void add_module_options(std::vector<Setting>& settings, const std::string& line) {
+void add_module_options(std::vector<SetOption>& settings, const std::string& line) {
     const std::size_t options = line.find("options ");
     if (options == std::string::npos)
         return;
@@ -55,8 +55,8 @@ void add_module_options(std::vector<Setting>& settings, const std::string& line)
     }
 }
 
-std::vector<Setting> settings_of(const HostView& view) {
-    std::vector<Setting> settings;
+std::vector<SetOption> settings_of(const HostView& view) {
+    std::vector<SetOption> settings;
     if (view.facts.environment.variables)
         for (const auto& [name, value] : *view.facts.environment.variables)
             settings.push_back({name, value, view.facts.environment.source});
@@ -73,16 +73,16 @@ std::vector<Setting> settings_of(const HostView& view) {
     return settings;
 }
 
-void add_setting(Finding& finding, const Setting& setting, const std::string& why) {
+void add_setting(Finding& finding, const SetOption& setting, const std::string& why) {
     add_evidence(finding, fmt::format("{}={}", setting.name, setting.value), setting.source, why);
     if (!setting.of_kernel)
         finding.parameters.try_emplace("variable", setting.name);
 }
 
 /// "unset A B" for the variables, "delete from FILE" for options.
-std::vector<std::string> remedies_for(const std::vector<Setting>& settings) {
+std::vector<std::string> remedies_for(const std::vector<SetOption>& settings) {
     std::vector<std::string> remedies;
-    const auto of_kernel = [](const Setting& setting) { return setting.of_kernel; };
+    const auto of_kernel = [](const SetOption& setting) { return setting.of_kernel; };
     if (!std::all_of(settings.begin(), settings.end(), of_kernel))
         remedies.emplace_back("remove-useless-variable");
     if (std::any_of(settings.begin(), settings.end(), of_kernel))
@@ -90,9 +90,9 @@ std::vector<std::string> remedies_for(const std::vector<Setting>& settings) {
     return remedies;
 }
 
-void add_parameters(Finding& finding, const std::vector<Setting>& settings) {
+void add_parameters(Finding& finding, const std::vector<SetOption>& settings) {
     std::vector<std::string> variables;
-    for (const Setting& setting : settings) {
+    for (const SetOption& setting : settings) {
         if (setting.of_kernel) {
             finding.parameters.try_emplace("option", setting.name);
             finding.parameters.try_emplace("option_file", setting.source.substr(0, setting.source.find(':')));
@@ -105,9 +105,9 @@ void add_parameters(Finding& finding, const std::vector<Setting>& settings) {
     finding.remedies = remedies_for(settings);
 }
 
-std::string names_of(const std::vector<Setting>& settings) {
+std::string names_of(const std::vector<SetOption>& settings) {
     std::vector<std::string> names;
-    for (const Setting& setting : settings)
+    for (const SetOption& setting : settings)
         names.push_back(setting.name);
     return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -161,8 +161,8 @@ Findings settings_without_effect(const HostView& view) {
     if (view.amd.empty())
         return {};
     Finding finding;
-    std::vector<Setting> idle;
-    for (const Setting& setting : settings_of(view)) {
+    std::vector<SetOption> idle;
+    for (const SetOption& setting : settings_of(view)) {
         const EnvironmentVariable* known = view.knowledge.variable(setting.name);
         const bool unread_by_torch = setting.name == "PYTORCH_CUDA_ALLOC_CONF" &&
                                      torch_kind(view) == "rocm" && view.python->torch &&
@@ -184,9 +184,9 @@ Findings settings_without_effect(const HostView& view) {
 }
 
 Findings settings_nothing_reads(const HostView& view) {
-    std::vector<Setting> unreal;
+    std::vector<SetOption> unreal;
     Finding finding = make_finding("unreal-variable", Severity::warning, "");
-    for (const Setting& setting : settings_of(view)) {
+    for (const SetOption& setting : settings_of(view)) {
         const EnvironmentVariable* known = view.knowledge.variable(setting.name);
         if (!known || known->status != "unreal")
             continue;

@@ -17,7 +17,7 @@ constexpr double full = 0.90;
 /// Above this share a process that holds most of it is worth naming.
 constexpr double crowded = 0.50;
 
-std::string bytes_of(std::uint64_t part, std::uint64_t whole) {
+std::string part_of_memory(std::uint64_t part, std::uint64_t whole) {
     return fmt::format("{} of {} bytes", with_thousands(static_cast<std::int64_t>(part)),
                        with_thousands(static_cast<std::int64_t>(whole)));
 }
@@ -29,9 +29,9 @@ std::vector<MemoryHolder> largest_first(const Gpu& gpu) {
     return holders;
 }
 
-void add_card(Finding& finding, const HostView& view, const Gpu& gpu) {
+void add_used_memory(Finding& finding, const HostView& view, const Gpu& gpu) {
     add_evidence(finding, fmt::format("VRAM in use on the {}", name_of(view, gpu)), gpu.vram_used,
-                 bytes_of(*gpu.vram_used, *gpu.vram_total));
+                 part_of_memory(*gpu.vram_used, *gpu.vram_total));
     finding.devices = {gpu.address};
 }
 
@@ -40,13 +40,13 @@ Finding held(const HostView& view, const Gpu& gpu, const std::vector<MemoryHolde
     const std::string command = largest.command.empty() ? "a process" : largest.command;
     Finding finding = make_finding(
         "vram-held-by-other-process", share >= full ? Severity::problem : Severity::warning,
-        fmt::format("{} (pid {}) holds {} bytes of the {}'s memory; {} are in use before training begins.",
-                    command, largest.pid, with_thousands(static_cast<std::int64_t>(largest.vram)),
-                    name_of(view, gpu), bytes_of(*gpu.vram_used, *gpu.vram_total)));
-    add_card(finding, view, gpu);
+        fmt::format("{} (pid {}) holds {} of the {}'s memory; {} are in use before training begins.", command,
+                    largest.pid, counted(largest.vram, "byte"), name_of(view, gpu),
+                    part_of_memory(*gpu.vram_used, *gpu.vram_total)));
+    add_used_memory(finding, view, gpu);
     for (const MemoryHolder& holder : holders)
         add_evidence(finding, fmt::format("held by pid {} ({})", holder.pid, holder.command), holder.source,
-                     fmt::format("{} bytes", with_thousands(static_cast<std::int64_t>(holder.vram))));
+                     counted(holder.vram, "byte"));
     finding.parameters = {
         {"pid", std::to_string(largest.pid)},
         {"command", command},
@@ -63,15 +63,14 @@ Finding unexplained(const HostView& view, const Gpu& gpu, std::uint64_t explaine
     Finding finding = make_finding(
         outside ? "vram-held-by-other-process" : "vram-stranded-in-driver", Severity::problem,
         outside ? fmt::format("{} of the {}'s memory are in use, by processes outside this container.",
-                              bytes_of(*gpu.vram_used, *gpu.vram_total), name_of(view, gpu))
-                : fmt::format(
-                      "{} of the {}'s memory are in use and no process holds more than {} bytes of it: the "
-                      "driver has not taken it back from one that died.",
-                      bytes_of(*gpu.vram_used, *gpu.vram_total), name_of(view, gpu),
-                      with_thousands(static_cast<std::int64_t>(explained))));
-    add_card(finding, view, gpu);
+                              part_of_memory(*gpu.vram_used, *gpu.vram_total), name_of(view, gpu))
+                : fmt::format("{} of the {}'s memory are in use and no process holds more than {} of it: the "
+                              "driver has not taken it back from one that died.",
+                              part_of_memory(*gpu.vram_used, *gpu.vram_total), name_of(view, gpu),
+                              counted(explained, "byte")));
+    add_used_memory(finding, view, gpu);
     add_evidence(finding, "held by processes that can be seen", "/proc/*/fdinfo, /sys/class/kfd/kfd/proc",
-                 fmt::format("{} bytes", with_thousands(static_cast<std::int64_t>(explained))));
+                 counted(explained, "byte"));
     finding.parameters["card"] =
         gpu.card_node.value_or("/dev/dri/card0").substr(std::string("/dev/dri/").size());
     if (outside)

@@ -17,7 +17,7 @@ const WheelIndex* cuda_index(const HostView& view) {
     return view.knowledge.index(id);
 }
 
-void add_torch(Finding& finding, const HostView& view) {
+void add_cuda_torch(Finding& finding, const HostView& view) {
     add_evidence(finding, "torch", view.python->torch, view.python->torch.value_or("not read"));
     add_evidence(finding, "CUDA of the wheel", view.python->torch_cuda, torch_cuda(view));
     finding.parameters["cuda"] = torch_cuda(view);
@@ -101,7 +101,7 @@ Findings nvidia_driver_too_old(const HostView& view) {
         add_evidence(finding, "driver", driver, *driver);
     if (drivers.nvidia_cuda)
         add_evidence(finding, "newest CUDA of the driver", drivers.nvidia_cuda, *drivers.nvidia_cuda);
-    add_torch(finding, view);
+    add_cuda_torch(finding, view);
     for (const Gpu* gpu : view.nvidia)
         finding.devices.push_back(gpu->address);
     return {finding};
@@ -128,7 +128,7 @@ Findings wheel_lacks_sm(const HostView& view) {
         add_evidence(finding, name_of(view, *gpu), gpu->compute_capability, sm);
         add_evidence(finding, "targets in the wheel", targets.source,
                      fmt::format("{}", fmt::join(targets.names, " ")));
-        add_torch(finding, view);
+        add_cuda_torch(finding, view);
         finding.devices = {gpu->address};
         finding.parameters["sm"] = sm;
         if (!dropped)

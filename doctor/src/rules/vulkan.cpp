@@ -97,7 +97,9 @@ Findings no_vulkan_driver(const HostView& view) {
     add_drivers(finding, view);
     finding.devices = {gpu->address};
     finding.parameters["vendor"] = gpu->vendor;
-    finding.remedies = {gpu->vendor == "nvidia" ? "pass-nvidia-to-container" : "install-vulkan-driver"};
+    finding.remedies = {gpu->vendor != "nvidia" ? "install-vulkan-driver"
+                        : in_container(view)    ? "pass-nvidia-to-container"
+                                                : "install-nvidia-driver"};
     return {finding};
 }
 

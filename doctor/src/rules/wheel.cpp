@@ -12,7 +12,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-void add_torch(Finding& finding, const HostView& view) {
+void add_wheel(Finding& finding, const HostView& view) {
     const PythonEnvironment& python = *view.python;
     if (python.torch)
         add_evidence(finding, "torch", python.torch, *python.torch);
@@ -135,7 +135,7 @@ Findings cuda_wheel_on_amd(const HostView& view) {
         make_finding("cuda-wheel-on-amd", Severity::problem,
                      fmt::format("torch {} is built for CUDA, and the GPU here is an AMD one ({}).",
                                  view.python->torch.value_or("here"), name_of(view, *cards.front())));
-    add_torch(finding, view);
+    add_wheel(finding, view);
     for (const Gpu* gpu : cards)
         add_gpu(finding, view, *gpu);
     finding.remedies = remedies_for_another_build(view, *cards.front());
@@ -159,7 +159,7 @@ Findings cpu_wheel(const HostView& view) {
         make_finding("cpu-wheel", Severity::problem,
                      fmt::format("torch {} is built for the processor alone; it cannot use the {}.",
                                  view.python->torch.value_or("here"), name_of(view, *cards.front())));
-    add_torch(finding, view);
+    add_wheel(finding, view);
     for (const Gpu* gpu : cards)
         add_gpu(finding, view, *gpu);
     finding.remedies = remedies_for_another_build(view, *cards.front());
@@ -173,7 +173,7 @@ Findings rocm_wheel_on_nvidia(const HostView& view) {
         make_finding("rocm-wheel-on-nvidia", Severity::problem,
                      fmt::format("torch {} is built for ROCm, and the GPU here is an NVIDIA one ({}).",
                                  view.python->torch.value_or("here"), name_of(view, *view.nvidia.front())));
-    add_torch(finding, view);
+    add_wheel(finding, view);
     for (const Gpu* gpu : view.nvidia)
         add_gpu(finding, view, *gpu);
     return {finding};
@@ -195,7 +195,7 @@ Findings wheel_lacks_gfx(const HostView& view) {
             make_finding("wheel-lacks-gfx", Severity::problem,
                          fmt::format("torch {} has no code for {}, the target of the {}.",
                                      view.python->torch.value_or("here"), gfx, name_of(view, *gpu)));
-        add_torch(finding, view);
+        add_wheel(finding, view);
         add_gpu(finding, view, *gpu);
         add_evidence(finding, "targets in the wheel", targets.source,
                      fmt::format("{}", fmt::join(targets.names, " ")));
@@ -222,7 +222,7 @@ Findings device_package_missing(const HostView& view) {
         fmt::format(
             "torch {} gets its GPU code from a package for each target, and none is installed for {}.",
             view.python->torch.value_or("here"), gfx_of(view, *cards.front())));
-    add_torch(finding, view);
+    add_wheel(finding, view);
     add_gpu(finding, view, *cards.front());
     return {finding};
 }
@@ -240,7 +240,7 @@ Findings math_library_lacks_gfx(const HostView& view) {
                 fmt::format(
                     "torch {} has code for {}, but its rocBLAS has no kernels for it: matrix products fail.",
                     view.python->torch.value_or("here"), gfx));
-            add_torch(finding, view);
+            add_wheel(finding, view);
             add_gpu(finding, view, *gpu);
             add_evidence(finding, "targets of rocBLAS", std::move(source), std::move(value));
             finding.remedies = {"use-wheel-with-gfx", "use-native-wheel", "use-container",
@@ -345,7 +345,7 @@ Findings rocm_packages_not_preloaded(const HostView& view) {
         fmt::format(
             "torch {} does not look for the HIP runtime inside the ROCm packages of this environment.",
             *view.python->torch));
-    add_torch(finding, view);
+    add_wheel(finding, view);
     add_evidence(finding, "where ROCm comes from", view.python->rocm_style, *view.python->rocm_style);
     return {finding};
 }

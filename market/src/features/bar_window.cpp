@@ -107,8 +107,10 @@ ScratchArray<std::uint8_t> macd_above_signal(const BarTable& bars, const BarSequ
     double signal = 0;
     for (std::size_t i = 0; i < sequence.size(); ++i) {
         const auto price = static_cast<double>(close[sequence.bar(i)] - offset_from_start(sequence, i));
-        if (i == 0)
+        if (i == 0 || sequence.session(i - 1).stretch != sequence.session(i).stretch) {
             fast = slow = price;
+            signal = 0;
+        }
         fast += weight(12) * (price - fast);
         slow += weight(26) * (price - slow);
         const double line = fast - slow;

@@ -39,11 +39,11 @@ void append_number(std::string& text, double value) {
 /// bytes.
 std::string npy_header(const FeatureMatrix& matrix, NpyType type) {
     constexpr std::size_t fixed = 10;
-    constexpr std::size_t alignment = 64;
+    constexpr std::size_t npy_alignment = 64;
     std::string dictionary =
         fmt::format("{{'descr': '<{}', 'fortran_order': False, 'shape': ({}, {}), }}",
                     type == NpyType::float64 ? "f8" : "f4", matrix.rows(), matrix.columns());
-    dictionary.append(alignment - 1 - (fixed + dictionary.size()) % alignment, ' ');
+    dictionary.append(npy_alignment - 1 - (fixed + dictionary.size()) % npy_alignment, ' ');
     dictionary += '\n';
     std::string header("\x93NUMPY\x01\x00", 8);
     header += static_cast<char>(dictionary.size() & 0xff);

@@ -1,5 +1,6 @@
 #include "features/session_table.h"
 
+#include <rekindle/base/text.h>
 #include <rekindle/market/features.h>
 #include <rekindle/market/minute_features.h>
 
@@ -36,8 +37,7 @@ std::vector<FeatureInfo> make_table() {
 std::string look_back_text(const FeatureInfo& info, const char* noun) {
     if (info.look_back == FeatureInfo::all_earlier)
         return fmt::format("all earlier {}s", noun);
-    return info.look_back == 0 ? "none"
-                               : fmt::format("{} {}{}", info.look_back, noun, info.look_back == 1 ? "" : "s");
+    return info.look_back == 0 ? "none" : counted(info.look_back, noun);
 }
 
 std::string_view describe_group(std::string_view group) {

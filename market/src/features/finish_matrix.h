@@ -1,10 +1,45 @@
 #pragma once
 #include <rekindle/market/feature_matrix.h>
 
+#include <algorithm>
+
 namespace rekindle::market {
 
+/// Calls scan(row) for every row from `first` on and lets go of each block once it is through.
+template <class Scan>
+void for_each_row(const FeatureMatrix& matrix, std::size_t first, const Workspace& workspace, Scan scan) {
+    const std::size_t block = workspace.rows_per_block(1 << 16);
+    for (std::size_t begin = first; begin < matrix.rows(); begin += block) {
+        const std::size_t end = std::min(matrix.rows(), begin + block);
+        for (std::size_t row = begin; row < end; ++row)
+            scan(row);
+        matrix.release(begin, end - begin);
+    }
+}
+
+/// Leaves out the rows before `first` and those for which keep(row) is false.
+template <class Keep>
+void keep_rows(FeatureMatrix& matrix, std::size_t first, const Workspace& workspace, Keep keep) {
+    const std::size_t columns = matrix.columns();
+    std::size_t to = 0;
+    for_each_row(matrix, first, workspace, [&](std::size_t from) {
+        if (!keep(from))
+            return;
+        std::copy_n(matrix.values.data() + from * columns, columns, matrix.values.data() + to * columns);
+        matrix.known_at[to] = matrix.known_at[from];
+        matrix.dates[to] = matrix.dates[from];
+        matrix.source[to++] = matrix.source[from];
+    });
+    matrix.values.truncate(to * columns);
+    matrix.known_at.truncate(to);
+    matrix.dates.truncate(to);
+    matrix.source.truncate(to);
+    matrix.release(0, to);
+}
+
 /// Leaves out the rows that hold a value which is not finite, counts them and notes which features caused it.
-/// `row_noun` is "session" or "bar". Throws Error (usage) when no row remains.
-void drop_incomplete_rows(FeatureMatrix& matrix, const char* row_noun, const Workspace& workspace = {});
+/// `row_noun` is "session" or "bar". Throws Error (usage) when no row remains and that is to be refused.
+void drop_incomplete_rows(FeatureMatrix& matrix, const char* row_noun, const Workspace& workspace = {},
+                          NoRows no_rows = NoRows::refuse);
 
 } // namespace rekindle::market

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace rekindle::market {
 namespace {
@@ -55,15 +56,16 @@ FeatureMatrix make_rows(std::size_t rows, std::span<const MinuteFeature> feature
 
 FeatureMatrix compute_minute_features(std::span<const MinuteFeature> features, const BarTable& bars,
                                       std::span<const Session> sessions, ThreadPool& pool,
-                                      const Workspace& workspace) {
+                                      const Workspace& workspace, NoRows no_rows) {
     const std::size_t rows_per_job = workspace.rows_per_block(16384);
     std::vector<std::string> notes;
     const std::vector<MinuteFeature> kept = computable(features, has_vix(bars), notes);
     const BarSequence sequence(bars, sessions, workspace);
     const std::size_t first = warm_up(kept);
     if (sequence.size() <= first)
-        throw usage_error(fmt::format("{} bars are too few for the feature group minute",
-                                      with_thousands(static_cast<std::int64_t>(sequence.size()))))
+        throw usage_error(
+            fmt::format("{} too few for the feature group minute",
+                        counted(static_cast<std::int64_t>(sequence.size()), "bar is", "bars are")))
             .expected(fmt::format("at least {}", with_thousands(static_cast<std::int64_t>(first) + 1)));
     FeatureMatrix matrix = make_rows(sequence.size() - first, kept, workspace);
     matrix.dropped_first = first;
@@ -81,20 +83,37 @@ FeatureMatrix compute_minute_features(std::span<const MinuteFeature> features, c
             matrix.source[i - first] = bar;
             matrix.known_at[i - first] = bars.columns().time[bar];
             matrix.dates[i - first] = sequence.session(i).date;
+            const bool has_history = sequence.session(i - first).stretch == sequence.session(i).stretch;
             for (const MinuteFeature& feature : kept)
-                *value++ = feature.value(window, i);
+                *value++ = has_history ? feature.value(window, i) : std::numeric_limits<double>::quiet_NaN();
         }
         matrix.release(begin - first, end - begin);
         sequence.release(begin, end - begin);
         macd.release(begin, end - begin);
     });
-    drop_incomplete_rows(matrix, "bar", workspace);
+    drop_incomplete_rows(matrix, "bar", workspace, no_rows);
     return matrix;
 }
 
 FeatureMatrix minute_features(const BarTable& bars, std::span<const Session> sessions, ThreadPool& pool,
                               const Workspace& workspace) {
     return compute_minute_features(minute_feature_table(), bars, sessions, pool, workspace);
+}
+
+FeatureMatrix named_minute_features(const BarTable& bars, std::span<const Session> sessions,
+                                    std::span<const std::string> names, ThreadPool& pool,
+                                    const Workspace& workspace, NoRows no_rows) {
+    const auto table = minute_feature_table();
+    std::vector<MinuteFeature> features;
+    for (const std::string& name : names) {
+        const auto found = std::find_if(table.begin(), table.end(),
+                                        [&](const MinuteFeature& f) { return f.info.name == name; });
+        if (found == table.end())
+            throw usage_error(fmt::format("there is no feature of bars named \"{}\"", name))
+                .hint("docs/features/ lists the names.");
+        features.push_back(*found);
+    }
+    return compute_minute_features(features, bars, sessions, pool, workspace, no_rows);
 }
 
 } // namespace rekindle::market

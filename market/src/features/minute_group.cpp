@@ -1,3 +1,5 @@
+#include "features/window_statistics.h"
+
 /// The 19 columns of the original system's per-minute set.
 
 #include <rekindle/market/minute_features.h>
@@ -7,15 +9,11 @@
 namespace rekindle::market {
 namespace {
 
-using Value = double (*)(const BarWindow&, std::size_t);
+using MinuteValue = double (*)(const BarWindow&, std::size_t);
 
 constexpr std::size_t vwap_bars = 720;
 constexpr std::size_t vwap_trend_bars = 60;
 constexpr std::size_t macd_warm_up = 26 + 9 - 2;
-
-double percent_change(double now, double before) {
-    return 100 * (now / before - 1);
-}
 
 /// 1 when both are 0: nothing was traded, or nothing moved, over the whole window.
 double ratio_to_usual(double now, double usual) {
@@ -82,7 +80,7 @@ double vwap_trend(const BarWindow& w, std::size_t i) {
 
 std::vector<MinuteFeature> make_minute_table() {
     std::vector<MinuteFeature> table;
-    const auto add = [&](const char* name, const char* formula, std::size_t look_back, Value value) {
+    const auto add = [&](const char* name, const char* formula, std::size_t look_back, MinuteValue value) {
         const int bars = static_cast<int>(look_back);
         table.push_back({{name, "minute", formula, bars, bars}, value});
     };

@@ -14,7 +14,6 @@
 namespace rekindle::market {
 namespace {
 
-constexpr std::array<std::size_t, 4> periods{5, 10, 20, 50};
 constexpr double days_per_year = 365.25;
 
 /// Sum of the squared log returns of the p sessions that end with t.

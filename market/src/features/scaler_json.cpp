@@ -1,4 +1,5 @@
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 #include <rekindle/market/scaler.h>
 
 #include <fmt/format.h>
@@ -34,8 +35,9 @@ std::vector<double> read_numbers(const nlohmann::json& json, const char* key) {
 void check(const Scaler& scaler) {
     const auto finite = [](double value) { return std::isfinite(value); };
     if (scaler.centre.size() != scaler.features.size() || scaler.scale.size() != scaler.features.size())
-        throw usage_error(fmt::format("the scaler has {} features, {} centres and {} scales",
-                                      scaler.features.size(), scaler.centre.size(), scaler.scale.size()))
+        throw usage_error(
+            fmt::format("the scaler has {}, {} and {}", counted(scaler.features.size(), "feature"),
+                        counted(scaler.centre.size(), "center"), counted(scaler.scale.size(), "scale")))
             .expected("as many of each");
     for (std::size_t i = 0; i < scaler.features.size(); ++i)
         if (!finite(scaler.centre[i]) || !finite(scaler.scale[i]) || !(scaler.scale[i] > 0))

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 namespace rekindle::market {
@@ -29,22 +30,50 @@ void check_group(const std::string& group) {
     throw error;
 }
 
-/// Leaves out the features whose look-back is not shorter than the history, and says so once per look-back.
+/// Leaves out the features whose look-back is not shorter than the history, and says so once per look-back;
+/// and those over the limit, which is for the caller to say.
 std::vector<const SessionFeature*> features_with_enough_history(std::span<const SessionFeature> features,
-                                                                std::size_t sessions,
+                                                                std::size_t sessions, LookBackLimit limit,
                                                                 std::vector<std::string>& notes) {
     std::vector<const SessionFeature*> usable;
     std::vector<std::size_t> too_long;
     for (const SessionFeature& feature : features) {
+        if (feature.period > limit.sessions)
+            continue;
         if (feature.period == 0 || sessions > feature.period)
             usable.push_back(&feature);
         else if (std::find(too_long.begin(), too_long.end(), feature.period) == too_long.end())
             too_long.push_back(feature.period);
     }
     for (const std::size_t period : too_long)
-        notes.push_back(fmt::format("the features over {} sessions are left out: there are only {} sessions",
-                                    period, sessions));
+        notes.push_back(fmt::format("the features over {} are left out: there {} only {}",
+                                    counted(static_cast<std::int64_t>(period), "session"),
+                                    sessions == 1 ? "is" : "are",
+                                    counted(static_cast<std::int64_t>(sessions), "session")));
     return usable;
+}
+
+/// The rows of the table that belong to the groups.
+std::vector<SessionFeature> features_of(const std::vector<std::string>& groups) {
+    if (groups.empty())
+        throw usage_error("no feature group is chosen").expected("at least one, such as session");
+    for (const std::string& group : groups)
+        check_group(group);
+    std::vector<SessionFeature> features;
+    for (const SessionFeature& feature : session_feature_table())
+        if (std::find(groups.begin(), groups.end(), feature.info.group) != groups.end())
+            features.push_back(feature);
+    return features;
+}
+
+void require_vix(std::span<const SessionFeature> features, std::span<const SessionSummary> sessions) {
+    const bool needs_vix = std::any_of(features.begin(), features.end(), [](const SessionFeature& feature) {
+        return feature.info.group == "vix";
+    });
+    if (needs_vix && std::all_of(sessions.begin(), sessions.end(),
+                                 [](const SessionSummary& session) { return std::isnan(session.vix); }))
+        throw usage_error("the feature group vix needs the VIX, and no session has a value of it")
+            .hint("Give its file with --vix, or leave the group out.");
 }
 
 void compute_row(std::span<const SessionFeature* const> features, const SessionHistory& history,
@@ -57,14 +86,39 @@ void compute_row(std::span<const SessionFeature* const> features, const SessionH
     }
 }
 
+/// Sessions [begin, end) whose prices are comparable, with what their rows may look at.
+struct Stretch {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    SessionHistory history;
+};
+
+std::vector<Stretch> stretches_of(std::span<const SessionSummary> sessions, TickSize tick) {
+    std::vector<Stretch> stretches;
+    for (std::size_t begin = 0, end = 0; begin < sessions.size(); begin = end) {
+        while (end < sessions.size() && sessions[end].stretch == sessions[begin].stretch)
+            ++end;
+        stretches.push_back({begin, end, SessionHistory(sessions.subspan(begin, end - begin), tick)});
+    }
+    return stretches;
+}
+
+std::size_t longest(const std::vector<Stretch>& stretches) {
+    std::size_t sessions = 0;
+    for (const Stretch& stretch : stretches)
+        sessions = std::max(sessions, stretch.end - stretch.begin);
+    return sessions;
+}
+
 } // namespace
 
 FeatureMatrix compute_session_features(std::span<const SessionFeature> features,
                                        std::span<const SessionSummary> sessions, TickSize tick,
-                                       ThreadPool& pool) {
+                                       ThreadPool& pool, LookBackLimit limit) {
     constexpr std::size_t rows_per_job = 128;
     FeatureMatrix matrix;
-    const auto usable = features_with_enough_history(features, sessions.size(), matrix.notes);
+    const std::vector<Stretch> stretches = stretches_of(sessions, tick);
+    const auto usable = features_with_enough_history(features, longest(stretches), limit, matrix.notes);
     for (const SessionFeature* feature : usable)
         matrix.names.push_back(feature->info.name);
     const std::filesystem::path in_memory;
@@ -77,37 +131,49 @@ FeatureMatrix compute_session_features(std::span<const SessionFeature> features,
         matrix.dates[t] = sessions[t].date;
         matrix.source[t] = t;
     }
-    const SessionHistory history(sessions, tick);
     pool.for_each((sessions.size() + rows_per_job - 1) / rows_per_job, [&](std::size_t job) {
         const std::size_t end = std::min(sessions.size(), (job + 1) * rows_per_job);
-        for (std::size_t t = job * rows_per_job; t < end; ++t)
-            compute_row(usable, history, t,
+        const auto after = [](std::size_t t, const Stretch& stretch) { return t < stretch.end; };
+        for (std::size_t t = job * rows_per_job; t < end; ++t) {
+            const Stretch& stretch = *std::upper_bound(stretches.begin(), stretches.end(), t, after);
+            compute_row(usable, stretch.history, t - stretch.begin,
                         std::span(matrix.values).subspan(t * usable.size(), usable.size()));
+        }
     });
-    drop_incomplete_rows(matrix, "session");
+    drop_incomplete_rows(matrix, "session", {}, limit.no_rows);
     return matrix;
 }
 
+std::vector<std::size_t> look_backs_of(const std::vector<std::string>& groups) {
+    std::vector<std::size_t> periods;
+    for (const SessionFeature& feature : features_of(groups))
+        periods.push_back(feature.period);
+    std::sort(periods.begin(), periods.end(), std::greater());
+    periods.erase(std::unique(periods.begin(), periods.end()), periods.end());
+    return periods;
+}
+
 FeatureMatrix session_features(std::span<const SessionSummary> sessions, TickSize tick,
-                               const std::vector<std::string>& groups, ThreadPool& pool) {
-    if (groups.empty())
-        throw usage_error("no feature group is chosen").expected("at least one, such as session");
-    for (const std::string& group : groups)
-        check_group(group);
-    const auto chosen = [&](const SessionFeature& feature) {
-        return std::find(groups.begin(), groups.end(), feature.info.group) != groups.end();
-    };
+                               const std::vector<std::string>& groups, ThreadPool& pool,
+                               LookBackLimit limit) {
+    const std::vector<SessionFeature> features = features_of(groups);
+    require_vix(features, sessions);
+    return compute_session_features(features, sessions, tick, pool, limit);
+}
+
+FeatureMatrix named_session_features(std::span<const SessionSummary> sessions, TickSize tick,
+                                     std::span<const std::string> names, ThreadPool& pool) {
+    const auto table = session_feature_table();
     std::vector<SessionFeature> features;
-    for (const SessionFeature& feature : session_feature_table())
-        if (chosen(feature))
-            features.push_back(feature);
-    const bool needs_vix = std::any_of(features.begin(), features.end(), [](const SessionFeature& feature) {
-        return feature.info.group == "vix";
-    });
-    if (needs_vix && std::all_of(sessions.begin(), sessions.end(),
-                                 [](const SessionSummary& session) { return std::isnan(session.vix); }))
-        throw usage_error("the feature group vix needs the VIX, and the bars have none")
-            .hint("Give its file with --vix, or leave the group out.");
+    for (const std::string& name : names) {
+        const auto found = std::find_if(table.begin(), table.end(),
+                                        [&](const SessionFeature& f) { return f.info.name == name; });
+        if (found == table.end())
+            throw usage_error(fmt::format("there is no feature of sessions named \"{}\"", name))
+                .hint("docs/features/ lists the names.");
+        features.push_back(*found);
+    }
+    require_vix(features, sessions);
     return compute_session_features(features, sessions, tick, pool);
 }
 

@@ -10,13 +10,7 @@
 namespace rekindle::market {
 namespace {
 
-using Value = double (*)(const SessionHistory&, std::size_t, std::size_t);
-
-constexpr std::array<std::size_t, 4> periods{5, 10, 20, 50};
-
-double percent_change(double now, double before) {
-    return (now / before - 1) * 100;
-}
+using SessionValue = double (*)(const SessionHistory&, std::size_t, std::size_t);
 
 /// Points of control of the p sessions that end with t, seen from t.
 WindowStatistics point_of_control_window(const SessionHistory& h, std::size_t t, std::size_t p) {
@@ -28,7 +22,7 @@ double mean_value_area_width(const SessionHistory& h, std::size_t t, std::size_t
 }
 
 void append_figures_of_one_session(std::vector<SessionFeature>& table) {
-    const auto add = [&](const char* name, const char* formula, Value value) {
+    const auto add = [&](const char* name, const char* formula, SessionValue value) {
         table.push_back({{name, "session", formula, 0, 0}, 0, value});
     };
     add("vpoc", "point of control, the price with the most volume, in points",
@@ -71,7 +65,7 @@ void append_figures_of_one_session(std::vector<SessionFeature>& table) {
 
 void append_period(std::vector<SessionFeature>& table, std::size_t period) {
     // A change over p sessions reads p earlier ones, a window of p sessions reads p - 1.
-    const auto add = [&](const char* name, std::size_t look_back, const char* formula, Value value) {
+    const auto add = [&](const char* name, std::size_t look_back, const char* formula, SessionValue value) {
         const int sessions = static_cast<int>(look_back);
         table.push_back({{fmt::format(fmt::runtime(name), period), "session",
                           fmt::format(fmt::runtime(formula), period), sessions, sessions},

@@ -1,4 +1,5 @@
 #include "features/bar_sequence.h"
+#include "features/finish_matrix.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
@@ -31,34 +32,56 @@ double target_value(TargetKind kind, double log_return) {
     return log_return;
 }
 
-/// has_future() is asked once for each row, in their order. now(row) and later(row) are prices in ticks of
-/// the later one's contract, only asked for after has_future(row) was true.
-template <class HasFuture, class Now, class Later>
-Targets make_targets(std::size_t rows, TargetSpec spec, const Workspace& workspace, HasFuture has_future,
-                     Now now, Later later) {
+enum class Future { known, unknown, in_a_later_session };
+
+/// future() is asked once for each row, in their order. now(row) and later(row) are prices in ticks of the
+/// later one's contract, only asked for after future(row) was known.
+template <class FutureOf, class Now, class Later>
+Targets make_targets(std::size_t rows, TargetSpec spec, const Workspace& workspace, FutureOf future, Now now,
+                     Later later) {
     const std::size_t horizon = spec.horizon();
     Targets targets{{rows, workspace.folder}, {rows, workspace.folder}};
     for (std::size_t row = 0; row < rows; ++row) {
-        if (!has_future(row))
+        const Future found = future(row);
+        targets.beyond_session += found == Future::in_a_later_session ? 1 : 0;
+        if (found != Future::known)
             continue;
         if (!(now(row) > 0 && later(row) > 0))
-            throw usage_error(fmt::format("row {} has a close of {} ticks and {} ticks {} ahead", row,
-                                          shortest(now(row)), shortest(later(row)), horizon))
+            throw usage_error(fmt::format("row {} has a close at tick {} and, {} later, one at tick {}", row,
+                                          shortest(now(row)), counted(horizon, "row"), shortest(later(row))))
                 .expected("prices above 0: the target is a logarithm of their ratio");
         const double log_return = std::log(later(row) / now(row));
+        if (spec.kind == TargetKind::direction && later(row) == now(row)) {
+            ++targets.flat;
+            continue;
+        }
         targets.values[row] = static_cast<float>(target_value(spec.kind, log_return));
         targets.valid[row] = 1;
     }
     return targets;
 }
 
+std::size_t border_of(std::size_t rows, double train_split) noexcept {
+    return static_cast<std::size_t>(static_cast<double>(rows) * train_split);
+}
+
 } // namespace
 
 std::size_t Targets::usable_rows() const noexcept {
-    std::size_t rows = valid.size();
-    while (rows > 0 && valid[rows - 1] == 0)
-        --rows;
-    return rows;
+    return valid.size() - static_cast<std::size_t>(std::count(valid.begin(), valid.end(), std::uint8_t{0}));
+}
+
+void keep_rows_with_target(FeatureMatrix& matrix, Targets& targets, const Workspace& workspace) {
+    if (targets.valid.size() != matrix.rows())
+        throw internal_error("the targets were not made of this feature matrix");
+    keep_rows(matrix, 0, workspace, [&](std::size_t row) { return targets.valid[row] != 0; });
+    std::size_t kept = 0;
+    for (std::size_t row = 0; row < targets.valid.size(); ++row)
+        if (targets.valid[row] != 0)
+            targets.values[kept++] = targets.values[row];
+    std::fill_n(targets.valid.begin(), kept, std::uint8_t{1});
+    targets.values.truncate(kept);
+    targets.valid.truncate(kept);
 }
 
 Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSummary> sessions,
@@ -74,7 +97,11 @@ Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSumm
     };
     return make_targets(
         matrix.rows(), spec, {},
-        [&](std::size_t row) { return matrix.source[row] + horizon < sessions.size(); },
+        [&](std::size_t row) {
+            const bool known =
+                matrix.source[row] + horizon < sessions.size() && now(row).stretch == later(row).stretch;
+            return known ? Future::known : Future::unknown;
+        },
         [&](std::size_t row) {
             return static_cast<double>(now(row).close + later(row).roll_offset - now(row).roll_offset);
         },
@@ -98,7 +125,11 @@ Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span
         matrix.rows(), spec, workspace,
         [&](std::size_t row) {
             find(row);
-            return position + horizon < sequence.size();
+            if (position + horizon >= sequence.size() ||
+                sequence.session(position).stretch != sequence.session(position + horizon).stretch)
+                return Future::unknown;
+            const bool same = &sequence.session(position) == &sequence.session(position + horizon);
+            return same || spec.across_sessions ? Future::known : Future::in_a_later_session;
         },
         [&](std::size_t) {
             const std::int64_t gap =
@@ -106,6 +137,12 @@ Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span
             return static_cast<double>(close[sequence.bar(position)] + gap);
         },
         [&](std::size_t) { return static_cast<double>(close[sequence.bar(position + horizon)]); });
+}
+
+bool can_be_split(std::size_t rows, double train_split, std::size_t purge, std::size_t embargo,
+                  std::size_t horizon) noexcept {
+    const std::size_t border = border_of(rows, train_split);
+    return std::max(purge, horizon) < border && embargo < rows - border;
 }
 
 Split split_by_time(std::size_t rows, double train_split, std::size_t purge, std::size_t embargo,
@@ -116,12 +153,12 @@ Split split_by_time(std::size_t rows, double train_split, std::size_t purge, std
     Split split;
     split.purge_raised = purge < horizon;
     split.purge = std::max(purge, horizon);
-    const auto border = static_cast<std::size_t>(static_cast<double>(rows) * train_split);
-    if (split.purge >= border || embargo >= rows - border)
-        throw usage_error(
-            fmt::format("{} rows are too few: {} % for training, less {} purged, and the rest for "
-                        "validation, less {} of embargo",
-                        rows, 100 * train_split, split.purge, embargo))
+    const std::size_t border = border_of(rows, train_split);
+    if (!can_be_split(rows, train_split, purge, embargo, horizon))
+        throw usage_error(fmt::format("{} too few: {} % for training, less {} purged, and the rest for "
+                                      "validation, less {} of embargo",
+                                      counted(static_cast<std::int64_t>(rows), "row is", "rows are"),
+                                      100 * train_split, split.purge, embargo))
             .expected("at least one row in each part")
             .hint("Give more data, or shorter look-backs, purge and embargo.");
     split.train_end = border - split.purge;

@@ -30,4 +30,8 @@ WindowStatistics window_statistics(std::size_t count, Value value) {
     return {first + mean, std::sqrt(squares / (n - 1))};
 }
 
+inline double percent_change(double now, double before) {
+    return 100 * (now / before - 1);
+}
+
 } // namespace rekindle::market

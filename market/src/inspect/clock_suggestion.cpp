@@ -71,6 +71,8 @@ class ClockJudge {
     /// The minute of the exchange's local time at which most weeks begin, if one does, in the likeliest
     /// clock.
     std::optional<int> usual_week_begin(const std::string& zone) const;
+    /// What speaks against the regular hours, if the stamps follow the zone; "" when nothing does.
+    std::string judge_hours(const std::string& zone) const;
 
   private:
     /// The stamp as it stands in the file.
@@ -80,6 +82,12 @@ class ClockJudge {
     }
     void collect();
     ClockCandidate judge(std::size_t candidate) const;
+    bool tells_hours() const { return rules_.rth_known && bars_.metadata().bar_seconds <= 900; }
+    /// The exchange's local time, if the stamps follow the candidate.
+    MinuteHistogram local_minutes(std::size_t candidate) const;
+    std::size_t candidate_named(const std::string& zone) const {
+        return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), zone) - names_.begin());
+    }
 
     const BarTable& bars_;
     const SessionRules& rules_;
@@ -118,17 +126,46 @@ void ClockJudge::collect() {
     }
 }
 
-ClockCandidate ClockJudge::judge(std::size_t candidate) const {
+MinuteHistogram ClockJudge::local_minutes(std::size_t candidate) const {
     MinuteHistogram local;
-    std::vector<double> distances;
-    for (const auto& [offsets, group] : groups_) {
-        const int offset = offsets[candidate];
+    for (const auto& [offsets, group] : groups_)
         for (int minute = 0; minute < day_minutes; ++minute) {
             const auto from = static_cast<std::size_t>(minute);
-            const auto to = static_cast<std::size_t>(wrapped(minute + offset));
+            const auto to = static_cast<std::size_t>(wrapped(minute + offsets[candidate]));
             local.bars[to] += group.minutes.bars[from];
             local.volume[to] += group.minutes.volume[from];
         }
+    return local;
+}
+
+std::string ClockJudge::judge_hours(const std::string& zone) const {
+    constexpr double rises = 2; // at an opening, and by how much another one is clearer
+    const MinuteHistogram local = local_minutes(candidate_named(zone));
+    const auto jump_at = [&](int minute) {
+        return ratio_of(sum_of(local.volume, minute, 30), sum_of(local.volume, minute - 30, 30));
+    };
+    const double own = jump_at(rules_.rth_open);
+    if (!tells_hours() || std::isnan(own))
+        return "";
+    // Half hours of at least the usual volume, so that the first trades of a day do not count.
+    const std::int64_t usual = sum_of(local.volume, 0, day_minutes) / 48;
+    int best = -1;
+    for (int minute = 0; minute < day_minutes; minute += 15)
+        if (sum_of(local.volume, minute, 30) >= usual && sum_of(local.volume, minute - 30, 30) > 0 &&
+            (best < 0 || jump_at(minute) > jump_at(best)))
+            best = minute;
+    if (best < 0 || jump_at(best) < rises || jump_at(best) < rises * own)
+        return "";
+    return "Volume does not rise at " + format_minute(rules_.rth_open) + " " + rules_.zone +
+           ", the opening of the regular hours, but at " + format_minute(best) +
+           ": the hours seem to be in the time of another zone. Check --regular-hours and --zone.";
+}
+
+ClockCandidate ClockJudge::judge(std::size_t candidate) const {
+    const MinuteHistogram local = local_minutes(candidate);
+    std::vector<double> distances;
+    for (const auto& [offsets, group] : groups_) {
+        const int offset = offsets[candidate];
         for (const int minute : group.before_weekend) {
             const int past = wrapped(minute + offset - rules_.day_start + day_minutes / 2) - day_minutes / 2;
             distances.push_back(past > 0 ? past : std::max(0, -60 - past));
@@ -139,7 +176,7 @@ ClockCandidate ClockJudge::judge(std::size_t candidate) const {
     const std::int64_t all_bars = sum_of(local.bars, 0, day_minutes);
     result.halt_share = 24 * ratio_of(sum_of(local.bars, rules_.day_start - 60, 60), all_bars);
     result.score = 2 * (1 - std::min(result.halt_share, 1.0));
-    if (bars_.metadata().bar_seconds <= 900 && sum_of(local.volume, 0, day_minutes) > 0) {
+    if (tells_hours() && sum_of(local.volume, 0, day_minutes) > 0) {
         const double jump = ratio_of(sum_of(local.volume, rules_.rth_open, 30),
                                      sum_of(local.volume, rules_.rth_open - 30, 30));
         const double drop = ratio_of(sum_of(local.volume, rules_.rth_close - 15, 15),
@@ -168,8 +205,7 @@ std::vector<ClockCandidate> ClockJudge::candidates() const {
 }
 
 std::optional<int> ClockJudge::usual_week_begin(const std::string& zone) const {
-    const auto candidate =
-        static_cast<std::size_t>(std::find(names_.begin(), names_.end(), zone) - names_.begin());
+    const std::size_t candidate = candidate_named(zone);
     std::map<int, std::size_t> weeks_of;
     std::size_t weeks = 0;
     for (const auto& [offsets, group] : groups_)
@@ -303,8 +339,8 @@ ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules) {
     }
     const ClockJudge judge(bars, rules);
     if (judge.days() < least_days) {
-        result.message = "With bars of " + std::to_string(judge.days()) +
-                         " dates the clock of the stamps cannot be told; " + std::to_string(least_days) +
+        result.message = "With bars of " + counted(judge.days(), "date") +
+                         " the clock of the stamps cannot be told; " + std::to_string(least_days) +
                          " are needed.";
         return result;
     }
@@ -316,6 +352,7 @@ ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules) {
     const double best = all.front().score, middle = all[all.size() / 2].score;
     if (const auto begin = judge.usual_week_begin(all.front().zone))
         result.stamp_message = judge_stamps(*begin, bars.metadata(), rules);
+    result.hours_message = judge.judge_hours(result.read_as);
     const std::string found = evidence(result, rules);
     if (best - middle < clear_margin) {
         result.message = found + "That fits no clock clearly better than the others.";
@@ -324,6 +361,7 @@ ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules) {
         result.message = found + "That fits stamps in " + result.read_as + ", as they are read.";
     } else {
         result.verdict = ClockSuggestion::Verdict::contradicts;
+        result.hours_message.clear(); // the clock is in question first
         result.message = found + "That fits stamps in " + likeliest(all) + "; they are read as " +
                          result.read_as +
                          (rules.clock == Clock::raw ? " labels, as the original system does. " : ". ") +

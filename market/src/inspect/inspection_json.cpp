@@ -83,7 +83,8 @@ Json clock_json(const ClockSuggestion& clock) {
     Json json{{"verdict", verdict_name(clock.verdict)},
               {"read_as", clock.read_as},
               {"message", clock.message},
-              {"stamp_message", clock.stamp_message.empty() ? Json(nullptr) : Json(clock.stamp_message)}};
+              {"stamp_message", clock.stamp_message.empty() ? Json(nullptr) : Json(clock.stamp_message)},
+              {"hours_message", clock.hours_message.empty() ? Json(nullptr) : Json(clock.hours_message)}};
     json["candidates"] = Json::array();
     for (const ClockCandidate& candidate : clock.candidates)
         json["candidates"].push_back(

@@ -78,25 +78,26 @@ void put_rows(const InspectReport& report, Page& page) {
     page.put("Format",
              reading.format + ", " + format_bytes(reading.bytes) + ", XXH3-128 " + reading.data_hash.hex());
     put_columns(report, page);
-    page.put("Rows", count(reading.rows) + " bars of " +
+    page.put("Rows", counted(reading.rows, "bar") + " of " +
                          format_duration(static_cast<double>(report.metadata.bar_seconds)) +
                          (report.metadata.dates_only ? " (dates without a time of day)" : "") +
-                         (reading.rejected ? ", " + count(reading.rejected) + " rows rejected" : ""));
+                         (reading.rejected ? ", " + counted(reading.rejected, "row") + " rejected" : ""));
     const ReportTimes times(report);
     page.put("Span", times.text(reading.first_time) + " to " + times.text(reading.last_time));
-    page.put(
-        "Tick",
-        shortest(reading.tick.points) + " points" +
-            (reading.tick_inferred ? ", inferred from the prices" : "") +
-            (reading.prices_rounded ? "; " + count(reading.prices_rounded) + " prices rounded to it" : ""));
+    page.put("Tick",
+             counted(reading.tick.points, "point") +
+                 (reading.tick_inferred ? ", inferred from the prices" : "") +
+                 (reading.prices_rounded ? "; " + counted(reading.prices_rounded, "price") + " rounded to it"
+                                         : ""));
     page.put("VIX", reading.vix_source == "none" ? "none" : "from the " + reading.vix_source);
 }
 
 void put_contracts(const InspectReport& report, Page& page) {
     std::string names;
     for (const ContractRows& contract : report.reading.contracts)
-        names += (names.empty() ? "" : ", ") + quoted_contract(contract.name) + " " + count(contract.rows);
-    page.put("Contracts", names.empty() ? "none named" : names + " bars");
+        names += (names.empty() ? "" : ", ") + quoted_contract(contract.name) + " " +
+                 counted(contract.rows, "bar");
+    page.put("Contracts", names.empty() ? "none named" : names);
     if (!report.roll_error.empty())
         page.put("Rolls", report.roll_error);
     for (const Roll& roll : report.plan.rolls)
@@ -113,10 +114,10 @@ void put_sessions(const InspectReport& report, Page& page) {
         if (!kind.refused.empty()) {
             text += "not possible: " + kind.refused;
         } else {
-            text += count(kind.sessions) + (kind.sessions == 1 ? " session" : " sessions");
+            text += counted(kind.sessions, "session");
             if (kind.sessions > 0)
                 text += ", " + format_date(kind.first) + " to " + format_date(kind.last) + ", usually " +
-                        count(kind.median_bars) + (kind.median_bars == 1 ? " bar" : " bars");
+                        counted(kind.median_bars, "bar, whose profile says nothing", "bars");
             const int lacking = lacking_sessions(report, kind);
             text += lacking > 0 ? "; the look-backs still lack " + std::to_string(lacking)
                                 : "; enough for the look-backs";
@@ -125,8 +126,8 @@ void put_sessions(const InspectReport& report, Page& page) {
         first = false;
     }
     page.put("", "(days are " + (report.metadata.dates_only ? "dates of the file" : day_rule(report)) +
-                     "; the default features need " + std::to_string(report.sessions_needed) +
-                     " sessions for their first row)");
+                     "; the default features need " + counted(report.sessions_needed, "session") +
+                     " for their first row)");
 }
 
 void put_holes(const InspectReport& report, Page& page) {
@@ -134,7 +135,7 @@ void put_holes(const InspectReport& report, Page& page) {
     for (const RegularPause& pause : report.regular_pauses)
         page.put("Pause", "from " + format_minute(pause.begin_minute) + " to " +
                               format_minute(pause.end_minute) + " " + times.local_zone() + " on " +
-                              count(pause.days) + " days");
+                              counted(pause.days, "day"));
     if (report.hole_seconds > 0)
         page.put("Holes", count(report.holes) + " of " +
                               format_duration(static_cast<double>(report.hole_seconds)) +
@@ -147,7 +148,7 @@ void put_holes(const InspectReport& report, Page& page) {
         days += (days.empty() ? ": " : ", ") + format_date(day);
     if (report.missing_day_count > report.missing_days.size())
         days += " ...";
-    page.put("Missing", count(report.missing_day_count) + " business days without a bar" + days);
+    page.put("Missing", counted(report.missing_day_count, "business day") + " without a bar" + days);
 }
 
 /// Bars of '#' over the hours of the stamps' clock, one column for each season.
@@ -186,6 +187,8 @@ std::string render(const InspectReport& report, std::size_t width) {
     page.put("Clock", std::string(verdict_name(report.clock.verdict)) + ": " + report.clock.message);
     if (!report.clock.stamp_message.empty())
         page.put("Stamps", report.clock.stamp_message);
+    if (!report.clock.hours_message.empty())
+        page.put("Hours", report.clock.hours_message);
     for (const auto* notes : {&report.reading.notes, &report.plan.notes})
         for (const std::string& note : *notes)
             page.put("Note", note);

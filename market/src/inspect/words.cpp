@@ -50,11 +50,11 @@ std::string quoted_contract(const std::string& name) {
 
 std::string gap_text(const InspectReport& report, const Roll& roll) {
     const std::string points =
-        shortest(report.metadata.tick.to_points(static_cast<double>(roll.gap_ticks))) + " points";
+        counted(report.metadata.tick.to_points(static_cast<double>(roll.gap_ticks)), "point");
     if (roll.gap_distance == 0)
         return points;
     if (roll.gap_distance < 0)
-        return "unknown (taken as 0 points)";
+        return "unknown (nothing is compared across it)";
     return points + " (estimated, prices " + format_duration(static_cast<double>(roll.gap_distance)) +
            " apart)";
 }

@@ -35,13 +35,20 @@ std::vector<MigrationTrend> migration_trends(std::span<const double> points_of_c
 
 std::vector<MigrationTrend> migration_trends(std::span<const SessionSummary> sessions, TickSize tick,
                                              const MigrationRules& rules, bool across_rolls) {
-    std::vector<double> points;
-    points.reserve(sessions.size());
-    for (const SessionSummary& session : sessions) {
-        const double offset = across_rolls ? static_cast<double>(session.roll_offset) : 0.0;
-        points.push_back(tick.to_points(session.point_of_control - offset));
+    std::vector<MigrationTrend> trends;
+    for (std::size_t begin = 0, end = 0; begin < sessions.size(); begin = end) {
+        std::vector<double> points; // of the sessions that are comparable with the one at begin
+        for (; end < sessions.size() && sessions[end].stretch == sessions[begin].stretch; ++end) {
+            const double offset = across_rolls ? static_cast<double>(sessions[end].roll_offset) : 0.0;
+            points.push_back(tick.to_points(sessions[end].point_of_control - offset));
+        }
+        for (MigrationTrend trend : migration_trends(points, rules)) {
+            trend.start += begin;
+            trend.end += begin;
+            trends.push_back(trend);
+        }
     }
-    return migration_trends(points, rules);
+    return trends;
 }
 
 void NakedPointsOfControl::add(std::size_t session, std::int64_t price) {
@@ -88,6 +95,8 @@ std::vector<std::optional<std::size_t>> first_touches(std::span<const SessionSum
     NakedPointsOfControl naked;
     for (std::size_t s = 0; s < sessions.size(); ++s) {
         const SessionSummary& session = sessions[s];
+        if (s > 0 && sessions[s - 1].stretch != session.stretch)
+            naked = {}; // whether a later session traded at their prices cannot be told
         for (const auto& point :
              naked.touch(session.low - session.roll_offset, session.high - session.roll_offset))
             touches[point.session] = s;

@@ -21,8 +21,8 @@ ScaledBars scaled(const BarColumns& bars, TickSize tick, std::span<const std::in
     if (highest - lowest >= static_cast<std::int64_t>(most_profile_levels))
         throw usage_error("a volume profile of " + with_thousands(highest - lowest + 1) + " price levels")
             .expected("at most " + with_thousands(static_cast<std::int64_t>(most_profile_levels)))
-            .hint("Look for a wrong price, or choose a larger --tick than " + shortest(tick.points) +
-                  " points.");
+            .hint("Look for a wrong price, or choose a larger --tick than " + counted(tick.points, "point") +
+                  ".");
     result.lowest = lowest;
     result.levels = static_cast<std::size_t>(highest - lowest + 1);
     result.low.resize(bars.size());

@@ -106,19 +106,13 @@ std::string time_text(std::int64_t time, Clock clock) {
     return clock == Clock::raw ? text : text + "Z";
 }
 
-std::string contract_name(const ProfileReport& report, std::uint16_t contract) {
-    if (contract == mixed_contracts)
-        return "mixed";
-    return contract < report.metadata.contracts.size() ? report.metadata.contracts[contract] : "";
-}
-
 nlohmann::ordered_json session_json(const ProfileReport& report, std::size_t s) {
     const SessionSummary& session = report.sessions[s];
     const TickSize tick = report.metadata.tick;
     const auto points = [&](auto ticks) { return number(static_cast<double>(ticks), tick); };
     nlohmann::ordered_json json;
     json["date"] = format_date(session.date);
-    json["contract"] = contract_name(report, session.contract);
+    json["contract"] = contract_name(report.metadata, session.contract);
     json["bars"] = session.bars;
     json["end_time"] = time_text(session.end_time, report.clock);
     json["open"] = points(session.open);

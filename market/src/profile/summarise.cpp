@@ -38,6 +38,7 @@ SessionSummary prices_and_volume(const BarTable& table, const Session& session) 
                            .first_bar = session.first,
                            .contract = session.contract,
                            .roll_offset = session.roll_offset,
+                           .stretch = session.stretch,
                            .vix = std::numeric_limits<double>::quiet_NaN()};
     profile::Int128 close_times_volume = 0;
     profile::Int128 volume = 0;

@@ -77,8 +77,8 @@ void VolumeProfile::cover(Ticks low, Ticks high) {
     if (levels > static_cast<std::int64_t>(most_profile_levels))
         throw usage_error("a volume profile of " + with_thousands(levels) + " price levels")
             .expected("at most " + with_thousands(static_cast<std::int64_t>(most_profile_levels)))
-            .hint("Look for a wrong price, or choose a larger --tick than " + shortest(tick_.points) +
-                  " points.");
+            .hint("Look for a wrong price, or choose a larger --tick than " + counted(tick_.points, "point") +
+                  ".");
     if (!empty())
         volumes_.insert(volumes_.begin(),
                         static_cast<std::size_t>(static_cast<std::int64_t>(lowest_) - bottom), 0);

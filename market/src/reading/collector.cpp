@@ -11,7 +11,6 @@ namespace rekindle::market::reading {
 namespace {
 
 constexpr std::int64_t before_all = std::numeric_limits<std::int64_t>::min();
-constexpr std::size_t misfit_limit = 4096;
 
 std::string civil(std::int64_t label) {
     return format_civil(label);
@@ -44,9 +43,11 @@ void drop_rows(ParsedBlock& block, const std::vector<bool>& dropped) {
 
 } // namespace
 
-void BarCollector::begin_file(const std::filesystem::path& path, const FileLayout& layout) {
+void BarCollector::begin_file(const std::filesystem::path& path, const FileLayout& layout,
+                              bool newest_first) {
     path_ = path;
     layout_ = &layout;
+    newest_first_ = newest_first;
     next_line_ = layout.data_line;
     previous_.assign(contracts_.size(), before_all);
     file_starts_.push_back(totals_.rows);
@@ -112,6 +113,11 @@ void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rej
             const std::string of = name.empty() ? "" : " of contract " + name;
             if (time == previous)
                 reject(row, fmt::format("a second bar{} at {}", of, civil(label)), "one bar at a time");
+            else if (newest_first_)
+                reject(row,
+                       fmt::format("{}{} is out of order in a file that begins with its newest bar",
+                                   civil(label), of),
+                       "every bar older than the one above it");
             else
                 reject(row, fmt::format("the time runs backwards to {}{}", civil(label), of),
                        "bars in order of time");
@@ -127,7 +133,7 @@ void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rej
     }
 }
 
-void BarCollector::report(ParsedBlock& block, std::vector<RejectedRow> rejected) {
+void BarCollector::report(ParsedBlock& block, std::uint64_t line, std::vector<RejectedRow> rejected) {
     rejects_.add_count(block.rejected_count - block.rejected.size());
     rejected.insert(rejected.end(), std::make_move_iterator(block.rejected.begin()),
                     std::make_move_iterator(block.rejected.end()));
@@ -135,12 +141,12 @@ void BarCollector::report(ParsedBlock& block, std::vector<RejectedRow> rejected)
                      [](const RejectedRow& a, const RejectedRow& b) { return a.line < b.line; });
     for (RejectedRow& row : rejected) {
         row.file = path_;
-        row.line += next_line_;
+        row.line += line;
         rejects_.add(std::move(row));
     }
 }
 
-void BarCollector::add(ParsedBlock& block) {
+void BarCollector::add_at(ParsedBlock& block, std::uint64_t first_line) {
     BarBuffer& bars = block.bars;
     const std::vector<std::uint16_t> contract_of = global_contracts(block);
     if (contract_of != std::vector<std::uint16_t>{0})
@@ -151,7 +157,7 @@ void BarCollector::add(ParsedBlock& block) {
     check_order(block, rejected, dropped);
     if (!dropped.empty())
         drop_rows(block, dropped);
-    report(block, std::move(rejected));
+    report(block, first_line, std::move(rejected));
 
     for (std::size_t row = 0; row < bars.size(); ++row) {
         CollectedContract& contract = contracts_[bars.contract[row]];
@@ -172,10 +178,9 @@ void BarCollector::add(ParsedBlock& block) {
             misfits_.push_back(price);
     if (keep_lines_)
         for (std::uint32_t& line : block.line)
-            line = static_cast<std::uint32_t>(line + next_line_);
+            line = static_cast<std::uint32_t>(line + first_line);
     stage_.append(bars, keep_lines_ ? std::span<const std::uint32_t>(block.line)
                                     : std::span<const std::uint32_t>());
-    next_line_ += block.lines;
 }
 
 } // namespace rekindle::market::reading

@@ -39,9 +39,16 @@ class BarCollector {
     BarCollector(RowStage& stage, RejectLog& rejects, bool keep_lines, std::optional<LabelConverter> convert)
         : stage_(stage), rejects_(rejects), keep_lines_(keep_lines), convert_(std::move(convert)) {}
 
-    void begin_file(const std::filesystem::path& path, const FileLayout& layout);
+    /// newest_first: blocks and their rows come from the end of the file to its beginning.
+    void begin_file(const std::filesystem::path& path, const FileLayout& layout, bool newest_first);
     /// Takes the next block of the file; changes it.
-    void add(ParsedBlock& block);
+    void add(ParsedBlock& block) {
+        const std::uint64_t lines = block.lines;
+        add_at(block, next_line_);
+        next_line_ += lines;
+    }
+    /// Takes a block whose first line is `line` of the file; changes it.
+    void add_at(ParsedBlock& block, std::uint64_t line);
 
     const std::vector<CollectedContract>& contracts() const noexcept { return contracts_; }
     const std::vector<std::string>& other_contracts() const noexcept { return other_contracts_; }
@@ -61,7 +68,7 @@ class BarCollector {
     void check_order(ParsedBlock& block, std::vector<RejectedRow>& rejected, std::vector<bool>& dropped);
     RejectedRow describe(const ParsedBlock& block, std::size_t row, std::string reason,
                          std::string expected) const;
-    void report(ParsedBlock& block, std::vector<RejectedRow> rejected);
+    void report(ParsedBlock& block, std::uint64_t line, std::vector<RejectedRow> rejected);
 
     RowStage& stage_;
     RejectLog& rejects_;
@@ -70,6 +77,7 @@ class BarCollector {
 
     std::filesystem::path path_;
     const FileLayout* layout_ = nullptr;
+    bool newest_first_ = false;
     std::uint64_t next_line_ = 1;
     std::vector<std::int64_t> previous_; ///< of each contract in this file
 

@@ -12,12 +12,13 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <utility>
 
 namespace rekindle::market::reading {
 
 namespace {
 
-/// What a column can be, and the names (lower case, without blanks, _ and -) by which headers call it.
+/// What a column can be, and the names by which headers call it, as plain_name() gives them.
 struct Role {
     std::string_view name;
     int ColumnMap::*column;
@@ -26,31 +27,38 @@ struct Role {
 
 const std::vector<Role>& roles() {
     static const std::vector<Role> table{
-        {"time", &ColumnMap::time, {"timestamp", "datetime", "time", "date"}},
+        {"time",
+         &ColumnMap::time,
+         {"timestamp", "datetime", "date/time", "gmttime", "tsevent", "windowstart", "opentime", "time",
+          "date", "t"}},
         {"date", &ColumnMap::date, {"date"}},
         {"clock", &ColumnMap::clock, {"time"}},
-        {"open", &ColumnMap::open, {"open"}},
-        {"high", &ColumnMap::high, {"high"}},
-        {"low", &ColumnMap::low, {"low"}},
-        {"close", &ColumnMap::close, {"close"}},
-        {"volume", &ColumnMap::volume, {"volume", "vol"}},
-        {"contract", &ColumnMap::contract, {"contract", "symbol", "instrument"}},
+        {"open", &ColumnMap::open, {"open", "o"}},
+        {"high", &ColumnMap::high, {"high", "h"}},
+        {"low", &ColumnMap::low, {"low", "l"}},
+        {"close", &ColumnMap::close, {"close", "last", "close/last", "c"}},
+        {"volume", &ColumnMap::volume, {"volume", "realvolume", "totalvolume", "vol", "v"}},
+        {"contract", &ColumnMap::contract, {"contract", "symbol", "ticker", "instrument"}},
         {"vix", &ColumnMap::vix, {"vix", "volatility", "vixclose"}},
     };
     return table;
 }
 
-std::string lower(std::string_view text) {
-    std::string result;
-    for (const char character : text)
-        result += static_cast<char>(std::tolower(static_cast<unsigned char>(character)));
-    return result;
+const Role& tick_volume_role() {
+    static const Role role{"volume", &ColumnMap::tick_volume, {"tickvolume", "tickvol"}};
+    return role;
 }
 
-/// "Bar_Range" and "bar range" are one name.
+/// Names of vendors whose stamps begin their bars.
+constexpr std::array names_of_beginnings{"tsevent", "windowstart", "opentime"};
+
+/// "Bar_Range", "bar range", "<BARRANGE>" and "5. bar range" are one name.
 std::string plain_name(std::string_view header) {
-    std::string name = lower(trim(header));
-    std::erase_if(name, [](char c) { return c == ' ' || c == '_' || c == '-'; });
+    std::string name = lower_case(trim(header));
+    std::erase_if(name, [](char c) { return c == ' ' || c == '_' || c == '-' || c == '<' || c == '>'; });
+    const std::size_t number = name.find_first_not_of("0123456789");
+    if (number != 0 && number != std::string::npos && name[number] == '.')
+        name.erase(0, number + 1);
     return name;
 }
 
@@ -136,6 +144,19 @@ int find_column(const FileHead& head, const std::vector<std::string>& names, con
     return no_column;
 }
 
+/// Single letters are names only where all four prices have such a name.
+void forget_lone_letters(const std::vector<std::string>& names, ColumnMap& columns) {
+    const auto is_letter = [&](int column) {
+        return column != no_column && names[static_cast<std::size_t>(column)].size() == 1;
+    };
+    if (is_letter(columns.open) && is_letter(columns.high) && is_letter(columns.low) &&
+        is_letter(columns.close))
+        return;
+    for (const Role& role : roles())
+        if (is_letter(columns.*role.column))
+            columns.*role.column = no_column;
+}
+
 /// A header that names the columns, in any order.
 std::optional<FileLayout> recognise_header(const FileHead& head) {
     const auto delimiter = find_delimiter(head.first_line);
@@ -150,6 +171,7 @@ std::optional<FileLayout> recognise_header(const FileHead& head) {
     ColumnMap& columns = layout.columns;
     for (const Role& role : roles())
         columns.*role.column = find_column(head, names, role);
+    forget_lone_letters(names, columns);
     // `date` and `time` are one stamp in two fields only where no column holds both.
     const bool has_stamp = columns.time != columns.clock && columns.time != columns.date;
     if (has_stamp || columns.date == no_column || columns.clock == no_column)
@@ -158,6 +180,15 @@ std::optional<FileLayout> recognise_header(const FileHead& head) {
         columns.time = no_column;
     if (columns.time == no_column && columns.date == no_column && names.front().empty())
         columns.time = 0;
+    columns.tick_volume = find_column(head, names, tick_volume_role());
+    if (columns.volume == no_column && columns.tick_volume != no_column) {
+        columns.volume = std::exchange(columns.tick_volume, no_column);
+        layout.notes.push_back(fmt::format("Volume is that of the column {}: a number of price changes.",
+                                           header_of(layout, columns.volume)));
+    }
+    layout.stamps_begin_bars =
+        columns.time != no_column &&
+        std::ranges::count(names_of_beginnings, names[static_cast<std::size_t>(columns.time)]) > 0;
     const auto has = [&](std::string_view name) {
         return std::find(names.begin(), names.end(), name) != names.end();
     };
@@ -184,13 +215,14 @@ int resolve_column(const FileHead& head, const FileLayout& layout, std::string_v
     const auto result = std::from_chars(value.data(), value.data() + value.size(), position);
     if (result.ec == std::errc() && result.ptr == value.data() + value.size()) {
         if (position < 1 || position > layout.column_count)
-            throw column_error(
-                fmt::format("{}={}: {} has {} columns", key, value, head.path.string(), layout.column_count));
+            throw column_error(fmt::format("{}={}: {} has {}", key, value, head.path.string(),
+                                           counted(layout.column_count, "column")));
         return static_cast<int>(position - 1);
     }
     for (const bool exact : {true, false})
         for (std::size_t i = 0; i < layout.header.size(); ++i)
-            if (exact ? trim(layout.header[i]) == value : lower(trim(layout.header[i])) == lower(value))
+            if (exact ? trim(layout.header[i]) == value
+                      : lower_case(trim(layout.header[i])) == lower_case(value))
                 return static_cast<int>(i);
     throw column_error(fmt::format("{}={}: no such column; {} has: {}", key, value, head.path.string(),
                                    fmt::join(layout.header, ", ")));
@@ -203,7 +235,7 @@ FileLayout layout_as_asked(const FileHead& head, std::string_view request) {
                                : layout_without_header(head, "columns as given", delimiter);
     for (const std::string_view part : split(request, ',')) {
         const std::size_t equals = part.find('=');
-        const std::string key = lower(trim(part.substr(0, equals)));
+        const std::string key = lower_case(trim(part.substr(0, equals)));
         const auto role =
             std::find_if(roles().begin(), roles().end(), [&](const Role& r) { return r.name == key; });
         if (equals == std::string_view::npos || role == roles().end())
@@ -212,7 +244,7 @@ FileLayout layout_as_asked(const FileHead& head, std::string_view request) {
         int& column = layout.columns.*role->column;
         if (column != no_column || (role->column == &ColumnMap::volume && layout.columns.without_volume))
             throw column_error(fmt::format("{} is given twice", key));
-        if (role->column == &ColumnMap::volume && lower(value) == "none")
+        if (role->column == &ColumnMap::volume && lower_case(value) == "none")
             layout.columns.without_volume = true;
         else
             column = resolve_column(head, layout, key, value);
@@ -286,10 +318,15 @@ void recognise_stamps(const FileHead& head, FileLayout& layout) {
     throw usage_error(fmt::format("\"{}\" is not a time that can be read", seen))
         .at(place)
         .expected(
-            "2024-03-15 09:31:00, 2024-03-15T09:31:00Z, 20240315 093100, 3/15/2024 9:31, or a date alone");
+            "2024-03-15 09:31:00, 2024-03-15T09:31:00Z, 20240315 093100, 3/15/2024 9:31, 1710495060 (whole "
+            "seconds since 1970, also in milliseconds, microseconds or nanoseconds), or a date alone");
 }
 
 } // namespace
+
+std::string header_of(const FileLayout& layout, int column) {
+    return std::string(trim(layout.header[static_cast<std::size_t>(column)]));
+}
 
 std::optional<std::vector<std::string>> split_fields(std::string_view line, char delimiter) {
     std::vector<std::string> fields(1);

@@ -23,6 +23,7 @@ struct ColumnMap {
     int clock = no_column;
     int open = no_column, high = no_column, low = no_column, close = no_column;
     int volume = no_column;
+    int tick_volume = no_column; ///< number of price changes, in a file that has a volume column as well
     int contract = no_column;
     int vix = no_column;
     bool without_volume = false; ///< volume=none was asked for
@@ -47,9 +48,10 @@ struct FileLayout {
     std::vector<std::string> header; ///< "" for each column of a file without one
     ColumnMap columns;
     StampFormat stamp;
-    std::string contract;        ///< of all rows when there is no contract column
-    std::size_t data_offset = 0; ///< where the rows begin, in bytes
-    std::uint64_t data_line = 1; ///< the line that begins there
+    bool stamps_begin_bars = false; ///< by the name of the time's column
+    std::string contract;           ///< of all rows when there is no contract column
+    std::size_t data_offset = 0;    ///< where the rows begin, in bytes
+    std::uint64_t data_line = 1;    ///< the line that begins there
     std::vector<std::string> notes;
     bool synthetic = false; ///< the first comment says so
 };
@@ -67,6 +69,9 @@ std::optional<std::vector<std::string>> split_fields(std::string_view line, char
 /// The name of the contract that a file name gives: all before ".Last.txt"; or the whole name without endings
 /// when it ends in a contract month (ES 03-25, ES_03_25, ESH25); otherwise "".
 std::string contract_of_file(const std::filesystem::path& path);
+
+/// The name of a column as the file writes it. Precondition: a column of the layout.
+std::string header_of(const FileLayout& layout, int column);
 
 /// What the report says of the columns.
 std::vector<RecognisedColumn> describe_columns(const FileLayout& layout);

@@ -88,10 +88,7 @@ class GzipSource final : public TextSource {
             else if (inflateReset(&inflater_.stream()) != Z_OK)
                 throw internal_error("zlib cannot be reset");
         } else if (status == Z_BUF_ERROR || (status == Z_OK && end_of_file && no_progress)) {
-            throw usage_error("the gzip file is cut short")
-                .at(path_.string())
-                .expected("a complete file")
-                .hint("Copy or download it again.");
+            throw cut_short(path_);
         } else if (status != Z_OK) {
             const char* reason = inflater_.stream().msg;
             throw usage_error(fmt::format("the gzip data is damaged near byte {}: {}", consumed_,
@@ -116,6 +113,13 @@ class GzipSource final : public TextSource {
 };
 
 } // namespace
+
+Error cut_short(const std::filesystem::path& path) {
+    return usage_error("the gzip file is cut short")
+        .at(path.string())
+        .expected("a complete file")
+        .hint("Copy or download it again.");
+}
 
 bool is_gzip(std::string_view bytes) noexcept {
     return bytes.starts_with("\x1F\x8B");

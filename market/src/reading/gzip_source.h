@@ -14,6 +14,8 @@ bool is_gzip(std::string_view bytes) noexcept;
 std::unique_ptr<TextSource> open_gzip_source(const std::filesystem::path& path, MappedFile file,
                                              Hasher& hasher);
 
+/// "the gzip file is cut short".
+Error cut_short(const std::filesystem::path& path);
 Error line_too_long(const std::filesystem::path& path);
 
 } // namespace rekindle::market::reading

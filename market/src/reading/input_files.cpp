@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace rekindle::market::reading {
 
@@ -22,13 +23,16 @@ bool is_bar_file(const std::filesystem::path& path) {
                                                  [&](const char* ending) { return name.ends_with(ending); });
 }
 
-std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& folder) {
+std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& folder,
+                                                   std::vector<std::filesystem::path>& not_read) {
     std::vector<std::filesystem::path> files;
     std::error_code code;
     for (std::filesystem::directory_iterator entry(folder, code), end; !code && entry != end;
          entry.increment(code))
         if (entry->is_regular_file() && is_bar_file(entry->path()))
             files.push_back(entry->path());
+        else if (entry->is_regular_file() && !entry->path().filename().string().starts_with('.'))
+            not_read.push_back(entry->path());
     if (code)
         throw usage_error("cannot list the folder: " + code.message()).at(folder.string());
     if (files.empty())
@@ -36,6 +40,7 @@ std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& 
             .at(folder.string())
             .expected("*.csv, *.txt, *.csv.gz or *.txt.gz");
     std::sort(files.begin(), files.end());
+    std::sort(not_read.begin(), not_read.end());
     return files;
 }
 
@@ -54,6 +59,11 @@ InputFile inspect_file(const std::filesystem::path& path, const std::string& col
     if (lines > 0)
         file.bytes_per_row = static_cast<double>(text.size()) / static_cast<double>(lines);
     const RowParser parser({.layout = file.layout, .tick = TickConverter({1}), .contract_filter = ""});
+    // A few rows may run the other way: the hour that autumn repeats, a row out of place.
+    const RowParser::Times times = parser.count_times(text);
+    file.newest_first = times.backwards > 20 * times.forwards;
+    file.layout.stamp.midnight =
+        file.layout.stamp.time != TimeFormat::none && times.rows > 1 && times.at_midnight == times.rows;
     parser.collect_prices(text, prices);
     if (file.bytes > 2 * beginning_size)
         for (const std::string& sample : source->samples(sample_count, sample_size))
@@ -61,15 +71,54 @@ InputFile inspect_file(const std::filesystem::path& path, const std::string& col
     return file;
 }
 
+/// Reads as much of the file as it takes.
+bool has_volume(const InputFile& file) {
+    constexpr std::size_t piece_size = 1 << 20;
+    Hasher unused;
+    const RowParser parser({.layout = file.layout, .tick = TickConverter({1}), .contract_filter = ""});
+    const auto source = open_text_source(file.path, unused);
+    std::size_t before_rows = file.layout.data_offset;
+    for (std::string_view text = source->next(piece_size); !text.empty(); text = source->next(piece_size)) {
+        const std::size_t skip = std::min(before_rows, text.size());
+        before_rows -= skip;
+        if (parser.has_volume(text.substr(skip)))
+            return true;
+    }
+    return false;
+}
+
+/// Files with a traded volume and a number of price changes: the traded volume, unless it is 0 in all of
+/// them.
+void choose_volumes(std::vector<InputFile>& files) {
+    const auto has_both = [](const InputFile& file) { return file.layout.columns.tick_volume != no_column; };
+    const auto first = std::find_if(files.begin(), files.end(), has_both);
+    if (first == files.end())
+        return;
+    FileLayout& layout = first->layout;
+    const std::string traded = header_of(layout, layout.columns.volume);
+    const std::string changes = header_of(layout, layout.columns.tick_volume);
+    const bool is_traded = std::any_of(
+        first, files.end(), [&](const InputFile& file) { return has_both(file) && has_volume(file); });
+    layout.notes.push_back(is_traded ? "Volume is that of the column " + traded + ", not of " + changes +
+                                           ", a number of price changes."
+                                     : "Volume is that of the column " + changes +
+                                           ", a number of price changes: " + traded + " is 0 throughout.");
+    if (!is_traded)
+        for (InputFile& file : files)
+            if (has_both(file))
+                std::swap(file.layout.columns.volume, file.layout.columns.tick_volume);
+}
+
 } // namespace
 
-std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesystem::path>& paths) {
+std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesystem::path>& paths,
+                                                std::vector<std::filesystem::path>& not_read) {
     if (paths.empty())
         throw usage_error("no bars are named").expected("a file or a folder").hint("Give it with --data.");
     std::vector<std::filesystem::path> files;
     for (const std::filesystem::path& path : paths) {
         if (std::filesystem::is_directory(path)) {
-            const auto more = files_of_folder(path);
+            const auto more = files_of_folder(path, not_read);
             files.insert(files.end(), more.begin(), more.end());
         } else {
             files.push_back(path);
@@ -78,15 +127,25 @@ std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesyste
     return files;
 }
 
+std::string describe_not_read(const std::vector<std::filesystem::path>& files) {
+    constexpr std::size_t most_named = 5;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(files.size(), most_named); ++i)
+        names += (i > 0 ? ", " : "") + files[i].filename().string();
+    return "Not read, since a folder's bars are *.csv, *.txt, *.csv.gz and *.txt.gz: " + names +
+           (files.size() > most_named ? " and " + std::to_string(files.size() - most_named) + " more." : ".");
+}
+
 std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& paths,
                                      const std::string& columns, std::vector<Decimal>& prices) {
     const std::size_t samples_per_file = std::max<std::size_t>(2, 32 / paths.size());
     std::vector<InputFile> files;
     for (const std::filesystem::path& path : paths)
         files.push_back(inspect_file(path, columns, samples_per_file, prices));
-    const bool dates_only = files.front().layout.stamp.time == TimeFormat::none;
+    choose_volumes(files);
+    const bool dates_only = files.front().layout.stamp.dates_only();
     for (const InputFile& file : files)
-        if ((file.layout.stamp.time == TimeFormat::none) != dates_only)
+        if (file.layout.stamp.dates_only() != dates_only)
             throw usage_error(dates_only ? "this file has times of day and the first one has dates alone"
                                          : "this file has dates alone and the first one has times of day")
                 .at(file.path.string())

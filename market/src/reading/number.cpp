@@ -151,6 +151,26 @@ TickConverter::TickConverter(TickSize tick) : tick_(tick), decimal_(*parse_decim
             (static_cast<double>(decimal_.mantissa) * static_cast<double>(powers_of_ten[scale]));
 }
 
+/// Whether `price` is what became of that many ticks on the way through a 32-bit float: the float nearest to
+/// them, written with more digits than the tick has (4189.509766 for 4189.51). Where floats lie farther apart
+/// than ticks, they do not tell the tick.
+bool TickConverter::is_float_of(const Decimal& price, std::int64_t ticks) const noexcept {
+    const double exact = static_cast<double>(ticks) * static_cast<double>(decimal_.mantissa) /
+                         static_cast<double>(powers_of_ten[static_cast<std::size_t>(decimal_.scale)]);
+    const auto image = static_cast<float>(exact);
+    const double spacing =
+        static_cast<double>(std::nextafter(image, std::numeric_limits<float>::infinity())) -
+        static_cast<double>(image);
+    if (spacing > tick_.points)
+        return false;
+    // Few digits tell a float only when zeros were left out behind them.
+    double last_digit = 1 / static_cast<double>(powers_of_ten[static_cast<std::size_t>(price.scale)]);
+    while (last_digit * 4 > spacing)
+        last_digit /= 10;
+    const double lost = exact * 0x1p-50; // by the double of the price
+    return std::abs(price.value() - static_cast<double>(image)) <= last_digit / 2 + lost;
+}
+
 PriceStatus TickConverter::convert(const Decimal& price, Ticks& ticks) const noexcept {
     const double quotient =
         static_cast<double>(price.mantissa) * ticks_per_unit_[static_cast<std::size_t>(price.scale)];
@@ -171,7 +191,17 @@ PriceStatus TickConverter::convert(const Decimal& price, Ticks& ticks) const noe
     if (exact && price.exact)
         return PriceStatus::exact;
     const double distance = std::abs(quotient - static_cast<double>(nearest));
-    if (distance > noise || nearest == 0)
+    if (nearest == 0)
+        return PriceStatus::off_tick;
+    // The text of a float may have been rounded just over the middle between two ticks.
+    const std::int64_t other = quotient < static_cast<double>(nearest) ? nearest - 1 : nearest + 1;
+    for (const std::int64_t candidate : {nearest, other})
+        if (candidate > 0 && candidate <= std::numeric_limits<Ticks>::max() &&
+            is_float_of(price, candidate)) {
+            ticks = static_cast<Ticks>(candidate);
+            return PriceStatus::rounded;
+        }
+    if (distance > noise)
         return PriceStatus::off_tick;
     return distance <= quotient * float_precision ? PriceStatus::rounded : PriceStatus::noisy;
 }

@@ -27,7 +27,7 @@ bool is_missing_value(std::string_view text) noexcept;
 
 enum class PriceStatus {
     exact,
-    rounded,   ///< as near to a whole tick as a 32-bit float can be
+    rounded,   ///< as near to a whole tick as a 32-bit float can be, or that tick's 32-bit float itself
     noisy,     ///< within 2 % of a tick, but farther than that
     off_tick,  ///< between two ticks
     too_large, ///< 2^31 ticks or more
@@ -50,6 +50,8 @@ class TickConverter {
     PriceStatus convert(const Decimal& price, Ticks& ticks) const noexcept;
 
   private:
+    bool is_float_of(const Decimal& price, std::int64_t ticks) const noexcept;
+
     TickSize tick_;
     Decimal decimal_;
     std::array<double, 19> ticks_per_unit_{}; ///< by scale of the price

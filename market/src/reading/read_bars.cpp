@@ -1,6 +1,8 @@
 #include "reading/assemble.h"
 #include "reading/collector.h"
 #include "reading/input_files.h"
+#include "reading/instruments.h"
+#include "reading/newest_first.h"
 #include "reading/ordering.h"
 #include "reading/report.h"
 #include "reading/text_source.h"
@@ -21,21 +23,7 @@ namespace rekindle::market::reading {
 
 namespace {
 
-constexpr std::size_t piece_size = 4 << 20;   ///< text that is parsed at a time
-constexpr std::size_t block_size = 256 << 10; ///< text that one thread parses at a time
-
-/// Whole lines of about block_size bytes each.
-std::vector<std::string_view> split_blocks(std::string_view text) {
-    std::vector<std::string_view> blocks;
-    while (!text.empty()) {
-        const std::size_t newline =
-            text.size() <= block_size ? std::string_view::npos : text.find('\n', block_size);
-        const std::size_t end = newline == std::string_view::npos ? text.size() : newline + 1;
-        blocks.push_back(text.substr(0, end));
-        text.remove_prefix(end);
-    }
-    return blocks;
-}
+constexpr std::size_t piece_size = 4 << 20; ///< text that is parsed at a time
 
 std::string contract_filter(const std::string& contract) {
     std::string lower;
@@ -53,11 +41,11 @@ class BarReader {
 
     ReadResult read() {
         check_options();
-        paths_ = expand_paths(options_.paths);
+        paths_ = expand_paths(options_.paths, not_read_);
         files_ = inspect_files(paths_, options_.columns, sample_);
         for (const InputFile& file : files_)
             bytes_total_ += file.bytes;
-        dates_only_ = files_.front().layout.stamp.time == TimeFormat::none;
+        dates_only_ = files_.front().layout.stamp.dates_only();
         TickSize tick = options_.tick ? TickSize{*options_.tick} : inferred_tick();
         parse_all(tick);
         while (!options_.tick &&
@@ -137,16 +125,21 @@ class BarReader {
                 std::min(static_cast<double>(piece_size),
                          static_cast<double>(options_.chunk_size) * file.bytes_per_row));
         const auto source = open_text_source(file.path, *hasher_);
-        collector_->begin_file(file.path, file.layout);
-        std::size_t before_rows = file.layout.data_offset;
-        for (std::string_view text = source->next(target); !text.empty(); text = source->next(target)) {
+        collector_->begin_file(file.path, file.layout, file.newest_first);
+        const auto went_on = [&] {
             if (cancel_.requested())
                 throw Error("interrupted while reading bars", ExitStatus::interrupted);
+            if (progress_)
+                progress_(bytes_before_ + source->bytes_done(), bytes_total_);
+        };
+        if (file.newest_first)
+            return read_newest_first(*source, parser, piece_size, pool_, *collector_, went_on);
+        std::size_t before_rows = file.layout.data_offset;
+        for (std::string_view text = source->next(target); !text.empty(); text = source->next(target)) {
             const std::size_t skip = std::min(before_rows, text.size());
             before_rows -= skip;
             parse_piece(parser, text.substr(skip), *source);
-            if (progress_)
-                progress_(bytes_before_ + source->bytes_done(), bytes_total_);
+            went_on();
         }
     }
 
@@ -233,6 +226,7 @@ class BarReader {
                    1;
         };
         const BarColumns& bars = assembly.rows.bars;
+        require_same_prices(files_[file_of(first)], files_[file_of(row)], bars, first, row);
         RejectedRow rejected;
         rejected.file = files_[file_of(row)].path;
         rejected.line = assembly.rows.line[row];
@@ -254,6 +248,8 @@ class BarReader {
         Assembly assembly;
         assembly.rows = stage_->finish();
         const std::vector<std::size_t> contracts = contracts_in_order();
+        require_one_instrument(files_, collector_->file_starts(), assembly.rows.bars,
+                               collector_->contracts());
         assembly.rank.resize(collector_->contracts().size());
         for (std::size_t i = 0; i < contracts.size(); ++i) {
             assembly.rank[contracts[i]] = static_cast<std::uint16_t>(i);
@@ -310,6 +306,8 @@ class BarReader {
         if (assembly.vix)
             report.vix_source = options_.vix ? "file" : "column";
         add_notes(options_, files_, *collector_, report);
+        if (!not_read_.empty())
+            report.notes.push_back(describe_not_read(not_read_));
         return report;
     }
 
@@ -319,6 +317,7 @@ class BarReader {
     const std::function<void(std::uint64_t, std::uint64_t)>& progress_;
 
     std::vector<std::filesystem::path> paths_;
+    std::vector<std::filesystem::path> not_read_; ///< other files of the folders
     std::vector<InputFile> files_;
     std::vector<Decimal> sample_;
     std::uint64_t bytes_total_ = 0;

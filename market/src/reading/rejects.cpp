@@ -41,9 +41,8 @@ Error RejectLog::error(const std::vector<std::filesystem::path>& files) {
     constexpr const char* hint = "--bad-rows skip goes on without them and lists them in rejected.csv.";
     if (count_ == 1)
         return usage_error(rows[0].reason).at(place(rows[0])).expected(rows[0].expected).hint(hint);
-    std::string text =
-        fmt::format("{} rows cannot be used{}:", with_thousands(static_cast<std::int64_t>(count_)),
-                    count_ > rows.size() ? fmt::format("; the first {}", rows.size()) : "");
+    std::string text = fmt::format("{} cannot be used{}:", counted(count_, "row"),
+                                   count_ > rows.size() ? fmt::format("; the first {}", rows.size()) : "");
     for (const RejectedRow& row : rows) {
         text += fmt::format("\n  {}: {}", place(row), row.reason);
         if (!row.expected.empty())

@@ -58,17 +58,30 @@ void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, 
     for (const InputFile& file : files)
         for (const std::string& note : file.layout.notes)
             report.notes.push_back(note);
+    for (const InputFile& file : files)
+        if (file.newest_first)
+            report.notes.push_back(
+                fmt::format("{} runs from newest to oldest: it was read from its end.", file.path.string()));
     note_columns(files, report);
     note_vix(options, files, collector, report);
-    if (report.prices_rounded > 0)
-        report.notes.push_back(fmt::format("{} prices within 2 % of a tick of {} were rounded (float noise).",
-                                           with_thousands(static_cast<std::int64_t>(report.prices_rounded)),
-                                           shortest(report.tick.points)));
-    if (files.front().layout.stamp.offset && options.clock != Clock::raw)
+    if (report.prices_rounded > 0) {
+        const std::string tick = fmt::format("within 2 % of a tick of {}", shortest(report.tick.points));
+        report.notes.push_back(
+            counted(report.prices_rounded, "price " + tick + " was", "prices " + tick + " were") +
+            " rounded (float noise).");
+    }
+    const FileLayout& layout = files.front().layout;
+    if (layout.stamp.midnight)
+        report.notes.emplace_back(
+            "Every stamp is 00:00:00 of its day: the bars are taken as those of dates.");
+    else if (layout.stamps_begin_bars && options.stamp == StampAt::bar_end && !layout.stamp.dates_only())
+        report.notes.push_back("The column " + header_of(layout, layout.columns.time) +
+                               " names the beginning of bars and is read as their end: give --stamp start.");
+    if (layout.stamp.offset && !layout.stamp.midnight && options.clock != Clock::raw)
         report.notes.emplace_back("The stamps carry their own offset from UTC, which goes before --clock.");
     if (report.rejected > 0)
-        report.notes.push_back(fmt::format("{} rows were left out because they cannot be used.",
-                                           with_thousands(static_cast<std::int64_t>(report.rejected))));
+        report.notes.push_back(counted(report.rejected, "row was", "rows were") +
+                               " left out; rejected.csv says why.");
 }
 
 } // namespace rekindle::market::reading

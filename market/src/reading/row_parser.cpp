@@ -1,12 +1,14 @@
 #include "reading/row_parser.h"
 
 #include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <span>
 
 namespace rekindle::market::reading {
@@ -14,7 +16,6 @@ namespace rekindle::market::reading {
 namespace {
 
 constexpr std::size_t excerpt_limit = 400;
-constexpr std::size_t misfit_limit = 4096;
 
 /// A value as it may be shown in a message: short, and without control characters.
 std::string shown(std::string_view text) {
@@ -123,6 +124,7 @@ class RowParser::Pass {
             if (fields.back().ends_with('\r'))
                 fields.back().remove_suffix(1);
             line_ = text.substr(line_begin_, begin - 1 - line_begin_);
+            unended_ = begin > text.size();
             if (fields.size() == 1 && trim(fields[0]).empty())
                 continue;
             if (quotes && line_.find('"') != std::string_view::npos)
@@ -143,6 +145,25 @@ class RowParser::Pass {
         }
     }
 
+    void compare_time(Fields fields, std::vector<std::optional<std::int64_t>>& before, Times& times) {
+        std::uint16_t contract = 0;
+        bool wanted = true;
+        std::int64_t time = 0;
+        Problem ignored;
+        if (!parse_contract(fields, contract, wanted, ignored) || !wanted ||
+            !parse_time(fields, time, ignored))
+            return;
+        const auto stamp = stamp_of(fields);
+        ++times.rows;
+        times.at_midnight += stamp && stamp->label % day_seconds == 0;
+        before.resize(std::max<std::size_t>(before.size(), contract + std::size_t{1}));
+        if (before[contract]) {
+            times.backwards += time < *before[contract];
+            times.forwards += time > *before[contract];
+        }
+        before[contract] = time;
+    }
+
     void collect(Fields fields, std::vector<Decimal>& prices) const {
         std::array<Decimal, 4> row;
         for (std::size_t i = 0; i < row.size(); ++i) {
@@ -159,7 +180,7 @@ class RowParser::Pass {
     void check_and_parse(Fields fields, const Row& row) {
         const std::size_t expected = settings_.layout.column_count;
         if (fields.size() != expected)
-            return reject({std::min(fields.size() - 1, expected), fmt::format("{} fields", fields.size()),
+            return reject({std::min(fields.size() - 1, expected), counted(fields.size(), "field"),
                            fmt::format("{}", expected)},
                           fields);
         row(fields);
@@ -185,6 +206,8 @@ class RowParser::Pass {
         row.line = block_.lines;
         row.column = column_of(problem.field, fields);
         row.reason = problem.reason;
+        if (unended_)
+            row.reason += "; the file ends within this row, without a line break, as if it were cut off";
         row.expected = problem.expected;
         row.text = row_excerpt(line_);
         block_.rejected.push_back(std::move(row));
@@ -271,16 +294,21 @@ class RowParser::Pass {
         return true;
     }
 
-    bool parse_time(Fields fields, std::int64_t& time, Problem& problem) const {
-        const bool one_field = columns_.time != no_column;
-        const std::string_view date = field(fields, one_field ? columns_.time : columns_.date);
+    std::optional<Stamp> stamp_of(Fields fields) const {
         const StampFormat& format = settings_.layout.stamp;
-        const auto stamp =
-            one_field ? parse_stamp(format, date) : parse_stamp(format, date, field(fields, columns_.clock));
-        if (stamp) {
-            time = stamp->label - (settings_.labels ? 0 : stamp->offset);
+        if (columns_.time != no_column)
+            return parse_stamp(format, field(fields, columns_.time));
+        return parse_stamp(format, field(fields, columns_.date), field(fields, columns_.clock));
+    }
+
+    bool parse_time(Fields fields, std::int64_t& time, Problem& problem) const {
+        const StampFormat& format = settings_.layout.stamp;
+        if (const auto stamp = stamp_of(fields)) {
+            time = stamp->label - (settings_.labels || format.dates_only() ? 0 : stamp->offset);
             return true;
         }
+        const bool one_field = columns_.time != no_column;
+        const std::string_view date = field(fields, one_field ? columns_.time : columns_.date);
         problem.field = static_cast<std::size_t>(one_field ? columns_.time : columns_.date);
         problem.expected = format.example();
         if (is_missing_value(date))
@@ -412,8 +440,44 @@ class RowParser::Pass {
     std::size_t line_begin_ = 0;
     std::string_view line_;
     bool quoted_ = false;
+    bool unended_ = false; ///< the last line of the file lacks its line break
     std::size_t last_contract_ = npos;
 };
+
+std::vector<std::string_view> split_blocks(std::string_view text) {
+    constexpr std::size_t block_size = 256 << 10;
+    std::vector<std::string_view> blocks;
+    while (!text.empty()) {
+        const std::size_t newline =
+            text.size() <= block_size ? std::string_view::npos : text.find('\n', block_size);
+        const std::size_t end = newline == std::string_view::npos ? text.size() : newline + 1;
+        blocks.push_back(text.substr(0, end));
+        text.remove_prefix(end);
+    }
+    return blocks;
+}
+
+RowParser::Times RowParser::count_times(std::string_view text) const {
+    ParsedBlock block;
+    block.text = text;
+    Pass pass(settings_, block);
+    Times times;
+    std::vector<std::optional<std::int64_t>> before;
+    pass.for_each_row([&](Fields fields) { pass.compare_time(fields, before, times); });
+    return times;
+}
+
+bool RowParser::has_volume(std::string_view text) const {
+    ParsedBlock block;
+    block.text = text;
+    Pass pass(settings_, block);
+    bool found = false;
+    pass.for_each_row([&](Fields fields) {
+        const auto volume = parse_decimal(fields[static_cast<std::size_t>(settings_.layout.columns.volume)]);
+        found |= volume && volume->mantissa != 0;
+    });
+    return found;
+}
 
 void RowParser::parse(std::string_view text, ParsedBlock& block) const {
     block.clear();

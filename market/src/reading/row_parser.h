@@ -14,6 +14,9 @@
 
 namespace rekindle::market::reading {
 
+/// How many prices that do not fit the tick are kept: enough to find another tick.
+inline constexpr std::size_t misfit_limit = 4096;
+
 /// What a block of lines holds. Reused from block to block to keep its memory.
 struct ParsedBlock {
     std::string_view text; ///< the lines; must outlive the block's use
@@ -51,6 +54,17 @@ class RowParser {
     const FileLayout& layout() const noexcept { return settings_.layout; }
     /// Clears `block` and parses whole lines into it. Precondition: text.size() < 2^32.
     void parse(std::string_view text, ParsedBlock& block) const;
+    /// Rows whose time can be read: how many are earlier than the row of their contract before, how many are
+    /// later, and how many are stamped 00:00:00 where they are.
+    struct Times {
+        std::uint64_t rows = 0;
+        std::uint64_t backwards = 0;
+        std::uint64_t forwards = 0;
+        std::uint64_t at_midnight = 0;
+    };
+    Times count_times(std::string_view text) const;
+    /// Whether a row has a volume other than 0.
+    bool has_volume(std::string_view text) const;
     /// The positive prices of the rows that have four of them, for inferring the tick.
     void collect_prices(std::string_view text, std::vector<Decimal>& prices) const;
 
@@ -58,6 +72,9 @@ class RowParser {
     class Pass;
     Settings settings_;
 };
+
+/// Whole lines of about 256 KiB each, as much as one thread parses at a time.
+std::vector<std::string_view> split_blocks(std::string_view text);
 
 /// Offsets of every newline and delimiter in order; a text that does not end in a newline gets one at
 /// text.size(). The result lies in `memory`, which grows as needed.

@@ -2,13 +2,16 @@
 
 #include <rekindle/base/text.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace rekindle::market::reading {
 
 namespace {
 
 constexpr std::int64_t seconds_per_day = 86400;
+constexpr std::int64_t end_of_2199 = 7'258'118'400; ///< seconds since 1970
 
 /// A place in the text that is read from the left.
 class Cursor {
@@ -66,10 +69,21 @@ std::optional<std::int64_t> parse_date(DateFormat format, Cursor& cursor) noexce
     std::optional<unsigned> year;
     std::optional<unsigned> month;
     std::optional<unsigned> day;
+    const auto year_first = [&](char separator, std::size_t fewest) {
+        return (year = cursor.digits(4)) && cursor.take(separator) && (month = cursor.number(fewest, 2)) &&
+               cursor.take(separator) && (day = cursor.number(fewest, 2));
+    };
     switch (format) {
     case DateFormat::iso:
-        if (!(year = cursor.digits(4)) || !cursor.take('-') || !(month = cursor.digits(2)) ||
-            !cursor.take('-') || !(day = cursor.number(2, 2)))
+        if (!year_first('-', 2))
+            return std::nullopt;
+        break;
+    case DateFormat::dots:
+        if (!year_first('.', 2))
+            return std::nullopt;
+        break;
+    case DateFormat::slashes:
+        if (!year_first('/', 1))
             return std::nullopt;
         break;
     case DateFormat::compact:
@@ -81,6 +95,8 @@ std::optional<std::int64_t> parse_date(DateFormat format, Cursor& cursor) noexce
             !cursor.take('/') || !(year = cursor.number(4, 4)))
             return std::nullopt;
         break;
+    default:
+        return std::nullopt;
     }
     return checked_days(*year, *month, *day);
 }
@@ -183,6 +199,40 @@ bool parse_common(std::string_view text, std::int64_t& label) noexcept {
     return true;
 }
 
+struct UnixUnit {
+    DateFormat format;
+    std::size_t digits; ///< of stamps from 2001 to 2286
+    std::int64_t per_second;
+};
+constexpr std::array<UnixUnit, 4> unix_units{{{DateFormat::unix_seconds, 10, 1},
+                                              {DateFormat::unix_milliseconds, 13, 1'000},
+                                              {DateFormat::unix_microseconds, 16, 1'000'000},
+                                              {DateFormat::unix_nanoseconds, 19, 1'000'000'000}}};
+
+const UnixUnit* unix_unit(DateFormat format) noexcept {
+    const auto* unit = std::find_if(unix_units.begin(), unix_units.end(),
+                                    [&](const UnixUnit& one) { return one.format == format; });
+    return unit == unix_units.end() ? nullptr : unit;
+}
+
+/// Whole seconds only; "1704067200.0" is one.
+std::optional<Stamp> parse_unix(const UnixUnit& unit, std::string_view text) noexcept {
+    if (text.size() < unit.digits)
+        return std::nullopt;
+    std::int64_t count = 0;
+    const char* const end = text.data() + unit.digits;
+    const auto read = std::from_chars(text.data(), end, count);
+    Cursor rest(text.substr(unit.digits));
+    if (read.ec != std::errc() || read.ptr != end || count < 0 || !fraction_is_zero(rest) || !rest.at_end() ||
+        count % unit.per_second != 0 || count / unit.per_second >= end_of_2199)
+        return std::nullopt;
+    return Stamp{count / unit.per_second, 0};
+}
+
+bool is_midnight(const Stamp& stamp) noexcept {
+    return stamp.label % seconds_per_day == 0;
+}
+
 std::optional<Stamp> finish(const StampFormat& format, std::int64_t days, Cursor& cursor) noexcept {
     const auto seconds = parse_time(format.time, cursor);
     if (!seconds)
@@ -194,12 +244,13 @@ std::optional<Stamp> finish(const StampFormat& format, std::int64_t days, Cursor
             return std::nullopt;
         stamp.offset = *offset;
     }
-    return cursor.at_end() ? std::optional(stamp) : std::nullopt;
+    return cursor.at_end() && (!format.midnight || is_midnight(stamp)) ? std::optional(stamp) : std::nullopt;
 }
 
 template <class Parse>
 std::optional<StampFormat> first_match(const Parse& matches) noexcept {
-    for (const DateFormat date : {DateFormat::iso, DateFormat::compact, DateFormat::us})
+    for (const DateFormat date :
+         {DateFormat::iso, DateFormat::compact, DateFormat::dots, DateFormat::slashes, DateFormat::us})
         for (const TimeFormat time : {TimeFormat::none, TimeFormat::colons, TimeFormat::compact})
             for (const bool offset : {false, true}) {
                 const StampFormat format{date, time, offset};
@@ -220,10 +271,15 @@ std::int64_t days_from_civil(std::int64_t year, unsigned month, unsigned day) no
 }
 
 std::string StampFormat::example() const {
-    constexpr std::array dates{"2024-03-15", "20240315", "3/15/2024"};
+    constexpr std::array dates{"2024-03-15", "20240315", "2024.03.15", "2024/3/15", "3/15/2024"};
     constexpr std::array times{"", " 09:31:00", " 093100"};
+    constexpr std::array midnights{"", " 00:00:00", " 000000"};
+    if (const UnixUnit* unit = unix_unit(date))
+        return "a stamp like " +
+               std::to_string((midnight ? 1'710'460'800 : 1'710'495'060) * unit->per_second);
+    const auto kind = static_cast<std::size_t>(time);
     return std::string("a stamp like ") + dates[static_cast<std::size_t>(date)] +
-           times[static_cast<std::size_t>(time)] + (offset ? "-05:00" : "");
+           (midnight ? midnights[kind] : times[kind]) + (offset ? "-05:00" : "");
 }
 
 std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view text) noexcept {
@@ -232,12 +288,18 @@ std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view tex
         if (parse_common(text, stamp.label))
             return stamp;
     }
+    if (const UnixUnit* unit = unix_unit(format.date)) {
+        const auto stamp = parse_unix(*unit, trim(text));
+        return stamp && (!format.midnight || is_midnight(*stamp)) ? stamp : std::nullopt;
+    }
     Cursor cursor(trim(text));
     const auto days = parse_date(format.date, cursor);
     if (!days)
         return std::nullopt;
     if (format.time != TimeFormat::none && !cursor.take(' ') && !cursor.take('T'))
         return std::nullopt;
+    while (cursor.take(' ')) {
+    }
     return finish(format, *days, cursor);
 }
 
@@ -252,6 +314,11 @@ std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view dat
 }
 
 std::optional<StampFormat> recognise_stamp(std::string_view text) noexcept {
+    for (const UnixUnit& unit : unix_units) {
+        const StampFormat format{unit.format, TimeFormat::colons, true};
+        if (parse_stamp(format, text))
+            return format;
+    }
     return first_match([&](const StampFormat& format) { return parse_stamp(format, text).has_value(); });
 }
 

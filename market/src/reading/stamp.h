@@ -10,9 +10,15 @@
 namespace rekindle::market::reading {
 
 enum class DateFormat {
-    iso,     ///< 2024-03-15
-    compact, ///< 20240315
-    us,      ///< 3/15/2024, month first
+    iso,          ///< 2024-03-15
+    compact,      ///< 20240315
+    dots,         ///< 2024.03.15
+    slashes,      ///< 2024/3/15
+    us,           ///< 3/15/2024, month first
+    unix_seconds, ///< since 1970, of UTC; date, time and offset in one number
+    unix_milliseconds,
+    unix_microseconds,
+    unix_nanoseconds,
 };
 enum class TimeFormat {
     none,
@@ -24,7 +30,10 @@ enum class TimeFormat {
 struct StampFormat {
     DateFormat date = DateFormat::iso;
     TimeFormat time = TimeFormat::none;
-    bool offset = false; ///< Z or ±hh:mm follows
+    bool offset = false;   ///< Z or ±hh:mm follows, or the number counts from an instant of UTC
+    bool midnight = false; ///< each is 00:00:00 of a day and means that day
+    /// One bar is a day (or more).
+    bool dates_only() const noexcept { return time == TimeFormat::none || midnight; }
     friend bool operator==(const StampFormat&, const StampFormat&) = default;
     /// For "expected …": "a stamp like 2024-03-15 09:31:00".
     std::string example() const;

@@ -5,7 +5,10 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace rekindle::market::reading {
@@ -66,7 +69,41 @@ class MappedSource final : public TextSource {
     std::size_t hashed_ = 0;
 };
 
+/// Files that are no text, by their first bytes.
+struct OtherFormat {
+    std::string_view beginning;
+    std::string_view what;
+    std::string_view advice;
+};
+
+constexpr std::string_view unpack_first = "Unpack it first; packed with gzip it can be read as it is.";
+constexpr std::array other_formats{
+    OtherFormat{std::string_view("PK\x03\x04", 4), "a zip archive (or a spreadsheet)",
+                "Unpack it first, or save the sheet as CSV."},
+    OtherFormat{std::string_view("PK\x05\x06", 4), "an empty zip archive", "Download it again."},
+    OtherFormat{std::string_view("\x28\xB5\x2F\xFD", 4), "packed with zstd", unpack_first},
+    OtherFormat{std::string_view("\xFD\x37zXZ", 5), "packed with xz", unpack_first},
+    OtherFormat{std::string_view("BZh", 3), "packed with bzip2", unpack_first},
+    OtherFormat{std::string_view("\x04\x22\x4D\x18", 4), "packed with lz4", unpack_first},
+    OtherFormat{std::string_view("7z\xBC\xAF", 4), "a 7-Zip archive", unpack_first},
+    OtherFormat{std::string_view("Rar!", 4), "a RAR archive", unpack_first},
+    OtherFormat{std::string_view("PAR1", 4), "a Parquet file", "Export it as CSV."},
+    OtherFormat{std::string_view("\x89HDF", 4), "an HDF5 file", "Export it as CSV."},
+    OtherFormat{std::string_view("\xD0\xCF\x11\xE0", 4), "a spreadsheet", "Save it as CSV."},
+    OtherFormat{std::string_view("<!DOCTYPE", 9), "a web page",
+                "The download gave a page instead of the file."},
+    OtherFormat{std::string_view("<html", 5), "a web page", "The download gave a page instead of the file."},
+};
+
 void require_text(const std::filesystem::path& path, std::string_view text) {
+    for (const OtherFormat& format : other_formats)
+        if (text.starts_with(format.beginning))
+            throw usage_error(fmt::format("the file is {}", format.what))
+                .at(path.string())
+                .expected("lines of fields, plain or packed with gzip")
+                .hint(std::string(format.advice));
+    if (path.extension() == ".gz" && text.starts_with('\x1F'))
+        throw cut_short(path);
     if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
         throw usage_error("the text is UTF-16")
             .at(path.string())

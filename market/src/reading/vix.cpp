@@ -31,13 +31,6 @@ struct VixLayout {
     StampFormat stamp;
 };
 
-std::string lower(std::string_view text) {
-    std::string result(trim(text));
-    std::transform(result.begin(), result.end(), result.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return result;
-}
-
 VixLayout recognise_vix(const FileHead& head) {
     VixLayout layout;
     layout.delimiter = head.first_line.find(';') != std::string::npos ? ';' : ',';
@@ -45,12 +38,12 @@ VixLayout recognise_vix(const FileHead& head) {
     const auto find = [&](std::initializer_list<std::string_view> wanted) -> std::optional<std::size_t> {
         for (const std::string_view name : wanted)
             for (std::size_t i = 0; i < names.size(); ++i)
-                if (lower(names[i]) == name)
+                if (lower_case(trim(names[i])) == name)
                     return i;
         return std::nullopt;
     };
-    const auto date = find({"date"});
-    const auto value = find({"vix", "close", "vix close", "vix_close"});
+    const auto date = find({"date", "observation_date"});
+    const auto value = find({"vix", "close", "vix close", "vix_close", "vixcls"});
     if (!date || !value)
         throw usage_error(fmt::format("not a VIX file; its columns are: {}", head.first_line.substr(0, 200)))
             .at(fmt::format("{}:{}", head.path.string(), head.first_line_number))
@@ -59,8 +52,10 @@ VixLayout recognise_vix(const FileHead& head) {
     layout.date = *date;
     layout.value = *value;
     const auto first = split_fields(head.second_line, layout.delimiter).value_or(std::vector<std::string>{});
-    const auto stamp = layout.date < first.size() ? recognise_stamp(first[layout.date]) : std::nullopt;
-    if (!stamp || stamp->time != TimeFormat::none)
+    auto stamp = layout.date < first.size() ? recognise_stamp(first[layout.date]) : std::nullopt;
+    if (stamp)
+        stamp->midnight = stamp->time != TimeFormat::none; // a date with the time 00:00:00 is one, too
+    if (!stamp || !parse_stamp(*stamp, first[layout.date]))
         throw usage_error("the first row has no date that can be read")
             .at(fmt::format("{}:{}", head.path.string(), head.first_line_number + 1))
             .expected("month/day/year or year-month-day");
@@ -78,7 +73,7 @@ bool is_holiday(const VixLayout& layout, const std::vector<std::string>& fields)
 std::optional<std::string> parse_vix_row(const VixLayout& layout, const std::vector<std::string>& fields,
                                          std::int32_t& date, float& value) {
     if (fields.size() != layout.fields)
-        return fmt::format("{} fields where the header has {}", fields.size(), layout.fields);
+        return fmt::format("{} where the header has {}", counted(fields.size(), "field"), layout.fields);
     const auto stamp = parse_stamp(layout.stamp, fields[layout.date]);
     if (!stamp)
         return fmt::format("\"{}\" is not a date like {}", fields[layout.date].substr(0, 40),
@@ -91,6 +86,38 @@ std::optional<std::string> parse_vix_row(const VixLayout& layout, const std::vec
     return std::nullopt;
 }
 
+struct VixRow {
+    std::int32_t date = 0;
+    float value = 0;
+    std::uint64_t line = 0;
+    std::string text;
+};
+
+/// The values of rows that rise, or that fall throughout because the file begins with the newest.
+DailyValues in_order_of_dates(std::vector<VixRow> rows, const std::filesystem::path& path,
+                              RejectLog& rejects) {
+    std::size_t backwards = 0;
+    for (std::size_t i = 1; i < rows.size(); ++i)
+        backwards += rows[i].date < rows[i - 1].date;
+    const bool newest_first = backwards > 0 && backwards * 2 >= rows.size();
+    if (newest_first)
+        std::reverse(rows.begin(), rows.end());
+    DailyValues values;
+    std::int32_t previous = std::numeric_limits<std::int32_t>::min();
+    for (const VixRow& row : rows) {
+        if (row.date <= previous) {
+            rejects.add({path, row.line, 1,
+                         fmt::format("{} follows {}: dates must {}", format_date(row.date),
+                                     format_date(previous), newest_first ? "fall throughout" : "rise"),
+                         "", row.text});
+            continue;
+        }
+        values.add(row.date, row.value);
+        previous = row.date;
+    }
+    return values;
+}
+
 } // namespace
 
 DailyValues read_vix_file(const std::filesystem::path& path, RejectLog& rejects) {
@@ -101,8 +128,7 @@ DailyValues read_vix_file(const std::filesystem::path& path, RejectLog& rejects)
     const FileHead head = read_head(path, text);
     const VixLayout layout = recognise_vix(head);
     text.remove_prefix(head.second_line_offset);
-    DailyValues values;
-    std::int32_t previous = std::numeric_limits<std::int32_t>::min();
+    std::vector<VixRow> rows;
     std::uint64_t line_number = head.first_line_number;
     for (; !text.empty(); text = source->next(piece))
         while (!text.empty()) {
@@ -110,24 +136,18 @@ DailyValues read_vix_file(const std::filesystem::path& path, RejectLog& rejects)
             const std::string_view line = trim(text.substr(0, end));
             text.remove_prefix(std::min(end + 1, text.size()));
             ++line_number;
-            if (line.empty())
-                continue;
-            std::int32_t date = 0;
-            float value = 0;
             const auto fields = split_fields(line, layout.delimiter);
-            if (fields && is_holiday(layout, *fields))
+            if (line.empty() || (fields && is_holiday(layout, *fields)))
                 continue;
-            auto problem = fields ? parse_vix_row(layout, *fields, date, value) : "a quote is not closed";
-            if (!problem && date <= previous)
-                problem =
-                    fmt::format("{} follows {}: dates must rise", format_date(date), format_date(previous));
-            if (problem) {
-                rejects.add({path, line_number, 1, *problem, "", row_excerpt(line)});
-                continue;
-            }
-            values.add(date, value);
-            previous = date;
+            VixRow row{.line = line_number, .text = row_excerpt(line)};
+            const auto problem =
+                fields ? parse_vix_row(layout, *fields, row.date, row.value) : "a quote is not closed";
+            if (problem)
+                rejects.add({path, line_number, 1, *problem, "", row.text});
+            else
+                rows.push_back(std::move(row));
         }
+    DailyValues values = in_order_of_dates(std::move(rows), path, rejects);
     if (values.empty() && rejects.count() == 0)
         throw usage_error("no values follow the header").at(path.string()).expected("one value a day");
     return values;

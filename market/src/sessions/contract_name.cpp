@@ -1,3 +1,5 @@
+#include "sessions/instrument.h"
+
 #include <rekindle/market/clock.h>
 #include <rekindle/market/rolls.h>
 
@@ -5,8 +7,6 @@
 
 namespace rekindle::market {
 namespace {
-
-constexpr std::string_view month_letters = "FGHJKMNQUVXZ";
 
 bool all_digits(std::string_view text) {
     return !text.empty() &&

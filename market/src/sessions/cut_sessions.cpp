@@ -33,6 +33,36 @@ Session make_session(std::int32_t date, std::size_t first, std::size_t end) {
     return session;
 }
 
+/// A Saturday or Sunday among the sessions of the eight days up to the last one: the market trades on them.
+bool traded_on(const std::vector<Session>& days, int weekday) {
+    for (std::size_t i = days.size(); i-- > 0 && days[i].date > days.back().date - 8;)
+        if (weekday_of(days[i].date) == weekday)
+            return true;
+    return false;
+}
+
+bool traded_at_weekends(const std::vector<Session>& days) {
+    return traded_on(days, 5) || traded_on(days, 6);
+}
+
+/// Whether the bars of a Saturday or Sunday are a trading day, as in markets that never close and where the
+/// week begins on Sunday, or test and stray bars: it holds at least half as many as the weekdays before it
+/// usually do. At the beginning of a table, half of `full_day`. Later bars are not looked at.
+bool is_trading_day(std::size_t bars, bool unfinished, const std::vector<Session>& days,
+                    std::size_t full_day) {
+    std::vector<std::size_t> before;
+    for (std::size_t i = days.size(); i-- > 0 && before.size() < 5;)
+        if (!is_weekend(days[i].date))
+            before.push_back(days[i].count);
+    std::size_t usual = full_day;
+    if (!before.empty()) {
+        const auto middle = before.begin() + static_cast<std::ptrdiff_t>(before.size() / 2);
+        std::nth_element(before.begin(), middle, before.end());
+        usual = *middle;
+    }
+    return bars * 2 >= usual || (unfinished && !days.empty() && traded_at_weekends(days));
+}
+
 /// Sessions by the date of the label alone: data of dates, and the original system.
 DaySessions cut_label_dates(const BarTable& bars, const SessionRules& rules) {
     const Times time = bars.columns().time;
@@ -62,7 +92,7 @@ bool trading_day_is_over(const BarTable& bars, const TradingHours& hours, const 
     const Times time = bars.columns().time;
     const std::int64_t next_bar = time.back() + bars.metadata().bar_seconds;
     const Session& last = days.back();
-    if (const auto early = hours.early_close(last.date))
+    if (const auto early = hours.early_close(last.date); early && !traded_at_weekends(days))
         return next_bar > *early;
     std::vector<std::int64_t> before_end;
     for (std::size_t i = days.size() - 1; i-- > 0 && before_end.size() < 20;)
@@ -86,8 +116,12 @@ DaySessions cut_trading_days(const BarTable& bars, const TradingHours& hours,
         const std::int32_t date = hours.trading_day(time[i]);
         end = first_after(time, i, hours.day(date).end);
         if (is_weekend(date)) {
-            result.weekend_bars += end - i;
-            continue;
+            const auto full_day = static_cast<std::size_t>(day_seconds / bars.metadata().bar_seconds);
+            if (!is_trading_day(end - i, end == time.size(), result.days, full_day)) {
+                result.weekend_bars += end - i;
+                continue;
+            }
+            ++result.weekend_days;
         }
         Session session = make_session(date, i, end);
         session.half_day = calendar.is_holiday(date) || calendar.half_day_close(date).has_value();
@@ -107,7 +141,12 @@ DaySessions cut_regular_hours(const BarTable& bars, const TradingHours& hours,
         const StampWindow window = hours.regular(date);
         const std::size_t first = first_after(time, i, window.begin);
         const std::size_t end = first_after(time, first, window.end);
-        if (is_weekend(date)) {
+        const auto full_day =
+            static_cast<std::size_t>((window.end - window.begin) / bars.metadata().bar_seconds);
+        const bool strays =
+            is_weekend(date) &&
+            (end == first || !is_trading_day(end - first, end == time.size(), result.days, full_day));
+        if (strays) {
             result.weekend_bars += end - first;
         } else if (calendar.is_holiday(date)) {
             result.holiday_bars += end - first;
@@ -115,6 +154,7 @@ DaySessions cut_regular_hours(const BarTable& bars, const TradingHours& hours,
             Session session = make_session(date, first, end);
             session.half_day = calendar.half_day_close(date).has_value();
             session.complete = end < time.size() || time.back() + bars.metadata().bar_seconds > window.end;
+            result.weekend_days += is_weekend(date);
             result.days.push_back(session);
         }
         i = first_after(time, end, hours.regular(date + 1).begin);
@@ -177,9 +217,10 @@ DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const Holi
     return cut_trading_days(bars, hours, calendar);
 }
 
-bool is_last_of_week(std::int32_t date, const HolidayCalendar& calendar) {
+bool is_last_of_week(const std::vector<Session>& days, const HolidayCalendar& calendar) {
+    const std::int32_t date = days.back().date;
     for (std::int32_t day = date + 1; week_of(day) == week_of(date); ++day)
-        if (calendar.is_business_day(day))
+        if (is_weekend(day) ? traded_on(days, weekday_of(day)) : calendar.is_business_day(day))
             return false;
     return true;
 }

@@ -1,11 +1,13 @@
 #include "sessions/contract_choice.h"
 #include "sessions/cut_sessions.h"
+#include "sessions/instrument.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/session_plan.h>
 
+#include <cstdlib>
 #include <utility>
 
 namespace rekindle::market {
@@ -35,14 +37,10 @@ std::vector<Session> join_weeks(const std::vector<Session>& days, std::vector<He
         if (held_by_week.back().contract == mixed_contracts)
             held_by_week.back() = held[i];
     }
-    if (!weeks.empty() && !is_last_of_week(weeks.back().date, calendar))
+    if (!weeks.empty() && !is_last_of_week(days, calendar))
         weeks.back().complete = false;
     held = std::move(held_by_week);
     return weeks;
-}
-
-std::string count_of(std::size_t count, const char* singular, const char* plural) {
-    return with_thousands(static_cast<std::int64_t>(count)) + " " + (count == 1 ? singular : plural);
 }
 
 /// Both contracts have bars before the roll but never in one minute: a file that kept one row a minute.
@@ -53,8 +51,8 @@ bool overlap_was_thinned(const BarTable& bars, const SessionPlan& plan, const Ro
 
 std::string describe_gap(const Roll& roll) {
     if (roll.gap_distance < 0)
-        return "the gap is unknown (the contracts never traded within four days of each other) and taken as "
-               "0";
+        return "the gap is unknown, since the contracts never traded within four days of each other. Nothing "
+               "is compared across it: look-backs begin anew, and no target reaches over it";
     if (roll.gap_distance > 0)
         return "the gap is estimated from prices " + format_duration(static_cast<double>(roll.gap_distance)) +
                " apart, so the market's move in between is part of it";
@@ -73,7 +71,7 @@ void note_gaps(const BarTable& bars, SessionPlan& plan) {
     }
     if (thinned > 0)
         plan.notes.push_back(
-            "Before " + count_of(thinned, "roll", "rolls") +
+            "Before " + counted(thinned, "roll") +
             " the contracts never share a bar, as if their overlap had been thinned to one row at a "
             "time: volumes there are understated, and gaps come from neighbouring bars.");
 }
@@ -84,6 +82,7 @@ void assign_contracts(const BarTable& bars, const std::vector<Session>& cut,
                       SessionPlan& plan) {
     std::size_t without_contract = 0;
     std::int64_t offset = 0;
+    std::uint32_t stretch = 0;
     std::string reason;
     for (std::size_t i = 0; i < cut.size(); ++i) {
         if (!held[i].reason.empty())
@@ -102,23 +101,30 @@ void assign_contracts(const BarTable& bars, const std::vector<Session>& cut,
             roll.session = plan.sessions.size();
             roll.reason = reason;
             measure_gap(bars, session.first, roll);
+            require_near_prices(bars, session.first, roll);
             offset += roll.gap_ticks;
+            stretch += roll.gap_distance < 0 ? 1 : 0;
             plan.rolls.push_back(std::move(roll));
         }
         session.roll_offset = offset;
+        session.stretch = stretch;
         plan.sessions.push_back(session);
     }
     if (without_contract > 0)
-        plan.notes.push_back(count_of(without_contract, "session is", "sessions are") +
+        plan.notes.push_back(counted(without_contract, "session is", "sessions are") +
                              " left out: the held contract has no bar there.");
 }
 
 void note_left_out(const DaySessions& cut, std::vector<std::string>& notes) {
     if (cut.weekend_bars > 0)
-        notes.push_back(count_of(cut.weekend_bars, "bar outside", "bars outside") +
+        notes.push_back(counted(cut.weekend_bars, "bar outside", "bars outside") +
                         " Monday to Friday trading days left out.");
+    if (cut.weekend_days > 0)
+        notes.push_back("This market trades on weekends: " +
+                        counted(cut.weekend_days, "Saturday or Sunday holds", "Saturdays and Sundays hold") +
+                        " as many bars as other days and are sessions like them.");
     if (cut.holiday_bars > 0)
-        notes.push_back(count_of(cut.holiday_bars, "bar lies", "bars lie") +
+        notes.push_back(counted(cut.holiday_bars, "bar lies", "bars lie") +
                         " in the regular hours of holidays, which have no regular session.");
 }
 
@@ -128,9 +134,23 @@ void note_calendar(const std::vector<Session>& sessions, const HolidayCalendar& 
     for (const Session& session : sessions)
         outside += calendar.covers(session.date) ? 0 : 1;
     if (outside > 0)
-        notes.push_back(count_of(outside, "session lies", "sessions lie") + " outside the calendar \"" +
+        notes.push_back(counted(outside, "session lies", "sessions lie") + " outside the calendar \"" +
                         calendar.name() + "\" (" + format_date(calendar.valid_from()) + " to " +
                         format_date(calendar.valid_to()) + "): holidays and half days are not known there.");
+}
+
+/// Zones of one country lie at most three hours apart; farther away there is another exchange.
+void note_foreign_calendar(const SessionRules& rules, const HolidayCalendar& calendar,
+                           std::vector<std::string>& notes) {
+    if (calendar.zone().empty())
+        return;
+    const std::int64_t instant = std::int64_t{make_date(2024, 1, 15)} * day_seconds;
+    const std::int64_t distance =
+        ZoneClock::load(rules.zone).offset_at(instant) - ZoneClock::load(calendar.zone()).offset_at(instant);
+    if (std::abs(distance) > 3 * 3600)
+        notes.push_back("Holidays and half days are those of \"" + calendar.name() + "\" in " +
+                        calendar.zone() + ", not of an exchange in " + rules.zone +
+                        ": --calendar takes another list.");
 }
 
 } // namespace
@@ -145,6 +165,7 @@ SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const
     if (rules.length == SessionLength::week && rules.hours != SessionHours::all)
         throw usage_error("weekly sessions of regular or overnight hours are not one stretch of bars")
             .expected("session hours all with session length week");
+    require_one_instrument(bars.metadata());
     DaySessions cut = cut_days(bars, rules, calendar);
     std::vector<HeldContract> held = mix_contracts_like_original ? std::vector<HeldContract>(cut.days.size())
                                                                  : choose_contracts(bars, cut.days, method);
@@ -158,8 +179,10 @@ SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const
 
     SessionPlan plan;
     note_left_out(cut, plan.notes);
-    if (rules.clock != Clock::raw && !bars.metadata().dates_only)
+    if (rules.clock != Clock::raw && !bars.metadata().dates_only) {
         note_calendar(sessions, calendar, plan.notes);
+        note_foreign_calendar(rules, calendar, plan.notes);
+    }
     if (mix_contracts_like_original) {
         plan.sessions = sessions;
         for (Session& session : plan.sessions)

@@ -19,7 +19,8 @@ struct StampWindow {
 /// Answers for one market: zone, rules and calendar. Keeps references to rules and calendar. Thread-safe.
 class TradingHours {
   public:
-    /// Throws Error (usage) when the rules contradict each other.
+    /// Throws Error (usage) when the rules contradict each other. Regular hours count where rules.hours needs
+    /// them.
     TradingHours(const SessionRules& rules, const HolidayCalendar& calendar);
 
     std::int32_t local_date(std::int64_t stamp) const noexcept { return date_of(zone_.to_local(stamp)); }
@@ -40,9 +41,12 @@ class TradingHours {
     }
     std::int64_t day_begin(std::int32_t date) const noexcept;
 
+    void check_regular_hours() const;
+
     const SessionRules& rules_;
     const HolidayCalendar& calendar_;
     ZoneClock zone_;
+    std::optional<ZoneClock> calendar_zone_; ///< of early closes, where the calendar names one
 };
 
 } // namespace rekindle::market

@@ -15,7 +15,7 @@ constexpr std::size_t piece_bytes = 1 << 18;
 
 void check(const SimulateOptions& options) {
     if (options.bars < 1 || options.bars > most_bars)
-        throw usage_error("cannot simulate " + std::to_string(options.bars) + " bars")
+        throw usage_error("cannot simulate " + counted(options.bars, "bar"))
             .expected("1 to " + with_thousands(most_bars));
     if (options.start_date < make_date(1995, 1, 1) || options.start_date > make_date(2200, 1, 1))
         throw usage_error("cannot simulate from " + format_date(options.start_date))

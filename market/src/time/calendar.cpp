@@ -91,6 +91,15 @@ HolidayCalendar HolidayCalendar::parse(std::string_view yaml, const std::string&
                     .expected(format_name);
         } else if (key == "name") {
             calendar.name_ = text.scalar(value, "name");
+        } else if (key == "zone") {
+            calendar.zone_ = text.scalar(value, "zone");
+            try {
+                ZoneClock::load(calendar.zone_);
+            } catch (const Error& error) {
+                throw text.error(value.Mark(), error.message())
+                    .expected(error.expectation())
+                    .hint(error.advice());
+            }
         } else if (key == "source") {
             calendar.source_ = text.scalar(value, "source");
         } else if (key == "valid_from") {
@@ -117,7 +126,7 @@ HolidayCalendar HolidayCalendar::parse(std::string_view yaml, const std::string&
             }
         } else {
             throw text.error(entry.first.Mark(), "unknown key \"" + key + "\"")
-                .expected("format, name, source, valid_from, valid_to, checked, holidays or half_days");
+                .expected("format, name, zone, source, valid_from, valid_to, checked, holidays or half_days");
         }
     }
     for (const char* needed : {"format", "name", "source", "valid_from", "valid_to", "checked"})

@@ -1,6 +1,7 @@
 #include "engine/plan.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 #include <rekindle/mlp/dropout.h>
 
 #include <utility>
@@ -32,7 +33,7 @@ Plan::Plan(const ModelDescription& model, const TrainingSpec& training)
     training.validate();
     const std::size_t wanted = training.loss.kind == LossSpec::Kind::gaussian_nll ? 2 : 1;
     if (model.outputs() != wanted)
-        throw usage_error("the network has " + std::to_string(model.outputs()) + " outputs")
+        throw usage_error("the network has " + counted(model.outputs(), "output"))
             .at("loss")
             .expected(std::to_string(wanted) + " for this loss")
             .hint(wanted == 2 ? "gaussian_nll predicts a mean and a log-variance." : "");

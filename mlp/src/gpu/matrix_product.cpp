@@ -13,6 +13,9 @@ namespace {
 
 /// Workgroups that every device takes in one dimension of a dispatch (maxComputeWorkGroupCount of Vulkan).
 constexpr std::uint32_t most_groups = 65535;
+/// Of one launch, so that its loops are short enough for a driver on the processor (kernels/README.md, "Loops
+/// on lavapipe"): a slice is eight or more.
+constexpr std::uint32_t longest_sum = 1u << 18;
 
 constexpr std::uint32_t divided_up(std::uint64_t value, std::uint32_t by) {
     return static_cast<std::uint32_t>((value + by - 1) / by);
@@ -78,7 +81,7 @@ Tiling tiling(MatrixTile tile) {
 }
 
 void launch_panel(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b,
-                  const DeviceMatrix& c, const Tiling& tiling) {
+                  const DeviceMatrix& c, const Tiling& tiling, bool continues) {
     const auto aligned = [](const DeviceMatrix& m) { return m.first.address % 16 == 0 && m.stride % 4 == 0; };
     const bool vectors = aligned(a) && aligned(b) && aligned(c) && a.columns % 4 == 0 && c.columns % 4 == 0;
     const kernels::MatmulParameters parameters{.a = a.first.address,
@@ -91,10 +94,23 @@ void launch_panel(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMa
                                                .b_stride = b.stride,
                                                .c_stride = c.stride};
     const std::array constants{kernels::ConstantValue{"vectors", vectors},
+                               kernels::ConstantValue{"continues", continues},
                                kernels::ConstantValue{"shared_floats", tiling.shared_floats}};
     const std::array accesses{access(a, 4, false), access(b, 4, false), access(c, 4, true)};
     stream.launch(tiling.kernel, {divided_up(c.columns, tiling.size), divided_up(c.rows, tiling.size)},
                   parameters, accesses, constants, expected_seconds(a, b));
+}
+
+/// In as many launches as the length of the sums asks for.
+void launch_sums(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c,
+                 const Tiling& tiling) {
+    std::uint32_t first = 0;
+    do {
+        const std::uint32_t count = std::min(longest_sum, a.columns - first);
+        launch_panel(stream, columns_of(a, first, count, 4), rows_of(b, first, count, 4), c, tiling,
+                     first > 0);
+        first += count;
+    } while (first < a.columns);
 }
 
 /// What the dispatch must count on: subgroups as large as the device's largest.
@@ -118,8 +134,8 @@ void matrix_product(runtime::Stream& stream, const DeviceMatrix& a, const Device
             const auto columns =
                 static_cast<std::uint32_t>(std::min<std::uint64_t>(panel, c.columns - column));
             const auto r = static_cast<std::uint32_t>(row), k = static_cast<std::uint32_t>(column);
-            launch_panel(stream, rows_of(a, r, rows, 4), columns_of(b, k, columns, 4),
-                         columns_of(rows_of(c, r, rows, 4), k, columns, 4), chosen);
+            launch_sums(stream, rows_of(a, r, rows, 4), columns_of(b, k, columns, 4),
+                        columns_of(rows_of(c, r, rows, 4), k, columns, 4), chosen);
         }
     }
 }

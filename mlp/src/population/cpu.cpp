@@ -32,7 +32,7 @@ class CpuSamples final : public SampleSet {
     Samples samples_;
 };
 
-const CpuSamples& own(const SampleSet& samples) {
+const CpuSamples& cpu_samples(const SampleSet& samples) {
     if (const auto* set = dynamic_cast<const CpuSamples*>(&samples))
         return *set;
     throw internal_error("the samples were prepared by a population of another device");
@@ -78,7 +78,7 @@ class CpuPopulation final : public Population {
 
     std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
                                    std::size_t batch_size) override {
-        const Samples& rows = own(samples).all();
+        const Samples& rows = cpu_samples(samples).all();
         check_orders(orders, size(), batch_size);
         for (std::size_t i = 0; i < orders.size(); ++i)
             if (i == 0 || orders[i].data() != orders[i - 1].data() ||
@@ -103,14 +103,14 @@ class CpuPopulation final : public Population {
 
     std::vector<double> evaluate(const SampleSet& samples, std::size_t first,
                                  std::size_t count) const override {
-        const Samples part = own(samples).part(first, count);
+        const Samples part = cpu_samples(samples).part(first, count);
         std::vector<double> losses(size());
         pool_.for_each(size(), [&](std::size_t m) { losses[m] = engines_[m].evaluate(part); });
         return losses;
     }
     void predict(std::size_t member, const SampleSet& samples, std::size_t first, std::size_t count,
                  std::span<float> outputs) const override {
-        const Samples part = own(samples).part(first, count);
+        const Samples part = cpu_samples(samples).part(first, count);
         engines_.at(member).predict(part.inputs, part.stride, part.count, outputs);
     }
     void predict_members(std::size_t first_member, std::size_t members, const SampleSet& samples,
@@ -123,7 +123,7 @@ class CpuPopulation final : public Population {
     std::vector<NamedTensor> gradients(std::size_t member, const SampleSet& samples,
                                        std::span<const std::uint32_t> rows) const override {
         check_rows(rows, samples.count());
-        return engines_.at(member).gradients(own(samples).all(), rows);
+        return engines_.at(member).gradients(cpu_samples(samples).all(), rows);
     }
 
     std::uint64_t steps(std::size_t member) const override { return engines_.at(member).steps(); }

@@ -27,7 +27,7 @@ class JoinedSamples final : public SampleSet {
     std::vector<std::unique_ptr<SampleSet>> parts_;
 };
 
-const JoinedSamples& own(const SampleSet& samples) {
+const JoinedSamples& joined_samples(const SampleSet& samples) {
     if (const auto* set = dynamic_cast<const JoinedSamples*>(&samples))
         return *set;
     throw internal_error("the samples were prepared by a population of another device");
@@ -82,7 +82,7 @@ class JoinedPopulation final : public Population {
 
     std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
                                    std::size_t batch_size) override {
-        const JoinedSamples& sets = own(samples);
+        const JoinedSamples& sets = joined_samples(samples);
         check_orders(orders, size(), batch_size);
         std::vector<TrainResult> results(size());
         for_each_part([&](Population& part, std::size_t i) {
@@ -104,7 +104,7 @@ class JoinedPopulation final : public Population {
 
     std::vector<double> evaluate(const SampleSet& samples, std::size_t first,
                                  std::size_t count) const override {
-        const JoinedSamples& sets = own(samples);
+        const JoinedSamples& sets = joined_samples(samples);
         std::vector<double> losses(size());
         for_each_part([&](const Population& part, std::size_t i) {
             std::ranges::copy(part.evaluate(sets.part(i), first, count), losses.begin() + offset(i));
@@ -114,11 +114,11 @@ class JoinedPopulation final : public Population {
     void predict(std::size_t member, const SampleSet& samples, std::size_t first, std::size_t count,
                  std::span<float> outputs) const override {
         const auto [part, own_member] = at(member);
-        part->predict(own_member, own(samples).part(part_of(member)), first, count, outputs);
+        part->predict(own_member, joined_samples(samples).part(part_of(member)), first, count, outputs);
     }
     void predict_members(std::size_t first_member, std::size_t members, const SampleSet& samples,
                          std::size_t first, std::size_t count, std::span<float> outputs) const override {
-        const JoinedSamples& sets = own(samples);
+        const JoinedSamples& sets = joined_samples(samples);
         const std::size_t each = count * model().outputs(), end = first_member + members;
         for_each_part([&](const Population& part, std::size_t i) {
             const std::size_t from = std::max(first_member, first_[i]);
@@ -131,7 +131,7 @@ class JoinedPopulation final : public Population {
     std::vector<NamedTensor> gradients(std::size_t member, const SampleSet& samples,
                                        std::span<const std::uint32_t> rows) const override {
         const auto [part, own_member] = at(member);
-        return part->gradients(own_member, own(samples).part(part_of(member)), rows);
+        return part->gradients(own_member, joined_samples(samples).part(part_of(member)), rows);
     }
 
     std::uint64_t steps(std::size_t member) const override {

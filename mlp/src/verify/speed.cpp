@@ -1,5 +1,6 @@
 #include "checks.h"
 
+#include <rekindle/base/text.h>
 #include <rekindle/mlp/matrix_product.h>
 #include <rekindle/mlp/population.h>
 
@@ -99,8 +100,7 @@ void measure_population(const std::shared_ptr<runtime::Device>& device, const st
     }
     const auto population = gpu_population(device, model, std::move(specs));
     population->initialise();
-    add(measured(name + ", " + std::to_string(members) + (members == 1 ? " network" : " networks"),
-                 "network-steps/s",
+    add(measured(name + ", " + counted(members, "network"), "network-steps/s",
                  measure_speed(*population, batch_size, seconds).network_steps_per_second));
 }
 

@@ -1,8 +1,12 @@
 #include "allocator.h"
 
 #include <c10/core/Allocator.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/COW.h>
 #include <c10/util/Exception.h>
 #include <memory>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
 
 namespace rvk {
@@ -18,6 +22,44 @@ struct Allocation {
 
 void release(void* context) {
     std::unique_ptr<Allocation>(static_cast<Allocation*>(context));
+}
+
+/// Allocations that deferred copies share, by address.
+class SharedAllocations {
+  public:
+    static SharedAllocations& instance() {
+        static auto* const allocations = new SharedAllocations; // tensors may outlive static objects
+        return *allocations;
+    }
+    void add(const void* address, std::unique_ptr<Allocation> allocation) {
+        const std::lock_guard lock(mutex_);
+        allocations_[address] = std::move(allocation);
+    }
+    std::unique_ptr<Allocation> take(const void* address) {
+        const std::lock_guard lock(mutex_);
+        auto node = allocations_.extract(address);
+        return node ? std::move(node.mapped()) : nullptr;
+    }
+    /// Null for memory that is not shared. The caller holds a storage with this address.
+    Allocation* find(const void* address) const {
+        const std::lock_guard lock(mutex_);
+        const auto found = allocations_.find(address);
+        return found == allocations_.end() ? nullptr : found->second.get();
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::unordered_map<const void*, std::unique_ptr<Allocation>> allocations_;
+};
+
+void release_shared(void* address) {
+    SharedAllocations::instance().take(address);
+}
+
+/// Null for memory that another allocator made.
+Allocation* allocation_of(const c10::DataPtr& memory) {
+    return memory.get_deleter() == &release ? static_cast<Allocation*>(memory.get_context())
+                                            : SharedAllocations::instance().find(memory.get());
 }
 
 class TensorAllocator final : public c10::DeviceAllocator {
@@ -50,11 +92,8 @@ class TensorAllocator final : public c10::DeviceAllocator {
                 device(index).allocator().empty_cache();
     }
     void recordStream(const c10::DataPtr& memory, c10::Stream used) override {
-        // Storages made over foreign addresses have a context that is not ours.
-        if (memory.get_deleter() == &release)
-            device(index_of(used.device()))
-                .allocator()
-                .record_stream(static_cast<Allocation*>(memory.get_context())->buffer, stream(used));
+        if (Allocation* const ours = allocation_of(memory))
+            device(index_of(used.device())).allocator().record_stream(ours->buffer, stream(used));
     }
     DeviceStats getDeviceStats(c10::DeviceIndex index) override {
         DeviceStats result;
@@ -117,6 +156,23 @@ REGISTER_ALLOCATOR(c10::kPrivateUse1, &tensor_allocator)
 
 c10::DeviceAllocator& device_allocator() {
     return tensor_allocator;
+}
+
+void make_shareable(c10::StorageImpl& storage) {
+    c10::DataPtr& memory = storage._mutable_data_ptr_no_checks();
+    if (memory.get_deleter() != &release)
+        return;
+    void* const address = memory.get();
+    std::unique_ptr<Allocation> allocation(static_cast<Allocation*>(memory.release_context()));
+    SharedAllocations::instance().add(address, std::move(allocation));
+    memory = c10::DataPtr(address, address, &release_shared, memory.device());
+}
+
+void unshare(c10::StorageImpl& storage) {
+    if (!c10::impl::cow::is_cow_data_ptr(storage.data_ptr())) [[likely]]
+        return;
+    const c10::DeviceGuard guard(storage.device());
+    storage.mutable_data_ptr();
 }
 
 } // namespace rvk

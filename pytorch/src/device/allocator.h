@@ -4,6 +4,7 @@
 #include "devices.h"
 
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/StorageImpl.h>
 #include <span>
 
 namespace rvk {
@@ -12,6 +13,13 @@ namespace rvk {
 /// dereferenced); memory comes from the current device and belongs to the current stream's order. Throws
 /// c10::OutOfMemoryError.
 c10::DeviceAllocator& device_allocator();
+
+/// Prepares memory of this allocator for deferred copies (torch._lazy_clone): PyTorch's copy on write takes
+/// only memory that is released by its address.
+void make_shareable(c10::StorageImpl& storage);
+/// Gives the storage memory of its own, with a copy of the bytes, where a deferred copy shares it. Whatever
+/// writes to a tensor calls this before it takes an address.
+void unshare(c10::StorageImpl& storage);
 
 /// The host allocator of pinned memory.
 c10::Allocator& pinned_allocator();

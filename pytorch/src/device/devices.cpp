@@ -1,6 +1,7 @@
 #include "devices.h"
 
 #include "../dispatch/index_report.h"
+#include "cuda_variables.h"
 
 #include <array>
 #include <atomic>
@@ -109,6 +110,22 @@ class DeviceTable {
         }
         if (slots_.empty() && reason_.empty())
             reason_ = "no Vulkan device can be used (`rekindle devices` says why)";
+        keep_visible();
+    }
+    /// Leaves the slots that CUDA's variables name.
+    void keep_visible() {
+        std::vector<std::string> uuids;
+        for (const auto& slot : slots_)
+            uuids.push_back(slot->info.uuid_text());
+        const auto visible = visible_by_cuda_variables(uuids);
+        if (!visible)
+            return;
+        std::vector<std::unique_ptr<Slot>> left;
+        for (const std::size_t number : visible->numbers)
+            left.push_back(std::move(slots_[number]));
+        if (left.empty() && !slots_.empty())
+            reason_ = visible->variable + " hides every device";
+        slots_ = std::move(left);
     }
     static bool usable(const runtime::DeviceInfo& info) {
         return info.unusable.empty() && info.can.features.contains(needed_features);

@@ -71,8 +71,10 @@ class PhiloxGenerator final : public c10::GeneratorImpl {
 PhiloxState reserve_random(const std::optional<at::Generator>& generator, DeviceIndex index,
                            std::uint64_t numbers) {
     const at::Generator chosen = generator && generator->defined() ? *generator : default_generator(index);
-    TORCH_CHECK(chosen.device().is_privateuseone(), "Expected an 'rvk' device type for generator but found '",
-                chosen.device().type(), "'");
+    TORCH_CHECK(chosen.device().is_privateuseone(), "Expected a 'rvk' device type for generator but found '",
+                chosen.device().type(),
+                "': make it with torch.Generator(device=\"rvk\"), which a DataLoader that shuffles under "
+                "set_default_device(\"rvk\") takes as generator=");
     const std::lock_guard lock(chosen.unsafeGetGeneratorImpl()->mutex_);
     return static_cast<PhiloxGenerator*>(chosen.unsafeGetGeneratorImpl())->take(numbers);
 }

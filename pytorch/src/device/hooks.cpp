@@ -35,6 +35,7 @@ class Hooks final : public at::PrivateUse1HooksInterface {
     at::Allocator* getPinnedMemoryAllocator() const override { return &pinned_allocator(); }
     bool isPinnedPtr(const void* address) const override { return is_pinned(address); }
     void resizePrivateUse1Bytes(const c10::Storage& storage, std::size_t bytes) const override {
+        unshare(*storage.unsafeGetStorageImpl());
         c10::DataPtr grown = device_allocator().allocate(bytes);
         if (const std::size_t kept = std::min(bytes, storage.nbytes()); kept != 0)
             device_allocator().copy_data(grown.get(), storage.data(), kept);

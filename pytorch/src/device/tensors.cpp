@@ -3,11 +3,15 @@
 #include "../dispatch/structured.h"
 #include "allocator.h"
 
+#include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/Resize.h>
+#include <ATen/native/TensorFactories.h>
+#include <ATen/ops/_lazy_clone_native.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_cpu_dispatch.h>
+#include <ATen/ops/is_set_to_native.h>
 #include <ATen/ops/set_cpu_dispatch.h>
 #include <ATen/ops/set_native.h>
 #include <ATen/ops/unfold_native.h>
@@ -43,6 +47,26 @@ at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides, std::op
                                              c10::dtype_or_default(dtype));
 }
 
+/// What torch.utils.deterministic.fill_uninitialized_memory asks for.
+bool fills_new_memory() {
+    return at::globalContext().deterministicAlgorithms() &&
+           at::globalContext().deterministicFillUninitializedMemory();
+}
+
+at::Tensor new_empty(at::IntArrayRef sizes, std::optional<at::ScalarType> dtype,
+                     std::optional<at::Layout> layout, std::optional<at::Device> device,
+                     std::optional<bool> pinned, std::optional<at::MemoryFormat> memory_format) {
+    at::Tensor made = empty(sizes, dtype, layout, device, pinned, memory_format);
+    return fills_new_memory() ? at::native::fill_empty_deterministic_(made) : made;
+}
+
+at::Tensor new_empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides,
+                             std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                             std::optional<at::Device> device, std::optional<bool> pinned) {
+    at::Tensor made = empty_strided(sizes, strides, dtype, layout, device, pinned);
+    return fills_new_memory() ? at::native::fill_empty_deterministic_(made) : made;
+}
+
 at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef sizes, c10::SymIntArrayRef strides,
                       std::optional<c10::SymInt> offset) {
     return at::cpu::as_strided_symint(self, sizes, strides, offset);
@@ -63,9 +87,11 @@ const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef sizes,
     if (impl->numel() == 0)
         return self;
     const auto needed = static_cast<std::size_t>(impl->storage_offset() + impl->numel()) * impl->itemsize();
-    if (needed > self.storage().nbytes()) {
+    if (const std::size_t before = self.storage().nbytes(); needed > before) {
         const c10::DeviceGuard guard(self.device());
         at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(self.storage(), needed);
+        if (fills_new_memory())
+            at::native::fill_resize_deterministic_(self, static_cast<std::int64_t>(before));
     }
     return self;
 }
@@ -73,6 +99,11 @@ const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef sizes,
 at::Tensor& set_storage_with_sizes(at::Tensor& self, at::Storage storage, std::int64_t offset,
                                    at::IntArrayRef sizes, at::IntArrayRef strides) {
     return at::cpu::set_(self, std::move(storage), offset, sizes, strides);
+}
+
+at::Tensor lazy_clone(const at::Tensor& self) {
+    make_shareable(*self.storage().unsafeGetStorageImpl());
+    return at::native::_lazy_clone(self);
 }
 
 /// Whether `tensor.data = from` may be done in place, also from or to the host. PyTorch's own answer knows
@@ -91,9 +122,11 @@ void record_stream(at::Tensor& self, c10::Stream stream) {
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
-    m.impl("empty.memory_format", TORCH_FN(empty));
-    m.impl("empty_strided", TORCH_FN(empty_strided));
+    m.impl("empty.memory_format", TORCH_FN(new_empty));
+    m.impl("empty_strided", TORCH_FN(new_empty_strided));
     m.impl("as_strided", TORCH_FN(as_strided));
+    m.impl("_lazy_clone", TORCH_FN(lazy_clone));
+    m.impl("is_set_to", TORCH_FN(at::native::is_set_to));
     m.impl("view", TORCH_FN(at::native::view));
     m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
     m.impl("unfold", TORCH_FN(at::native::unfold));

@@ -1,11 +1,13 @@
 /// Copies between tensors: PyTorch asks `_copy_from` for every copy with a tensor of this device on either
 /// side.
 
+#include "../dispatch/common_device.h"
 #include "../dispatch/index_report.h"
 #include "../dispatch/operator_scope.h"
 #include "../operators/copy.h"
 #include "allocator.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_conj.h>
 #include <ATen/ops/_neg_view.h>
@@ -111,14 +113,16 @@ void copy_plain(const at::Tensor& from, const at::Tensor& to, bool non_blocking)
     if (to.numel() == 0)
         return;
     const c10::DeviceGuard guard(to.is_privateuseone() ? to.device() : from.device());
-    if (!source.is_privateuseone())
+    if (!source.is_privateuseone()) {
         host_to_device(source, to, non_blocking);
-    else if (!to.is_privateuseone())
+    } else if (!to.is_privateuseone()) {
         device_to_host(source, to, non_blocking);
-    else if (source.device() == to.device())
+    } else if (source.device() == to.device()) {
+        at::assert_no_partial_overlap(to, source);
         copy_on_device(to, source);
-    else
+    } else {
         between_devices(source, to);
+    }
 }
 
 at::Tensor without_views(const at::Tensor& tensor) {
@@ -127,6 +131,7 @@ at::Tensor without_views(const at::Tensor& tensor) {
 }
 
 at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
+    unshare_memory_of(to);
     const bool negate = from.is_neg() != to.is_neg(), conjugate = from.is_conj() != to.is_conj();
     const at::Tensor target = without_views(to);
     copy_plain(without_views(from), target, non_blocking);
@@ -138,7 +143,11 @@ at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_bloc
 }
 
 at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
-    to.resize_(from.sizes());
+    if (to.sizes() != from.sizes()) {
+        to.resize_(from.sizes());
+        if (from.is_non_overlapping_and_dense()) // an operator that resizes out= chooses its strides, too
+            to.unsafeGetTensorImpl()->set_sizes_and_strides(from.sizes(), from.strides());
+    }
     return copy_from(from, to, false);
 }
 

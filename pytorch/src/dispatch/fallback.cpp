@@ -1,11 +1,14 @@
 #include "fallback.h"
 
 #include "../device/generator.h"
+#include "common_device.h"
+#include "layouts.h"
 #include "operator_scope.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/native/CPUFallback.h>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -98,21 +101,32 @@ void say_once(const std::string& name) {
                      name.c_str());
 }
 
+bool is_view(const c10::FunctionSchema& schema) {
+    return std::ranges::any_of(schema.returns(), [](const c10::Argument& result) {
+        return result.alias_info() && !result.alias_info()->isWrite();
+    });
+}
+
 } // namespace
 
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    run_on_cpu(op, stack, c10::DispatchKey::CPU);
+}
+
+void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::DispatchKey cpu_key) {
     const std::string name = c10::toString(op.operator_name());
+    const std::size_t arguments = op.schema().arguments().size();
+    const std::size_t begin = stack->size() - arguments;
+    check_devices(op, c10::ArrayRef<c10::IValue>(stack->data() + begin, arguments));
     TORCH_CHECK_NOT_IMPLEMENTED(!strict(), "REKINDLE_STRICT=1: ", name,
                                 " has no kernel for these arguments on rvk and "
                                 "would run on the CPU.");
     if (Counts::instance().add(name))
         say_once(name);
     const AllowCopyToHost allow("the fallback is counted");
-    const std::size_t arguments = op.schema().arguments().size();
-    const std::size_t begin = stack->size() - arguments;
     const auto device = device_of(c10::ArrayRef<c10::IValue>(stack->data() + begin, arguments));
     replace_generators(*stack, begin, device);
-    at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
+    at::native::cpu_fallback(op, stack, /*error_on_views=*/true, cpu_key);
     if (device)
         bring_results_back(op, *stack, *device);
 }
@@ -124,26 +138,32 @@ void reset_fallback_counts() {
     Counts::instance().reset();
 }
 
-int register_direct_fallbacks() {
+int register_directly(c10::DispatchKey key, c10::DispatchKey cpu_key, torch::CppFunction (*make_kernel)()) {
     using c10::DispatchKey;
-    static auto* const library =
-        new torch::Library(torch::Library::IMPL, "aten", DispatchKey::PrivateUse1, __FILE__, __LINE__);
+    const bool dense = key == DispatchKey::PrivateUse1;
+    auto* const library = new torch::Library(torch::Library::IMPL, "aten", key, __FILE__, __LINE__);
     auto& dispatcher = c10::Dispatcher::singleton();
     int registered = 0;
     for (const auto& name : dispatcher.getAllOpNames()) {
         if (!name.name.starts_with("aten::"))
             continue;
         const auto op = dispatcher.findOp(name);
-        if (!op || op->hasKernelForDispatchKey(DispatchKey::PrivateUse1) ||
-            !op->hasKernelForDispatchKey(DispatchKey::CPU) ||
-            !op->hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional))
+        if (!op || op->hasKernelForDispatchKey(key) || !op->hasKernelForDispatchKey(cpu_key))
+            continue;
+        if (dense ? !op->hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutogradNonFunctional)
+                  : is_view(op->schema()))
             continue;
         const std::string full =
             name.name.substr(6) + (name.overload_name.empty() ? "" : "." + name.overload_name);
-        library->impl(full.c_str(), torch::CppFunction::makeFromBoxedFunction<&fallback>());
+        library->impl(full.c_str(), make_kernel());
         ++registered;
     }
     return registered;
+}
+
+int register_direct_fallbacks() {
+    return register_directly(c10::DispatchKey::PrivateUse1, c10::DispatchKey::CPU,
+                             &torch::CppFunction::makeFromBoxedFunction<&fallback>);
 }
 
 namespace {

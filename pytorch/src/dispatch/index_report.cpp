@@ -1,8 +1,13 @@
 #include "index_report.h"
 
+#include "launch.h"
+
+#include <rekindle/kernels/families/indexing.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <c10/util/Exception.h>
 #include <mutex>
 
@@ -46,6 +51,54 @@ class Reports {
     std::array<runtime::Buffer, maximum_devices> buffers_;
 };
 
+/// The bits of a number as an element of that dtype.
+std::uint64_t bits_as(double value, at::ScalarType dtype) {
+    switch (dtype) {
+    case at::kHalf:
+        return c10::Half(static_cast<float>(value)).x;
+    case at::kBFloat16:
+        return c10::BFloat16(static_cast<float>(value)).x;
+    case at::kFloat:
+        return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    default:
+        return std::bit_cast<std::uint64_t>(value);
+    }
+}
+double number_of(std::uint64_t bits, at::ScalarType dtype) {
+    switch (dtype) {
+    case at::kHalf:
+        return c10::Half(static_cast<std::uint16_t>(bits), c10::Half::from_bits());
+    case at::kBFloat16:
+        return c10::BFloat16(static_cast<std::uint16_t>(bits), c10::BFloat16::from_bits());
+    case at::kFloat:
+        return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    default:
+        return std::bit_cast<double>(bits);
+    }
+}
+
+[[noreturn]] void raise(Report kind, std::int64_t value, std::int64_t bound, DeviceIndex index) {
+    const std::string where =
+        " (an operator queued earlier on rvk:" + std::to_string(static_cast<int>(index)) + " reported it; ";
+    const auto number = [&] {
+        return number_of(static_cast<std::uint64_t>(value), static_cast<at::ScalarType>(bound));
+    };
+    switch (kind) {
+    case Report::target:
+        TORCH_CHECK_INDEX(false, "Target ", value, " is out of bounds for ", bound, " classes", where,
+                          "its loss is NaN)");
+    case Report::bernoulli:
+        TORCH_CHECK(false, "bernoulli: expected probabilities between 0 and 1, but got ", number(), where,
+                    "its result there has no meaning)");
+    case Report::binary_cross_entropy:
+        TORCH_CHECK(false, "all elements of input should be between 0 and 1, but got ", number(), where,
+                    "its loss has no meaning)");
+    default:
+        TORCH_CHECK_INDEX(false, "index ", value, " is out of bounds for dimension with size ", bound, where,
+                          "its result holds zeros there)");
+    }
+}
+
 } // namespace
 
 std::uint64_t index_report_address(DeviceIndex index) {
@@ -58,10 +111,27 @@ void check_index_report(DeviceIndex index) {
     const auto words = Reports::instance().of(index).host_as<volatile std::int64_t>();
     if (words[0] == 0)
         return;
+    const auto kind = static_cast<Report>(words[0]);
     words[0] = 0;
-    TORCH_CHECK_INDEX(false, "index ", std::int64_t{words[1]}, " is out of bounds for dimension with size ",
-                      std::int64_t{words[2]}, " (an operator queued earlier on rvk:", static_cast<int>(index),
-                      " reported it; its result holds zeros there)");
+    raise(kind, words[1], words[2], index);
+}
+
+void report_unless_probability(const at::Tensor& tensor, Report kind) {
+    const auto dtype = tensor.scalar_type();
+    TORCH_INTERNAL_ASSERT(at::isFloatingType(dtype));
+    if (tensor.numel() == 0)
+        return;
+    const at::Tensor dense = tensor.contiguous();
+    kernels::IndexingParameters p{};
+    p.values = address(dense);
+    p.report = index_report_address(tensor.device().index());
+    p.fill_low = bits_as(0, dtype);
+    p.fill_high = bits_as(1, dtype);
+    p.ignored = static_cast<std::int64_t>(dtype);
+    p.count = static_cast<std::uint32_t>(dense.numel());
+    launch(tensor.device(), kernels::check_bounds, linear_groups(dense.numel(), 256), p, {reads(dense)},
+           {{"bytes", static_cast<std::uint32_t>(dense.element_size())},
+            {"operation", static_cast<std::uint32_t>(kind)}});
 }
 
 } // namespace rvk

@@ -1,10 +1,14 @@
 #include "launch.h"
 
 #include "../device/allocator.h"
+#include "common_device.h"
+#include "operator_scope.h"
 
 #include <algorithm>
 #include <array>
+#include <c10/core/impl/COW.h>
 #include <c10/util/Exception.h>
+#include <c10/util/SmallVector.h>
 #include <cstring>
 #include <optional>
 #include <unordered_map>
@@ -23,8 +27,19 @@ std::uint64_t span_of(at::IntArrayRef sizes, at::IntArrayRef strides, std::uint6
     return (last + 1) * element_bytes;
 }
 
+/// The memory of a tensor: that of a device of this kind, or an error.
+std::uint64_t checked_address(c10::Device device, const void* data) {
+    if (!device.is_privateuseone()) [[unlikely]]
+        report_two_devices(c10::Device(c10::kPrivateUse1, current_device()), device, running_operator());
+    return reinterpret_cast<std::uint64_t>(data);
+}
+
 Access access_of(const at::TensorBase& tensor, bool writes) {
-    return {{address(tensor)}, span_of(tensor.sizes(), tensor.strides(), tensor.element_size()), writes};
+    const bool is_shared =
+        tensor.has_storage() && c10::impl::cow::is_cow_data_ptr(tensor.storage().data_ptr());
+    return {{{address(tensor)}, span_of(tensor.sizes(), tensor.strides(), tensor.element_size()), writes},
+            tensor.device().index(),
+            is_shared};
 }
 
 Access access_of(const at::TensorIteratorBase& iterator, int operand, bool writes) {
@@ -33,7 +48,8 @@ Access access_of(const at::TensorIteratorBase& iterator, int operand, bool write
     std::uint64_t last = 0;
     for (std::size_t d = 0; d < shape.size(); ++d)
         last += static_cast<std::uint64_t>(shape[d] - 1) * static_cast<std::uint64_t>(strides[d]);
-    return {device_pointer(iterator.data_ptr(operand)), last + iterator.element_size(operand), writes};
+    return {{{address(iterator, operand)}, last + iterator.element_size(operand), writes},
+            iterator.device(operand).index()};
 }
 
 /// What names a pipeline at a place of launches: names of constants by the addresses of their texts, which
@@ -63,6 +79,33 @@ struct PipelineKeyHash {
     }
 };
 
+/// Kernels take the elements of a dtype that they do not know (kernels/slang/dtype.slang) for float32.
+bool is_known_to_kernels(std::uint32_t dtype) {
+    switch (static_cast<at::ScalarType>(dtype)) {
+    case at::kByte:
+    case at::kChar:
+    case at::kShort:
+    case at::kInt:
+    case at::kLong:
+    case at::kHalf:
+    case at::kFloat:
+    case at::kDouble:
+    case at::kBool:
+    case at::kBFloat16:
+        return true;
+    default:
+        return false;
+    }
+}
+void check_dtypes(std::span<const ConstantValue> constants) {
+    for (const ConstantValue& constant : constants) {
+        const bool is_dtype =
+            constant.name.find("dtype") != constant.name.npos || constant.name.ends_with("_type");
+        TORCH_CHECK_NOT_IMPLEMENTED(!is_dtype || is_known_to_kernels(constant.value),
+                                    "a kernel for elements of ", static_cast<at::ScalarType>(constant.value));
+    }
+}
+
 /// Looked up in a table of the calling thread, without a lock; a thread's first use of a pipeline asks the
 /// device.
 const runtime::Pipeline& prepared(DeviceIndex index, const kernels::Kernel& kernel,
@@ -76,6 +119,7 @@ const runtime::Pipeline& prepared(DeviceIndex index, const kernels::Kernel& kern
     thread_local std::unordered_map<PipelineKey, const runtime::Pipeline*, PipelineKeyHash> known;
     if (const auto found = known.find(key); found != known.end())
         return *found->second;
+    check_dtypes(constants);
     try {
         const runtime::Pipeline& made = device(index).prepare(kernel, constants);
         known.emplace(key, &made);
@@ -88,7 +132,10 @@ const runtime::Pipeline& prepared(DeviceIndex index, const kernels::Kernel& kern
 } // namespace
 
 std::uint64_t address(const at::TensorBase& tensor) {
-    return reinterpret_cast<std::uint64_t>(tensor.const_data_ptr());
+    return checked_address(tensor.device(), tensor.const_data_ptr());
+}
+std::uint64_t address(const at::TensorIteratorBase& iterator, int operand) {
+    return checked_address(iterator.device(operand), iterator.data_ptr(operand));
 }
 std::uint64_t raw_address(const at::TensorBase& tensor) {
     return runtime::raw_address({address(tensor)});
@@ -120,7 +167,16 @@ Groups linear_groups(std::int64_t count, std::uint32_t per_group) {
 void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
             std::span<const std::byte> parameters, std::span<const Access> accesses,
             std::span<const ConstantValue> constants) {
-    current_stream(index).launch(prepared(index, kernel, constants), groups, parameters, accesses);
+    c10::SmallVector<runtime::Access, 16> bytes;
+    for (const Access& access : accesses) {
+        if (access.bytes != 0 && access.device != index) [[unlikely]]
+            report_two_devices(c10::Device(c10::kPrivateUse1, index),
+                               c10::Device(c10::kPrivateUse1, access.device), running_operator());
+        TORCH_INTERNAL_ASSERT(!access.writes || !access.is_shared, running_operator(),
+                              " writes to memory that a deferred copy shares");
+        bytes.push_back(access);
+    }
+    current_stream(index).launch(prepared(index, kernel, constants), groups, parameters, bytes);
 }
 
 std::uint64_t upload_block(DeviceIndex index, std::span<const std::byte> bytes) {

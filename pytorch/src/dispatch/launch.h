@@ -14,12 +14,28 @@
 namespace rvk {
 
 using kernels::ConstantValue;
-using runtime::Access;
 using runtime::Groups;
 
+/// Bytes that a launch reads or writes, and the device in whose memory they are: `launch` refuses those of
+/// another device, and writing to those that a deferred copy shares.
+struct Access : runtime::Access {
+    DeviceIndex device = -1;
+    bool is_shared = false; ///< with a deferred copy (unshare in ../device/allocator.h)
+
+    /// The same bytes, read.
+    Access as_read() const {
+        Access result = *this;
+        result.writes = false;
+        return result;
+    }
+};
+
 /// The address of the tensor's first element, for a kernel's parameters; 0 for a tensor without elements. In
-/// poison mode it carries the poison bit, which a launch takes off its parameters.
+/// poison mode it carries the poison bit, which a launch takes off its parameters. Throws c10::Error for a
+/// tensor that is not on a device of this kind: no kernel ever gets an address of the host.
 std::uint64_t address(const at::TensorBase& tensor);
+/// The same of an operand of an iterator, which is no CPU scalar.
+std::uint64_t address(const at::TensorIteratorBase& iterator, int operand);
 /// As `address`, without the poison bit: for tables of addresses that are themselves written into memory.
 std::uint64_t raw_address(const at::TensorBase& tensor);
 
@@ -35,7 +51,8 @@ Access writes(const at::TensorIteratorBase& iterator, int operand);
 /// Kernels check that an item is below `count`.
 Groups linear_groups(std::int64_t count, std::uint32_t per_group);
 
-/// Queues a dispatch on the calling thread's stream of that device.
+/// Queues a dispatch on the calling thread's stream of that device. Throws c10::Error when an access is to
+/// another device's memory, or writes to memory that a deferred copy shares.
 void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
             std::span<const std::byte> parameters, std::span<const Access> accesses,
             std::span<const ConstantValue> constants);

@@ -1,5 +1,7 @@
 #include "operator_scope.h"
 
+#include <rekindle/runtime/stream.h>
+
 #include <c10/util/Exception.h>
 #include <cstdlib>
 #include <string_view>
@@ -20,11 +22,19 @@ bool strict() noexcept {
 }
 
 OperatorScope::OperatorScope(const char* name) noexcept : outer_(running) {
-    if (!running)
-        running = name;
+    if (running)
+        return;
+    running = name;
+    rekindle::runtime::Stream::set_operation(name);
 }
 OperatorScope::~OperatorScope() {
     running = outer_;
+    if (!running)
+        rekindle::runtime::Stream::set_operation(nullptr);
+}
+
+const char* running_operator() noexcept {
+    return running ? running : "";
 }
 
 AllowCopyToHost::AllowCopyToHost(const char*) noexcept : before_(allowed) {

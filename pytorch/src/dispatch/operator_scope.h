@@ -10,7 +10,8 @@ namespace rvk {
 /// raises.
 bool strict() noexcept;
 
-/// One operator of this device runs in this scope. Nested scopes count as the outer one's work.
+/// One operator of this device runs in this scope. Nested scopes count as the outer one's work. What is
+/// queued in it carries the operator's name, which the message of a lost device shows.
 class OperatorScope {
   public:
     explicit OperatorScope(const char* name) noexcept;
@@ -21,6 +22,9 @@ class OperatorScope {
   private:
     const char* outer_;
 };
+
+/// The operator that runs on this thread, "" outside of one.
+const char* running_operator() noexcept;
 
 /// In this scope a copy to the host is part of what the operator means: its size depends on values (nonzero),
 /// or the caller asked for a value (item). `reason` goes to the reader alone.

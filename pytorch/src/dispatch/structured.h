@@ -12,10 +12,12 @@
 /// the operator fall back to the CPU.
 
 #include "../compat.h"
+#include "common_device.h"
 #include "fallback.h"
 #include "operator_scope.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/TensorMeta.h>
 #include <ATen/core/Tensor.h>
@@ -57,7 +59,27 @@ class StructuredOperator final : public S {
         const auto at = static_cast<std::size_t>(i);
         return proxies_[at] ? *proxies_[at] : outputs[at];
     }
-    /// Copies what was computed with other strides than the caller's tensor has.
+    /// Kernels that are not launched from a TensorIterator, which has checks of its own, may write before
+    /// they have read everything: an output that is this input, too, is computed in memory of its own. One
+    /// that overlaps it in part is refused.
+    void keep_apart_from(const at::Tensor& input) {
+        if (!input.defined() || !input.has_storage())
+            return;
+        for (std::size_t i = 0; i < N; ++i) {
+            const at::Tensor& output = outputs[i];
+            if (!output.defined() || output.numel() == 0 || !output.is_alias_of(input))
+                continue;
+            at::assert_no_partial_overlap(output, input);
+            apart_[i] = apart_[i] || at::get_overlap_status(output, input) != at::MemOverlapStatus::No;
+        }
+    }
+    void keep_apart_from(const std::optional<at::Tensor>& input) {
+        if (input)
+            keep_apart_from(*input);
+    }
+    template <class T>
+    void keep_apart_from(const T&) {}
+    /// Copies what was computed elsewhere or with other strides than the caller's tensor has.
     void finish() {
         for (std::size_t i = 0; i < N; ++i)
             if (proxies_[i])
@@ -87,11 +109,14 @@ class StructuredOperator final : public S {
             TORCH_CHECK(output.sizes() == sizes, "output with shape ", output.sizes(),
                         " doesn't match the broadcast shape ", sizes);
         }
-        if (exact_strides && !strides.empty() && output.strides() != strides)
+        if (apart_[i])
+            proxies_[i] = make_output(sizes, exact_strides ? strides : output.strides(), options);
+        else if (exact_strides && !strides.empty() && output.strides() != strides)
             proxies_[i] = make_output(sizes, strides, options);
     }
 
     std::array<std::optional<at::Tensor>, N> proxies_;
+    std::array<bool, N> apart_{};
 };
 
 /// Runs the CPU fallback of "aten::name" with these arguments.
@@ -164,8 +189,10 @@ struct Structured<S, N, R (Base::*)(A...)> {
     using Types = OutputTypes<N>;
 
     static auto functional(const char* name) {
-        return [name](Schema<A>... arguments) -> typename Types::Functional {
-            const OperatorScope scope(name);
+        return [registered = RegisteredOperator(name)](Schema<A>... arguments) -> typename Types::Functional {
+            const OperatorScope scope(registered.name());
+            registered.check_devices(arguments...);
+            registered.unshare_written(arguments...);
             try {
                 StructuredOperator<S, N, Variant::functional> op;
                 run<decltype(op), N, A...>(op, std::make_index_sequence<N>(), arguments...);
@@ -174,25 +201,31 @@ struct Structured<S, N, R (Base::*)(A...)> {
                 else
                     return std::tuple_cat(std::move(op.outputs));
             } catch (const c10::NotImplementedError&) {
-                return call_fallback<typename Types::Functional, Schema<A>...>(name, arguments...);
+                return call_fallback<typename Types::Functional, Schema<A>...>(registered.name(),
+                                                                               arguments...);
             }
         };
     }
     static auto out(const char* name) { return out_with(name, std::make_index_sequence<N>()); }
     template <std::size_t... I>
     static auto out_with(const char* name, std::index_sequence<I...>) {
-        return [name](Schema<A>... arguments, Output<I>... outputs) -> typename Types::Out {
-            const OperatorScope scope(name);
-            try {
-                StructuredOperator<S, N, Variant::out> op;
-                op.outputs = {outputs...};
-                run<decltype(op), N, A...>(op, std::make_index_sequence<N>(), arguments...);
-                return typename Types::Out(outputs...);
-            } catch (const c10::NotImplementedError&) {
-                return call_fallback<typename Types::Out, Schema<A>..., Output<I>...>(name, arguments...,
-                                                                                      outputs...);
-            }
-        };
+        return [registered = RegisteredOperator(name)](Schema<A>... arguments, Output<I>... outputs) ->
+               typename Types::Out {
+                   const OperatorScope scope(registered.name());
+                   registered.check_devices(arguments..., outputs...);
+                   registered.unshare_written(arguments..., outputs...);
+                   try {
+                       StructuredOperator<S, N, Variant::out> op;
+                       op.outputs = {outputs...};
+                       if constexpr (!std::is_base_of_v<at::TensorIteratorBase, S>)
+                           (op.keep_apart_from(arguments), ...);
+                       run<decltype(op), N, A...>(op, std::make_index_sequence<N>(), arguments...);
+                       return typename Types::Out(outputs...);
+                   } catch (const c10::NotImplementedError&) {
+                       return call_fallback<typename Types::Out, Schema<A>..., Output<I>...>(
+                           registered.name(), arguments..., outputs...);
+                   }
+               };
     }
 
   private:
@@ -206,17 +239,21 @@ struct InPlace;
 template <class S, class R, class Base, class First, class... A>
 struct InPlace<S, R (Base::*)(First, A...)> {
     static auto function(const char* name) {
-        return [name](at::Tensor& self, Schema<A>... arguments) -> at::Tensor& {
-            const OperatorScope scope(name);
-            try {
-                StructuredOperator<S, 1, Variant::in_place> op;
-                op.outputs[0] = self;
-                run<decltype(op), 1, First, A...>(op, std::make_index_sequence<1>(), self, arguments...);
-                return self;
-            } catch (const c10::NotImplementedError&) {
-                return call_fallback<at::Tensor&, at::Tensor&, Schema<A>...>(name, self, arguments...);
-            }
-        };
+        return
+            [registered = RegisteredOperator(name)](at::Tensor& self, Schema<A>... arguments) -> at::Tensor& {
+                const OperatorScope scope(registered.name());
+                registered.check_devices(self, arguments...);
+                registered.unshare_written(self, arguments...);
+                try {
+                    StructuredOperator<S, 1, Variant::in_place> op;
+                    op.outputs[0] = self;
+                    run<decltype(op), 1, First, A...>(op, std::make_index_sequence<1>(), self, arguments...);
+                    return self;
+                } catch (const c10::NotImplementedError&) {
+                    return call_fallback<at::Tensor&, at::Tensor&, Schema<A>...>(registered.name(), self,
+                                                                                 arguments...);
+                }
+            };
     }
 };
 
@@ -231,12 +268,14 @@ struct WithFallback;
 template <class Function, class R, class... A>
 struct WithFallback<Function, R(A...)> {
     static auto make(const char* name, R (*function)(A...)) {
-        return [name, function](A... arguments) -> R {
-            const OperatorScope scope(name);
+        return [registered = RegisteredOperator(name), function](A... arguments) -> R {
+            const OperatorScope scope(registered.name());
+            registered.check_devices(arguments...);
+            registered.unshare_written(arguments...);
             try {
                 return function(static_cast<A>(arguments)...);
             } catch (const c10::NotImplementedError&) {
-                return call_fallback<R, A...>(name, arguments...);
+                return call_fallback<R, A...>(registered.name(), arguments...);
             }
         };
     }

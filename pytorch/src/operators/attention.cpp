@@ -1,5 +1,6 @@
 /// Scaled dot-product attention without a matrix of scores in memory (kernels/attention.slang).
 
+#include "../dispatch/limits.h"
 #include "../dispatch/structured.h"
 #include "matrices.h"
 
@@ -72,6 +73,7 @@ enum Word : std::size_t {
     of_grad_key,
     of_grad_value,
     of_grad_bias,
+    of_carried,
     strides,
     words = strides + 16
 };
@@ -114,7 +116,8 @@ class Attention {
         const Tensor log_sums = row_numbers();
         block_[of_output] = raw_address(output);
         block_[of_log_sums] = raw_address(log_sums);
-        run(kernels::attention_forward, tiles(query_.size(2)), {writes(output), writes(log_sums)});
+        run_in_steps(kernels::attention_forward, {query_.size(2), key_.size(2), 1, 1, 2},
+                     {writes(output), writes(log_sums)});
         return {output, log_sums};
     }
 
@@ -143,9 +146,9 @@ class Attention {
         std::vector<Access> accesses{reads(gradient), reads(log_sums), reads(dots), writes(grad_query)};
         if (wants_grad_bias_)
             accesses.push_back(writes(grad_bias));
-        run(kernels::attention_queries_backward, tiles(query_.size(2)), accesses);
-        run(kernels::attention_keys_backward, tiles(key_.size(2)),
-            {reads(gradient), reads(log_sums), reads(dots), writes(grad_key), writes(grad_value)});
+        run_in_steps(kernels::attention_queries_backward, {query_.size(2), key_.size(2), 2, 1, 0}, accesses);
+        run_in_steps(kernels::attention_keys_backward, {key_.size(2), query_.size(2), 2, 2, 0},
+                     {reads(gradient), reads(log_sums), reads(dots), writes(grad_key), writes(grad_value)});
         return {grad_query, grad_key, grad_value,
                 wants_grad_bias_ ? at::sum_to(grad_bias, bias_sizes) : Tensor()};
     }
@@ -168,17 +171,51 @@ class Attention {
         return {static_cast<std::uint32_t>(divided_up(rows, tile)), parameters_.heads,
                 static_cast<std::uint32_t>(query_.size(0))};
     }
+    std::uint32_t padded_width() const {
+        return static_cast<std::uint32_t>(divided_up(std::max(query_.size(3), value_.size(3)), tile) * tile);
+    }
+
+    /// What a kernel does for its rows: for each 32 of `length` others so many products of tiles and weighted
+    /// sums. From launch to launch a row carries as many sums as there are weighted sums, and `numbers`.
+    struct Walk {
+        std::int64_t rows, length, products, weighted_sums, numbers;
+    };
+    /// One launch, or several where the kernel's loops would be too long.
+    void run_in_steps(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, const Walk& walk,
+                      std::vector<Access> accesses) {
+        const std::int64_t width = padded_width(), threads = 128;
+        const std::int64_t of_product = width / tile * (1 + tile * tile / threads + tile);
+        const std::int64_t of_sum = tile * width / threads + tile;
+        const std::int64_t of_tile = 1 + walk.products * of_product + walk.weighted_sums * of_sum;
+        const std::int64_t step = most_iterations / of_tile * tile;
+        in_steps_ = walk.length > step;
+        Tensor carried;
+        if (in_steps_) {
+            carried = at::empty(
+                {query_.size(0), query_.size(1), walk.rows, walk.weighted_sums * width + walk.numbers},
+                query_.options().dtype(at::kFloat));
+            block_[of_carried] = raw_address(carried);
+            accesses.push_back(writes(carried));
+        }
+        for (std::int64_t first = 0; first < walk.length; first += step) {
+            parameters_.first = static_cast<std::uint32_t>(first);
+            parameters_.end = static_cast<std::uint32_t>(std::min(first + step, walk.length));
+            run(kernel, tiles(walk.rows), accesses);
+        }
+        in_steps_ = false;
+    }
+
     void run(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, Groups groups,
              std::vector<Access> accesses) {
         for (const Tensor& tensor : {query_, key_, value_, bias_})
             if (tensor.defined())
                 accesses.push_back(reads(tensor));
-        const auto width =
-            static_cast<std::uint32_t>(divided_up(std::max(query_.size(3), value_.size(3)), 32) * 32);
+        const std::uint32_t width = padded_width();
         const std::array constants{ConstantValue{"dtype", dtype_code(query_.scalar_type())},
                                    ConstantValue{"causal", causal_},
                                    ConstantValue{"has_bias", bias_.defined()},
                                    ConstantValue{"wants_grad_bias", wants_grad_bias_},
+                                   ConstantValue{"in_steps", in_steps_},
                                    ConstantValue{"padded_width", width},
                                    ConstantValue{"wide_numbers", 32 * width}};
         parameters_.block = upload_block(query_.device().index(), std::span<const std::uint64_t>(block_));
@@ -186,7 +223,7 @@ class Attention {
     }
 
     Tensor query_, key_, value_, bias_;
-    bool causal_, wants_grad_bias_ = false;
+    bool causal_, wants_grad_bias_ = false, in_steps_ = false;
     kernels::AttentionParameters parameters_{};
     std::array<std::uint64_t, words> block_{};
 };

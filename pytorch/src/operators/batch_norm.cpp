@@ -1,5 +1,6 @@
 /// Batch norm: kernels/normalisation/channels.slang over the statistics of kernels/reduction.
 
+#include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "normalization.h"
 #include "reduction_launch.h"
@@ -142,6 +143,9 @@ Three forward(const at::Tensor& self, const Optional& weight, const Optional& bi
               const Optional& running_mean, const Optional& running_variance, bool training, double momentum,
               double epsilon) {
     const bool wide = normalisation_is_wide(self);
+    const at::Tensor none;
+    require_parameter_dtypes(self, weight.value_or(none), bias.value_or(none));
+    require_parameter_dtypes(self, running_mean.value_or(none), running_variance.value_or(none));
     const Layout layout(self);
     const at::Tensor scale = contiguous_or_undefined(weight), shift = contiguous_or_undefined(bias);
     const auto options = self.options().dtype(statistics_type(self.scalar_type()));
@@ -149,12 +153,12 @@ Three forward(const at::Tensor& self, const Optional& weight, const Optional& bi
     TORCH_CHECK(training || has_running,
                 "Expected running_mean and running_var to be defined when training=False");
     if (!training) {
-        const at::Tensor none = at::empty({0}, options);
+        const at::Tensor empty = at::empty({0}, options);
         if (self.numel() == 0)
-            return {layout.empty(), none, none};
+            return {layout.empty(), empty, empty};
         return {apply(layout, running_mean->contiguous(), running_variance->contiguous(), true, scale, shift,
                       epsilon, wide),
-                none, none};
+                empty, empty};
     }
     const at::Tensor mean = at::empty({layout.channels}, options),
                      deviation = at::empty({layout.channels}, options);

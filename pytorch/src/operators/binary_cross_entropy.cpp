@@ -1,6 +1,7 @@
-/// The binary cross-entropy of probabilities and its derivative. Probabilities outside 0 to 1 give what the
-/// formula gives; the CPU refuses them, which a device could only do by waiting for every value.
+/// The binary cross-entropy of probabilities and its derivative.
 
+#include "../dispatch/index_report.h"
+#include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "elementwise.h"
 
@@ -29,8 +30,12 @@ at::Tensor factor_of(const Optional& weight, const at::Tensor& self) {
 
 at::Tensor& loss_out(const at::Tensor& self, const at::Tensor& target, const Optional& weight,
                      std::int64_t reduction, at::Tensor& out) {
+    require_same_dtype(self, "input", target, "target");
+    require_same_dtype(self, "input", weight.value_or(at::Tensor()), "weight");
     at::Tensor each = reduction == at::Reduction::None ? out : at::empty({0}, self.options());
     each.resize_as_(self);
+    if (at::isFloatingType(self.scalar_type()))
+        report_unless_probability(self, Report::binary_cross_entropy);
     auto iterator = iterator_of(each, {self, target, factor_of(weight, self)});
     compute(iterator, Operation::binary_cross_entropy);
     if (reduction == at::Reduction::None)

@@ -52,6 +52,8 @@ at::Tensor& im2col_out(const at::Tensor& self, Ints kernel, Ints dilation, Ints 
     TORCH_CHECK(self.dim() == 3 || self.dim() == 4,
                 "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size ",
                 "and other non-zero dimensions for input, but got: ", self.sizes());
+    TORCH_CHECK_NOT_IMPLEMENTED(!at::isIntegralType(self.scalar_type(), false), "unfold of ",
+                                self.scalar_type()); // nor on the CPU and CUDA
     const at::Tensor images = self.dim() == 4 ? self : self.unsqueeze(0);
     const Windows w = geometry(images.sizes().slice(2), kernel, dilation, padding, stride);
     const std::int64_t rows = images.size(1) * w.size[0] * w.size[1], count = w.windows[0] * w.windows[1];
@@ -102,7 +104,7 @@ at::Tensor col2im(const at::Tensor& self, Ints output_size, Ints kernel, Ints di
     return col2im_out(self, output_size, kernel, dilation, padding, stride, out);
 }
 
-/// grad: the sizes of unfold's result, whose last dimension is the window.
+/// grad: broadcast to the sizes of unfold's result, whose last dimension is the window.
 at::Tensor unfold_backward(const at::Tensor& grad, Ints input_sizes, std::int64_t dim, std::int64_t size,
                            std::int64_t step) {
     const at::Tensor result = at::empty(input_sizes, grad.options());
@@ -119,7 +121,13 @@ at::Tensor unfold_backward(const at::Tensor& grad, Ints input_sizes, std::int64_
     w.windows[0] = grad.size(along);
     w.size[0] = size;
     w.step[0] = step;
-    const at::Tensor windows = grad.contiguous().view({slow, w.windows[0], fast, size});
+    TORCH_CHECK(grad.dim() == rank + 1 && grad.size(-1) == size, "unfold_backward: expected a gradient of ",
+                rank + 1, " dimensions whose last one is the window of size ", size, ", but got sizes ",
+                grad.sizes());
+    std::vector<std::int64_t> sizes = input_sizes.vec();
+    sizes[static_cast<std::size_t>(along)] = w.windows[0];
+    sizes.push_back(size);
+    const at::Tensor windows = grad.expand(sizes).contiguous().view({slow, w.windows[0], fast, size});
     launch_windows(WindowKernel::sum, w,
                    {result.view({slow, w.inside[0], fast}), {Role::batch, Role::x, Role::channel}},
                    {windows, {Role::batch, Role::x, Role::channel, Role::window_x}}, {});

@@ -1,6 +1,8 @@
 /// convolution_overrideable and its backward: what PyTorch's convolution comes down to on this device, in one
 /// to three dimensions, transposed or not, with groups.
 
+#include "../dispatch/limits.h"
+#include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "matrices.h"
 
@@ -101,6 +103,9 @@ std::vector<std::int64_t> transposed_output_sizes(IntArrayRef input, IntArrayRef
 struct Tile {
     const kernels::Kernel* kernel;
     std::int64_t rows, columns, depth;
+    std::int64_t iterations; ///< of a slice (UNROLL of multiply in tile.slang)
+
+    std::int64_t longest_k() const { return most_iterations / iterations * depth; }
     std::uint32_t shared_numbers() const {
         return static_cast<std::uint32_t>(2 * depth * (rows + columns + 8));
     }
@@ -121,6 +126,20 @@ Kernels kernels_of(NumberFamily family) {
         return {&kernels::convolution_32.kernel, &kernels::convolution_direct.kernel,
                 &kernels::convolution_weight_direct.kernel};
     }
+}
+
+/// Tiles of columns and of rows: columns in x, and where those are too many, in rows of 32,768 in y too
+/// (`tile_at` of convolution.slang).
+Groups tile_groups(std::int64_t columns, std::int64_t rows, std::int64_t z) {
+    constexpr std::int64_t row = 32768;
+    const std::int64_t turns = divided_up(columns, row);
+    TORCH_CHECK_NOT_IMPLEMENTED(rows * turns <= most_groups && z <= most_groups, "convolutions of ", columns,
+                                " x ", rows, " x ", z, " tiles");
+    if (columns <= row)
+        return {static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(rows),
+                static_cast<std::uint32_t>(z)};
+    return {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(rows * turns),
+            static_cast<std::uint32_t>(z)};
 }
 
 std::uint32_t narrow(std::int64_t value, const char* what) {
@@ -256,7 +275,9 @@ struct Work {
         return !g.pointwise() && channels % channels_of_block == 0 && m * n * k >= products_worth_reordering;
     }
     Tensor reordered_weight(const Tensor& weight) const;
+    bool is_direct() const;
     void run(const Operands& operands) const;
+    void run_groups(const Operands& operands) const;
     Tile tile() const;
     std::int64_t most_parts() const;
     std::int64_t parts_of(std::int64_t tiles, std::int64_t tile_columns) const;
@@ -275,13 +296,12 @@ Tensor Work::reordered_weight(const Tensor& weight) const {
 
 void Work::run_directly(const Operands& operands) const {
     const Kernels family_kernels = kernels_of(family);
-    const auto rows = static_cast<std::uint32_t>(m), groups = static_cast<std::uint32_t>(g.groups);
     if (operation == Operation::weight_gradient)
-        launch(*family_kernels.weight_direct, {static_cast<std::uint32_t>(n), rows, groups}, operands, k,
-               false, false, false, 256);
+        launch(*family_kernels.weight_direct, tile_groups(n, m, g.groups), operands, k, false, false, false,
+               256);
     else
-        launch(*family_kernels.direct, {static_cast<std::uint32_t>(divided_up(n, 256)), rows, groups},
-               operands, k, false, false, false, 1);
+        launch(*family_kernels.direct, tile_groups(divided_up(n, 256), m, g.groups), operands, k, false,
+               false, false, 1);
 }
 
 void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups groups, bool edges,
@@ -321,13 +341,13 @@ Tile Work::tile() const {
         const bool fills =
             groups(128, 128) >= 160 || (groups(128, 128) >= 64 && groups(128, 128) * most_parts() >= 320);
         if (m > 64 && wide && !of_weight && fills)
-            return {&kernels::convolution_128.kernel, 128, 128, 8};
+            return {&kernels::convolution_128.kernel, 128, 128, 8, 1};
         if (m > 32 && wide && groups(64, 128) >= 160)
-            return {&kernels::convolution_64x128.kernel, 64, 128, 16};
+            return {&kernels::convolution_64x128.kernel, 64, 128, 16, 1};
         if (m > 32 && n > 32 && groups(64, 64) >= 64)
-            return {&kernels::convolution_64.kernel, 64, 64, 16};
+            return {&kernels::convolution_64.kernel, 64, 64, 16, 1};
     }
-    return {kernels_of(family).tile, 32, 32, 16};
+    return {kernels_of(family).tile, 32, 32, 16, family == NumberFamily::float32 ? 5 : 9};
 }
 
 /// In how many parts k is worth being summed.
@@ -347,39 +367,72 @@ std::int64_t Work::parts_of(std::int64_t tiles, std::int64_t tile_columns) const
     return std::min(wanted, most_parts());
 }
 
+/// Whether the kernels without tiles are meant for it, and their loops short enough.
+bool Work::is_direct() const {
+    if (m > 2 || g.groups > most_groups)
+        return false;
+    if (operation == Operation::weight_gradient)
+        return n <= 1024 && k <= most_iterations * 256;
+    return k <= most_iterations && divided_up(n, 256) <= most_groups / 2 * 32768;
+}
+
 void Work::run(const Operands& given) const {
     if (given.result.numel() == 0)
         return;
-    constexpr std::int64_t most_groups = 65535;
-    const bool few_rows = m <= 2 && n <= most_groups * 256;
-    if (few_rows && g.groups <= most_groups && (operation != Operation::weight_gradient || n <= 1024)) {
+    if (is_direct()) {
         run_directly(given);
         return;
     }
     const Tile tile = this->tile();
+    const bool of_weight = operation == Operation::weight_gradient;
+    if (k > tile.longest_k() && g.groups > 1 &&
+        (!of_weight || g.groups * divided_up(k, tile.longest_k()) > most_groups)) {
+        run_groups(given);
+        return;
+    }
     Operands operands = given;
-    if (operation != Operation::weight_gradient && one_tap(tile.columns))
+    if (!of_weight && one_tap(tile.columns))
         operands.other = reordered_weight(given.other);
-    const Groups groups{static_cast<std::uint32_t>(divided_up(n, tile.columns)),
-                        static_cast<std::uint32_t>(divided_up(m, tile.rows)),
-                        static_cast<std::uint32_t>(g.groups)};
-    TORCH_CHECK_NOT_IMPLEMENTED(divided_up(n, tile.columns) <= most_groups && groups.y <= most_groups &&
-                                    g.groups <= most_groups,
-                                "convolutions of this size");
-    const std::int64_t wanted = parts_of(std::int64_t{groups.x} * groups.y * groups.z, tile.columns);
+    const std::int64_t columns = divided_up(n, tile.columns), rows = divided_up(m, tile.rows);
+    const Groups groups = tile_groups(columns, rows, g.groups);
+    const std::int64_t needed = divided_up(k, tile.longest_k());
+    const std::int64_t wanted = std::max(parts_of(columns * rows * g.groups, tile.columns), needed);
     const std::int64_t k_part = std::max<std::int64_t>(divided_up(divided_up(k, wanted), 16) * 16, 16);
     const std::int64_t parts = divided_up(k, k_part);
     // Small tiles are not worth another pipeline.
     const bool edges = tile.rows == 32 || m % tile.rows != 0 || n % tile.columns != 0 || k % tile.depth != 0;
-    if (parts > 1 && std::max(g.groups, g.batch) * parts <= most_groups)
+    const std::int64_t matrices = of_weight ? g.groups : std::max(g.groups, g.batch);
+    const bool fits = matrices * parts <= most_groups;
+    TORCH_CHECK_NOT_IMPLEMENTED(fits || needed <= 1, "convolutions with sums of ", k, " products for ",
+                                matrices, " matrices");
+    if (parts > 1 && fits)
         run_in_parts(operands, tile, groups, edges, parts, k_part);
     else
         launch(*tile.kernel, groups, operands, divided_up(k, 16) * 16, edges, false, one_tap(tile.columns),
                tile.shared_numbers());
 }
 
-/// Batches in pieces whose pixels can be numbered in 31 bits and whose tiles are as many as a dispatch may
-/// have.
+/// Long sums of several groups of channels: one group after the other.
+void Work::run_groups(const Operands& given) const {
+    Geometry one = g;
+    one.groups = 1;
+    const bool of_weight = operation == Operation::weight_gradient;
+    const auto group = [&](const Tensor& tensor, std::int64_t dim, std::int64_t number) {
+        const std::int64_t size = tensor.size(dim) / g.groups;
+        return tensor.narrow(dim, number * size, size);
+    };
+    for (std::int64_t number = 0; number < g.groups; ++number) {
+        const Tensor result = group(given.result, of_weight ? 0 : 1, number);
+        Operands operands{group(given.image, 1, number).contiguous(),
+                          group(given.other, of_weight ? 1 : 0, number).contiguous(), result.contiguous(),
+                          given.bias.defined() ? group(given.bias, 0, number) : Tensor()};
+        Work(one, operation, dtype, given.result.device()).run(operands);
+        if (!operands.result.is_same(result))
+            result.copy_(operands.result);
+    }
+}
+
+/// Batches in pieces whose pixels can be numbered in 31 bits and whose tiles need no second row.
 void run_batches(Geometry g, Operation operation, const Operands& operands) {
     const std::int64_t pixels = std::max(volume(g.output), volume(g.input));
     const std::int64_t most_pixels = std::int64_t{65535} * 32;
@@ -400,9 +453,27 @@ void run_batches(Geometry g, Operation operation, const Operands& operands) {
     }
 }
 
+/// As cuDNN has it: channels last where the input or the weight is.
+at::MemoryFormat format_of(const Tensor& input, const Tensor& weight) {
+    const auto channels_last =
+        input.dim() == 5 ? at::MemoryFormat::ChannelsLast3d : at::MemoryFormat::ChannelsLast;
+    return input.suggest_memory_format() == channels_last || weight.suggest_memory_format() == channels_last
+               ? channels_last
+               : at::MemoryFormat::Contiguous;
+}
+
+/// Of the integers PyTorch convolves int64 alone, on the CPU.
+void require_convolved(at::ScalarType dtype) {
+    TORCH_CHECK(!at::isIntegralType(dtype, true) || dtype == at::kLong,
+                "\"convolution\" not implemented for '", dtype, "'");
+}
+
 Tensor convolution(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
                    IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, bool transposed,
                    IntArrayRef output_padding, std::int64_t groups) {
+    require_convolved(input.scalar_type());
+    require_same_dtype(input, "input", weight, "weight");
+    require_same_dtype(input, "input", bias.value_or(Tensor()), "bias");
     number_family(input.scalar_type(), input.device());
     const auto sizes = transposed ? transposed_output_sizes(input.sizes(), weight.sizes(), stride, padding,
                                                             dilation, output_padding, groups)
@@ -416,30 +487,36 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
     else
         run_batches(geometry_of(input.sizes(), weight.sizes(), sizes, stride, padding, dilation, groups),
                     Operation::forward, operands);
-    return result;
+    return result.contiguous(format_of(input, weight));
 }
 
 std::tuple<Tensor, Tensor, Tensor>
 convolution_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight, IntArrayRef stride,
                      IntArrayRef padding, IntArrayRef dilation, bool transposed,
                      IntArrayRef /*output_padding*/, std::int64_t groups, std::array<bool, 3> output_mask) {
+    require_convolved(input.scalar_type());
+    require_same_dtype(input, "input", weight, "weight");
+    require_same_dtype(grad_output, "grad_output", input, "input");
     number_family(input.scalar_type(), input.device());
     const Tensor gradient = grad_output.contiguous();
     // Of the convolution that is not transposed the larger side is the input.
     const auto larger = transposed ? grad_output.sizes() : input.sizes();
     const auto smaller = transposed ? input.sizes() : grad_output.sizes();
     const Geometry g = geometry_of(larger, weight.sizes(), smaller, stride, padding, dilation, groups);
+    const auto format = format_of(input, weight);
     Tensor of_input, of_weight, of_bias;
     if (output_mask[0]) {
         of_input = at::empty(input.sizes(), input.options());
         run_batches(g, transposed ? Operation::forward : Operation::input_gradient,
                     {gradient, weight.contiguous(), of_input, {}});
+        of_input = of_input.contiguous(format);
     }
     if (output_mask[1]) {
         of_weight = at::empty(weight.sizes(), weight.options());
         const Tensor image = transposed ? gradient : input.contiguous();
         const Tensor pixels = transposed ? input.contiguous() : gradient;
         run_batches(g, Operation::weight_gradient, {image, pixels, of_weight, {}});
+        of_weight = of_weight.contiguous(format);
     }
     if (output_mask[2]) {
         std::vector<std::int64_t> dimensions{0};

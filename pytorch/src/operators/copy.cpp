@@ -47,7 +47,7 @@ void launch_bytes(const kernels::TypedKernel<P>& kernel, const at::TensorIterato
     const std::array<int, 2> operands{0, 1};
     const OperandLayout layout(iterator,
                                std::span(operands).first(static_cast<std::size_t>(iterator.ntensors())));
-    p.output = reinterpret_cast<std::uint64_t>(iterator.data_ptr(0));
+    p.output = address(iterator, 0);
     p.count = static_cast<std::uint64_t>(iterator.numel());
     layout.fill(p, iterator.device(0).index());
     const std::array<ConstantValue, 3> constants{{
@@ -67,7 +67,7 @@ void copy_same_dtype(const at::Tensor& to, const at::Tensor& from) {
     }
     const at::TensorIterator iterator = iterator_of(to, from);
     kernels::CopyParameters p;
-    p.input = reinterpret_cast<std::uint64_t>(iterator.data_ptr(1));
+    p.input = address(iterator, 1);
     launch_bytes(kernels::copy_bytes, iterator, p, std::array{writes(iterator, 0), reads(iterator, 1)});
 }
 
@@ -76,8 +76,26 @@ at::Tensor part_of(const at::Tensor& tensor, std::int64_t part) {
     return at::native::view_as_real(tensor).select(-1, part);
 }
 
+/// Whether the real or the imaginary part is not zero.
+void copy_truth(const at::Tensor& to, const at::Tensor& from) {
+    const at::Tensor real = part_of(from, 0), imaginary = part_of(from, 1);
+    at::TensorIterator iterator = at::TensorIteratorConfig()
+                                      .set_check_mem_overlap(false)
+                                      .add_output(to)
+                                      .add_const_input(real)
+                                      .add_const_input(imaginary)
+                                      .resize_outputs(false)
+                                      .check_all_same_dtype(false)
+                                      .build();
+    compute_as(real.scalar_type(), iterator, Operation::logical_or);
+}
+
 void copy_complex(const at::Tensor& to, const at::Tensor& from) {
     const bool to_complex = to.is_complex(), from_complex = from.is_complex();
+    if (to.scalar_type() == at::kBool) {
+        copy_truth(to, from);
+        return;
+    }
     copy_on_device(to_complex ? part_of(to, 0) : to, from_complex ? part_of(from, 0) : from);
     if (!to_complex)
         return;

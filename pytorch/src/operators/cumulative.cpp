@@ -8,6 +8,7 @@
 #include <rekindle/kernels/families/cumulative_float64.h>
 #include <rekindle/kernels/families/cumulative_integer.h>
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/native/ReduceOps.h>
 #include <ATen/ops/_logcumsumexp_native.h>
 #include <ATen/ops/cumprod_native.h>
@@ -25,45 +26,79 @@ using Parameters = kernels::CumulativeParameters;
 static_assert(sizeof(Parameters) == sizeof(kernels::CumulativeIntegerParameters) &&
               sizeof(Parameters) == sizeof(kernels::CumulativeFloat64Parameters));
 
-const kernels::Kernel& kernel_of(const at::Tensor& input, const at::Tensor& output) {
+struct Kernels {
+    const kernels::Kernel &cumulate, &totals, &before;
+};
+
+Kernels kernels_of(const at::Tensor& input, const at::Tensor& output) {
     const auto from = input.scalar_type(), to = output.scalar_type();
     TORCH_CHECK_NOT_IMPLEMENTED(!c10::isComplexType(from) && !c10::isComplexType(to),
                                 "cumulative operations of complex numbers");
     if (from == at::kDouble || to == at::kDouble) {
         require_float64(at::kDouble, input.device());
-        return kernels::cumulate_float64.kernel;
+        return {kernels::cumulate_float64.kernel, kernels::cumulate_float64_totals.kernel,
+                kernels::cumulate_float64_before.kernel};
     }
-    return c10::isIntegralType(from, true) && c10::isIntegralType(to, true) ? kernels::cumulate_integer.kernel
-                                                                            : kernels::cumulate_float.kernel;
+    if (c10::isIntegralType(from, true) && c10::isIntegralType(to, true))
+        return {kernels::cumulate_integer.kernel, kernels::cumulate_integer_totals.kernel,
+                kernels::cumulate_integer_before.kernel};
+    return {kernels::cumulate_float.kernel, kernels::cumulate_float_totals.kernel,
+            kernels::cumulate_float_before.kernel};
 }
 
 /// indices: of the extremes, contiguous as `output` is; undefined for the others.
 void cumulate(const at::Tensor& output, const at::Tensor& indices, const at::Tensor& self, std::int64_t dim,
               Cumulation operation) {
+    const bool sums = operation != Cumulation::maximum && operation != Cumulation::minimum;
+    TORCH_CHECK_NOT_IMPLEMENTED(!sums || output.scalar_type() != at::kBool, "cumulative sums in bool");
+    TORCH_CHECK_NOT_IMPLEMENTED(operation != Cumulation::log_sum_exp ||
+                                    at::isFloatingType(output.scalar_type()),
+                                "logcumsumexp of ", output.scalar_type());
     if (self.numel() == 0)
         return;
+    constexpr std::int64_t longest = 2048;
     const at::Tensor input = self.contiguous();
-    const auto& kernel = kernel_of(input, output);
+    const Kernels kernels = kernels_of(input, output);
     const Lines lines(input, dim);
-    const auto schedule = schedule_reduction(lines.lines, lines.size, lines.inner == 1);
+    const auto schedule = schedule_lines(lines.lines, lines.size, lines.inner == 1, longest);
+    const at::Tensor scratch = reduction_scratch(schedule, lines.lines, input.device());
     const Parameters p{.input = address(input),
                        .output = address(output),
                        .indices = indices.defined() ? address(indices) : 0,
+                       .partial = scratch.defined() ? address(scratch) : 0,
                        .lines = static_cast<std::uint32_t>(lines.lines),
                        .size = static_cast<std::uint32_t>(lines.size),
-                       .inner = static_cast<std::uint32_t>(lines.inner)};
-    const std::array<ConstantValue, 5> constants{{
+                       .inner = static_cast<std::uint32_t>(lines.inner),
+                       .parts = schedule.parts,
+                       .part_size = schedule.part_size};
+    const bool vectors = lines.inner == 1 && lines.size % 4 == 0 && p.input % 16 == 0 && p.output % 16 == 0;
+    std::array<ConstantValue, 7> constants{{
         {"operation", static_cast<std::uint32_t>(operation)},
         {"input_type", dtype_code(input.scalar_type())},
         {"output_type", dtype_code(output.scalar_type())},
         {"columns", schedule.columns},
         {"columns_fastest", schedule.columns_fastest},
+        {"vectors", vectors},
+        {"split", schedule.parts > 1},
     }};
-    c10::SmallVector<Access, 3> accesses{reads(input), writes(output)};
+    const auto run = [&](const kernels::Kernel& kernel, Groups groups, std::span<const Access> accesses) {
+        launch(input.device().index(), kernel, groups, std::as_bytes(std::span(&p, 1)), accesses, constants);
+    };
+    c10::SmallVector<Access, 4> accesses{reads(input), writes(output)};
     if (indices.defined())
         accesses.push_back(writes(indices));
-    launch(input.device().index(), kernel, linear_groups(lines.lines, schedule.columns),
-           std::as_bytes(std::span(&p, 1)), accesses, constants);
+    if (schedule.parts > 1) {
+        accesses.push_back(reads(scratch));
+        constants.back().value = 0;
+        run(kernels.totals, schedule.groups, std::array{reads(input), writes(scratch)});
+        const auto of_lines = constants;
+        constants[3].value = 1;
+        constants[4].value = constants[5].value = 0;
+        run(kernels.before, schedule.merge_groups, std::array{writes(scratch)});
+        constants = of_lines;
+        constants.back().value = 1;
+    }
+    run(kernels.cumulate, schedule.groups, accesses);
 }
 
 template <Cumulation operation>
@@ -81,13 +116,17 @@ void cumulate_with_indices(const at::Tensor& self, at::Tensor& values, at::Tenso
 }
 
 at::Tensor log_cumulative_sum_exp(const at::Tensor& self, std::int64_t dim) {
+    at::maybe_wrap_dim(dim, self.dim());
     const at::Tensor result = at::empty(self.sizes(), self.options());
     cumulate(result, {}, self, dim, Cumulation::log_sum_exp);
     return result;
 }
 
 at::Tensor& log_cumulative_sum_exp_out(const at::Tensor& self, std::int64_t dim, at::Tensor& out) {
+    at::maybe_wrap_dim(dim, self.dim());
     at::native::resize_output(out, self.sizes());
+    at::assert_no_internal_overlap(out);
+    at::assert_no_partial_overlap(out, self);
     cumulate_kernel<Cumulation::log_sum_exp>(out, self, dim);
     return out;
 }

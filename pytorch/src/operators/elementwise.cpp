@@ -6,6 +6,7 @@
 #include <rekindle/kernels/families/elementwise_float64.h>
 #include <rekindle/kernels/families/elementwise_integer.h>
 
+#include <ATen/core/Tensor.h>
 #include <algorithm>
 #include <bit>
 #include <c10/core/DynamicCast.h>
@@ -52,6 +53,27 @@ bool known(at::ScalarType type) {
     case at::kDouble:
     case at::kBool:
     case at::kBFloat16:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/// Whether PyTorch has no kernel of the operation for bool, on the CPU and for CUDA.
+bool refuses_bool(Operation operation) {
+    switch (operation) {
+    case Operation::add_product:
+    case Operation::clamp:
+    case Operation::divide_floor:
+    case Operation::divide_trunc:
+    case Operation::fmod:
+    case Operation::greatest_common_divisor:
+    case Operation::least_common_multiple:
+    case Operation::power:
+    case Operation::remainder:
+    case Operation::shift_left:
+    case Operation::shift_right:
+    case Operation::threshold:
         return true;
     default:
         return false;
@@ -131,7 +153,7 @@ void launch_call(const kernels::TypedKernel<P>& kernel, const at::TensorIterator
     const auto device = iterator.device(0);
     const auto at = [&](int k) {
         const int operand = call.operands[static_cast<std::size_t>(k)];
-        return operand < 0 ? 0 : reinterpret_cast<std::uint64_t>(iterator.data_ptr(operand));
+        return operand < 0 ? 0 : address(iterator, operand);
     };
     const auto dtype = [&](int k) {
         const int operand = call.operands[static_cast<std::size_t>(k)];
@@ -219,6 +241,8 @@ void compute_as(at::ScalarType common, at::TensorIteratorBase& iterator, Operati
 }
 
 void compute(at::TensorIteratorBase& iterator, Operation operation, const Parameters& parameters) {
+    TORCH_CHECK_NOT_IMPLEMENTED(iterator.common_dtype() != at::kBool || !refuses_bool(operation),
+                                "this operation in bool");
     compute_as(iterator.common_dtype(), iterator, operation, parameters);
 }
 

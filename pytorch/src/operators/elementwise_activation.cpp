@@ -6,6 +6,7 @@
 #include <ATen/core/Reduction.h>
 #include <ATen/native/Activation.h>
 #include <ATen/native/BinaryOps.h>
+#include <ATen/native/Gelu.h>
 #include <ATen/ops/_prelu_kernel_native.h>
 #include <ATen/ops/elu_backward_native.h>
 #include <ATen/ops/elu_native.h>
@@ -82,15 +83,19 @@ void logit_backward(Iterator& iterator, const c10::Scalar& epsilon) {
             {c10::Scalar(e), c10::Scalar(e < 0 ? -1.0 : 1.0 - e), std::nullopt});
 }
 
+bool uses_tanh(c10::string_view approximate) {
+    return at::native::get_gelutype_enum(approximate) == at::native::GeluType::Tanh;
+}
+
 // PyTorch's own class asks the processor's library first.
 struct Gelu : at::meta::structured_gelu {
     void impl(const at::Tensor&, c10::string_view approximate, const at::Tensor&) {
-        compute(*this, approximate == "tanh" ? Operation::gelu_tanh : Operation::gelu);
+        compute(*this, uses_tanh(approximate) ? Operation::gelu_tanh : Operation::gelu);
     }
 };
 struct GeluBackward : at::meta::structured_gelu_backward {
     void impl(const at::Tensor&, const at::Tensor&, c10::string_view approximate, const at::Tensor&) {
-        compute(*this, approximate == "tanh" ? Operation::gelu_tanh_backward : Operation::gelu_backward);
+        compute(*this, uses_tanh(approximate) ? Operation::gelu_tanh_backward : Operation::gelu_backward);
     }
 };
 

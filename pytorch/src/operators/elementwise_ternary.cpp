@@ -27,14 +27,27 @@ namespace rvk {
 
 namespace {
 
+/// Numbers on the CPU are refused where CUDA's kernel takes none.
+void refuse_numbers(const at::TensorIteratorBase& iterator, std::initializer_list<int> operands) {
+    for (const int i : operands)
+        if (iterator.is_cpu_scalar(i))
+            report_two_devices(iterator.device(0), iterator.device(i), running_operator());
+}
+
 void addcmul(at::TensorIteratorBase& iterator, const c10::Scalar& value) {
+    refuse_numbers(iterator, {1, 2});
     compute(iterator, Operation::add_product, {value, std::nullopt, std::nullopt});
 }
 void addcdiv(at::TensorIteratorBase& iterator, const c10::Scalar& value) {
     compute(iterator, Operation::add_quotient, {value, std::nullopt, std::nullopt});
 }
 void lerp_scalar(at::TensorIteratorBase& iterator, const c10::Scalar& weight) {
+    refuse_numbers(iterator, {1, 2});
     compute(iterator, Operation::lerp_scalar, {std::nullopt, std::nullopt, weight});
+}
+void lerp_tensor(at::TensorIteratorBase& iterator) {
+    refuse_numbers(iterator, {1, 2});
+    compute(iterator, Operation::lerp);
 }
 void clamp_scalar(at::TensorIteratorBase& iterator, const c10::Scalar& low, const c10::Scalar& high) {
     compute(iterator, Operation::clamp_scalar, {low, high, std::nullopt});
@@ -50,6 +63,7 @@ void where(at::TensorIterator& iterator) {
     compute_as(iterator.dtype(0), iterator, Operation::where);
 }
 void smooth_l1(at::TensorIteratorBase& iterator, double beta) {
+    refuse_numbers(iterator, {1, 2});
     compute(iterator, Operation::smooth_l1, {std::nullopt, std::nullopt, c10::Scalar(beta)});
 }
 void huber(at::TensorIterator& iterator, double delta) {
@@ -101,7 +115,7 @@ namespace at::native {
 REGISTER_PRIVATEUSE1_DISPATCH(addcmul_stub, &rvk::addcmul)
 REGISTER_PRIVATEUSE1_DISPATCH(addcdiv_stub, &rvk::addcdiv)
 REGISTER_PRIVATEUSE1_DISPATCH(lerp_kernel_scalar_weight, &rvk::lerp_scalar)
-REGISTER_PRIVATEUSE1_DISPATCH(lerp_kernel_tensor_weight, &rvk::on_each<rvk::Operation::lerp>)
+REGISTER_PRIVATEUSE1_DISPATCH(lerp_kernel_tensor_weight, &rvk::lerp_tensor)
 REGISTER_PRIVATEUSE1_DISPATCH(clamp_stub, &rvk::on_each<rvk::Operation::clamp>)
 REGISTER_PRIVATEUSE1_DISPATCH(clamp_scalar_stub, &rvk::clamp_scalar)
 REGISTER_PRIVATEUSE1_DISPATCH(clamp_min_scalar_stub, &rvk::clamp_min_scalar)

@@ -74,12 +74,23 @@
 // And without one.
 #define RVK_UNARY_WITHOUT_IN_PLACE(F) \
     F(signbit, signbit) F(isposinf, is_positive_infinity) F(isneginf, is_negative_infinity) \
-    F(special_entr, entropy) F(special_erfcx, erfcx) F(special_log_ndtr, log_normal_distribution)
+    F(special_entr, entropy)
+// And of float32 and float64 alone.
+#define RVK_UNARY_NOT_OF_16_BITS(F) \
+    F(special_erfcx, erfcx) F(special_log_ndtr, log_normal_distribution)
 // clang-format on
 
 namespace rvk {
 
 namespace {
+
+/// The CPU and CUDA have no kernels of these operators in 16 bits.
+template <Operation operation>
+void not_of_16_bits(at::TensorIteratorBase& iterator) {
+    const auto dtype = iterator.common_dtype();
+    TORCH_CHECK_NOT_IMPLEMENTED(dtype != at::kHalf && dtype != at::kBFloat16, "elements of ", dtype);
+    on_each<operation>(iterator);
+}
 
 void bitwise_not(at::TensorIteratorBase& iterator) {
     compute(iterator, iterator.common_dtype() == at::kBool ? Operation::logical_not : Operation::bitwise_not);
@@ -120,6 +131,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_structured<at::native::structured_##name##_out>(m, #name, #name ".out");
     RVK_UNARY(RVK_REGISTER)
     RVK_UNARY_WITHOUT_IN_PLACE(RVK_REGISTER_WITHOUT_IN_PLACE)
+    RVK_UNARY_NOT_OF_16_BITS(RVK_REGISTER_WITHOUT_IN_PLACE)
     RVK_REGISTER(bitwise_not, )
     register_structured<at::native::structured_round_decimals_out>(m, "round.decimals", "round.decimals_out",
                                                                    "round_.decimals");
@@ -143,6 +155,9 @@ namespace at::native {
     REGISTER_PRIVATEUSE1_DISPATCH(name##_stub, &rvk::on_each<rvk::Operation::operation>)
 RVK_UNARY(RVK_STUB)
 RVK_UNARY_WITHOUT_IN_PLACE(RVK_STUB)
+#define RVK_STUB_NOT_OF_16_BITS(name, operation)                                                             \
+    REGISTER_PRIVATEUSE1_DISPATCH(name##_stub, &rvk::not_of_16_bits<rvk::Operation::operation>)
+RVK_UNARY_NOT_OF_16_BITS(RVK_STUB_NOT_OF_16_BITS)
 RVK_STUB(abs, absolute)
 RVK_STUB(angle, angle)
 RVK_STUB(logical_not, logical_not)

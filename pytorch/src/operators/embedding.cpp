@@ -33,7 +33,7 @@ at::Tensor embedding_dense_backward(const at::Tensor& grad_output, const at::Ten
     auto operation = IndexOperation::along(out, 0, index, grad);
     if (padding_index >= 0)
         operation.ignore(padding_index);
-    operation.accumulate(out, grad, out.scalar_type(), Reduction::sum);
+    operation.accumulate(out, grad, out.scalar_type(), IndexReduction::sum);
     return out;
 }
 

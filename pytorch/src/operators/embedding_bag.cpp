@@ -1,6 +1,7 @@
 /// Sums and means of rows of a table, bag by bag, and their gradients, put together from gathers and
 /// deterministic accumulation. The largest of each bag is left to the CPU.
 
+#include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "index_operation.h"
 
@@ -30,17 +31,24 @@ void add_rows(const at::Tensor& to, const at::Tensor& index, const at::Tensor& v
     auto operation = IndexOperation::along(to, 0, index, values);
     if (padding_index >= 0)
         operation.ignore(padding_index);
-    operation.accumulate(to, values, to.scalar_type(), Reduction::sum);
+    operation.accumulate(to, values, to.scalar_type(), IndexReduction::sum);
 }
 
 Bags embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets, bool,
                    std::int64_t mode, bool, const Weights& sample_weights, bool include_last_offset,
                    std::int64_t padding_index) {
     TORCH_CHECK_NOT_IMPLEMENTED(mode != Mode::maximum, "embedding_bag with mode max");
-    TORCH_CHECK(indices.dim() == 1 && offsets.dim() == 1 && weight.dim() == 2,
-                "embedding_bag: expected vectors of indices and offsets and a matrix of weights");
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(weight.scalar_type()), "embedding_bag of ",
+                                weight.scalar_type());
+    TORCH_CHECK(indices.dim() == 1, "input has to be a 1D or 2D Tensor, but got Tensor of dimension ",
+                indices.dim());
+    TORCH_CHECK(offsets.dim() == 1, "offsets has to be a 1D Tensor, but got Tensor of dimension ",
+                offsets.dim());
+    TORCH_CHECK(weight.dim() == 2, "weight has to be a 2D Tensor, but got Tensor of dimension ",
+                weight.dim());
     TORCH_CHECK(!include_last_offset || offsets.size(0) >= 1,
                 "include_last_offset: number of offset should be at least 1");
+    require_same_dtype(weight, "weight", sample_weights.value_or(at::Tensor()), "per_sample_weights");
     const std::int64_t bags = offsets.size(0) - (include_last_offset ? 1 : 0);
     const at::Tensor index = indices.to(at::kLong);
     const at::Tensor bag = bag_of_index(offsets.narrow(0, 0, bags).to(at::kLong), index.numel());

@@ -48,7 +48,7 @@ void launch_table(const TensorTable<9>& table, const ListCall& call, const at::T
     const std::array<ConstantValue, 5> constants{{
         {"operation", static_cast<std::uint32_t>(call.operation)},
         {"inputs", static_cast<std::uint32_t>(inputs)},
-        {"dtype", dtype_code(like.scalar_type())},
+        {"common_dtype", dtype_code(like.scalar_type())},
         {"scalar_inputs", call.scalar_inputs},
         {"quads", quads ? 1u : 0u},
     }};

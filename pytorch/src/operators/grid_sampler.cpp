@@ -2,6 +2,7 @@
 /// image's gradient is a list of contributions that are added in the order of the places.
 
 #define AT_PER_OPERATOR_HEADERS
+#include "../dispatch/limits.h"
 #include "../dispatch/structured.h"
 #include "index_operation.h"
 
@@ -9,11 +10,14 @@
 #include <rekindle/kernels/families/sampler_float64.h>
 
 #include <ATen/native/GridSamplerUtils.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
+#include <algorithm>
 #include <bit>
 #include <limits>
+#include <vector>
 
 namespace rvk {
 
@@ -29,6 +33,14 @@ struct Sampling {
 std::int64_t taps_of_axis(const Sampling& sampling) {
     constexpr std::array<std::int64_t, 3> taps{2, 1, 4};
     return taps.at(static_cast<std::size_t>(sampling.interpolation));
+}
+
+/// So many channels that a thread's loops over channels and taps are short enough.
+std::int64_t most_channels(const Sampling& sampling, std::int64_t axes) {
+    std::int64_t iterations = 0;
+    for (std::int64_t axis = 0; axis < axes; ++axis)
+        iterations = taps_of_axis(sampling) * (1 + iterations);
+    return most_iterations / (2 + iterations);
 }
 
 /// One launch of the family: the operands' strides, and one item for each place of the grid.
@@ -116,6 +128,12 @@ class Sampler {
 at::Tensor sample(const at::Tensor& image, const at::Tensor& grid, const Sampling& sampling) {
     TORCH_CHECK_NOT_IMPLEMENTED(image.scalar_type() == grid.scalar_type(),
                                 "grid_sampler of different dtypes");
+    if (const std::int64_t most = most_channels(sampling, grid.dim() - 2); image.size(1) > most) {
+        std::vector<at::Tensor> pieces;
+        for (const at::Tensor& piece : image.split(most, 1))
+            pieces.push_back(sample(piece, grid, sampling));
+        return at::cat(pieces, 1);
+    }
     auto sizes = grid.sizes().vec();
     sizes.pop_back();
     sizes.insert(sizes.begin() + 1, image.size(1));
@@ -160,8 +178,33 @@ at::Tensor image_gradient(const at::Tensor& grad_output, const at::Tensor& image
     operation.add_selector(targets, places, bytes, 1);
     operation.set_keys(batch * places);
     operation.ignore(nowhere);
-    operation.accumulate(gradient, values, image.scalar_type(), Reduction::sum);
+    operation.accumulate(gradient, values, image.scalar_type(), IndexReduction::sum);
     return gradient;
+}
+
+std::tuple<at::Tensor, at::Tensor> sample_backward(const at::Tensor& grad_output, const at::Tensor& image,
+                                                   const at::Tensor& grid, const Sampling& sampling,
+                                                   std::array<bool, 2> wanted);
+
+/// `most` channels at a time; the grid's gradient is their sum.
+std::tuple<at::Tensor, at::Tensor> sample_backward_in_pieces(const at::Tensor& grad_output,
+                                                             const at::Tensor& image, const at::Tensor& grid,
+                                                             const Sampling& sampling,
+                                                             std::array<bool, 2> wanted, std::int64_t most) {
+    const at::ScalarType type = image.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const at::Tensor places = grid.to(type), of_grid = at::zeros(grid.sizes(), places.options());
+    std::vector<at::Tensor> of_images;
+    for (std::int64_t first = 0; first < image.size(1); first += most) {
+        const std::int64_t channels = std::min(most, image.size(1) - first);
+        const auto [of_image, of_places] =
+            sample_backward(grad_output.narrow(1, first, channels).to(type),
+                            image.narrow(1, first, channels).to(type), places, sampling, wanted);
+        if (wanted[0])
+            of_images.push_back(of_image);
+        of_grid.add_(of_places);
+    }
+    return {wanted[0] ? at::cat(of_images, 1).to(image.scalar_type()) : at::Tensor(),
+            of_grid.to(grid.scalar_type())};
 }
 
 std::tuple<at::Tensor, at::Tensor> sample_backward(const at::Tensor& grad_output, const at::Tensor& image,
@@ -169,6 +212,8 @@ std::tuple<at::Tensor, at::Tensor> sample_backward(const at::Tensor& grad_output
                                                    std::array<bool, 2> wanted) {
     TORCH_CHECK_NOT_IMPLEMENTED(image.scalar_type() == grid.scalar_type(),
                                 "grid_sampler of different dtypes");
+    if (const std::int64_t most = most_channels(sampling, grid.dim() - 2); image.size(1) > most)
+        return sample_backward_in_pieces(grad_output, image, grid, sampling, wanted, most);
     at::Tensor of_image;
     if (wanted[0])
         of_image = image_gradient(grad_output, image, grid, sampling);

@@ -18,8 +18,8 @@ namespace rvk {
 namespace {
 
 constexpr std::size_t first_selector_word = 32, selector_words = 12;
-constexpr std::uint32_t piece = 256;               ///< of accumulate.slang
-constexpr std::int64_t maximum_items = 0xff000000; ///< 32-bit numbers of items, whole workgroups
+constexpr std::int64_t piece = 256, block = 256 * 1024; ///< of accumulate.slang
+constexpr std::int64_t maximum_items = 0xff000000;      ///< 32-bit numbers of items, whole workgroups
 
 std::int64_t stride_of(const at::Tensor& tensor, std::int64_t dim) {
     return tensor.dim() == 0 ? 0 : tensor.stride(dim) * static_cast<std::int64_t>(tensor.element_size());
@@ -111,6 +111,7 @@ IndexOperation IndexOperation::flat(const at::Tensor& target, const at::Tensor& 
         dimension.index_strides[0] = stride_of(index, d);
         operation.add_outer(dimension);
     }
+    operation.wrap();
     operation.add_selector(index, target.numel(), bytes, 1);
     operation.set_keys(target.numel());
     return operation;
@@ -142,12 +143,13 @@ IndexOperation IndexOperation::of_iterator(const at::TensorIteratorBase& iterato
     }
     std::int64_t keys = 1;
     for (std::size_t k = indexed_sizes.size(); k-- > 0;) {
-        operation.selectors_.insert(
-            operation.selectors_.begin(),
-            Selector{runtime::raw_address({reinterpret_cast<std::uint64_t>(iterator.data_ptr(at(2 + k)))}),
-                     reads(iterator, at(2 + k)), indexed_sizes[k], indexed_strides[k], keys});
+        operation.selectors_.insert(operation.selectors_.begin(),
+                                    Selector{runtime::raw_address({address(iterator, at(2 + k))}),
+                                             reads(iterator, at(2 + k)), indexed_sizes[k], indexed_strides[k],
+                                             keys});
         keys *= indexed_sizes[k];
     }
+    operation.wrap();
     operation.wide_ = true;
     operation.set_keys(keys);
     return operation;
@@ -245,11 +247,11 @@ Parameters IndexOperation::parameters(std::uint64_t target, std::uint64_t values
     return p;
 }
 
-std::array<ConstantValue, 4> IndexOperation::constants(std::uint32_t operation) const {
+std::array<ConstantValue, 5> IndexOperation::constants(std::uint32_t operation) const {
     return {ConstantValue{"bytes", static_cast<std::uint32_t>(element_bytes_)},
             ConstantValue{"operation", operation},
             ConstantValue{"indexes", static_cast<std::uint32_t>(selectors_.size())},
-            ConstantValue{"wide_indexes", wide_ ? 1u : 0u}};
+            ConstantValue{"wide_indexes", wide_ ? 1u : 0u}, ConstantValue{"wraps", wraps_ ? 1u : 0u}};
 }
 
 c10::SmallVector<Access, 12> IndexOperation::accesses(std::initializer_list<Access> operands) const {
@@ -280,7 +282,7 @@ void IndexOperation::gather(const IndexedOperand& target, const IndexedOperand& 
     auto p = simple.parameters<kernels::IndexingParameters>(target.address, values.address);
     const std::int64_t items = count(simple.outer_) * count(simple.inner_);
     p.count = static_cast<std::uint32_t>(items);
-    const Access read{target.access.begin, target.access.bytes, false};
+    const Access read = target.access.as_read();
     launch(device_, kernels::index_gather, linear_groups(items, 256), p,
            simple.accesses({read, values.access}), simple.constants(0));
 }
@@ -292,7 +294,7 @@ void IndexOperation::scatter(const IndexedOperand& target, const IndexedOperand&
     const IndexOperation simple = simplified(true, target.address, values.address);
     auto p = simple.parameters<kernels::IndexingParameters>(target.address, values.address);
     const std::int64_t ordinals = count(simple.outer_), items = ordinals * count(simple.inner_);
-    const Access read{values.access.begin, values.access.bytes, false};
+    const Access read = values.access.as_read();
     at::Tensor winners;
     if (!unique && ordinals > 1) {
         winners = make_words(keys_, device_);
@@ -314,7 +316,7 @@ void IndexOperation::scatter(const IndexedOperand& target, const IndexedOperand&
 }
 
 void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOperand& values,
-                                at::ScalarType dtype, Reduction reduction) const {
+                                at::ScalarType dtype, IndexReduction reduction) const {
     if (empty())
         return;
     require_float64(dtype, device_);
@@ -335,12 +337,12 @@ void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOpera
     p.keys = address(sorted.keys);
     p.positions = address(sorted.positions);
     p.count = static_cast<std::uint32_t>(ordinals);
-    const std::array<ConstantValue, 4> constants{
+    const std::array<ConstantValue, 5> constants{
         ConstantValue{"dtype", dtype_code(dtype)},
         ConstantValue{"reduction", static_cast<std::uint32_t>(reduction)},
         ConstantValue{"indexes", static_cast<std::uint32_t>(selectors_.size())},
-        ConstantValue{"wide_indexes", wide_ ? 1u : 0u}};
-    const Access read{values.access.begin, values.access.bytes, false};
+        ConstantValue{"wide_indexes", wide_ ? 1u : 0u}, ConstantValue{"wraps", wraps_ ? 1u : 0u}};
+    const Access read = values.access.as_read();
     auto used = simple.accesses({target.access, read, reads(sorted.keys), reads(sorted.positions)});
     const auto run = [&](const auto& kernel, const auto& kernel_float64, std::int64_t items) {
         if (!float64) {
@@ -350,13 +352,23 @@ void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOpera
         launch(device_, kernel_float64, linear_groups(items, 256),
                std::bit_cast<kernels::AccumulateFloat64Parameters>(p), used, constants);
     };
-    at::Tensor partials;
+    at::Tensor partials, of_blocks;
+    // `count` numbers for each inner item, of 64 bits at most.
+    const auto make_numbers = [&](at::Tensor& numbers, std::uint64_t& place, std::int64_t count) {
+        TORCH_CHECK_NOT_IMPLEMENTED(count * inner <= maximum_items, "indexing of more than 2^32 elements");
+        numbers = make_words(count * inner * 2, device_);
+        place = address(numbers);
+        used.push_back(writes(numbers));
+    };
     if (ordinals > piece) {
         const std::int64_t pieces = (ordinals + piece - 1) / piece;
-        partials = make_words(pieces * inner * 2, device_); // 64 bits a number at most
-        p.partials = address(partials);
-        used.push_back(writes(partials));
+        make_numbers(partials, p.partials, pieces);
         run(kernels::accumulate_pieces, kernels::accumulate_pieces_float64, pieces * inner);
+    }
+    if (ordinals > block) {
+        const std::int64_t blocks = (ordinals + block - 1) / block;
+        make_numbers(of_blocks, p.blocks, blocks);
+        run(kernels::accumulate_blocks, kernels::accumulate_blocks_float64, blocks * inner);
     }
     run(kernels::accumulate_runs, kernels::accumulate_runs_float64, ordinals * inner);
 }

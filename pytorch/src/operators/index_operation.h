@@ -16,7 +16,7 @@
 namespace rvk {
 
 /// How several values that name one place become one.
-enum class Reduction : std::uint32_t { sum = 0, product = 1, maximum = 2, minimum = 3 };
+enum class IndexReduction : std::uint32_t { sum = 0, product = 1, maximum = 2, minimum = 3 };
 
 /// One operand of an IndexOperation: where its elements begin and which bytes may be touched.
 struct IndexedOperand {
@@ -43,7 +43,7 @@ class IndexOperation {
     struct Selector {
         std::uint64_t address = 0; ///< without the poison bit
         Access access{};
-        std::int64_t size = 0;   ///< valid indexes are -size to size - 1
+        std::int64_t size = 0;   ///< of the indexed dimension
         std::int64_t stride = 0; ///< of the target along the indexed dimension
         std::int64_t key_stride = 0;
     };
@@ -59,10 +59,10 @@ class IndexOperation {
     /// elements.
     static IndexOperation elements(const at::Tensor& target, std::int64_t dim, const at::Tensor& index,
                                    const at::Tensor& values);
-    /// target.flatten()[index] against values; target contiguous, values of the index's shape.
+    /// target.flatten()[index] against values; target contiguous, values of the index's shape. Wraps.
     static IndexOperation flat(const at::Tensor& target, const at::Tensor& index, const at::Tensor& values);
     /// PyTorch's advanced indexing: operands 0 and 1 are the result and the indexed tensor (reads_target) or
-    /// the indexed tensor and the values; the others are int64 indexes. indexed_strides in bytes.
+    /// the indexed tensor and the values; the others are int64 indexes. indexed_strides in bytes. Wraps.
     static IndexOperation of_iterator(const at::TensorIteratorBase& iterator, at::IntArrayRef indexed_sizes,
                                       at::IntArrayRef indexed_strides, bool reads_target);
 
@@ -77,6 +77,8 @@ class IndexOperation {
     void set_keys(std::int64_t keys) { keys_ = keys; }
     /// An index that is skipped without a report.
     void ignore(std::int64_t index) { ignored_ = index; }
+    /// An index of -1 names the last place; otherwise it is out of range.
+    void wrap() { wraps_ = true; }
 
     /// values = target at the places.
     void gather(const IndexedOperand& target, const IndexedOperand& values) const;
@@ -85,7 +87,7 @@ class IndexOperation {
     void scatter(const IndexedOperand& target, const IndexedOperand& values, bool unique) const;
     /// target at the places = target combined with all values of it, in the values' order. dtype: of both.
     void accumulate(const IndexedOperand& target, const IndexedOperand& values, at::ScalarType dtype,
-                    Reduction reduction) const;
+                    IndexReduction reduction) const;
 
     /// For kernels of the family that need no index: the parameters of an operation on elements of `target`
     /// and `values`. join: dimensions may be joined and reordered (added as inner ones).
@@ -102,7 +104,7 @@ class IndexOperation {
     std::uint64_t upload_layout() const;
     template <class Parameters>
     Parameters parameters(std::uint64_t target, std::uint64_t values) const;
-    std::array<ConstantValue, 4> constants(std::uint32_t operation) const;
+    std::array<ConstantValue, 5> constants(std::uint32_t operation) const;
     c10::SmallVector<Access, 12> accesses(std::initializer_list<Access> operands) const;
 
     c10::Device device_;
@@ -112,6 +114,7 @@ class IndexOperation {
     std::int64_t keys_ = 0;
     std::optional<std::int64_t> ignored_;
     bool wide_ = true;
+    bool wraps_ = false;
 };
 
 } // namespace rvk

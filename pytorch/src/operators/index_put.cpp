@@ -58,6 +58,7 @@ IndexOperation describe(const Indexed& to, const at::Tensor& values) {
     for (std::int64_t d = to.before + to.indexed; d < to.self.dim(); ++d)
         operation.add_inner(
             {to.self.size(d), stride(to.self, d), stride(values, d - to.indexed + index.dim())});
+    operation.wrap();
     std::int64_t keys = 1;
     for (std::int64_t k = 0; k < to.indexed; ++k)
         keys *= to.self.size(to.before + k);
@@ -73,6 +74,9 @@ IndexOperation describe(const Indexed& to, const at::Tensor& values) {
 
 void put_with_sort(at::Tensor& self, const c10::List<std::optional<at::Tensor>>& indices,
                    const at::Tensor& value, bool accumulate, bool /*unsafe*/) {
+    TORCH_CHECK(self.scalar_type() == value.scalar_type(),
+                "Index put requires the source and destination dtypes match, got ", self.scalar_type(),
+                " for the destination and ", value.scalar_type(), " for the source.");
     Indexed to = prepare(self, indices);
     TORCH_CHECK_NOT_IMPLEMENTED(
         to.indexed > 0 && to.indexed <= static_cast<std::int64_t>(IndexOperation::maximum_selectors),
@@ -92,7 +96,7 @@ void put_with_sort(at::Tensor& self, const c10::List<std::optional<at::Tensor>>&
     }
     const IndexOperation operation = describe(to, values);
     if (accumulate)
-        operation.accumulate(to.self, values, to.self.scalar_type(), Reduction::sum);
+        operation.accumulate(to.self, values, to.self.scalar_type(), IndexReduction::sum);
     else
         operation.scatter(to.self, values, /*unique=*/false);
 }

@@ -31,16 +31,16 @@ namespace rvk {
 
 namespace {
 
-Reduction reduction_of(at::native::ReductionType type) {
+IndexReduction reduction_of(at::native::ReductionType type) {
     switch (type) {
     case at::native::ReductionType::MAX:
-        return Reduction::maximum;
+        return IndexReduction::maximum;
     case at::native::ReductionType::MIN:
-        return Reduction::minimum;
+        return IndexReduction::minimum;
     case at::native::ReductionType::PROD:
-        return Reduction::product;
+        return IndexReduction::product;
     default:
-        return Reduction::sum; // a mean is divided by its caller
+        return IndexReduction::sum; // a mean is divided by its caller
     }
 }
 
@@ -65,9 +65,14 @@ void scatter_number(const at::Tensor& self, std::int64_t dim, const at::Tensor& 
     IndexOperation::elements(self, dim, index, source).scatter(self, source, /*unique=*/true);
 }
 void accumulate_elements(const at::Tensor& self, std::int64_t dim, const at::Tensor& index,
-                         const at::Tensor& source, Reduction reduction) {
+                         const at::Tensor& source, IndexReduction reduction) {
     if (self.is_complex()) {
-        TORCH_CHECK_NOT_IMPLEMENTED(reduction == Reduction::sum, "complex reductions other than the sum");
+        TORCH_CHECK_NOT_IMPLEMENTED(reduction == IndexReduction::sum,
+                                    "complex reductions other than the sum");
+        if (self.dim() == 0) {
+            accumulate_elements(self.unsqueeze(0), 0, index.reshape({-1}), source.reshape({-1}), reduction);
+            return;
+        }
         auto sizes = index.sizes().vec();
         sizes.push_back(2);
         accumulate_elements(at::view_as_real(self), at::maybe_wrap_dim(dim, self.dim()),
@@ -80,10 +85,12 @@ void accumulate_elements(const at::Tensor& self, std::int64_t dim, const at::Ten
 }
 void scatter_add(const at::Tensor& self, std::int64_t dim, const at::Tensor& index,
                  const at::Tensor& source) {
-    accumulate_elements(self, dim, index, source, Reduction::sum);
+    accumulate_elements(self, dim, index, source, IndexReduction::sum);
 }
 void scatter_reduce(const at::Tensor& self, const std::int64_t dim, const at::Tensor& index,
                     const at::Tensor& source, const at::native::ReductionType& type) {
+    TORCH_CHECK_NOT_IMPLEMENTED(type != at::native::ReductionType::MEAN || self.scalar_type() != at::kBool,
+                                "a mean of bool"); // nor on the CPU
     accumulate_elements(self, dim, index, source, reduction_of(type));
 }
 void scatter_reduce_number(const at::Tensor& self, const std::int64_t dim, const at::Tensor& index,
@@ -100,10 +107,10 @@ IndexedOperand whole_operand(const at::TensorIteratorBase& iterator, int operand
     for (std::size_t k = 0; k < sizes.size(); ++k)
         if (sizes[k] > 0)
             access.bytes += static_cast<std::uint64_t>((sizes[k] - 1) * strides[k]);
-    return {reinterpret_cast<std::uint64_t>(iterator.data_ptr(operand)), access};
+    return {address(iterator, operand), access};
 }
 IndexedOperand plain_operand(const at::TensorIteratorBase& iterator, int operand) {
-    return {reinterpret_cast<std::uint64_t>(iterator.data_ptr(operand)), writes(iterator, operand)};
+    return {address(iterator, operand), writes(iterator, operand)};
 }
 
 struct Index : at::meta::structured_index_Tensor {
@@ -135,7 +142,7 @@ void put_at_indices(at::TensorIterator& iterator, at::IntArrayRef sizes, at::Int
     }
     TORCH_CHECK_NOT_IMPLEMENTED(!at::isComplexType(iterator.dtype(0)),
                                 "index_put with accumulate of complex numbers");
-    operation.accumulate(target, plain_operand(iterator, 1), iterator.dtype(0), Reduction::sum);
+    operation.accumulate(target, plain_operand(iterator, 1), iterator.dtype(0), IndexReduction::sum);
 }
 
 // --- along one dimension
@@ -177,11 +184,15 @@ at::Tensor index_select(const at::Tensor& self, std::int64_t dim, const at::Tens
 }
 
 void accumulate_along(const at::Tensor& self, std::int64_t dim, const at::Tensor& index,
-                      const at::Tensor& source, Reduction reduction) {
+                      const at::Tensor& source, IndexReduction reduction) {
     dim = at::maybe_wrap_dim(dim, self.dim());
     if (self.is_complex()) {
-        TORCH_CHECK_NOT_IMPLEMENTED(reduction == Reduction::sum, "complex reductions other than the sum");
-        TORCH_CHECK_NOT_IMPLEMENTED(self.dim() > 0, "accumulation into one complex number");
+        TORCH_CHECK_NOT_IMPLEMENTED(reduction == IndexReduction::sum,
+                                    "complex reductions other than the sum");
+        if (self.dim() == 0) {
+            accumulate_along(self.unsqueeze(0), 0, index, source.reshape({-1}), reduction);
+            return;
+        }
         accumulate_along(at::view_as_real(self), dim, index, at::view_as_real(source.resolve_conj()),
                          reduction);
         return;
@@ -195,7 +206,8 @@ struct IndexAdd : at::meta::structured_index_add {
         if (!out.is_same(self))
             out.copy_(self);
         if (out.numel() != 0 && index.numel() != 0)
-            accumulate_along(out, dim, index, alpha.equal(1) ? source : source.mul(alpha), Reduction::sum);
+            accumulate_along(out, dim, index, alpha.equal(1) ? source : source.mul(alpha),
+                             IndexReduction::sum);
     }
 };
 
@@ -212,19 +224,20 @@ struct IndexCopy : at::meta::structured_index_copy {
 struct IndexReduce : at::meta::structured_index_reduce {
     void impl(const at::Tensor& self, std::int64_t dim, const at::Tensor& index, const at::Tensor& source,
               c10::string_view reduce, bool include_self, const at::Tensor& out) {
+        TORCH_CHECK_NOT_IMPLEMENTED(out.scalar_type() != at::kBool, "index_reduce of bool"); // nor on the CPU
         if (!out.is_same(self))
             out.copy_(self);
         if (out.numel() == 0 || index.numel() == 0)
             return;
         const auto type = at::native::get_operator_enum(reduce, /*use_new_options=*/true);
-        const Reduction reduction = reduction_of(type);
+        const IndexReduction reduction = reduction_of(type);
         if (!include_self)
-            out.index_fill_(dim, index.to(at::kLong), neutral(reduction, out.scalar_type()));
+            fill_neutral(out, dim, index, source.sizes(), reduction);
         accumulate_along(out, dim, index, source, reduction);
         if (type != at::native::ReductionType::MEAN)
             return;
         at::Tensor counts = include_self ? at::ones_like(out) : at::zeros_like(out);
-        accumulate_along(counts, dim, index, at::ones_like(source), Reduction::sum);
+        accumulate_along(counts, dim, index, at::ones_like(source), IndexReduction::sum);
         counts.masked_fill_(counts.eq(0), 1);
         if (out.is_floating_point())
             out.div_(counts);
@@ -233,13 +246,18 @@ struct IndexReduce : at::meta::structured_index_reduce {
     }
 
   private:
-    static at::Scalar neutral(Reduction reduction, at::ScalarType dtype) {
+    static void fill_neutral(const at::Tensor& out, std::int64_t dim, const at::Tensor& index,
+                             at::IntArrayRef sizes, IndexReduction reduction) {
+        const at::Tensor source = repeated(neutral(reduction, out.scalar_type()), out, sizes);
+        IndexOperation::along(out, dim, index, source).scatter(out, source, /*unique=*/true);
+    }
+    static at::Scalar neutral(IndexReduction reduction, at::ScalarType dtype) {
         switch (reduction) {
-        case Reduction::product:
+        case IndexReduction::product:
             return 1;
-        case Reduction::maximum:
+        case IndexReduction::maximum:
             return extreme(dtype, false);
-        case Reduction::minimum:
+        case IndexReduction::minimum:
             return extreme(dtype, true);
         default:
             return 0;
@@ -285,7 +303,9 @@ at::Tensor& index_fill(at::Tensor& self, std::int64_t dim, const at::Tensor& ind
     if (!sizes.empty())
         sizes[static_cast<std::size_t>(dim)] = index.numel();
     const at::Tensor source = value.to(self.options()).expand(sizes);
-    IndexOperation::along(self, dim, index, source).scatter(self, source, /*unique=*/true);
+    auto operation = IndexOperation::along(self, dim, index, source);
+    operation.wrap();
+    operation.scatter(self, source, /*unique=*/true);
     return self;
 }
 at::Tensor& index_fill_number(at::Tensor& self, std::int64_t dim, const at::Tensor& index,
@@ -342,10 +362,13 @@ at::Tensor& put(at::Tensor& self, const at::Tensor& index, const at::Tensor& sou
         return self;
     const at::Tensor row = self.contiguous();
     const at::Tensor values = source.reshape(index.sizes());
-    if (accumulate && self.is_complex())
-        accumulate_along(row.view({-1}), 0, index.reshape({-1}), values.reshape({-1}), Reduction::sum);
-    else if (accumulate)
-        IndexOperation::flat(row, index, values).accumulate(row, values, row.scalar_type(), Reduction::sum);
+    if (accumulate && self.is_complex()) {
+        const at::Tensor places = index.reshape({-1});
+        const at::Tensor wrapped = places.add(places.lt(0).mul(self.numel()));
+        accumulate_along(row.view({-1}), 0, wrapped, values.reshape({-1}), IndexReduction::sum);
+    } else if (accumulate)
+        IndexOperation::flat(row, index, values)
+            .accumulate(row, values, row.scalar_type(), IndexReduction::sum);
     else
         IndexOperation::flat(row, index, values).scatter(row, values, /*unique=*/false);
     if (!row.is_same(self))

@@ -1,5 +1,6 @@
 /// Negative log-likelihood: kernels/normalisation/likelihood.slang.
 
+#include "../dispatch/index_report.h"
 #include "../dispatch/structured.h"
 #include "lines.h"
 #include "reduction_launch.h"
@@ -49,6 +50,7 @@ struct Likelihood {
         p.target = address(target);
         p.weight = weight.defined() ? address(weight) : 0;
         p.ignored = ignored;
+        p.report = index_report_address(target.device().index());
         p.outputs = 1;
         p.reduced = static_cast<std::uint32_t>(samples * places);
         p.classes = static_cast<std::uint32_t>(classes);
@@ -184,6 +186,8 @@ void check_images(const at::Tensor& self, const at::Tensor& target, const std::o
     TORCH_CHECK(
         self.dim() == 4,
         "only batches of spatial inputs supported (4D tensors), but got input of dimension: ", self.dim());
+    TORCH_CHECK(target.scalar_type() == at::kLong || target.scalar_type() == at::kByte,
+                "expected target dtype to be Long or Byte, but found ", target.scalar_type());
     TORCH_CHECK(!weight || !weight->defined() || weight->numel() == self.size(1),
                 "weight tensor should be defined either for all or no classes");
     TORCH_CHECK(self.size(0) == target.size(0) && self.size(2) == target.size(1) &&

@@ -88,13 +88,19 @@ at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tenso
     launch(self.device(), kernels::masked_fill, linear_groups(p.count, 256), p, accesses, constants);
     return self;
 }
+void check_fill_value(const at::Tensor& self, bool is_complex) {
+    TORCH_CHECK(!is_complex || self.is_complex(), "value cannot be converted to type ", self.scalar_type(),
+                " without overflow: it is complex");
+}
 at::Tensor& masked_fill_number(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
+    check_fill_value(self, value.isComplex());
     return fill_where(self, mask, {}, value);
 }
 at::Tensor& masked_fill_tensor(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value) {
     TORCH_CHECK(value.dim() == 0,
                 "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(),
                 " dimension(s).");
+    check_fill_value(self, value.is_complex());
     if (value.is_cpu())
         return fill_where(self, mask, {}, value.item());
     return fill_where(self, mask, value.to(self.scalar_type()), 0);

@@ -1,5 +1,7 @@
 #include "matrices.h"
 
+#include "../dispatch/limits.h"
+
 #include <rekindle/kernels/families/product.h>
 #include <rekindle/kernels/families/product_float64.h>
 #include <rekindle/kernels/families/product_integer.h>
@@ -17,8 +19,7 @@ namespace {
 // How a workgroup loads a factor: kernels/product/tile.slang.
 constexpr std::uint32_t quads_along_k = 0, quads_along_outer = 1, lanes_along_k = 2, lanes_along_outer = 3;
 
-constexpr std::int64_t most_groups = 65535; // of a dispatch in one dimension, on every device
-constexpr std::int64_t slice_depth = 16;    // parts of k are multiples of it
+constexpr std::int64_t slice_depth = 16; // parts of k are multiples of it
 
 std::int64_t divided_up(std::int64_t value, std::int64_t by) {
     return (value + by - 1) / by;
@@ -33,6 +34,9 @@ std::uint32_t narrow(std::int64_t value) {
 struct Tiling {
     const kernels::Kernel* kernel;
     std::int64_t size, depth;
+    std::int64_t iterations; ///< of a slice (UNROLL of multiply in tile.slang)
+
+    std::int64_t longest_k() const { return most_iterations / iterations * depth; }
 
     std::uint32_t shared_numbers() const { return static_cast<std::uint32_t>(2 * depth * (2 * size + 8)); }
 };
@@ -58,15 +62,15 @@ Kernels kernels_of(NumberFamily family) {
 /// The largest tile that still gives the device's processors work.
 Tiling tiling(NumberFamily family, std::int64_t m, std::int64_t n, std::int64_t batch) {
     if (family == NumberFamily::float64)
-        return {&kernels::product_float64_32.kernel, 32, 16};
+        return {&kernels::product_float64_32.kernel, 32, 16, 9};
     if (family == NumberFamily::integer)
-        return {&kernels::product_integer_32.kernel, 32, 16};
+        return {&kernels::product_integer_32.kernel, 32, 16, 9};
     const auto groups = [&](std::int64_t tile) { return divided_up(m, tile) * divided_up(n, tile) * batch; };
     if (std::min(m, n) > 64 && groups(128) >= 96)
-        return {&kernels::product_128.kernel, 128, 8};
+        return {&kernels::product_128.kernel, 128, 8, 1};
     if (std::min(m, n) > 32 && groups(64) >= 64)
-        return {&kernels::product_64.kernel, 64, 16};
-    return {&kernels::product_32.kernel, 32, 16};
+        return {&kernels::product_64.kernel, 64, 16, 1};
+    return {&kernels::product_32.kernel, 32, 16, 5};
 }
 
 /// `outer`: rows of A, columns of B.
@@ -202,7 +206,8 @@ void multiply_tiles(const Product& product) {
         divided_up(product.c.rows, size) * divided_up(product.c.columns, size) * product.sizes.batch;
     const bool whole_batch = product.sizes.batch <= most_groups / 64 &&
                              std::max(product.c.rows, product.c.columns) <= most_groups * size;
-    const std::int64_t wanted = whole_batch ? parts_of(groups, k, 256, 64) : 1;
+    const std::int64_t wanted =
+        std::max(whole_batch ? parts_of(groups, k, 256, 64) : 1, divided_up(k, tile.longest_k()));
     const std::int64_t k_part =
         std::max(divided_up(divided_up(k, wanted), slice_depth) * slice_depth, slice_depth);
     const std::int64_t parts = std::max<std::int64_t>(divided_up(k, k_part), 1);
@@ -242,7 +247,9 @@ void multiply_vector(const Product& product) {
     const bool many_lanes = along && k >= 64;
     const std::int64_t lanes = many_lanes ? 64 : 8, rows = 256 / lanes;
     const std::int64_t groups = divided_up(product.c.rows, rows) * product.sizes.batch;
-    const std::int64_t wanted = product.sizes.batch <= 255 ? parts_of(groups, k, 64 * lanes, 256) : 1;
+    const std::int64_t wanted =
+        std::max(product.sizes.batch <= 255 ? parts_of(groups, k, 64 * lanes, 256) : 1,
+                 divided_up(k, most_iterations * lanes));
     const std::int64_t k_part = std::max(divided_up(divided_up(k, wanted), lanes) * lanes, lanes);
     const std::int64_t parts = std::max<std::int64_t>(divided_up(k, k_part), 1);
     const Kernels family = kernels_of(product.family);
@@ -340,11 +347,36 @@ std::uint64_t number_bits(NumberFamily family, const at::Scalar& number) {
     }
 }
 
+namespace {
+
+/// So many matrices of the batch at a time.
+void multiply_batches(const ProductSizes& sizes, Matrices a, Matrices b, Matrices c, const at::Scalar& alpha,
+                      std::optional<Matrices> d, const at::Scalar& beta, std::int64_t most_batch) {
+    const auto bytes = static_cast<std::int64_t>(c10::elementSize(sizes.dtype));
+    for (std::int64_t at = 0; at < sizes.batch; at += most_batch) {
+        const std::int64_t batch = std::min(most_batch, sizes.batch - at);
+        multiply_matrices({sizes.device, sizes.dtype, batch}, a, b, c, alpha, d, beta);
+        for (Matrices* const m : {&a, &b, &c, d ? &*d : nullptr})
+            if (m != nullptr)
+                m->address += static_cast<std::uint64_t>(batch * m->batch_stride * bytes);
+    }
+}
+
+} // namespace
+
 void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matrices& b, const Matrices& c,
                        const at::Scalar& alpha, const std::optional<Matrices>& d, const at::Scalar& beta) {
     const NumberFamily family = number_family(sizes.dtype, sizes.device);
     if (c.rows == 0 || c.columns == 0 || sizes.batch == 0)
         return;
+    // Of long sums every part is a matrix of its own, and these are numbered through the batch.
+    constexpr std::int64_t long_sum = 100'000, most_parts = 256;
+    const std::int64_t most_batch =
+        std::max<std::int64_t>(most_groups / std::max(most_parts, a.columns / long_sum + 1), 1);
+    if (sizes.batch > most_batch && a.columns > long_sum) {
+        multiply_batches(sizes, a, b, c, alpha, d, beta, most_batch);
+        return;
+    }
     const bool adds = d && !beta.equal(0);
     const Product product{sizes, family, a, b, c, alpha, adds ? d : std::nullopt, beta};
     if (c.columns == 1)

@@ -1,12 +1,14 @@
 /// mm, bmm, addmm, baddbmm, addmv, addbmm, dot, vdot. (mv, linear, matmul, einsum, outer and addr come down
 /// to these.)
 
+#include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "matrices.h"
 
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/addmm_native.h>
 #include <ATen/ops/addmv_native.h>
+#include <ATen/ops/addr_native.h>
 #include <ATen/ops/bmm_native.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm_native.h>
@@ -24,18 +26,22 @@ ProductSizes sizes_of(const Tensor& result) {
 
 struct MatrixProduct : at::meta::structured_mm {
     void impl(const Tensor& self, const Tensor& mat2, const Tensor& out) {
+        require_same_dtype(self, "m1", mat2, "m2");
         multiply_matrices(sizes_of(out), Matrices::of(self), Matrices::of(mat2), Matrices::of(out));
     }
 };
 
 struct BatchedProduct : at::meta::structured_bmm {
     void impl(const Tensor& self, const Tensor& mat2, const Tensor& out) {
+        require_same_dtype(self, "m1", mat2, "m2");
         multiply_matrices(sizes_of(out), Matrices::of(self), Matrices::of(mat2), Matrices::of(out));
     }
 };
 
 void multiply_and_add(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
                       const Scalar& alpha, const Tensor& out) {
+    require_same_dtype(a, "m1", b, "m2");
+    require_same_dtype(self, "self", a, "m1");
     const Matrices c = Matrices::of(out);
     multiply_matrices(sizes_of(out), Matrices::of(a), Matrices::of(b), c, alpha,
                       Matrices::broadcast_of(self, c.rows, c.columns), beta);
@@ -54,6 +60,17 @@ struct AddedBatchedProduct : at::meta::structured_baddbmm {
         multiply_and_add(self, batch1, batch2, beta, alpha, out);
     }
 };
+
+/// PyTorch's meta function writes `self` into `out` before the product reads its factors.
+Tensor& baddbmm_out(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+                    const Scalar& alpha, Tensor& out) {
+    static const auto structured =
+        detail::Structured<AddedBatchedProduct, 1, decltype(&AddedBatchedProduct::meta)>::out("baddbmm.out");
+    const auto apart = [&](const Tensor& factor) {
+        return out.is_alias_of(factor) ? factor.clone() : factor;
+    };
+    return structured(self, apart(batch1), apart(batch2), beta, alpha, out);
+}
 
 struct AddedVectorProduct : at::meta::structured_addmv {
     void impl(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
@@ -129,8 +146,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_structured<MatrixProduct>(m, "mm", "mm.out");
     register_structured<BatchedProduct>(m, "bmm", "bmm.out");
     register_structured<AddedProduct>(m, "addmm", "addmm.out", "addmm_");
-    register_structured<AddedBatchedProduct>(m, "baddbmm", "baddbmm.out", "baddbmm_");
+    register_structured<AddedBatchedProduct>(m, "baddbmm", nullptr, "baddbmm_");
+    m.impl("baddbmm.out", TORCH_FN(baddbmm_out));
     register_structured<AddedVectorProduct>(m, "addmv", "addmv.out", "addmv_");
+    // PyTorch's composite of both, with the check of devices that CUDA's has.
+    register_operator(m, "addr", &at::native::math_addr);
+    register_operator(m, "addr.out", &at::native::math_addr_out);
     register_operator(m, "dot", &dot_product);
     register_operator(m, "vdot", &vdot_product);
     register_operator(m, "addbmm", &addbmm);

@@ -2,6 +2,8 @@
 
 #include "normalization.h"
 
+#include "../dispatch/limits.h"
+#include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "reduction_launch.h"
 
@@ -127,13 +129,52 @@ at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor) {
     return tensor && tensor->defined() ? tensor->contiguous() : at::Tensor();
 }
 
+/// kernels/normalisation/rows.slang: what a launch makes.
+enum class Stage : std::uint32_t { whole, sums, squares, results };
+
+struct RowKernels {
+    const kernels::Kernel &rows, &merge;
+};
+
+/// Rows that fit a workgroup in one launch, others in parts: `states` says of what.
+void launch_rows(RowParameters& p, RowKernels kernels, std::initializer_list<Stage> states,
+                 std::span<ConstantValue> constants, std::span<const Access> accesses, c10::Device device) {
+    constexpr std::int64_t longest = most_iterations / 4; // of a thread, which goes through them three times
+    const auto schedule = schedule_lines(p.rows, p.size, true, longest);
+    const at::Tensor scratch = reduction_scratch(schedule, p.rows, device);
+    p.parts = schedule.parts;
+    p.part_size = schedule.part_size;
+    c10::SmallVector<Access, 10> all(accesses.begin(), accesses.end());
+    if (scratch.defined()) {
+        p.partial = address(scratch);
+        all.push_back(writes(scratch));
+    }
+    const auto run = [&](const kernels::Kernel& kernel, Stage stage, std::uint32_t columns, Groups groups) {
+        for (ConstantValue& constant : constants) {
+            if (constant.name == "stage")
+                constant.value = static_cast<std::uint32_t>(stage);
+            else if (constant.name == "columns")
+                constant.value = columns;
+        }
+        launch(device.index(), kernel, groups, std::as_bytes(std::span(&p, 1)), all, constants);
+    };
+    if (schedule.parts == 1) {
+        run(kernels.rows, Stage::whole, schedule.columns, schedule.groups);
+        return;
+    }
+    for (const Stage stage : states) {
+        run(kernels.rows, stage, schedule.columns, schedule.groups);
+        run(kernels.merge, stage, schedule.merge_columns, schedule.merge_groups);
+    }
+    run(kernels.rows, Stage::results, schedule.columns, schedule.groups);
+}
+
 void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor& weight,
                   const at::Tensor& bias, const at::Tensor& output, const at::Tensor& mean,
                   const at::Tensor& deviation) {
     if (input.numel() == 0)
         return;
     const bool wide = normalisation_is_wide(input);
-    const auto schedule = schedule_reduction(norm.rows, norm.size, true);
     RowParameters p = norm.parameters(wide);
     p.input = address(input);
     p.output = address(output);
@@ -146,8 +187,8 @@ void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor
     const at::Tensor& affine = weight.defined() ? weight : bias;
     p.weight = read_if_defined(weight, accesses);
     p.bias = read_if_defined(bias, accesses);
-    const std::array<ConstantValue, 9> constants{{
-        {"columns", schedule.columns},
+    std::array<ConstantValue, 10> constants{{
+        {"columns", 1},
         {"input_type", dtype_code(input.scalar_type())},
         {"weight_type", dtype_code(affine.defined() ? affine.scalar_type() : at::kFloat)},
         {"output_type", dtype_code(output.scalar_type())},
@@ -156,17 +197,21 @@ void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor
         {"has_bias", bias.defined()},
         {"grouped", norm.groups != 0},
         {"centred", norm.centred},
+        {"stage", 0},
     }};
-    launch(input.device().index(),
-           wide ? kernels::norm_rows_forward_float64.kernel : kernels::norm_rows_forward.kernel,
-           linear_groups(norm.rows, schedule.columns), std::as_bytes(std::span(&p, 1)), accesses, constants);
+    const RowKernels in_float32{kernels::norm_rows_forward.kernel, kernels::norm_rows_merge.kernel},
+        in_float64{kernels::norm_rows_forward_float64.kernel, kernels::norm_rows_merge_float64.kernel};
+    const RowKernels& used = wide ? in_float64 : in_float32;
+    if (norm.centred)
+        launch_rows(p, used, {Stage::sums, Stage::squares}, constants, accesses, input.device());
+    else
+        launch_rows(p, used, {Stage::squares}, constants, accesses, input.device());
 }
 
 void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Tensor& input,
                    const at::Tensor& weight, const at::Tensor& mean, const at::Tensor& deviation,
                    const at::Tensor& output) {
     const bool wide = normalisation_is_wide(input);
-    const auto schedule = schedule_reduction(norm.rows, norm.size, true);
     RowParameters p = norm.parameters(wide);
     p.input = address(input);
     p.gradient = address(gradient);
@@ -178,8 +223,8 @@ void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Te
         accesses.push_back(reads(mean));
     }
     p.weight = read_if_defined(weight, accesses);
-    const std::array<ConstantValue, 9> constants{{
-        {"columns", schedule.columns},
+    std::array<ConstantValue, 10> constants{{
+        {"columns", 1},
         {"input_type", dtype_code(input.scalar_type())},
         {"gradient_type", dtype_code(gradient.scalar_type())},
         {"weight_type", dtype_code(weight.defined() ? weight.scalar_type() : at::kFloat)},
@@ -188,10 +233,12 @@ void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Te
         {"has_weight", weight.defined()},
         {"grouped", norm.groups != 0},
         {"centred", norm.centred},
+        {"stage", 0},
     }};
-    launch(input.device().index(),
-           wide ? kernels::norm_rows_backward_float64.kernel : kernels::norm_rows_backward.kernel,
-           linear_groups(norm.rows, schedule.columns), std::as_bytes(std::span(&p, 1)), accesses, constants);
+    const RowKernels in_float32{kernels::norm_rows_backward.kernel, kernels::norm_rows_backward_merge.kernel},
+        in_float64{kernels::norm_rows_backward_float64.kernel,
+                   kernels::norm_rows_backward_merge_float64.kernel};
+    launch_rows(p, wide ? in_float64 : in_float32, {Stage::sums}, constants, accesses, input.device());
 }
 
 /// The rows of a norm over the last dimensions, and the shape of its statistics.
@@ -231,6 +278,7 @@ layer_norm(const at::Tensor& self, at::IntArrayRef normalized_shape, const std::
     LayerShape shape(self, normalized_shape);
     check_affine(weight, normalized_shape, "weight");
     check_affine(bias, normalized_shape, "bias");
+    require_parameter_dtypes(self, weight.value_or(at::Tensor()), bias.value_or(at::Tensor()));
     shape.norm.epsilon = epsilon;
     normalisation_is_wide(self);
     const at::Tensor input = self.contiguous();
@@ -349,6 +397,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor>
 group_norm(const at::Tensor& self, const std::optional<at::Tensor>& weight,
            const std::optional<at::Tensor>& bias, std::int64_t samples, std::int64_t channels,
            std::int64_t places, std::int64_t groups, double epsilon) {
+    require_parameter_dtypes(self, weight.value_or(at::Tensor()), bias.value_or(at::Tensor()));
     RowNorm norm = group_rows(samples, channels, places, groups);
     norm.epsilon = epsilon;
     normalisation_is_wide(self);
@@ -359,7 +408,7 @@ group_norm(const at::Tensor& self, const std::optional<at::Tensor>& weight,
                      deviation = at::empty({samples, groups}, options);
     forward_rows(norm, input, contiguous_or_undefined(weight), contiguous_or_undefined(bias), output, mean,
                  deviation);
-    return {output, mean, deviation};
+    return {output.contiguous(self.suggest_memory_format()), mean, deviation};
 }
 
 /// Gradients of a group norm's weight and bias: sums over the places of each sample's channel, then over the
@@ -413,6 +462,7 @@ group_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, const at
         input_gradient = at::empty(input.sizes(), input.options());
         if (input.numel() > 0)
             backward_rows(norm, gradient, input, scale, mean, deviation, input_gradient);
+        input_gradient = input_gradient.contiguous(self.suggest_memory_format());
     }
     if (!mask[1] && !mask[2])
         return {input_gradient, at::Tensor(), at::Tensor()};

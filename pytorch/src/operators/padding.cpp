@@ -30,6 +30,8 @@ std::int64_t before(at::IntArrayRef padding, std::size_t from_last) {
 }
 
 void pad(Kind kind, const at::Tensor& self, at::IntArrayRef padding, const at::Tensor& out) {
+    TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() != at::kBool,
+                                "padding of bool"); // nor on the CPU and CUDA
     std::vector<MovementRule> rules(static_cast<std::size_t>(self.dim()));
     for (std::size_t k = 0; k < padding.size() / 2; ++k) {
         const auto d = static_cast<std::size_t>(self.dim()) - 1 - k;
@@ -62,16 +64,24 @@ void pad_backward(Kind kind, const at::Tensor& grad_output, at::IntArrayRef padd
     TORCH_CHECK_NOT_IMPLEMENTED(false, "gradients of complex padding");
 }
 
+/// Gives the result of a structured operator, not written yet, the input's memory format.
+void take_format(const at::Tensor& result, const at::Tensor& input) {
+    if (input.dim() >= 4)
+        result.resize_(result.sizes(), input.suggest_memory_format());
+}
+
 template <class Meta, Kind kind>
 struct Pad : Meta {
     void impl(const at::Tensor& self, at::ArrayRef<std::int64_t> padding, const at::Tensor& out) {
+        take_format(out, self);
         pad(kind, self, padding, out);
     }
 };
 template <class Meta, Kind kind>
 struct PadBackward : Meta {
-    void impl(const at::Tensor& grad_output, const at::Tensor&, at::ArrayRef<std::int64_t> padding,
+    void impl(const at::Tensor& grad_output, const at::Tensor& self, at::ArrayRef<std::int64_t> padding,
               const at::Tensor& grad_input) {
+        take_format(grad_input, self);
         pad_backward(kind, grad_output, padding, grad_input);
     }
 };

@@ -85,6 +85,8 @@ struct MaxPool2dBackward : at::meta::structured_max_pool2d_with_indices_backward
 template <class Meta, std::size_t axes>
 struct AdaptiveMaxPool : Meta {
     void impl(const at::Tensor& self, Ints, const at::Tensor& out, const at::Tensor& indices) {
+        TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(self.scalar_type()), "adaptive pooling of ",
+                                    self.scalar_type());
         maximum(dividing(self, out, axes), axes, self, out, indices);
     }
 };
@@ -177,6 +179,7 @@ at::Tensor max_pool3d_backward(const at::Tensor& grad_output, const at::Tensor& 
 
 at::Tensor& unpool_out(const at::Tensor& self, const at::Tensor& indices, Ints output_size, at::Tensor& out) {
     const auto axes = static_cast<std::int64_t>(output_size.size());
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(self.scalar_type()), "max_unpool of ", self.scalar_type());
     TORCH_CHECK(indices.scalar_type() == at::kLong,
                 "elements in indices should be type int64 but got: ", indices.scalar_type());
     TORCH_CHECK(self.dim() == axes + 1 || self.dim() == axes + 2, "Input to max_unpooling should be a ",
@@ -192,7 +195,8 @@ at::Tensor& unpool_out(const at::Tensor& self, const at::Tensor& indices, Ints o
     const at::Tensor flat = at::zeros({images, places}, self.options());
     if (self.numel() != 0)
         flat.scatter_(1, indices.contiguous().view({images, -1}), self.contiguous().view({images, -1}));
-    at::native::resize_output(out, sizes);
+    if (at::native::resize_output(out, sizes) && self.dim() >= 4)
+        out.unsafeGetTensorImpl()->empty_tensor_restride(self.suggest_memory_format());
     if (out.numel() != 0)
         out.copy_(flat.view(sizes));
     return out;

@@ -1,6 +1,7 @@
 /// Random tensors and dropout.
 
 #include "../device/generator.h"
+#include "../dispatch/index_report.h"
 #include "../dispatch/structured.h"
 #include "elementwise.h"
 #include "layout.h"
@@ -15,14 +16,18 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/exponential_native.h>
 #include <ATen/ops/geometric_native.h>
+#include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/log_normal_native.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/multinomial_native.h>
 #include <ATen/ops/normal_native.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/random_native.h>
 #include <ATen/ops/uniform_native.h>
+#include <ATen/ops/where.h>
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <torch/library.h>
 
@@ -60,6 +65,28 @@ std::uint64_t real_bits(double value, bool float64) {
                    : std::bit_cast<std::uint32_t>(static_cast<float>(value));
 }
 
+/// Elements of one launch that do not lie side by side: a thread's turns, times what it takes to find their
+/// places, are loops that must stay short (most_iterations).
+constexpr std::int64_t most_scattered = std::int64_t{1} << 30;
+
+bool is_scattered(const at::TensorIteratorBase& iterator, const OperandLayout& layout) {
+    return layout.kind() == OperandLayout::Kind::in_memory && iterator.numel() > most_scattered;
+}
+
+/// Calls draw(iterator) for memory without gaps and copies from there.
+template <class F>
+void draw_densely(const at::TensorIteratorBase& iterator, F&& draw) {
+    const at::Tensor& output = iterator.tensor(0);
+    const at::Tensor drawn = at::empty(output.sizes(), output.options());
+    at::TensorIteratorConfig config;
+    config.add_owned_output(drawn).resize_outputs(false).check_all_same_dtype(false);
+    if (iterator.ntensors() > 1)
+        config.add_owned_const_input(iterator.tensor(1).expand(output.sizes()).contiguous());
+    auto dense = config.build();
+    draw(dense);
+    output.copy_(drawn);
+}
+
 /// The output is operand 0 of the iterator; operand 1, if there is one, the input.
 template <class P>
 void launch_draw(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator, Draw draw,
@@ -67,13 +94,18 @@ void launch_draw(const kernels::TypedKernel<P>& kernel, const at::TensorIterator
     const std::array<int, 2> both{0, 1};
     const std::span operands = std::span(both).first(static_cast<std::size_t>(iterator.ntensors()));
     const OperandLayout layout(iterator, operands);
+    if (is_scattered(iterator, layout)) {
+        draw_densely(iterator,
+                     [&](const auto& dense) { launch_draw(kernel, dense, draw, a, b, float64, generator); });
+        return;
+    }
     const Grid grid = grid_for(iterator.numel(), float64 ? 2 : 4);
     const auto state = reserve_random(generator, iterator.device(0).index(), 4 * std::uint64_t{grid.turns});
     P p;
-    p.output = reinterpret_cast<std::uint64_t>(iterator.data_ptr(0));
+    p.output = address(iterator, 0);
     const bool has_input = iterator.ntensors() > 1;
     if (has_input)
-        p.input = reinterpret_cast<std::uint64_t>(iterator.data_ptr(1));
+        p.input = address(iterator, 1);
     p.count = static_cast<std::uint64_t>(iterator.numel());
     p.seed = state.seed;
     p.offset = state.offset;
@@ -131,6 +163,7 @@ void cauchy(at::TensorIteratorBase& iterator, double median, double scale, Gener
     draw_real(iterator, Draw::cauchy, median, scale, generator);
 }
 void geometric(at::TensorIteratorBase& iterator, double probability, Generator generator) {
+    TORCH_CHECK_NOT_IMPLEMENTED(iterator.dtype(0) != at::kBool, "geometric numbers of bool");
     draw_into(iterator, Draw::geometric, probability, 0, generator);
 }
 void bernoulli_scalar(const at::TensorBase& self, double probability, Generator generator) {
@@ -144,7 +177,24 @@ void bernoulli_tensor(const at::TensorBase& self, const at::TensorBase& probabil
                               .resize_outputs(false)
                               .check_all_same_dtype(false)
                               .build();
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(probability.scalar_type()), "probabilities of ",
+                                probability.scalar_type());
+    report_unless_probability(at::OptionalTensorRef(probability).getTensorRef(), Report::bernoulli);
     draw_into(iterator, Draw::bernoulli_each, 0, 0, generator);
+}
+
+/// The dtype of as many bits that kernels know: whole numbers have the same low bits in both.
+at::ScalarType signed_of(at::ScalarType type) {
+    switch (type) {
+    case at::kUInt16:
+        return at::kShort;
+    case at::kUInt32:
+        return at::kInt;
+    case at::kUInt64:
+        return at::kLong;
+    default:
+        return type;
+    }
 }
 
 /// base + a number below `range`, or any 64 bits where that is 0.
@@ -159,10 +209,14 @@ void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::i
     const bool long_numbers = range == 0 || range >= (1ull << 28);
     const std::array<int, 1> operands{0};
     const OperandLayout layout(iterator, operands);
+    if (is_scattered(iterator, layout)) {
+        draw_densely(iterator, [&](auto& dense) { draw_integers(dense, range, base, generator); });
+        return;
+    }
     const Grid grid = grid_for(iterator.numel(), long_numbers ? 2 : 4);
     const auto state = reserve_random(generator, iterator.device(0).index(), 4 * std::uint64_t{grid.turns});
     kernels::RandomParameters p;
-    p.output = reinterpret_cast<std::uint64_t>(iterator.data_ptr(0));
+    p.output = address(iterator, 0);
     p.count = static_cast<std::uint64_t>(iterator.numel());
     p.seed = state.seed;
     p.offset = state.offset;
@@ -172,7 +226,7 @@ void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::i
     layout.fill(p, iterator.device(0).index());
     launch(iterator.device(0), kernels::random_long, Groups{grid.groups, 1, 1}, p, {writes(iterator, 0)},
            {{"layout", static_cast<std::uint32_t>(layout.kind())},
-            {"output_dtype", dtype_code(iterator.dtype(0))},
+            {"output_dtype", dtype_code(signed_of(iterator.dtype(0)))},
             {"turns", grid.turns},
             {"threads", grid.threads()},
             {"long_numbers", long_numbers ? 1u : 0u}});
@@ -197,8 +251,14 @@ void random_64_bits(at::TensorIteratorBase& iterator, Generator generator) {
 /// All whole numbers from 0 that the dtype holds without gaps.
 void random_of_dtype(at::TensorIteratorBase& iterator, Generator generator) {
     const auto type = iterator.dtype(0);
+    if (type == at::kUInt64) {
+        random_64_bits(iterator, std::move(generator));
+        return;
+    }
     const std::uint64_t range = type == at::kBool       ? 2
                                 : type == at::kByte     ? 1ull << 8
+                                : type == at::kUInt16   ? 1ull << 16
+                                : type == at::kUInt32   ? 1ull << 32
                                 : type == at::kChar     ? 1ull << 7
                                 : type == at::kShort    ? 1ull << 15
                                 : type == at::kInt      ? 1ull << 31
@@ -216,11 +276,14 @@ std::tuple<at::Tensor, at::Tensor> dropout(const at::Tensor& input, double proba
                 "dropout probability has to be between 0 and 1, but got ", probability);
     if (!train.value_or(true)) // PyTorch gives the input's copy and a mask of ones
         return {input.clone(), at::ones_like(input, input.options().dtype(at::kBool))};
+    TORCH_CHECK(!input.is_complex(), "\"dropout\" not implemented for '", input.scalar_type(), "'");
     TORCH_CHECK_NOT_IMPLEMENTED(known_real(input.scalar_type()), "dropout of ", input.scalar_type());
     require_float64(input.scalar_type(), input.device());
-    const at::Tensor dense = input.contiguous();
-    const at::Tensor output = at::empty_like(dense),
-                     mask = at::empty_like(dense, dense.options().dtype(at::kBool));
+    // Whatever the order of the dimensions in memory, the output keeps it.
+    const at::Tensor output = at::empty_like(input),
+                     mask = at::empty_like(input, input.options().dtype(at::kBool));
+    const at::Tensor dense =
+        input.is_non_overlapping_and_dense() ? input : at::empty_like(input).copy_(input);
     if (dense.numel() == 0)
         return {output, mask};
     const bool float64 = input.scalar_type() == at::kDouble;
@@ -266,6 +329,32 @@ at::Tensor dropout_backward(const at::Tensor& gradient, const at::Tensor& mask, 
     return result;
 }
 
+/// noise: the slope of each element, 1 where it stays as it is.
+at::Tensor& rrelu_out(const at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
+                      const at::Scalar& upper, bool training, Generator generator, at::Tensor& out) {
+    const double low = lower.toDouble(), high = upper.toDouble();
+    TORCH_CHECK(std::isfinite(low), "rrelu: lower bound must be finite, got ", low);
+    TORCH_CHECK(std::isfinite(high), "rrelu: upper bound must be finite, got ", high);
+    TORCH_CHECK(low <= high, "Lower bound should be less than or equal to the upper bound");
+    if (!training)
+        return at::leaky_relu_out(out, self, (low + high) / 2);
+    TORCH_CHECK(self.sizes() == noise.sizes(),
+                "noise tensor shape must match self tensor shape. Got self.shape = ", self.sizes(),
+                " noise.shape = ", noise.sizes());
+    const at::Tensor slopes = at::empty_like(self).uniform_(low, high, std::move(generator));
+    noise.copy_(at::where(self.le(0), slopes, 1.0));
+    return at::mul_out(out, self, noise);
+}
+at::Tensor rrelu(const at::Tensor& self, at::Tensor& noise, const at::Scalar& lower, const at::Scalar& upper,
+                 bool training, Generator generator) {
+    at::Tensor out = at::empty_like(self);
+    return rrelu_out(self, noise, lower, upper, training, std::move(generator), out);
+}
+at::Tensor& rrelu_(at::Tensor& self, at::Tensor& noise, const at::Scalar& lower, const at::Scalar& upper,
+                   bool training, Generator generator) {
+    return rrelu_out(self, noise, lower, upper, training, std::move(generator), self);
+}
+
 at::Tensor& multinomial_out(const at::Tensor& self, std::int64_t samples, bool replacement,
                             Generator generator, at::Tensor& out) {
     TORCH_CHECK_NOT_IMPLEMENTED(!replacement || samples == 1, "multinomial with replacement");
@@ -297,6 +386,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
                           &at::native::random_));
     register_operator(m, "native_dropout", &dropout);
     register_operator(m, "native_dropout_backward", &dropout_backward);
+    register_operator(m, "rrelu_with_noise", &rrelu);
+    register_operator(m, "rrelu_with_noise.out", &rrelu_out);
+    register_operator(m, "rrelu_with_noise_", &rrelu_);
     register_operator(m, "multinomial", &multinomial);
     register_operator(m, "multinomial.out", &multinomial_out);
 }

@@ -30,6 +30,7 @@
 #include <ATen/ops/renorm_meta.h>
 #include <ATen/ops/std_mean_native.h>
 #include <ATen/ops/std_native.h>
+#include <ATen/ops/sum.h>
 #include <ATen/ops/sum_native.h>
 #include <ATen/ops/var_mean_native.h>
 #include <ATen/ops/var_native.h>
@@ -45,7 +46,15 @@ void reduce_stub(at::TensorIterator& iterator) {
     reduce(reduction_of(iterator, operation));
 }
 
+void nansum_kernel(at::TensorIterator& iterator) {
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(iterator.dtype(0)), "nansum in ", iterator.dtype(0));
+    reduce(reduction_of(iterator, Reduction::nan_sum));
+}
+
 void mean_kernel(at::TensorIterator& iterator) {
+    const auto result = iterator.dtype(0);
+    TORCH_CHECK(at::isFloatingType(result) || at::isComplexType(result),
+                "mean(): a mean can't be cast to the desired output type ", result);
     const auto divisor =
         static_cast<double>(iterator.numel()) / static_cast<double>(iterator.num_output_elements());
     reduce(reduction_of(iterator, Reduction::mean, divisor));
@@ -196,6 +205,13 @@ at::Tensor minimum_of_all(const at::Tensor& self) {
 at::Tensor& minimum_of_all_out(const at::Tensor& self, at::Tensor& out) {
     return at::native::min_unary_out(self, out);
 }
+/// As CUDA has it, which sums complex numbers, too.
+at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
+                  std::optional<at::ScalarType> dtype) {
+    if (self.is_complex())
+        return at::sum(self.masked_fill(self.isnan(), 0), dim, keepdim, dtype);
+    return at::native::nansum(self, dim, keepdim, dtype);
+}
 at::Tensor product_of_all(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
     return at::native::prod(self, dtype);
 }
@@ -205,7 +221,7 @@ void register_sums(torch::Library& m) {
     register_structured<at::native::structured_mean_out>(m, "mean.dim", "mean.out");
     register_structured<at::native::structured_prod_out>(m, "prod.dim_int", "prod.int_out");
     register_operator(m, "prod", &product_of_all);
-    register_operator(m, "nansum", &at::native::nansum);
+    register_operator(m, "nansum", &nansum);
     register_operator(m, "nansum.out", &at::native::nansum_out);
     register_operator(m, "count_nonzero.dim_IntList", &count_nonzero);
 #if !RVK_REGISTERS_VARIANCE
@@ -263,7 +279,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 namespace at::native {
 using rvk::Reduction;
 REGISTER_PRIVATEUSE1_DISPATCH(sum_stub, &rvk::reduce_stub<Reduction::sum>)
-REGISTER_PRIVATEUSE1_DISPATCH(nansum_stub, &rvk::reduce_stub<Reduction::nan_sum>)
+REGISTER_PRIVATEUSE1_DISPATCH(nansum_stub, &rvk::nansum_kernel)
 REGISTER_PRIVATEUSE1_DISPATCH(prod_stub, &rvk::reduce_stub<Reduction::product>)
 REGISTER_PRIVATEUSE1_DISPATCH(mean_stub, &rvk::mean_kernel)
 REGISTER_PRIVATEUSE1_DISPATCH(and_stub, &rvk::reduce_stub<Reduction::all>)

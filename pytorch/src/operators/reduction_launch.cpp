@@ -1,5 +1,7 @@
 #include "reduction_launch.h"
 
+#include "../dispatch/limits.h"
+
 #include <rekindle/kernels/families/reduction.h>
 #include <rekindle/kernels/families/reduction_float64.h>
 #include <rekindle/kernels/families/reduction_integer.h>
@@ -179,8 +181,8 @@ std::uint64_t compute_bits(double value, bool wide) {
 
 ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced, bool elements_adjacent) {
     // Enough workgroups for the largest GPU, at least 16 elements to a thread, and no more iterations than a
-    // driver on the processor runs (kernels/README.md, "Loops on lavapipe").
-    constexpr std::int64_t wanted_groups = 1024, worthwhile = 16, most = 120'000;
+    // driver on the processor runs: four elements are one at least.
+    constexpr std::int64_t wanted_groups = 1024, worthwhile = 16, most = 2 * most_iterations;
     ReductionSchedule schedule;
     schedule.columns_fastest = !elements_adjacent;
     const auto lanes = elements_adjacent ? power_of_two((reduced + 3) / 4, threads)
@@ -199,6 +201,31 @@ ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced,
     schedule.groups.z = schedule.parts;
     schedule.merge_columns = power_of_two(outputs, 64);
     schedule.merge_groups = linear_groups(outputs, schedule.merge_columns);
+    return schedule;
+}
+
+ReductionSchedule schedule_lines(std::int64_t lines, std::int64_t size, bool elements_adjacent,
+                                 std::int64_t longest) {
+    // Parts read their elements once more, so they are made where the lines alone leave most of a GPU idle.
+    constexpr std::int64_t few_groups = 64, wanted_groups = 512;
+    const std::int64_t worthwhile = longest / 32; // elements of a thread
+    ReductionSchedule schedule = schedule_reduction(lines, size, elements_adjacent);
+    const std::int64_t lanes = threads / schedule.columns;
+    const std::int64_t groups = (lines + schedule.columns - 1) / schedule.columns;
+    std::int64_t parts = (size + lanes * longest - 1) / (lanes * longest);
+    if (groups < few_groups)
+        parts = std::max(parts, std::min(wanted_groups / groups, size / (lanes * worthwhile)));
+    parts = std::max<std::int64_t>(parts, 1);
+    const std::int64_t tile = lanes * 4;
+    const std::int64_t part_size = ((size + parts - 1) / parts + tile - 1) / tile * tile;
+    parts = (size + part_size - 1) / part_size;
+    TORCH_CHECK_NOT_IMPLEMENTED(parts <= most_groups, "lines of ", size, " elements in ", parts, " parts");
+    schedule.parts = static_cast<std::uint32_t>(parts);
+    schedule.part_size = static_cast<std::uint32_t>(part_size);
+    schedule.groups = linear_groups(lines, schedule.columns);
+    schedule.groups.z = schedule.parts;
+    schedule.merge_columns = 1;
+    schedule.merge_groups = linear_groups(lines, 1);
     return schedule;
 }
 

@@ -77,6 +77,11 @@ struct ReductionSchedule {
 /// elements_adjacent: the elements of a result lie side by side, rather than the results.
 ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced, bool elements_adjacent);
 
+/// Of lines of which every element has a result (kernels/reduction/parts.slang): one pass with one part, else
+/// passes over the parts and one that merges them. `longest`: elements of a thread in a part, at most.
+ReductionSchedule schedule_lines(std::int64_t lines, std::int64_t size, bool elements_adjacent,
+                                 std::int64_t longest);
+
 /// Scratch memory for the states between the two passes; undefined with one part.
 at::Tensor reduction_scratch(const ReductionSchedule& schedule, std::int64_t outputs, c10::Device device);
 

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
+#include <span>
 
 namespace rvk {
 
@@ -68,6 +69,22 @@ void AxisTable::scale(double factor) {
         weight *= factor;
 }
 
+std::pair<AxisTable, AxisTable> AxisTable::divided(std::int64_t most_entries) const {
+    AxisTable parts, sums;
+    for (std::size_t i = 0; i < starts_.size(); ++i) {
+        const std::size_t end = i + 1 < starts_.size() ? starts_[i + 1] : places_.size();
+        sums.begin_place();
+        for (std::size_t e = starts_[i]; e < end; ++e) {
+            if (static_cast<std::int64_t>(e - starts_[i]) % most_entries == 0) {
+                sums.add(parts.size(), 1);
+                parts.begin_place();
+            }
+            parts.add(places_[e], weights_[e]);
+        }
+    }
+    return {std::move(parts), std::move(sums)};
+}
+
 std::uint32_t AxisTable::longest() const {
     std::uint32_t most = 0;
     for (std::size_t i = 0; i < starts_.size(); ++i)
@@ -92,43 +109,46 @@ std::vector<std::byte> AxisTable::packed() const {
     return bytes;
 }
 
-void resample(const at::Tensor& result, const at::Tensor& source, const std::vector<AxisTable>& tables) {
-    const auto dtype = result.scalar_type();
-    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(dtype) && source.scalar_type() == dtype,
-                                "interpolation of ", dtype);
-    require_float64(dtype, result.device());
-    TORCH_CHECK_NOT_IMPLEMENTED(result.numel() < 0xff000000 && result.dim() <= 8,
-                                "interpolation to 2^32 elements");
-    if (result.numel() == 0)
-        return;
+namespace {
+
+/// A table and the dimension that it is for.
+struct Along {
+    std::int64_t dimension;
+    const AxisTable* table;
+};
+
+/// result = the sums of source along up to three dimensions, x, y and z, in one launch.
+void launch_sums(const at::Tensor& result, const at::Tensor& source, std::span<const Along> along) {
     std::array<std::int64_t, 43> words{};
     std::vector<std::int64_t> order(static_cast<std::size_t>(result.dim()));
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::int64_t a, std::int64_t b) { return result.stride(a) < result.stride(b); });
     std::size_t dimensions = 0;
-    const auto leading = result.dim() - static_cast<std::int64_t>(tables.size());
     for (const std::int64_t d : order) {
-        if (result.size(d) == 1 && d < leading)
+        const auto found = std::ranges::find(along, d, &Along::dimension);
+        if (result.size(d) == 1 && found == along.end())
             continue;
         words[dimensions] = result.size(d);
         words[8 + dimensions] = result.stride(d);
         words[16 + dimensions] = source.stride(d);
-        words[24 + dimensions] = d < leading ? 0 : result.dim() - d; // x is the last one
+        words[24 + dimensions] = found == along.end() ? 0 : found - along.begin() + 1;
         ++dimensions;
     }
+    const auto dtype = result.scalar_type();
+    const AxisTable none = AxisTable::identity(1);
     std::array<Uploaded, 3> uploaded;
     c10::SmallVector<Access, 5> accesses{reads(source), writes(result)};
     for (std::size_t axis = 0; axis < 3; ++axis) {
-        const bool given = axis < tables.size();
-        const AxisTable table = given ? tables[tables.size() - 1 - axis] : AxisTable::identity(1);
+        const bool given = axis < along.size();
+        const AxisTable& table = given ? *along[axis].table : none;
         uploaded[axis] =
             upload(result.device(), dtype == at::kDouble ? table.packed<double>() : table.packed<float>());
         if (uploaded[axis].memory.defined())
             accesses.push_back(reads(uploaded[axis].memory));
         words[32 + axis] = static_cast<std::int64_t>(uploaded[axis].address);
         words[36 + axis] = table.size();
-        words[40 + axis] = given ? source.stride(source.dim() - 1 - static_cast<std::int64_t>(axis)) : 0;
+        words[40 + axis] = given ? source.stride(along[axis].dimension) : 0;
     }
     kernels::ResampleParameters p{};
     p.layout = upload_block(result.device().index(), std::span<const std::int64_t>(words));
@@ -143,6 +163,56 @@ void resample(const at::Tensor& result, const at::Tensor& source, const std::vec
                std::bit_cast<kernels::ResampleFloat64Parameters>(p), accesses, constants);
     else
         launch(result.device(), kernels::resample_sum, groups, p, accesses, constants);
+}
+
+constexpr std::int64_t longest_sum = 16'384; ///< of one thread
+
+/// Iterations of the loops over z, y and x.
+double iterations_of(std::span<const Along> along) {
+    double iterations = 0;
+    for (const Along& axis : along) // x is the innermost one
+        iterations = static_cast<double>(axis.table->longest()) * (1 + iterations);
+    return iterations;
+}
+
+at::Tensor sums_along(const at::Tensor& source, const Along& along) {
+    if (along.table->longest() > longest_sum) {
+        const auto [parts, sums] = along.table->divided(longest_sum);
+        return sums_along(sums_along(source, {along.dimension, &parts}), {along.dimension, &sums});
+    }
+    auto sizes = source.sizes().vec();
+    sizes[static_cast<std::size_t>(along.dimension)] = along.table->size();
+    at::Tensor result = at::empty(sizes, source.options());
+    TORCH_CHECK_NOT_IMPLEMENTED(result.numel() < 0xff000000, "interpolation to 2^32 elements");
+    if (result.numel() != 0)
+        launch_sums(result, source, std::array{along});
+    return result;
+}
+
+} // namespace
+
+void resample(const at::Tensor& result, const at::Tensor& source, const std::vector<AxisTable>& tables) {
+    const auto dtype = result.scalar_type();
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(dtype) && source.scalar_type() == dtype,
+                                "interpolation of ", dtype);
+    require_float64(dtype, result.device());
+    TORCH_CHECK_NOT_IMPLEMENTED(result.numel() < 0xff000000 && result.dim() <= 8,
+                                "interpolation to 2^32 elements");
+    if (result.numel() == 0)
+        return;
+    std::vector<Along> along; // x first
+    for (std::size_t axis = 0; axis < tables.size(); ++axis)
+        along.push_back(
+            {result.dim() - 1 - static_cast<std::int64_t>(axis), &tables[tables.size() - 1 - axis]});
+    if (iterations_of(along) <= static_cast<double>(longest_sum)) {
+        launch_sums(result, source, along);
+        return;
+    }
+    // Long sums one axis after the other.
+    at::Tensor values = dtype == at::kDouble ? source : source.to(at::kFloat);
+    for (const Along& axis : along)
+        values = sums_along(values, axis);
+    result.copy_(values);
 }
 
 } // namespace rvk

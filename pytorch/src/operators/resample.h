@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace rvk {
@@ -26,6 +27,9 @@ class AxisTable {
     /// The table of the gradient: which places of the result each place of the source made.
     AxisTable transposed(std::int64_t source_size) const;
     void scale(double factor);
+    /// The same sums in two tables, one after the other: parts of at most so many entries, and the sums of
+    /// the parts.
+    std::pair<AxisTable, AxisTable> divided(std::int64_t most_entries) const;
 
     std::int64_t size() const { return static_cast<std::int64_t>(starts_.size()); }
     std::uint32_t longest() const; ///< most entries of one place

@@ -49,7 +49,8 @@ at::Tensor& search_out(const at::Tensor& boundaries, const at::Tensor& self, boo
     at::native::searchsorted_pre_check(boundaries, self, out, out_int32, right, side, order);
     at::native::resize_output(out, self.sizes());
     const auto type = at::result_type(boundaries, self);
-    TORCH_CHECK_NOT_IMPLEMENTED(!c10::isComplexType(type), "searching complex numbers");
+    TORCH_CHECK_NOT_IMPLEMENTED(!c10::isComplexType(type) && type != at::kBool, // nor on the CPU
+                                "searching ", type);
     const at::Tensor result = out.is_contiguous() ? out : at::empty(out.sizes(), out.options());
     search(boundaries.to(type).contiguous(), self.to(type).contiguous(),
            order.defined() ? order.contiguous() : order, right || (side && *side == "right"), result);

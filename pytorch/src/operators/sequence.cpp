@@ -34,7 +34,7 @@ void launch_sequence(const kernels::TypedKernel<P>& kernel, const at::TensorIter
                      bool from_both_ends) {
     const std::array<int, 1> operands{0};
     const OperandLayout layout(iterator, operands);
-    p.output = reinterpret_cast<std::uint64_t>(iterator.data_ptr(0));
+    p.output = address(iterator, 0);
     p.count = static_cast<std::uint64_t>(iterator.numel());
     layout.fill(p, iterator.device(0).index());
     launch(iterator.device(0), kernel, linear_groups(iterator.numel(), 256), p, {writes(iterator, 0)},

@@ -1,6 +1,7 @@
 /// Joining, turning, rolling, cutting triangles.
 
 #define AT_PER_OPERATOR_HEADERS
+#include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "copy.h"
 #include "movement.h"
@@ -126,6 +127,7 @@ at::Tensor trace(const at::Tensor& self) {
 }
 
 void cross(const at::Tensor& result, const at::Tensor& a, const at::Tensor& b, const std::int64_t dim) {
+    require_same_dtype(a, "input", b, "other");
     const at::Tensor first = a.roll(-1, dim).mul(b.roll(-2, dim));
     const at::Tensor second = a.roll(-2, dim).mul(b.roll(-1, dim));
     result.copy_(first.sub_(second));
@@ -133,9 +135,10 @@ void cross(const at::Tensor& result, const at::Tensor& a, const at::Tensor& b, c
 
 // ---- shuffles: PyTorch's compositions of views and a copy -------------------------------------------------
 
-/// A composition that had nothing to move gives a view of its input.
+/// In the input's memory format. A composition that had nothing to move gives a view of its input.
 at::Tensor no_view_of(const at::Tensor& result, const at::Tensor& input) {
-    return result.is_alias_of(input) ? result.clone() : result;
+    const auto format = input.dim() == 4 ? input.suggest_memory_format() : at::MemoryFormat::Contiguous;
+    return result.is_alias_of(input) ? result.clone(format) : result.contiguous(format);
 }
 at::Tensor pixel_shuffle(const at::Tensor& self, std::int64_t factor) {
     return no_view_of(at::native::math_pixel_shuffle(self, factor), self);

@@ -1,5 +1,6 @@
 /// softmax and log-softmax: kernels/normalisation/softmax.slang.
 
+#include "../dispatch/limits.h"
 #include "../dispatch/structured.h"
 #include "lines.h"
 #include "reduction_launch.h"
@@ -20,40 +21,74 @@ namespace {
 using Parameters = kernels::SoftmaxParameters;
 static_assert(sizeof(Parameters) == sizeof(kernels::SoftmaxFloat64Parameters));
 
+/// kernels/normalisation/softmax.slang: what a launch makes.
+enum class Stage : std::uint32_t { whole, states, results };
+
+struct Kernels {
+    const kernels::Kernel &rows, &merge;
+};
+Kernels kernels_of(bool wide, bool backward) {
+    if (wide)
+        return {backward ? kernels::softmax_backward_float64.kernel : kernels::softmax_forward_float64.kernel,
+                kernels::softmax_merge_float64.kernel};
+    return {backward ? kernels::softmax_backward.kernel : kernels::softmax_forward.kernel,
+            kernels::softmax_merge.kernel};
+}
+
 /// forward: input, output; backward: input is the gradient of `result`.
 void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at::Tensor& output,
                     std::int64_t dim, bool logarithmic, bool backward) {
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(input.scalar_type()) &&
+                                    at::isFloatingType(output.scalar_type()),
+                                "softmax of ", input.scalar_type());
     if (output.numel() == 0)
         return;
+    constexpr std::int64_t longest = most_iterations / 4; // of a thread, which goes through them twice
     const bool wide = input.scalar_type() == at::kDouble || output.scalar_type() == at::kDouble;
     require_float64(wide ? at::kDouble : at::kFloat, input.device());
     const Lines rows(input, dim);
-    const auto schedule = schedule_reduction(rows.lines, rows.size, rows.inner == 1);
+    const auto schedule = schedule_lines(rows.lines, rows.size, rows.inner == 1, longest);
+    const at::Tensor scratch = reduction_scratch(schedule, rows.lines, input.device());
     const Parameters p{.input = address(input),
                        .result = result.defined() ? address(result) : 0,
                        .output = address(output),
+                       .partial = scratch.defined() ? address(scratch) : 0,
                        .rows = static_cast<std::uint32_t>(rows.lines),
                        .size = static_cast<std::uint32_t>(rows.size),
-                       .inner = static_cast<std::uint32_t>(rows.inner)};
+                       .inner = static_cast<std::uint32_t>(rows.inner),
+                       .parts = schedule.parts,
+                       .part_size = schedule.part_size};
     const bool vectors = !backward && !wide && rows.inner == 1 && rows.size % 4 == 0 && p.input % 16 == 0 &&
                          p.output % 16 == 0;
-    const std::array<ConstantValue, 7> constants{{
-        {"logarithmic", logarithmic},
-        {"input_type", dtype_code(input.scalar_type())},
-        {"result_type", result.defined() ? dtype_code(result.scalar_type()) : 6},
-        {"output_type", dtype_code(output.scalar_type())},
-        {"vectors", vectors},
-        {"columns", schedule.columns},
-        {"columns_fastest", schedule.columns_fastest},
-    }};
-    const auto& kernel =
-        backward ? (wide ? kernels::softmax_backward_float64.kernel : kernels::softmax_backward.kernel)
-                 : (wide ? kernels::softmax_forward_float64.kernel : kernels::softmax_forward.kernel);
-    c10::SmallVector<Access, 3> accesses{reads(input), writes(output)};
+    const auto run = [&](const kernels::Kernel& kernel, Stage stage, std::span<const Access> accesses) {
+        const bool merges = &kernel == &kernels_of(wide, backward).merge;
+        const std::array<ConstantValue, 8> constants{{
+            {"logarithmic", logarithmic},
+            {"input_type", dtype_code(input.scalar_type())},
+            {"result_type", result.defined() ? dtype_code(result.scalar_type()) : 6},
+            {"output_type", dtype_code(output.scalar_type())},
+            {"vectors", vectors && !merges},
+            {"columns", merges ? schedule.merge_columns : schedule.columns},
+            {"columns_fastest", schedule.columns_fastest && !merges},
+            {"stage", static_cast<std::uint32_t>(stage)},
+        }};
+        launch(input.device().index(), kernel, merges ? schedule.merge_groups : schedule.groups,
+               std::as_bytes(std::span(&p, 1)), accesses, constants);
+    };
+    const Kernels kernels = kernels_of(wide, backward);
+    c10::SmallVector<Access, 4> accesses{reads(input), writes(output)};
     if (result.defined())
         accesses.push_back(reads(result));
-    launch(input.device().index(), kernel, linear_groups(rows.lines, schedule.columns),
-           std::as_bytes(std::span(&p, 1)), accesses, constants);
+    if (schedule.parts == 1) {
+        run(kernels.rows, Stage::whole, accesses);
+        return;
+    }
+    accesses.push_back(reads(scratch));
+    accesses[1] = writes(scratch);
+    run(kernels.rows, Stage::states, std::span(accesses).first(result.defined() ? 3 : 2));
+    accesses[1] = writes(output);
+    run(kernels.merge, Stage::whole, std::array{writes(scratch)});
+    run(kernels.rows, Stage::results, accesses);
 }
 
 void forward(const at::Tensor& self, std::int64_t dim, const at::Tensor& out, bool logarithmic) {

@@ -10,6 +10,7 @@
 
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/mode.h>
 #include <ATen/ops/sort_meta.h>
 #include <ATen/ops/topk_meta.h>
 #include <algorithm>
@@ -167,6 +168,7 @@ PairOut kth_value(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool
     const bool scalar = self.dim() == 0;
     const at::Tensor input = scalar ? self.reshape({1}) : self.contiguous();
     dim = at::maybe_wrap_dim(dim, input.dim());
+    TORCH_CHECK_NOT_IMPLEMENTED(input.scalar_type() != at::kBool, "kthvalue of bool"); // nor on the CPU
     TORCH_CHECK(k >= 1 && k <= input.size(dim), "kthvalue(): selected number k out of range for dimension ",
                 dim);
     auto sizes = input.sizes().vec();
@@ -202,6 +204,7 @@ void medians(const at::Tensor& input, bool ignores_nan, const at::Tensor& values
 template <bool ignores_nan>
 at::Tensor median_of_all(const at::Tensor& self) {
     TORCH_CHECK_NOT_IMPLEMENTED(self.numel() > 0, "the median of no elements");
+    TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() != at::kBool, "the median of bool"); // nor on the CPU
     const at::Tensor value = at::empty({}, self.options());
     medians(self.reshape({-1}).contiguous(), ignores_nan, value, {});
     return value;
@@ -212,6 +215,7 @@ PairOut median_along(const at::Tensor& self, std::int64_t dim, bool keepdim, at:
                      at::Tensor& indices) {
     check_outputs(self, values, indices);
     TORCH_CHECK_NOT_IMPLEMENTED(self.numel() > 0, "the median of no elements");
+    TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() != at::kBool, "the median of bool"); // nor on the CPU
     const bool scalar = self.dim() == 0;
     const at::Tensor whole = scalar ? self.reshape({1}) : self;
     dim = at::maybe_wrap_dim(dim, whole.dim());
@@ -224,9 +228,22 @@ PairOut median_along(const at::Tensor& self, std::int64_t dim, bool keepdim, at:
     return {values, indices};
 }
 
+/// PyTorch's own refuses devices that it does not know.
+PairOut mode_out(const at::Tensor& self, std::int64_t dim, bool keepdim, at::Tensor& values,
+                 at::Tensor& indices) {
+    check_outputs(self, values, indices);
+    const auto [found, places] = at::mode(self, dim, keepdim);
+    give(found, places, found.sizes(), values, indices);
+    return {values, indices};
+}
+
 /// The order of random keys.
 at::Tensor& random_permutation(std::int64_t n, std::optional<at::Generator> generator, at::Tensor& result) {
     TORCH_CHECK(n >= 0, "n must be non-negative, got", n);
+    const auto dtype = result.scalar_type();
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(dtype) ||
+                                    (dtype != at::kBool && dtype_code(dtype) <= dtype_code(at::kLong)),
+                                "permutations in ", dtype);
     at::native::resize_output(result, {n});
     if (n == 0)
         return result;
@@ -246,6 +263,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_operator(m, "nanmedian", &median_of_all<true>);
     register_operator(m, "median.dim_values", &median_along<false>);
     register_operator(m, "nanmedian.dim_values", &median_along<true>);
+    register_operator(m, "mode.values", &mode_out);
     register_operator(m, "randperm.generator_out", &random_permutation);
 }
 

@@ -152,6 +152,8 @@ AxisTable table_of(Interpolation kind, const Axis& axis, at::ScalarType dtype) {
 
 void interpolate(Interpolation kind, const at::Tensor& self, const at::Tensor& out, bool align_corners,
                  std::initializer_list<Scale> scales) {
+    const auto dtype = self.scalar_type();
+    TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(dtype) || dtype == at::kByte, "interpolation of ", dtype);
     const std::int64_t leading = self.dim() - static_cast<std::int64_t>(scales.size());
     std::vector<Axis> axes;
     for (const Scale& scale : scales) {

@@ -1,8 +1,11 @@
 #include "windows.h"
 
+#include "../dispatch/limits.h"
+
 #include <rekindle/kernels/families/pooling.h>
 #include <rekindle/kernels/families/pooling_float64.h>
 
+#include <ATen/ops/empty.h>
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -11,9 +14,11 @@ namespace rvk {
 
 namespace {
 
+using Words = std::array<std::int64_t, 64>;
+constexpr std::size_t first_of_step = 58, end_of_step = 61;
 constexpr std::size_t strides_of_result = 16, strides_of_source = 24, strides_of_indices = 32;
 
-void put_strides(std::array<std::int64_t, 58>& words, std::size_t first, const WindowOperand& operand) {
+void put_strides(Words& words, std::size_t first, const WindowOperand& operand) {
     if (!operand.tensor.defined())
         return;
     for (std::size_t d = 0; d < operand.roles.size(); ++d)
@@ -21,10 +26,9 @@ void put_strides(std::array<std::int64_t, 58>& words, std::size_t first, const W
             operand.tensor.stride(static_cast<std::int64_t>(d));
 }
 
-std::array<std::int64_t, 58> layout_of(const Windows& w, const WindowOperand& result,
-                                       const WindowOperand& source, const WindowOperand& indices,
-                                       std::uint32_t& dimensions) {
-    std::array<std::int64_t, 58> words{};
+Words layout_of(const Windows& w, const WindowOperand& result, const WindowOperand& source,
+                const WindowOperand& indices, std::uint32_t& dimensions) {
+    Words words{};
     const at::Tensor& out = result.tensor;
     std::vector<std::int64_t> order(static_cast<std::size_t>(out.dim()));
     std::iota(order.rbegin(), order.rend(), 0);
@@ -87,37 +91,65 @@ std::vector<Role> image_roles(std::int64_t dimensions, std::size_t axes) {
     return roles;
 }
 
-void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOperand& result,
-                    const WindowOperand& source, const WindowOperand& indices) {
-    const at::Tensor& out = result.tensor;
-    if (out.numel() == 0)
-        return;
-    const auto dtype = source.tensor.scalar_type();
-    TORCH_CHECK_NOT_IMPLEMENTED(is_computed(kernel, dtype) && out.scalar_type() == dtype, "windows over ",
-                                dtype);
-    require_float64(dtype, out.device());
-    TORCH_CHECK_NOT_IMPLEMENTED(out.numel() < 0xff000000, "windows of 2^32 elements");
-    TORCH_CHECK_NOT_IMPLEMENTED(is_narrow(windows), "windows over 2^31 places");
-    kernels::PoolingParameters p{};
-    const auto words = layout_of(windows, result, source, indices, p.dimensions);
-    p.layout = upload_block(out.device().index(), std::span<const std::int64_t>(words));
-    p.result = address(out);
-    p.source = address(source.tensor);
-    p.count = static_cast<std::uint32_t>(out.numel());
-    c10::SmallVector<Access, 3> accesses{writes(out), reads(source.tensor)};
-    if (indices.tensor.defined()) {
-        p.indices = address(indices.tensor);
-        accesses.push_back(kernel == WindowKernel::maximum ? writes(indices.tensor) : reads(indices.tensor));
+namespace {
+
+/// What a thread goes through along each axis, at most: places of a window, or windows over a place.
+Windows::Axes longest_walk(WindowKernel kernel, const Windows& w) {
+    Windows::Axes counts{1, 1, 1};
+    if (kernel == WindowKernel::take)
+        return counts;
+    for (std::size_t axis = 0; axis < counts.size(); ++axis) {
+        const bool places = kernel == WindowKernel::maximum;
+        if (w.adaptive) {
+            const std::int64_t all = places ? w.inside[axis] : w.windows[axis],
+                               among = places ? w.windows[axis] : w.inside[axis];
+            counts[axis] = std::min(all / among + 2, all);
+        } else {
+            counts[axis] =
+                places ? w.size[axis]
+                       : std::min((w.size[axis] - 1) * w.dilation[axis] / w.step[axis] + 1, w.windows[axis]);
+        }
     }
-    const std::array<ConstantValue, 2> constants{ConstantValue{"dtype", dtype_code(dtype)},
-                                                 ConstantValue{"adaptive", windows.adaptive ? 1u : 0u}};
-    const Groups groups = linear_groups(out.numel(), 256);
+    return counts;
+}
+
+/// The loops over three axes in launches that are short enough, in the order of the loops: run(first, end).
+template <class F>
+void for_each_step(const Windows::Axes& counts, F&& run) {
+    constexpr std::int64_t most = most_iterations / 3; // of the innermost loop; each loop counts
+    const auto share = [](std::int64_t count, std::int64_t of) {
+        return std::clamp<std::int64_t>(of, 1, count);
+    };
+    const std::int64_t x = share(counts[0], most);
+    const std::int64_t y = x < counts[0] ? 1 : share(counts[1], most / x);
+    const std::int64_t z = y < counts[1] || x < counts[0] ? 1 : share(counts[2], most / (x * y));
+    for (std::int64_t k = 0; k < counts[2]; k += z)
+        for (std::int64_t j = 0; j < counts[1]; j += y)
+            for (std::int64_t i = 0; i < counts[0]; i += x)
+                run(Windows::Axes{i, j, k}, Windows::Axes{i + x, j + y, k + z});
+}
+
+bool is_one_step(const Windows::Axes& counts) {
+    int steps = 0;
+    for_each_step(counts, [&](const auto&, const auto&) { ++steps; });
+    return steps == 1;
+}
+
+/// Steps add up in the result, in float32 where that has 16 bits.
+bool sums_in_float32(WindowKernel kernel, at::ScalarType dtype) {
+    return kernel != WindowKernel::maximum && (dtype == at::kHalf || dtype == at::kBFloat16);
+}
+
+void launch_step(WindowKernel kernel, const kernels::PoolingParameters& p, at::ScalarType dtype,
+                 c10::Device device, std::span<const Access> accesses,
+                 std::span<const ConstantValue> constants) {
+    const Groups groups = linear_groups(p.count, 256);
     const auto run = [&](const auto& single, const auto& twice) {
         if (dtype == at::kDouble)
-            launch(out.device(), twice, groups, std::bit_cast<kernels::PoolingFloat64Parameters>(p), accesses,
+            launch(device, twice, groups, std::bit_cast<kernels::PoolingFloat64Parameters>(p), accesses,
                    constants);
         else
-            launch(out.device(), single, groups, p, accesses, constants);
+            launch(device, single, groups, p, accesses, constants);
     };
     switch (kernel) {
     case WindowKernel::maximum:
@@ -129,6 +161,49 @@ void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOpe
     case WindowKernel::take:
         return run(kernels::window_take, kernels::window_take_float64);
     }
+}
+
+} // namespace
+
+void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOperand& result,
+                    const WindowOperand& source, const WindowOperand& indices) {
+    const at::Tensor& out = result.tensor;
+    if (out.numel() == 0)
+        return;
+    const auto dtype = source.tensor.scalar_type();
+    TORCH_CHECK_NOT_IMPLEMENTED(is_computed(kernel, dtype) && out.scalar_type() == dtype, "windows over ",
+                                dtype);
+    require_float64(dtype, out.device());
+    TORCH_CHECK_NOT_IMPLEMENTED(out.numel() < 0xff000000, "windows of 2^32 elements");
+    TORCH_CHECK_NOT_IMPLEMENTED(is_narrow(windows), "windows over 2^31 places");
+    const Windows::Axes counts = longest_walk(kernel, windows);
+    const bool in_steps = !is_one_step(counts);
+    if (in_steps && sums_in_float32(kernel, dtype)) {
+        const at::Tensor sums = at::empty(out.sizes(), out.options().dtype(at::kFloat));
+        launch_windows(kernel, windows, {sums, result.roles}, {source.tensor.to(at::kFloat), source.roles},
+                       indices);
+        out.copy_(sums);
+        return;
+    }
+    kernels::PoolingParameters p{};
+    Words words = layout_of(windows, result, source, indices, p.dimensions);
+    p.result = address(out);
+    p.source = address(source.tensor);
+    p.count = static_cast<std::uint32_t>(out.numel());
+    c10::SmallVector<Access, 3> accesses{writes(out), reads(source.tensor)};
+    if (indices.tensor.defined()) {
+        p.indices = address(indices.tensor);
+        accesses.push_back(kernel == WindowKernel::maximum ? writes(indices.tensor) : reads(indices.tensor));
+    }
+    const std::array<ConstantValue, 3> constants{ConstantValue{"dtype", dtype_code(dtype)},
+                                                 ConstantValue{"adaptive", windows.adaptive ? 1u : 0u},
+                                                 ConstantValue{"in_steps", in_steps ? 1u : 0u}};
+    for_each_step(counts, [&](const Windows::Axes& first, const Windows::Axes& end) {
+        std::ranges::copy(first, words.begin() + first_of_step);
+        std::ranges::copy(end, words.begin() + end_of_step);
+        p.layout = upload_block(out.device().index(), std::span<const std::int64_t>(words));
+        launch_step(kernel, p, dtype, out.device(), accesses, constants);
+    });
 }
 
 } // namespace rvk

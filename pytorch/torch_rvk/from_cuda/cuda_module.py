@@ -1,6 +1,7 @@
 """The module torch.cuda answers for rvk."""
 
 import functools
+import sys
 import types
 
 import torch
@@ -69,6 +70,20 @@ def _answer(name, value):
     return call
 
 
+def _asked_for(function):
+    """The answer whether there are devices. Without any the program ends, except where a variable of the environment says
+    that there be none: then it is none, and the program takes its way for the CPU."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        reason = torch.ops.rvk.why_no_device()
+        if reason and not reason.endswith("hides every device"):
+            sys.exit(f"torch_rvk.run: there is no device to run on: {reason}.")
+        return function(*args, **kwargs)
+
+    return call
+
+
 def _nothing(name):
     def call(*_args, **_kwargs):
         say(f"torch.cuda.{name}", "without effect on rvk")
@@ -94,6 +109,8 @@ def install():
         value = getattr(rvk, name)
         if isinstance(value, types.ModuleType) or name in ("default_generators", "fallback_stats", "reset_fallback_stats"):
             continue
+        if name in ("is_available", "device_count"):
+            value = _asked_for(value)
         replace = _announced_class if isinstance(value, type) else _announced
         setattr(torch.cuda, name, replace(name, value))
     for name, value in _CONSTANTS.items():

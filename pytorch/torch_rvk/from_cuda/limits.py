@@ -1,12 +1,12 @@
 """What has no counterpart: the program ends there, with the line that asked for it."""
 
 import functools
-import importlib.machinery
 import sys
 
 import torch
 from torch.cuda import nccl
 
+from ..imports import when_imported
 from .report import say, stop
 
 _GRAPHS = "graphs of recorded work are not part of torch-rvk; run the same steps eagerly"
@@ -72,24 +72,6 @@ def _import_comes_from_a_package():
     return frame is not None and "site-packages" in frame.f_code.co_filename
 
 
-class _ExtensionFinder:
-    """Replaces the builders of CUDA extensions when torch.utils.cpp_extension is imported."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name != "torch.utils.cpp_extension":
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path)
-        execute = spec.loader.exec_module
-
-        def execute_and_replace(module):
-            execute(module)
-            _stop_extensions(module)
-
-        spec.loader.exec_module = execute_and_replace
-        return spec
-
-
 def _stop_extensions(extension):
     extension.CUDAExtension = _stopper("torch.utils.cpp_extension.CUDAExtension", _EXTENSION)
     for name in ("load", "load_inline"):
@@ -131,8 +113,4 @@ def install():
     _stop_distributed()
     _map_compile()
     sys.meta_path.insert(0, _TritonFinder)
-    loaded = sys.modules.get("torch.utils.cpp_extension")
-    if loaded is not None:
-        _stop_extensions(loaded)
-    else:
-        sys.meta_path.insert(0, _ExtensionFinder)
+    when_imported("torch.utils.cpp_extension", _stop_extensions)

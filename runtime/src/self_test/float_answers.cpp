@@ -9,7 +9,7 @@ namespace rekindle::runtime {
 
 namespace {
 
-constexpr std::uint32_t items = 256;
+constexpr std::uint32_t float_items = 256;
 
 double ulp(double value) {
     return unit_in_last_place(value, 24);
@@ -24,9 +24,9 @@ float number(std::uint32_t index) {
 }
 
 KnownAnswer arithmetic() {
-    std::vector<float> input(2 * items);
+    std::vector<float> input(2 * float_items);
     std::vector<Number> expected;
-    for (std::uint32_t i = 0; i < items; ++i) {
+    for (std::uint32_t i = 0; i < float_items; ++i) {
         const double a = input[2 * i] = number(2 * i);
         const double b = input[2 * i + 1] = number(2 * i + 1);
         // Results that are correctly rounded, in whichever direction, are less than one unit away.
@@ -41,8 +41,8 @@ KnownAnswer arithmetic() {
     }
     return {.name = "float32 arithmetic",
             .kernel = &kernels::selftest_float.kernel,
-            .groups = groups_of_64(items),
-            .count = items,
+            .groups = groups_of_64(float_items),
+            .count = float_items,
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(float)),
             .mistake = must_be_near<float>(expected, {"a + b", "a - b", "a * b", "a / b", "fma(a, b, a)",
@@ -50,9 +50,9 @@ KnownAnswer arithmetic() {
 }
 
 KnownAnswer functions() {
-    std::vector<float> input(items);
+    std::vector<float> input(float_items);
     std::vector<Number> expected;
-    for (std::uint32_t i = 0; i < items; ++i) {
+    for (std::uint32_t i = 0; i < float_items; ++i) {
         input[i] = 0.01f + 20 * static_cast<float>(mix(i + 77) >> 8) / 16777216.0f;
         const double a = input[i];
         expected.push_back({std::exp(a), (3 + 2 * a) * ulp(std::exp(a))});
@@ -65,8 +65,8 @@ KnownAnswer functions() {
     }
     return {.name = "float32 functions",
             .kernel = &kernels::selftest_functions.kernel,
-            .groups = groups_of_64(items),
-            .count = items,
+            .groups = groups_of_64(float_items),
+            .count = float_items,
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(float)),
             .mistake = must_be_near<float>(expected,
@@ -74,7 +74,7 @@ KnownAnswer functions() {
 }
 
 KnownAnswer vectors() {
-    std::vector<float> input(4 * items);
+    std::vector<float> input(4 * float_items);
     for (std::uint32_t i = 0; i < input.size(); ++i)
         input[i] = number(i + 5000);
     std::vector<Number> expected;
@@ -82,8 +82,8 @@ KnownAnswer vectors() {
         expected.push_back({static_cast<double>(input[i]), 0});
     return {.name = "vector loads and stores",
             .kernel = &kernels::selftest_vectors.kernel,
-            .groups = groups_of_64(items),
-            .count = items,
+            .groups = groups_of_64(float_items),
+            .count = float_items,
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(float)),
             .mistake = must_be_near<float>(expected, {"x", "y", "z", "w"})};

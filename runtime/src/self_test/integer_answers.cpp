@@ -8,11 +8,11 @@ namespace rekindle::runtime {
 
 namespace {
 
-constexpr std::uint32_t items = 256;
+constexpr std::uint32_t integer_items = 256;
 
 KnownAnswer words() {
     std::vector<std::uint32_t> input, expected;
-    for (std::uint32_t i = 0; i < items; ++i) {
+    for (std::uint32_t i = 0; i < integer_items; ++i) {
         const std::uint32_t a = mix(2 * i + 1);
         const std::uint32_t b = mix(2 * i + 2) >> (i % 29) | 1;
         const auto signed_a = static_cast<std::int32_t>(a);
@@ -27,8 +27,8 @@ KnownAnswer words() {
     }
     return {.name = "32-bit integers",
             .kernel = &kernels::selftest_integer.kernel,
-            .groups = groups_of_64(items),
-            .count = items,
+            .groups = groups_of_64(integer_items),
+            .count = integer_items,
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(std::uint32_t)),
             .mistake = must_be<std::uint32_t>(
@@ -38,7 +38,7 @@ KnownAnswer words() {
 
 KnownAnswer long_words() {
     std::vector<std::uint64_t> input, expected;
-    for (std::uint32_t i = 0; i < items; ++i) {
+    for (std::uint32_t i = 0; i < integer_items; ++i) {
         const std::uint64_t a = std::uint64_t{mix(4 * i + 1)} << 32 | mix(4 * i + 2);
         const std::uint64_t b = (std::uint64_t{mix(4 * i + 3)} << 32 | mix(4 * i + 4)) >> (i % 61) | 1;
         input.insert(input.end(), {a, b});
@@ -48,8 +48,8 @@ KnownAnswer long_words() {
     }
     return {.name = "64-bit integers",
             .kernel = &kernels::selftest_long.kernel,
-            .groups = groups_of_64(items),
-            .count = items,
+            .groups = groups_of_64(integer_items),
+            .count = integer_items,
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(std::uint64_t)),
             .mistake = must_be<std::uint64_t>(expected, {"a + b", "a - b", "a * b", "a / b", "a << b",
@@ -58,7 +58,7 @@ KnownAnswer long_words() {
 
 KnownAnswer conversions() {
     std::vector<std::uint32_t> input, expected;
-    for (std::uint32_t i = 0; i < items; ++i) {
+    for (std::uint32_t i = 0; i < integer_items; ++i) {
         const float a = static_cast<float>(static_cast<std::int32_t>(mix(i + 9)) >> 4) / 16;
         // Integers of 24 bits, which float32 holds exactly. Negative ones are 2^32 - n as unsigned numbers:
         // of those, multiples of 256 are exact.
@@ -72,8 +72,8 @@ KnownAnswer conversions() {
     }
     return {.name = "integers to float32 and back",
             .kernel = &kernels::selftest_conversions.kernel,
-            .groups = groups_of_64(items),
-            .count = items,
+            .groups = groups_of_64(integer_items),
+            .count = integer_items,
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(std::uint32_t)),
             .mistake =
@@ -116,7 +116,7 @@ KnownAnswer places() {
 
 KnownAnswer branches() {
     std::vector<std::uint32_t> input, expected;
-    for (std::uint32_t i = 0; i < items; ++i) {
+    for (std::uint32_t i = 0; i < integer_items; ++i) {
         std::uint32_t n = 1 + mix(i) % 100'000, steps = 0;
         input.push_back(n);
         for (; n != 1 && steps < 1000; ++steps)
@@ -125,8 +125,8 @@ KnownAnswer branches() {
     }
     return {.name = "loops that differ between neighbours",
             .kernel = &kernels::selftest_branches.kernel,
-            .groups = groups_of_64(items),
-            .count = items,
+            .groups = groups_of_64(integer_items),
+            .count = integer_items,
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(std::uint32_t)),
             .mistake = must_be<std::uint32_t>(expected, {"number of turns"})};

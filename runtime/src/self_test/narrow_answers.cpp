@@ -15,7 +15,7 @@ namespace {
 
 using kernels::Feature;
 
-constexpr std::uint32_t items = 256;
+constexpr std::uint32_t narrow_items = 256;
 
 double half_ulp(double value) {
     return std::max(unit_in_last_place(value, 11), std::ldexp(1.0, -24));
@@ -27,7 +27,7 @@ KnownAnswer half_arithmetic() {
     };
     std::vector<float> input;
     std::vector<Number> expected;
-    for (std::uint32_t i = 0; i < items; ++i) {
+    for (std::uint32_t i = 0; i < narrow_items; ++i) {
         const double a = static_cast<double>(number(2 * i));
         const float given_b = number(2 * i + 1);
         const double b = given_b == 0 ? 0.5 : static_cast<double>(given_b);
@@ -41,8 +41,8 @@ KnownAnswer half_arithmetic() {
     return {.name = "float16 arithmetic",
             .kernel = &kernels::selftest_half.kernel,
             .disables = {Feature::float16_arithmetic, Feature::cooperative_matrix},
-            .groups = groups_of_64(items),
-            .count = items,
+            .groups = groups_of_64(narrow_items),
+            .count = narrow_items,
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(float)),
             .mistake = must_be_near<float>(expected, {"a + b", "a - b", "a * b", "a / b", "max(a, b)"})};
@@ -51,7 +51,7 @@ KnownAnswer half_arithmetic() {
 KnownAnswer half_conversion() {
     std::vector<float> input;
     std::vector<Number> expected;
-    for (std::uint32_t i = 0; i < items; ++i) {
+    for (std::uint32_t i = 0; i < narrow_items; ++i) {
         // Magnitudes from 2^-10 to 2^15: within float16's normal range.
         const float significand = 1 + static_cast<float>(mix(i + 3) >> 9) / 8388608.0f;
         const float value =
@@ -62,8 +62,8 @@ KnownAnswer half_conversion() {
     return {.name = "float32 to float16 and back",
             .kernel = &kernels::selftest_half_conversion.kernel,
             .disables = {Feature::float16_arithmetic, Feature::cooperative_matrix},
-            .groups = groups_of_64(items),
-            .count = items,
+            .groups = groups_of_64(narrow_items),
+            .count = narrow_items,
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(float)),
             .mistake = must_be_near<float>(expected, {"float16"})};
@@ -79,7 +79,7 @@ KnownAnswer double_arithmetic() {
     const auto ulp = [](double value) { return unit_in_last_place(value, 53); };
     std::vector<double> input;
     std::vector<Number> expected;
-    for (std::uint32_t i = 0; i < items; ++i) {
+    for (std::uint32_t i = 0; i < narrow_items; ++i) {
         const double a = number(2 * i), b = number(2 * i + 1);
         input.insert(input.end(), {a, b});
         expected.push_back({a + b, ulp(a + b)});
@@ -92,8 +92,8 @@ KnownAnswer double_arithmetic() {
     return {.name = "float64 arithmetic",
             .kernel = &kernels::selftest_double.kernel,
             .disables = Feature::float64,
-            .groups = groups_of_64(items),
-            .count = items,
+            .groups = groups_of_64(narrow_items),
+            .count = narrow_items,
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(double)),
             .mistake = must_be_near<double>(
@@ -103,7 +103,7 @@ KnownAnswer double_arithmetic() {
 template <class Word>
 KnownAnswer narrow_storage(const char* name, const kernels::Kernel& kernel, kernels::Features disables,
                            std::uint32_t factor, std::uint32_t addend) {
-    const std::uint32_t count = items + 3; // ends within a word of 32 bits
+    const std::uint32_t count = narrow_items + 3; // ends within a word of 32 bits
     std::vector<Word> input(count), expected(count);
     for (std::uint32_t i = 0; i < count; ++i) {
         input[i] = static_cast<Word>(mix(i + 31));

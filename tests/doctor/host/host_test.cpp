@@ -211,10 +211,7 @@ TEST(Host, ARecordedProcessIsRead) {
 }
 
 TEST(Host, TheLiveHostIsReadWithoutSurprises) {
-    const auto begin = std::chrono::steady_clock::now();
     const Facts facts = collect_facts({.find_pythons = false});
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    EXPECT_LT(took.count(), 30.0); // a busy machine; seconds would mean that something blocks
     EXPECT_TRUE(facts.system.kernel.known());
     EXPECT_TRUE(facts.system.groups.known());
     EXPECT_TRUE(facts.system.container.known());

@@ -84,11 +84,11 @@ TEST(CheckKnowledge, PromisesOfSuccessAreMistakes) {
 }
 
 TEST(CheckKnowledge, RemediesAreConsistent) {
-    const KnowledgeFolder folder{
-        {"remedies.yaml", "- id: r\n  title: t\n  changes: c\n  commands: [\"{python} -m x {nothing}\"]\n"
-                          "  verify: v\n  minutes: 1\n  risk: some\n  root: true\n"
-                          "  automatic: true\n  cost: 7\n" +
-                              std::string(backing)}};
+    const KnowledgeFolder folder{{"remedies.yaml", "- id: r\n  for: {systems: [linux]}\n  title: t\n  "
+                                                   "changes: c\n  commands: [\"{python} -m x {nothing}\"]\n"
+                                                   "  verify: v\n  minutes: 1\n  risk: some\n  root: true\n"
+                                                   "  automatic: true\n  cost: 7\n" +
+                                                       std::string(backing)}};
     EXPECT_THAT(check_knowledge(folder.path()),
                 ElementsAre(HasSubstr("risk \"some\""), HasSubstr("cost must be"),
                             HasSubstr("automatic, but"), HasSubstr("verify and expect"),

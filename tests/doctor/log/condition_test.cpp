@@ -95,7 +95,7 @@ TEST(Conditions, Combinations) {
     EXPECT_EQ(truth(joined("not", {yes}), facts), Truth::no);
     EXPECT_EQ(truth(joined("not", {joined("all", {no})}), facts), Truth::yes);
     EXPECT_EQ(truth(joined("not", {unknown}), facts), Truth::unknown);
-    const Verdict verdict =
+    const ConditionVerdict verdict =
         evaluate(joined("all", {yes, unknown}), situation_of(facts, embedded_knowledge()));
     EXPECT_EQ(verdict.missing, std::vector<std::string>{"kernel"});
     EXPECT_EQ(verdict.used, std::vector<std::string>{"gfx"});

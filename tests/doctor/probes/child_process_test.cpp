@@ -70,8 +70,6 @@ TEST(ChildProcess, OneThatIgnoresSigtermIsKilledAtItsDeadline) {
         EXPECT_EQ(watched.lines, std::vector<std::string>{"ready"});
         const double limit = std::chrono::duration<double>(deadline).count();
         EXPECT_GE(watched.outcome.seconds, limit);
-        EXPECT_LT(watched.outcome.seconds, limit + 20.0)
-            << "a busy machine may be late, but not by this much";
     }
 }
 
@@ -84,7 +82,6 @@ TEST(ChildProcess, OneThatCannotBeKilledIsGivenUp) {
         GTEST_SKIP() << "skipped: this machine does not allow ptrace, which plays the kernel here";
     EXPECT_EQ(outcome.end, End::unkillable);
     EXPECT_GE(outcome.seconds, 2.3);
-    EXPECT_LT(outcome.seconds, 4.4);
     while (::waitpid(-1, nullptr, 0) > 0) { // its tracer lets go in the end
     }
 }
@@ -94,7 +91,6 @@ TEST(ChildProcess, AFloodIsReadAndForgotten) {
         const ChildOutcome outcome = watch(misbehaving({"flood", where}, 300ms)).outcome;
         EXPECT_EQ(outcome.end, End::killed) << where;
         EXPECT_LE(outcome.written.size(), 4096U) << where;
-        EXPECT_LT(outcome.seconds, 20.0) << where;
     }
     EXPECT_EQ(watch(misbehaving({"flood", "results"}, 5s)).outcome.why,
               "it wrote more results than any probe has");
@@ -111,7 +107,6 @@ TEST(ChildProcess, TheEndOfWhatItWroteIsKeptAsText) {
 TEST(ChildProcess, StragglersOfItsGroupDieWithIt) {
     const Watched watched = watch(misbehaving({"straggler"}));
     EXPECT_EQ(watched.outcome.end, End::exited);
-    EXPECT_LT(watched.outcome.seconds, 20.0) << "the straggler holds the pipes open";
     ASSERT_EQ(watched.lines.size(), 1U);
     const auto straggler = static_cast<pid_t>(std::stol(watched.lines.front()));
     for (int i = 0; i < 200 && ::kill(straggler, 0) == 0; ++i) {
@@ -154,7 +149,11 @@ TEST(ChildProcess, SeveralRunAtOnceAndLeaveNothingBehind) {
     commands.push_back(misbehaving({"exit", "3"}));
     const auto start = std::chrono::steady_clock::now();
     const std::vector<ChildOutcome> outcomes = run_children(commands, [](std::size_t, std::string_view) {});
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 15900ms) << "one after the other they take 16 s";
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    double one_after_the_other = 0;
+    for (const ChildOutcome& outcome : outcomes)
+        one_after_the_other += outcome.seconds;
+    EXPECT_LT(took.count(), one_after_the_other);
     for (int i = 0; i < 4; ++i)
         EXPECT_EQ(outcomes[i].end, End::killed);
     EXPECT_EQ(outcomes[4].exit_status, 3);

@@ -183,9 +183,7 @@ TEST(HipProbes, RocblasIsTakenWhereThereIsNoHipblas) {
 TEST(HipProbes, AHangIsKilledAndTheCallNamed) {
     ProbeOptions with = options();
     with.deadline = 1500ms;
-    const auto start = std::chrono::steady_clock::now();
     const std::vector<ProbeResult> handles = of("blas-handle", with_behaviour("hipblasCreate=hang", with));
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 15s);
     ASSERT_EQ(handles.size(), 2U);
     EXPECT_EQ(handles[0].status, ProbeStatus::timed_out);
     EXPECT_EQ(handles[0].reason, "no answer within 1.50 s, in hipblasCreate; killed");

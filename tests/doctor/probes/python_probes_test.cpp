@@ -94,10 +94,8 @@ TEST(PythonProbes, AfterADeathTheNextChildGoesOn) {
 }
 
 TEST(PythonProbes, AfterASecondHangTheRestIsSkipped) {
-    const auto start = std::chrono::steady_clock::now();
     const std::vector<ProbeResult> results =
         probe(MadeUpPython("python-add | python-addmm) sleep 100 ;;"), 1500ms);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 40s);
     EXPECT_EQ(results.size(), 17U);
     EXPECT_EQ(of(results, "python-add").status, ProbeStatus::timed_out);
     EXPECT_EQ(of(results, "python-matmul-fp32").status, ProbeStatus::passed);

@@ -47,11 +47,15 @@ TEST(Targets, FollowTheSessionOfTheRowAndNotTheNextRow) {
     EXPECT_FLOAT_EQ(targets.values[1], static_cast<float>(std::log(1120.0 / 1125)));
 }
 
-TEST(Targets, DirectionIsOneOnlyForARise) {
+TEST(Targets, AFlatOutcomeHasNoDirection) {
     const Case c = make_case({1000, 1010, 1010, 900}, {0, 0, 0, 0}, {0, 1, 2, 3});
     const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::direction});
     EXPECT_EQ(targets.values, (std::vector<float>{1, 0, 0, 0}));
-    EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{1, 1, 1, 0}));
+    EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{1, 0, 1, 0}));
+    EXPECT_EQ(targets.flat, 1u);
+    EXPECT_EQ(targets.usable_rows(), 2u);
+    EXPECT_EQ(session_targets(c.matrix, c.sessions, {TargetKind::next_return}).usable_rows(), 3u)
+        << "a flat return is a return of 0";
 }
 
 TEST(Targets, OriginalIsClamped) {
@@ -80,7 +84,7 @@ TEST(Targets, APriceThatIsNotPositiveIsRefused) {
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), ExitStatus::usage);
-        EXPECT_EQ(error.message(), "row 0 has a close of 1000 ticks and -5 ticks 1 ahead");
+        EXPECT_EQ(error.message(), "row 0 has a close at tick 1000 and, 1 row later, one at tick -5");
     }
 }
 
@@ -98,7 +102,7 @@ TEST(Targets, OfBarsSkipForeignBarsAndShiftAtRolls) {
     ASSERT_EQ(own.size(), 240u);
     FeatureMatrix matrix;
     matrix.source = std::vector<std::size_t>(own.begin() + 10, own.end());
-    const Targets targets = bar_targets(matrix, data.bars, data.sessions, {TargetKind::bar_return, 5});
+    const Targets targets = bar_targets(matrix, data.bars, data.sessions, {TargetKind::bar_return, 5, true});
     const auto close = data.bars.columns().close;
     for (std::size_t row = 0; row < matrix.rows(); ++row) {
         const std::size_t from = row + 10;
@@ -109,6 +113,59 @@ TEST(Targets, OfBarsSkipForeignBarsAndShiftAtRolls) {
         const auto earlier = static_cast<double>(close[own[from]] + offset[to] - offset[from]);
         EXPECT_FLOAT_EQ(targets.values[row], static_cast<float>(std::log(close[own[to]] / earlier)));
     }
+}
+
+/// No kind of target of bars reaches beyond the session of its row, unless asked.
+TEST(Targets, OfBarsStayInTheirSession) {
+    const auto data = testing::random_bars(6, 40, 5);
+    std::vector<std::size_t> own, session;
+    for (std::size_t s = 0; s < data.sessions.size(); ++s)
+        for (std::size_t bar = data.sessions[s].first; bar < data.sessions[s].first + data.sessions[s].count;
+             ++bar)
+            if (data.bars.columns().contract[bar] == data.sessions[s].contract) {
+                own.push_back(bar);
+                session.push_back(s);
+            }
+    for (const TargetKind kind :
+         {TargetKind::next_return, TargetKind::direction, TargetKind::bar_return, TargetKind::original})
+        for (const std::size_t ahead : {1u, 5u, 39u, 40u, 300u}) {
+            const TargetSpec within{kind, ahead}, across{kind, ahead, true};
+            FeatureMatrix matrix;
+            matrix.source = own;
+            const Targets some = bar_targets(matrix, data.bars, data.sessions, within);
+            const Targets all = bar_targets(matrix, data.bars, data.sessions, across);
+            std::size_t beyond = 0;
+            for (std::size_t row = 0; row < own.size(); ++row) {
+                const std::size_t to = row + within.horizon();
+                const bool known = to < own.size();
+                beyond += known && session[row] != session[to];
+                if (known && session[row] == session[to]) {
+                    EXPECT_EQ(some.valid[row], all.valid[row]);
+                    EXPECT_EQ(some.values[row], all.values[row]);
+                } else {
+                    EXPECT_EQ(some.valid[row], 0);
+                    EXPECT_EQ(some.values[row], 0);
+                }
+            }
+            EXPECT_EQ(some.beyond_session, beyond);
+            EXPECT_EQ(all.beyond_session, 0u);
+        }
+}
+
+TEST(Targets, RowsWithoutOneAreLeftOutOfBoth) {
+    Case c = make_case({1000, 1010, 1010, 900, 950}, {0, 0, 0, 0, 0}, {0, 1, 2, 3, 4});
+    c.matrix.names = {"a"};
+    c.matrix.values = std::vector<double>{10, 11, 12, 13, 14};
+    c.matrix.known_at = std::vector<std::int64_t>{20, 21, 22, 23, 24};
+    c.matrix.dates = std::vector<std::int32_t>{30, 31, 32, 33, 34};
+    Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::direction});
+    keep_rows_with_target(c.matrix, targets);
+    EXPECT_EQ(c.matrix.source, (std::vector<std::size_t>{0, 2, 3}));
+    EXPECT_EQ(c.matrix.values, (std::vector<double>{10, 12, 13}));
+    EXPECT_EQ(c.matrix.known_at, (std::vector<std::int64_t>{20, 22, 23}));
+    EXPECT_EQ(c.matrix.dates, (std::vector<std::int32_t>{30, 32, 33}));
+    EXPECT_EQ(targets.values, (std::vector<float>{1, 0, 1}));
+    EXPECT_EQ(targets.usable_rows(), 3u);
 }
 
 TEST(Split, LeavesOutPurgeAndEmbargo) {
@@ -137,6 +194,19 @@ TEST(Split, NoTrainingTargetReachesTheValidationRows) {
 
 TEST(Split, CountsOfTheOriginal) {
     EXPECT_EQ(split_by_time(961, 0.8, 0, 0, 0).train().size(), 768u); // the published "768 train" of 961 rows
+}
+
+TEST(Split, MoreRowsNeverMakeItImpossible) {
+    for (const double share : {0.01, 0.3, 0.5, 0.8, 0.99})
+        for (const std::size_t purge : {0u, 1u, 7u, 60u})
+            for (const std::size_t embargo : {0u, 3u, 40u}) {
+                bool could = false;
+                for (std::size_t rows = 0; rows < 5000; ++rows) {
+                    const bool can = can_be_split(rows, share, purge, embargo, 2);
+                    EXPECT_TRUE(can || !could) << rows << " " << share << " " << purge << " " << embargo;
+                    could = can;
+                }
+            }
 }
 
 TEST(Split, RefusesEmptyParts) {

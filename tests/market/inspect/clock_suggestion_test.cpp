@@ -136,5 +136,24 @@ TEST(SuggestClock, DoesNotGuessWithoutEvidence) {
     EXPECT_THAT(suggest_clock(dates.table(), SessionRules{}).message, HasSubstr("without a time of day"));
 }
 
+// Coins trade at every hour: nothing there contradicts any clock.
+TEST(SuggestClock, SaysNothingAgainstAMarketThatNeverCloses) {
+    for (const std::int64_t bar_seconds : {60, 3600}) {
+        testing_support::BarBuilder builder;
+        builder.bar_seconds(bar_seconds);
+        for (std::int64_t i = 1; i <= 60 * day_seconds / bar_seconds; ++i)
+            builder.add(std::int64_t{make_date(2024, 2, 1)} * day_seconds + i * bar_seconds, 100,
+                        50 + (i * 7919) % 100);
+        for (const Clock clock : {Clock::utc, Clock::exchange}) {
+            SessionRules rules;
+            rules.clock = clock;
+            const ClockSuggestion result = suggest_clock(builder.table(), rules);
+            EXPECT_EQ(result.verdict, Verdict::unclear) << result.message;
+            EXPECT_EQ(result.stamp_message, "");
+            EXPECT_EQ(result.hours_message, "");
+        }
+    }
+}
+
 } // namespace
 } // namespace rekindle::market

@@ -48,6 +48,7 @@ TEST_P(BadRows, NamesPlaceAndReason) {
     EXPECT_EQ(result.rejected[0].line, 3u);
     EXPECT_EQ(result.rejected[0].text, std::string(bad.row).substr(0, 400));
     EXPECT_EQ(result.report.rejected, 1u);
+    EXPECT_THAT(result.report.notes, testing::Contains("1 row was left out; rejected.csv says why."));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -55,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadRow{"2024-12-12 05:02:00,100,101,99,100", "32", "5 fields", "6"},
         BadRow{"2024-12-12 05:02:00,100,101,99,100,5,7", "38", "7 fields", "6"},
-        BadRow{"rubbish", "1", "1 fields", "6"},
+        BadRow{"rubbish", "1", "1 field", "6"},
         BadRow{"2024-12-12 05:02:00,,101,99,100,5", "21", "the open is missing", "a number"},
         BadRow{"2024-12-12 05:02:00,100,NaN,99,100,5", "25", "the high is missing (NaN)", "a number"},
         BadRow{"2024-12-12 05:02:00,100,101,x,100,5", "29", "the low \"x\" is not a number",
@@ -87,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"\"2024-12-12 05:02:00\",100,101,\"bad\",100,5", "31", "the low \"bad\" is not a number",
                "a decimal number"},
         BadRow{"\"2024-12-12 05:02:00,100,101,99,100,5", "1", "a quote is not closed", "quotes in pairs"},
-        BadRow{"# a comment", "1", "1 fields", "6"}));
+        BadRow{"# a comment", "1", "1 field", "6"}));
 
 TEST(ReadBarsErrors, FirstTenAndACountOfAll) {
     std::string text = header + good;

@@ -5,7 +5,6 @@
 #include <rekindle/market/simulate.h>
 
 #include <gmock/gmock.h>
-#include <zlib.h>
 
 #include <bit>
 #include <string>
@@ -18,22 +17,6 @@ std::string simulated(std::int64_t bars) {
     std::string text;
     simulate_csv({.bars = bars, .seed = 5}, [&](std::string_view piece) { text += piece; });
     return text;
-}
-
-/// The bytes of a gzip file with that content.
-std::string packed(const std::string& text) {
-    z_stream stream{};
-    EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    std::string result(deflateBound(&stream, text.size()) + 64, '\0');
-    std::string input = text;
-    stream.next_in = reinterpret_cast<Bytef*>(input.data());
-    stream.avail_in = static_cast<uInt>(input.size());
-    stream.next_out = reinterpret_cast<Bytef*>(result.data());
-    stream.avail_out = static_cast<uInt>(result.size());
-    EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-    result.resize(stream.total_out);
-    deflateEnd(&stream);
-    return result;
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 #include <rekindle/market/read_bars.h>
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -38,6 +39,22 @@ class TestFolder {
   private:
     std::filesystem::path path_;
 };
+
+/// The bytes of a gzip file with that content.
+inline std::string packed(const std::string& text) {
+    z_stream stream{};
+    EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    std::string result(deflateBound(&stream, text.size()) + 64, '\0');
+    std::string input = text;
+    stream.next_in = reinterpret_cast<Bytef*>(input.data());
+    stream.avail_in = static_cast<uInt>(input.size());
+    stream.next_out = reinterpret_cast<Bytef*>(result.data());
+    stream.avail_out = static_cast<uInt>(result.size());
+    EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    result.resize(stream.total_out);
+    deflateEnd(&stream);
+    return result;
+}
 
 inline ReadOptions options_for(const std::filesystem::path& path) {
     ReadOptions options;

@@ -93,6 +93,22 @@ TEST(Vix, TheOtherLayoutAndHolidays) {
     EXPECT_EQ(read.values()[0], 12.03f);
 }
 
+/// Daily values whose dates are written with a time of 00:00:00, and FRED's names.
+TEST(Vix, FilesOfVendors) {
+    const std::string bars = header + bar("2024-07-02 20:15:00") + bar("2024-07-02 20:16:00");
+    for (const char* file : {"Date,Open,High,Low,Close,Volume\n2024-07-01 00:00:00-05:00,12,13,11,12.22,0\n"
+                             "2024-07-02 00:00:00-05:00,12,13,11,12.03,0\n",
+                             "Date,Open,High,Low,Close\n2024-07-01 00:00:00,12,13,11,12.22\n2024-07-02 "
+                             "00:00:00,12,13,11,12.03\n",
+                             "observation_date,VIXCLS\n2024-07-01,12.22\n2024-07-02,12.03\n2024-07-04,\n"}) {
+        const auto vix = VixRead(bars, file).values();
+        EXPECT_EQ(vix[0], 12.22f) << file;
+        EXPECT_EQ(vix[1], 12.03f) << file;
+    }
+    EXPECT_THAT(VixRead(bars, "Date,Close\n2024-07-01 00:00:00,12\n2024-07-02 16:15:00,13\n").error(),
+                HasSubstr("vix.csv:3:1: \"2024-07-02 16:15:00\" is not a date"));
+}
+
 // No value may be seen before it is published: values of later dates must not change earlier bars.
 TEST(Vix, PrefixTest) {
     std::string bars = header;
@@ -130,12 +146,13 @@ TEST(Vix, BadFiles) {
     for (const auto& [content, message] : {
              std::pair{"Date,price\n7/1/2024,12\n",
                        "not a VIX file; its columns are: Date,price, expected DATE,OPEN"},
+             {"Date,vix\n2024-07-01 16:15:00,12\n", "the first row has no date that can be read"},
              {"Date,vix\n", "the first row has no date that can be read"},
              {"Date,vix\n7/1/2024,-3\n", "vix.csv:2:1: the VIX \"-3\" is not a positive number"},
              {"Date,vix\n7/1/2024,12\n7/1/2024,13\n",
               "vix.csv:3:1: 2024-07-01 follows 2024-07-01: dates must rise"},
              {"Date,vix\n7/1/2024,12\n2024-07-02,13\n", "vix.csv:3:1: \"2024-07-02\" is not a date"},
-             {"Date,vix\n7/1/2024\n", "vix.csv:2:1: 1 fields where the header has 2"},
+             {"Date,vix\n7/1/2024\n", "vix.csv:2:1: 1 field where the header has 2"},
              {"Date,vix\n7/1/2024,.\n", "no values follow the header"},
              {"", "the file is empty"},
          })

@@ -85,7 +85,7 @@ TEST(Rolls, ThinnedOverlapStillRollsOnceWithTheRightGap) {
 
 TEST(Rolls, NoOverlapEstimatesTheGapAndSaysSo) {
     const auto with_pause = [](int days) {
-        BarBuilder builder({"A", "B"});
+        BarBuilder builder({"ES1", "ES2"});
         for (int minute = 600; minute < 610; ++minute) {
             builder.add(new_york(make_date(2025, 3, 10), minute), 1000, 5, 0);
             builder.add(new_york(make_date(2025, 3, 10) + days, minute), 1100, 5, 1);
@@ -96,14 +96,16 @@ TEST(Rolls, NoOverlapEstimatesTheGapAndSaysSo) {
     ASSERT_EQ(next_day.rolls.size(), 1u);
     EXPECT_EQ(next_day.rolls[0].gap_ticks, 100);
     EXPECT_EQ(next_day.rolls[0].gap_distance, day_seconds - 9 * 60);
-    EXPECT_THAT(next_day.rolls[0].reason, testing::HasSubstr("\"A\" has no bar"));
+    EXPECT_THAT(next_day.rolls[0].reason, testing::HasSubstr("\"ES1\" has no bar"));
     EXPECT_THAT(next_day.notes, testing::Contains(testing::HasSubstr("estimated from prices")));
     EXPECT_THAT(next_day.notes, testing::Not(testing::Contains(testing::HasSubstr("thinned"))));
     const SessionPlan next_month = plan(with_pause(30));
     ASSERT_EQ(next_month.rolls.size(), 1u);
     EXPECT_EQ(next_month.rolls[0].gap_ticks, 0);
     EXPECT_EQ(next_month.rolls[0].gap_distance, -1);
-    EXPECT_THAT(next_month.notes, testing::Contains(testing::HasSubstr("taken as 0")));
+    EXPECT_EQ(next_month.sessions[0].stretch, 0u);
+    EXPECT_EQ(next_month.sessions[1].stretch, 1u);
+    EXPECT_THAT(next_month.notes, testing::Contains(testing::HasSubstr("gap is unknown")));
 }
 
 TEST(Rolls, CalendarChangesEightDaysBeforeTheThirdFriday) {
@@ -116,7 +118,7 @@ TEST(Rolls, CalendarChangesEightDaysBeforeTheThirdFriday) {
     EXPECT_EQ(result.rolls[0].date, make_date(2025, 3, 13)); // the Thursday
     EXPECT_EQ(result.rolls[0].from, 1);
     EXPECT_EQ(result.rolls[0].gap_ticks, 40);
-    const BarTable unnamed = BarBuilder({"front", "back"})
+    const BarTable unnamed = BarBuilder({"ES1!", "ES2!"})
                                  .add(new_york(make_date(2025, 3, 10), 600), 1, 1, 0)
                                  .add(new_york(make_date(2025, 3, 11), 600), 1, 1, 1)
                                  .table();
@@ -159,7 +161,7 @@ TEST(Rolls, OriginalMixesContracts) {
 BarBuilder random_contracts(std::uint64_t seed) {
     PhiloxStream random(seed, RandomPurpose::test);
     BarBuilder builder(seed % 2 ? std::vector<std::string>{"ES 03-25", "ES 06-25", "ES 09-25", "ES 12-25"}
-                                : std::vector<std::string>{"a", "b", "c", "d"});
+                                : std::vector<std::string>{"ES1!", "ES2!", "ES3!", "ES4!"});
     for (int day = 0; day < 40; ++day) {
         const std::int32_t date = make_date(2025, 1, 6) + day / 5 * 7 + day % 5;
         for (std::uint16_t contract = 0; contract < 4; ++contract)

@@ -266,9 +266,14 @@ TEST(PlanSessions, RefusesContradictingRules) {
     EXPECT_FALSE(refused([](SessionRules&) {}));
     EXPECT_TRUE(
         refused([](SessionRules& r) { r.length = SessionLength::week, r.hours = SessionHours::rth; }));
-    EXPECT_TRUE(refused([](SessionRules& r) { r.rth_open = r.rth_close; }));
-    EXPECT_TRUE(refused([](SessionRules& r) { r.day_start = 15 * 60; }));
-    EXPECT_TRUE(refused([](SessionRules& r) { r.day_start = 10 * 60; }));
+    for (const SessionHours hours : {SessionHours::rth, SessionHours::eth}) {
+        EXPECT_TRUE(refused([&](SessionRules& r) { r.hours = hours, r.rth_open = r.rth_close; }));
+        EXPECT_TRUE(refused([&](SessionRules& r) { r.hours = hours, r.day_start = 15 * 60; }));
+        EXPECT_TRUE(refused([&](SessionRules& r) { r.hours = hours, r.day_start = 10 * 60; }));
+        EXPECT_TRUE(refused([&](SessionRules& r) { r.hours = hours, r.rth_known = false; }));
+    }
+    // The whole day has no use for regular hours, so they cannot contradict its start.
+    EXPECT_FALSE(refused([](SessionRules& r) { r.day_start = 10 * 60; }));
     EXPECT_TRUE(refused([](SessionRules& r) { r.day_start = 24 * 60; }));
     EXPECT_TRUE(refused([](SessionRules& r) { r.zone = "America/Gotham"; }));
 }

@@ -176,6 +176,35 @@ class Fork(ProcessTest):
             result = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=SECONDS, check=False)
             self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_tensors_travel_to_and_from_spawned_processes(self):
+        """As an argument, through a queue in both directions, through a pipe: none waits for what never comes."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "travel.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(
+                    "import torch, torch.multiprocessing as mp\n"
+                    "def work(argument, questions, answers, pipe):\n"
+                    "    first, layer = questions.get()\n"
+                    "    answers.put((first * 2, argument.sum().item(), layer.weight.requires_grad))\n"
+                    "    pipe.send(argument.detach() + 1)\n"
+                    "if __name__ == '__main__':\n"
+                    "    context = mp.get_context('spawn')\n"
+                    "    questions, answers, (here, there) = context.Queue(), context.Queue(), context.Pipe()\n"
+                    "    argument = torch.nn.Parameter(torch.ones(3, device='rvk'))\n"
+                    "    child = context.Process(target=work, args=(argument, questions, answers, there))\n"
+                    "    child.start()\n"
+                    "    there.close()\n" # so that a child that died ends recv
+                    "    questions.put((torch.arange(4.0, device='rvk'), torch.nn.Linear(2, 2).to('rvk')))\n"
+                    "    doubled, total, needs = answers.get()\n"
+                    "    assert doubled.device == torch.device('rvk:0') and doubled.tolist() == [0, 2, 4, 6], doubled\n"
+                    "    assert (total, needs) == (3.0, True)\n"
+                    "    assert here.recv().tolist() == [2, 2, 2]\n"
+                    "    child.join()\n"
+                    "    assert child.exitcode == 0\n"
+                )
+            result = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=SECONDS, check=False)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
 
 class Threads(ProcessTest):
     def test_each_thread_computes_its_own(self):

@@ -118,6 +118,44 @@ def plain_values():
     }
 
 
+class Plain(torch.nn.Module):
+    """The original's network in a form that torch.jit.script and torch.export take."""
+
+    def __init__(self, inputs, hidden):
+        super().__init__()
+        self.input_layer = torch.nn.Linear(inputs, hidden[0])
+        self.hidden_layers = torch.nn.ModuleList(
+            torch.nn.Sequential(torch.nn.Linear(a, b), torch.nn.LayerNorm(b)) for a, b in zip(hidden, hidden[1:]))
+        self.final_norm = torch.nn.LayerNorm(hidden[-1])
+        self.output_layer = torch.nn.Linear(hidden[-1], 1)
+
+    def forward(self, rows):
+        rows = torch.nn.functional.silu(self.input_layer(rows))
+        for layer in self.hidden_layers:
+            rows = torch.nn.functional.silu(layer(rows))
+        return self.output_layer(self.final_norm(rows))
+
+
+def shapes_of_files():
+    """What people save besides state dicts."""
+    model = fill(Plain(6, [8, 8]))
+    states = model.state_dict()
+    torch.save({"state_dict": {f"model.{k}": v for k, v in states.items()} | {"loss.weight": torch.ones(2)},
+                "pytorch-lightning_version": "2.4.0", "epoch": 3, "hyper_parameters": {"hidden": [8, 8]},
+                "optimizer_states": [{"state": {}, "param_groups": []}]}, FOLDER / "lightning.pt")
+    torch.save({"net": states, "epoch": 3}, FOLDER / "under_another_key.pt")
+    torch.save({"generator": states, "discriminator": states}, FOLDER / "two_dicts.pt")
+    torch.save({f"_fsdp_wrapped_module._orig_mod.{k}": v for k, v in states.items()}, FOLDER / "fsdp.pt")
+    torch.save(model, FOLDER / "whole_module.pt")
+    torch.save(torch.ones(3), FOLDER / "one_tensor.pt")
+    torch.save(torch.optim.AdamW(model.parameters()).state_dict(), FOLDER / "optimizer.pt")
+    torch.save(torch.nn.Linear(6, 1).state_dict(), FOLDER / "other_network.pt")
+    diverged = {k: torch.full_like(v, float("nan")) for k, v in states.items()}
+    torch.save(diverged, FOLDER / "diverged.pt")
+    torch.jit.save(torch.jit.script(model), FOLDER / "torchscript.pt")
+    torch.export.save(torch.export.export(model, (torch.ones(2, 6),)), FOLDER / "exported.pt2")
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(1)
@@ -136,6 +174,7 @@ def main():
     torch.save(views(), FOLDER / "views.pt")
     repack_deflated(FOLDER / "views.pt", FOLDER / "views_deflated.pt")
     torch.save(half.state_dict(), FOLDER / "legacy.pt", _use_new_zipfile_serialization=False)
+    shapes_of_files()
     for protocol in range(6):
         values = plain_values()
         (FOLDER / f"protocol{protocol}.pkl").write_bytes(pickle.dumps(values, protocol))

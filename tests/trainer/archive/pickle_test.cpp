@@ -210,7 +210,7 @@ TEST(Pickle, RefusesWhatIsNotSoundAndSaysWhere) {
     EXPECT_THAT(refusal(std::string_view("X\xff\xff\xff\xff"
                                          "a",
                                          6)),
-                HasSubstr("4294967295 bytes are announced, 1 are left"));
+                HasSubstr("4,294,967,295 bytes are announced, 1 is left"));
     EXPECT_THAT(refusal("\x8d\xff\xff\xff\xff\xff\xff\xff\xff"), HasSubstr("ends early"));
     EXPECT_THAT(refusal("\x8b\xff\xff\xff\xff"), HasSubstr("negative length"));
     EXPECT_THAT(refusal("\x97."), HasSubstr("buffers"));

@@ -177,7 +177,7 @@ TEST(TorchArchive, RefusesTensorsWhoseSizesLie) {
     EXPECT_THAT(refusal(with_tensor(16, 0, {2, 2}, {huge, huge})), HasSubstr("outside"));
     EXPECT_THAT(refusal(with_tensor(16, huge, {2}, {huge})), HasSubstr("outside"));
     EXPECT_THAT(refusal(with_tensor(huge, 0, {1 << 20}, {1})), HasSubstr("too few for"));
-    EXPECT_THAT(refusal(with_tensor(16, 0, {1 << 25}, {0})), HasSubstr("more than 16777216 elements"));
+    EXPECT_THAT(refusal(with_tensor(16, 0, {1 << 25}, {0})), HasSubstr("more than 16,777,216 elements"));
     EXPECT_THAT(refusal(with_tensor(16, 0, {4}, {1}, "QInt8Storage")), HasSubstr("QInt8Storage"));
 }
 

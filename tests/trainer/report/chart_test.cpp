@@ -3,6 +3,7 @@
 
 #include <rekindle/base/file.h>
 #include <rekindle/trainer/chart.h>
+#include <rekindle/trainer/report.h>
 
 #include <gmock/gmock.h>
 
@@ -194,6 +195,16 @@ TEST(Png, AnEmptyHistoryIsStillAPicture) {
     const ScratchFolder folder;
     write_training_history(folder / "empty.png", {});
     EXPECT_EQ(Picture(folder / "empty.png").height, 380U);
+}
+
+TEST(Distributions, TheBestIsMarkedWhereTheGoodValuesAre) {
+    const std::vector<double> values{3, 1, 2, 5, 4};
+    for (const auto& [better, best] : {std::pair{Better::lower, 1.0}, std::pair{Better::higher, 5.0}}) {
+        const Chart chart = distribution_chart(values, "T", "x", better);
+        const auto mark = std::ranges::find(chart.rules, "best", &Rule::label);
+        ASSERT_NE(mark, chart.rules.end());
+        EXPECT_EQ(mark->value, best);
+    }
 }
 
 } // namespace

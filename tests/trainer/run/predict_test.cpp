@@ -252,6 +252,8 @@ TEST_F(PredictTest, DamagedFilesOfARunAreNamed) {
             if (key != "tick_points" && !(key == "training_share_up" && wrong.is_number()))
                 named("best_model_metadata.json", damaged.dump());
         }
+        if (key == "instrument")
+            continue; // runs from before it was recorded have none
         Json damaged = whole;
         damaged["rekindle"].erase(key);
         named("best_model_metadata.json", damaged.dump());
@@ -299,13 +301,34 @@ class OriginalModelTest : public PredictTest {
 
 TEST_F(OriginalModelTest, PredictsWithTheScalerThatIsGiven) {
     const Prediction prediction = predict_with(options(scaler().dump()));
-    const Vector row = scaled(newest_row(input()), scaler());
-    EXPECT_NEAR(prediction.value, NetworkByHand(import_model(model()).file.parameters)(row)[0], 1e-5);
+    TrainConfig original = input();
+    original.compat = "original";
+    const Vector row = scaled(newest_row(original), scaler());
+    const double logit = NetworkByHand(import_model(model()).file.parameters)(row)[0];
+    // The original trains (y + 1) / 2 with cross-entropy: the output is the logit of that.
+    EXPECT_NEAR(prediction.value, 2 / (1 + std::exp(-logit)) - 1, 1e-6);
+    EXPECT_GT(std::abs(prediction.value - logit), 1e-3) << "a logit is no return";
     EXPECT_TRUE(std::isnan(prediction.interval_low)) << "nothing is known of its errors";
     EXPECT_TRUE(prediction.verdict.empty());
     ASSERT_FALSE(prediction.notes.empty());
     EXPECT_TRUE(std::ranges::any_of(
         prediction.notes, [](const std::string& note) { return contains(note, "no validation scores"); }));
+}
+
+/// Whatever a run holds of its scaler can be given for a model without one.
+TEST_F(OriginalModelTest, ARunsOwnScalerCanBeGiven) {
+    TrainConfig settings = input();
+    settings.compat = "original";
+    const fs::path trained = run(settings).run_folder;
+    PredictOptions options{model(), input(), {"data", "clock", "features"}, {}};
+    write_file_atomically(folder_ / "own.json", details(trained).at("scaler").dump());
+    options.scaler = folder_ / "own.json";
+    const double expected = predict_with(options).value;
+    for (const fs::path& given : {trained, trained / "best_model_metadata.json",
+                                  trained / "model_final_metadata.json", trained / "best_model.pt"}) {
+        options.scaler = given;
+        EXPECT_EQ(predict_with(options).value, expected) << given;
+    }
 }
 
 TEST_F(OriginalModelTest, AsksForItsScaler) {

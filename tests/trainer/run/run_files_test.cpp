@@ -177,7 +177,7 @@ TEST_F(RunFilesTest, TheReportNeedsNothingElse) {
     EXPECT_FALSE(contains(without_names, "https://"));
     EXPECT_FALSE(std::regex_search(report, std::regex("<(script|link|img|iframe)[^>]+(src|href)=")));
     EXPECT_FALSE(contains(report, "@import"));
-    EXPECT_TRUE(contains(report, "1 bad rows were left out")) << "the warning is missing";
+    EXPECT_TRUE(contains(report, "1 bad row was left out")) << "the warning is missing";
 }
 
 TEST_F(RunFilesTest, ThePictureDecodes) {

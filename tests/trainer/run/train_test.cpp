@@ -109,7 +109,7 @@ TEST_F(RunTest, WrongUseLeavesNothingBehind) {
     refused([](TrainConfig& c) { c.features = {"session", "magic"}; }, "magic");
     refused([](TrainConfig& c) { c.features = {"session", "minute"}; }, "--features");
     refused([](TrainConfig& c) { c.contract = "ZZ"; }, "ZZ");
-    refused([](TrainConfig& c) { c.data_fraction = 0.1; }, "more sessions are needed");
+    refused([](TrainConfig& c) { c.data_fraction = 0.05; }, "more sessions are needed");
 }
 
 TEST_F(RunTest, AnInterruptionBeforeTrainingLeavesNothingBehind) {

@@ -2,6 +2,7 @@
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
 #include <rekindle/trainer/model_file.h>
 #include <rekindle/trainer/torch_archive.h>
 
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 
 namespace rekindle::trainer {
@@ -139,7 +141,9 @@ mlp::ModelDescription network_of(const Tensors& tensors, double dropout_rate, co
         throw usage_error("these are not the tensors of the original network")
             .at(path)
             .expected(fmt::format("input_layer.weight and output_layer.weight; the file has {}{}",
-                                  fmt::join(names, ", "), tensors.size() > 4 ? ", …" : ""));
+                                  fmt::join(names, ", "), tensors.size() > 4 ? ", …" : ""))
+            .hint("Only networks of rekindle train and of the original's train.py are understood: rekindle "
+                  "train --data BARS trains one.");
     }
     std::vector<std::size_t> hidden{linear_shape(*input, path)[0]};
     while (const auto* weight =
@@ -149,9 +153,65 @@ mlp::ModelDescription network_of(const Tensors& tensors, double dropout_rate, co
                                                   mlp::Activation::silu, linear_shape(*output, path)[0]);
 }
 
-/// Every parameter of the network is there with its shape; tensors that it has no place for are named.
-void check_tensors(const mlp::ModelDescription& model, const Tensors& tensors, const std::string& path) {
-    std::size_t expected = 0;
+void note_what_is_missing(ImportedModel& imported) {
+    const ModelFile& file = imported.file;
+    imported.needs_feature_names = file.feature_columns.size() != file.model.inputs;
+    imported.needs_scaler = !file.details.contains("scaler");
+    if (imported.needs_feature_names)
+        imported.notes.push_back(
+            fmt::format("the file names {} for {}",
+                        counted(static_cast<std::int64_t>(file.feature_columns.size()), "feature"),
+                        counted(static_cast<std::int64_t>(file.model.inputs), "input")));
+    if (imported.needs_scaler)
+        imported.notes.emplace_back(
+            "the file does not say how its features were scaled: a scaler must be given");
+}
+
+/// Without what all names have before the original's: "model.", "net." and so on, as wrappers put it there.
+/// Tensors under other names (a loss's, a metric's) are left out.
+Tensors without_wrapper(Tensors tensors, std::vector<std::string>& notes) {
+    constexpr std::string_view first = "input_layer.weight";
+    if (find_tensor(tensors, first))
+        return tensors;
+    const auto is_wrapped = [&](const mlp::NamedTensor& tensor) {
+        return tensor.name.ends_with("." + std::string(first));
+    };
+    if (std::ranges::count_if(tensors, is_wrapped) != 1)
+        return tensors;
+    const std::string name = std::ranges::find_if(tensors, is_wrapped)->name;
+    const std::string prefix = name.substr(0, name.size() - first.size());
+    Tensors inner;
+    for (mlp::NamedTensor& tensor : tensors)
+        if (tensor.name.starts_with(prefix)) {
+            tensor.name.erase(0, prefix.size());
+            inner.push_back(std::move(tensor));
+        }
+    notes.push_back(fmt::format("only the tensors under \"{}\" are used", prefix));
+    return inner;
+}
+
+/// The network from the tensors' shapes, where the file does not tell it.
+void derive_network(ImportedModel& imported, const std::string& name) {
+    ModelFile& file = imported.file;
+    file.parameters = without_wrapper(std::move(file.parameters), imported.notes);
+    // How many models a running mean was made of (torch.optim.swa_utils.AveragedModel).
+    std::erase_if(file.parameters,
+                  [](const mlp::NamedTensor& tensor) { return tensor.name == "n_averaged"; });
+    file.model = network_of(file.parameters, file.dropout_rate, name);
+    file.hidden_layers.clear();
+    for (const mlp::Layer& layer : file.model.layers)
+        if (layer.kind == mlp::Layer::Kind::linear && layer.name != "output_layer")
+            file.hidden_layers.push_back(static_cast<std::int64_t>(layer.outputs));
+    imported.notes.push_back(fmt::format("the network is derived from the tensors' shapes: {}, hidden {}",
+                                         counted(static_cast<std::int64_t>(file.model.inputs), "input"),
+                                         fmt::join(file.hidden_layers, ", ")));
+}
+
+} // namespace
+
+void check_tensors(const mlp::ModelDescription& model, const std::vector<mlp::NamedTensor>& tensors,
+                   const std::string& path) {
+    std::vector<std::string> expected;
     const auto check = [&](const std::string& name, const std::vector<std::size_t>& shape) {
         const mlp::NamedTensor* tensor = find_tensor(tensors, name);
         if (!tensor || tensor->shape != shape)
@@ -160,7 +220,11 @@ void check_tensors(const mlp::ModelDescription& model, const Tensors& tensors, c
                                   : fmt::format("the tensor {} is missing", name))
                 .at(path)
                 .expected(fmt::format("shape {}", shape_text(shape)));
-        ++expected;
+        if (!std::ranges::all_of(tensor->values, [](float value) { return std::isfinite(value); }))
+            throw usage_error(fmt::format("the tensor {} holds values that are not finite", name))
+                .at(path)
+                .hint("The training that wrote it had diverged: take weights of an earlier epoch.");
+        expected.push_back(name);
     };
     for (const mlp::Layer& layer : model.layers) {
         if (layer.kind == mlp::Layer::Kind::linear) {
@@ -171,26 +235,21 @@ void check_tensors(const mlp::ModelDescription& model, const Tensors& tensors, c
             check(layer.name + ".bias", {layer.inputs});
         }
     }
-    if (tensors.size() != expected)
-        throw usage_error(
-            fmt::format("the file has {} tensors; the network that their shapes describe has {}",
-                        tensors.size(), expected))
-            .at(path);
+    for (const mlp::NamedTensor& tensor : tensors)
+        if (std::ranges::find(expected, tensor.name) == expected.end())
+            throw usage_error(fmt::format("the network has no place for the tensor {}", tensor.name))
+                .at(path)
+                .expected(counted(static_cast<std::int64_t>(expected.size()), "tensor"));
 }
 
-void note_what_is_missing(ImportedModel& imported) {
-    const ModelFile& file = imported.file;
-    imported.needs_feature_names = file.feature_columns.size() != file.model.inputs;
-    imported.needs_scaler = !file.details.contains("scaler");
-    if (imported.needs_feature_names)
-        imported.notes.push_back(fmt::format("the file names {} features for {} inputs",
-                                             file.feature_columns.size(), file.model.inputs));
-    if (imported.needs_scaler)
-        imported.notes.emplace_back(
-            "the file does not say how its features were scaled: a scaler must be given");
+ImportedModel import_tensors(std::vector<mlp::NamedTensor> tensors, const std::string& name) {
+    ImportedModel imported;
+    imported.file.parameters = std::move(tensors);
+    derive_network(imported, name);
+    check_tensors(imported.file.model, imported.file.parameters, name);
+    note_what_is_missing(imported);
+    return imported;
 }
-
-} // namespace
 
 ImportedModel import_model(const std::filesystem::path& path) {
     const TorchArchive archive = TorchArchive::read(path);
@@ -209,16 +268,8 @@ ImportedModel import_model(const std::filesystem::path& path) {
         throw error.at(path.string());
     }
     file.parameters = state_dict_of(archive);
-    if (!file.details.contains("model")) {
-        file.model = network_of(file.parameters, file.dropout_rate, path.string());
-        file.hidden_layers.clear();
-        for (const mlp::Layer& layer : file.model.layers)
-            if (layer.kind == mlp::Layer::Kind::linear && layer.name != "output_layer")
-                file.hidden_layers.push_back(static_cast<std::int64_t>(layer.outputs));
-        imported.notes.push_back(
-            fmt::format("the network is derived from the tensors' shapes: {} inputs, hidden {}",
-                        file.model.inputs, fmt::join(file.hidden_layers, ", ")));
-    }
+    if (!file.details.contains("model"))
+        derive_network(imported, path.string());
     check_tensors(file.model, file.parameters, path.string());
     note_what_is_missing(imported);
     return imported;

@@ -1,4 +1,5 @@
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 #include <rekindle/trainer/model_file.h>
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ namespace {
 using nlohmann::ordered_json;
 
 /// JSON has no NaN: null stands for it.
-ordered_json figure(double value) {
+ordered_json finite_or_null(double value) {
     return std::isfinite(value) ? ordered_json(value) : ordered_json();
 }
 
@@ -38,7 +39,7 @@ ordered_json column(const std::vector<EpochMetrics>& history, auto member) {
     auto values = ordered_json::array();
     for (const EpochMetrics& epoch : history) {
         if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(epoch.*member)>>)
-            values.push_back(figure(epoch.*member));
+            values.push_back(finite_or_null(epoch.*member));
         else
             values.push_back(epoch.*member);
     }
@@ -46,7 +47,7 @@ ordered_json column(const std::vector<EpochMetrics>& history, auto member) {
 }
 
 /// One list per figure, as training loops in Python keep it.
-ordered_json history_json(const std::vector<EpochMetrics>& history) {
+ordered_json history_columns(const std::vector<EpochMetrics>& history) {
     return {{"epoch", column(history, &EpochMetrics::epoch)},
             {"train_loss", column(history, &EpochMetrics::train_loss)},
             {"val_loss", column(history, &EpochMetrics::validation_loss)},
@@ -66,8 +67,9 @@ void fill(const ordered_json& json, const char* key, std::vector<EpochMetrics>& 
     if (found == json.end() || !found->is_array())
         return;
     if (found->size() != history.size())
-        throw usage_error(fmt::format("the history of a model file has {} epochs but {} values of '{}'",
-                                      history.size(), found->size(), key));
+        throw usage_error(fmt::format("the history of a model file has {} but {} of '{}'",
+                                      counted(static_cast<std::int64_t>(history.size()), "epoch"),
+                                      counted(static_cast<std::int64_t>(found->size()), "value"), key));
     for (std::size_t i = 0; i < history.size(); ++i) {
         const ordered_json& value = (*found)[i];
         if constexpr (std::is_same_v<T, double>)
@@ -108,13 +110,13 @@ ordered_json model_metadata(const ModelFile& file) {
                             {"dropout_rate", file.dropout_rate}};
     json["feature_columns"] = file.feature_columns;
     json["epoch"] = file.epoch;
-    json["loss"] = figure(file.loss);
-    json["metadata"] = {{"accuracy", figure(file.accuracy)},
-                        {"train_loss", figure(file.train_loss)},
-                        {"val_loss", figure(file.validation_loss)},
+    json["loss"] = finite_or_null(file.loss);
+    json["metadata"] = {{"accuracy", finite_or_null(file.accuracy)},
+                        {"train_loss", finite_or_null(file.train_loss)},
+                        {"val_loss", finite_or_null(file.validation_loss)},
                         {"feature_columns", file.feature_columns}};
     if (!file.history.empty())
-        json["metadata"]["history"] = history_json(file.history);
+        json["metadata"]["history"] = history_columns(file.history);
     if (std::isfinite(file.training_seconds))
         json["metadata"]["training_time"] = file.training_seconds;
     ordered_json details = file.details;

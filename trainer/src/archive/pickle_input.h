@@ -2,6 +2,7 @@
 /// The bytes of a pickle, read in order, and the texts in them.
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 
 #include <fmt/format.h>
 
@@ -91,8 +92,9 @@ class Input {
 
     std::string_view take(std::uint64_t count) {
         if (count > bytes_.size() - position_)
-            fail(fmt::format("the pickle ends early: {} bytes are announced, {} are left", count,
-                             bytes_.size() - position_));
+            fail(fmt::format("the pickle ends early: {} announced, {} left",
+                             counted(count, "byte is", "bytes are"),
+                             counted(bytes_.size() - position_, "is", "are")));
         const std::string_view result = bytes_.substr(position_, static_cast<std::size_t>(count));
         position_ += static_cast<std::size_t>(count);
         return result;

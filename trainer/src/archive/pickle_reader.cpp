@@ -1,6 +1,7 @@
 #include "pickle_input.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 #include <rekindle/trainer/pickle.h>
 
 #include <fmt/format.h>
@@ -37,7 +38,7 @@ class Machine {
                 input_.fail(fmt::format("the pickle holds more than {} values", limits_.max_nodes));
         }
         if (stack_.size() != 1 || !marks_.empty())
-            input_.fail(fmt::format("the pickle ends with {} values on its stack", stack_.size()));
+            input_.fail(fmt::format("the pickle ends with {} on its stack", counted(stack_.size(), "value")));
         return {std::move(document_), stack_.back()};
     }
 

@@ -2,6 +2,7 @@
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
 #include <rekindle/trainer/safetensors.h>
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ using nlohmann::json;
 
 constexpr std::size_t length_size = 8;
 constexpr std::uint64_t longest_header = 16U << 20; // the format's own reader allows 100 MB
-constexpr std::size_t data_alignment = 64;
+constexpr std::size_t tensor_alignment = 64;
 
 constexpr std::array<std::pair<std::string_view, ElementType>, 10> type_names{{
     {"F64", ElementType::float64},
@@ -110,10 +111,12 @@ std::string shortened(const std::string& text) {
 
 SafeTensors parse_safetensors(std::string_view bytes, const std::string& name) {
     if (bytes.size() < length_size)
-        fail(fmt::format("the file has {} bytes", bytes.size()), name);
+        fail("the file has " + counted(bytes.size(), "byte"), name);
     const auto header_size = load_as<std::uint64_t>(bytes.data(), false);
     if (header_size > bytes.size() - length_size || header_size > longest_header)
-        fail(fmt::format("the header announces {} bytes in a file of {}", header_size, bytes.size()), name);
+        fail(fmt::format("the header announces {} in a file of {}", counted(header_size, "byte"),
+                         bytes.size()),
+             name);
     const json header = parse_header(bytes.substr(length_size, static_cast<std::size_t>(header_size)), name);
     const std::string_view data = bytes.substr(length_size + static_cast<std::size_t>(header_size));
 
@@ -148,7 +151,9 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& name) {
         result.tensors.push_back(std::move(tensor));
     }
     if (position != data.size())
-        fail(fmt::format("{} bytes of data belong to no tensor", data.size() - position), name);
+        fail(counted(data.size() - position, "byte of data belongs", "bytes of data belong") +
+                 " to no tensor",
+             name);
     return result;
 }
 
@@ -176,7 +181,7 @@ std::string header_of(std::span<const StreamedTensor> tensors, const std::vector
     }
     std::string text = header.dump();
     // The format allows blanks behind the JSON text; they align the data.
-    text.append((data_alignment - (length_size + text.size()) % data_alignment) % data_alignment, ' ');
+    text.append((tensor_alignment - (length_size + text.size()) % tensor_alignment) % tensor_alignment, ' ');
     std::string bytes;
     for (std::size_t i = 0; i < length_size; ++i)
         bytes.push_back(static_cast<char>((std::uint64_t{text.size()} >> (8 * i)) & 0xffU));

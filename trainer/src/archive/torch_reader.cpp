@@ -3,9 +3,11 @@
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
 #include <rekindle/trainer/torch_archive.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -91,6 +93,7 @@ struct TorchArchive::Content {
     ParsedPickle pickle;
 
     void open(std::string_view bytes);
+    void refuse_other_archives() const;
     TensorReference reference(const PickleValue& arguments) const;
     void read_storage(const PickleValue& persistent, TensorReference& tensor) const;
     [[noreturn]] void fail(const std::string& what) const { throw usage_error(what).at(name); }
@@ -123,6 +126,32 @@ std::string_view TorchArchive::Content::record_bytes(const ZipEntry& entry) cons
     return found->second.bytes;
 }
 
+/// Zip archives that are not torch.save's, by the names of their records.
+void TorchArchive::Content::refuse_other_archives() const {
+    const auto any = [&](auto&& test) {
+        return std::ranges::any_of(zip->entries(), [&](const ZipEntry& entry) { return test(entry.name); });
+    };
+    if (any([](const std::string& n) { return n.find("/code/") != std::string::npos; }) &&
+        any([](const std::string& n) { return n.ends_with("/constants.pkl"); }))
+        throw usage_error("this is a TorchScript program (torch.jit.save), not a dictionary of tensors")
+            .at(name)
+            .hint("Take its tensors out with PyTorch: python3 -c \"import torch; torch.save(torch.jit.load("
+                  "'OLD.pt', map_location='cpu').state_dict(), 'NEW.pt')\"");
+    if (any([](const std::string& n) {
+            return n.ends_with("archive_format") || n.ends_with("models/model.json") ||
+                   n.ends_with("serialized_exported_program.json");
+        }))
+        throw usage_error("this is an exported program (torch.export.save), not a dictionary of tensors")
+            .at(name)
+            .hint(
+                "Take its tensors out with PyTorch: python3 -c \"import torch; torch.save(torch.export.load("
+                "'OLD.pt2').state_dict, 'NEW.pt')\"");
+    if (any([](const std::string& n) { return n.ends_with(".npy"); }))
+        throw usage_error("this is an archive of NumPy arrays (.npz)")
+            .at(name)
+            .expected("a file written by torch.save");
+}
+
 void TorchArchive::Content::open(std::string_view bytes) {
     size = bytes.size();
     if (bytes.starts_with(legacy_magic) || (bytes.size() > 262 && bytes.substr(257, 5) == "ustar"))
@@ -137,6 +166,7 @@ void TorchArchive::Content::open(std::string_view bytes) {
             .expected("a file written by torch.save");
     zip.emplace(bytes, name);
     const auto& entries = zip->entries();
+    refuse_other_archives();
     const auto pickle_entry = std::ranges::find_if(entries, [](const ZipEntry& entry) {
         const std::size_t slash = entry.name.find('/');
         return slash != std::string::npos && entry.name.substr(slash) == "/data.pkl";
@@ -195,8 +225,8 @@ TensorReference TorchArchive::Content::reference(const PickleValue& arguments) c
     for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
         const auto next = product(count, tensor.shape[i]);
         if (!next || *next > limits.max_elements(size))
-            fail(fmt::format("a tensor has more than {} elements, in a file of {} bytes",
-                             limits.max_elements(size), size));
+            fail(fmt::format("a tensor has more than {}, in a file of {}",
+                             counted(limits.max_elements(size), "element"), counted(size, "byte")));
         count = *next;
         if (tensor.shape[i] > 0) {
             const auto reach = product(tensor.shape[i] - 1, tensor.strides[i]);
@@ -219,8 +249,8 @@ std::vector<Out> TorchArchive::Content::convert(const TensorReference& tensor) c
     const std::string_view bytes = record_bytes(*entry);
     const std::size_t width = size_of(tensor.type);
     if (bytes.size() / width < tensor.storage_elements)
-        fail(fmt::format("the record {} has {} bytes, too few for {} elements", record, bytes.size(),
-                         tensor.storage_elements));
+        fail(fmt::format("the record {} has {}, too few for {}", record, counted(bytes.size(), "byte"),
+                         counted(tensor.storage_elements, "element")));
     std::vector<Out> values(static_cast<std::size_t>(tensor.elements()));
     std::vector<std::uint64_t> index(tensor.shape.size(), 0);
     std::uint64_t at = tensor.offset;
@@ -299,12 +329,47 @@ std::vector<double> TorchArchive::read_float64(const TensorReference& tensor) co
 
 namespace {
 
+bool holds_tensors(const TorchArchive& archive, PickleValue value) {
+    if (!value.is_mapping())
+        return false;
+    for (const auto& [key, entry] : value.entries())
+        if (value.at(key).as_string() && archive.tensor_reference(value.at(entry)))
+            return true;
+    return false;
+}
+
+/// The dictionary of parameters: what is saved, or an entry of it under a name of its author's choice.
+PickleValue find_state_dict(const TorchArchive& archive) {
+    const PickleValue root = archive.root();
+    for (const std::string_view key : {"model_state_dict", "state_dict"})
+        if (const auto inner = root.find(key))
+            return *inner;
+    if (!root.is_mapping() || holds_tensors(archive, root))
+        return root;
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : root.entries())
+        if (const auto name = root.at(key).as_string(); name && holds_tensors(archive, root.at(value)))
+            keys.emplace_back(*name);
+    if (keys.size() > 1)
+        throw usage_error(fmt::format("the archive holds {} dictionaries of tensors: {}", keys.size(),
+                                      fmt::join(keys, ", ")))
+            .at(archive.name())
+            .expected("one, bare or under the key model_state_dict")
+            .hint(
+                fmt::format("Save the one that is meant: torch.save(torch.load('OLD.pt', map_location='cpu')"
+                            "['{}'], 'NEW.pt').",
+                            keys.front()));
+    return keys.empty() ? root : *root.find(keys.front());
+}
+
 std::string_view without_prefixes(std::string_view name) {
     for (;;) {
         if (name.starts_with("module."))
             name.remove_prefix(7);
         else if (name.starts_with("_orig_mod."))
             name.remove_prefix(10);
+        else if (name.starts_with("_fsdp_wrapped_module."))
+            name.remove_prefix(21);
         else
             return name;
     }
@@ -313,12 +378,7 @@ std::string_view without_prefixes(std::string_view name) {
 } // namespace
 
 std::vector<mlp::NamedTensor> state_dict_of(const TorchArchive& archive) {
-    PickleValue dict = archive.root();
-    for (const std::string_view key : {"model_state_dict", "state_dict"})
-        if (const auto inner = archive.root().find(key)) {
-            dict = *inner;
-            break;
-        }
+    const PickleValue dict = find_state_dict(archive);
     std::vector<mlp::NamedTensor> tensors;
     std::uint64_t total = 0;
     if (dict.is_mapping()) {
@@ -329,9 +389,8 @@ std::vector<mlp::NamedTensor> state_dict_of(const TorchArchive& archive) {
                 continue;
             total += reference->elements();
             if (total > archive.max_elements())
-                throw usage_error(
-                    fmt::format("the state dict has more than {} elements, too many for the file's size",
-                                archive.max_elements()))
+                throw usage_error(fmt::format("the state dict has more than {}, too many for the file's size",
+                                              counted(archive.max_elements(), "element")))
                     .at(archive.name());
             mlp::NamedTensor tensor{std::string(without_prefixes(*name)),
                                     {reference->shape.begin(), reference->shape.end()},
@@ -344,7 +403,10 @@ std::vector<mlp::NamedTensor> state_dict_of(const TorchArchive& archive) {
         }
     }
     if (tensors.empty())
-        throw usage_error("the archive holds no state dict")
+        throw usage_error(archive.root().as_object()
+                              ? fmt::format("the archive holds an object of the class {}, not a state dict",
+                                            archive.root().global_name())
+                              : std::string("the archive holds no state dict"))
             .at(archive.name())
             .expected("a dictionary of tensors, bare or under the key model_state_dict")
             .hint("Save one with torch.save(model.state_dict(), 'model.pt').");

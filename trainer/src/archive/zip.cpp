@@ -1,6 +1,7 @@
 #include "zip.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -24,7 +25,7 @@ constexpr std::size_t local_size = 30, directory_size = 46, end_size = 22, zip64
 constexpr std::size_t longest_comment = 65535;
 constexpr std::uint16_t zip64_extra = 0x0001;
 constexpr std::uint16_t padding_extra = 0x4246; // "FB", the tag by which PyTorch pads
-constexpr std::size_t data_alignment = 64;
+constexpr std::size_t entry_alignment = 64;
 constexpr std::uint32_t no_value32 = 0xffffffffU;
 constexpr std::uint16_t encrypted_flag = 0x0001, utf8_flag = 0x0800;
 
@@ -112,7 +113,9 @@ ZipReader::ZipReader(std::string_view bytes, std::string name) : bytes_(bytes), 
 
 void ZipReader::read_directory(std::uint64_t offset, std::uint64_t size, std::uint64_t count) {
     if (count > size / directory_size)
-        fail(fmt::format("the archive announces {} entries in a directory of {} bytes", count, size), offset);
+        fail(fmt::format("the archive announces {} in a directory of {}", counted(count, "entry", "entries"),
+                         counted(size, "byte")),
+             offset);
     entries_.reserve(static_cast<std::size_t>(count));
     std::size_t at = static_cast<std::size_t>(offset);
     const std::size_t end = static_cast<std::size_t>(offset + size);
@@ -162,7 +165,8 @@ std::string_view ZipReader::raw(const ZipEntry& entry) const {
 std::string_view ZipReader::content(const ZipEntry& entry, std::string& storage, std::uint64_t limit) const {
     std::string_view data = raw(entry);
     if (entry.size > limit)
-        fail(fmt::format("entry '{}' has {} bytes; at most {} are read", entry.name, entry.size, limit),
+        fail(fmt::format("entry '{}' has {}; at most {} are read", entry.name, counted(entry.size, "byte"),
+                         limit),
              entry.header_offset);
     if (entry.deflated) {
         // Deflate cannot shrink below 1/1032: a larger size is a lie, found before the memory is taken.
@@ -213,7 +217,7 @@ void ZipWriter::add(std::string_view name, std::string_view content) {
         put(extra, content.size(), 8);
     }
     const std::size_t unpadded = archive_.size() + local_size + name.size() + extra.size() + 4;
-    const std::size_t padding = (data_alignment - unpadded % data_alignment) % data_alignment;
+    const std::size_t padding = (entry_alignment - unpadded % entry_alignment) % entry_alignment;
     put(extra, padding_extra, 2);
     put(extra, padding, 2);
     extra.append(padding, 'Z');

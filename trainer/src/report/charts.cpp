@@ -25,7 +25,7 @@ std::vector<double> column(std::span<const EpochMetrics> history, auto&& value) 
     return values;
 }
 
-std::string with_unit(const std::string& name, const std::string& unit) {
+std::string title_with_unit(const std::string& name, const std::string& unit) {
     return unit.empty() ? name : fmt::format("{} ({})", name, unit);
 }
 
@@ -59,10 +59,10 @@ Chart loss_chart(std::span<const EpochMetrics> history, const std::string& loss_
                                 .x = {static_cast<double>(best->epoch)},
                                 .y = {best->validation_loss},
                                 .style = 0});
-        chart.description =
-            fmt::format("Training and validation loss over {} epochs; the lowest validation loss is "
-                        "{:.4g}, in epoch {}.",
-                        history.size(), best->validation_loss, best->epoch);
+        chart.description = fmt::format("Training and validation loss over {}; the lowest validation loss is "
+                                        "{:.4g}, in epoch {}.",
+                                        counted(static_cast<std::int64_t>(history.size()), "epoch"),
+                                        best->validation_loss, best->epoch);
     }
     return chart;
 }
@@ -86,7 +86,7 @@ Chart accuracy_chart(std::span<const EpochMetrics> history) {
 }
 
 Chart distribution_chart(std::span<const double> values, const std::string& title,
-                         const std::string& value_title) {
+                         const std::string& value_title, Better better) {
     Chart chart;
     chart.title = title;
     chart.x.title = value_title;
@@ -122,11 +122,11 @@ Chart distribution_chart(std::span<const double> values, const std::string& titl
     chart.series.push_back(std::move(bars));
     chart.bands.push_back({quantile(0.25), quantile(0.75), "middle half", false});
     chart.rules.push_back({quantile(0.5), "median", false});
-    chart.rules.push_back({sorted.front(), "best", false});
+    chart.rules.push_back({better == Better::lower ? sorted.front() : sorted.back(), "best", false});
     chart.description =
-        fmt::format("{} networks: lowest {:.4g}, quartiles {:.4g}, {:.4g} and {:.4g}, highest {:.4g}.",
-                    with_thousands(static_cast<std::int64_t>(sorted.size())), sorted.front(), quantile(0.25),
-                    quantile(0.5), quantile(0.75), sorted.back());
+        fmt::format("{}: lowest {:.4g}, quartiles {:.4g}, {:.4g} and {:.4g}, highest {:.4g}.",
+                    counted(static_cast<std::int64_t>(sorted.size()), "network"), sorted.front(),
+                    quantile(0.25), quantile(0.5), quantile(0.75), sorted.back());
     return chart;
 }
 
@@ -165,14 +165,14 @@ Chart profile_chart(const ReportProfile& profile) {
 Chart outcome_chart(const ReportData& data) {
     Chart chart;
     chart.title = "Prediction against outcome";
-    chart.x.title = with_unit("predicted", data.target_unit);
-    chart.y.title = with_unit("what came", data.target_unit);
+    chart.x.title = title_with_unit("predicted", data.target_unit);
+    chart.y.title = title_with_unit("what came", data.target_unit);
     const std::size_t rows = std::min(data.predicted.size(), data.actual.size());
     const std::size_t stride = std::max<std::size_t>(1, (rows + most_outcomes - 1) / most_outcomes);
-    Series points{.name = stride == 1 ? fmt::format("{} validation rows",
-                                                    with_thousands(static_cast<std::int64_t>(rows)))
-                                      : fmt::format("every {}th of {} validation rows", stride,
-                                                    with_thousands(static_cast<std::int64_t>(rows))),
+    Series points{.name = stride == 1
+                              ? counted(static_cast<std::int64_t>(rows), "validation row")
+                              : fmt::format("every {} of {}", ordinal(static_cast<std::int64_t>(stride)),
+                                            counted(static_cast<std::int64_t>(rows), "validation row")),
                   .mark = Mark::scatter,
                   .style = 0,
                   .strong = false};
@@ -190,11 +190,13 @@ Chart outcome_chart(const ReportData& data) {
 Chart calibration_chart(const ReportData& data) {
     Chart chart;
     chart.title = "Calibration";
-    chart.x.title = with_unit("mean prediction of a group", data.target_unit);
-    chart.y.title = with_unit("mean outcome of the group", data.target_unit);
-    Series groups{.name = fmt::format("{} groups of equal size", data.evaluation.calibration.size()),
-                  .mark = Mark::scatter,
-                  .style = 1};
+    chart.x.title = title_with_unit("mean prediction of a group", data.target_unit);
+    chart.y.title = title_with_unit("mean outcome of the group", data.target_unit);
+    Series groups{
+        .name = fmt::format("{} of equal size",
+                            counted(static_cast<std::int64_t>(data.evaluation.calibration.size()), "group")),
+        .mark = Mark::scatter,
+        .style = 1};
     for (const CalibrationBin& bin : data.evaluation.calibration) {
         groups.x.push_back(data.calibration_scale * bin.predicted);
         groups.y.push_back(data.calibration_scale * bin.actual);

@@ -16,7 +16,7 @@ constexpr double label_ascent = 4; ///< from the middle of a label's line to its
 constexpr double pixels_per_x_tick = 75, pixels_per_y_tick = 42;
 constexpr std::size_t most_points_per_pixel = 2;
 
-struct Range {
+struct AxisRange {
     double low = std::numeric_limits<double>::infinity();
     double high = -std::numeric_limits<double>::infinity();
     void cover(double value) {
@@ -27,9 +27,9 @@ struct Range {
     }
 };
 
-Range range_of(const Chart& chart, bool horizontal_axis) {
+AxisRange range_of(const Chart& chart, bool horizontal_axis) {
     const Axis& axis = horizontal_axis ? chart.x : chart.y;
-    Range range;
+    AxisRange range;
     for (const Series& series : chart.series) {
         for (const double value : horizontal_axis ? series.x : series.y)
             range.cover(value);
@@ -318,7 +318,7 @@ class Layout {
 
     const Chart& chart_;
     Scene scene_;
-    Range x_, y_;
+    AxisRange x_, y_;
     std::vector<double> x_ticks_, y_ticks_;
     double left_ = 0, right_ = 0, top_ = 0, bottom_ = 0;
 };

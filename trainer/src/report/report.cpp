@@ -143,10 +143,10 @@ class Page {
                 escaped(with_unit(figure(score.baseline), score.unit)) + ": " + escaped(score.baseline_name) +
                 "; " + (score.higher_is_better ? "higher" : "lower") + " is better</p></div>\n";
         out_ += fmt::format(
-            "</div>\n<p class=\"small\">Measured on {} validation rows that the model never saw in "
+            "</div>\n<p class=\"small\">Measured on {} that the model never saw in "
             "training. Intervals come from a block bootstrap; a score whose interval holds the baseline "
             "shows nothing.</p>\n",
-            with_thousands(static_cast<std::int64_t>(evaluation.rows)));
+            counted(static_cast<std::int64_t>(evaluation.rows), "validation row"));
     }
 
     void open(const std::string& title) { out_ += "<section>\n<h2>" + escaped(title) + "</h2>\n"; }
@@ -301,7 +301,8 @@ class Page {
         if (data_.configuration.empty())
             return;
         open("Configuration");
-        out_ += "<details><summary>" + std::to_string(data_.configuration.size()) + " settings</summary>\n";
+        out_ += "<details><summary>" +
+                counted(static_cast<std::int64_t>(data_.configuration.size()), "setting") + "</summary>\n";
         facts(data_.configuration);
         out_ += "</details>\n";
         close();

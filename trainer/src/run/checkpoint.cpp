@@ -35,13 +35,6 @@ std::vector<ParameterShape> shapes_from(const Json& list) {
     return shapes;
 }
 
-std::size_t elements(const ParameterShape& shape) {
-    std::size_t count = 1;
-    for (const std::size_t extent : shape.shape)
-        count *= extent;
-    return count;
-}
-
 void append_values(BlockWriter& out, const std::vector<mlp::NamedTensor>& tensors) {
     const std::vector<float> values = values_of(tensors);
     out.block(std::span<const float>(values));
@@ -51,7 +44,7 @@ std::vector<mlp::NamedTensor> read_tensors(const Json& list, BlockReader& blocks
     const auto shapes = shapes_from(list);
     std::size_t count = 0;
     for (const ParameterShape& shape : shapes)
-        count += elements(shape);
+        count += shape.elements();
     const auto values = blocks.values<float>();
     if (count > values.size())
         throw Error("the checkpoint is cut off");
@@ -232,7 +225,7 @@ std::vector<mlp::NamedTensor> tensors_from(std::span<const ParameterShape> shape
                                            std::span<const float> values) {
     std::vector<mlp::NamedTensor> tensors;
     for (const ParameterShape& shape : shapes) {
-        const std::size_t count = elements(shape);
+        const std::size_t count = shape.elements();
         if (count > values.size())
             throw internal_error("fewer values than the parameters have");
         tensors.push_back(

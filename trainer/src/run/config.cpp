@@ -59,6 +59,7 @@ void visit_fields(Config& c, Visitor&& v) {
     v.word("session", c.session, {"rth", "eth", "all"});
     v.word("session_length", c.session_length, {"day", "week"});
     v.text("day_start", c.day_start);
+    v.text("regular_hours", c.regular_hours);
     v.text("calendar", c.calendar);
     v.word("roll", c.roll, {"volume", "calendar", "single"});
 
@@ -71,6 +72,7 @@ void visit_fields(Config& c, Visitor&& v) {
     v.word("scaler", c.scaler, {"robust", "standard", "none"});
     v.word("target", c.target, {"return", "direction", "bar-return"});
     v.integer("target_bars", c.target_bars, at_least_one);
+    v.boolean("across_sessions", c.across_sessions);
     v.number("train_split", c.train_split, Range{0, 1, true, true});
     v.integer("purge", c.purge, at_least_zero);
     v.integer("embargo", c.embargo, at_least_zero);

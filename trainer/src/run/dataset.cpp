@@ -5,12 +5,14 @@
 #include <rekindle/trainer/dataset.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 namespace rekindle::trainer {
 
@@ -19,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// As a session look-back that is longer leaves nothing to train on.
-constexpr std::size_t fewest_rows = 10;
+constexpr std::size_t fewest_training_rows = 10;
 
 bool per_bar(const TrainConfig& config) {
     return std::find(config.features.begin(), config.features.end(), "minute") != config.features.end();
@@ -64,9 +66,11 @@ void learn_labels(Dataset& set, const Workspace& workspace) {
     const auto train = std::span(set.targets.values)
                            .subspan(set.split.train_begin, set.split.train_end - set.split.train_begin);
     const bool labels = set.meaning.is_probability();
-    const auto rises =
-        std::count_if(train.begin(), train.end(), [&](float v) { return v > (labels ? 0.5f : 0.0f); });
-    set.training_share_up = static_cast<double>(rises) / static_cast<double>(train.size());
+    const float flat = labels ? 0.5f : 0.0f;
+    const auto rises = std::count_if(train.begin(), train.end(), [&](float v) { return v > flat; });
+    const auto falls = std::count_if(train.begin(), train.end(), [&](float v) { return v < flat; });
+    set.training_share_up =
+        rises + falls > 0 ? static_cast<double>(rises) / static_cast<double>(rises + falls) : 0.5;
     const bool returns = set.meaning.kind == market::TargetKind::next_return ||
                          set.meaning.kind == market::TargetKind::bar_return;
     if (const double deviation = returns ? standard_deviation(train) : 1; deviation > 0)
@@ -76,25 +80,178 @@ void learn_labels(Dataset& set, const Workspace& workspace) {
         set.labels[row] = static_cast<float>(set.meaning.label(set.targets.values[row]));
 }
 
-/// The look-back of the default features before the first row.
-constexpr std::size_t longest_look_back = 50;
+/// Which of the features that are asked for are computed.
+struct FeatureSet {
+    std::size_t longest_look_back = 0; ///< of features of sessions
+    bool vix = true;                   ///< of features of bars
+};
 
-void require_rows(const market::FeatureMatrix& matrix, std::size_t usable, std::size_t sessions,
-                  std::size_t horizon) {
-    if (usable >= fewest_rows)
+bool any_vix(const MarketData& data) {
+    const auto vix = data.read.bars.columns().vix;
+    return std::any_of(vix.begin(), vix.end(), [](float value) { return !std::isnan(value); });
+}
+
+/// The ways to make rows, the one with all features first. Each leaves out what takes the most rows away.
+std::vector<FeatureSet> feature_sets(const TrainConfig& config, const MarketData& data) {
+    std::vector<FeatureSet> sets;
+    if (per_bar(config)) {
+        if (any_vix(data))
+            sets.push_back({0, true});
+        sets.push_back({0, false});
+    } else {
+        for (const std::size_t look_back : market::look_backs_of(config.features))
+            sets.push_back({look_back, true});
+    }
+    return sets;
+}
+
+/// Why the VIX that was given, or none, says nothing of these bars.
+std::string without_vix(const TrainConfig& config, const MarketData& data) {
+    const bool joined = data.read.report.vix_source != "none";
+    const std::string file = config.vix.empty() ? "the VIX column of the bars" : config.vix;
+    if (joined)
+        return fmt::format("the first value of {} was published after the last bar, {}", file,
+                           stamp_text(data.read.report.last_time, data));
+    const auto& columns = data.read.report.columns;
+    const bool column =
+        std::any_of(columns.begin(), columns.end(), [](const auto& c) { return c.name == "vix"; });
+    return config.vix.empty() && !column ? "the bars have no VIX column and no --vix was given"
+                                         : fmt::format("{} has no value", file);
+}
+
+void require_vix(const TrainConfig& config, const MarketData& data) {
+    const bool needed =
+        std::find(config.features.begin(), config.features.end(), "vix") != config.features.end();
+    if (needed && !any_vix(data))
+        throw usage_error(
+            fmt::format("the feature group vix has nothing to work with: {}", without_vix(config, data)))
+            .at("--features")
+            .hint("Give a file of daily VIX closes that begins before the bars end with --vix, or leave the "
+                  "group out.");
+}
+
+/// A sentence for each thing that `set` leaves out and `first` would not.
+void note_what_is_left_out(const FeatureSet& set, const std::vector<FeatureSet>& sets,
+                           const TrainConfig& config, const MarketData& data,
+                           std::vector<std::string>& notes) {
+    if (per_bar(config)) {
+        if (set.vix != sets.front().vix)
+            notes.emplace_back("the feature vix_lagged is left out: too few bars have a VIX");
+        else if (!set.vix)
+            notes.push_back(fmt::format("the feature vix_lagged is left out: {}", without_vix(config, data)));
         return;
-    const std::size_t needed = longest_look_back + fewest_rows + horizon;
-    std::string hint =
-        needed > sessions ? fmt::format("The look-backs reach {} sessions back: {} more sessions are needed.",
-                                        longest_look_back, needed - sessions)
-                          : std::string("Features without a value were left out:");
-    for (const std::string& note : matrix.notes)
+    }
+    const auto sessions = static_cast<std::int64_t>(data.summaries.size());
+    for (const FeatureSet& longer : sets)
+        if (longer.longest_look_back > set.longest_look_back)
+            notes.push_back(fmt::format(
+                "the features over {} are left out: of {} they would leave too few rows to train on",
+                counted(static_cast<std::int64_t>(longer.longest_look_back), "session"),
+                counted(sessions, "session")));
+}
+
+market::FeatureMatrix compute_features(const TrainConfig& config, const MarketData& data,
+                                       const FeatureSet& set, ThreadPool& pool, const Workspace& workspace,
+                                       market::NoRows no_rows) {
+    if (!per_bar(config))
+        return market::session_features(data.summaries, data.read.bars.metadata().tick, config.features, pool,
+                                        {set.longest_look_back, no_rows});
+    std::vector<std::string> names;
+    for (const market::MinuteFeature& feature : market::minute_feature_table())
+        if (set.vix || !feature.needs_vix)
+            names.push_back(feature.info.name);
+    return market::named_minute_features(data.read.bars, data.plan.sessions, names, pool, workspace, no_rows);
+}
+
+void check_groups(const TrainConfig& config, const MarketData& data) {
+    if (per_bar(config) && config.features.size() > 1)
+        throw usage_error(
+            "the group minute makes one row per bar and cannot be joined with groups of sessions")
+            .at("--features")
+            .expected("minute alone, or groups without it");
+    require_vix(config, data);
+}
+
+/// The features of the first set for which enough(matrix) is true, else of the last one.
+template <class Enough>
+market::FeatureMatrix first_with_enough_rows(const TrainConfig& config, const MarketData& data,
+                                             ThreadPool& pool, const Workspace& workspace, Enough enough) {
+    check_groups(config, data);
+    const std::vector<FeatureSet> sets = feature_sets(config, data);
+    for (const FeatureSet& set : sets) {
+        const bool last = &set == &sets.back();
+        auto matrix = compute_features(config, data, set, pool, workspace,
+                                       last ? market::NoRows::refuse : market::NoRows::keep_none);
+        if (!enough(matrix) && !last)
+            continue;
+        note_what_is_left_out(set, sets, config, data, matrix.notes);
+        return matrix;
+    }
+    throw internal_error("there is no way to make features");
+}
+
+std::size_t purge_of(const TrainConfig& config) {
+    return config.compat == "original" ? 0 : static_cast<std::size_t>(config.purge);
+}
+
+/// Rows that the purge must cover; the original's leaks are kept with its rules.
+std::size_t purged_horizon(const TrainConfig& config, const market::TargetSpec& spec) {
+    return config.compat == "original" ? 0 : spec.horizon();
+}
+
+bool enough_rows(std::size_t rows, const TrainConfig& config, const market::TargetSpec& spec) {
+    return rows >= fewest_training_rows &&
+           market::can_be_split(rows, config.train_split, purge_of(config),
+                                static_cast<std::size_t>(config.embargo), purged_horizon(config, spec));
+}
+
+/// How many more rows there must be, or nothing when no number of rows is known to do.
+std::optional<std::size_t> rows_missing(std::size_t rows, const TrainConfig& config,
+                                        const market::TargetSpec& spec) {
+    constexpr std::size_t most = 1'000'000;
+    for (std::size_t more = 1; more < most; ++more)
+        if (enough_rows(rows + more, config, spec))
+            return more;
+    return std::nullopt;
+}
+
+void require_rows(const Dataset& set, const TrainConfig& config, const market::TargetSpec& spec,
+                  std::size_t sessions) {
+    const std::size_t usable = set.targets.usable_rows();
+    if (enough_rows(usable, config, spec))
+        return;
+    const char* noun = set.meaning.per_bar ? "bar" : "session";
+    std::string hint;
+    if (const auto missing = rows_missing(usable, config, spec))
+        hint = fmt::format("At least {} needed.", counted(*missing, fmt::format("more {} is", noun),
+                                                          fmt::format("more {}s are", noun)));
+    if (set.targets.beyond_session > 0)
+        hint += fmt::format(" The target of {} lies beyond the end of its session: --across-sessions uses "
+                            "{}, a smaller --target-bars leaves fewer of them.",
+                            counted(static_cast<std::int64_t>(set.targets.beyond_session), "row"),
+                            set.targets.beyond_session == 1 ? "it" : "them");
+    if (set.targets.flat > 0)
+        hint += fmt::format(" {} no direction, because the price did not move.",
+                            counted(static_cast<std::int64_t>(set.targets.flat), "row has", "rows have"));
+    for (const std::string& note : set.matrix.notes)
         hint += "\n  " + note;
-    throw usage_error(
-        fmt::format("only {} rows with all features and a known outcome are left of {} sessions", usable,
-                    sessions))
-        .expected(fmt::format("at least {}", fewest_rows))
+    throw usage_error(fmt::format("only {} with all features and a known outcome {} left of {}",
+                                  counted(static_cast<std::int64_t>(usable), "row"),
+                                  usable == 1 ? "is" : "are",
+                                  counted(static_cast<std::int64_t>(sessions), "session")))
+        .expected(fmt::format("at least {}, in a training and a validation part", fewest_training_rows))
         .hint(std::move(hint));
+}
+
+void say_which_targets_are_missing(const market::Targets& targets, ProgressSink& progress) {
+    if (targets.beyond_session > 0)
+        progress.info(
+            fmt::format("{} left out: the target lies beyond the end of the session "
+                        "(--across-sessions keeps such rows)",
+                        counted(static_cast<std::int64_t>(targets.beyond_session), "row is", "rows are")));
+    if (targets.flat > 0)
+        progress.info(fmt::format("{} left out: the price did not move, so there is no direction to learn",
+                                  counted(static_cast<std::int64_t>(targets.flat), "row is", "rows are")));
 }
 
 } // namespace
@@ -107,9 +264,10 @@ std::string TargetMeaning::text() const {
     const std::string span = horizon == 1
                                  ? fmt::format("the next {}", per_bar ? "bar" : "session")
                                  : fmt::format("the next {} {}", horizon, per_bar ? "bars" : "sessions");
+    const char* limit = per_bar && !across_sessions ? " of the session" : "";
     if (kind == market::TargetKind::direction)
-        return fmt::format("direction of {}, close to close", span);
-    return fmt::format("log return of {}, close to close", span);
+        return fmt::format("direction of {}{}, close to close", span, limit);
+    return fmt::format("log return of {}{}, close to close", span, limit);
 }
 
 double TargetMeaning::label(double target) const noexcept {
@@ -169,6 +327,7 @@ Workspace workspace_of(const TrainConfig& config, const std::filesystem::path& f
 TargetMeaning target_meaning(const TrainConfig& config) {
     TargetMeaning meaning;
     meaning.per_bar = per_bar(config);
+    meaning.across_sessions = !meaning.per_bar || config.across_sessions;
     if (config.target == "direction")
         meaning.kind = market::TargetKind::direction;
     else if (config.target == "bar-return")
@@ -183,15 +342,26 @@ TargetMeaning target_meaning(const TrainConfig& config) {
 
 market::FeatureMatrix build_features(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
                                      const Workspace& workspace) {
-    if (!per_bar(config))
-        return market::session_features(data.summaries, data.read.bars.metadata().tick, config.features,
-                                        pool);
-    if (config.features.size() > 1)
-        throw usage_error(
-            "the group minute makes one row per bar and cannot be joined with groups of sessions")
-            .at("--features")
-            .expected("minute alone, or groups without it");
-    return market::minute_features(data.read.bars, data.plan.sessions, pool, workspace);
+    return first_with_enough_rows(config, data, pool, workspace, [](const market::FeatureMatrix& matrix) {
+        return matrix.rows() > fewest_training_rows; // the last one has no outcome yet
+    });
+}
+
+market::FeatureMatrix build_named_features(std::span<const std::string> names, bool by_bar,
+                                           const TrainConfig& config, const MarketData& data,
+                                           ThreadPool& pool, const Workspace& workspace) {
+    auto matrix =
+        by_bar ? market::named_minute_features(data.read.bars, data.plan.sessions, names, pool, workspace)
+               : market::named_session_features(data.summaries, data.read.bars.metadata().tick, names, pool);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (i < matrix.names.size() && matrix.names[i] == names[i])
+            continue;
+        std::string hint = fmt::format("{}", fmt::join(matrix.notes, " ")); // such as a look-back too long
+        if (by_bar && !any_vix(data))
+            hint += fmt::format(" ({}.)", without_vix(config, data));
+        throw usage_error(fmt::format("the data cannot give the feature {}", names[i])).hint(std::move(hint));
+    }
+    return matrix;
 }
 
 Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
@@ -199,17 +369,20 @@ Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadP
     const auto start = Clock::now();
     Dataset set;
     set.meaning = target_meaning(config);
-    set.matrix = build_features(config, data, pool, workspace);
-    const market::TargetSpec spec{set.meaning.kind, set.meaning.horizon};
-    set.targets = set.meaning.per_bar
-                      ? market::bar_targets(set.matrix, data.read.bars, data.plan.sessions, spec, workspace)
-                      : market::session_targets(set.matrix, data.summaries, spec);
-    const std::size_t usable = set.targets.usable_rows();
-    require_rows(set.matrix, usable, data.summaries.size(), spec.horizon());
-    const bool original = config.compat == "original";
-    set.split = market::split_by_time(
-        usable, config.train_split, original ? 0 : static_cast<std::size_t>(config.purge),
-        static_cast<std::size_t>(config.embargo), original ? 0 : spec.horizon());
+    const market::TargetSpec spec{set.meaning.kind, set.meaning.horizon, set.meaning.across_sessions};
+    set.matrix =
+        first_with_enough_rows(config, data, pool, workspace, [&](const market::FeatureMatrix& matrix) {
+            set.targets = set.meaning.per_bar ? market::bar_targets(matrix, data.read.bars,
+                                                                    data.plan.sessions, spec, workspace)
+                                              : market::session_targets(matrix, data.summaries, spec);
+            return enough_rows(set.targets.usable_rows(), config, spec);
+        });
+    require_rows(set, config, spec, data.summaries.size());
+    say_which_targets_are_missing(set.targets, progress);
+    market::keep_rows_with_target(set.matrix, set.targets, workspace);
+    const std::size_t usable = set.matrix.rows();
+    set.split = market::split_by_time(usable, config.train_split, purge_of(config),
+                                      static_cast<std::size_t>(config.embargo), purged_horizon(config, spec));
     if (set.split.purge_raised)
         progress.info(fmt::format("--purge was raised to {}, the number of rows that the target looks ahead",
                                   set.split.purge));
@@ -219,14 +392,14 @@ Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadP
     learn_labels(set, workspace);
     for (const std::string& note : set.matrix.notes)
         progress.info(note);
-    progress.stage_ended(
-        "Building features", std::chrono::duration<double>(Clock::now() - start).count(),
-        fmt::format(
-            "{} rows of {} features: {} to train on, {} to validate, {} left out in between",
-            with_thousands(static_cast<std::int64_t>(usable)), set.matrix.columns(),
-            with_thousands(static_cast<std::int64_t>(set.split.train_end)),
-            with_thousands(static_cast<std::int64_t>(set.split.validation_end - set.split.validation_begin)),
-            set.split.validation_begin - set.split.train_end));
+    progress.stage_ended("Building features", std::chrono::duration<double>(Clock::now() - start).count(),
+                         fmt::format("{} of {}: {} to train on, {} to validate, {} left out in between",
+                                     counted(static_cast<std::int64_t>(usable), "row"),
+                                     counted(static_cast<std::int64_t>(set.matrix.columns()), "feature"),
+                                     with_thousands(static_cast<std::int64_t>(set.split.train_end)),
+                                     with_thousands(static_cast<std::int64_t>(set.split.validation_end -
+                                                                              set.split.validation_begin)),
+                                     set.split.validation_begin - set.split.train_end));
     return set;
 }
 
@@ -274,6 +447,7 @@ void to_json(nlohmann::ordered_json& json, const TargetMeaning& m) {
     json = {{"kind", name_of(kind_names, m.kind)},
             {"horizon", m.horizon},
             {"per_bar", m.per_bar},
+            {"across_sessions", m.across_sessions},
             {"scale", m.scale},
             {"loss", name_of(loss_names, m.loss.kind)},
             {"huber_delta", m.loss.huber_delta},
@@ -284,6 +458,7 @@ void from_json(const nlohmann::ordered_json& json, TargetMeaning& m) {
     m.kind = kind_of(kind_names, json.at("kind"));
     m.horizon = json.at("horizon");
     m.per_bar = json.at("per_bar");
+    m.across_sessions = json.value("across_sessions", true); // runs from before it was recorded
     m.scale = json.at("scale");
     m.loss.kind = kind_of(loss_names, json.at("loss"));
     m.loss.huber_delta = json.at("huber_delta");

@@ -27,9 +27,6 @@ constexpr double seconds_worth_measuring = 1.0;
 constexpr double measured_seconds = 0.03; ///< on each device
 constexpr std::size_t networks_per_thread_measured = 16;
 
-constexpr const char* doctor_hint =
-    "rekindle doctor says what is missing; --device cpu trains without a GPU.";
-
 std::optional<std::uint32_t> device_number(std::string_view text) {
     std::uint16_t number = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -52,29 +49,6 @@ std::vector<std::uint32_t> parse_ids(const std::string& text) {
             ids.push_back(*number);
     }
     return ids;
-}
-
-/// "cuda:1" and "hip:1" mean gpu:1.
-std::string normalised(std::string device) {
-    for (const std::string_view old : {"cuda", "hip"})
-        if (device == old || device.starts_with(std::string(old) + ":"))
-            return "gpu" + device.substr(old.size());
-    return device;
-}
-
-bool is_uuid(std::string_view text) {
-    if (text.starts_with("GPU-") || text.starts_with("gpu-"))
-        text.remove_prefix(4);
-    return text.size() == 36 && text.find_first_not_of("0123456789abcdefABCDEF-") == std::string_view::npos;
-}
-
-void check_word(const std::string& device) {
-    const bool numbered =
-        device.starts_with("gpu:") && device_number(std::string_view(device).substr(4)).has_value();
-    if (device != "auto" && device != "cpu" && device != "gpu" && !numbered && !is_uuid(device))
-        throw usage_error(fmt::format("\"{}\" is not a device", device))
-            .at("--device")
-            .expected("auto, cpu, gpu, gpu:N or a UUID");
 }
 
 /// One network does not gain from a second device; many networks do.
@@ -157,13 +131,12 @@ void throw_as_error(const std::exception& failure, const std::string& where) {
 }
 
 DeviceChoice::DeviceChoice(const TrainConfig& config, ProgressSink& progress)
-    : wanted_(normalised(config.device)), ids_(parse_ids(config.device_ids)) {
-    check_word(wanted_);
+    : wanted_(parse_device_name(config.device)), ids_(parse_ids(config.device_ids)) {
     check_strategy(config, ids_.size(), progress);
     say_what_differs(config, ids_.size(), progress);
     if (config.no_distributed && ids_.size() > 1)
         ids_.erase(ids_.begin() + 1, ids_.end());
-    if (wanted_ == "cpu") {
+    if (wanted_.kind == DeviceName::Kind::cpu) {
         if (!ids_.empty())
             progress.info(fmt::format("--device-ids {} has no effect: --device cpu", ids_text(ids_)));
         return;
@@ -173,19 +146,19 @@ DeviceChoice::DeviceChoice(const TrainConfig& config, ProgressSink& progress)
             fmt::format("--device-ids {}: one network trains on one device; --population N would use all of "
                         "them",
                         ids_text(ids_)));
-        if (wanted_ != "auto")
+        if (wanted_.kind != DeviceName::Kind::automatic)
             ids_.erase(ids_.begin() + 1, ids_.end());
     }
     try {
-        look(config);
+        look(config, progress);
     } catch (const runtime::Error& error) {
         throw_as_error(error, "--device");
     }
 }
 
-void DeviceChoice::look(const TrainConfig& config) {
-    if (wanted_ != "auto") {
-        name_devices(config);
+void DeviceChoice::look(const TrainConfig& config, ProgressSink& progress) {
+    if (wanted_.kind != DeviceName::Kind::automatic) {
+        name_devices(config, progress);
         return;
     }
     found_ = std::async(std::launch::async, [] {
@@ -195,33 +168,34 @@ void DeviceChoice::look(const TrainConfig& config) {
     });
 }
 
-void DeviceChoice::name_devices(const TrainConfig& config) {
-    if (ids_.empty() || wanted_ != "gpu") {
-        const runtime::DeviceInfo info = runtime::select_device(wanted_);
-        if (wanted_ == "gpu" && info.type == runtime::DeviceType::cpu)
-            throw usage_error(
-                fmt::format("there is no GPU here, only the CPU driver {} ({})", info.address(), info.name))
-                .at("--device")
-                .hint(fmt::format("{} Named as --device {} the driver is used all the same.", doctor_hint,
-                                  info.address()));
-        if (ids_.empty() || ids_ == std::vector{info.number}) {
-            named_.push_back(info);
+void DeviceChoice::name_devices(const TrainConfig& config, ProgressSink& progress) {
+    const auto take = [&](const DeviceName& name) {
+        named_.push_back(find_device(name));
+        if (const std::string warning = warning_of_cpu_driver(named_.back()); !warning.empty())
+            progress.warning(warning);
+    };
+    const bool several = !ids_.empty() && wanted_.kind == DeviceName::Kind::any_gpu;
+    if (!several) {
+        take(wanted_);
+        const std::uint32_t number = named_.back().number;
+        if (ids_.empty() || ids_ == std::vector{number})
             return;
-        }
-        if (std::find(ids_.begin(), ids_.end(), info.number) == ids_.end())
+        if (std::find(ids_.begin(), ids_.end(), number) == ids_.end())
             throw usage_error(
                 fmt::format("--device {} is not among the devices {}", config.device, ids_text(ids_)))
                 .at("--device-ids");
+        named_.clear();
     }
     for (const std::uint32_t id : ids_)
-        named_.push_back(runtime::select_device(fmt::format("gpu:{}", id)));
+        take({DeviceName::Kind::number, id, wanted_.must_be_gpu, wanted_.text});
 }
 
 PreparedPopulation DeviceChoice::prepare(const TrainingJob& job, ProgressSink& progress) {
-    if (wanted_ == "cpu")
+    if (wanted_.kind == DeviceName::Kind::cpu)
         return on_cpu(job, "asked for with --device cpu");
     try {
-        return wanted_ == "auto" ? prepare_fastest(job, progress) : prepare_named(job);
+        return wanted_.kind == DeviceName::Kind::automatic ? prepare_fastest(job, progress)
+                                                           : prepare_named(job);
     } catch (const runtime::Error& error) {
         throw_as_error(error, "--device");
     }
@@ -237,7 +211,7 @@ PreparedPopulation DeviceChoice::prepare_named(const TrainingJob& job) {
     auto population = spread_over(devices, job);
     std::string name = population->device();
     return {std::move(population),
-            {std::move(name), driver, fmt::format("asked for with --device {}", wanted_)}};
+            {std::move(name), driver, fmt::format("asked for with --device {}", wanted_.text)}};
 }
 
 /// The accepted GPUs that --device auto may take; what is left out is said.
@@ -261,8 +235,9 @@ std::vector<runtime::DeviceInfo> DeviceChoice::candidates(ProgressSink& progress
             usable.push_back(info);
     }
     if (!ids_.empty())
-        progress.info(fmt::format("--device-ids {}: {} of these GPUs can be used here", ids_text(ids_),
-                                  usable.empty() ? "none" : std::to_string(usable.size())));
+        progress.info(
+            fmt::format("--device-ids {}: {} can be used here", ids_text(ids_),
+                        usable.empty() ? "no GPU of them" : counted(usable.size(), "GPU") + " of them"));
     return usable;
 }
 

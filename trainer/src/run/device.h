@@ -7,6 +7,7 @@
 #include <rekindle/mlp/training.h>
 #include <rekindle/runtime/device.h>
 #include <rekindle/trainer/config.h>
+#include <rekindle/trainer/device_name.h>
 #include <rekindle/trainer/progress.h>
 
 #include <cstddef>
@@ -17,6 +18,9 @@
 #include <vector>
 
 namespace rekindle::trainer {
+
+inline constexpr const char* doctor_hint =
+    "rekindle doctor says what is missing; --device cpu trains without a GPU.";
 
 /// A device as a person is told of it and as device.json keeps it.
 struct DeviceUse {
@@ -57,13 +61,13 @@ class DeviceChoice {
         std::vector<runtime::DeviceInfo> devices;
         std::string reason; ///< when there are none
     };
-    void look(const TrainConfig& config);
-    void name_devices(const TrainConfig& config);
+    void look(const TrainConfig& config, ProgressSink& progress);
+    void name_devices(const TrainConfig& config, ProgressSink& progress);
     PreparedPopulation prepare_named(const TrainingJob& job);
     PreparedPopulation prepare_fastest(const TrainingJob& job, ProgressSink& progress);
     std::vector<runtime::DeviceInfo> candidates(ProgressSink& progress);
 
-    std::string wanted_; ///< "auto", "cpu", "gpu", "gpu:1" or a UUID
+    DeviceName wanted_;
     std::vector<std::uint32_t> ids_;
     std::vector<runtime::DeviceInfo> named_;
     std::future<Found> found_; ///< auto

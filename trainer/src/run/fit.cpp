@@ -1,6 +1,7 @@
 #include "median.h"
 #include "row_orders.h"
 
+#include <rekindle/base/clock.h>
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/trainer/fit.h>
@@ -20,6 +21,7 @@ namespace rekindle::trainer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double seconds_between_checkpoints = 30;
 /// Checkpoints of a population are large: they may take this share of the time.
@@ -32,10 +34,6 @@ constexpr std::uint64_t first_slice_batches = 64;
 constexpr std::uint64_t first_slice_network_steps = 8192;
 constexpr std::size_t prediction_block = 4096;                 ///< rows
 constexpr std::size_t most_predictions = std::size_t{1} << 22; ///< at once, of all members together
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// The state of one call of fit().
 class Fitting {
@@ -60,7 +58,7 @@ class Fitting {
 
     void resume(const Checkpoint& checkpoint) {
         if (checkpoint.members.size() != population_.size())
-            throw Error(fmt::format("the checkpoint holds {} networks, the run has {}",
+            throw Error(fmt::format("networks: the checkpoint holds {}, the run has {}",
                                     checkpoint.members.size(), population_.size()));
         state_ = checkpoint;
         diverged_before_ = diverged();
@@ -282,13 +280,15 @@ class Fitting {
     void say_what_diverged() {
         const std::size_t now = diverged();
         if (now > diverged_before_)
-            progress_.warning(fmt::format(
-                "{} of {} networks have diverged (a loss or gradient was not finite) and train no more", now,
-                population_.size()));
+            progress_.warning(
+                fmt::format("{} of {} {} diverged (a loss or gradient was not finite) and {} no longer", now,
+                            counted(static_cast<std::int64_t>(population_.size()), "network"),
+                            now == 1 ? "has" : "have", now == 1 ? "trains" : "train"));
         diverged_before_ = now;
         if (now == population_.size())
-            throw Error(fmt::format("none of the {} networks has a finite loss any more (epoch {})",
-                                    population_.size(), state_.epoch + 1))
+            throw Error(fmt::format("of {} none has a finite loss any more (epoch {})",
+                                    counted(static_cast<std::int64_t>(population_.size()), "network"),
+                                    state_.epoch + 1))
                 .hint("Lower --learning-rate or turn clipping on (--clip-norm 1). The last checkpoint is "
                       "whole.");
     }
@@ -331,7 +331,8 @@ class Fitting {
         progress_.epoch_ended(metrics);
     }
 
-    /// Share of validation rows whose direction each member predicts right.
+    /// Share of the validation rows with a direction (not flat) that each member predicts right; NaN when no
+    /// row has one.
     std::vector<double> direction_accuracies() {
         const std::size_t outputs = population_.model().outputs();
         const std::size_t block = std::min(prediction_block, validation_.count);
@@ -345,15 +346,20 @@ class Fitting {
                 const std::size_t rows = std::min(block, validation_.count - first);
                 population_.predict_members(member, members, *validation_set_, first, rows,
                                             std::span(outputs_).first(members * rows * outputs));
-                for (std::size_t i = 0; i < members * rows; ++i)
+                for (std::size_t i = 0; i < members * rows; ++i) {
+                    const double label = validation_.targets[first + i % rows];
                     right[member + i / rows] +=
-                        (outputs_[i * outputs] > 0) ==
-                        (validation_.targets[first + i % rows] > options_.up_threshold);
+                        label != options_.up_threshold &&
+                        (outputs_[i * outputs] > 0) == (label > options_.up_threshold);
+                }
             }
         }
+        const auto flat = std::count_if(validation_.targets, validation_.targets + validation_.count,
+                                        [&](float label) { return label == options_.up_threshold; });
+        const auto moved = static_cast<double>(validation_.count) - static_cast<double>(flat);
         std::vector<double> shares;
         for (const std::size_t rows : right)
-            shares.push_back(static_cast<double>(rows) / static_cast<double>(validation_.count));
+            shares.push_back(static_cast<double>(rows) / moved);
         return shares;
     }
 
@@ -444,9 +450,10 @@ class Fitting {
         const std::string place = several() ? fmt::format("epoch {} of seed {}", result.best_epoch,
                                                           population_.training(result.best_member).seed)
                                             : fmt::format("epoch {}", result.best_epoch);
-        return fmt::format("{}{} epochs{}, best validation loss {:.6g} in {}; {} checkpoints took {}",
-                           networks, state_.epoch, result.stopped_early ? " (stopped early)" : "",
-                           result.best_validation_loss, place, result.checkpoints,
+        return fmt::format("{}{}{}, best validation loss {:.6g} in {}; {} took {}", networks,
+                           counted(state_.epoch, "epoch"), result.stopped_early ? " (stopped early)" : "",
+                           result.best_validation_loss, place,
+                           counted(static_cast<std::int64_t>(result.checkpoints), "checkpoint"),
                            format_duration(result.checkpoint_seconds));
     }
 

@@ -44,11 +44,10 @@ void require_memory(const mlp::ModelDescription& model, std::size_t networks, st
     if (networks <= 1 || !available || each * networks <= *available)
         return;
     const std::uint64_t fitting = *available / each;
-    throw usage_error(
-        fmt::format("{} networks of {} parameters need about {} of memory, of which {} are free",
-                    with_thousands(static_cast<std::int64_t>(networks)),
-                    with_thousands(static_cast<std::int64_t>(parameter_count(model))),
-                    format_bytes(each * networks), format_bytes(*available)))
+    throw usage_error(fmt::format("{} of {} need about {} of memory, of which {} are free",
+                                  counted(static_cast<std::int64_t>(networks), "network"),
+                                  counted(static_cast<std::int64_t>(parameter_count(model)), "parameter"),
+                                  format_bytes(each * networks), format_bytes(*available)))
         .at("--population")
         .hint(fmt::format("About {} fit here{}.", with_thousands(static_cast<std::int64_t>(fitting)),
                           place == WorkingPlace::cpu

@@ -1,6 +1,17 @@
 #include "metrics_json.h"
 
+#include <limits>
+
 namespace rekindle::trainer {
+
+namespace {
+
+/// JSON has no NaN: null stands for a figure that is unknown.
+double number_or_nan(const nlohmann::ordered_json& json) {
+    return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+
+} // namespace
 
 nlohmann::ordered_json metrics_to_json(const EpochMetrics& m) {
     nlohmann::ordered_json json{{"epoch", m.epoch},
@@ -25,11 +36,11 @@ EpochMetrics metrics_from_json(const nlohmann::ordered_json& json) {
     EpochMetrics m;
     m.epoch = json.at("epoch");
     m.epochs = json.at("epochs");
-    m.train_loss = json.at("train_loss");
-    m.validation_loss = json.at("val_loss");
-    m.accuracy = json.at("accuracy");
+    m.train_loss = number_or_nan(json.at("train_loss"));
+    m.validation_loss = number_or_nan(json.at("val_loss"));
+    m.accuracy = number_or_nan(json.at("accuracy"));
     m.learning_rate = json.at("learning_rate");
-    m.gradient_norm = json.at("gradient_norm");
+    m.gradient_norm = number_or_nan(json.at("gradient_norm"));
     m.steps = json.at("steps");
     m.seconds = json.at("seconds");
     m.rows_per_second = json.at("rows_per_second");

@@ -1,7 +1,10 @@
 #include "network.h"
 
+#include "archive/file_kind.h"
+
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,8 +24,16 @@ mlp::Activation activation_of(const std::string& word) {
 }
 
 mlp::ModelDescription read_model(const std::string& path) {
+    const std::string text = read_file(path);
+    const FileKind kind = recognise(std::string_view(text).substr(0, 4096), path).kind;
+    if (kind == FileKind::torch || kind == FileKind::safetensors)
+        throw usage_error(
+            "this file holds weights; a network that is to be trained is described without them")
+            .at(path)
+            .expected("a JSON file such as a run's model.json")
+            .hint("rekindle train --resume-from-checkpoint RUN goes on with the weights of a run.");
     try {
-        return nlohmann::json::parse(read_file(path)).get<mlp::ModelDescription>();
+        return nlohmann::json::parse(text).get<mlp::ModelDescription>();
     } catch (const nlohmann::json::exception& error) {
         throw usage_error(fmt::format("this is not a model description: {}", error.what()))
             .at(path)
@@ -45,9 +56,11 @@ mlp::ModelDescription network_of(const TrainConfig& config, std::size_t inputs,
     mlp::ModelDescription model = read_model(config.model);
     model.validate();
     if (model.inputs != inputs || model.outputs() != outputs)
-        throw usage_error(
-            fmt::format("the network has {} inputs and {} outputs, the job {} features and {} outputs",
-                        model.inputs, model.outputs(), inputs, outputs))
+        throw usage_error(fmt::format("the network has {} and {}, the job {} and {}",
+                                      counted(static_cast<std::int64_t>(model.inputs), "input"),
+                                      counted(static_cast<std::int64_t>(model.outputs()), "output"),
+                                      counted(static_cast<std::int64_t>(inputs), "feature"),
+                                      counted(static_cast<std::int64_t>(outputs), "output")))
             .at(config.model);
     return model;
 }

@@ -50,7 +50,10 @@ ModelFile model_file(const RunFolder& folder, const TrainedRun& run,
 
 void write_safetensors_of(const fs::path& path, const TrainedRun& run,
                           const std::vector<mlp::NamedTensor>& parameters) {
-    write_safetensors(path, parameters, {{"format", "pt"}, {"model", nlohmann::json(run.model).dump()}});
+    write_safetensors(path, parameters,
+                      {{"format", "pt"},
+                       {"model", nlohmann::json(run.model).dump()},
+                       {"rekindle", reusable_metadata(run).dump()}});
 }
 
 /// The original's checkpoint under its own keys, for its tools; Rekindle goes on from checkpoints/.

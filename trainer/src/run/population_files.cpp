@@ -35,13 +35,6 @@ std::string row_of(std::size_t number, const MemberResult& member) {
     return row + (member.diverged ? "yes\n" : "no\n");
 }
 
-std::size_t elements(const ParameterShape& parameter) {
-    std::size_t count = 1;
-    for (const std::size_t extent : parameter.shape)
-        count *= extent;
-    return count;
-}
-
 } // namespace
 
 void write_population_table(const fs::path& path, const FitResult& fit) {
@@ -64,7 +57,7 @@ void write_population_weights(const fs::path& path, const mlp::ModelDescription&
     std::vector<StreamedTensor> tensors;
     std::size_t offset = 0;
     for (const ParameterShape& parameter : fit.parameters) {
-        const std::size_t count = elements(parameter);
+        const std::size_t count = parameter.elements();
         std::vector<std::size_t> shape{fit.members.size()};
         shape.insert(shape.end(), parameter.shape.begin(), parameter.shape.end());
         tensors.push_back(

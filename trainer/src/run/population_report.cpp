@@ -11,10 +11,6 @@ namespace rekindle::trainer {
 
 namespace {
 
-std::string count(std::size_t value) {
-    return with_thousands(static_cast<std::int64_t>(value));
-}
-
 ReportTable loss_table(const FitResult& fit, const Quartiles& losses, const std::string& loss_title) {
     const auto figure = [](double value) { return fmt::format("{:.5g}", value); };
     const MemberResult& best = fit.members[fit.best_member];
@@ -55,24 +51,28 @@ ReportSection population_section(const TrainedRun& run, const std::string& loss_
                                  member.history[static_cast<std::size_t>(member.best_epoch) - 1].accuracy);
         }
     ReportSection section;
-    section.title = fmt::format("{} networks, which differ in their seed alone", count(fit.members.size()));
-    section.charts.push_back(distribution_chart(losses, "Best validation loss of each network", loss_title));
+    section.title = fmt::format("{}, which differ in their seed alone",
+                                counted(static_cast<std::int64_t>(fit.members.size()), "network"));
+    section.charts.push_back(
+        distribution_chart(losses, "Best validation loss of each network", loss_title, Better::lower));
     section.charts.push_back(distribution_chart(accuracies, "Direction predicted right in that epoch",
-                                                "share of validation rows (%)"));
-    section.sentences.push_back(fmt::format("The model of this run is the best of {} seeds by its loss on "
+                                                "share of validation rows that moved (%)", Better::higher));
+    section.sentences.push_back(fmt::format("The model of this run is the best of {} by its loss on "
                                             "the validation rows. That choice is optimistic: the "
                                             "best of many is better on these rows than on later ones, the "
                                             "more so the more seeds there are. The median network "
                                             "tells what one seed gives.",
-                                            count(scores.networks)));
-    section.sentences.push_back(fmt::format("The mean of the predictions of all {} networks, scored like the "
+                                            counted(static_cast<std::int64_t>(scores.networks), "seed")));
+    section.sentences.push_back(fmt::format("The mean of the predictions of {}, scored like the "
                                             "predictions of one, selects nothing among seeds "
                                             "and is the fair figure: {}",
-                                            count(scores.networks), scores.mean.verdict));
+                                            counted(static_cast<std::int64_t>(scores.networks), "network"),
+                                            scores.mean.verdict));
     if (scores.networks < fit.members.size())
         section.sentences.push_back(
-            fmt::format("{} networks diverged in their first epoch and are left out of these figures.",
-                        count(fit.members.size() - scores.networks)));
+            fmt::format("{} in the first epoch and left out of these figures.",
+                        counted(static_cast<std::int64_t>(fit.members.size() - scores.networks),
+                                "network diverged", "networks diverged")));
     section.tables.push_back(loss_table(fit, scores.losses, loss_title));
     section.tables.push_back(score_table(run.evaluation, scores.mean));
     return section;

@@ -84,17 +84,16 @@ PopulationScores score_population(const FitResult& fit, Evaluation mean) {
 }
 
 Evaluation with_selection_in_mind(Evaluation best, const PopulationScores& scores) {
-    const std::string networks = with_thousands(static_cast<std::int64_t>(scores.networks));
+    const std::string networks = counted(static_cast<std::int64_t>(scores.networks), "seed");
     if (best.has_edge && !scores.mean.has_edge) {
         best.has_edge = false;
-        best.verdict =
-            fmt::format("No edge: only the best of {} seeds, chosen on these very rows, is above its "
-                        "baseline; the mean of all networks is not. The best alone: {}",
-                        networks, best.verdict);
+        best.verdict = fmt::format("No edge: only the best of {}, chosen on these very rows, is above its "
+                                   "baseline; the mean of all networks is not. The best alone: {}",
+                                   networks, best.verdict);
         return best;
     }
     best.verdict +=
-        fmt::format(" This is the best of {} seeds, chosen on these very rows, which favours it; the mean of "
+        fmt::format(" This is the best of {}, chosen on these very rows, which favours it; the mean of "
                     "all networks {} an edge{}.",
                     networks, scores.mean.has_edge ? "has" : "has not", scores.mean.has_edge ? " too" : "");
     return best;

@@ -1,21 +1,22 @@
+#include "instrument.h"
 #include "network.h"
-#include "run_metadata.h"
+#include "usable_model.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/profile_output.h>
-#include <rekindle/trainer/model_file.h>
 #include <rekindle/trainer/predict.h>
-#include <rekindle/trainer/safetensors.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <unistd.h>
 
@@ -26,17 +27,10 @@ namespace fs = std::filesystem;
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// Settings of reading that say where the data are, not what a row means.
 constexpr std::array free_keys{"data",     "vix",        "columns", "contract", "tick",
                                "bad_rows", "chunk_size", "threads", "device",   "device_ids"};
-
-struct UsableModel {
-    StoredModel stored;
-    std::vector<mlp::NamedTensor> parameters;
-    bool evaluated = true; ///< its validation scores are known
-};
 
 /// The run's rules with the user's data; a rule that differs is refused by name.
 TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& stored) {
@@ -60,112 +54,173 @@ TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& 
     return config;
 }
 
-UsableModel load_run(const fs::path& folder) {
-    UsableModel model{read_stored_model(folder), {}, true};
-    model.parameters = read_safetensors(folder / "best_model.safetensors").tensors;
-    return model;
-}
-
-market::Scaler read_scaler(const fs::path& path) {
-    try {
-        return nlohmann::json::parse(read_file(path)).get<market::Scaler>();
-    } catch (const nlohmann::json::exception& error) {
-        throw usage_error(fmt::format("this is not a scaler: {}", error.what())).at(path.string());
-    } catch (Error& error) {
-        throw error.at(path.string());
-    }
-}
-
-UsableModel load_model_file(const PredictOptions& options) {
-    UsableModel model{{}, {}, false};
-    ImportedModel imported = import_model(options.model);
-    model.parameters = std::move(imported.file.parameters);
-    if (!imported.needs_scaler) { // written by Rekindle: it tells all that a run folder does
-        // Numbers from a pickle are all signed; the text makes counts of them again.
-        model.stored = stored_model(Json::parse(imported.file.details.dump()), options.model);
-        model.evaluated = true;
-        return model;
-    }
-    model.stored.model = std::move(imported.file.model);
-    model.stored.config = options.input;
-    if (options.scaler.empty())
-        throw usage_error(
-            "the file holds no scaler, and without the one of its training the inputs mean nothing")
-            .at(options.model.string())
-            .hint("Give it with --scaler FILE (docs/formats/scaler.md), or train a model with `rekindle "
-                  "train`.");
-    model.stored.scaler = read_scaler(options.scaler);
-    if (model.stored.scaler.features.size() != model.stored.model.inputs)
-        throw usage_error(fmt::format("the scaler has {} features, the network {} inputs",
-                                      model.stored.scaler.features.size(), model.stored.model.inputs))
-            .at(options.scaler.string());
-    model.stored.meaning = target_meaning(options.input);
-    return model;
-}
-
-/// A 90 % interval of the share of rises among the validation rows whose probability was nearest (Wilson,
-/// 1927).
-Interval share_interval(const Evaluation& evaluation, double probability) {
-    const auto nearest = std::min_element(
-        evaluation.calibration.begin(), evaluation.calibration.end(), [&](const auto& a, const auto& b) {
-            return std::abs(a.predicted - probability) < std::abs(b.predicted - probability);
-        });
-    if (nearest == evaluation.calibration.end())
-        return {not_a_number, not_a_number};
-    constexpr double z = 1.6448536269514722;
-    const auto n = static_cast<double>(nearest->rows);
-    const double centre = (nearest->actual + z * z / (2 * n)) / (1 + z * z / n);
-    const double half =
-        z / (1 + z * z / n) * std::sqrt(nearest->actual * (1 - nearest->actual) / n + z * z / (4 * n * n));
-    return {centre - half, centre + half};
-}
-
 void add_interval(Prediction& prediction, const UsableModel& model) {
     const TargetMeaning& meaning = model.stored.meaning;
     prediction.baseline = meaning.is_probability() ? model.stored.training_share_up : 0;
     prediction.baseline_name = meaning.is_probability() ? "share of rises in training" : "zero return";
     if (!model.evaluated) {
-        prediction.interval_low = prediction.interval_high = not_a_number;
+        prediction.interval_low = prediction.interval_high = std::numeric_limits<double>::quiet_NaN();
         if (meaning.is_probability())
-            prediction.baseline = not_a_number;
+            prediction.baseline = std::numeric_limits<double>::quiet_NaN();
         prediction.notes.emplace_back("The file tells no validation scores: there is no interval, and "
                                       "whether the model has an edge is unknown.");
         return;
     }
     const Evaluation& evaluation = model.stored.evaluation;
-    const Interval interval = meaning.is_probability()
-                                  ? share_interval(evaluation, prediction.value)
-                                  : Interval{prediction.value + evaluation.residual_quantiles.low,
-                                             prediction.value + evaluation.residual_quantiles.high};
+    const Interval interval = prediction_interval(evaluation, meaning.is_probability(), prediction.value);
     prediction.interval_low = interval.low;
     prediction.interval_high = interval.high;
     prediction.interval_level = evaluation.interval_level;
     prediction.verdict = evaluation.verdict;
+    if (prediction.value == interval.low || prediction.value == interval.high)
+        prediction.notes.emplace_back(meaning.is_probability()
+                                          ? "The validation rows with predictions nearest to this one rose "
+                                            "less or more often than it says; "
+                                            "the interval reaches from there to the prediction."
+                                          : "Nearly all validation outcomes lay on one side of their "
+                                            "predictions; the interval reaches from "
+                                            "there to the prediction.");
 }
 
 void require_same_tick(const UsableModel& model, const MarketData& data, const fs::path& path) {
     const double tick = data.read.report.tick.points;
     if (model.evaluated && tick != model.stored.tick)
-        throw usage_error(fmt::format("the model was trained with a tick of {:g} points, the data have {:g}",
-                                      model.stored.tick, tick))
+        throw usage_error(fmt::format("the model was trained with a tick of {}, the data have {:g}",
+                                      counted(model.stored.tick, "point"), tick))
             .at(path.string())
             .hint(fmt::format("If the tick of the data was inferred wrongly, give --tick {:g}.",
                               model.stored.tick));
 }
 
-void require_same_features(const market::Scaler& scaler, const market::FeatureMatrix& matrix,
-                           const fs::path& path) {
-    if (scaler.features == matrix.names)
+void check_instrument(const UsableModel& model, const MarketData& data, const PredictOptions& options,
+                      Prediction& prediction) {
+    if (!model.stored.instrument)
         return;
-    for (std::size_t i = 0; i < std::max(scaler.features.size(), matrix.names.size()); ++i) {
-        const std::string wanted = i < scaler.features.size() ? scaler.features[i] : "nothing";
-        const std::string found = i < matrix.names.size() ? matrix.names[i] : "nothing";
-        if (wanted != found)
-            throw usage_error(
-                fmt::format("feature {} of the model is {}, of the data {}", i + 1, wanted, found))
-                .at(path.string())
-                .hint(fmt::format("{}", fmt::join(matrix.notes, " "))); // too few sessions for a look-back
+    const InstrumentMatch match = compare_instruments(*model.stored.instrument, instrument_of(data));
+    if (!match.contradiction.empty() && !options.other_instrument)
+        throw usage_error(match.contradiction)
+            .at(options.model.string())
+            .hint("Train a model on these data. --other-instrument predicts all the same; features hold "
+                  "prices in "
+                  "points, so the result means something for instruments of the same price only.");
+    for (const std::string& sentence : {match.contradiction, match.doubt})
+        if (!sentence.empty())
+            prediction.notes.push_back(fmt::format("Another instrument? {}.", sentence));
+}
+
+market::FeatureMatrix named_features(const market::Scaler& scaler, bool per_bar, const TrainConfig& config,
+                                     const MarketData& data, ThreadPool& pool, const Workspace& workspace,
+                                     const fs::path& model) {
+    try {
+        return build_named_features(scaler.features, per_bar, config, data, pool, workspace);
+    } catch (Error& error) {
+        if (error.where().empty())
+            error.at(model.string());
+        throw;
     }
+}
+
+/// Decimals that prices of this tick have, at most 9.
+int decimals_of(double tick) {
+    int decimals = 0;
+    for (double scaled = tick; decimals < 9 && std::abs(scaled - std::round(scaled)) > 1e-6; scaled *= 10)
+        ++decimals;
+    return decimals;
+}
+
+/// Index of the session that holds the bar.
+std::size_t session_of_bar(const MarketData& data, std::size_t bar) {
+    const auto& sessions = data.plan.sessions;
+    const auto after = std::upper_bound(sessions.begin(), sessions.end(), bar,
+                                        [](std::size_t b, const market::Session& s) { return b < s.first; });
+    return static_cast<std::size_t>(after - sessions.begin()) - 1;
+}
+
+/// The bar or session that a row was made of.
+struct Origin {
+    std::size_t session = 0;
+    std::int64_t stamp = 0; ///< end of its last bar
+    market::Ticks close = 0;
+};
+
+Origin origin_of(const MarketData& data, std::size_t source, bool bar) {
+    if (bar) {
+        const auto& columns = data.read.bars.columns();
+        return {session_of_bar(data, source), columns.time[source], columns.close[source]};
+    }
+    const market::SessionSummary& summary = data.summaries[source];
+    return {source, summary.end_time, static_cast<market::Ticks>(summary.close)};
+}
+
+/// Seconds from the stamp to the end of its session as the session before ended, by the clock of the zone.
+std::optional<std::int64_t> seconds_to_end(const MarketData& data, const Origin& origin) {
+    const bool clock =
+        data.session_rules.clock != market::Clock::raw && !data.read.bars.metadata().dates_only;
+    if (!clock || origin.session == 0 || data.session_rules.length != market::SessionLength::day)
+        return std::nullopt;
+    const auto zone = market::ZoneClock::load(data.session_rules.zone);
+    const market::SessionSummary& before = data.summaries[origin.session - 1];
+    const std::int64_t days = data.summaries[origin.session].date - before.date;
+    return zone.to_local(before.end_time) + days * market::day_seconds - zone.to_local(origin.stamp);
+}
+
+void note_end_of_session(const MarketData& data, const Origin& origin, const TargetMeaning& meaning,
+                         Prediction& prediction) {
+    if (!meaning.per_bar || meaning.across_sessions)
+        return;
+    const market::SessionSummary& session = data.summaries[origin.session];
+    const auto ahead = static_cast<std::int64_t>(meaning.horizon) * data.read.bars.metadata().bar_seconds;
+    const auto left = seconds_to_end(data, origin);
+    if (data.plan.sessions[origin.session].complete && session.end_time == origin.stamp)
+        prediction.notes.emplace_back(
+            "This bar ends its session, and the model learned only from bars of one session: the prediction "
+            "is for "
+            "trading that goes on, not for the next session (train with --across-sessions for that).");
+    else if (left && *left < ahead)
+        prediction.notes.push_back(
+            fmt::format("The session before ended {} after this time of day, sooner than the {} that the "
+                        "target looks ahead.",
+                        format_duration(static_cast<double>(std::max<std::int64_t>(0, *left))),
+                        format_duration(static_cast<double>(ahead))));
+}
+
+/// Why a prediction does not start at the last bar of the data.
+void note_later_bars(const MarketData& data, const Origin& origin, bool per_bar, Prediction& prediction) {
+    const market::BarColumns& columns = data.read.bars.columns();
+    if (columns.time.back() <= origin.stamp)
+        return;
+    const auto later =
+        columns.time.end() - std::upper_bound(columns.time.begin(), columns.time.end(), origin.stamp);
+    const std::string bars = counted(later, "later bar is", "later bars are");
+    if (data.summaries.back().end_time > origin.stamp)
+        prediction.notes.push_back(
+            fmt::format("The data go on to {}: {} left out, because a feature has no value there.",
+                        prediction.data_end, bars));
+    else if (per_bar)
+        prediction.notes.push_back(
+            fmt::format("The data go on to {}: {} in no session by the rules of the model.",
+                        prediction.data_end, counted(later, "later bar lies", "later bars lie")));
+    else
+        prediction.notes.push_back(fmt::format(
+            "The data go on to {}, in a session that is not over: the prediction starts at the last "
+            "complete one, and {} not used.",
+            prediction.data_end, bars));
+}
+
+/// A VIX that no longer moves has ended before the bars.
+void note_stale_vix(const MarketData& data, const market::Scaler& scaler, Prediction& prediction) {
+    constexpr std::size_t sessions = 5;
+    const bool used =
+        std::ranges::any_of(scaler.features, [](const std::string& name) { return name.starts_with("vix"); });
+    const std::size_t count = data.summaries.size();
+    if (!used || count <= sessions)
+        return;
+    const double last = data.summaries.back().vix;
+    const auto same = [&](const market::SessionSummary& summary) { return summary.vix == last; };
+    if (std::all_of(data.summaries.end() - sessions, data.summaries.end(), same))
+        prediction.notes.push_back(fmt::format(
+            "The VIX is {:g} in all of the last {} sessions: does its source end before the bars?", last,
+            sessions));
 }
 
 /// The column file of a chunked prediction: beside nothing of the user's, removed at the end.
@@ -188,78 +243,90 @@ class ScratchFile {
 
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation) {
-    if (!fs::exists(options.model))
-        throw usage_error("there is no such model")
-            .at(options.model.string())
-            .expected("the folder of a run, or a .pt file");
-    const UsableModel model = fs::is_directory(options.model)
-                                  ? load_run(RunFolder::open(options.model).path())
-                                  : load_model_file(options);
+    const UsableModel model = load_usable_model(options);
+    const TargetMeaning& meaning = model.stored.meaning;
     const TrainConfig config = prediction_config(options, model.stored.config);
     ThreadPool pool(static_cast<std::size_t>(config.threads));
     const ScratchFile columns;
-    const MarketData data = load_market_data(config, columns.path(), pool, progress, cancellation);
+    const MarketData data =
+        load_market_data(config, columns.path(), pool, progress, cancellation,
+                         meaning.per_bar ? LastSession::as_it_is : LastSession::when_complete);
     require_same_tick(model, data, options.model);
+    Prediction prediction;
+    prediction.notes = model.notes;
+    check_instrument(model, data, options, prediction);
     const market::FeatureMatrix matrix =
-        build_features(config, data, pool, workspace_of(config, columns.path().parent_path()));
-    require_same_features(model.stored.scaler, matrix, options.model);
-    if (matrix.rows() == 0)
-        throw usage_error(fmt::format("none of the {} sessions has all features", data.summaries.size()))
-            .expected("a longer file, for the look-backs of the features")
-            .hint(fmt::format("{}", fmt::join(matrix.notes, " ")));
+        named_features(model.stored.scaler, meaning.per_bar, config, data, pool,
+                       workspace_of(config, columns.path().parent_path()), options.model);
 
     const std::size_t last = matrix.rows() - 1;
     const std::vector<float> row = model.stored.scaler.transform_row(matrix.row(last));
     mlp::TrainingSpec spec;
-    spec.loss = model.stored.meaning.loss;
+    spec.loss = meaning.loss;
     const mlp::Engine engine = engine_with(model.stored.model, spec, model.parameters);
+    const Origin origin = origin_of(data, matrix.source[last], meaning.per_bar);
 
-    Prediction prediction;
-    prediction.target = model.stored.meaning.text();
-    prediction.from_session = market::format_date(matrix.dates[last]);
-    prediction.value = predict_values(engine, model.stored.meaning, row, 1).front();
-    const market::SessionSummary& summary = data.summaries.back();
+    prediction.target = meaning.text();
+    prediction.probability = meaning.is_probability();
+    prediction.per_bar = meaning.per_bar;
+    prediction.from_session = market::format_date(data.summaries[origin.session].date);
+    prediction.from_stamp = stamp_text(origin.stamp, data);
+    prediction.data_end = stamp_text(data.read.bars.columns().time.back(), data);
+    prediction.value = predict_values(engine, meaning, row, 1).front();
     // Through its shortest decimal text: 248574 ticks of 0.01 are 2485.74, not 2485.7400000000002.
     const market::TickSize tick = data.read.report.tick;
-    prediction.price = std::stod(market::price_text(static_cast<double>(summary.close), tick));
-    if (!model.stored.meaning.per_bar && matrix.source[last] + 1 != data.summaries.size())
-        prediction.notes.push_back(
-            fmt::format("The newest session, {}, has a feature without a value; the one before it is used.",
-                        market::format_date(summary.date)));
-    prediction.notes.insert(prediction.notes.end(), data.read.report.notes.begin(),
-                            data.read.report.notes.end());
+    prediction.price = std::stod(market::price_text(static_cast<double>(origin.close), tick));
+    prediction.price_decimals = decimals_of(tick.points);
+    prediction.data_notes = data.read.report.notes;
+    note_later_bars(data, origin, meaning.per_bar, prediction);
+    note_end_of_session(data, origin, meaning, prediction);
+    note_stale_vix(data, model.stored.scaler, prediction);
     add_interval(prediction, model);
     return prediction;
 }
 
 std::vector<std::string> describe(const Prediction& p) {
-    const bool probability = p.target.starts_with("direction");
+    const bool probability = p.probability;
+    // Returns of minutes are hundredths of those of days.
+    const double largest = std::max({std::abs(p.value), std::abs(p.interval_low), std::abs(p.interval_high)});
+    const int decimals = largest < 1e-3 ? 5 : 3;
     const auto figure = [&](double value) {
         if (std::isnan(value))
             return std::string("unknown");
-        return probability ? fmt::format("{:.1f} %", 100 * value) : fmt::format("{:+.3f} %", 100 * value);
+        return probability ? fmt::format("{:.1f} %", 100 * value)
+                           : fmt::format("{:+.{}f} %", 100 * value, decimals);
     };
     std::vector<std::string> lines;
-    lines.push_back(fmt::format("Target: {}, seen from the session of {} (close {} points)", p.target,
-                                p.from_session, shortest(p.price)));
-    lines.push_back(fmt::format("{}: {}", probability ? "Probability of a rise" : "Predicted log return",
-                                figure(p.value)));
+    const std::string stamp =
+        p.from_stamp == p.from_session ? std::string() : fmt::format("which ended {}, ", p.from_stamp);
+    lines.push_back(p.per_bar ? fmt::format("Target: {}, seen from the bar that ended {} (close {})",
+                                            p.target, p.from_stamp, counted(p.price, "point"))
+                              : fmt::format("Target: {}, seen from the session of {} ({}close {})", p.target,
+                                            p.from_session, stamp, counted(p.price, "point")));
+    lines.push_back(fmt::format(
+        "{}: {}", probability ? "Probability of a rise rather than a fall" : "Predicted log return",
+        figure(p.value)));
     if (!std::isnan(p.interval_low))
         lines.push_back(fmt::format("{:.0f} % interval: {} to {}", 100 * p.interval_level,
                                     figure(p.interval_low), figure(p.interval_high)));
     if (!probability && !std::isnan(p.interval_low))
-        lines.push_back(fmt::format("As a price: {:.2f} points ({:.2f} to {:.2f})",
-                                    p.price * std::exp(p.value), p.price * std::exp(p.interval_low),
-                                    p.price * std::exp(p.interval_high)));
+        lines.push_back(fmt::format("As a price: {:.{}f} points ({:.{}f} to {:.{}f})",
+                                    p.price * std::exp(p.value), p.price_decimals,
+                                    p.price * std::exp(p.interval_low), p.price_decimals,
+                                    p.price * std::exp(p.interval_high), p.price_decimals));
     lines.push_back(fmt::format("Baseline: {} ({})", figure(p.baseline), p.baseline_name));
     if (!p.verdict.empty())
         lines.push_back("The model on its validation part: " + p.verdict);
+    for (const std::string& note : p.notes)
+        lines.push_back("Note: " + note);
     return lines;
 }
 
 void to_json(Json& json, const Prediction& p) {
     json = {{"target", p.target},
             {"from_session", p.from_session},
+            {"from_bar_end", p.from_stamp},
+            {"data_end", p.data_end},
             {"value", p.value},
             {"interval", {p.interval_low, p.interval_high}},
             {"interval_level", p.interval_level},
@@ -268,6 +335,8 @@ void to_json(Json& json, const Prediction& p) {
             {"price_points", p.price},
             {"verdict", p.verdict},
             {"notes", p.notes}};
+    for (const std::string& note : p.data_notes)
+        json["notes"].push_back(note);
 }
 
 } // namespace rekindle::trainer

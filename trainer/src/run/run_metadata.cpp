@@ -63,10 +63,11 @@ T convert(const Json& json) {
 } // namespace
 
 Json run_metadata(const TrainedRun& run) {
-    Json config, evaluation, target;
+    Json config, evaluation, target, instrument;
     to_json(config, run.config);
     to_json(evaluation, run.evaluation);
     to_json(target, run.set.meaning);
+    to_json(instrument, instrument_of(run.data));
     Json rules = Json::object();
     for (const char* key : meaning_keys)
         rules[key] = config[key];
@@ -80,6 +81,7 @@ Json run_metadata(const TrainedRun& run) {
         {"device", {{"name", run.device.device}, {"driver", run.device.driver}, {"why", run.device.why}}},
         {"seed", run.fit.members[run.fit.best_member].seed},
         {"tick_points", run.data.read.report.tick.points},
+        {"instrument", instrument},
         {"rules", rules},
         {"target", target},
         {"training_share_up", run.set.training_share_up},
@@ -101,6 +103,18 @@ Json run_metadata(const TrainedRun& run) {
     return json;
 }
 
+Json reusable_metadata(const TrainedRun& run) {
+    const Json all = run_metadata(run);
+    Json model{{"config", all.at("config")}};
+    // Where a run lies and where it went on say nothing about its model: a resumed run writes the same file.
+    for (const char* key : {"output", "resume_from_checkpoint"})
+        model["config"].erase(key);
+    for (const char* key : {"format", "tick_points", "instrument", "target", "training_share_up", "scaler",
+                            "model", "evaluation"})
+        model[key] = all.at(key);
+    return model;
+}
+
 StoredModel stored_model(const Json& details, const std::filesystem::path& source) {
     StoredModel stored;
     try {
@@ -114,6 +128,8 @@ StoredModel stored_model(const Json& details, const std::filesystem::path& sourc
         stored.tick = details.at("tick_points");
         stored.training_share_up = details.at("training_share_up");
         update_from_json(details.at("config"), stored.config);
+        if (details.contains("instrument"))
+            from_json(details.at("instrument"), stored.instrument.emplace());
     } catch (const nlohmann::json::exception& error) {
         throw usage_error(fmt::format("the metadata cannot be read: {}", error.what())).at(source.string());
     } catch (Error& error) {

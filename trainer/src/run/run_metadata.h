@@ -1,6 +1,7 @@
 #pragma once
 /// What a model needs to be used again, beside its weights: the object "rekindle" of a run's _metadata.json.
 
+#include "instrument.h"
 #include "trained_run.h"
 
 #include <rekindle/market/scaler.h>
@@ -13,15 +14,20 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
 
 namespace rekindle::trainer {
 
 /// The keys of a configuration that decide what a row of features means: predict refuses other values.
 inline constexpr std::array meaning_keys{
-    "clock",     "zone",       "stamp", "session", "session_length", "day_start", "calendar", "roll",
-    "weighting", "value_area", "tie",   "compat",  "features",       "scaler",    "target",   "target_bars"};
+    "clock",         "zone",     "stamp",  "session",   "session_length", "day_start",
+    "regular_hours", "calendar", "roll",   "weighting", "value_area",     "tie",
+    "compat",        "features", "scaler", "target",    "target_bars",    "across_sessions"};
 
 nlohmann::ordered_json run_metadata(const TrainedRun& run);
+/// Of that, what a model needs to be used again without its run. No times and no hardware: the same training
+/// on the same files gives the same bytes everywhere.
+nlohmann::ordered_json reusable_metadata(const TrainedRun& run);
 
 /// The part of it that predict reads.
 struct StoredModel {
@@ -31,7 +37,8 @@ struct StoredModel {
     Evaluation evaluation;
     double tick = 0; ///< points
     double training_share_up = 0;
-    TrainConfig config; ///< of the run
+    TrainConfig config;                   ///< of the run
+    std::optional<Instrument> instrument; ///< of its data; older runs do not tell
 };
 
 /// From the object "rekindle"; `source` is for messages. Throws Error (usage) naming it and what is missing.

@@ -27,7 +27,7 @@ std::string count(std::uint64_t value) {
     return with_thousands(static_cast<std::int64_t>(value));
 }
 
-std::string utc_now() {
+std::string report_stamp() {
     return market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";
 }
 
@@ -92,9 +92,9 @@ void add_outcomes(ReportData& report, const TrainedRun& run) {
         report.actual.push_back(scale * actual[row]);
     }
     if (every > 1)
-        report.notes.push_back(
-            fmt::format("The picture of predictions shows every {}th of {} validation rows.", every,
-                        count(actual.size())));
+        report.notes.push_back(fmt::format(
+            "The picture of predictions shows every {} of {}.", ordinal(static_cast<std::int64_t>(every)),
+            counted(static_cast<std::int64_t>(actual.size()), "validation row")));
     report.calibration_scale = scale;
     report.target_unit = run.set.meaning.is_probability() ? "probability" : "%";
 }
@@ -106,7 +106,8 @@ void add_data(ReportData& report, const TrainedRun& run) {
         {"Sessions", fmt::format("{}, {} to {}", count(run.data.summaries.size()),
                                  market::format_date(run.data.summaries.front().date),
                                  market::format_date(run.data.summaries.back().date))},
-        {"Tick", fmt::format("{:g} points{}", read.tick.points, read.tick_inferred ? " (inferred)" : "")},
+        {"Tick",
+         fmt::format("{}{}", counted(read.tick.points, "point"), read.tick_inferred ? " (inferred)" : "")},
         {"Times", run.data.session_rules.clock == market::Clock::raw
                       ? "as labelled in the file"
                       : "read in UTC, sessions by " + run.data.session_rules.zone},
@@ -114,18 +115,21 @@ void add_data(ReportData& report, const TrainedRun& run) {
         {"XXH3-128 of the input", read.data_hash.hex()}};
     if (read.rejected > 0)
         report.warnings.push_back(
-            fmt::format("{} bad rows were left out; rejected.csv names each.", count(read.rejected)));
+            fmt::format("{} left out; rejected.csv names each.",
+                        counted(static_cast<std::int64_t>(read.rejected), "bad row was", "bad rows were")));
 
     const market::Split& split = run.set.split;
     const auto date = [&](std::size_t row) { return market::format_date(run.set.matrix.dates[row]); };
-    report.tables.push_back({"Split in time",
-                             {"part", "rows", "from", "to"},
-                             {{"training", count(split.train_end - split.train_begin),
-                               date(split.train_begin), date(split.train_end - 1)},
-                              {"validation", count(split.validation_end - split.validation_begin),
-                               date(split.validation_begin), date(split.validation_end - 1)}},
-                             fmt::format("{} rows in between are used by neither part.",
-                                         split.validation_begin - split.train_end)});
+    report.tables.push_back(
+        {"Split in time",
+         {"part", "rows", "from", "to"},
+         {{"training", count(split.train_end - split.train_begin), date(split.train_begin),
+           date(split.train_end - 1)},
+          {"validation", count(split.validation_end - split.validation_begin), date(split.validation_begin),
+           date(split.validation_end - 1)}},
+         fmt::format("{} used by neither part.",
+                     counted(static_cast<std::int64_t>(split.validation_begin - split.train_end),
+                             "row in between is", "rows in between are"))});
     if (!run.data.plan.rolls.empty()) {
         ReportTable rolls{"Rolls",
                           {"date", "from", "to", "gap (points)", "why"},
@@ -162,7 +166,7 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
     ReportData report;
     report.title = title(run.config);
     report.run = folder.path().filename().string();
-    report.finished = utc_now();
+    report.finished = report_stamp();
     report.program = "rekindle " + version_number();
     report.synthetic = run.data.read.report.synthetic;
     report.target = run.set.meaning.text();
@@ -185,9 +189,9 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
     report.notes.insert(report.notes.begin(), run.notes.begin(), run.notes.end());
     if (run.fit.history.size() > 1)
         report.notes.push_back(fmt::format(
-            "The best of {} epochs was chosen by its loss on the validation rows, which favours the model "
+            "The best of {} was chosen by its loss on the validation rows, which favours the model "
             "a little; an edge must be seen again on later data.",
-            run.fit.history.size()));
+            counted(static_cast<std::int64_t>(run.fit.history.size()), "epoch")));
     write_report(folder.path() / "report.html", report);
     write_training_history(folder.path() / "training_history.png", run.fit.history, report.loss_name);
 }

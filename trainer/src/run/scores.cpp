@@ -1,5 +1,6 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
+#include <rekindle/base/text.h>
 #include <rekindle/trainer/scores.h>
 
 #include <fmt/format.h>
@@ -9,50 +10,77 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
+#include <optional>
 
 namespace rekindle::trainer {
 
 namespace {
 
 constexpr std::size_t replicates = 1000;
-constexpr std::size_t fewest_rows = 30;
+constexpr std::size_t fewest_judged_rows = 30;
 
-/// Running sums of a per-row quantity over the rows laid end to end twice, so that a block may wrap around.
-std::vector<double> wrapped_sums(std::span<const double> values) {
-    std::vector<double> sums(2 * values.size() + 1, 0.0);
-    for (std::size_t i = 0; i < 2 * values.size(); ++i)
-        sums[i + 1] = sums[i] + values[i % values.size()];
+/// The sums of `length` consecutive values from each row on, the rows being a circle. Each is made of the end
+/// of one stretch of `length` rows and the beginning of the next, so that no large value elsewhere takes the
+/// digits of a small sum, as it would in differences of running sums. Precondition: 1 <= length <= rows.
+std::vector<double> block_sums(std::span<const double> values, std::size_t length) {
+    const std::size_t rows = values.size();
+    const auto at = [&](std::size_t i) { return values[i < rows ? i : i - rows]; };
+    const std::size_t last = rows + length - 1;
+    std::vector<double> from_begin(last), to_end(last);
+    for (std::size_t begin = 0; begin < last; begin += length) {
+        const std::size_t end = std::min(last, begin + length);
+        double sum = 0;
+        for (std::size_t i = begin; i < end; ++i)
+            from_begin[i] = sum += at(i);
+        sum = 0;
+        for (std::size_t i = end; i-- > begin;)
+            to_end[i] = sum += at(i);
+    }
+    std::vector<double> sums(rows);
+    for (std::size_t i = 0; i < rows; ++i)
+        sums[i] = i % length == 0 ? from_begin[i + length - 1] : to_end[i] + from_begin[i + length - 1];
     return sums;
 }
 
-/// 95 % interval of a statistic of column sums, over circular blocks of rows drawn with replacement.
+/// 95 % interval of a statistic of column sums, over circular blocks of rows drawn with replacement. It holds
+/// `value`, the statistic of the rows themselves: few or skewed rows and rounding can put the quantiles of
+/// the samples on one side of it.
 Interval bootstrap(const std::vector<std::vector<double>>& columns, const EvaluationContext& context,
-                   const std::function<double(std::span<const double>)>& statistic) {
+                   const std::function<double(std::span<const double>)>& statistic, double value) {
     const std::size_t rows = columns.front().size();
     const auto natural = static_cast<std::size_t>(std::ceil(std::cbrt(static_cast<double>(rows))));
     const std::size_t length =
         std::clamp<std::size_t>(static_cast<std::size_t>(context.overlap), natural, rows);
-    std::vector<std::vector<double>> sums;
-    for (const auto& column : columns)
-        sums.push_back(wrapped_sums(column));
+    const std::size_t rest = rows % length; // of the last block of a sample
+    std::vector<std::vector<double>> sums, last_sums;
+    for (const auto& column : columns) {
+        sums.push_back(block_sums(column, length));
+        last_sums.push_back(rest > 0 ? block_sums(column, rest) : std::vector<double>());
+    }
 
-    std::vector<double> results(replicates);
+    std::vector<double> results;
     std::vector<double> totals(columns.size());
     for (std::size_t replicate = 0; replicate < replicates; ++replicate) {
         PhiloxStream random(context.seed, RandomPurpose::bootstrap, static_cast<std::uint32_t>(replicate));
         std::fill(totals.begin(), totals.end(), 0.0);
         for (std::size_t drawn = 0; drawn < rows; drawn += length) {
             const std::size_t first = random.next_below(static_cast<std::uint32_t>(rows));
-            const std::size_t last = first + std::min(length, rows - drawn);
+            const auto& table = rows - drawn < length ? last_sums : sums;
             for (std::size_t c = 0; c < totals.size(); ++c)
-                totals[c] += sums[c][last] - sums[c][first];
+                totals[c] += table[c][first];
         }
-        results[replicate] = statistic(totals);
+        if (const double result = statistic(totals); !std::isnan(result))
+            results.push_back(result);
     }
+    if (results.empty())
+        return {value, value};
     std::sort(results.begin(), results.end());
-    return {results[static_cast<std::size_t>(0.025 * replicates)],
-            results[static_cast<std::size_t>(0.975 * replicates) - 1]};
+    const auto count = static_cast<double>(results.size());
+    const auto low = static_cast<std::size_t>(0.025 * count), high = static_cast<std::size_t>(0.975 * count);
+    return Interval{results[low], results[std::max(low, std::max<std::size_t>(1, high) - 1)]}.including(
+        value);
 }
 
 double quantile(std::vector<double> values, double share) {
@@ -98,6 +126,10 @@ double mean(std::span<const double> values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+std::string majority_name(double share_up) {
+    return share_up >= 0.5 ? "always up, the training majority" : "always down, the training majority";
+}
+
 /// 1 - sum(model) / sum(base): the share of the baseline's loss that the model saves.
 Score skill_score(std::string name, std::vector<double> model_loss, std::vector<double> base_loss,
                   std::string baseline_name, const EvaluationContext& context) {
@@ -107,7 +139,8 @@ Score skill_score(std::string name, std::vector<double> model_loss, std::vector<
     const std::vector<std::vector<double>> columns{std::move(model_loss), std::move(base_loss)};
     const std::array sums{std::accumulate(columns[0].begin(), columns[0].end(), 0.0),
                           std::accumulate(columns[1].begin(), columns[1].end(), 0.0)};
-    return {std::move(name),          "%", saved(sums), bootstrap(columns, context, saved), 0,
+    const double value = saved(sums);
+    return {std::move(name),          "%", value, bootstrap(columns, context, saved, value), 0,
             std::move(baseline_name), true};
 }
 
@@ -119,17 +152,50 @@ Score mean_score(std::string name, std::string unit, std::vector<double> values,
     const auto average = [=](std::span<const double> sums) { return scale * sums[0] / rows; };
     Score score{std::move(name), std::move(unit),          scale * mean(values), {},
                 baseline,        std::move(baseline_name), higher_is_better};
-    score.interval = bootstrap({std::move(values)}, context, average);
+    score.interval = bootstrap({std::move(values)}, context, average, score.value);
+    return score;
+}
+
+/// The outcome of a direction that was predicted: 1 for a hit, 0.5 where the prediction says nothing.
+double hit(double predicted, double actual) {
+    return predicted == 0 ? 0.5 : (predicted > 0) == (actual > 0) ? 1.0 : 0.0;
+}
+
+/// The share of hits among the rows that moved, in percent: a flat outcome is neither a hit nor a miss.
+/// Nothing when no row moved.
+std::optional<Score> hit_rate(std::string name, std::span<const double> predicted,
+                              std::span<const double> actual, double training_share_up,
+                              const EvaluationContext& context) {
+    const auto moved = [&](std::size_t i) { return actual[i] != 0 ? 1.0 : 0.0; };
+    const double majority = training_share_up >= 0.5 ? 1 : -1;
+    double hits = 0, base_hits = 0, rows = 0;
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+        rows += moved(i);
+        hits += moved(i) * hit(predicted[i], actual[i]);
+        base_hits += moved(i) * hit(majority, actual[i]);
+    }
+    if (rows == 0)
+        return std::nullopt;
+    const auto share = [](std::span<const double> sums) {
+        return sums[1] > 0 ? 100 * sums[0] / sums[1] : std::numeric_limits<double>::quiet_NaN();
+    };
+    Score score{std::move(name), "%", 100 * hits / rows, {}, 100 * base_hits / rows, "", true};
+    score.baseline_name = majority_name(training_share_up);
+    score.interval = bootstrap(
+        {per_row(actual.size(), [&](std::size_t i) { return moved(i) * hit(predicted[i], actual[i]); }),
+         per_row(actual.size(), moved)},
+        context, share, score.value);
     return score;
 }
 
 void judge(Evaluation& evaluation, const EvaluationContext& context) {
     const Score& decisive = evaluation.scores.front();
-    evaluation.has_edge = evaluation.rows >= fewest_rows && decisive.interval.low > decisive.baseline;
-    if (evaluation.rows < fewest_rows)
+    evaluation.has_edge = evaluation.rows >= fewest_judged_rows && decisive.interval.low > decisive.baseline;
+    if (evaluation.rows < fewest_judged_rows)
         evaluation.verdict =
-            fmt::format("Too little to tell: {} validation rows, at least {} are needed to judge the {}.",
-                        evaluation.rows, fewest_rows, context.target_text);
+            fmt::format("Too little to tell: {}, at least {} are needed to judge the {}.",
+                        counted(static_cast<std::int64_t>(evaluation.rows), "validation row"),
+                        fewest_judged_rows, context.target_text);
     else if (evaluation.has_edge)
         evaluation.verdict = fmt::format("An edge on the validation part: {}. One validation part is one "
                                          "sample; test it on data it has never seen.",
@@ -142,11 +208,7 @@ void judge(Evaluation& evaluation, const EvaluationContext& context) {
 void require_same_size(std::size_t rows, std::size_t a, std::size_t b) {
     if (rows == 0 || rows != a || rows != b)
         throw internal_error(
-            fmt::format("scores need equal, non-empty columns, not {}, {} and {} rows", rows, a, b));
-}
-
-std::string majority_name(double share_up) {
-    return share_up >= 0.5 ? "always up, the training majority" : "always down, the training majority";
+            fmt::format("scores need equal, non-empty columns, not of {}, {} and {}", rows, a, b));
 }
 
 } // namespace
@@ -156,7 +218,6 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
                             const EvaluationContext& context) {
     const std::size_t rows = predicted.size();
     require_same_size(rows, actual.size(), yesterday.size());
-    const bool majority_up = training_share_up >= 0.5;
     const auto squared = [&](std::span<const double> guess) {
         return per_row(rows, [&](std::size_t i) { return (actual[i] - guess[i]) * (actual[i] - guess[i]); });
     };
@@ -167,14 +228,6 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
     const auto absolute_zero = [&] {
         return per_row(rows, [&](std::size_t i) { return std::abs(actual[i]); });
     };
-    const auto hit = [&] {
-        return per_row(rows,
-                       [&](std::size_t i) { return (predicted[i] > 0) == (actual[i] > 0) ? 1.0 : 0.0; });
-    };
-    const auto base_hit = [&] {
-        return per_row(rows, [&](std::size_t i) { return majority_up == (actual[i] > 0) ? 1.0 : 0.0; });
-    };
-
     Evaluation result;
     result.rows = rows;
     result.scores.push_back(skill_score("squared error saved (R² out of sample)", squared(predicted),
@@ -184,8 +237,8 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
                                         squared(yesterday), "yesterday's return again", context));
     result.scores.push_back(mean_score("mean absolute error", "%", absolute_error(), 100,
                                        100 * mean(absolute_zero()), "a return of zero", false, context));
-    result.scores.push_back(mean_score("direction hit rate", "%", hit(), 100, 100 * mean(base_hit()),
-                                       majority_name(training_share_up), true, context));
+    if (auto rate = hit_rate("direction hit rate", predicted, actual, training_share_up, context))
+        result.scores.push_back(std::move(*rate));
     result.calibration = calibrate(predicted, actual);
     const auto residual = per_row(rows, [&](std::size_t i) { return actual[i] - predicted[i]; });
     result.residual_quantiles = {quantile(residual, 0.05), quantile(residual, 0.95)};
@@ -203,9 +256,11 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
         return y > 0.5 ? -std::log(clamped(p)) : -std::log1p(-clamped(p));
     };
     const bool majority_up = training_share_up >= 0.5;
-    const auto hits = [&](const std::function<bool(std::size_t)>& says_up) {
-        return per_row(rows, [&](std::size_t i) { return says_up(i) == (actual[i] > 0.5) ? 1.0 : 0.0; });
+    /// `says` is above 0 for a rise and below it for a fall.
+    const auto hits = [&](const std::function<double(std::size_t)>& says) {
+        return per_row(rows, [&](std::size_t i) { return hit(says(i), actual[i] - 0.5); });
     };
+    const auto model = [&](std::size_t i) { return probability[i] - 0.5; };
 
     Evaluation result;
     result.rows = rows;
@@ -213,13 +268,12 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
         "log loss saved", per_row(rows, [&](std::size_t i) { return log_loss(probability[i], actual[i]); }),
         per_row(rows, [&](std::size_t i) { return log_loss(training_share_up, actual[i]); }),
         "the share of rises in training", context));
-    result.scores.push_back(mean_score("accuracy", "%",
-                                       hits([&](std::size_t i) { return probability[i] > 0.5; }), 100,
-                                       100 * mean(hits([&](std::size_t) { return majority_up; })),
-                                       majority_name(training_share_up), true, context));
-    result.scores.push_back(mean_score("accuracy", "%",
-                                       hits([&](std::size_t i) { return probability[i] > 0.5; }), 100,
-                                       100 * mean(hits([&](std::size_t i) { return yesterday[i] > 0.5; })),
+    result.scores.push_back(
+        mean_score("accuracy", "%", hits(model), 100,
+                   100 * mean(hits([&](std::size_t) { return majority_up ? 1.0 : -1.0; })),
+                   majority_name(training_share_up), true, context));
+    result.scores.push_back(mean_score("accuracy", "%", hits(model), 100,
+                                       100 * mean(hits([&](std::size_t i) { return yesterday[i] - 0.5; })),
                                        "yesterday's direction again", true, context));
     // Columns: both up, model up, outcome up; the fourth cell follows from the number of rows.
     const std::vector<std::vector<double>> cells{
@@ -233,13 +287,32 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
     std::vector<double> totals;
     for (const auto& cell : cells)
         totals.push_back(std::accumulate(cell.begin(), cell.end(), 0.0));
-    result.scores.push_back({"Matthews correlation", "", matthews(totals),
-                             bootstrap(cells, context, matthews), 0, "no relation", true});
+    const double correlation = matthews(totals);
+    result.scores.push_back({"Matthews correlation", "", correlation,
+                             bootstrap(cells, context, matthews, correlation), 0, "no relation", true});
     result.calibration = calibrate(probability, actual);
     const auto residual = per_row(rows, [&](std::size_t i) { return actual[i] - probability[i]; });
     result.residual_quantiles = {quantile(residual, 0.05), quantile(residual, 0.95)};
     judge(result, context);
     return result;
+}
+
+Interval prediction_interval(const Evaluation& evaluation, bool probability, double value) {
+    if (!probability)
+        return Interval{value + evaluation.residual_quantiles.low, value + evaluation.residual_quantiles.high}
+            .including(value);
+    const auto nearest = std::min_element(
+        evaluation.calibration.begin(), evaluation.calibration.end(), [&](const auto& a, const auto& b) {
+            return std::abs(a.predicted - value) < std::abs(b.predicted - value);
+        });
+    if (nearest == evaluation.calibration.end() || nearest->rows == 0)
+        return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+    constexpr double z = 1.6448536269514722;
+    const auto n = static_cast<double>(nearest->rows);
+    const double share = std::clamp(nearest->actual, 0.0, 1.0);
+    const double centre = (share + z * z / (2 * n)) / (1 + z * z / n);
+    const double half = z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+    return Interval{std::max(0.0, centre - half), std::min(1.0, centre + half)}.including(value);
 }
 
 std::string describe(const Score& score) {

@@ -4,12 +4,12 @@
 #include "population_scores.h"
 #include "trained_run.h"
 
+#include <rekindle/base/clock.h>
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 #include <rekindle/base/hash.h>
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
-#include <rekindle/market/clock_suggestion.h>
 #include <rekindle/trainer/train.h>
 
 #include <fmt/format.h>
@@ -59,12 +59,8 @@ constexpr std::array neutral{"data",
                              "epochs"};
 
 template <class Keys>
-bool holds(const Keys& keys, const std::string& key) {
+bool holds_key(const Keys& keys, const std::string& key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 /// Remembers what was told and how long each stage took, for the report.
@@ -105,7 +101,8 @@ TrainConfig resumed_config(const TrainConfig& asked, const std::set<std::string>
             continue;
         }
         const bool ends_elsewhere = key == "epochs" && stored.schedule == "cosine"; // it shapes every step
-        const bool free = (holds(changeable_on_resume, key) && !ends_elsewhere) || holds(input_files, key);
+        const bool free =
+            (holds_key(changeable_on_resume, key) && !ends_elsewhere) || holds_key(input_files, key);
         if (!free && own[key] != wanted[key])
             throw usage_error(fmt::format("this run was begun with {} = {} and cannot go on with {}{}", key,
                                           own[key].dump(), wanted[key].dump(),
@@ -138,8 +135,13 @@ std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& 
     to_json(json, config);
     for (const char* key : neutral)
         json.erase(key);
+    // As before there were these settings.
     if (config.population == 1)
-        json.erase("population"); // as before there were populations
+        json.erase("population");
+    if (config.regular_hours == "auto")
+        json.erase("regular_hours");
+    if (!config.across_sessions)
+        json.erase("across_sessions");
     if (config.schedule == "cosine")
         json["epochs"] = config.epochs; // the end of the schedule shapes every step
     nlohmann::json description = model;
@@ -160,8 +162,9 @@ std::string data_hash(const Dataset& set) {
 /// What a person recognises an input by.
 std::string data_summary(const Dataset& set) {
     const auto date = [&](std::size_t row) { return market::format_date(set.matrix.dates[row]); };
-    return fmt::format("{} rows of {} features from {} to train on and {} to validate, the last of {}",
-                       set.split.train_end - set.split.train_begin, set.matrix.columns(),
+    return fmt::format("{} of {} from {} to train on and {} to validate, the last of {}",
+                       counted(static_cast<std::int64_t>(set.split.train_end - set.split.train_begin), "row"),
+                       counted(static_cast<std::int64_t>(set.matrix.columns()), "feature"),
                        date(set.split.train_begin), set.split.validation_end - set.split.validation_begin,
                        date(set.split.validation_end - 1));
 }
@@ -185,23 +188,14 @@ std::optional<Checkpoint> find_checkpoint(const RunFolder& folder, const FitOpti
             .at("--resume-from-checkpoint")
             .hint("Give the same files with --data and --vix, or begin a new run.");
     if (checkpoint->epoch > options.epochs)
-        throw usage_error(fmt::format("the run has {} complete epochs and cannot go back to {}",
-                                      checkpoint->epoch, options.epochs))
+        throw usage_error(fmt::format("the run has {} and cannot go back to {}",
+                                      counted(checkpoint->epoch, "complete epoch"), options.epochs))
             .at("--epochs")
             .expected(fmt::format("{} or more", checkpoint->epoch));
-    log.info(fmt::format("going on after {} complete epochs and {} batches of the next one",
-                         checkpoint->epoch, checkpoint->batches_in_epoch));
+    log.info(
+        fmt::format("going on after {} and {} of the next one", counted(checkpoint->epoch, "complete epoch"),
+                    counted(static_cast<std::int64_t>(checkpoint->batches_in_epoch), "batch", "batches")));
     return checkpoint;
-}
-
-void warn_of_clock(const MarketData& data, const TrainConfig& config, ProgressSink& progress) {
-    if (data.read.bars.metadata().dates_only || config.compat == "original")
-        return;
-    const market::ClockSuggestion suggestion = market::suggest_clock(data.read.bars, data.session_rules);
-    if (suggestion.verdict == market::ClockSuggestion::Verdict::contradicts)
-        progress.warning(fmt::format("--clock {} looks wrong: {}", config.clock, suggestion.message));
-    if (!suggestion.stamp_message.empty())
-        progress.warning(suggestion.stamp_message);
 }
 
 /// Settings that were given and cannot change anything, each with the reason.
@@ -216,6 +210,7 @@ void say_what_has_no_effect(const TrainConfig& config, const std::set<std::strin
     const bool looks_at_bars =
         config.target == "bar-return" || (config.target == "direction" && meaning.per_bar);
     say("target_bars", !looks_at_bars, "the target looks one session ahead");
+    say("across_sessions", !meaning.per_bar, "a row is a session, not a bar");
     say("dropout_rate", config.model.empty() && config.hidden_layers.size() < 2,
         "the first hidden layer has no dropout");
     say("huber_delta", config.loss != "huber", "the loss is not huber");
@@ -223,13 +218,6 @@ void say_what_has_no_effect(const TrainConfig& config, const std::set<std::strin
     say("plateau_patience", config.schedule != "plateau", "the schedule is not plateau");
     for (const char* key : {"hidden_layers", "dropout_rate", "activation"})
         say(key, !config.model.empty(), "--model describes the network");
-}
-
-void say_whether_vix_is_used(const TrainConfig& config, const MarketData& data, ProgressSink& progress) {
-    const bool used = holds(config.features, "vix") || holds(config.features, "minute");
-    if (!used && data.read.report.vix_source != "none")
-        progress.info(fmt::format("the VIX {} is present and unused; --features session,vix uses it",
-                                  data.read.report.vix_source));
 }
 
 Evaluation evaluate(const TrainConfig& config, const Dataset& set, const std::vector<double>& predicted) {
@@ -267,12 +255,12 @@ void say_what_is_trained(const TrainConfig& config, const mlp::ModelDescription&
                           config.seed + config.population - 1)
             : fmt::format("seed {}", config.seed);
     progress.info(fmt::format(
-        "network {} with {} parameters; target: {}; {} {:g}, batch {}{}, {} epochs, {}",
-        describe_network(model), with_thousands(static_cast<std::int64_t>(parameter_count(model))),
-        set.meaning.text(), config.optimizer, config.learning_rate, config.batch_size,
+        "network {} with {}; target: {}; {} {:g}, batch {}{}, {}, {}", describe_network(model),
+        counted(static_cast<std::int64_t>(parameter_count(model)), "parameter"), set.meaning.text(),
+        config.optimizer, config.learning_rate, config.batch_size,
         config.gradient_accumulation_steps > 1 ? fmt::format(" × {}", config.gradient_accumulation_steps)
                                                : "",
-        config.epochs, seeds));
+        counted(config.epochs, "epoch"), seeds));
 }
 
 FitOptions fit_options(const TrainConfig& config, const mlp::ModelDescription& model, const Dataset& set,
@@ -361,8 +349,7 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     ThreadPool pool(static_cast<std::size_t>(config.threads));
     const MarketData data =
         load_market_data(config, folder.path() / "bars.columns", pool, progress, cancellation);
-    warn_of_clock(data, config, progress);
-    say_whether_vix_is_used(config, data, progress);
+    say_whether_vix_is_used(config, data.read.report, progress);
     const Dataset set = build_dataset(config, data, pool, progress, workspace_of(config, folder.path()));
     const mlp::ModelDescription model = network_of(config, set.matrix.columns(), set.meaning);
     const mlp::TrainingSpec spec = training_spec(config, set, pool.size());

@@ -12,7 +12,7 @@ namespace rekindle::trainer {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::string_view head =
     R"(<!-- Made by `rekindle generate-docs docs --only pages` from docs/hardware/*.json and docs/isa.md. -->
@@ -89,13 +89,13 @@ std::string worst(const Json& rows, std::string_view name_ends) {
 void add_device(std::string& page, const Json& device, const std::string& file) {
     const Json& rows = device.at("rows");
     const Counts found = counts(rows);
-    page += fmt::format("### {}\n\n{}, driver {} {}, Vulkan {}. {}: {} rows passed, {} failed, {} not run. "
+    page += fmt::format("### {}\n\n{}, driver {} {}, Vulkan {}. {}: {} passed, {} failed, {} not run. "
                         "[{}](hardware/{})\n\n",
                         device.at("name").get<std::string>(), device.at("type").get<std::string>(),
                         device.at("driver").get<std::string>(), device.at("driver_info").get<std::string>(),
                         device.at("vulkan").get<std::string>(),
-                        device.at("passed") == true ? "**Passed**" : "**Failed**", found.passed, found.failed,
-                        found.not_run, file, file);
+                        device.at("passed") == true ? "**Passed**" : "**Failed**",
+                        counted(found.passed, "row"), found.failed, found.not_run, file, file);
     page += fmt::format("* gradients against the processor, 20 steps of three networks: {}\n",
                         worst(rows, "gradients of 20 steps"));
     for (const Json& row : rows) {

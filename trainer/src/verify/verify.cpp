@@ -1,4 +1,5 @@
 #include <rekindle/base/error.h>
+#include <rekindle/trainer/device_name.h>
 #include <rekindle/trainer/verify.h>
 
 #include <fmt/format.h>
@@ -39,21 +40,15 @@ mlp::VerifyRow not_opened(const std::exception& error) {
 } // namespace
 
 std::vector<runtime::DeviceInfo> devices_to_verify(std::string_view written) {
-    if (written == "cpu")
-        throw usage_error(
-            "the processor is what the devices are compared with; it has nothing to be verified against")
-            .at("--device")
-            .expected("gpu, gpu:N or the UUID of a device");
     if (!written.empty()) {
-        try {
-            const runtime::DeviceInfo info = runtime::select_device(written);
-            return {info};
-        } catch (const runtime::Error& error) {
-            throw usage_error(error.what())
+        const DeviceName name = parse_device_name(written);
+        if (name.kind == DeviceName::Kind::cpu)
+            throw usage_error("the processor is what the devices are compared with; it has nothing to be "
+                              "verified against")
                 .at("--device")
-                .hint(error.hint().empty() ? "rekindle doctor says what is missing and what to do."
-                                           : error.hint());
-        }
+                .expected("gpu, gpu:N or the UUID of a device");
+        if (name.kind != DeviceName::Kind::automatic)
+            return {find_device(name)};
     }
     std::vector<runtime::DeviceInfo> devices = accepted_devices();
     const auto processor = [](const runtime::DeviceInfo& device) {

@@ -1,15 +1,31 @@
 #pragma once
 /// Figures for people: every one carries its unit.
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace rekindle {
 
 /// 1234567 → "1,234,567".
 std::string with_thousands(std::int64_t value);
+/// A number and its noun: "0 rows", "1 row", "1,234 rows". The plural is the noun with an s unless it is
+/// given.
+std::string counted(std::int64_t number, std::string_view noun, std::string_view plural = {});
+std::string counted(std::uint64_t number, std::string_view noun, std::string_view plural = {});
+std::string counted(double number, std::string_view noun, std::string_view plural = {}); ///< "0.25 points"
+/// The same for a number that is written already.
+std::string with_noun(std::string_view number, std::string_view noun, std::string_view plural = {});
+template <std::integral Number>
+std::string counted(Number number, std::string_view noun, std::string_view plural = {}) {
+    using Widest = std::conditional_t<std::signed_integral<Number>, std::int64_t, std::uint64_t>;
+    return counted(Widest{number}, noun, plural);
+}
+/// "1st", "2nd", "3rd", "4th", "11th", "1,002nd". Precondition: not negative.
+std::string ordinal(std::int64_t number);
 /// Seconds → "4.3 ms", "0.43 s", "2 min 05 s", "1 h 02 min". Precondition: finite and not negative.
 std::string format_duration(double seconds);
 /// Bytes → "512 B", "1.5 KiB", "20.3 MiB".
@@ -18,6 +34,8 @@ std::string format_bytes(std::uint64_t bytes);
 std::string shortest(double value);
 /// Splits at a separator; keeps empty parts; "" gives one empty part.
 std::vector<std::string_view> split(std::string_view text, char separator);
+/// With A to Z as a to z; bytes outside ASCII stay as they are.
+std::string lower_case(std::string_view text);
 /// Without blanks (space, tab, CR) at both ends.
 std::string_view trim(std::string_view text) noexcept;
 /// The candidate that a mistyped word most likely means, or "" when none is near: at an edit distance of at

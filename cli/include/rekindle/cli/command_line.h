@@ -41,12 +41,18 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
 /// The configuration that is in force and where it comes from.
 struct EffectiveConfig {
     trainer::TrainConfig config;
-    std::set<std::string> given; ///< keys set by --config or on the command line
-    std::string user_defaults;   ///< path of the file with the user's defaults that was read, "" for none
+    std::set<std::string> given;  ///< keys set by --config or on the command line
+    std::set<std::string> chosen; ///< keys on the command line, or set by --config to another value than the
+                                  ///< default: what the user asked for, where config.json holds every key
+    std::string user_defaults;    ///< path of the file with the user's defaults that was read, "" for none
 };
 
+/// Refuses options that were chosen and would do nothing beside another one (OptionSpec::not_with). Throws
+/// usage_error naming both.
+void check_combinations(const CommandLine& line, const EffectiveConfig& effective);
+
 /// Defaults, then the user's defaults (`user_defaults_file`, when it exists), then --config, then the command
-/// line. Throws usage_error, naming the file.
+/// line. --compat original means --clock raw unless a clock was given. Throws usage_error, naming the file.
 EffectiveConfig effective_config(const CommandLine& line, const std::string& user_defaults_file);
 
 } // namespace rekindle::cli

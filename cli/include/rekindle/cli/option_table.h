@@ -38,6 +38,15 @@ struct Range {
     }
 };
 
+/// Another option beside which an option would do nothing. The program refuses the two together.
+struct Exclusion {
+    std::string_view option;              ///< the other one's name: "compat"
+    std::string_view word = {};           ///< the value of it that matters: "original"; "" for any
+    std::string_view reason;              ///< "the original system has its own weights"
+    std::string_view own_word = {};       ///< the value of the option itself that matters; "" for any
+    std::string_view except_command = {}; ///< the one command in which the two do go together
+};
+
 /// One option of one or more commands. Strings are ASCII.
 struct OptionSpec {
     std::string_view name;                      ///< with hyphens and without the leading ones: "batch-size"
@@ -55,6 +64,7 @@ struct OptionSpec {
     std::string default_text = {};          ///< only where in_config is false and there is a default
     bool required = false;
     bool value_optional = false; ///< may stand without a value, which is then ""
+    std::vector<Exclusion> not_with = {};
 
     /// "batch_size".
     std::string key() const;
@@ -93,6 +103,8 @@ const OptionSpec* find_option(std::string_view command, std::string_view written
 
 /// The default as it would be written on the command line; "" when there is none.
 std::string default_of(const OptionSpec& option);
+/// "--compat original (the original system has its own weights)" for each of OptionSpec::not_with.
+std::vector<std::string> describe_exclusions(const OptionSpec& option);
 /// "a whole number from 1 to 4096", "one of: utc, exchange, raw".
 std::string describe_values(const OptionSpec& option);
 /// Reads what was written after the option. Throws usage_error naming the option, the value and what was

@@ -34,10 +34,19 @@ struct LogText {
 LogText read_log(const std::filesystem::path& path);
 LogText log_from_text(std::string_view text, std::string name);
 
+/// How the run ended, as far as its log tells.
+enum class Outcome {
+    unknown,  ///< nothing says that it went well
+    went_on,  ///< it made progress to the last line, and nothing failed after that
+    finished, ///< it came to its end
+};
+
 struct LogDiagnosis {
     std::vector<Finding> findings;    ///< best first, empty when nothing is recognised
     std::vector<std::string> ask;     ///< facts that would help to decide, most useful first
-    std::vector<std::string> noticed; ///< lines that are harmless and often blamed
+    std::vector<std::string> noticed; ///< lines that are harmless and often blamed, or that the run survived
+    Outcome outcome = Outcome::unknown;
+    Facts shown; ///< the facts, and where they are silent what the log shows of the system, GPUs and torch
 };
 /// Reads the log from the last line upwards with what is known of the host (facts may be empty).
 LogDiagnosis diagnose_log(const LogText& log, const Facts& facts, const Knowledge& knowledge);

@@ -83,6 +83,14 @@ struct WheelIndex : Entry {
     const std::vector<std::string>& targets_of(std::string_view torch) const;
 };
 
+/// A condition: a tree as it stands in the YAML, understood by log/condition.h.
+struct Condition {
+    std::string key; ///< "gfx", "torch", "env.HSA_OVERRIDE_GFX_VERSION", "log", …, or "all", "any", "not"
+    std::vector<std::string> values;
+    std::vector<Condition> parts; ///< of all, any, not
+    Origin origin;
+};
+
 /// Why training fails. The slug is the stable name, the code the stable number.
 struct Cause : Entry {
     std::string slug;
@@ -91,7 +99,9 @@ struct Cause : Entry {
     std::string sentence; ///< the explanation in one sentence
     std::string detail;   ///< how it comes about and how to be sure
     Severity severity = Severity::problem;
-    std::vector<std::string> remedies;     ///< ids, best first
+    std::vector<std::string> remedies; ///< ids, best first
+    Condition unless;                  ///< never named for a log where this is known to hold
+    std::vector<std::string> vendors;  ///< of the GPUs that can have it: "amd", "nvidia", "intel"; empty: all
     std::vector<std::string> tell_apart;   ///< what decides
     std::vector<std::string> wrong_advice; ///< what is often said and does not help, with the reason
 };
@@ -108,9 +118,27 @@ struct EnvironmentVariable : Entry {
     bool worth_reporting = true; ///< collectors report it with the facts
 };
 
+/// The hosts for which a remedy's commands are made. An empty list takes all; what is not known of a host
+/// excludes nothing but `requires_known`.
+struct Applicability {
+    std::vector<std::string> systems;       ///< "linux", "wsl", "windows"; never empty
+    std::vector<std::string> vendors;       ///< of the GPUs that train: "amd", "nvidia", "intel"
+    std::vector<std::string> distributions; ///< os_id: "ubuntu"
+    std::vector<std::string> containers;    ///< "docker", "podman"
+    std::vector<std::string> environments;  ///< kind of the Python environment: "conda"
+    std::vector<std::string> rocm; ///< where torch's ROCm comes from: "bundled", "packages", "system"
+    std::string place = "here";    ///< where the commands are typed: "here", "host" (of a container, too),
+                                ///< "container" (on its host, to start it anew), "windows" (outside of WSL)
+    std::string vulkan;       ///< "works" or "missing": whether a driver for the GPU must be there; "" either
+    Condition requires_known; ///< must be known to hold
+};
+
 /// One thing to do.
 struct Remedy : Entry {
     std::string id;
+    Applicability applies;
+    std::string
+        otherwise; ///< remedy that takes its place where it does not apply or a value is not known; ""
     std::string title;
     std::string changes;               ///< what it changes on the host
     std::vector<std::string> commands; ///< with {placeholders}; a line each
@@ -152,17 +180,10 @@ struct Claim : Entry {
     std::string kind; ///< of the mark in a review: "claim" (also when empty), "variable", "command", "image",
                       ///< "version pair", "gfx target"
     std::vector<std::string> patterns; ///< RE2, any of them, in one line of the text or in a paragraph
+    std::vector<std::string> about;    ///< RE2: what the document must speak of, any of them; empty: anything
     std::string says;                  ///< the claim in our words
     std::string verdict;               ///< "true", "false", "harmful", "no-effect", "unknown"
     std::string correction;
-};
-
-/// A condition of a signature: a tree as it stands in the YAML, understood by log/condition.h.
-struct Condition {
-    std::string key; ///< "gfx", "torch", "env.HSA_OVERRIDE_GFX_VERSION", "log", …, or "all", "any", "not"
-    std::vector<std::string> values;
-    std::vector<Condition> parts; ///< of all, any, not
-    Origin origin;
 };
 
 /// A message text and what it can mean.
@@ -172,6 +193,7 @@ struct Signature : Entry {
     std::vector<std::string> patterns; ///< RE2, matched without regard to case, against one line; any of them
     std::string means;                 ///< what the line says, not why
     bool harmless = false;
+    bool lasting = false; ///< a run that goes on after such a line is still wrong: a loss that is NaN
     struct Candidate {
         std::string cause;
         std::string strength; ///< "decisive", "strong", "possible"
@@ -198,6 +220,8 @@ class Knowledge {
     std::vector<Claim> claims;
 
     const GfxTarget* gfx(std::string_view name) const;
+    /// The target is known and belongs to a GPU inside a CPU.
+    bool is_integrated(std::string_view gfx_name) const;
     /// `pci_id` "1002:731f", `revision` "ca" or "" when not known (then a model whose entry has no revision,
     /// or nullptr where the revision decides).
     const GpuModel* gpu(std::string_view pci_id, std::string_view revision) const;

@@ -4,6 +4,7 @@
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/finding.h>
 #include <rekindle/doctor/knowledge.h>
+#include <rekindle/doctor/probe.h>
 
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ struct Step {
     std::string why; ///< cause that it deals with, in one sentence
     std::string cause;
     std::string changes;
-    std::vector<std::string> commands;
+    std::string where; ///< "" where the training runs, else "on the host, outside the container"
+    std::vector<std::string> commands; ///< none where they are not known for this host
     std::string verify;
     std::string expect;
     std::vector<std::string> undo;
@@ -36,6 +38,10 @@ struct Plan {
     std::string stop;                 ///< when to stop and what stopping costs
 };
 
-Plan make_plan(const Facts& facts, const std::vector<Finding>& findings, const Knowledge& knowledge);
+/// Every step fits the host: a remedy whose commands belong to another system, vendor, distribution or
+/// container is left out, or stands aside for its `otherwise`, and so is one whose values are not known.
+/// `probes` say what was tried; none is needed.
+Plan make_plan(const Facts& facts, const std::vector<Finding>& findings, const Knowledge& knowledge,
+               const std::vector<ProbeResult>& probes = {});
 
 } // namespace rekindle::doctor

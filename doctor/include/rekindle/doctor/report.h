@@ -33,7 +33,8 @@ struct Report {
     std::vector<std::string> ask;
     std::vector<std::string> noticed;
     Plan plan;
-    std::string log; ///< name of the log that was read, "" for none
+    std::string log;                    ///< name of the log that was read, "" for none
+    Outcome outcome = Outcome::unknown; ///< of the run that wrote it
 };
 
 /// Rules and plan over what was read. `log` may be nullptr. A log that is not understood gives no finding,

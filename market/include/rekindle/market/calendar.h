@@ -26,7 +26,7 @@ class HolidayCalendar {
     static HolidayCalendar none();
 
     bool is_holiday(std::int32_t date) const { return holidays_.contains(date); }
-    /// When regular hours end early: local minutes since midnight.
+    /// When regular hours end early: minutes since midnight in zone().
     std::optional<int> half_day_close(std::int32_t date) const;
     /// Neither weekend nor holiday.
     bool is_business_day(std::int32_t date) const;
@@ -34,6 +34,8 @@ class HolidayCalendar {
     bool covers(std::int32_t date) const noexcept { return date >= valid_from_ && date <= valid_to_; }
 
     const std::string& name() const noexcept { return name_; }
+    /// IANA name of the zone of the closing times; "" means that of the session rules.
+    const std::string& zone() const noexcept { return zone_; }
     const std::string& source() const noexcept { return source_; }
     std::int32_t valid_from() const noexcept { return valid_from_; }
     std::int32_t valid_to() const noexcept { return valid_to_; }
@@ -42,6 +44,7 @@ class HolidayCalendar {
 
   private:
     std::string name_;
+    std::string zone_;
     std::string source_;
     std::int32_t valid_from_ = 0;
     std::int32_t valid_to_ = 0;

@@ -65,6 +65,10 @@ class ZoneClock {
     std::vector<std::uint32_t> buckets_;      ///< number of changes up to the beginning of each bucket
 };
 
+/// Whether two zones show the same local time all year round (as they do in 2024): America/Toronto and
+/// America/New_York. Throws as ZoneClock::load().
+bool same_clock(const std::string& zone, const std::string& other);
+
 /// Names of the zones that are embedded in the program, sorted.
 std::vector<std::string> embedded_zones();
 

@@ -16,7 +16,7 @@ namespace rekindle::market {
 struct ClockCandidate {
     std::string zone;
     /// Volume of the first regular half hour over that of the half hour before; nothing when bars are longer
-    /// than 15 minutes or there is no volume.
+    /// than 15 minutes, there is no volume, or the regular hours are not known.
     std::optional<double> open_jump;
     /// Volume of the last regular quarter hour over that of the second quarter hour after the close.
     std::optional<double> close_drop;
@@ -56,6 +56,8 @@ struct ClockSuggestion {
     /// Not empty when the stamps look like the START of bars although they are read as ends: most weeks then
     /// begin with a bar that ends at the very moment the market opens, before anyone could trade.
     std::string stamp_message;
+    /// Not empty when volume does not rise at the regular opening but does at another time of the day.
+    std::string hours_message;
 };
 
 /// Judges the stamps as they stand in the file. `rules` says how they were read (clock and zone) and when the

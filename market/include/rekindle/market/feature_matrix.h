@@ -11,6 +11,9 @@
 
 namespace rekindle::market {
 
+/// What is made when no row has a value for every feature: an Error, or a matrix without rows.
+enum class NoRows { refuse, keep_none };
+
 /// Row-major; every value is finite. Rows are in order of time. Movable.
 struct FeatureMatrix {
     std::vector<std::string> names;      ///< one per column

@@ -6,6 +6,7 @@
 #include <rekindle/market/session_history.h>
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,17 +46,32 @@ std::vector<std::string> feature_groups();
 /// The table as Markdown, one section per group.
 std::string feature_table_markdown();
 
+/// Which of the features asked for are computed.
+struct LookBackLimit {
+    /// Features over more sessions than this are left out.
+    std::size_t sessions = std::numeric_limits<std::size_t>::max();
+    NoRows no_rows = NoRows::refuse;
+};
+/// The distinct SessionFeature::period of these groups' features, longest first, for LookBackLimit. Throws
+/// Error (usage) for groups that session_features() refuses.
+std::vector<std::size_t> look_backs_of(const std::vector<std::string>& groups);
+
 /// One row per session, columns in the order of the table whatever the order of `groups`. Sessions are
 /// complete and in order of time; roll_offset 0 everywhere mixes contracts as the original system did. Rows
 /// with a value that is not finite are left out, counted and noted. The same bits for any number of threads,
 /// and a prefix of the sessions gives a prefix of the rows. Throws Error (usage): an unknown group (with the
 /// nearest known one), "minute" (see minute_features()), group "vix" without VIX, no complete row.
 FeatureMatrix session_features(std::span<const SessionSummary> sessions, TickSize tick,
-                               const std::vector<std::string>& groups, ThreadPool& pool);
+                               const std::vector<std::string>& groups, ThreadPool& pool,
+                               LookBackLimit limit = {});
+/// The same for features by their names, in that order: those that a model was trained with. Throws Error
+/// (usage) also for a name that is not in the table.
+FeatureMatrix named_session_features(std::span<const SessionSummary> sessions, TickSize tick,
+                                     std::span<const std::string> names, ThreadPool& pool);
 
 /// The same for any features.
 FeatureMatrix compute_session_features(std::span<const SessionFeature> features,
                                        std::span<const SessionSummary> sessions, TickSize tick,
-                                       ThreadPool& pool);
+                                       ThreadPool& pool, LookBackLimit limit = {});
 
 } // namespace rekindle::market

@@ -31,10 +31,15 @@ std::span<const MinuteFeature> minute_feature_table();
 /// them.
 FeatureMatrix minute_features(const BarTable& bars, std::span<const Session> sessions, ThreadPool& pool,
                               const Workspace& workspace = {});
+/// The same for features by their names, in that order: those that a model was trained with. Throws Error
+/// (usage) also for a name that is not in the table.
+FeatureMatrix named_minute_features(const BarTable& bars, std::span<const Session> sessions,
+                                    std::span<const std::string> names, ThreadPool& pool,
+                                    const Workspace& workspace = {}, NoRows no_rows = NoRows::refuse);
 
 /// The same for any features.
 FeatureMatrix compute_minute_features(std::span<const MinuteFeature> features, const BarTable& bars,
                                       std::span<const Session> sessions, ThreadPool& pool,
-                                      const Workspace& workspace = {});
+                                      const Workspace& workspace = {}, NoRows no_rows = NoRows::refuse);
 
 } // namespace rekindle::market

@@ -28,7 +28,8 @@ struct Roll {
     std::int64_t gap_ticks = 0;    ///< price of `to` minus price of `from`, in ticks, at one moment
     std::int64_t gap_known_at = 0; ///< stamp of the bar that completed the pair of prices
     /// Seconds between the two prices: 0 when both traded in that bar. The market's move in between is part
-    /// of the gap, so a large distance means a rough estimate. -1: no estimate, the gap was taken as 0.
+    /// of the gap, so a large distance means a rough estimate. -1: the gap is unknown, gap_ticks is 0 and
+    /// Session::stretch changes.
     std::int64_t gap_distance = 0;
     std::string reason;      ///< one sentence
     std::size_t session = 0; ///< index of the first session that holds `to`

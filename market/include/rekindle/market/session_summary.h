@@ -16,6 +16,7 @@ struct SessionSummary {
     std::size_t bars = 0;
     std::uint16_t contract = 0;
     std::int64_t roll_offset = 0; ///< as Session::roll_offset
+    std::uint32_t stretch = 0;    ///< as Session::stretch
     std::int64_t open = 0, high = 0, low = 0, close = 0;
     std::int64_t total_volume = 0;
     double point_of_control = 0; ///< ticks; whole except in compatibility generation C

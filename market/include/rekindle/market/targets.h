@@ -20,7 +20,7 @@ namespace rekindle::market {
 /// earlier price being shifted into the contract of the later one: what a holder who rolls would have made.
 enum class TargetKind {
     next_return, ///< r(1)
-    direction,   ///< 1 when r(k) > 0, otherwise 0
+    direction,   ///< 1 when r(k) > 0, 0 when r(k) < 0; a flat outcome has no direction and makes no target
     bar_return,  ///< r(k)
     original,    ///< r(1) clamped to [-0.1, 0.1]; the original system trains on original_probability() of it
 };
@@ -28,6 +28,9 @@ enum class TargetKind {
 struct TargetSpec {
     TargetKind kind = TargetKind::next_return;
     std::size_t bars = 1; ///< k of direction and bar_return, >= 1
+    /// Of bars: whether a target may reach into a later session. Without it only the bars of the row's own
+    /// session count, so that no target holds the hours in which nothing traded.
+    bool across_sessions = false;
 
     /// Sessions or bars that the target looks ahead: the smallest sound purge.
     std::size_t horizon() const noexcept {
@@ -35,13 +38,19 @@ struct TargetSpec {
     }
 };
 
-/// One per row of the matrix. Where valid is 0 the future is not in the data and the value is 0.
+/// One per row of the matrix. Where valid is 0 there is no target and the value is 0: the future is not in
+/// the data, it lies beyond the row's session, or (direction) the price did not move.
 struct Targets {
     ScratchArray<float> values;
     ScratchArray<std::uint8_t> valid;
-    /// One more than the last valid row: the rows from here on have no future yet.
+    std::size_t beyond_session = 0; ///< rows whose future is in the data, but in a later session
+    std::size_t flat = 0;           ///< rows without a direction
+    /// Rows with a target.
     std::size_t usable_rows() const noexcept;
 };
+
+/// Leaves out the rows without a target, of both.
+void keep_rows_with_target(FeatureMatrix& matrix, Targets& targets, const Workspace& workspace = {});
 
 /// For a matrix of sessions made from the same summaries. Throws Error (usage) when a price is not positive
 /// or k is 0, Error (internal) when matrix and sessions do not belong together.
@@ -71,8 +80,13 @@ struct Split {
 /// The border is floor(rows · train_split). Training rows are [0, border - purge), validation rows
 /// [border + embargo, rows). A target that looks `horizon` rows ahead leaks into the validation rows unless
 /// purge >= horizon, therefore a smaller purge is raised; horizon 0 switches that off (the original system).
-/// Throws Error (usage) unless 0 < train_split < 1 and both parts hold at least one row.
+/// Throws Error (usage) unless 0 < train_split < 1 and both parts hold at least one row. Rows without a
+/// target must have been left out: rows are then at least as many bars (sessions) apart as they are rows
+/// apart.
 Split split_by_time(std::size_t rows, double train_split, std::size_t purge, std::size_t embargo,
                     std::size_t horizon);
+/// Whether split_by_time() would make both parts. More rows never make it false.
+bool can_be_split(std::size_t rows, double train_split, std::size_t purge, std::size_t embargo,
+                  std::size_t horizon) noexcept;
 
 } // namespace rekindle::market

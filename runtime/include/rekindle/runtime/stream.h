@@ -140,6 +140,9 @@ class Stream {
     /// What the profiler's records of operations carry that the calling thread queues from now on, on any
     /// stream.
     static void set_correlation(std::uint64_t correlation) noexcept;
+    /// The caller's name for what the calling thread queues from now on, on any stream: DeviceLost names it
+    /// beside the kernels. The text lives for ever; nullptr: none.
+    static void set_operation(const char* name) noexcept;
 };
 
 /// How often the calling thread has asked to wait for a device since it began. Code that must not wait in

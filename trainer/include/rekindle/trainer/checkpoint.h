@@ -29,6 +29,13 @@ OptimizerMoments optimizer_moments(const mlp::Population& population, std::size_
 struct ParameterShape {
     std::string name;
     std::vector<std::size_t> shape;
+
+    std::size_t elements() const noexcept {
+        std::size_t count = 1;
+        for (const std::size_t extent : shape)
+            count *= extent;
+        return count;
+    }
 };
 
 /// One epoch of one network, in the units of EpochMetrics.

@@ -32,6 +32,7 @@ struct TrainConfig {
     std::string session = "all";        ///< rth | eth | all
     std::string session_length = "day"; ///< day | week
     std::string day_start = "18:00";    ///< local time at which a trading day begins, on the evening before
+    std::string regular_hours = "auto"; ///< auto: 09:30-16:00 in New York; or "08:30-15:15", local time
     std::string calendar;               ///< YAML file; "" takes the embedded one
     std::string roll = "volume";        ///< volume | calendar | single
 
@@ -47,6 +48,7 @@ struct TrainConfig {
     std::string scaler = "robust"; ///< robust | standard | none
     std::string target = "return"; ///< return | direction | bar-return
     std::int64_t target_bars = 5;  ///< k of bar-return
+    bool across_sessions = false;  ///< targets of bars may reach into a later session
     double train_split = 0.8;
     std::int64_t purge = 1;   ///< rows left out before the split
     std::int64_t embargo = 0; ///< rows left out after the split
@@ -79,7 +81,7 @@ struct TrainConfig {
 
     // Where and how it runs
     std::string output = "TRAINING";
-    std::string device = "auto"; ///< auto | cpu | gpu | gpu:N
+    std::string device = "auto"; ///< as device_name.h reads it
     std::string device_ids;      ///< "" or "0,1"
     bool no_distributed = false;
     std::string distributed_strategy = "auto"; ///< auto | dataparallel | fsdp

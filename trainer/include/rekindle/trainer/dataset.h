@@ -20,9 +20,10 @@ namespace rekindle::trainer {
 /// What the network's raw output means. A value that is saved with the model.
 struct TargetMeaning {
     market::TargetKind kind = market::TargetKind::next_return;
-    std::size_t horizon = 1; ///< sessions or bars that the target looks ahead
-    bool per_bar = false;    ///< rows are bars (feature group minute), not sessions
-    double scale = 1;        ///< returns are learnt in units of this (their training standard deviation)
+    std::size_t horizon = 1;     ///< sessions or bars that the target looks ahead
+    bool per_bar = false;        ///< rows are bars (feature group minute), not sessions
+    bool across_sessions = true; ///< of bars: a target may reach into a later session
+    double scale = 1;            ///< returns are learnt in units of this (their training standard deviation)
     mlp::LossSpec loss;
 
     bool is_probability() const noexcept { return kind == market::TargetKind::direction; }
@@ -46,7 +47,7 @@ struct Dataset {
     TargetMeaning meaning;
     ScratchArray<float> inputs;   ///< scaled, split.validation_end × columns
     ScratchArray<float> labels;   ///< one per row of inputs
-    double training_share_up = 0; ///< share of training targets that are rises
+    double training_share_up = 0; ///< share of rises among the training targets that are not flat
 
     mlp::Samples train() const;
     mlp::Samples validation() const;
@@ -59,9 +60,16 @@ struct Dataset {
 /// without it they lie in memory. The results are the same.
 Workspace workspace_of(const TrainConfig& config, const std::filesystem::path& folder);
 
-/// The features that the configuration asks for, one row per session or (group minute) per bar.
+/// The features that the configuration asks for, one row per session or (group minute) per bar. A look-back
+/// is left out, and noted, when with it there would be too few rows to train on and without it there are
+/// more: more data never makes a job impossible.
 market::FeatureMatrix build_features(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
                                      const Workspace& workspace = {});
+/// Exactly these features, in this order: what a model was trained with. Throws Error (usage) when the data
+/// cannot give one, saying why.
+market::FeatureMatrix build_named_features(std::span<const std::string> names, bool per_bar,
+                                           const TrainConfig& config, const MarketData& data,
+                                           ThreadPool& pool, const Workspace& workspace = {});
 /// The target and the loss that the configuration asks for. Throws Error (usage) when they do not fit each
 /// other.
 TargetMeaning target_meaning(const TrainConfig& config);

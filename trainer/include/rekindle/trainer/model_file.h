@@ -79,5 +79,12 @@ struct ImportedModel {
 /// them). Throws Error (usage) when the file is unsound, or its tensors are not those of the original
 /// network.
 ImportedModel import_model(const std::filesystem::path& path);
+/// The same for the tensors of a file that holds nothing else. `name` is for messages.
+ImportedModel import_tensors(std::vector<mlp::NamedTensor> tensors, const std::string& name);
+
+/// Every parameter of the network is there with its shape and finite values, and no other tensor. Throws
+/// Error (usage) naming the tensor.
+void check_tensors(const mlp::ModelDescription& model, const std::vector<mlp::NamedTensor>& tensors,
+                   const std::string& name);
 
 } // namespace rekindle::trainer

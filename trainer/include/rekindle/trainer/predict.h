@@ -16,27 +16,35 @@
 namespace rekindle::trainer {
 
 struct PredictOptions {
-    std::filesystem::path model;  ///< a run folder, or a .pt of the original system
-    TrainConfig input;            ///< data, vix and the reading options that `given` names
-    std::set<std::string> given;  ///< keys of `input` that the user set himself
-    std::filesystem::path scaler; ///< scaler JSON, needed for a .pt without one
+    std::filesystem::path model;   ///< a run folder, or a file of one, or a model of the original system
+    TrainConfig input;             ///< data, vix and the reading options that `given` names
+    std::set<std::string> given;   ///< keys of `input` that the user set himself
+    std::filesystem::path scaler;  ///< scaler JSON, needed for a model without one
+    bool other_instrument = false; ///< the data may be of another instrument than the model's
 };
 
 /// Values are in the unit of the target: a log return, or the probability of a rise.
 struct Prediction {
     std::string target;       ///< "log return of the next session, close to close"
-    std::string from_session; ///< "2025-02-27": the last complete session used
+    bool probability = false; ///< `value` is one
+    bool per_bar = false;     ///< seen from a bar, not from a session
+    std::string from_session; ///< "2025-02-27": of the bar, or the last complete session
+    std::string from_stamp;   ///< end of the last bar that was used, with its zone
+    std::string data_end;     ///< end of the last bar of the data, with its zone
     double value = 0;
-    double interval_low = 0, interval_high = 0;
-    double interval_level = 0.9; ///< share of validation outcomes inside such an interval
-    double baseline = 0;         ///< what the baseline says
-    std::string baseline_name;   ///< "zero return", "share of rises in training"
-    double price = 0;            ///< last close, points
-    std::string verdict;         ///< the model's verdict from its run folder
-    std::vector<std::string> notes;
+    double interval_low = 0, interval_high = 0; ///< hold `value`; NaN when unknown
+    double interval_level = 0.9;                ///< share of validation outcomes inside such an interval
+    double baseline = 0;                        ///< what the baseline says
+    std::string baseline_name;                  ///< "zero return", "share of rises in training"
+    double price = 0;                           ///< close of that bar or session, points
+    int price_decimals = 2;                     ///< that the tick has
+    std::string verdict;                        ///< the model's verdict from its run folder
+    std::vector<std::string> notes;             ///< about this prediction
+    std::vector<std::string> data_notes;        ///< about the data, which were told as they were read
 };
 
-/// Throws Error (usage) when the model's features, tick or session rules differ from the data's, naming the
+/// Starts at the last bar of the data (group minute) or at the last complete session. Throws Error (usage)
+/// when the model's features, tick, session rules or instrument differ from the data's, naming the
 /// difference.
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation);

@@ -86,9 +86,11 @@ void write_training_history(const std::filesystem::path& path, std::span<const E
 /// The charts of the page, for other uses (the terminal, tests).
 Chart loss_chart(std::span<const EpochMetrics> history, const std::string& loss_title);
 Chart accuracy_chart(std::span<const EpochMetrics> history);
-/// How many of the values lie where, with the middle half shaded, the median and the lowest marked.
+/// Which values of a figure are the good ones.
+enum class Better { lower, higher };
+/// How many of the values lie where, with the middle half shaded, the median and the best marked.
 Chart distribution_chart(std::span<const double> values, const std::string& title,
-                         const std::string& value_title);
+                         const std::string& value_title, Better better);
 Chart profile_chart(const ReportProfile& profile);
 Chart outcome_chart(const ReportData& data);
 Chart calibration_chart(const ReportData& data);

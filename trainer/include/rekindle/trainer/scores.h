@@ -13,6 +13,10 @@ namespace rekindle::trainer {
 struct Interval {
     double low = 0, high = 0;
     bool contains(double value) const noexcept { return low <= value && value <= high; }
+    /// The smallest interval that holds this one and the value.
+    Interval including(double value) const noexcept {
+        return {value < low ? value : low, value > high ? value : high};
+    }
 };
 
 /// One figure beside what a model without any knowledge reaches on the same rows.
@@ -20,7 +24,8 @@ struct Score {
     std::string name; ///< "direction hit rate"
     std::string unit; ///< "%", "", "nats"
     double value = 0;
-    Interval interval; ///< 95 %, circular block bootstrap (Politis and Romano, 1992)
+    /// 95 %, circular block bootstrap (Politis and Romano, 1992); always holds `value`.
+    Interval interval;
     double baseline = 0;
     std::string baseline_name; ///< "majority class (up)"
     bool higher_is_better = true;
@@ -50,7 +55,8 @@ struct EvaluationContext {
 
 /// Out-of-sample R² against the zero return, mean absolute error, direction hit rate against the training
 /// majority. `yesterday` is the outcome known when the prediction was made. All spans have one element per
-/// validation row.
+/// validation row. The hit rate is that of the rows whose outcome is not 0, and is missing when there are
+/// none; a prediction of 0 is half a hit. `training_share_up` is that of rises among rises and falls.
 Evaluation evaluate_returns(std::span<const double> predicted, std::span<const double> actual,
                             std::span<const double> yesterday, double training_share_up,
                             const EvaluationContext& context);
@@ -60,6 +66,11 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
 Evaluation evaluate_probabilities(std::span<const double> probability, std::span<const double> actual,
                                   std::span<const double> yesterday, double training_share_up,
                                   const EvaluationContext& context);
+
+/// The interval of a prediction, which always holds `value`. Of a return: the value and the residual
+/// quantiles. Of a probability: a 90 % interval of the share of rises among the validation rows whose
+/// probability was nearest (Wilson, 1927). NaN when the evaluation has no rows.
+Interval prediction_interval(const Evaluation& evaluation, bool probability, double value);
 
 /// "direction hit rate 51.2 % (95 % interval 47.0 to 55.3 %), baseline 53.1 % (majority class: up)".
 std::string describe(const Score& score);

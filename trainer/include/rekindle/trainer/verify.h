@@ -26,7 +26,7 @@ struct VerifiedDevice {
 };
 
 /// `written`: "" for every accepted device, but CPU drivers (lavapipe) only when there is nothing else; else
-/// what runtime::select_device takes. Throws Error (usage) for "cpu", which is what the others are compared
+/// what parse_device_name() takes. Throws Error (usage) for "cpu", which is what the others are compared
 /// with, and when there is no such device; its hint says what is missing.
 std::vector<runtime::DeviceInfo> devices_to_verify(std::string_view written);
 

@@ -1,0 +1,14 @@
+#pragma once
+/// What one launch may ask of any device.
+
+#include <cstdint>
+
+namespace rvk {
+
+/// Workgroups of a dispatch in one dimension.
+inline constexpr std::int64_t most_groups = 65535;
+/// Iterations of all loops of one invocation together, inner ones included; whoever launches a kernel whose
+/// loops depend on sizes divides the work (kernels/README.md, "Loops on lavapipe").
+inline constexpr std::int64_t most_iterations = 60'000;
+
+} // namespace rvk

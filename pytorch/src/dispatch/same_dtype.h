@@ -1,0 +1,32 @@
+#pragma once
+/// Kernels read the memory of an operand in the dtype that they are told once for several operands: these
+/// refuse operands that have another. Iterators do it by themselves.
+
+#include <ATen/core/TensorBase.h>
+#include <c10/util/Exception.h>
+
+namespace rvk {
+
+/// Throws c10::Error when both are defined and their dtypes differ. The names are those of the arguments.
+inline void require_same_dtype(const at::TensorBase& a, const char* a_name, const at::TensorBase& b,
+                               const char* b_name) {
+    TORCH_CHECK(!a.defined() || !b.defined() || a.scalar_type() == b.scalar_type(), "expected ", a_name,
+                " and ", b_name, " to have the same dtype, but got: ", a.scalar_type(),
+                " != ", b.scalar_type());
+}
+
+/// Parameters and statistics of a normalization have the input's dtype, or are float32 where the input is
+/// float16 or bfloat16; all of them alike. Throws c10::Error otherwise.
+inline void require_parameter_dtypes(const at::TensorBase& input, const at::TensorBase& weight,
+                                     const at::TensorBase& bias) {
+    const at::ScalarType type = input.scalar_type();
+    const bool narrow = type == at::kHalf || type == at::kBFloat16;
+    for (const auto* parameter : {&weight, &bias})
+        TORCH_CHECK(!parameter->defined() || parameter->scalar_type() == type ||
+                        (narrow && parameter->scalar_type() == at::kFloat),
+                    "mixed dtype: expected parameters of ", narrow ? "Float or " : "", type,
+                    " for an input of ", type, ", but got ", parameter->scalar_type());
+    require_same_dtype(weight, "weight", bias, "bias");
+}
+
+} // namespace rvk

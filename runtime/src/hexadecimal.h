@@ -1,0 +1,17 @@
+#pragma once
+/// Addresses in messages.
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace rekindle::runtime {
+
+/// "0x1f" of 31.
+inline std::string hexadecimal(std::uint64_t value) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+} // namespace rekindle::runtime

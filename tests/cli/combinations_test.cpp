@@ -1,0 +1,294 @@
+/// Options that would do nothing beside each other are refused, and no pair of them overrules one silently.
+
+#include "process.h"
+#include "small_market.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+#include <rekindle/cli/command_line.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+namespace rekindle::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Words = std::vector<std::string>;
+
+/// A value that the option takes.
+std::string value_for(const OptionSpec& option) {
+    switch (option.kind) {
+    case ValueKind::word:
+    case ValueKind::word_list:
+        return std::string(option.words.back());
+    case ValueKind::integer:
+    case ValueKind::integer_list:
+        return fmt::format("{}", std::max(1.0, option.range.low));
+    case ValueKind::number:
+        return "0.5";
+    case ValueKind::device_ids:
+        return "0";
+    case ValueKind::device:
+        return "cpu";
+    default:
+        return option.name == "zone" ? "America/Chicago" : option.name == "day-start" ? "17:00" : "name";
+    }
+}
+
+Words written(const OptionSpec& option, std::string_view word = {}) {
+    const std::string name = "--" + std::string(option.name);
+    if (option.kind == ValueKind::flag)
+        return {name};
+    return {name, word.empty() ? value_for(option) : std::string(word)};
+}
+
+Words joined(Words first, const Words& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+/// What check_combinations says of these arguments, "" when it has nothing to say.
+std::string refusal(const CommandSpec& command, const Words& arguments) {
+    const CommandLine line = parse_command_line(command, arguments);
+    try {
+        check_combinations(line, effective_config(line, ""));
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), ExitStatus::usage);
+        return error.message();
+    }
+    return "";
+}
+
+TEST(Combinations, EveryExclusionOfTheTableIsRefusedInBothOrders) {
+    std::size_t checked = 0;
+    for (const CommandSpec& command : command_table())
+        for (const OptionSpec* option : options_of(command.name))
+            for (const Exclusion& exclusion : option->not_with) {
+                const OptionSpec* other = find_option(command.name, "--" + std::string(exclusion.option));
+                if (other == nullptr || exclusion.except_command == command.name)
+                    continue;
+                const Words one = written(*option, exclusion.own_word);
+                const Words two = written(*other, exclusion.word);
+                for (const Words& both : {joined(one, two), joined(two, one)}) {
+                    const std::string said = refusal(command, both);
+                    EXPECT_NE(said.find("--" + std::string(option->name)), std::string::npos)
+                        << command.name << " " << option->name << " " << other->name << ": " << said;
+                    EXPECT_NE(said.find("--" + std::string(other->name)), std::string::npos) << said;
+                }
+                ++checked;
+            }
+    EXPECT_GT(checked, 60u);
+}
+
+TEST(Combinations, EveryNameInTheTableExists) {
+    for (const OptionSpec& option : option_table())
+        for (const Exclusion& exclusion : option.not_with) {
+            bool found = false;
+            for (const std::string_view command : option.commands)
+                if (const OptionSpec* other = find_option(command, "--" + std::string(exclusion.option))) {
+                    found = true;
+                    EXPECT_TRUE(exclusion.word.empty() || other->kind == ValueKind::text ||
+                                other->kind == ValueKind::path ||
+                                std::find(other->words.begin(), other->words.end(), exclusion.word) !=
+                                    other->words.end())
+                        << option.name << " " << exclusion.word;
+                }
+            EXPECT_TRUE(found) << option.name << " is never beside " << exclusion.option;
+        }
+}
+
+// Even a default value is refused when it is written out, but not when a config.json of all keys holds it.
+TEST(Combinations, WhatCountsIsWhatWasChosen) {
+    const CommandSpec& profile = *find_command("volume-profile");
+    EXPECT_NE(refusal(profile, {"--compat", "original", "--weighting", "uniform"}), "");
+    EXPECT_EQ(refusal(profile, {"--compat", "original"}), "");
+    EXPECT_EQ(refusal(profile, {"--compat", "none", "--weighting", "uniform"}), "");
+    const TemporaryFolder folder;
+    nlohmann::ordered_json all;
+    trainer::TrainConfig config;
+    config.compat = "original";
+    trainer::to_json(all, config);
+    EXPECT_EQ(refusal(profile, {"--config", folder.file("all.json", all.dump())}), "");
+    all["weighting"] = "close";
+    EXPECT_NE(refusal(profile, {"--config", folder.file("close.json", all.dump())}), "");
+}
+
+TEST(Combinations, CompatibilityMeansRawLabelsUnlessAClockIsGiven) {
+    const CommandSpec& profile = *find_command("volume-profile");
+    const auto clock = [&](const Words& arguments) {
+        return effective_config(parse_command_line(profile, arguments), "").config.clock;
+    };
+    EXPECT_EQ(clock({"--compat", "original"}), "raw");
+    EXPECT_EQ(clock({"--compat", "original", "--clock", "utc"}), "utc");
+    EXPECT_EQ(clock({}), "utc");
+}
+
+/// What a run of the program makes: its status, its standard output and the files that it writes.
+struct Made {
+    int status = 0;
+    std::string result;
+    std::string said;
+    bool operator==(const Made& other) const { return status == other.status && result == other.result; }
+};
+
+Made made_by(const Words& arguments) {
+    const TemporaryFolder folder;
+    const Finished finished = rekindle(arguments, {.folder = folder.path()});
+    Made made{finished.status, finished.output, finished.errors + finished.output};
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::directory_iterator(folder.path()))
+        if (entry.is_regular_file() && entry.path().filename() != "rejected.csv")
+            files[entry.path().filename().string()] = read_file(entry.path());
+    for (const auto& [name, content] : files)
+        made.result += "\n" + name + "\n" + content;
+    return made;
+}
+
+struct Sweep {
+    std::string command;
+    Words base;
+    std::vector<Words> options;
+    /// Pairs (the one that decides, the one without effect) that contradict nothing: the data do.
+    std::set<std::pair<std::string, std::string>> explained = {};
+};
+
+/// Every ordered pair: an option that changes the result must change it beside any other, too, or be refused,
+/// or be named.
+void sweep(const Sweep& plan) {
+    const Words start = joined({plan.command}, plan.base);
+    const Made nothing = made_by(start);
+    ASSERT_EQ(nothing.status, 0) << nothing.said;
+    std::vector<Made> alone;
+    for (const Words& option : plan.options)
+        alone.push_back(made_by(joined(start, option)));
+    std::size_t effective = 0;
+    for (std::size_t i = 0; i < plan.options.size(); ++i)
+        for (std::size_t k = 0; k < i; ++k) {
+            if (plan.options[i][0] == plan.options[k][0])
+                continue;
+            const Made both = made_by(joined(joined(start, plan.options[i]), plan.options[k]));
+            for (const auto& [decides, loses] : {std::pair{i, k}, {k, i}}) {
+                const bool has_effect = alone[loses].status == 0 && !(alone[loses] == nothing);
+                effective += has_effect;
+                if (!has_effect || both.status != 0 || !(both == alone[decides]))
+                    continue;
+                const std::string& name = plan.options[loses][0];
+                const bool named = both.said.find(name) != std::string::npos;
+                EXPECT_TRUE(named || plan.explained.contains({plan.options[decides][0], name}))
+                    << plan.command << " " << fmt::format("{}", fmt::join(plan.base, " ")) << ": "
+                    << plan.options[decides][0] << " silently overrules " << name;
+            }
+        }
+    EXPECT_GT(effective, plan.options.size());
+}
+
+const SmallMarket& market() {
+    static const SmallMarket files;
+    return files;
+}
+
+std::vector<Words> reading_options() {
+    return {{"--contract", "ES 06"},
+            {"--tick", "0.5"},
+            {"--clock", "exchange"},
+            {"--clock", "raw"},
+            {"--zone", "Asia/Tokyo"},
+            {"--stamp", "start"},
+            {"--day-start", "20:00"},
+            {"--roll", "calendar"},
+            {"--calendar", market().calendar},
+            {"--columns",
+             "time=timestamp,open=open,high=high,low=low,close=close,volume=ticks,contract=contract"}};
+}
+
+std::vector<Words> profile_options() {
+    std::vector<Words> options = reading_options();
+    for (const Words& more : {Words{"--session", "rth"},
+                              {"--session", "eth"},
+                              {"--session-length", "week"},
+                              {"--regular-hours", "10:00-15:00"},
+                              {"--weighting", "close"},
+                              {"--value-area", "two-row"},
+                              {"--tie", "nearest-middle"},
+                              {"--compat", "original"}})
+        options.push_back(more);
+    return options;
+}
+
+/// What these bars decide, which come every three hours from two contracts.
+const std::set<std::pair<std::string, std::string>> by_the_bars{
+    {"--contract", "--roll"},       // one contract does not roll
+    {"--clock", "--day-start"},     // no bar ends between the two starts of the day
+    {"--zone", "--day-start"},      // the same
+    {"--clock", "--regular-hours"}, // no bar ends between the two openings or the two closes
+    {"--clock", "--calendar"},      // inspect with raw labels: no missing day is one of these holidays
+    {"--weighting", "--tie"},       // unequal weights leave no ties
+    {"--compat", "--clock"},        // raw labels are what it means
+};
+
+TEST(Combinations, NoOptionOfVolumeProfileOverrulesAnotherSilently) {
+    std::vector<Words> options = profile_options();
+    options.push_back({"--draw", "2"});
+    options.push_back({"--trends", "trends.csv"});
+    const Words data{"--data", market().bars, "--output", "profile.json"};
+    sweep({"volume-profile", data, options, by_the_bars});
+    sweep({"volume-profile", joined(data, {"--session", "rth"}), options, by_the_bars});
+}
+
+TEST(Combinations, NoOptionOfFeaturesOverrulesAnotherSilently) {
+    std::vector<Words> options = profile_options();
+    options.push_back({"--data-fraction", "0.7"});
+    options.push_back({"--features", "session,returns"});
+    options.push_back({"--features", "minute"});
+    options.push_back({"--vix", market().vix});
+    sweep({"features", {"--data", market().bars, "--output", "features.csv"}, options, by_the_bars});
+}
+
+TEST(Combinations, NoOptionOfInspectOverrulesAnotherSilently) {
+    std::vector<Words> options = reading_options();
+    options.push_back({"--regular-hours", "10:00-15:00"});
+    options.push_back({"--vix", market().vix});
+    sweep({"inspect", {market().bars, "--format", "json"}, options, by_the_bars});
+}
+
+TEST(Combinations, TheProgramRefusesThemInASentence) {
+    for (const Words& arguments :
+         {Words{"volume-profile", "--data", market().bars, "--compat", "original", "--weighting", "uniform"},
+          {"volume-profile", "--data", market().bars, "--draw", "1", "--output", "-"},
+          {"volume-profile", "--data", market().bars, "--output", "a.csv", "--trends", "./a.csv"},
+          {"volume-profile", "--data", market().bars, "--output", market().bars},
+          {"volume-profile", "--data", market().bars, "--draw", "0"},
+          {"features", "--data", market().bars, "--output", market().bars},
+          {"train", "--data", market().bars, "--compat", "original", "--purge", "3"},
+          {"train", "--data", market().bars, "--features", "minute", "--tie", "lowest"},
+          {"inspect", market().bars, "--quiet", "--verbose"},
+          {"inspect", market().bars, "--session", "rth"},
+          {"doctor", "--explain", "gfx1100", "--json"},
+          {"doctor", "--log", "x.log", "--probe", "all"}}) {
+        const TemporaryFolder folder;
+        const Finished finished = rekindle(arguments, {.folder = folder.path()});
+        EXPECT_EQ(finished.status, 2) << fmt::format("{}", fmt::join(arguments, " ")) << finished.errors;
+        EXPECT_TRUE(finished.errors.starts_with("error: ")) << finished.errors;
+        EXPECT_TRUE(fs::is_empty(folder.path())) << arguments.front();
+    }
+}
+
+// It drew with an index that is no contract's, and fell.
+TEST(Combinations, CompatibilityDraws) {
+    const Finished finished =
+        rekindle({"volume-profile", "--data", market().bars, "--compat", "original", "--draw", "3"});
+    EXPECT_EQ(finished.status, 0) << finished.errors;
+    EXPECT_NE(finished.output.find("  mixed, "), std::string::npos) << finished.output;
+    EXPECT_NE(finished.output.find("P = point of control"), std::string::npos);
+}
+
+} // namespace
+} // namespace rekindle::cli

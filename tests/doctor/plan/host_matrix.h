@@ -1,0 +1,28 @@
+#pragma once
+/// Hosts put together from a system, a GPU and a PyTorch: what a plan must fit, each beside every other.
+
+#include <rekindle/doctor/facts.h>
+
+#include <string>
+#include <vector>
+
+namespace rekindle::doctor::test {
+
+/// What no step may contradict. Empty: not known.
+struct MatrixHost {
+    std::string name;            ///< "wsl on ubuntu, RTX 5090, torch for cuda"
+    std::string system;          ///< "linux", "wsl", "windows"
+    std::string package_manager; ///< "apt", "dnf", "pacman", "zypper", "" for none that is known
+    std::string container;       ///< "none", "docker", …
+    bool ubuntu = false;
+    bool amd = false; ///< with no GPU known, both are possible
+    bool nvidia = false;
+    bool conda = false;
+    bool rocm_on_library_path = false; ///< LD_LIBRARY_PATH names /opt/rocm
+    Facts facts;
+};
+
+/// Every system × GPU × PyTorch, and a host of which nothing is known.
+std::vector<MatrixHost> host_matrix();
+
+} // namespace rekindle::doctor::test

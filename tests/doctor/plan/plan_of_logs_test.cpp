@@ -1,0 +1,120 @@
+/// Plans for what a log alone shows, PowerShell, and the way through Vulkan.
+
+#include "plan/shell.h"
+
+#include <rekindle/doctor/report.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rekindle::doctor {
+namespace {
+
+Report report_of(std::string_view text) {
+    const LogText log = log_from_text(text, "posted");
+    return make_report({}, {}, &log, embedded_knowledge());
+}
+
+std::string commands_of(const Report& report) {
+    std::string text;
+    for (const Step& step : report.plan.steps)
+        text +=
+            fmt::format("{}: {}\n{}\n{}\n", step.id, fmt::join(step.commands, "\n"), step.verify, step.where);
+    return text;
+}
+
+TEST(PlanOfALog, ACardOfNvidiaGetsNothingOfAmd) {
+    const std::string commands = commands_of(report_of(
+        "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch "
+        "installation.\n"
+        "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.\n"
+        "  File \"/srv/venv/lib/python3.12/site-packages/bitsandbytes/functional.py\", line 12\n"
+        "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"));
+    EXPECT_NE(commands.find("use-newer-cuda-wheel"), std::string::npos) << commands;
+    for (const char* foreign : {"ROCM", "HIP", "HSA", "gfx", "whl/rocm"})
+        EXPECT_EQ(commands.find(foreign), std::string::npos) << commands;
+}
+
+TEST(PlanOfALog, WindowsGetsNoBash) {
+    const std::string commands = commands_of(
+        report_of("C:\\AI\\venv\\Lib\\site-packages\\torch\\cuda\\__init__.py:235: UserWarning:\n"
+                  "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current "
+                  "PyTorch installation.\n"
+                  "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"));
+    EXPECT_NE(commands.find("Scripts/pip"), std::string::npos) << commands;
+    for (const char* unix : {"export ", "unset ", "/bin/", "sudo", "printenv"})
+        EXPECT_EQ(commands.find(unix), std::string::npos) << commands;
+}
+
+TEST(PlanOfALog, WslGetsTheDriverOfWindows) {
+    const std::string commands =
+        commands_of(report_of("Linux pc 5.15.146.1-microsoft-standard-WSL2 #1 SMP x86_64 GNU/Linux\n"
+                              "NVIDIA GeForce RTX 3060\n"
+                              "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old "
+                              "(found version 11040).\n"));
+    EXPECT_NE(commands.find("nvidia-driver-in-windows"), std::string::npos) << commands;
+    for (const char* native : {"ubuntu-drivers", "apt install nvidia", "systemctl"})
+        EXPECT_EQ(commands.find(native), std::string::npos) << commands;
+}
+
+TEST(PowerShell, SetsVariablesAndKeepsPrograms) {
+    EXPECT_EQ(in_powershell("export A_B=0").value_or(""), "$env:A_B = \"0\"");
+    EXPECT_EQ(in_powershell("unset A B").value_or(""),
+              "Remove-Item Env:A, Env:B -ErrorAction SilentlyContinue");
+    EXPECT_EQ(in_powershell("printenv A").value_or(""), "$env:A");
+    EXPECT_EQ(in_powershell("$HOME/rekindle-env/x/bin/pip install torch").value_or(""),
+              "& \"$HOME/rekindle-env/x/Scripts/pip\" install torch");
+    EXPECT_EQ(in_powershell("A=1 python3 train.py").value_or(""),
+              "$env:A = \"1\"; python train.py; Remove-Item Env:A -ErrorAction SilentlyContinue");
+    for (const char* of_unix : {"sudo modprobe amdgpu", "grep -H . /sys/x", "ulimit -n 4096",
+                                "export A=$(ls)", "python3 -c 'x' 2>/dev/null", "ls /usr/share"})
+        EXPECT_FALSE(in_powershell(of_unix)) << of_unix;
+}
+
+/// A card that no wheel serves, with a Vulkan driver and without one.
+Report card_without_rocm(bool driver) {
+    Facts facts;
+    facts.origin = "this host";
+    facts.system.os_id = {"debian", "constructed"};
+    facts.system.wsl = {0, "constructed"};
+    facts.system.container = {"none", "constructed"};
+    Gpu gpu;
+    gpu.address = "0000:03:00.0";
+    gpu.vendor = "amd";
+    gpu.name = {"AMD Radeon RX 5700 XT", "constructed"};
+    gpu.kernel_driver = {"amdgpu", "constructed"};
+    gpu.kfd_node = {1, "constructed"};
+    facts.gpus.push_back(gpu);
+    PythonEnvironment& python = facts.pythons.emplace_back();
+    python.torch = {"2.5.1+rocm6.2", "constructed"};
+    python.torch_kind = {"rocm", "constructed"};
+    facts.vulkan.loader = {"/usr/lib/libvulkan.so.1", "constructed"};
+    if (driver) {
+        facts.vulkan.drivers.emplace_back().manifest = "/usr/share/vulkan/icd.d/radeon_icd.json";
+        facts.vulkan.drivers.back().library_exists = {true, "constructed"};
+    }
+    return make_report(facts, {}, nullptr, embedded_knowledge());
+}
+
+TEST(VulkanRoute, IsNamedWithItsDeviceAndItsCommand) {
+    const Report report = card_without_rocm(true);
+    const auto step = std::find_if(report.plan.steps.begin(), report.plan.steps.end(),
+                                   [](const Step& one) { return one.id == "use-vulkan-route"; });
+    ASSERT_NE(step, report.plan.steps.end()) << commands_of(report);
+    EXPECT_NE(step->title.find("torch.device(\"rvk\")"), std::string::npos);
+    EXPECT_NE(fmt::format("{}", fmt::join(step->commands, "\n")).find("--device gpu"), std::string::npos);
+    EXPECT_FALSE(step->root) << "nothing is installed";
+}
+
+TEST(VulkanRoute, BeginsWithTheDriverWhereThereIsNone) {
+    const Report report = card_without_rocm(false);
+    const std::string commands = commands_of(report);
+    EXPECT_EQ(commands.find("use-vulkan-route"), std::string::npos);
+    EXPECT_NE(commands.find("sudo apt install mesa-vulkan-drivers"), std::string::npos) << commands;
+}
+
+} // namespace
+} // namespace rekindle::doctor

@@ -1,0 +1,128 @@
+/// Files that end too early, that are packed otherwise, and what lies beside bars in a folder.
+
+#include "reading/reading_support.h"
+
+#include <rekindle/base/philox.h>
+#include <rekindle/market/simulate.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace rekindle::market {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+
+const std::string header = "time,open,high,low,close,volume\n";
+
+std::string simulated(std::int64_t bars) {
+    std::string text;
+    simulate_csv({.bars = bars, .seed = 5}, [&](std::string_view piece) { text += piece; });
+    return text;
+}
+
+std::string error_of_options(const ReadOptions& options) {
+    try {
+        read_with(options, 2);
+    } catch (const Error& error) {
+        return error.render();
+    }
+    return "";
+}
+
+// Text of many pieces, and a cut at every size near both ends and at many between.
+TEST(CutFiles, GzipCutAnywhereIsNamed) {
+    const std::string whole = packed(simulated(60'000));
+    ASSERT_GT(whole.size(), 500'000u);
+    const TestFolder folder;
+    for (std::size_t size = 1; size < whole.size();
+         size +=
+         size < 60 || size + 12 > whole.size() ? 1 : std::min(whole.size() / 12, whole.size() - size - 10)) {
+        ReadOptions options = options_for(folder.write("a.csv.gz", whole.substr(0, size)));
+        EXPECT_THAT(error_of_options(options), HasSubstr("cut short")) << size;
+        options.chunk_size = 1000;
+        options.column_file = folder.path() / "bars.columns";
+        if (size % 7 == 0) {
+            EXPECT_THAT(error_of_options(options), HasSubstr("cut short")) << size;
+        }
+        options = options_for(folder.write("bars.csv", header + "2024-12-12 05:01:00,1,1,1,1,1\n"));
+        options.vix = folder.path() / "a.csv.gz";
+        EXPECT_THAT(error_of_options(options), AnyOf(HasSubstr("cut short"), HasSubstr("not a VIX file")));
+    }
+}
+
+// Members are cut where a program that packs in parallel ends its blocks: inside a row.
+TEST(CutFiles, GzipThatEndsBetweenTwoMembersNamesTheCut) {
+    const std::string text = header + "2024-12-12 05:01:00,1,1,1,1,1\n2024-12-12 05:02:00,1,1,1,1,1\n";
+    for (std::size_t at = header.size() + 31; at < text.size() - 1; ++at) {
+        ReadOptions options;
+        const std::string message = error_of(packed(text.substr(0, at)), options, "a.csv.gz");
+        if (text[at - 1] == '\n') {
+            EXPECT_EQ(message, "");
+        } else {
+            EXPECT_THAT(message, HasSubstr("cut off")) << at;
+        }
+    }
+}
+
+TEST(CutFiles, PlainFilesCutWithinARowNameTheCut) {
+    std::string text = header;
+    for (int minute = 10; minute < 60; ++minute)
+        text += fmt::format("2024-12-12 05:{:02}:00,100.25,101.25,99.25,100.50,7\n", minute);
+    const std::size_t last_row = text.rfind("2024-");
+    for (const std::string& ends : {std::string("\n"), std::string("\r\n")}) {
+        std::string written = text;
+        for (std::size_t at = 0; ends != "\n" && (at = written.find('\n', at)) != std::string::npos; at += 2)
+            written.replace(at, 1, ends);
+        for (std::size_t size = written.size() - 48; size < written.size(); ++size) {
+            const std::string cut = written.substr(0, size);
+            const std::string last = cut.substr(cut.rfind('\n') + 1);
+            const std::string message = error_of(cut);
+            const bool whole = last.empty() || last.ends_with(",7") || last.ends_with(",7\r");
+            if (whole) {
+                EXPECT_EQ(message, "") << last;
+            } else {
+                EXPECT_THAT(message, testing::AllOf(HasSubstr("bars.csv:51:"), HasSubstr("cut off"))) << last;
+            }
+        }
+    }
+    EXPECT_GT(last_row, header.size());
+    // In the middle of a file the same row is what it is, and no cut.
+    EXPECT_THAT(error_of(text.substr(0, last_row + 22) + "\n"), testing::Not(HasSubstr("cut off")));
+}
+
+TEST(CutFiles, OtherPackingsAreNamed) {
+    for (const auto& [name, beginning, what] :
+         {std::tuple{"b.csv.zst", std::string("\x28\xB5\x2F\xFD\x24\x10\0\0", 8), "packed with zstd"},
+          {"BTCUSDT-1m-2024-01.zip", std::string("PK\x03\x04\x14\0\0\0", 8), "a zip archive"},
+          {"b.csv.xz", std::string("\xFD\x37zXZ\0\0\x04", 8), "packed with xz"},
+          {"b.csv.bz2", std::string("BZh91AY&SY"), "packed with bzip2"},
+          {"b.parquet", std::string("PAR1\x15\x04"), "a Parquet file"},
+          {"b.csv", std::string("<!DOCTYPE html><html>Not found</html>\n"), "a web page"},
+          {"b.xls", std::string("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), "a spreadsheet"}}) {
+        const std::string message = error_of(beginning + std::string(100, '\x01'), {}, name);
+        EXPECT_THAT(message, HasSubstr(fmt::format("{}: the file is {}", name, what)));
+        EXPECT_THAT(message, AnyOf(HasSubstr("npack"), HasSubstr("CSV"), HasSubstr("download"))) << name;
+    }
+    EXPECT_THAT(error_of("\x1F", {}, "b.csv.gz"), HasSubstr("cut short"));
+    EXPECT_THAT(error_of("", {}, "b.csv.gz"), HasSubstr("the file is empty"));
+    EXPECT_THAT(error_of(packed(""), {}, "b.csv.gz"), HasSubstr("no rows"));
+}
+
+TEST(Folders, SayWhichFilesAreNotRead) {
+    const TestFolder folder;
+    folder.write("es-2023.csv", header + "2023-12-12 05:01:00,1,1,1,1,1\n");
+    EXPECT_THAT(read_with(options_for(folder.path())).report.notes,
+                testing::Not(testing::Contains(HasSubstr("Not read"))));
+    folder.write("es-2024.csv.zst", "x");
+    folder.write("es-2025.zip", "x");
+    folder.write(".hidden", "x");
+    EXPECT_THAT(read_with(options_for(folder.path())).report.notes,
+                testing::Contains(HasSubstr("es-2024.csv.zst, es-2025.zip.")));
+}
+
+} // namespace
+} // namespace rekindle::market

@@ -1,0 +1,209 @@
+"""Sparse and nested tensors of the device against the CPU's; quantized ones are refused in one sentence."""
+
+import unittest
+import warnings
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from support import DEVICE, device_module
+
+LAYOUTS = {
+    "coo": lambda t: t.to_sparse(),
+    "csr": lambda t: t.to_sparse_csr(),
+    "csc": lambda t: t.to_sparse_csc(),
+    "bsr": lambda t: t.to_sparse_bsr((2, 2)),
+    "bsc": lambda t: t.to_sparse_bsc((2, 2)),
+}
+# What each layout of the CPU computes is compared; what it has no kernel for must end in one sentence here, too.
+OPERATIONS = {
+    "to_dense": lambda s, x: s.to_dense(),
+    "product with a matrix": lambda s, x: s @ x,
+    "product with a vector": lambda s, x: s @ x[:, 0],
+    "torch.sparse.mm": lambda s, x: torch.sparse.mm(s, x),
+    "addmm": lambda s, x: torch.addmm(torch.ones(4, 3, device=x.device), s, x, beta=0.5),
+    "sparse times sparse": lambda s, x: s @ s,
+    "sum of two": lambda s, x: s + s.clone(),
+    "sum with a dense one": lambda s, x: torch.ones(4, 4, device=x.device) + s,
+    "in place": lambda s, x: s.clone().mul_(2.0),
+    "negative": lambda s, x: -s,
+    "sine": lambda s, x: s.sin(),
+    "sum": lambda s, x: s.sum(),
+    "softmax": lambda s, x: torch.sparse.softmax(s, 1),
+    "transposed": lambda s, x: s.t(),
+    "row": lambda s, x: s[1],
+    "clone": lambda s, x: s.clone(),
+    "to float64": lambda s, x: s.double(),
+    "cumsum": lambda s, x: s.cumsum(1),
+    "sparse_mask": lambda s, x: torch.ones(4, 4, device=x.device).sparse_mask(s),
+    "like": lambda s, x: torch.zeros_like(s),
+    "text": lambda s, x: torch.tensor(len(repr(s)) > 20),
+}
+
+
+def dense(tensor):
+    return tensor.detach().to_dense().cpu() if tensor.layout != torch.strided else tensor.detach().cpu()
+
+
+class LayoutTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        device_module()
+        warnings.simplefilter("ignore")
+        torch.manual_seed(0)
+        cls.values = torch.randn(4, 4) * (torch.rand(4, 4) < 0.5)
+        cls.other = torch.randn(4, 3)
+
+
+class Sparse(LayoutTest):
+    def outcome(self, make, operation, device):
+        try:
+            return operation(make(self.values.to(device)), self.other.to(device)), None
+        except (RuntimeError, NotImplementedError, TypeError) as error:
+            return None, str(error)
+
+    def test_operations_in_every_layout(self):
+        for layout, make in LAYOUTS.items():
+            for name, operation in OPERATIONS.items():
+                with self.subTest(f"{name}, {layout}"):
+                    expected, refused = self.outcome(make, operation, "cpu")
+                    result, message = self.outcome(make, operation, DEVICE)
+                    if refused is not None:
+                        self.assertIsNotNone(message, "the CPU has no kernel for this")
+                        self.assertEqual(len(message.strip().splitlines()), 1, message)
+                        continue
+                    self.assertIsNone(message)
+                    self.assertEqual(result.layout, expected.layout)
+                    self.assertEqual(result.device.type, "cpu" if name == "text" else torch.device(DEVICE).type)
+                    torch.testing.assert_close(dense(result), dense(expected))
+
+    def test_there_and_back(self):
+        for layout, make in LAYOUTS.items():
+            with self.subTest(layout):
+                there = make(self.values).to(DEVICE)
+                self.assertEqual(there.device.type, torch.device(DEVICE).type)
+                self.assertTrue(torch.equal(dense(there.cpu()), self.values))
+                self.assertEqual(there.values().device.type, torch.device(DEVICE).type)
+
+    def test_made_from_parts(self):
+        indices, values = torch.tensor([[0, 1, 1], [2, 0, 0]]), torch.tensor([3.0, 4.0, 5.0])
+        for place in (DEVICE, "cpu"):
+            made = torch.sparse_coo_tensor(indices.to(place), values.to(place), (2, 3), device=DEVICE)
+            self.assertEqual(made.coalesce().values().cpu().tolist(), [3.0, 9.0])
+
+    def test_gradients_of_a_product(self):
+        gradients = {}
+        for device in ("cpu", DEVICE):
+            left = self.values.to(device).to_sparse().requires_grad_()
+            right = self.other.clone().to(device).requires_grad_()
+            torch.sparse.mm(left, right).square().sum().backward()
+            gradients[device] = dense(left.grad), right.grad.cpu()
+        torch.testing.assert_close(gradients[DEVICE], gradients["cpu"])
+
+    def test_reduced_products_and_their_gradients(self):
+        for reduce in ("sum", "mean", "amax", "amin"):
+            found = {}
+            for device in ("cpu", DEVICE):
+                left = self.values.to(device).to_sparse_csr().requires_grad_()
+                right = self.other.clone().to(device).requires_grad_()
+                product = torch.sparse.mm(left, right, reduce)
+                product.square().sum().backward()
+                found[device] = product.detach().cpu(), dense(left.grad), right.grad.cpu()
+            torch.testing.assert_close(found[DEVICE], found["cpu"])
+
+    def test_embeddings_train_with_sparse_gradients(self):
+        for make in (lambda: nn.Embedding(6, 3, sparse=True), lambda: nn.EmbeddingBag(6, 3, mode="sum", sparse=True)):
+            for optimizer in (torch.optim.SGD, torch.optim.SparseAdam, torch.optim.Adagrad):
+                weights = {}
+                for device in ("cpu", DEVICE):
+                    torch.manual_seed(1)
+                    network = make().to(device)
+                    steps = optimizer(network.parameters(), lr=0.1)
+                    for _ in range(3):
+                        steps.zero_grad()
+                        network(torch.tensor([[1, 2, 1]], device=device)).square().sum().backward()
+                        self.assertTrue(network.weight.grad.is_sparse)
+                        steps.step()
+                    weights[device] = network.weight.detach().cpu()
+                torch.testing.assert_close(weights[DEVICE], weights["cpu"])
+
+    def test_arithmetic_is_counted_as_a_fallback(self):
+        device_module().reset_fallback_stats()
+        sparse = self.values.to(DEVICE).to_sparse()
+        torch.sparse.mm(sparse, self.other.to(DEVICE))
+        self.assertTrue(device_module().fallback_stats())
+
+
+class Nested(LayoutTest):
+    def nested(self, device, layout, requires_grad=False):
+        generator = torch.Generator().manual_seed(0)
+        parts = [torch.randn(rows, 8, generator=generator) for rows in (3, 5)]
+        made = torch.nested.nested_tensor(parts, layout=layout, device=device, requires_grad=requires_grad)
+        self.assertEqual(made.device.type, torch.device(device).type)
+        return made
+
+    OPERATIONS = {
+        "linear": lambda n, linear: linear(n),
+        "softmax": lambda n, linear: torch.softmax(n, -1),
+        "layer norm": lambda n, linear: F.layer_norm(n, (8,), linear.bias, linear.bias),
+        "gelu": lambda n, linear: F.gelu(n),
+        "sum of two": lambda n, linear: n + n,
+    }
+
+    def test_operations_and_gradients(self):
+        for layout in (torch.strided, torch.jagged):
+            for name, operation in self.OPERATIONS.items():
+                with self.subTest(f"{name}, {layout}"):
+                    found = {}
+                    for device in ("cpu", DEVICE):
+                        torch.manual_seed(1)
+                        leaf = self.nested(device, layout, requires_grad=True)
+                        result = operation(leaf, nn.Linear(8, 8).to(device))
+                        padded = result.to_padded_tensor(0.0)
+                        padded.square().sum().backward()
+                        found[device] = padded.detach().cpu(), leaf.grad.to_padded_tensor(0.0).cpu()
+                    torch.testing.assert_close(found[DEVICE], found["cpu"], rtol=1e-4, atol=1e-5)
+
+    def test_attention_of_jagged_tensors(self):
+        found = {}
+        for device in ("cpu", DEVICE):
+            leaf = self.nested(device, torch.jagged, requires_grad=True)
+            heads = leaf.unflatten(-1, (2, 4)).transpose(1, 2)
+            attended = F.scaled_dot_product_attention(heads, heads, heads)
+            padded = attended.transpose(1, 2).flatten(2).to_padded_tensor(0.0)
+            padded.square().sum().backward()
+            found[device] = padded.detach().cpu(), leaf.grad.to_padded_tensor(0.0).cpu()
+        torch.testing.assert_close(found[DEVICE], found["cpu"], rtol=1e-4, atol=1e-5)
+
+    def test_encoder_with_padding_in_inference(self):
+        torch.manual_seed(0)
+        encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval()
+        x, padding = torch.randn(2, 4, 8), torch.tensor([[False] * 4, [False] * 2 + [True] * 2])
+        with torch.no_grad():
+            expected = encoder(x, src_key_padding_mask=padding)
+            result = encoder.to(DEVICE)(x.to(DEVICE), src_key_padding_mask=padding.to(DEVICE)).cpu()
+        kept = ~padding[:, : result.size(1)]
+        torch.testing.assert_close(result[kept], expected[kept], rtol=1e-4, atol=1e-5)
+
+
+class Quantized(LayoutTest):
+    STATEMENTS = {
+        "per tensor": lambda: torch.quantize_per_tensor(torch.ones(3, device=DEVICE), 0.1, 0, torch.qint8),
+        "per channel": lambda: torch.quantize_per_channel(
+            torch.ones(3, 2, device=DEVICE), torch.ones(3, device=DEVICE),
+            torch.zeros(3, dtype=torch.long, device=DEVICE), 0, torch.qint8
+        ),
+        "moved": lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8).to(DEVICE),
+        "empty": lambda: torch.empty(3, dtype=torch.qint8, device=DEVICE),
+    }
+
+    def test_each_is_refused_in_one_sentence(self):
+        for name, statement in self.STATEMENTS.items():
+            with self.subTest(name), self.assertRaisesRegex(NotImplementedError, "no quantized tensors") as caught:
+                statement()
+            self.assertEqual(len(str(caught.exception).splitlines()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,147 @@
+"""out= of every operator of PyTorch's list: an input itself, a tensor that overlaps one in part, and other dtypes. What is
+an input gives the right result or is refused; a partial overlap and a dtype that the CPU refuses are refused, too."""
+
+import itertools
+import unittest
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._pytree import tree_leaves, tree_map
+
+from support import DEVICE, device_is_there, device_module, fallback_counts
+
+SAMPLES = 3
+RANDOM = ("empty", "rand", "bernoulli", "multinomial", "normal", "dropout", "jiterator", "linalg.eig", "svd")
+OTHER_DTYPES = (torch.int64, torch.bool, torch.float64, torch.float16, torch.complex64)
+# What the device takes and the CPU does not, with the reason.
+TAKEN = {"diff": "a difference of slices of the input", "addmv": "put together from a product and a sum",
+         "addr": "put together from a product and a sum"}
+
+
+def copies(sample, device):
+    return tree_map(lambda x: x.detach().clone().to(device) if isinstance(x, torch.Tensor) else x, sample)
+
+
+def tensors_of(value):
+    return [x for x in tree_leaves(value) if isinstance(x, torch.Tensor)]
+
+
+def listed(results):
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def samples_of(op):
+    dtype = torch.float32 if torch.float32 in op.dtypes else next(iter(op.dtypes))
+    for sample in itertools.islice(op.sample_inputs("cpu", dtype), SAMPLES):
+        if "out" in sample.kwargs:
+            continue
+        arguments = (sample.input, sample.args, sample.kwargs)
+        try:
+            results = listed(op.op(sample.input, *sample.args, **sample.kwargs))
+        except (RuntimeError, NotImplementedError) as error:  # what the CPU cannot do proves nothing
+            print(f"{op.full_name} left out: {str(error).splitlines()[0][:120]}")
+            continue
+        if all(isinstance(result, torch.Tensor) for result in results):
+            yield arguments, results
+
+
+def shifted(sample, number):
+    """The sample with the tensor of that number in a larger one, and what lies one element behind it."""
+    tensor = tensors_of(sample)[number]
+    memory = torch.zeros(tensor.numel() + 1, dtype=tensor.dtype, device=tensor.device)
+    memory[:-1] = tensor.flatten()
+    inside = memory[:-1].view(tensor.shape)
+    return tree_map(lambda x: inside if x is tensor else x, sample), memory[1:].view(tensor.shape)
+
+
+class Outputs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not device_is_there() or DEVICE == "cpu":
+            raise unittest.SkipTest(f"there is no device {DEVICE}")
+
+    def call(self, op, sample, outputs):
+        """The outputs on the host, or None and why they were refused."""
+        try:
+            op.op(sample[0], *sample[1], out=tuple(outputs) if len(outputs) > 1 else outputs[0], **sample[2])
+            if outputs[0].device.type != "cpu":
+                device_module().synchronize()
+            return [output.cpu() for output in outputs], ""
+        except (RuntimeError, NotImplementedError, IndexError, TypeError, ValueError) as error:
+            return None, str(error)
+
+    def equal(self, found, expected):
+        wide = [(a.to(torch.complex128), b.to(torch.complex128)) for a, b in zip(found, expected)]
+        return all(a.shape == b.shape and torch.allclose(a, b, 1e-4, 1e-4, equal_nan=True) for a, b in wide)
+
+    def places(self):
+        """Operators with an output and an input that are alike, the first of each pair."""
+        for op in op_db:
+            if not op.supports_out or any(word in op.name for word in RANDOM):
+                continue
+            seen = set()
+            for sample, results in samples_of(op):
+                for (k, result), (j, tensor) in itertools.product(enumerate(results), enumerate(tensors_of(sample))):
+                    if tensor.shape == result.shape and tensor.dtype == result.dtype and tensor.numel() > 1 and (k, j) not in seen:
+                        seen.add((k, j))
+                        yield op, sample, results, k, j
+
+    def outcome(self, op, sample, results, k, j, device, overlap):
+        sample = copies(sample, device)
+        outputs = [torch.empty_like(result, device=device) for result in results]
+        if overlap:
+            sample, outputs[k] = shifted(sample, j)
+        else:
+            outputs[k] = tensors_of(sample)[j]
+        return self.call(op, sample, outputs)
+
+    def test_an_input(self):
+        for op, sample, results, k, j in self.places():
+            with self.subTest(operator=op.full_name, output=k, input=j):
+                on_cpu, _ = self.outcome(op, sample, results, k, j, "cpu", False)
+                found, refused = self.outcome(op, sample, results, k, j, DEVICE, False)
+                if found is not None:
+                    # PyTorch's own formula may write before it reads, as linear_out does with the bias; then on the CPU, too.
+                    right = self.equal(found, results) or (on_cpu is not None and self.equal(found, on_cpu))
+                    self.assertTrue(right, f"{found}, expected {results}, on the CPU {on_cpu}")
+                else:
+                    self.assertFalse(on_cpu is not None and self.equal(on_cpu, results), f"refused: {refused}")
+
+    def test_part_of_an_input(self):
+        for op, sample, results, k, j in self.places():
+            if op.name in TAKEN or not tensors_of(sample)[j].is_contiguous():
+                continue
+            with self.subTest(operator=op.full_name, output=k, input=j):
+                on_cpu, why = self.outcome(op, sample, results, k, j, "cpu", True)
+                before = fallback_counts()
+                found, _ = self.outcome(op, sample, results, k, j, DEVICE, True)
+                if on_cpu is None and fallback_counts() != before:
+                    # The fallback copies its arguments, so that nothing overlaps.
+                    self.assertTrue(found is None or self.equal(found, results))
+                elif on_cpu is None:
+                    self.assertIsNone(found, f"the CPU: {why}")
+
+    def test_dtypes(self):
+        for op in op_db:
+            if not op.supports_out or any(word in op.name for word in RANDOM):
+                continue
+            seen = set()
+            for sample, results in samples_of(op):
+                for (k, result), dtype in itertools.product(enumerate(results), OTHER_DTYPES):
+                    if dtype == result.dtype or (k, dtype) in seen:
+                        continue
+                    seen.add((k, dtype))
+                    with self.subTest(operator=op.full_name, output=k, dtype=dtype):
+                        outcomes = []
+                        for device in ("cpu", DEVICE):
+                            outputs = [torch.zeros(r.shape, dtype=dtype if n == k else r.dtype, device=device)
+                                       for n, r in enumerate(results)]
+                            outcomes.append(self.call(op, copies(sample, device), outputs))
+                        (expected, why), (found, error) = outcomes
+                        self.assertEqual(found is None, expected is None, f"CPU: {why}; device: {error}")
+                        if expected is not None:
+                            self.assertTrue(self.equal(found, expected), f"{found}, expected {expected}")
+
+
+if __name__ == "__main__":
+    unittest.main()

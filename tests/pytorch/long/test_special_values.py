@@ -1,0 +1,180 @@
+"""NaN, infinities, zeros of both signs, extremes and subnormals through every operator on elements, every reduction and
+every norm, in every floating dtype, against the CPU. Where the CPU and CUDA disagree the entry in DIFFERENT says how. What is
+right is the CPU's result or the one of its float64, rounded: CPUs add many float32 numbers one by one, and some of them take
+the powers of float16 or the extremes of bfloat16 otherwise than those of float32."""
+
+import itertools
+import unittest
+
+import torch
+import torch.nn.functional as F
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
+
+import comparison
+from support import DEVICE, device_is_there, without_flushed
+
+NAN, INFINITY = float("nan"), float("inf")
+DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+TOLERANCES = {torch.float32: 2e-5, torch.float64: 1e-12, torch.float16: 5e-3, torch.bfloat16: 3e-2}
+
+# Not compared as they are, with the reason; pairs of an operator and what is not compared there.
+DIFFERENT = {
+    "complex": "a pair of parts; test_casts.py", "polar": "a pair of parts",
+    "fmod": "the CPU's gives NaN where the quotient overflows; the device's is exact",
+    "remainder": "as fmod", "__rmod__": "as fmod",
+    "int": "NaN and what int32 does not hold", "long": "as int", "short": "as int", "char": "as int", "byte": "as int",
+    "cdouble": "a pair of parts", "cfloat": "a pair of parts", "chalf": "a pair of parts",
+    "floor_divide": "the CPU's remainder, as fmod", "div.floor_rounding": "as floor_divide",
+}
+# As DIFFERENT's keys: CPUs before PyTorch 2.13 lose all digits of gelu below -5, in float64, too, and give NaN for infinity.
+EXACT = {"gelu": lambda x: x * torch.special.erfc(-x * .5**.5) / 2}
+ACTIVATIONS = {
+    "softshrink": F.softshrink, "hardshrink": F.hardshrink, "gelu": F.gelu, "gelu tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "elu": F.elu, "selu": F.selu, "celu": lambda x: F.celu(x, .5), "silu": F.silu, "mish": F.mish, "softplus": F.softplus,
+    "hardtanh": F.hardtanh, "hardswish": F.hardswish, "hardsigmoid": F.hardsigmoid, "leaky_relu": F.leaky_relu, "relu": F.relu,
+    "logsigmoid": F.logsigmoid, "threshold": lambda x: F.threshold(x, .1, 7.), "softsign": F.softsign, "glu": F.glu,
+    "clamp": lambda x: x.clamp(-1, 1), "clamp below": lambda x: x.clamp(min=0), "clamp above": lambda x: x.clamp(max=0),
+    "nan_to_num": torch.nan_to_num, "round": lambda x: x.round(decimals=2),
+    **{f"power {p}": (lambda x, p=p: x**p) for p in (2, 3, .5, -.5, -1, -2, 1., 1.7)}, "exponential": lambda x: 2.**x,
+    "softmax": lambda x: torch.stack([x, x + 1], 1).softmax(1), "logsumexp": lambda x: torch.stack([x, x + 1], 1).logsumexp(1),
+    "sort": lambda x: x.sort(stable=True)[0].abs(), "topk": lambda x: x.topk(5)[0], "searchsorted":
+    lambda x: torch.searchsorted(x[10:].sort()[0], x), "addcdiv": lambda x: torch.addcdiv(x, x, x.flip(0)),
+    "lerp": lambda x: torch.lerp(x, x.flip(0), .3), "where": lambda x: torch.where(x > 0, x, x.flip(0)),
+    "mse_loss": lambda x: F.mse_loss(x, x.flip(0), reduction="none"), "l1_loss": lambda x: F.l1_loss(x, x.flip(0), reduction="none"),
+    "smooth_l1": lambda x: F.smooth_l1_loss(x, x.flip(0), reduction="none"),
+    "huber": lambda x: F.huber_loss(x, x.flip(0), reduction="none"),
+    "kl_div": lambda x: F.kl_div(x, x.flip(0), reduction="none"),
+}
+REDUCTIONS = {name: getattr(torch, name) for name in (
+    "sum", "mean", "nansum", "amax", "amin", "argmax", "argmin", "any", "all", "median", "nanmedian", "max", "min",
+    "count_nonzero", "logsumexp")}
+REDUCTIONS["logsumexp"] = lambda x: torch.logsumexp(x, 0)
+ORDERS = (0, .5, 1, 1.5, 2, 3, 4, -1, -2, -.5, INFINITY, -INFINITY, 100)
+
+
+def clipped(x, order):
+    parameter = torch.zeros_like(x, requires_grad=True)
+    parameter.grad = x.clone()
+    torch.nn.utils.clip_grad_norm_([parameter], 1., order)
+    return parameter.grad
+
+
+def norms(order):
+    yield "vector_norm", lambda x: torch.linalg.vector_norm(x, order)
+    yield "foreach_norm", lambda x: torch._foreach_norm([x], order)[0]
+    yield "clip_grad_norm_", lambda x: clipped(x, order)
+    if order > 0:
+        yield "renorm", lambda x: torch.renorm(x[None], order, 0, 1.)
+        yield "normalize", lambda x: F.normalize(x[None], order)
+    if order >= 0:
+        yield "pairwise_distance", lambda x: F.pairwise_distance(x[None], torch.zeros_like(x)[None], order)
+        yield "cdist", lambda x: torch.cdist(x[None], torch.zeros_like(x)[None], order)
+        yield "pdist", lambda x: F.pdist(torch.stack([x, torch.zeros_like(x)]), order)
+
+
+def special(dtype):
+    limits = torch.finfo(dtype)
+    numbers = [NAN, INFINITY, -INFINITY, 0., -0., limits.max, limits.min, limits.tiny, -limits.tiny, limits.tiny / 2, 1., -1., .5, -.5,
+               2., -2., 3., -3.5, 10., -10., 100., -100., 1e3, -1e3, limits.eps, 1 + limits.eps]
+    return without_flushed(torch.tensor(numbers, dtype=torch.float64).to(dtype))
+
+
+def with_its_options(op, dtype):
+    """The operator of one tensor with what its list gives it beside the tensor (polygamma its order, prelu its weight)."""
+    options, _ = op.sample_kwargs("cpu", dtype, torch.ones(1, dtype=dtype))
+
+    def function(x):
+        there = {name: value.to(x.device) if isinstance(value, torch.Tensor) else value for name, value in options.items()}
+        return op.op(x, **there)
+    return function
+
+
+def is_compared(op) -> bool:
+    """Not those that CUDA's own compiler makes, nor those that draw."""
+    return not op.name.startswith("jiterator") and op.name not in comparison.RANDOM_OPERATORS
+
+
+def first(result):
+    return result[0] if isinstance(result, tuple) else result
+
+
+class SpecialValues(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not device_is_there():
+            raise unittest.SkipTest(f"there is no device {DEVICE}")
+
+    def compare(self, function, *arguments, exact=None):
+        try:
+            expected = first(function(*arguments))
+        except (RuntimeError, NotImplementedError, IndexError):
+            return  # the CPU has no kernel for the dtype
+        found = first(function(*(argument.to(DEVICE) for argument in arguments))).cpu()
+        self.assertEqual(found.dtype, expected.dtype)
+        if not expected.is_floating_point():
+            self.assertTrue(torch.equal(found, expected), f"{arguments}: {found}, on the CPU {expected}")
+            return
+        a, b = found.double(), expected.double()
+        same = self.same(a, b, expected.dtype)
+        if not same.all() and (exact or expected.dtype != torch.float64):
+            wide = first((exact or function)(*(argument.double() for argument in arguments)))
+            same |= self.same(a, wide.to(expected.dtype).double(), expected.dtype)
+        places = (~same).nonzero()[:4].tolist()
+        detail = [(place, a[tuple(place)].item(), b[tuple(place)].item()) for place in places]
+        self.assertTrue(same.all().item(), f"at, device, CPU: {detail}")
+
+    def same(self, a, b, dtype):
+        limits = torch.finfo(dtype)
+        same = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= TOLERANCES[dtype] * b.abs() + limits.tiny)
+        # One step at the end of the range may be infinity.
+        return same | (a - b).isinf() & (b.abs() >= .99999 * limits.max) & (a.sign() == b.sign())
+
+    def test_operators_of_one_tensor(self):
+        for op, dtype in itertools.product((op for op in op_db if isinstance(op, UnaryUfuncInfo) and is_compared(op)), DTYPES):
+            if op.full_name not in DIFFERENT:
+                with self.subTest(operator=op.full_name, dtype=dtype):
+                    self.compare(with_its_options(op, dtype), special(dtype).repeat(2), exact=EXACT.get(op.full_name))
+
+    def test_operators_of_two_tensors(self):
+        for op, dtype in itertools.product((op for op in op_db if isinstance(op, BinaryUfuncInfo) and is_compared(op)), DTYPES):
+            if op.full_name not in DIFFERENT:
+                with self.subTest(operator=op.full_name, dtype=dtype):
+                    a, b = torch.meshgrid(special(dtype), special(dtype), indexing="ij")
+                    self.compare(op.op, a.flatten(), b.flatten())
+
+    def test_activations(self):
+        for (name, function), dtype in itertools.product(ACTIVATIONS.items(), DTYPES):
+            with self.subTest(activation=name, dtype=dtype):
+                self.compare(function, special(dtype).repeat(2), exact=EXACT.get(name))
+
+    def rows(self, dtype):
+        """The special number among others, in a short row and in one that several lanes reduce."""
+        for number, length in itertools.product(special(dtype), (3, 700)):
+            row = torch.full((length,), .5, dtype=dtype)
+            row[1] = number
+            yield row
+
+    def test_reductions(self):
+        for (name, function), dtype in itertools.product(REDUCTIONS.items(), DTYPES):
+            with self.subTest(reduction=name, dtype=dtype):
+                for row in self.rows(dtype):
+                    self.compare(function, row)
+
+    def test_norms(self):
+        for order, dtype in itertools.product(ORDERS, DTYPES):
+            for name, function in norms(order):
+                with self.subTest(norm=name, order=order, dtype=dtype):
+                    for row in self.rows(dtype):
+                        if row.isfinite().all() and row.abs().max() > 1e3:
+                            continue  # powers of them overflow in another order
+                        self.compare(function, row)
+
+    def test_subnormal_exponents(self):
+        """exp2 of what lies below every number is 0, in no dtype something else."""
+        for dtype in DTYPES:
+            self.compare(torch.exp2, torch.tensor([-130., -150., -200., -300., -1000., -1080., -2000., 200., 2000.]).to(dtype))
+
+
+if __name__ == "__main__":
+    unittest.main()

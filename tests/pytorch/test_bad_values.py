@@ -1,0 +1,134 @@
+"""Operands whose values an operator does not allow: refused where the CPU refuses them, at the latest when the device is
+synchronized, and the device stays usable. An index of -1 that the CPU takes stays legal."""
+
+import unittest
+
+import torch
+import torch.nn.functional as F
+
+from index_cases import CASES, INT64_ON_CPU, UNCHECKED
+from support import DEVICE, device_is_there, device_module
+
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def outcome(function, device):
+    """("value", tensor) or ("refused", text)."""
+    try:
+        value = function(device)
+        if device != "cpu":
+            device_module().synchronize()
+        return "value", value.detach().cpu()
+    except (RuntimeError, IndexError) as error:
+        return "refused", str(error)
+
+
+class BadValues(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not device_is_there() or DEVICE == "cpu":
+            raise unittest.SkipTest(f"there is no device {DEVICE}")
+
+    def assert_usable(self):
+        self.assertEqual((torch.ones(3, device=DEVICE) + 1).sum().item(), 6)
+
+    def assert_as_on_cpu(self, function, expected=None):
+        kind, expected = expected or outcome(function, "cpu")
+        found_kind, found = outcome(function, DEVICE)
+        self.assertEqual(found_kind, kind, f"CPU: {expected}; device: {found}")
+        if kind == "value":
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4, equal_nan=True)
+        self.assert_usable()
+
+
+class Indexes(BadValues):
+    def compare(self, dtype):
+        limits = torch.iinfo(dtype)
+        for name, (size, function) in CASES.items():
+            last = 3 if size is None else size - 1
+            beyond = [] if size is None else [size, 2**31 - 1, 2**40]
+            for value in [0, last, -1, -last - 1, -last - 2, -2**31, -2**40, *beyond]:
+                if not limits.min <= value <= limits.max:
+                    continue
+                with self.subTest(operator=name, index=value, dtype=dtype):
+                    def call(device):
+                        as_on_cpu = torch.int64 if device == "cpu" and name in INT64_ON_CPU else dtype
+                        return function(device, torch.tensor([value], dtype=as_on_cpu, device=device))
+                    out_of_range = not 0 <= value <= last
+                    refused = ("refused", "not asked") if name in UNCHECKED and out_of_range else None
+                    self.assert_as_on_cpu(call, refused)
+
+    def test_int64(self):
+        self.compare(torch.int64)
+
+    def test_int32(self):
+        self.compare(torch.int32)
+
+    def test_message_names_the_index_and_the_size(self):
+        torch.zeros(4, device=DEVICE).index_select(0, torch.tensor([-1], device=DEVICE))
+        with self.assertRaisesRegex(IndexError, "index -1 is out of bounds for dimension with size 4"):
+            device_module().synchronize()
+        F.nll_loss(torch.zeros(2, 3, device=DEVICE), torch.tensor([0, 7], device=DEVICE))
+        with self.assertRaisesRegex(IndexError, "Target 7 is out of bounds for 3 classes"):
+            device_module().synchronize()
+
+    def test_a_copy_to_the_host_reports(self):
+        result = torch.zeros(4, device=DEVICE).index_select(0, torch.tensor([4], device=DEVICE))
+        with self.assertRaises(IndexError):
+            result.cpu()
+        self.assert_usable()
+
+    def test_nothing_is_written_for_a_negative_index(self):
+        for dtype in (torch.int32, torch.int64):
+            target = torch.zeros(4, device=DEVICE)
+            target.scatter_(0, torch.tensor([-1, 1], dtype=torch.int64, device=DEVICE), 5.)
+            target.index_add_(0, torch.tensor([-1], dtype=dtype, device=DEVICE), torch.ones(1, device=DEVICE))
+            with self.assertRaises(IndexError):
+                device_module().synchronize()
+            self.assertEqual(target.tolist(), [0, 5, 0, 0])
+
+
+class Probabilities(BadValues):
+    VALUES = (0., -0., 1., .5, 2., 1.01, -1e-6, -1., float("nan"), float("inf"), float("-inf"))
+
+    def test_bernoulli(self):
+        for dtype in FLOATS:
+            for value in self.VALUES:
+                with self.subTest(dtype=dtype, value=value):
+                    def call(device):
+                        torch.bernoulli(torch.tensor([.5, value], dtype=dtype, device=device))
+                        return torch.zeros(())  # what is drawn differs
+                    self.assert_as_on_cpu(call)
+
+    def test_bernoulli_in_place(self):
+        for value in self.VALUES:
+            with self.subTest(value=value):
+                def call(device):
+                    torch.empty(2, device=device).bernoulli_(torch.tensor([.5, value], device=device))
+                    return torch.zeros(())
+                self.assert_as_on_cpu(call)
+
+    def test_binary_cross_entropy(self):
+        for dtype in FLOATS:
+            for reduction in ("none", "mean"):
+                for value in self.VALUES:
+                    with self.subTest(dtype=dtype, value=value, reduction=reduction):
+                        def call(device):
+                            loss = F.binary_cross_entropy(torch.tensor([.5, value], dtype=dtype, device=device),
+                                                          torch.ones(2, dtype=dtype, device=device), reduction=reduction)
+                            return loss.float().clamp(max=50)
+                        self.assert_as_on_cpu(call)
+
+    def test_multinomial(self):
+        nan, infinity = float("nan"), float("inf")
+        for weights in ([.5, .5], [0., 1.], [0., 0.], [-1., 2.], [nan, 1.], [infinity, 1.], [-infinity, 1.]):
+            for samples, replacement in ((1, False), (1, True), (2, True)):
+                with self.subTest(weights=weights, samples=samples, replacement=replacement):
+                    def call(device):
+                        torch.multinomial(torch.tensor(weights, device=device), samples, replacement)
+                        return torch.zeros(())
+                    self.assert_as_on_cpu(call)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Usage: plurals.py REPOSITORY. Finds texts such as "{} rows", which are wrong for 1: counted() of rekindle/base/text.h
+prints the noun that agrees. The texts of ALLOWED never print a 1."""
+import pathlib
+import re
+import sys
+
+NOUNS = ('row bar session epoch line file column window target sample device GPU card step value second minute hour day '
+         'week month year point date name block test problem warning error gap trade message run check kernel parameter weight '
+         'layer unit field character driver package measurement change seed fold segment network mistake feature level '
+         'tick price contract thing wheel center scale element result byte probe stamp roll prediction group claim '
+         'signature tensor record term option processor input output setting').split()
+PLURALS = '|'.join(noun + 's' for noun in NOUNS) + '|entries|batches|indexes|dictionaries|processes'
+# A number, at most one word, the noun.
+TEXT = re.compile(rf'(?:\{{[^{{}}]*\}}|^"|\+ ") (?:[a-z-]+ )?(?:{PLURALS})\b')
+
+ALLOWED = {
+    'a constant': [
+        'ago), in percent', 'log return of the close over {} sessions', 'change of session_close over {} sessions',
+        'close_change_pct over {} sessions', 'change of total_volume over {} sessions', 'vpoc - vpoc {} sessions ago',
+        'change of vpoc over {} sessions', 'change of range_pct over {} sessions', 'mean of value_area_width over {}',
+        'value_area_width / its mean over {}', 'deviation of vpoc over {} sessions', '(vpoc - its mean over {}',
+        'in all of the last {} sessions', 'more than {} files', 'has more than {} bytes', 'more than {} values',
+        'nested deeper than {} levels', 'The first {} things were marked', '{} probes before it hung',
+        
+    ],
+    'beyond a limit far above 1': ['claims {} entries', 'claims an id of {} bytes', 'the pickle has {} bytes', '" units is wider', '" bytes of shared memory',
+                                    '{} of {} bytes', '" batches"', '" columns"'],
+    'two or more by its condition': [
+        '{} networks, {} network-steps/s', '{} networks with seeds', '{} networks  median loss', '({} lines)',
+        'with {} GPUs the collective', 'Two of the {} GPUs', "translates the {} GPUs' memory", 'these {} steps',
+        'the archive holds {} dictionaries', 'the {} sessions that both have', 'of all {} networks of a population',
+        '" price levels"', '" contracts: "', '" networks"',
+    ],
+    'what is counted is the embedded knowledge': [
+        '" GPUs: {}."',
+        '{} cards, {} gfx targets', '{} indexes, {} container tags', '{} messages and',
+    ],
+    'prices of an axis': ['{:g} to {:g} points', 'close {:g} points.'],
+    'not a number': [
+        '{} runs from newest', '+ " their prices', '+ " the contracts never share', 'the tensor {} holds values',
+        'runs RDNA2 code on', '+ " points"', '+ " names the beginning of bars', 'rekindle {} takes options', "the self-test's {} results",
+    ],
+    'a rate or a measure': ['{:.0f} rows/s', '{:.1f} months'],
+}
+
+
+def strings(path):
+    """(line number, text) of the string literals; literals that are joined are one."""
+    source = re.sub(r'//.*', '', path.read_text())
+    for found in re.finditer(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', source):
+        joined = re.sub(r'(?<!\\)"\s*"', '', found.group().strip())
+        before = source[:found.start()].rstrip()
+        yield source.count('\n', 0, found.start()) + 1, ('+ ' if before.endswith('+') else '') + joined
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    allowed = [text for texts in ALLOWED.values() for text in texts]
+    used, wrong = set(), 0
+    for folder in ('base', 'market', 'mlp', 'trainer', 'doctor', 'cli'):
+        for path in sorted((root / folder).rglob('*')):
+            if path.suffix not in ('.cpp', '.h'):
+                continue
+            for line, text in strings(path):
+                if not TEXT.search(text):
+                    continue
+                reasons = [one for one in allowed if one in text]
+                used.update(reasons)
+                if not reasons:
+                    wrong += 1
+                    print(f'{path.relative_to(root)}:{line}: {text}')
+    for text in sorted(set(allowed) - used):
+        wrong += 1
+        print(f'plurals.py: "{text}" is allowed and nowhere to be found')
+    sys.exit(1 if wrong else 0)
+
+
+main()

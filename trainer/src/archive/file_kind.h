@@ -1,0 +1,27 @@
+#pragma once
+/// What a file that was given as a model is, by its first bytes.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace rekindle::trainer {
+
+enum class FileKind {
+    torch,       ///< a zip or an older file of torch.save
+    safetensors, ///< a length and a JSON header
+    json,
+    other,
+};
+
+struct RecognisedFile {
+    FileKind kind = FileKind::other;
+    std::string what;   ///< "a picture (PNG)"; empty when nothing is known of it
+    std::string advice; ///< what to give in its place; may be empty
+};
+
+/// `beginning`: the first kilobytes; `name`: the file's name, which tells formats without a mark of their
+/// own.
+RecognisedFile recognise(std::string_view beginning, std::string_view name);
+
+} // namespace rekindle::trainer

@@ -1,0 +1,180 @@
+#include "instrument.h"
+
+#include "median.h"
+
+#include <rekindle/market/clock.h>
+#include <rekindle/market/rolls.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace rekindle::trainer {
+
+namespace {
+
+constexpr std::size_t kept_closes = 250;
+/// Fewer sessions in common tell nothing.
+constexpr std::size_t fewest_common = 20;
+/// Returns of one instrument agree to its quotes' rounding, whoever sells the data; the S&P 500's and the
+/// Nasdaq 100's futures, which are as alike as two instruments get, are at about 0.92.
+constexpr double same_instrument = 0.97;
+constexpr double same_price = 0.02; ///< relative
+constexpr double usual_distance = 2;
+
+std::string joined(const std::vector<std::string>& words) {
+    return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// "ES (bars.csv)", or the files alone.
+std::string title(const Instrument& instrument) {
+    return instrument.names.empty()
+               ? joined(instrument.files)
+               : fmt::format("{} ({})", joined(instrument.names), joined(instrument.files));
+}
+
+using Pair = std::pair<double, double>;
+
+std::vector<Pair> common_closes(const Instrument& a, const Instrument& b) {
+    std::vector<Pair> pairs;
+    auto other = b.closes.begin();
+    for (const Instrument::Close& close : a.closes) {
+        while (other != b.closes.end() && other->date < close.date)
+            ++other;
+        if (other != b.closes.end() && other->date == close.date && close.points > 0 && other->points > 0)
+            pairs.emplace_back(close.points, other->points);
+    }
+    return pairs;
+}
+
+/// Of the log returns from pair to pair. 1 when neither moves.
+double correlation(const std::vector<Pair>& pairs) {
+    double a = 0, b = 0, ab = 0, aa = 0, bb = 0;
+    const auto count = static_cast<double>(pairs.size() - 1);
+    for (std::size_t i = 1; i < pairs.size(); ++i) {
+        const double x = std::log(pairs[i].first / pairs[i - 1].first);
+        const double y = std::log(pairs[i].second / pairs[i - 1].second);
+        a += x;
+        b += y;
+        ab += x * y;
+        aa += x * x;
+        bb += y * y;
+    }
+    const double scatter_a = aa - a * a / count, scatter_b = bb - b * b / count;
+    if (scatter_a <= 0 || scatter_b <= 0)
+        return scatter_a <= 0 && scatter_b <= 0 ? 1 : 0;
+    return (ab - a * b / count) / std::sqrt(scatter_a * scatter_b);
+}
+
+} // namespace
+
+std::string underlying_of(std::string_view contract) {
+    const std::string lower = [&] {
+        std::string text(contract);
+        std::ranges::transform(text, text.begin(),
+                               [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+        return text;
+    }();
+    if (lower == "unknown" || lower == "none")
+        return {};
+    if (!market::contract_expiry(contract))
+        return std::string(contract);
+    std::size_t end = contract.find_last_not_of("0123456789") + 1; // before the year
+    if (contract[end - 1] == '-' || contract[end - 1] == '_')
+        end = contract.find_last_not_of("0123456789", end - 2) + 1; // before the month's number
+    return std::string(contract.substr(0, end - 1));                // without its letter or separator
+}
+
+Instrument instrument_of(const MarketData& data) {
+    Instrument instrument;
+    const auto& contracts = data.read.bars.metadata().contracts;
+    for (const market::SessionSummary& session : data.summaries) {
+        if (session.contract >= contracts.size())
+            continue;
+        std::string name = underlying_of(contracts[session.contract]);
+        if (!name.empty() && std::ranges::find(instrument.names, name) == instrument.names.end())
+            instrument.names.push_back(std::move(name));
+    }
+    for (const auto& file : data.read.report.files)
+        instrument.files.push_back(file.filename().string());
+    const auto points = [&](const market::SessionSummary& session) {
+        return data.read.report.tick.to_points(static_cast<double>(session.close));
+    };
+    instrument.lowest = instrument.highest = points(data.summaries.front());
+    for (const market::SessionSummary& session : data.summaries) {
+        instrument.lowest = std::min(instrument.lowest, points(session));
+        instrument.highest = std::max(instrument.highest, points(session));
+    }
+    const std::size_t count = data.summaries.size();
+    for (std::size_t i = count - std::min(count, kept_closes); i < count; ++i)
+        instrument.closes.push_back({data.summaries[i].date, points(data.summaries[i])});
+    return instrument;
+}
+
+InstrumentMatch compare_instruments(const Instrument& model, const Instrument& data) {
+    InstrumentMatch match;
+    const std::string both =
+        fmt::format("the model was trained on {}, the data are {}", title(model), title(data));
+    const bool named = !model.names.empty() && !data.names.empty();
+    const auto known = [&](const std::string& name) {
+        return std::ranges::find(model.names, name) != model.names.end();
+    };
+    if (named && !std::ranges::any_of(data.names, known)) {
+        match.contradiction = both;
+        return match;
+    }
+    if (const auto pairs = common_closes(model, data); pairs.size() >= fewest_common) {
+        if (const double alike = correlation(pairs); alike < same_instrument) {
+            match.contradiction = fmt::format(
+                "{}; the closes of the {} sessions that both have move apart (correlation {:.2f})", both,
+                pairs.size(), alike);
+            return match;
+        }
+        std::vector<double> ratios;
+        for (const auto& [own, other] : pairs)
+            ratios.push_back(other / own);
+        if (const double ratio = median(std::move(ratios)); std::abs(ratio - 1) > same_price)
+            match.doubt =
+                fmt::format("{}; the closes of the {} sessions that both have are {:.4g} times those of "
+                            "the training (adjusted prices?), and features hold prices in points",
+                            both, pairs.size(), ratio);
+        return match;
+    }
+    const double latest = data.closes.empty() ? data.highest : data.closes.back().points;
+    if (latest > usual_distance * model.highest || latest * usual_distance < model.lowest)
+        match.doubt = fmt::format("{}; its closes were {:g} to {:g} points, the latest here is {:g}", both,
+                                  model.lowest, model.highest, latest);
+    else if (!named && model.files != data.files)
+        match.doubt =
+            fmt::format("{}; whether that is the same instrument cannot be told from the data", both);
+    return match;
+}
+
+void to_json(nlohmann::ordered_json& json, const Instrument& instrument) {
+    json = {{"names", instrument.names},
+            {"files", instrument.files},
+            {"closes_from_points", instrument.lowest},
+            {"closes_to_points", instrument.highest}};
+    auto& closes = json["closes"] = nlohmann::ordered_json::object();
+    for (const Instrument::Close& close : instrument.closes)
+        closes[market::format_date(close.date)] = close.points;
+}
+
+void from_json(const nlohmann::ordered_json& json, Instrument& instrument) {
+    instrument = {};
+    instrument.names = json.at("names").get<std::vector<std::string>>();
+    instrument.files = json.at("files").get<std::vector<std::string>>();
+    instrument.lowest = json.at("closes_from_points");
+    instrument.highest = json.at("closes_to_points");
+    for (const auto& [date, points] : json.at("closes").items()) {
+        Instrument::Close close{0, points.get<double>()};
+        if (market::parse_date(date, close.date))
+            instrument.closes.push_back(close);
+    }
+}
+
+} // namespace rekindle::trainer

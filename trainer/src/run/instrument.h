@@ -1,0 +1,42 @@
+#pragma once
+/// What a model was trained on, so that another instrument's data are not taken for it.
+
+#include <rekindle/trainer/market_data.h>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rekindle::trainer {
+
+struct Instrument {
+    std::vector<std::string> names; ///< of the contracts' underlyings: "ES"; empty when the data name none
+    std::vector<std::string> files; ///< names without folders
+    double lowest = 0, highest = 0; ///< closes of all sessions, points
+    struct Close {
+        std::int32_t date = 0;
+        double points = 0;
+    };
+    std::vector<Close> closes; ///< of the latest sessions
+};
+
+/// "ES 03-25", "ES_03_25" and "ESH25" → "ES"; a name without an expiry stays; "" for none.
+std::string underlying_of(std::string_view contract);
+
+/// Precondition: at least one session.
+Instrument instrument_of(const MarketData& data);
+
+/// How a model's instrument and that of new data compare.
+struct InstrumentMatch {
+    std::string contradiction; ///< one sentence with both names why they cannot be the same; empty: none
+    std::string doubt;         ///< one sentence about what does not fit or cannot be told; empty: none
+};
+InstrumentMatch compare_instruments(const Instrument& model, const Instrument& data);
+
+void to_json(nlohmann::ordered_json& json, const Instrument& instrument);
+void from_json(const nlohmann::ordered_json& json, Instrument& instrument);
+
+} // namespace rekindle::trainer
