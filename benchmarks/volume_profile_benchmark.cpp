@@ -159,7 +159,7 @@ void developing(const BarBuffer& buffer, const char* name) {
                static_cast<double>(bars.size()) / seconds[0] / 1e6);
 }
 
-/// Sessions of 1,380 one-minute bars, summarised on one thread; the plain method adds level by level.
+/// Sessions of 1,380 one-minute bars, summarized on one thread; the plain method adds level by level.
 void sessions(const char* name, double ticks_per_bar) {
     BarMetadata metadata;
     metadata.contracts = {""};
@@ -169,7 +169,7 @@ void sessions(const char* name, double ticks_per_bar) {
     std::vector<SessionSummary> summaries;
     std::vector<Ticks> plain;
     const auto with = [&](ProfileRules rules) {
-        return [&, rules] { summaries = summarise_sessions(table, all, rules, pool); };
+        return [&, rules] { summaries = summarize_sessions(table, all, rules, pool); };
     };
     const auto seconds = alternate({
         with({.compatibility = Compatibility::gpu}),

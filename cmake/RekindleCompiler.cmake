@@ -37,7 +37,7 @@ endif()
 if(REKINDLE_SANITIZE)
   target_compile_options(rekindle_compiler INTERFACE
     -fsanitize=${REKINDLE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
-    # With sanitizers g++ 12 takes members of std::regex and std::function for uninitialised (GCC bug 105562).
+    # With sanitizers g++ 12 takes members of std::regex and std::function for uninitialized (GCC bug 105562).
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(rekindle_compiler INTERFACE -fsanitize=${REKINDLE_SANITIZE})
 endif()

@@ -18,7 +18,7 @@ function(rekindle_library name)
 endfunction()
 
 # rekindle_test(NAME LIBRARY...)
-# Every *.cpp below tests/NAME makes the test program rekindle_NAME_tests, one ctest entry labelled NAME.
+# Every *.cpp below tests/NAME makes the test program rekindle_NAME_tests, one ctest entry labeled NAME.
 function(rekindle_test name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp")
   if(NOT sources)

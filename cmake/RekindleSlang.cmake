@@ -36,7 +36,7 @@ endif()
 # rekindle_compile_family(NAME FOLDER): FOLDER/NAME.spv and FOLDER/NAME.json from NAME.slang.
 function(rekindle_compile_family name folder)
   set(source "${CMAKE_CURRENT_SOURCE_DIR}/${name}.slang")
-  # -O0: the optimiser is no part of slangc and the drivers do its work; measured, the machine code is the same.
+  # -O0: the optimizer is no part of slangc and the drivers do its work; measured, the machine code is the same.
   # 15205: the families that are not being built are undefined names. 41012: the profile grows by the capabilities that
   # a kernel uses; the generator compares them with the registry.
   add_custom_command(OUTPUT "${folder}/${name}.spv" "${folder}/${name}.json"

@@ -36,7 +36,7 @@ def order(network, members, steps):
     if network["shuffled"]:
         random = numpy.random.default_rng(0)
         epochs = -(-steps * batch // rows)
-        # Enough different permutations that no two neighbours read the same rows; more would only cost start time.
+        # Enough different permutations that no two neighbors read the same rows; more would only cost start time.
         different = [numpy.concatenate([random.permutation(rows) for _ in range(epochs)])[:steps * batch]
                      for _ in range(min(members, 64))]
         chosen = numpy.stack([different[m % len(different)] for m in range(members)])

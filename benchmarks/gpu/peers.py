@@ -3,7 +3,7 @@
 
     benchmarks/gpu/peers.py [--device cuda|cpu] [--output peers.json] [--only torch|jax] [--thorough] [--tiny]
 
-Float32 with the highest precision (no TF32), warm-up apart, synchronised on both sides of the clock, median of --repeats.
+Float32 with the highest precision (no TF32), warm-up apart, synchronized on both sides of the clock, median of --repeats.
 PyTorch: one network, eager with the default AdamW, with the fused one, and the whole step as one CUDA graph. JAX: jit +
 lax.scan for one network, vmap + scan for many, donated buffers; --thorough tries more ways to write the step. The
 fastest way is the peer. Each framework runs in a process of its own, one after the other, so that neither holds the

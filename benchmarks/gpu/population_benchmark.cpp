@@ -161,7 +161,7 @@ class Run {
         : run_(run), rows_(make_rows(run["model"]["inputs"], run["rows"])), orders_(make_orders(run)),
           devices_(devices_of(run)), population_(make_population(run, devices_)),
           samples_(population_->prepare(rows_.samples)) {
-        population_->initialise();
+        population_->initialize();
         first_loss_ = call(orders_.views);
     }
 

@@ -46,7 +46,7 @@ void render(const Error& error, Stream& errors, bool json) {
         return;
     }
     const std::string_view label = error.status() == ExitStatus::internal ? "internal error: " : "error: ";
-    errors.line((errors.traits().colour ? fmt::format("\033[1;31m{}\033[0m", label) : std::string(label)) +
+    errors.line((errors.traits().color ? fmt::format("\033[1;31m{}\033[0m", label) : std::string(label)) +
                 error.render());
 }
 

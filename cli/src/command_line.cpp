@@ -124,7 +124,7 @@ std::vector<std::string> CommandLine::list(std::string_view key) const {
                     : std::vector<std::string>{};
 }
 
-std::vector<std::string> normalise(const CommandSpec& command, std::span<const std::string> arguments) {
+std::vector<std::string> normalize(const CommandSpec& command, std::span<const std::string> arguments) {
     std::vector<std::string> result;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string& argument = arguments[i];
@@ -189,10 +189,10 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
     }
     app.allow_extras();
 
-    std::vector<std::string> normalised = normalise(command, arguments);
-    std::reverse(normalised.begin(), normalised.end());
+    std::vector<std::string> normalized = normalize(command, arguments);
+    std::reverse(normalized.begin(), normalized.end());
     try {
-        app.parse(std::move(normalised));
+        app.parse(std::move(normalized));
     } catch (const CLI::ParseError& error) {
         throw usage_error(error.what()).hint(fmt::format("rekindle {} --help shows the use.", command.name));
     }

@@ -21,7 +21,7 @@ std::pair<std::string, std::uint32_t> parse_value(std::string_view text,
     const auto equals = text.find('=');
     const std::string name(text.substr(0, equals));
     if (std::ranges::find(constants, name, &ReflectedConstant::name) == constants.end())
-        throw Refused("the family has no specialisation constant '" + name + "'");
+        throw Refused("the family has no specialization constant '" + name + "'");
     const auto digits = equals == std::string_view::npos ? std::string_view() : text.substr(equals + 1);
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -90,7 +90,7 @@ std::vector<Case> read_audit(const std::filesystem::path& file, std::span<const 
         if (std::ranges::find(cases, kernel, &Case::kernel) != cases.end())
             continue;
         if (!constants.empty())
-            throw Refused("the family has specialisation constants, but " + file.string() +
+            throw Refused("the family has specialization constants, but " + file.string() +
                           " has no case for its kernel '" + std::string(kernel) + "'");
         cases.push_back({std::string(kernel), "", {}, {}});
     }

@@ -1,5 +1,5 @@
 #pragma once
-/// kernels/audit/<family>.txt: the sets of specialisation constants that selection can pick.
+/// kernels/audit/<family>.txt: the sets of specialization constants that selection can pick.
 
 #include "reflection.h"
 

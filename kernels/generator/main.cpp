@@ -1,7 +1,7 @@
 /// Usage: rekindle_kernel_generator COMPILED AUDIT OUTPUT SLANG_VERSION FAMILY…
 ///
 /// COMPILED holds slangc's <family>.spv and <family>.json, AUDIT the <family>.txt of families with
-/// specialisation constants. Writes into OUTPUT include/rekindle/kernels/{parameters,launchers}.h, table.cpp,
+/// specialization constants. Writes into OUTPUT include/rekindle/kernels/{parameters,launchers}.h, table.cpp,
 /// modules.S and the stripped <family>.spv. Exit status 1: a family was refused; the reason is on the error
 /// output.
 

@@ -183,7 +183,7 @@ std::map<std::uint32_t, std::uint32_t> constant_values(std::span<const std::uint
         if (instruction.operation == op_decorate && words.size() == 4 && words[2] == decoration_spec_id)
             ids_of_results[words[1]] = words[3];
         if (instruction.operation == op_spec_constant_true || instruction.operation == op_spec_constant_false)
-            throw Refused("a specialisation constant is a bool; make it a uint");
+            throw Refused("a specialization constant is a bool; make it a uint");
         if (instruction.operation != op_spec_constant)
             return;
         need_words(instruction, 4);
@@ -191,7 +191,7 @@ std::map<std::uint32_t, std::uint32_t> constant_values(std::span<const std::uint
         if (id == ids_of_results.end())
             return;
         if (words.size() != 4)
-            throw Refused("specialisation constant " + std::to_string(id->second) + " is not of 32 bits");
+            throw Refused("specialization constant " + std::to_string(id->second) + " is not of 32 bits");
         values[id->second] = words[3];
     });
     return values;

@@ -38,7 +38,7 @@ std::vector<std::string> functions_with_logical_copies(std::span<const std::uint
 /// generator does not know.
 Features needed_features(std::span<const std::uint32_t> module);
 
-/// The initial values of the 32-bit specialisation constants by their id. Throws Refused for constants of
+/// The initial values of the 32-bit specialization constants by their id. Throws Refused for constants of
 /// another width.
 std::map<std::uint32_t, std::uint32_t> constant_values(std::span<const std::uint32_t> module);
 

@@ -45,7 +45,7 @@ void read_block(const json& block, Reflection& reflection) {
 void read_constant(const json& constant, Reflection& reflection) {
     const std::string name = constant.at("name");
     if (constant.at("type").at("kind") != "scalar" || constant.at("type").at("scalarType") != "uint32")
-        throw Refused("the specialisation constant '" + name + "' is no uint");
+        throw Refused("the specialization constant '" + name + "' is no uint");
     reflection.constants.push_back({name, constant.at("binding").at("index")});
 }
 
@@ -59,7 +59,7 @@ Reflection read(const json& root) {
             read_constant(parameter, reflection);
         else
             throw Refused("the global '" + parameter.at("name").get<std::string>() + "' is a " + kind +
-                          "; kernels have a push-constant block and specialisation constants only");
+                          "; kernels have a push-constant block and specialization constants only");
     }
     for (const json& entry : root.at("entryPoints")) {
         const json& threads = entry.at("threadGroupSize");

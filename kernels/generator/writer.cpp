@@ -58,7 +58,7 @@ void write_block(std::ostream& out, const Family& family) {
 void write_constants(std::ostream& out, const Family& family) {
     if (family.reflection.constants.empty())
         return;
-    out << "constexpr SpecialisationConstant constants_of_" << family.name << "[] = {\n";
+    out << "constexpr SpecializationConstant constants_of_" << family.name << "[] = {\n";
     for (const ReflectedConstant& constant : family.reflection.constants) {
         // A constant that no code uses is not in the module; its value does not matter.
         const auto value = family.initial_values.find(constant.id);

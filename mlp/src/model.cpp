@@ -101,7 +101,7 @@ ModelDescription ModelDescription::default_network(std::size_t inputs, std::span
     if (hidden.empty())
         throw usage_error("the default network needs at least one hidden width").at("hidden layers");
     ModelDescription model{
-        .inputs = inputs, .layers = {}, .initialisation = Initialisation::kaiming_normal_leaky};
+        .inputs = inputs, .layers = {}, .initialization = Initialization::kaiming_normal_leaky};
     model.layers.push_back(linear("input_layer", inputs, hidden[0]));
     model.layers.push_back(activation_of(activation, hidden[0]));
     for (std::size_t i = 0; i + 1 < hidden.size(); ++i) {
@@ -122,7 +122,7 @@ ModelDescription ModelDescription::default_network(std::size_t inputs, std::span
 
 ModelDescription ModelDescription::plain(std::size_t inputs, std::span<const std::size_t> hidden,
                                          Activation activation, std::size_t outputs) {
-    ModelDescription model{.inputs = inputs, .layers = {}, .initialisation = Initialisation::pytorch_default};
+    ModelDescription model{.inputs = inputs, .layers = {}, .initialization = Initialization::pytorch_default};
     std::size_t width = inputs;
     for (std::size_t i = 0; i < hidden.size(); ++i) {
         model.layers.push_back(linear("layers." + std::to_string(i), width, hidden[i]));

@@ -9,7 +9,7 @@ namespace {
 constexpr Words<Layer::Kind, 6> kinds{
     {"linear", "layer_norm", "activation", "dropout", "residual_begin", "residual_end"}};
 constexpr Words<Activation, 5> activations{{"identity", "silu", "relu", "gelu", "tanh"}};
-constexpr Words<Initialisation, 2> initialisations{{"pytorch_default", "kaiming_normal_leaky"}};
+constexpr Words<Initialization, 2> initializations{{"pytorch_default", "kaiming_normal_leaky"}};
 
 nlohmann::json write_layer(const Layer& layer) {
     nlohmann::json json{{"kind", kinds.write(layer.kind)}, {"inputs", layer.inputs}};
@@ -51,7 +51,7 @@ Layer read_layer(const nlohmann::json& json, const std::string& place) {
 void to_json(nlohmann::json& json, const ModelDescription& model) {
     json = nlohmann::json{{"version", 1},
                           {"inputs", model.inputs},
-                          {"initialisation", initialisations.write(model.initialisation)},
+                          {"initialization", initializations.write(model.initialization)},
                           {"layers", nlohmann::json::array()}};
     for (const Layer& layer : model.layers)
         json["layers"].push_back(write_layer(layer));
@@ -59,15 +59,18 @@ void to_json(nlohmann::json& json, const ModelDescription& model) {
 
 void from_json(const nlohmann::json& json, ModelDescription& model) {
     const JsonFields fields(json, "");
-    fields.only({"version", "inputs", "initialisation", "layers"});
+    const char* const early =
+        "initialisation"; // codespell:ignore (early runs spell the key in the British way)
+    const char* const initialization = fields.has(early) ? early : "initialization";
+    fields.only({"version", "inputs", initialization, "layers"});
     unsigned version = 1;
     fields.optional("version", version);
     if (version != 1)
         throw usage_error("unknown version " + std::to_string(version)).at("version").expected("1");
     ModelDescription read;
     fields.required("inputs", read.inputs);
-    if (fields.has("initialisation"))
-        read.initialisation = initialisations.read(fields.get("initialisation"), "initialisation");
+    if (fields.has(initialization))
+        read.initialization = initializations.read(fields.get(initialization), initialization);
     const nlohmann::json& layers = fields.get("layers");
     if (!layers.is_array())
         throw usage_error("not a list").at("layers").expected("a list of layers");

@@ -10,11 +10,11 @@ namespace {
 constexpr std::size_t header_words = 5;
 constexpr std::uint32_t op_decorate = 71, op_switch = 251, decoration_spec_id = 1;
 
-/// Result ids of the specialisation constants, with the values given.
+/// Result ids of the specialization constants, with the values given.
 using KnownValues = std::unordered_map<std::uint32_t, std::uint32_t>;
 
 std::optional<std::uint32_t> value_of(std::uint32_t spec_id,
-                                      std::span<const kernels::SpecialisationConstant> constants,
+                                      std::span<const kernels::SpecializationConstant> constants,
                                       std::span<const std::uint32_t> values) {
     for (std::size_t i = 0; i < constants.size(); ++i)
         if (constants[i].id == spec_id)
@@ -33,7 +33,7 @@ std::uint32_t chosen_target(std::span<const std::uint32_t> instruction, std::uin
 } // namespace
 
 std::vector<std::uint32_t> with_chosen_cases(std::span<const std::uint32_t> module,
-                                             std::span<const kernels::SpecialisationConstant> constants,
+                                             std::span<const kernels::SpecializationConstant> constants,
                                              std::span<const std::uint32_t> values) {
     KnownValues known;
     std::vector<std::uint32_t> result(module.begin(), module.begin() + header_words);

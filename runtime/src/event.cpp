@@ -1,7 +1,7 @@
 #include "event.h"
 
 #include "stream_core.h"
-#include "synchronisations.h"
+#include "synchronizations.h"
 
 namespace rekindle::runtime {
 
@@ -13,7 +13,7 @@ bool Event::done() const {
 void Event::wait() const {
     if (!state_)
         return;
-    ++counted_synchronisations().waits;
+    ++counted_synchronizations().waits;
     StreamCore& core = *state_->core;
     core.wait(state_->value);
     core.device().allocator().collect();

@@ -9,7 +9,7 @@
 
 namespace rekindle::runtime {
 
-/// A set of bytes of a 64-bit address space, kept as sorted disjoint half-open ranges; neighbours are merged.
+/// A set of bytes of a 64-bit address space, kept as sorted disjoint half-open ranges; neighbors are merged.
 /// A look-up is a binary search; an insertion moves the ranges behind it. Allocates only while it grows
 /// beyond any earlier size. Not thread-safe.
 class AddressRanges {

@@ -1,6 +1,6 @@
 #pragma once
 /// Which bytes of which segment are whose: offsets alone, no memory and no Vulkan. Best fit in bins of sizes,
-/// split on taking, merged with free neighbours on giving back, found again by any offset within.
+/// split on taking, merged with free neighbors on giving back, found again by any offset within.
 
 #include <rekindle/runtime/memory.h>
 
@@ -64,7 +64,7 @@ class BlockArena {
 
       private:
         friend class BlockArena;
-        Block *before = nullptr, *after = nullptr;            // neighbours in the segment
+        Block *before = nullptr, *after = nullptr;            // neighbors in the segment
         Block *previous_free = nullptr, *next_free = nullptr; // in the list of its size
     };
     struct Segment {

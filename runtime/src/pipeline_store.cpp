@@ -65,11 +65,11 @@ PipelineStore::Key PipelineStore::key_of(const kernels::Kernel& kernel,
                                          std::span<const kernels::ConstantValue> constants) const {
     Key key{&kernel, {}};
     key.values.reserve(kernel.constants.size());
-    for (const kernels::SpecialisationConstant& constant : kernel.constants)
+    for (const kernels::SpecializationConstant& constant : kernel.constants)
         key.values.push_back(constant.initial);
     for (const kernels::ConstantValue& given : constants) {
         const auto found =
-            std::ranges::find(kernel.constants, given.name, &kernels::SpecialisationConstant::name);
+            std::ranges::find(kernel.constants, given.name, &kernels::SpecializationConstant::name);
         if (found == kernel.constants.end())
             throw Error("kernel " + std::string(kernel.name) + " has no constant " + std::string(given.name));
         key.values[static_cast<std::size_t>(found - kernel.constants.begin())] = given.value;
@@ -112,7 +112,7 @@ std::shared_ptr<VkShaderModule_T> PipelineStore::module_of(const Key& key) {
 std::uint32_t PipelineStore::required_subgroup(const Key& key) const {
     const auto constants = key.kernel->constants;
     const auto found =
-        std::ranges::find(constants, subgroup_size_constant, &kernels::SpecialisationConstant::name);
+        std::ranges::find(constants, subgroup_size_constant, &kernels::SpecializationConstant::name);
     if (found == constants.end() || !key.kernel->needs.contains(kernels::Feature::subgroup_size_control))
         return 0;
     const std::uint32_t size = key.values[static_cast<std::size_t>(found - constants.begin())];

@@ -2,7 +2,7 @@
 #include "hexadecimal.h"
 #include "stream_core.h"
 #include "stream_transient.h"
-#include "synchronisations.h"
+#include "synchronizations.h"
 
 #include <algorithm>
 #include <array>
@@ -205,7 +205,7 @@ void VulkanStream::upload_on(StreamCore& core, DevicePointer to, std::span<const
 
 void VulkanStream::download(std::span<std::byte> to, DevicePointer from) {
     device_.throw_if_lost();
-    ++counted_synchronisations().downloads;
+    ++counted_synchronizations().downloads;
     struct Piece {
         Buffer staging;
         std::span<std::byte> target;
@@ -250,7 +250,7 @@ void VulkanStream::wait(const Event& event) {
 }
 
 void VulkanStream::synchronize() {
-    ++counted_synchronisations().waits;
+    ++counted_synchronizations().waits;
     wait_for_all();
 }
 

@@ -2,7 +2,7 @@
 
 #include "event.h"
 #include "profiler.h"
-#include "synchronisations.h"
+#include "synchronizations.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include "physical_device.h"
 #include "pipeline_store.h"
 #include "self_test/self_test.h"
-#include "synchronisations.h"
+#include "synchronizations.h"
 
 #include <algorithm>
 
@@ -194,7 +194,7 @@ const SelfTestResult& VulkanDevice::self_test() {
 
 void VulkanDevice::synchronize() {
     throw_if_lost();
-    ++counted_synchronisations().waits;
+    ++counted_synchronizations().waits;
     for (const std::shared_ptr<StreamTimeline>& timeline : timelines())
         timeline->wait(timeline->queued());
 }

@@ -88,7 +88,7 @@ def table(registered, families, audited, version, problems):
     yield ""
     yield (
         f"Made by `./scripts/isa-audit` with RADV of Mesa {version} for cards that are not there (`RADV_FORCE_FAMILY`):\n"
-        "every kernel with every set of specialisation constants that selection can pick, compiled for each family of AMD\n"
+        "every kernel with every set of specialization constants that selection can pick, compiled for each family of AMD\n"
         "cards."
     )
     yield from verdict(problems)

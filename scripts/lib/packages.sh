@@ -3,7 +3,7 @@
 
 INSTALLED_LIST=$STATE_FOLDER/installed-packages
 
-# Libraries whose code ends up inside the program; their licence notes go into the release.
+# Libraries whose code ends up inside the program; their license notes go into the release.
 readonly LINKED_LIBRARIES=(libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev zlib1g-dev
     libxxhash-dev libagg-dev libpng-dev libabsl-dev libre2-dev libzstd-dev)
 # Headers alone; the libraries themselves are opened where a machine has them.

@@ -67,7 +67,7 @@ TEST(AtomicFile, WritesLargeContentInOrder) {
     EXPECT_EQ(read_file(folder / "numbers"), content);
 }
 
-TEST(AtomicFile, HonoursTheUmask) {
+TEST(AtomicFile, HonorsTheUmask) {
     const TemporaryFolder folder;
     const mode_t before = ::umask(027);
     write_file_atomically(folder / "private", "x");

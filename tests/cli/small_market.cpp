@@ -50,7 +50,7 @@ std::string row(std::int32_t date, int hour, const Bar& bar, double gap, std::ui
 
 /// One layer of four units with tanh.
 std::string network_description() {
-    return R"({"version": 1, "initialisation": "pytorch_default", "inputs": 54, "layers": [
+    return R"({"version": 1, "initialization": "pytorch_default", "inputs": 54, "layers": [
         {"kind": "linear", "name": "input_layer", "inputs": 54, "outputs": 4},
         {"kind": "activation", "activation": "tanh", "inputs": 4},
         {"kind": "linear", "name": "output_layer", "inputs": 4, "outputs": 1}]})";

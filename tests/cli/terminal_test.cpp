@@ -32,7 +32,7 @@ TEST(Terminal, WidthComesFromColumns) {
     EXPECT_EQ(terminal_traits(no_terminal, variables({{"COLUMNS", "wide"}})).width, 80U);
     EXPECT_EQ(terminal_traits(no_terminal, variables({})).width, 80U);
     EXPECT_FALSE(terminal_traits(no_terminal, variables({})).interactive);
-    EXPECT_FALSE(terminal_traits(no_terminal, variables({})).colour);
+    EXPECT_FALSE(terminal_traits(no_terminal, variables({})).color);
 }
 
 TEST(TextLayout, WrapsAtBlanks) {

@@ -1,6 +1,6 @@
 /// A HIP whose GPUs are host memory and whose only kernel adds two vectors.
 
-#include "behaviour.h"
+#include "behavior.h"
 
 #include <array>
 #include <cstddef>

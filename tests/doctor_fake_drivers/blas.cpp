@@ -1,6 +1,6 @@
 /// Handles of hipBLAS and rocBLAS; built once under each name.
 
-#include "behaviour.h"
+#include "behavior.h"
 
 namespace {
 int handle_object;

@@ -1,6 +1,6 @@
 /// A CUDA driver whose GPU is host memory and whose only kernel adds two vectors.
 
-#include "behaviour.h"
+#include "behavior.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "behaviour.h"
+#include "behavior.h"
 
 #include <cstddef>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "behaviour.h"
+#include "behavior.h"
 
 namespace {
 int communicator;

@@ -23,14 +23,14 @@ void write_documentation(std::ostream& out) {
            "Made from kernels/registry.def by `./scripts/isa-audit`. Needs: features beyond those that every "
            "accepted "
            "device has.\n"
-           "Cases: the sets of specialisation constants that are compiled for every family of cards "
+           "Cases: the sets of specialization constants that are compiled for every family of cards "
            "([isa.md](isa.md)).\n";
     std::string_view family;
     for (const kernels::Kernel& kernel : kernels::all()) {
         if (kernel.family != family) {
             family = kernel.family;
             out << "\n## kernels/" << family << ".slang\n\nPush constants: " << kernel.parameter_bytes
-                << " bytes; specialisation constants: " << kernel.constants.size()
+                << " bytes; specialization constants: " << kernel.constants.size()
                 << ".\n\n| kernel | what | threads | needs | cases |\n|---|---|---|---|---|\n";
         }
         out << "| " << kernel.name << " | " << kernel.brief << " | " << kernel.threads << " | "

@@ -47,7 +47,7 @@ TEST(Audit, ReadsCasesAndSkipsComments) {
 TEST(Audit, NamesTheLineThatIsWrong) {
     EXPECT_THAT(refusal("train | a |\ntrain, b"), HasSubstr("line 2: not of the form"));
     EXPECT_THAT(refusal("other | a |"), HasSubstr("no kernel 'other'"));
-    EXPECT_THAT(refusal("train | a | height=1"), HasSubstr("no specialisation constant 'height'"));
+    EXPECT_THAT(refusal("train | a | height=1"), HasSubstr("no specialization constant 'height'"));
     EXPECT_THAT(refusal("train | a | width"), HasSubstr("'width' is not"));
     EXPECT_THAT(refusal("train | a | width=4294967296"), HasSubstr("is not constant=value"));
     EXPECT_THAT(refusal("train | a | width=-1"), HasSubstr("is not constant=value"));

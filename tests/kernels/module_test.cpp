@@ -65,7 +65,7 @@ TEST(SpirvModule, CapabilitiesBecomeFeatures) {
     EXPECT_THROW(needed_features(SpirvBuilder().capability(2).words()), Refused); // Geometry
 }
 
-TEST(SpirvModule, ReadsSpecialisationConstants) {
+TEST(SpirvModule, ReadsSpecializationConstants) {
     const auto module =
         SpirvBuilder().add(71, {8, 1, 3}).add(71, {9, 1, 0}).add(50, {1, 8, 128}).add(50, {1, 9, 7}).words();
     EXPECT_THAT(constant_values(module), ElementsAre(testing::Pair(0, 7), testing::Pair(3, 128)));

@@ -55,7 +55,7 @@ TEST(KernelTable, AuditCasesNameConstantsOfTheModule) {
         for (const AuditCase& one : kernel.audit) {
             EXPECT_TRUE(cases.insert(one.name).second) << kernel.name << ": " << one.name;
             for (const ConstantValue& value : one.constants)
-                EXPECT_EQ(std::ranges::count(kernel.constants, value.name, &SpecialisationConstant::name), 1)
+                EXPECT_EQ(std::ranges::count(kernel.constants, value.name, &SpecializationConstant::name), 1)
                     << kernel.name << ": " << value.name;
         }
     }

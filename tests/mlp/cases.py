@@ -26,7 +26,7 @@ def end(width):
 
 
 def network(inputs, layers):
-    return {"version": 1, "inputs": inputs, "initialisation": "pytorch_default", "layers": layers}
+    return {"version": 1, "inputs": inputs, "initialization": "pytorch_default", "layers": layers}
 
 
 def plain(inputs, hidden, kind="relu", outputs=1):
@@ -115,7 +115,7 @@ LARGE = (
        case("residual 33 batch 1000", residual(20, 33), training("huber", optimizer=sgd), 1000),
        case("bare end batch 130", bare_end(33, 20), training("bce_with_logits"), 130)])
 
-#: For the distance to float64 after 100 steps, over 16 initialisations.
+#: For the distance to float64 after 100 steps, over 16 initializations.
 SEEDED = [case("default 20-33-20 batch 33", default(20, [33, 20], 0.3), training(clip_norm=1.0), 33),
           case("plain 16-32-16 batch 8", plain(16, [32, 16]), training(), 8),
           case("gelu 7-33-20 batch 100", plain(7, [33, 20], "gelu"), training("huber"), 100)]

@@ -24,7 +24,7 @@ constexpr LossSpec::Kind losses[] = {LossSpec::Kind::mse, LossSpec::Kind::huber,
 constexpr Activation activations[] = {Activation::identity, Activation::silu, Activation::relu,
                                       Activation::gelu, Activation::tanh};
 
-/// Every loss with every activation, alternating shapes, optimisers, batch sizes and the rest.
+/// Every loss with every activation, alternating shapes, optimizers, batch sizes and the rest.
 std::vector<Configuration> configurations() {
     const std::vector<std::size_t> shapes[] = {{32, 16}, {7, 20, 33}, {20}, {128, 64}, {33, 7, 5}, {16}};
     const std::size_t batches[] = {1, 7, 64, 65, 200, 513, 1000};
@@ -58,7 +58,7 @@ std::vector<std::byte> bits(const Configuration& c, std::size_t threads, Instruc
     TrainingSpec spec = c.spec;
     spec.threads = threads;
     Engine engine(c.model, spec, instructions);
-    engine.initialise();
+    engine.initialize();
     const Table table(c.model.inputs, 3 * c.batch_size + 5,
                       spec.loss.kind == LossSpec::Kind::bce_with_logits);
     EXPECT_TRUE(engine.train(table.samples(), table.order, c.batch_size).finite);
@@ -109,8 +109,8 @@ TEST(Determinism, BaselineAgreesToRounding) {
         const Table table(c.model.inputs, c.batch_size + 3,
                           c.spec.loss.kind == LossSpec::Kind::bce_with_logits);
         Engine best(c.model, c.spec), baseline(c.model, c.spec, InstructionSet::x86_64);
-        best.initialise();
-        baseline.initialise();
+        best.initialize();
+        baseline.initialize();
         const auto a = flat(best.gradients(table.samples(), table.order));
         const auto b = flat(baseline.gradients(table.samples(), table.order));
         double difference = 0, norm = 0;

@@ -29,7 +29,7 @@ TrainingSpec busy_spec() {
 
 Engine make_engine(const ModelDescription& model, const TrainingSpec& spec) {
     Engine engine(model, spec);
-    engine.initialise();
+    engine.initialize();
     return engine;
 }
 

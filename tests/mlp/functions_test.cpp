@@ -33,7 +33,7 @@ double unit_in_last_place(double value) {
     return static_cast<double>(std::nextafter(magnitude, std::numeric_limits<float>::infinity())) - magnitude;
 }
 
-/// Evenly spaced points, and points crowded towards zero.
+/// Evenly spaced points, and points crowded toward zero.
 std::vector<float> points(float low, float high) {
     constexpr int count = 200'000;
     std::vector<float> xs;

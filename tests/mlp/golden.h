@@ -80,7 +80,7 @@ inline double median(std::vector<double> values) {
     return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// Median over the initialisations of how far `losses` lie from PyTorch's in float64, over the same of
+/// Median over the initializations of how far `losses` lie from PyTorch's in float64, over the same of
 /// PyTorch's own float32.
 inline double loss_ratio(std::span<const double> losses, const nlohmann::json& seeded) {
     const auto exact = seeded.at("float64").get<std::vector<double>>();

@@ -158,7 +158,7 @@ ModelDescription residual_network() {
 }
 
 /// What selection can pick, represented: each workgroup size with each kind of storage that fits it, each
-/// loss, each optimiser, each size of shared memory.
+/// loss, each optimizer, each size of shared memory.
 std::vector<AuditCase> audit_cases() {
     const auto plain = [](std::size_t inputs, std::vector<std::size_t> hidden) {
         return ModelDescription::plain(inputs, hidden);

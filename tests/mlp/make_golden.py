@@ -3,7 +3,7 @@
 
 golden.f32 holds float32 arrays one after the other; golden.json names their offsets (in floats). Per case: weights at
 steps 0, 1, 10 and 100 of a run, the gradient of the first batch at each of these weights, and the weights and their
-moving average after `steps` steps. Seeded cases: the mean loss over all rows after 100 steps from 16 initialisations, in
+moving average after `steps` steps. Seeded cases: the mean loss over all rows after 100 steps from 16 initializations, in
 float64 and as PyTorch's float32 finds it.
 """
 import json

@@ -40,6 +40,14 @@ TEST(Model, JsonRoundTrips) {
     EXPECT_EQ(nlohmann::json::parse(json.dump()).get<ModelDescription>(), model);
 }
 
+TEST(Model, EarlySpellingOfTheInitializationIsRead) {
+    const ModelDescription model = ModelDescription::default_network(19, hidden, 0.25, Activation::gelu, 2);
+    nlohmann::json early = model;
+    early["initialisation"] = early.at("initialization"); // codespell:ignore
+    early.erase("initialization");
+    EXPECT_EQ(early.get<ModelDescription>(), model);
+}
+
 TEST(Model, TrainingJsonRoundTripsAndKeepsDefaults) {
     TrainingSpec spec;
     spec.loss = {LossSpec::Kind::huber, 0.1};

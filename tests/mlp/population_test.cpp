@@ -68,7 +68,7 @@ Trained train(Population& population) {
     const auto samples = population.prepare(table.samples());
     const Orders orders(table.order.size());
     const std::vector<double> losses{1, 2, 3, 4, 5};
-    population.initialise();
+    population.initialize();
     Trained trained;
     population.train(*samples, orders.spans, batch_size);
     population.finish_accumulation();
@@ -115,7 +115,7 @@ TEST(CpuPopulation, EachMemberIsAnEngine) {
     const auto samples = population->prepare(table.samples());
     for (std::size_t m = 0; m < members.size(); ++m) {
         Engine engine(model, members[m]);
-        engine.initialise();
+        engine.initialize();
         engine.train(table.samples(), orders.all[m], batch_size);
         engine.finish_accumulation();
         engine.report_validation_loss(static_cast<double>(m + 1));
@@ -157,7 +157,7 @@ TEST(CpuPopulation, PredictionsOfManyMembersAreThoseOfEach) {
     parts.push_back({3, cpu_part(2, 3)});
     for (const auto& population :
          {cpu_population(model, different_members(), 2), joined_population(std::move(parts))}) {
-        population->initialise();
+        population->initialize();
         const auto samples = population->prepare(table.samples());
         std::vector<float> one(30), all(std::size_t{4} * 30);
         population->predict_members(1, 4, *samples, 5, 30, all);
@@ -175,7 +175,7 @@ TEST(CpuPopulation, ALossThatIsNoNumberLeavesTheScheduleAlone) {
         member.schedule.plateau_patience = 0;
     }
     const auto population = cpu_population(model, members, 1);
-    population->initialise();
+    population->initialize();
     std::vector<double> losses(members.size(), 1.0);
     losses[1] = std::numeric_limits<double>::quiet_NaN();
     const std::vector rates{population->learning_rate(0), population->learning_rate(1)};
@@ -190,8 +190,8 @@ TEST(CpuPopulation, OneOrderServesAllMembers) {
     const auto shared = cpu_population(model, members, 2), separate = cpu_population(model, members, 2);
     const std::span<const std::uint32_t> order(table.order);
     const std::vector orders(members.size(), order);
-    shared->initialise();
-    separate->initialise();
+    shared->initialize();
+    separate->initialize();
     shared->train(*shared->prepare(table.samples()), std::span(&order, 1), batch_size);
     separate->train(*separate->prepare(table.samples()), orders, batch_size);
     for (std::size_t m = 0; m < members.size(); ++m)
@@ -241,7 +241,7 @@ class FailingPopulation final : public Population {
     std::size_t size() const noexcept override { return inner_->size(); }
     const TrainingSpec& training(std::size_t m) const override { return inner_->training(m); }
     std::string device() const override { return "failing"; }
-    void initialise() override { inner_->initialise(); }
+    void initialize() override { inner_->initialize(); }
     void set_parameters(std::size_t m, std::span<const NamedTensor> t) override {
         inner_->set_parameters(m, t);
     }
@@ -286,7 +286,7 @@ TEST(JoinedPopulation, TheOtherPartsFinishWhenOneFails) {
     parts.push_back({2, std::make_unique<FailingPopulation>(cpu_part(0, 2))});
     parts.push_back({3, cpu_part(2, 3)});
     const auto population = joined_population(std::move(parts));
-    population->initialise();
+    population->initialize();
     const Orders orders(table.order.size());
     const auto samples = population->prepare(table.samples());
     EXPECT_THROW(population->train(*samples, orders.spans, batch_size), Error);
@@ -323,7 +323,7 @@ TEST(Population, MembersThatDoNotFitAreRefusedByName) {
 
 TEST(Population, RowsThatAreNotThereAreRefused) {
     const auto population = cpu_population(model, different_members(), 1);
-    population->initialise();
+    population->initialize();
     const auto samples = population->prepare(table.samples());
     const std::vector<std::uint32_t> wrong{3, 120};
     const std::span<const std::uint32_t> order(wrong);
@@ -342,7 +342,7 @@ TEST(Population, AMemberThatIsNotFiniteStopsAlone) {
     members[2].optimizer.learning_rate = 1e30;
     members[2].schedule.warmup_steps = 0;
     const auto population = cpu_population(model, members, 2);
-    population->initialise();
+    population->initialize();
     const std::span<const std::uint32_t> order(table.order);
     const auto results =
         population->train(*population->prepare(table.samples()), std::span(&order, 1), batch_size);

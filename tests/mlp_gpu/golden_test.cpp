@@ -1,5 +1,5 @@
 /// The GPU's population against the CPU's engine and against PyTorch in float64 (golden.h), over every case
-/// of cases.py: losses, optimisers, activations, norms, residuals, dropout, clipping, accumulation,
+/// of cases.py: losses, optimizers, activations, norms, residuals, dropout, clipping, accumulation,
 /// averaging, schedules, odd widths.
 
 #include "golden.h"

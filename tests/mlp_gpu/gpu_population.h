@@ -18,13 +18,13 @@ inline constexpr GpuShape shapes[] = {GpuShape::latency, GpuShape::throughput};
 inline std::unique_ptr<Population> gpu(const ModelDescription& model, std::vector<TrainingSpec> members,
                                        GpuShape shape = GpuShape::automatic) {
     auto population = gpu_population(gpu_device(), model, std::move(members), shape);
-    population->initialise();
+    population->initialize();
     return population;
 }
 
 inline Engine cpu(const ModelDescription& model, const TrainingSpec& spec) {
     Engine engine(model, spec);
-    engine.initialise();
+    engine.initialize();
     return engine;
 }
 

@@ -397,7 +397,7 @@ TEST(GpuPopulation, JoinedWithAnotherDeviceItKeepsItsBits) {
     parts.push_back(
         {3, gpu_population(gpu_device(), model, {members[2], members[3], members[4]}, GpuShape::latency)});
     const auto joined = joined_population(std::move(parts));
-    joined->initialise();
+    joined->initialize();
     const auto whole = gpu(model, members, GpuShape::latency);
     joined->train(*joined->prepare(table.samples()), orders.spans, batch_size);
     whole->train(*whole->prepare(table.samples()), orders.spans, batch_size);

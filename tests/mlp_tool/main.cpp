@@ -144,7 +144,7 @@ void train(mlp::Population& population, const mlp::SampleSet& samples, std::span
 
 void run(const json& spec) {
     const auto population = make_population(spec);
-    population->initialise();
+    population->initialize();
     if (spec.contains("parameters"))
         load_parameters(*population, read_floats(spec.at("parameters")));
     const std::vector<float> inputs = read_floats(spec.at("inputs")),

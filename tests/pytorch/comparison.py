@@ -77,7 +77,7 @@ def reason_to_skip(op: OpInfo) -> str | None:
     if op.name.startswith("jiterator"):
         return "compiled by CUDA's own compiler (jiterator)"
     if "empty" in op.name:
-        return "uninitialised memory"
+        return "uninitialized memory"
     if op.name in RANDOM_OPERATORS or "dropout" in op.name or "rand" in op.name:
         return "random"
     if op.is_factory_function:

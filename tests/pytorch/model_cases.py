@@ -1,4 +1,4 @@
-"""The networks of test_models.py with batches and optimisers.
+"""The networks of test_models.py with batches and optimizers.
 
 20 steps amplify rounding where batch norm has few values and where an input of ReLU or two of a maximum nearly tie. The
 cases are well conditioned: on the CPU, weights that differ by 5e-7 of themselves change no loss by more than 4e-5, and the

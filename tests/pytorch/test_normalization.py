@@ -102,22 +102,22 @@ class BatchNorm(AgainstCPU):
 
 class RowNorms(AgainstCPU):
     def test_layer_norm(self):
-        for shape, normalised in (((6, 20), (20,)), ((4, 3, 1000), (1000,)), ((3, 4, 5, 6), (5, 6)), ((2, 3), (2, 3)),
+        for shape, normalized in (((6, 20), (20,)), ((4, 3, 1000), (1000,)), ((3, 4, 5, 6), (5, 6)), ((2, 3), (2, 3)),
                                   ((5000, 7), (7,)), ((2, 70_001), (70_001,))):
             with self.subTest(shape=shape):
-                self.compare(F.layer_norm, inputs(shape), normalised, weights(normalised), weights(normalised),
+                self.compare(F.layer_norm, inputs(shape), normalized, weights(normalized), weights(normalized),
                              tolerance=TOLERANCE, gradients=(1e-3, 3e-3))
-                self.compare(F.layer_norm, inputs(shape), normalised, tolerance=TOLERANCE, gradients=(1e-3, 3e-3))
+                self.compare(F.layer_norm, inputs(shape), normalized, tolerance=TOLERANCE, gradients=(1e-3, 3e-3))
         self.compare(F.layer_norm, inputs((9, 6, 5)).detach().transpose(0, 1).requires_grad_(), (5,), weights(5),
                      weights(5), tolerance=TOLERANCE)
         self.compare(F.layer_norm, inputs((0, 5)), (5,), weights(5), weights(5))
 
     def test_rms_norm(self):
-        for shape, normalised in (((6, 20), (20,)), ((3, 4, 5, 6), (5, 6)), ((5000, 7), (7,))):
+        for shape, normalized in (((6, 20), (20,)), ((3, 4, 5, 6), (5, 6)), ((5000, 7), (7,))):
             with self.subTest(shape=shape):
-                self.compare(F.rms_norm, inputs(shape), normalised, weights(normalised), tolerance=TOLERANCE,
+                self.compare(F.rms_norm, inputs(shape), normalized, weights(normalized), tolerance=TOLERANCE,
                              gradients=(1e-3, 3e-3))
-                self.compare(F.rms_norm, inputs(shape), normalised, eps=1e-3, tolerance=TOLERANCE)
+                self.compare(F.rms_norm, inputs(shape), normalized, eps=1e-3, tolerance=TOLERANCE)
 
     def test_group_norm(self):
         for shape, groups in (((3, 6, 5, 7), 3), ((2, 8, 9), 2), ((4, 6), 6), ((2, 4, 130, 140), 1), ((1, 12, 3, 3, 3), 4)):

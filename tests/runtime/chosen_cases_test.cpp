@@ -31,7 +31,7 @@ Words module_with_switches() {
     return words;
 }
 
-constexpr std::array<kernels::SpecialisationConstant, 2> constants{{{"operation", 4, 0}, {"dtype", 5, 1}}};
+constexpr std::array<kernels::SpecializationConstant, 2> constants{{{"operation", 4, 0}, {"dtype", 5, 1}}};
 
 Words chosen(std::uint32_t operation, std::uint32_t dtype) {
     const std::array values{operation, dtype};

@@ -15,7 +15,7 @@ using Block = BlockArena::Block;
 using Segment = BlockArena::Segment;
 
 /// Every byte range that is taken, by segment: what the arena must agree with. It knows no lists and no
-/// neighbours.
+/// neighbors.
 class Model {
   public:
     void taken(const Block& block) {

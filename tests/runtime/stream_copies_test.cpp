@@ -24,14 +24,14 @@ TEST_F(AsynchronousCopyTest, to_the_device_and_back_with_events) {
     const auto s = stream(pieces);
     const Buffer from = upload_memory(count), words = memory(*s, count), to = readback_memory(count);
     std::ranges::copy(numbered(count), from.host_as<std::uint32_t>().begin());
-    const Synchronisations before = thread_synchronisations();
+    const Synchronizations before = thread_synchronizations();
     s->copy(words.pointer(), from.pointer(), from.bytes());
     const Event uploaded = s->record();
     advance(*s, words, 7);
     s->copy(to.pointer(), words.pointer(), to.bytes());
     const Event downloaded = s->record();
     s->flush();
-    EXPECT_EQ(thread_synchronisations(), before);
+    EXPECT_EQ(thread_synchronizations(), before);
     uploaded.wait();
     std::ranges::fill(from.host_as<std::uint32_t>(), 0u); // the host may write it again
     downloaded.wait();

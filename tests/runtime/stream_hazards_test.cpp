@@ -69,7 +69,7 @@ TEST(HazardTracker, agrees_with_a_model_of_single_bytes) {
     EXPECT_GT(free_runs, 2000u);
 }
 
-TEST(AddressRanges, neighbours_and_overlaps_are_one_range) {
+TEST(AddressRanges, neighbors_and_overlaps_are_one_range) {
     AddressRanges ranges;
     for (std::uint64_t i = 0; i < 1000; ++i)
         ranges.insert(16 * (i * 7 % 1000), 16);

@@ -110,7 +110,7 @@ TEST_F(StreamTest, barriers_stand_only_between_dependent_operations) {
     EXPECT_EQ(contents(*s, b), Words(64, 8));
 }
 
-TEST_F(StreamTest, both_ways_of_synchronisation) {
+TEST_F(StreamTest, both_ways_of_synchronization) {
     for (const bool second : {false, true}) {
         StreamOptions options;
         options.synchronization2 = second;
@@ -235,7 +235,7 @@ TEST_F(StreamTest, wrong_calls_are_refused) {
     const auto bytes = std::as_bytes(std::span(&p, 1));
     EXPECT_THROW(s->launch(kernels::test_advance.kernel, {1, 1, 1}, bytes.first(8), {}), Error);
     EXPECT_THROW(s->launch(kernels::test_advance, {1, 1u << 31, 1}, p, {}), Error);
-    EXPECT_THROW(s->launch(kernels::test_advance, {1, 1, 1}, p, {}, std::array{ConstantValue{"colour", 1}}),
+    EXPECT_THROW(s->launch(kernels::test_advance, {1, 1, 1}, p, {}, std::array{ConstantValue{"color", 1}}),
                  Error);
     EXPECT_THROW(s->copy(words.pointer() + 4, words.pointer(), 8), Error);
     EXPECT_THROW(s->copy(words.pointer() + 128, words.pointer(), 256), Error);

@@ -119,25 +119,25 @@ TEST_F(StreamThreadsTest, events_are_asked_and_let_go_by_other_threads) {
 TEST_F(StreamThreadsTest, waits_are_counted_for_the_thread_that_asked) {
     const auto s = stream();
     const Buffer words = memory(*s, Words(64, 1));
-    const Synchronisations before = thread_synchronisations();
+    const Synchronizations before = thread_synchronizations();
     advance(*s, words, 1);
     s->flush();
     s->copy(memory(*s, 64).pointer(), words.pointer(), 256);
     static_cast<void>(s->record().done());
-    EXPECT_EQ(thread_synchronisations(), before) << "none of these waits";
+    EXPECT_EQ(thread_synchronizations(), before) << "none of these waits";
     contents(*s, words);
-    EXPECT_EQ(thread_synchronisations().downloads, before.downloads + 1);
-    EXPECT_EQ(thread_synchronisations().waits, before.waits);
+    EXPECT_EQ(thread_synchronizations().downloads, before.downloads + 1);
+    EXPECT_EQ(thread_synchronizations().waits, before.waits);
     s->synchronize();
     s->record().wait();
     device().synchronize();
-    EXPECT_EQ(thread_synchronisations().waits, before.waits + 3);
+    EXPECT_EQ(thread_synchronizations().waits, before.waits + 3);
     std::jthread([&] {
-        EXPECT_EQ(thread_synchronisations(), Synchronisations{});
+        EXPECT_EQ(thread_synchronizations(), Synchronizations{});
         s->synchronize();
-        EXPECT_EQ(thread_synchronisations().waits, 1u);
+        EXPECT_EQ(thread_synchronizations().waits, 1u);
     }).join();
-    EXPECT_EQ(thread_synchronisations().waits, before.waits + 3);
+    EXPECT_EQ(thread_synchronizations().waits, before.waits + 3);
 }
 
 /// Without the test modes that hold operations back.

@@ -104,7 +104,7 @@ check 'the Slang compiler cannot be fetched: it was asked for with its hash' "$(
 check 'the Slang compiler cannot be fetched: says what to do' "$(says 'REKINDLE_SLANGC names it')" 1
 check 'the Slang compiler cannot be fetched: no half of it stays' "$([[ -e $folder/tree/build/tools/slang ]] || echo none)" none
 
-# isa_table SPILLED_VGPRS SCRATCH CASE…: the judgement of one family's rows, one for each CASE, of a registry of the
+# isa_table SPILLED_VGPRS SCRATCH CASE…: the judgment of one family's rows, one for each CASE, of a registry of the
 # two cases 'a' and 'b' of one kernel.
 isa_table() {
     local spilled=$1 scratch=$2 case

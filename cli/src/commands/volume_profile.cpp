@@ -19,7 +19,7 @@ namespace {
 void draw(Context& context, const trainer::MarketData& data, std::size_t count) {
     const std::vector<market::Session>& sessions = data.plan.sessions;
     const TerminalTraits& traits = context.output.traits();
-    const market::DrawOptions options{.columns = traits.width, .utf8 = traits.utf8, .colour = traits.colour};
+    const market::DrawOptions options{.columns = traits.width, .utf8 = traits.utf8, .color = traits.color};
     for (std::size_t i = sessions.size() - std::min(count, sessions.size()); i < sessions.size(); ++i) {
         const market::BarTable& bars = data.read.bars;
         const std::string contract = market::contract_name(bars.metadata(), sessions[i].contract);

@@ -44,7 +44,7 @@ CommandSpec inspect() {
             .positional_required = true,
             .brief = "What a file of bars holds",
             .detail =
-                "Prints the columns recognised, rows, span, gaps, tick, contracts and rolls, sessions, and "
+                "Prints the columns recognized, rows, span, gaps, tick, contracts and rolls, sessions, and "
                 "which time zone the peak of volume and the daily halt suggest.",
             .examples = {{"bars.csv", "look at a file before training on it"}}};
 }
@@ -78,7 +78,7 @@ CommandSpec simulate() {
             "Writes bars in the shape of ES futures: ticks of 0.25 points, UTC stamps at the end of the bar, "
             "volume high at open and close and low overnight, the daily halt, holidays, quarterly contracts "
             "and a VIX column. The first line of the file says that it is synthetic. The price has no "
-            "drift: there is no edge to be learnt, only the soundness and speed of the program.",
+            "drift: there is no edge to be learned, only the soundness and speed of the program.",
         .examples = {{"--bars 100000 --seed 1 --output simulated.csv", "about 70 trading days"}}};
 }
 

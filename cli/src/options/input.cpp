@@ -14,7 +14,7 @@ std::vector<OptionSpec> input() {
          .brief = "Files or folders with bars: CSV, six-field ;-export, .gz",
          .detail =
              "The bars to read. Several files, or all files of a folder, are read as one history in order of "
-             "time. The format is recognised: the merged CSV with a header, the six-field export separated "
+             "time. The format is recognized: the merged CSV with a header, the six-field export separated "
              "by semicolons, any CSV with open, high, low, close and volume, each also as .gz.",
          .example = "--data DATA/MERGED/merged_es_vix_test.csv",
          .commands = {"train", "predict", "volume-profile", "features"},
@@ -39,7 +39,7 @@ std::vector<OptionSpec> input() {
                    "from 1. "
                    "Names are time, date, open, high, low, close, volume, contract and vix. Without this "
                    "option the "
-                   "columns are recognised by their headings.",
+                   "columns are recognized by their headings.",
          .example = "--columns time=1,open=Open,high=High,low=Low,close=Close,volume=Volume",
          .commands = readers},
         {.name = "contract",

@@ -52,8 +52,8 @@ std::vector<OptionSpec> network() {
     };
 }
 
-std::vector<OptionSpec> optimisation() {
-    const std::string_view group = "Optimisation";
+std::vector<OptionSpec> optimization() {
+    const std::string_view group = "Optimization";
     return {
         {.name = "epochs",
          .aliases = {"-e"},
@@ -161,7 +161,7 @@ std::vector<OptionSpec> optimisation() {
          .in_config = true,
          .group = group,
          .brief = "Steps over which the rate rises from zero",
-         .detail = "Optimiser steps during which the learning rate rises linearly to its value.",
+         .detail = "Optimizer steps during which the learning rate rises linearly to its value.",
          .example = "--warmup-steps 1000",
          .commands = trainers},
         {.name = "plateau-patience",
@@ -191,7 +191,7 @@ std::vector<OptionSpec> optimisation() {
          .range = {.low = 1},
          .in_config = true,
          .group = group,
-         .brief = "Batches per optimiser step",
+         .brief = "Batches per optimizer step",
          .detail = "The gradients of N batches are averaged before the weights move.",
          .example = "--gradient-accumulation-steps 4",
          .commands = trainers},

@@ -58,7 +58,7 @@ const std::vector<OptionSpec>& option_table() {
         std::vector<OptionSpec> all;
         for (auto* make :
              {rows::input, rows::sessions, rows::volume_profile, rows::features_and_target, rows::network,
-              rows::optimisation, rows::run, rows::other_commands, rows::doctor, rows::messages}) {
+              rows::optimization, rows::run, rows::other_commands, rows::doctor, rows::messages}) {
             std::vector<OptionSpec> group = make();
             std::move(group.begin(), group.end(), std::back_inserter(all));
         }

@@ -30,7 +30,7 @@ std::vector<OptionSpec> other_commands() {
          .group = "Model",
          .brief = "Scaler (JSON) of a model file that has none",
          .detail =
-             "Files of the original system hold no scaler, so centre and scale of each feature must be "
+             "Files of the original system hold no scaler, so center and scale of each feature must be "
              "given: a JSON file, or the folder, metadata or .pt file of a run whose scaler is to be used.",
          .example = "--model best_model.pt --scaler scaler.json --data bars.csv",
          .commands = {"predict"}},
@@ -93,7 +93,7 @@ std::vector<OptionSpec> other_commands() {
          .brief = "Draw the profiles of the last N sessions",
          .detail =
              "Draws volume by price in the terminal: the point of control and the value area are marked with "
-             "letters, not by colour alone.",
+             "letters, not by color alone.",
          .example = "--draw 3",
          .commands = {"volume-profile"},
          .default_text = "1",

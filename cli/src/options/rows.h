@@ -22,7 +22,7 @@ std::vector<OptionSpec> sessions();
 std::vector<OptionSpec> volume_profile();
 std::vector<OptionSpec> features_and_target();
 std::vector<OptionSpec> network();
-std::vector<OptionSpec> optimisation();
+std::vector<OptionSpec> optimization();
 std::vector<OptionSpec> run();
 std::vector<OptionSpec> other_commands();
 std::vector<OptionSpec> doctor();

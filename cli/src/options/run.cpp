@@ -96,7 +96,7 @@ std::vector<OptionSpec> run() {
          .group = group,
          .brief = "Steps between checkpoints; 0: each epoch and every 30 s",
          .detail =
-             "An explicit interval is honoured and its cost is printed: making a checkpoint safe on the disk "
+             "An explicit interval is honored and its cost is printed: making a checkpoint safe on the disk "
              "takes longer than hundreds of steps.",
          .example = "--checkpoint-interval 50",
          .commands = trainers},

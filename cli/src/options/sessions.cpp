@@ -68,7 +68,7 @@ std::vector<OptionSpec> sessions() {
          .group = group,
          .brief = "One session is a trading day or a week",
          .detail =
-             "With week, the trading days of a week form one session, labelled with its last day. It suits "
+             "With week, the trading days of a week form one session, labeled with its last day. It suits "
              "files of daily bars, of which a single one has hardly a volume profile.",
          .example = "--session-length week",
          .commands = session_cutters},

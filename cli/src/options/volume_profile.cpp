@@ -80,7 +80,7 @@ std::vector<OptionSpec> features_and_target() {
          .brief = "Groups of features, separated by commas",
          .detail =
              "session is the set of 54 columns made from each session's profile. The others add to it: vix "
-             "(level, change, z-score), returns (log returns, realised volatility), gap (overnight gap), "
+             "(level, change, z-score), returns (log returns, realized volatility), gap (overnight gap), "
              "calendar (day of week, expiry), naked-poc (distance to untested points of control). minute is "
              "the per-minute set of 19 columns and stands alone.",
          .example = "--features session,returns,gap",

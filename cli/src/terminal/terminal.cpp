@@ -40,7 +40,7 @@ std::string process_environment(const std::string& name) {
 TerminalTraits terminal_traits(int descriptor, const Environment& environment) {
     TerminalTraits traits;
     traits.interactive = isatty(descriptor) == 1 && environment("TERM") != "dumb";
-    traits.colour = traits.interactive && environment("NO_COLOR").empty();
+    traits.color = traits.interactive && environment("NO_COLOR").empty();
     for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
         if (const std::string locale = environment(name); !locale.empty()) {
             traits.utf8 = names_utf8(locale);

@@ -77,7 +77,7 @@ ScriptEnd run_script(const fs::path& script, std::chrono::milliseconds deadline,
         end.fine = outcome.exit_status == 0;
         end.how = fmt::format("ended with status {}", outcome.exit_status);
         break;
-    case ChildOutcome::End::signalled:
+    case ChildOutcome::End::signaled:
         end.how = fmt::format("was ended by signal {}", outcome.signal);
         break;
     case ChildOutcome::End::killed:

@@ -63,7 +63,7 @@ void read_information(HostFiles& files, Gpu& gpu) {
     };
     gpu.name = entry("Model:");
     gpu.uuid = entry("GPU UUID:");
-    if (gpu.uuid && gpu.uuid->find('?') != std::string::npos) // before the card is initialised
+    if (gpu.uuid && gpu.uuid->find('?') != std::string::npos) // before the card is initialized
         gpu.uuid = Fact<std::string>::failed("not known before the card is used", path);
     const char* reason = "only the driver's library tells it";
     gpu.compute_capability = Fact<std::string>::failed(reason, "");

@@ -10,7 +10,7 @@ namespace rekindle::doctor {
 
 constexpr std::size_t log_line_limit = std::size_t{8} << 10; ///< bytes
 
-/// `line` has no line feed. Takes out terminal sequences (colours, titles), applies backspaces, shows bytes
+/// `line` has no line feed. Takes out terminal sequences (colors, titles), applies backspaces, shows bytes
 /// that are no UTF-8 text and control characters as "?", and cuts at `log_line_limit`. Parts that carriage
 /// returns separate become lines of their own, less those that only draw a progress bar and were drawn over.
 /// Blank parts are left out.

@@ -76,7 +76,7 @@ void close_holes(std::string& text) {
     text.resize(out);
 }
 
-/// Programs, pictures and archives are no logs. A text with colours, progress lines or a foreign code page is
+/// Programs, pictures and archives are no logs. A text with colors, progress lines or a foreign code page is
 /// one.
 void refuse_binary(const Ends& ends, const std::string& path) {
     constexpr std::size_t sample = 256 << 10;

@@ -29,11 +29,11 @@ std::string heading(std::string_view anchor, std::string_view title) {
     return fmt::format("<a id=\"{}\"></a>\n\n## {}\n\n", anchor, prose(title));
 }
 
-std::string labelled(std::string_view label, const std::vector<std::string>& texts) {
+std::string labeled(std::string_view label, const std::vector<std::string>& texts) {
     return texts.empty() ? "" : fmt::format("{}:\n\n{}\n", label, bullets(texts));
 }
 
-std::string labelled(std::string_view label, const std::string& text) {
+std::string labeled(std::string_view label, const std::string& text) {
     return text.empty() ? "" : fmt::format("{}: {}\n\n", label, prose(text));
 }
 
@@ -65,8 +65,8 @@ std::string causes_page(const Knowledge& knowledge) {
             page += prose(cause->detail) + "\n\n";
         if (!cause->vendors.empty())
             page += fmt::format("Only with GPUs of: {}\n\n", fmt::join(cause->vendors, ", "));
-        page += labelled("What decides", cause->tell_apart);
-        page += labelled("Often said and of no help", cause->wrong_advice);
+        page += labeled("What decides", cause->tell_apart);
+        page += labeled("Often said and of no help", cause->wrong_advice);
         std::vector<std::string> seen_in;
         for (const Signature* signature : ordered(knowledge.signatures, &Signature::id))
             if (std::any_of(
@@ -123,7 +123,7 @@ std::string signatures_page(const Knowledge& knowledge) {
             page += "\nCauses:\n\n";
         for (const Signature::Candidate& candidate : signature->candidates)
             page += candidate_line(candidate);
-        page += '\n' + labelled("What would help to tell them apart", signature->ask) + evidence(*signature);
+        page += '\n' + labeled("What would help to tell them apart", signature->ask) + evidence(*signature);
     }
     return page;
 }
@@ -141,10 +141,10 @@ std::string variables_page(const Knowledge& knowledge) {
     for (const EnvironmentVariable* variable : variables) {
         page += fmt::format("\n## {}\n\n{}, {}. {}\n\n", code(variable->name), prose(variable->component),
                             variable->status, prose(variable->meaning));
-        page += labelled("Effect", variable->effect_when);
+        page += labeled("Effect", variable->effect_when);
         if (!variable->effective_on.empty())
             page += "Only on: " + code_list(variable->effective_on) + "\n\n";
-        page += labelled("Advice", variable->advice) + evidence(*variable);
+        page += labeled("Advice", variable->advice) + evidence(*variable);
     }
     return page;
 }

@@ -139,7 +139,7 @@ class Child {
         else if (WIFSIGNALED(status))
             outcome_.signal = WTERMSIG(status);
         finish(killed_at_            ? ChildOutcome::End::killed
-               : WIFSIGNALED(status) ? ChildOutcome::End::signalled
+               : WIFSIGNALED(status) ? ChildOutcome::End::signaled
                                      : ChildOutcome::End::exited);
     }
 

@@ -29,7 +29,7 @@ struct ChildCommand {
 struct ChildOutcome {
     enum class End {
         exited,      ///< by itself: exit_status
-        signalled,   ///< by a signal that this process did not send
+        signaled,    ///< by a signal that this process did not send
         killed,      ///< over its deadline, or its results were no end of lines
         unkillable,  ///< over its deadline, and still there `kill_grace` after SIGKILL: it waits inside the
                      ///< kernel

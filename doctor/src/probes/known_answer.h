@@ -1,5 +1,5 @@
 #pragma once
-/// The sum that a GPU is asked for: its every element is exact in float32 and differs from its neighbours.
+/// The sum that a GPU is asked for: its every element is exact in float32 and differs from its neighbors.
 
 #include <fmt/format.h>
 

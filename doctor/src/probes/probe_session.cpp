@@ -121,7 +121,7 @@ void conclude(ProbeResult& result, const ChildOutcome& outcome, const std::strin
         result.reason =
             fmt::format("the process ended without a result, exit status {}{}", outcome.exit_status, where);
         break;
-    case End::signalled:
+    case End::signaled:
         result.status = ProbeStatus::crashed;
         result.reason = fmt::format("ended by {}{}", signal_text(outcome.signal), where);
         break;

@@ -49,9 +49,9 @@ DistributionName distribution_of(std::string_view folder) {
            (parts[version].empty() || parts[version][0] < '0' || parts[version][0] > '9'))
         ++version;
     if (version >= parts.size())
-        return {normalised_package_name(folder), ""};
+        return {normalized_package_name(folder), ""};
     const auto name_size = static_cast<std::size_t>(parts[version].data() - folder.data()) - 1;
-    return {normalised_package_name(folder.substr(0, name_size)), std::string(parts[version])};
+    return {normalized_package_name(folder.substr(0, name_size)), std::string(parts[version])};
 }
 
 bool registers_backend(std::string_view entry_points) {
@@ -82,7 +82,7 @@ bool contains(const std::array<std::string_view, N>& names, std::string_view nam
 
 } // namespace
 
-std::string normalised_package_name(std::string_view name) {
+std::string normalized_package_name(std::string_view name) {
     std::string result;
     for (const char c : name) {
         const bool separator = c == '-' || c == '_' || c == '.';

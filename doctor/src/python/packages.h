@@ -23,8 +23,8 @@ struct InstalledPackages {
 InstalledPackages read_packages(const HostTree& tree, const std::vector<std::filesystem::path>& site_folders);
 
 /// PEP 503: lower case, "-" for runs of "-", "_" and ".".
-std::string normalised_package_name(std::string_view name);
-bool package_matters(std::string_view normalised_name);
+std::string normalized_package_name(std::string_view name);
+bool package_matters(std::string_view normalized_name);
 
 /// The package's metadata file as text; "" when there is none.
 std::string read_package_metadata(const HostTree& tree, const PythonPackage& package);

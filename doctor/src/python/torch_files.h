@@ -1,5 +1,5 @@
 #pragma once
-/// What an installed PyTorch is and which GPU code it and its neighbours contain, told from their files.
+/// What an installed PyTorch is and which GPU code it and its neighbors contain, told from their files.
 
 #include "python/find_places.h"
 #include "python/packages.h"

@@ -75,7 +75,7 @@ std::string cuda_status(const Facts& facts, const Gpu& gpu, const Knowledge& kno
 }
 
 /// Vendors of the GPUs that a driver manifest is for, from its file name, which every packager keeps
-/// recognisable.
+/// recognizable.
 bool manifest_serves(const std::string& manifest, const Gpu& gpu) {
     const auto has = [&](std::string_view word) { return manifest.find(word) != std::string::npos; };
     if (gpu.vendor == "amd")

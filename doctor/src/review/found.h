@@ -14,7 +14,7 @@
 namespace rekindle::doctor {
 
 /// What is to be said of something.
-struct Judgement {
+struct Judgment {
     Verdict verdict = Verdict::unknown;
     std::string reason;
     std::vector<Backing> evidence;
@@ -30,16 +30,16 @@ constexpr std::size_t mark_text_limit = 160;
 
 /// Marks `size` bytes of the block from `at`. Precondition: size > 0 and they lie inside the block.
 inline void mark(const Block& block, std::size_t at, std::size_t size, std::string_view kind,
-                 Judgement judgement, std::vector<Found>& found) {
+                 Judgment judgment, std::vector<Found>& found) {
     Found one;
     one.begin = block.origins[at];
     one.end = block.origins[at + size - 1] + 1;
     one.mark = {block.line_of(at),
                 std::string(kind),
                 printable(std::string_view(block.text).substr(at, size), mark_text_limit),
-                judgement.verdict,
-                std::move(judgement.reason),
-                std::move(judgement.evidence)};
+                judgment.verdict,
+                std::move(judgment.reason),
+                std::move(judgment.evidence)};
     found.push_back(std::move(one));
 }
 

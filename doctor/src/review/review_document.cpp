@@ -74,20 +74,20 @@ void mark_images(const Block& block, const Knowledge& knowledge, std::vector<Fou
         const std::size_t at = static_cast<std::size_t>(whole.data() - block.text.data());
         const auto known = std::find_if(knowledge.images.begin(), knowledge.images.end(),
                                         [&](const ContainerImage& one) { return one.tag == name; });
-        Judgement judgement{Verdict::unknown,
-                            "AMD's documentation does not list this tag; whether it exists was not checked.",
-                            {}};
+        Judgment judgment{Verdict::unknown,
+                          "AMD's documentation does not list this tag; whether it exists was not checked.",
+                          {}};
         if (known != knowledge.images.end())
-            judgement = {Verdict::holds,
-                         fmt::format("A documented tag{}{}.",
-                                     known->torch.empty() ? "" : ": torch " + known->torch,
-                                     known->rocm.empty() ? "" : ", ROCm " + known->rocm),
-                         known->evidence};
+            judgment = {Verdict::holds,
+                        fmt::format("A documented tag{}{}.",
+                                    known->torch.empty() ? "" : ": torch " + known->torch,
+                                    known->rocm.empty() ? "" : ", ROCm " + known->rocm),
+                        known->evidence};
         else if (tag == "latest")
-            judgement = {Verdict::holds, "Exists, but names no versions: tomorrow it is another image.", {}};
+            judgment = {Verdict::holds, "Exists, but names no versions: tomorrow it is another image.", {}};
         else if (!knowledge.images.empty())
-            judgement.evidence = knowledge.images.front().evidence;
-        mark(block, at, name.size(), "image", std::move(judgement), found);
+            judgment.evidence = knowledge.images.front().evidence;
+        mark(block, at, name.size(), "image", std::move(judgment), found);
     }
 }
 

@@ -163,7 +163,7 @@ std::vector<Mention> TargetFinder::mentions(std::string_view text) const {
     return mentions;
 }
 
-Judgement TargetFinder::judge_name(const std::string& gfx) const {
+Judgment TargetFinder::judge_name(const std::string& gfx) const {
     const GfxTarget* target = knowledge_.gfx(gfx);
     if (target == nullptr)
         return {knowledge_.gfx_targets.empty() ? Verdict::unknown : Verdict::wrong,
@@ -182,7 +182,7 @@ Judgement TargetFinder::judge_name(const std::string& gfx) const {
             target->evidence};
 }
 
-Judgement TargetFinder::judge_statement(const Mention& subject, const Mention& said) const {
+Judgment TargetFinder::judge_statement(const Mention& subject, const Mention& said) const {
     std::vector<std::string> targets =
         subject.kind == Mention::Kind::gfx ? std::vector{subject.name} : subject.targets;
     const GfxTarget* known = targets.empty() ? nullptr : knowledge_.gfx(targets.front());
@@ -274,11 +274,11 @@ void TargetFinder::mark_statements(const Block& block, const std::vector<Mention
         const Mention& object = mentions[objects[i]];
         // "gfx1100 (7900 XT)" and "RDNA3 (gfx1100)" say it the other way round.
         const bool turned = object.kind == Mention::Kind::card || named.kind == Mention::Kind::architecture;
-        Judgement judgement = turned ? judge_statement(object, named) : judge_statement(named, object);
-        const bool holds = judgement.verdict == Verdict::holds;
+        Judgment judgment = turned ? judge_statement(object, named) : judge_statement(named, object);
+        const bool holds = judgment.verdict == Verdict::holds;
         all_hold = all_hold && holds;
         if (!holds || (all_hold && i + 1 == objects.size()))
-            mark(block, named.at, object.at + object.size - named.at, target_kind, std::move(judgement),
+            mark(block, named.at, object.at + object.size - named.at, target_kind, std::move(judgment),
                  found);
     }
 }
@@ -290,7 +290,7 @@ std::string target_of_override(std::string_view value) {
     return fmt::format("gfx{}{:x}{:x}", numbers[0], numbers[1], numbers[2]);
 }
 
-Judgement judge_override(std::string_view value, const GfxTarget& target, const Knowledge& knowledge) {
+Judgment judge_override(std::string_view value, const GfxTarget& target, const Knowledge& knowledge) {
     const std::string pretended = target_of_override(value);
     const EnvironmentVariable* variable = knowledge.variable("HSA_OVERRIDE_GFX_VERSION");
     const std::vector<Backing> evidence =

@@ -36,8 +36,8 @@ class TargetFinder {
 
   private:
     struct Names;
-    Judgement judge_name(const std::string& gfx) const;
-    Judgement judge_statement(const Mention& subject, const Mention& said) const;
+    Judgment judge_name(const std::string& gfx) const;
+    Judgment judge_statement(const Mention& subject, const Mention& said) const;
     void mark_statements(const Block& block, const std::vector<Mention>& mentions, std::size_t subject,
                          const std::vector<std::size_t>& objects, std::vector<Found>& found) const;
 
@@ -46,7 +46,7 @@ class TargetFinder {
 };
 
 /// What HSA_OVERRIDE_GFX_VERSION=`value` does on a card of the target.
-Judgement judge_override(std::string_view value, const GfxTarget& target, const Knowledge& knowledge);
+Judgment judge_override(std::string_view value, const GfxTarget& target, const Knowledge& knowledge);
 
 /// "10.3.0" → "gfx1030", "9.0.10" → "gfx90a"; "" when it is no version.
 std::string target_of_override(std::string_view value);

@@ -102,16 +102,16 @@ std::string upper_first(std::string text) {
 }
 
 /// The gravest of what the override does on each of the cards.
-Judgement judge_override_on(std::string_view value, const std::vector<const GfxTarget*>& targets,
-                            const Knowledge& knowledge) {
+Judgment judge_override_on(std::string_view value, const std::vector<const GfxTarget*>& targets,
+                           const Knowledge& knowledge) {
     constexpr std::array<Verdict, 5> gravest_first{Verdict::harmful, Verdict::wrong, Verdict::no_effect,
                                                    Verdict::unknown, Verdict::holds};
     const auto gravity = [&](Verdict verdict) {
         return std::find(gravest_first.begin(), gravest_first.end(), verdict) - gravest_first.begin();
     };
-    Judgement worst = judge_override(value, *targets.front(), knowledge);
+    Judgment worst = judge_override(value, *targets.front(), knowledge);
     for (const GfxTarget* target : targets)
-        if (Judgement one = judge_override(value, *target, knowledge);
+        if (Judgment one = judge_override(value, *target, knowledge);
             gravity(one.verdict) < gravity(worst.verdict))
             worst = std::move(one);
     return worst;
@@ -135,8 +135,8 @@ std::string names_of(const std::vector<const GfxTarget*>& targets) {
 
 } // namespace
 
-Judgement judge_variable(const EnvironmentVariable& variable, std::string_view name, std::string_view value,
-                         const SettingContext& context, const Knowledge& knowledge) {
+Judgment judge_variable(const EnvironmentVariable& variable, std::string_view name, std::string_view value,
+                        const SettingContext& context, const Knowledge& knowledge) {
     const std::string when = variable.effect_when.empty() ? "" : upper_first(variable.effect_when);
     if (variable.status == "unreal")
         return {Verdict::no_effect, sentences({"Nothing reads it", variable.advice}), variable.evidence};

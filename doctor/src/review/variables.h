@@ -17,8 +17,8 @@ struct SettingContext {
 };
 
 /// What a variable does there. `value` is what is set, "" where nothing is set or the value is not known.
-Judgement judge_variable(const EnvironmentVariable& variable, std::string_view name, std::string_view value,
-                         const SettingContext& context, const Knowledge& knowledge);
+Judgment judge_variable(const EnvironmentVariable& variable, std::string_view name, std::string_view value,
+                        const SettingContext& context, const Knowledge& knowledge);
 
 /// Keeps references into the knowledge. Immutable; may be shared between threads.
 class VariableFinder {

@@ -35,8 +35,8 @@ std::string companion_mistake(const TorchInstall& install) {
 }
 
 /// An install from an index with one package for each gfx.
-Judgement judge_device_install(const TorchInstall& install, const WheelIndex& index,
-                               const Knowledge& knowledge) {
+Judgment judge_device_install(const TorchInstall& install, const WheelIndex& index,
+                              const Knowledge& knowledge) {
     if (install.device.empty())
         return {Verdict::wrong,
                 "Without the device's package torch imports and the first kernel is missing: name it, "
@@ -49,7 +49,7 @@ Judgement judge_device_install(const TorchInstall& install, const WheelIndex& in
             index.evidence};
 }
 
-Judgement judge_nightly(std::string_view id, const Knowledge& knowledge) {
+Judgment judge_nightly(std::string_view id, const Knowledge& knowledge) {
     const WheelIndex* stable = knowledge.index(id);
     return {Verdict::unknown,
             fmt::format("Nightly indexes change daily and old ones are emptied: what nightly/{} holds was "
@@ -58,7 +58,7 @@ Judgement judge_nightly(std::string_view id, const Knowledge& knowledge) {
             stable == nullptr ? std::vector<Backing>{} : stable->evidence};
 }
 
-Judgement judge_index_install(const TorchInstall& install, const Knowledge& knowledge) {
+Judgment judge_index_install(const TorchInstall& install, const Knowledge& knowledge) {
     const auto named = index_of(install.index, knowledge);
     if (!named)
         return {
@@ -85,22 +85,22 @@ Judgement judge_index_install(const TorchInstall& install, const Knowledge& know
 }
 
 /// Without --index-url. Nothing to say of a document about other hardware.
-std::optional<Judgement> judge_install_from_pypi(const TorchInstall& install, bool about_amd,
-                                                 const Knowledge& knowledge) {
+std::optional<Judgment> judge_install_from_pypi(const TorchInstall& install, bool about_amd,
+                                                const Knowledge& knowledge) {
     const std::vector<Backing> evidence{
         {"source", "pytorch/pytorch v2.6.0 torch/cuda/__init__.py:310", ""},
         {"documentation", "pytorch.org, Start Locally", "the default wheel for Linux is CUDA's"}};
     if (!install.extra_index.empty() && index_of(install.extra_index, knowledge))
-        return Judgement{
+        return Judgment{
             Verdict::wrong,
             "--extra-index-url leaves PyPI in the choice, whose torch is built for CUDA: use --index-url.",
             evidence};
     if (!install.links.empty() || !about_amd || install.conda || !install.local.empty())
         return std::nullopt;
-    return Judgement{Verdict::wrong,
-                     "PyPI's torch for Linux is built for CUDA and does not see an AMD GPU: name an index "
-                     "with --index-url.",
-                     evidence};
+    return Judgment{Verdict::wrong,
+                    "PyPI's torch for Linux is built for CUDA and does not see an AMD GPU: name an index "
+                    "with --index-url.",
+                    evidence};
 }
 
 bool is_torch_version(std::string_view version) {
@@ -108,12 +108,12 @@ bool is_torch_version(std::string_view version) {
     return numbers.size() >= 2 && numbers[0] >= 1 && numbers[0] < 10;
 }
 
-Judgement judge_local_version(const std::string& version, const std::string& index,
-                              const Knowledge& knowledge) {
+Judgment judge_local_version(const std::string& version, const std::string& index,
+                             const Knowledge& knowledge) {
     if (version.find("dev") != std::string::npos || version.find('a') != std::string::npos)
         return judge_nightly(index, knowledge);
     const auto torch = VersionPattern::parse(version);
-    return torch ? judge_wheel(*torch, index, knowledge) : Judgement{};
+    return torch ? judge_wheel(*torch, index, knowledge) : Judgment{};
 }
 
 bool overlaps_a_pair(const Block& block, std::size_t at, std::size_t size, const std::vector<Found>& found) {
@@ -149,8 +149,8 @@ void WheelReview::mark_installs(const Block& block, bool about_amd, std::vector<
     for (const TorchInstall& install : torch_installs(block.text)) {
         if (!install.index.empty())
             mark(block, install.at, install.size, pair_kind, judge_index_install(install, knowledge_), found);
-        else if (auto judgement = judge_install_from_pypi(install, about_amd, knowledge_))
-            mark(block, install.at, install.size, pair_kind, std::move(*judgement), found);
+        else if (auto judgment = judge_install_from_pypi(install, about_amd, knowledge_))
+            mark(block, install.at, install.size, pair_kind, std::move(*judgment), found);
     }
 }
 
@@ -226,12 +226,12 @@ void WheelReview::mark_row(const Block& block, std::vector<Found>& found) {
     const auto rocm = VersionPattern::parse(rocm_text);
     if (!torch || !rocm)
         return;
-    Judgement judgement = judge_pair(*torch, *rocm, knowledge_);
-    if (judgement.verdict == Verdict::holds && RE2::PartialMatch(block.text, denial)) {
-        judgement.verdict = Verdict::wrong;
-        judgement.reason = "The pair is official. " + judgement.reason;
+    Judgment judgment = judge_pair(*torch, *rocm, knowledge_);
+    if (judgment.verdict == Verdict::holds && RE2::PartialMatch(block.text, denial)) {
+        judgment.verdict = Verdict::wrong;
+        judgment.reason = "The pair is official. " + judgment.reason;
     }
-    mark(block, 0, block.text.size(), pair_kind, std::move(judgement), found);
+    mark(block, 0, block.text.size(), pair_kind, std::move(judgment), found);
 }
 
 } // namespace rekindle::doctor

@@ -59,7 +59,7 @@ std::vector<Backing> evidence_of_index(const Knowledge& knowledge, std::string_v
     return {};
 }
 
-Judgement wheel_exists(const WheelIndex& index, const VersionPattern& torch) {
+Judgment wheel_exists(const WheelIndex& index, const VersionPattern& torch) {
     std::string pythons;
     for (const WheelIndex::Release& release : index.releases)
         if (torch.matches(release.torch) && !release.python.empty())
@@ -103,7 +103,7 @@ std::string list_of(const std::vector<std::string>& words) {
     return text;
 }
 
-Judgement judge_wheel(const VersionPattern& torch, std::string_view id, const Knowledge& knowledge) {
+Judgment judge_wheel(const VersionPattern& torch, std::string_view id, const Knowledge& knowledge) {
     const WheelIndex* index = knowledge.index(id);
     const std::string_view kind = kind_of_id(id);
     if (index == nullptr && (id.starts_with("rocm") || id.starts_with("cu")))
@@ -124,7 +124,7 @@ Judgement judge_wheel(const VersionPattern& torch, std::string_view id, const Kn
             index->evidence};
 }
 
-Judgement judge_pair(const VersionPattern& torch, const VersionPattern& rocm, const Knowledge& knowledge) {
+Judgment judge_pair(const VersionPattern& torch, const VersionPattern& rocm, const Knowledge& knowledge) {
     const std::vector<const WheelIndex*> indexes = indexes_of_rocm(rocm, knowledge);
     for (const WheelIndex* index : indexes)
         for (const WheelIndex::Release& release : index->releases)

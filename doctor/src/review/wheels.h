@@ -10,9 +10,9 @@
 namespace rekindle::doctor {
 
 /// The wheel of one torch on one index. `index` is an id ("rocm6.2"); a nightly index is not judged.
-Judgement judge_wheel(const VersionPattern& torch, std::string_view index, const Knowledge& knowledge);
+Judgment judge_wheel(const VersionPattern& torch, std::string_view index, const Knowledge& knowledge);
 /// A torch and a ROCm named together in prose: official wheels and images count.
-Judgement judge_pair(const VersionPattern& torch, const VersionPattern& rocm, const Knowledge& knowledge);
+Judgment judge_pair(const VersionPattern& torch, const VersionPattern& rocm, const Knowledge& knowledge);
 
 /// Looks at blocks in their order; remembers the columns of the table that it is in.
 class WheelReview {

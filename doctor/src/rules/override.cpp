@@ -9,29 +9,29 @@ namespace rekindle::doctor {
 
 namespace {
 
-enum class Judgement { unneeded, safe, risky, unsafe };
+enum class Judgment { unneeded, safe, risky, unsafe };
 
 /// What the table says of this value on this card; where it says nothing, another architecture's target is
 /// unsafe and a sibling's is risky.
-Judgement judge(const HostView& view, const Gpu& gpu, const Override& set, std::string& reason) {
+Judgment judge(const HostView& view, const Gpu& gpu, const Override& set, std::string& reason) {
     const std::string native = gfx_of(view, gpu);
     if (set.gfx == native)
-        return Judgement::unneeded;
+        return Judgment::unneeded;
     const GfxTarget* target = view.knowledge.gfx(native);
     if (target) {
         for (const GfxTarget::Override& known : target->overrides) {
             if (known.value != set.value)
                 continue;
             reason = known.reason;
-            return known.verdict == "safe"     ? Judgement::safe
-                   : known.verdict == "risky"  ? Judgement::risky
-                   : known.verdict == "unsafe" ? Judgement::unsafe
-                                               : Judgement::unneeded;
+            return known.verdict == "safe"     ? Judgment::safe
+                   : known.verdict == "risky"  ? Judgment::risky
+                   : known.verdict == "unsafe" ? Judgment::unsafe
+                                               : Judgment::unneeded;
         }
     }
     const GfxTarget* pretended = view.knowledge.gfx(set.gfx);
     const bool siblings = target && pretended && target->architecture == pretended->architecture;
-    return siblings ? Judgement::risky : Judgement::unsafe;
+    return siblings ? Judgment::risky : Judgment::unsafe;
 }
 
 bool is_rdna1_as_rdna2(const HostView& view, const Gpu& gpu, const Override& set) {
@@ -117,9 +117,9 @@ Findings for_each_override(const HostView& view, Make&& make) {
         if (!set || native.empty() || !seen.insert(set->variable + native).second)
             continue;
         std::string reason;
-        const Judgement judgement = judge(view, *gpu, *set, reason);
+        const Judgment judgment = judge(view, *gpu, *set, reason);
         const bool native_code = targets.known && view.knowledge.covers(targets.names, native);
-        if (auto finding = make(*gpu, *set, judgement, native_code)) {
+        if (auto finding = make(*gpu, *set, judgment, native_code)) {
             describe(*finding, view, *gpu, *set, reason);
             findings.push_back(std::move(*finding));
         }
@@ -131,13 +131,13 @@ Findings for_each_override(const HostView& view, Make&& make) {
 
 Findings override_of_another_target(const HostView& view) {
     return for_each_override(view,
-                             [&](const Gpu& gpu, const Override& set, Judgement judgement,
+                             [&](const Gpu& gpu, const Override& set, Judgment judgment,
                                  bool native_code) -> std::optional<Finding> {
-                                 if (judgement == Judgement::unneeded || judgement == Judgement::safe)
+                                 if (judgment == Judgment::unneeded || judgment == Judgment::safe)
                                      return std::nullopt;
                                  if (is_rdna1_as_rdna2(view, gpu, set))
                                      return rdna1_as_rdna2(view, gpu, set);
-                                 if (judgement == Judgement::risky)
+                                 if (judgment == Judgment::risky)
                                      return sibling_override(view, gpu, set, native_code);
                                  return foreign_override(view, gpu, set);
                              });
@@ -146,10 +146,10 @@ Findings override_of_another_target(const HostView& view) {
 Findings override_without_need(const HostView& view) {
     return for_each_override(
         view,
-        [&](const Gpu& gpu, const Override& set, Judgement judgement,
+        [&](const Gpu& gpu, const Override& set, Judgment judgment,
             bool native_code) -> std::optional<Finding> {
             const bool same = set.gfx == gfx_of(view, gpu);
-            if (!same && !(native_code && (judgement == Judgement::safe || judgement == Judgement::unneeded)))
+            if (!same && !(native_code && (judgment == Judgment::safe || judgment == Judgment::unneeded)))
                 return std::nullopt;
             Finding finding = make_finding(
                 "override-unneeded", Severity::warning,

@@ -47,7 +47,7 @@ std::string_view describe_group(std::string_view group) {
          "sessions. Look-backs of 5, 10, 20 and 50 sessions; one that is not shorter than the data is left "
          "out, and that is said."},
         {"vix", "The VIX beside the sessions. It needs a VIX column in the bars, or `--vix`."},
-        {"returns", "Log returns and realised volatility."},
+        {"returns", "Log returns and realized volatility."},
         {"gap", "From the close of one session to the open of the next."},
         {"calendar", "What the date alone says."},
         {"naked-poc", "Points of control to which the market has not come back."},

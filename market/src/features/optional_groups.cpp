@@ -77,7 +77,7 @@ void append_vix_group(std::vector<SessionFeature>& table) {
             return (h[t].vix - window.mean) / window.sample_deviation;
         });
     group.add(
-        "vix_minus_realised_20d",
+        "vix_minus_realized_20d",
         "vix_level - 100 · square root of (sum of squared log returns of the close over 20 sessions / years "
         "between their dates), in percent a year",
         20, 20, [](const SessionHistory& h, std::size_t t, std::size_t p) {
@@ -95,7 +95,7 @@ void append_returns_group(std::vector<SessionFeature>& table) {
                   log_return_percent);
     for (const std::size_t p : periods)
         group.add(
-            fmt::format("realised_vol_{}d", p),
+            fmt::format("realized_vol_{}d", p),
             fmt::format("100 · square root of the mean squared log return of the close over {} sessions, in "
                         "percent a session",
                         p),

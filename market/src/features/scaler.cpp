@@ -12,12 +12,12 @@
 namespace rekindle::market {
 namespace {
 
-struct CentreAndScale {
-    double centre = 0;
+struct CenterAndScale {
+    double center = 0;
     double scale = 1;
 };
 
-/// The value at position q · (n - 1) of the sorted values, between neighbours linear, as numpy computes it.
+/// The value at position q · (n - 1) of the sorted values, between neighbors linear, as numpy computes it.
 /// Reorders the values. Successive calls must not lower q: each searches only what lies above the last
 /// position.
 class QuantileReader {
@@ -50,7 +50,7 @@ class QuantileReader {
     std::size_t searched_ = 0;
 };
 
-CentreAndScale fit_robust(std::span<double> values) {
+CenterAndScale fit_robust(std::span<double> values) {
     QuantileReader reader(values);
     const double lower = reader.quantile(0.25);
     const double median = reader.quantile(0.5);
@@ -72,17 +72,17 @@ double pairwise_sum(std::span<const double> values, Value value) {
     return pairwise_sum(values.first(half), value) + pairwise_sum(values.subspan(half), value);
 }
 
-CentreAndScale fit_standard(std::span<const double> values) {
+CenterAndScale fit_standard(std::span<const double> values) {
     const auto n = static_cast<double>(values.size());
     const double mean = pairwise_sum(values, [](double x) { return x; }) / n;
     const double squares = pairwise_sum(values, [&](double x) { return (x - mean) * (x - mean); });
     return {mean, std::sqrt(squares / n)};
 }
 
-/// A spread that is only rounding error of the values is none (the bound is scikit-learn's for centres up to
+/// A spread that is only rounding error of the values is none (the bound is scikit-learn's for centers up to
 /// 1).
-double usable_scale(double scale, double centre) {
-    const double rounding = 10 * std::numeric_limits<double>::epsilon() * std::max(1.0, std::abs(centre));
+double usable_scale(double scale, double center) {
+    const double rounding = 10 * std::numeric_limits<double>::epsilon() * std::max(1.0, std::abs(center));
     return scale <= rounding ? 1 : scale;
 }
 
@@ -94,13 +94,13 @@ void check_finite(std::span<const double> values, const std::string& feature, st
             .expected("finite values to fit a scaler on");
 }
 
-CentreAndScale fit_column(std::span<double> values, const std::string& feature, Scaler::Kind kind,
+CenterAndScale fit_column(std::span<double> values, const std::string& feature, Scaler::Kind kind,
                           std::size_t first_row) {
     check_finite(values, feature, first_row);
-    CentreAndScale fitted = kind == Scaler::Kind::robust ? fit_robust(values) : fit_standard(values);
-    if (!std::isfinite(fitted.scale) || !std::isfinite(fitted.centre))
+    CenterAndScale fitted = kind == Scaler::Kind::robust ? fit_robust(values) : fit_standard(values);
+    if (!std::isfinite(fitted.scale) || !std::isfinite(fitted.center))
         throw Error(fmt::format("the spread of feature {} is too large for a double", feature));
-    fitted.scale = usable_scale(fitted.scale, fitted.centre);
+    fitted.scale = usable_scale(fitted.scale, fitted.center);
     return fitted;
 }
 
@@ -115,7 +115,7 @@ void check_features(const Scaler& scaler, const std::vector<std::string>& names)
 }
 
 float scaled(const Scaler& scaler, std::size_t column, double value) {
-    const double result = (value - scaler.centre[column]) / scaler.scale[column];
+    const double result = (value - scaler.center[column]) / scaler.scale[column];
     return static_cast<float>(scaler.clip > 0 ? std::clamp(result, -scaler.clip, scaler.clip) : result);
 }
 
@@ -174,13 +174,13 @@ Scaler Scaler::fit(const FeatureMatrix& matrix, RowRange range, Kind kind, Threa
     if (range.begin >= range.end || range.end > matrix.rows())
         throw usage_error("there is no row to fit the scaler on");
     Scaler scaler{kind, kind == Kind::none ? 0 : default_clip, range.size(), matrix.names, {}, {}};
-    scaler.centre.assign(matrix.columns(), 0);
+    scaler.center.assign(matrix.columns(), 0);
     scaler.scale.assign(matrix.columns(), 1);
     if (kind == Kind::none)
         return scaler;
     const auto keep = [&](std::size_t column, std::span<double> values) {
-        const CentreAndScale fitted = fit_column(values, matrix.names[column], kind, range.begin);
-        scaler.centre[column] = fitted.centre;
+        const CenterAndScale fitted = fit_column(values, matrix.names[column], kind, range.begin);
+        scaler.center[column] = fitted.center;
         scaler.scale[column] = fitted.scale;
     };
     if (workspace.folder.empty()) {

@@ -34,15 +34,15 @@ std::vector<double> read_numbers(const nlohmann::json& json, const char* key) {
 
 void check(const Scaler& scaler) {
     const auto finite = [](double value) { return std::isfinite(value); };
-    if (scaler.centre.size() != scaler.features.size() || scaler.scale.size() != scaler.features.size())
+    if (scaler.center.size() != scaler.features.size() || scaler.scale.size() != scaler.features.size())
         throw usage_error(
             fmt::format("the scaler has {}, {} and {}", counted(scaler.features.size(), "feature"),
-                        counted(scaler.centre.size(), "center"), counted(scaler.scale.size(), "scale")))
+                        counted(scaler.center.size(), "center"), counted(scaler.scale.size(), "scale")))
             .expected("as many of each");
     for (std::size_t i = 0; i < scaler.features.size(); ++i)
-        if (!finite(scaler.centre[i]) || !finite(scaler.scale[i]) || !(scaler.scale[i] > 0))
+        if (!finite(scaler.center[i]) || !finite(scaler.scale[i]) || !(scaler.scale[i] > 0))
             throw usage_error(
-                fmt::format("the scaler's centre or scale of {} is not usable", scaler.features[i]))
+                fmt::format("the scaler's center or scale of {} is not usable", scaler.features[i]))
                 .expected("finite numbers, and a scale above 0");
     if (!finite(scaler.clip) || scaler.clip < 0)
         throw usage_error("the scaler's clip is not usable").expected("a finite number of at least 0");
@@ -66,7 +66,7 @@ Scaler::Kind scaler_kind_from_string(const std::string& word) {
 
 void to_json(nlohmann::json& json, const Scaler& scaler) {
     json = {{"kind", to_string(scaler.kind)}, {"clip", scaler.clip},     {"rows", scaler.rows},
-            {"features", scaler.features},    {"centre", scaler.centre}, {"scale", scaler.scale}};
+            {"features", scaler.features},    {"center", scaler.center}, {"scale", scaler.scale}};
 }
 
 void from_json(const nlohmann::json& json, Scaler& scaler) {
@@ -78,11 +78,12 @@ void from_json(const nlohmann::json& json, Scaler& scaler) {
         read.clip = json.at("clip").get<double>();
         read.rows = read_count(json.at("rows"));
         read.features = json.at("features").get<std::vector<std::string>>();
-        read.centre = read_numbers(json, "centre");
+        // Early runs spell the key in the British way.
+        read.center = read_numbers(json, json.contains("centre") ? "centre" : "center"); // codespell:ignore
         read.scale = read_numbers(json, "scale");
     } catch (const nlohmann::json::exception& exception) {
         throw usage_error(fmt::format("the scaler cannot be read: {}", exception.what()))
-            .expected("an object with kind, clip, rows, features, centre and scale");
+            .expected("an object with kind, clip, rows, features, center and scale");
     }
     check(read);
     scaler = std::move(read);

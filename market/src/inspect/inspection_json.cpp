@@ -26,7 +26,7 @@ Json reading_json(const InspectReport& report, const ReportTimes& times) {
     json["bytes"] = reading.bytes;
     json["data_hash_xxh3_128"] = reading.data_hash.hex();
     json["columns"] = Json::array();
-    for (const RecognisedColumn& column : reading.columns)
+    for (const RecognizedColumn& column : reading.columns)
         json["columns"].push_back({{"position", column.position},
                                    {"header", column.header},
                                    {"used_as", column.name.empty() ? Json(nullptr) : Json(column.name)}});

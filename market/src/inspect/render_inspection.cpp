@@ -56,7 +56,7 @@ std::string count(std::uint64_t value) {
 
 void put_columns(const InspectReport& report, Page& page) {
     std::string used, unused;
-    for (const RecognisedColumn& column : report.reading.columns) {
+    for (const RecognizedColumn& column : report.reading.columns) {
         const std::string place =
             std::to_string(column.position) + (column.header.empty() ? "" : " " + column.header);
         if (column.name.empty())
@@ -64,7 +64,7 @@ void put_columns(const InspectReport& report, Page& page) {
         else
             used += (used.empty() ? "" : ", ") + place + " = " + column.name;
     }
-    page.put("Columns", used.empty() ? "none recognised" : used);
+    page.put("Columns", used.empty() ? "none recognized" : used);
     if (!unused.empty())
         page.put("", "not used: " + unused);
 }

@@ -113,7 +113,7 @@ std::string wrapped(std::string_view text, std::size_t columns) {
     return lines + "\n";
 }
 
-std::string_view colour_of(const Row& row) {
+std::string_view color_of(const Row& row) {
     if (row.marker.find('P') != std::string::npos)
         return "\033[1;33m";
     return row.in_value_area ? "\033[36m" : "\033[2m";
@@ -158,7 +158,7 @@ std::string draw_profile(const VolumeProfile& profile, const ProfileFigures& fig
         if (show_volumes)
             text += fmt::format("{:>{}} ", row.volume, volume_width);
         const std::string bar = bar_text(row, drawing.most, bar_width, options.utf8);
-        text += options.colour && !bar.empty() ? fmt::format("{}{}\033[0m", colour_of(row), bar) : bar;
+        text += options.color && !bar.empty() ? fmt::format("{}{}\033[0m", color_of(row), bar) : bar;
         while (text.back() == ' ')
             text.pop_back();
         text += '\n';

@@ -199,7 +199,7 @@ ProfileReport make_profile_report(const BarTable& bars, std::span<const Session>
     report.metadata = bars.metadata();
     report.clock = clock;
     report.rules = rules;
-    report.sessions = summarise_sessions(bars, sessions, rules, pool);
+    report.sessions = summarize_sessions(bars, sessions, rules, pool);
     report.nodes.resize(sessions.size());
     pool.for_each(sessions.size(), [&](std::size_t s) {
         report.nodes[s] = session_profile(bars, sessions[s], rules).nodes(node_rules);

@@ -6,7 +6,7 @@
 
 namespace rekindle::market::reading {
 
-/// Counts distances between neighbouring bars. Fast for the usual case that one distance repeats.
+/// Counts distances between neighboring bars. Fast for the usual case that one distance repeats.
 class DistanceCounter {
   public:
     void add(std::int64_t distance) {

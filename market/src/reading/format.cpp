@@ -82,7 +82,7 @@ std::optional<char> find_delimiter(std::string_view line) {
 /// A first line in which a price stands holds data, not names.
 bool is_header(const std::vector<std::string>& fields) {
     return std::none_of(fields.begin(), fields.end(),
-                        [](const std::string& field) { return is_number(field) || recognise_stamp(field); });
+                        [](const std::string& field) { return is_number(field) || recognize_stamp(field); });
 }
 
 std::vector<std::string> required_fields(const FileHead& head, std::string_view line, char delimiter) {
@@ -118,7 +118,7 @@ FileLayout layout_without_header(const FileHead& head, std::string format, char 
 // ---------------------------------------------------------------------------------------------
 
 /// `yyyyMMdd HHmmss;open;high;low;close;volume` without a header; daily bars have the date alone.
-std::optional<FileLayout> recognise_ninjatrader(const FileHead& head) {
+std::optional<FileLayout> recognize_ninjatrader(const FileHead& head) {
     const auto fields = split(head.first_line, ';');
     if (fields.size() != 6 || (!parse_stamp({DateFormat::compact, TimeFormat::compact, false}, fields[0]) &&
                                !parse_stamp({DateFormat::compact, TimeFormat::none, false}, fields[0])))
@@ -158,7 +158,7 @@ void forget_lone_letters(const std::vector<std::string>& names, ColumnMap& colum
 }
 
 /// A header that names the columns, in any order.
-std::optional<FileLayout> recognise_header(const FileHead& head) {
+std::optional<FileLayout> recognize_header(const FileHead& head) {
     const auto delimiter = find_delimiter(head.first_line);
     if (!delimiter)
         return std::nullopt;
@@ -252,15 +252,15 @@ FileLayout layout_as_asked(const FileHead& head, std::string_view request) {
     return layout;
 }
 
-/// A format of bar files. To add one: write its recogniser and add a line to formats().
+/// A format of bar files. To add one: write its recognizer and add a line to formats().
 struct Format {
     std::string_view name;
-    std::optional<FileLayout> (*recognise)(const FileHead&); ///< nothing when the file is of another format
+    std::optional<FileLayout> (*recognize)(const FileHead&); ///< nothing when the file is of another format
 };
 
 constexpr std::array formats{
-    Format{"NinjaTrader export", &recognise_ninjatrader},
-    Format{"CSV with a header", &recognise_header},
+    Format{"NinjaTrader export", &recognize_ninjatrader},
+    Format{"CSV with a header", &recognize_header},
 };
 
 // ---- What every layout needs
@@ -288,7 +288,7 @@ void require_columns(const FileHead& head, const FileLayout& layout) {
               "(volume=none for a series without volume).");
 }
 
-void recognise_stamps(const FileHead& head, FileLayout& layout) {
+void recognize_stamps(const FileHead& head, FileLayout& layout) {
     const std::string& line =
         layout.data_offset == head.first_line_offset ? head.first_line : head.second_line;
     const std::string place = fmt::format("{}:{}", head.path.string(), layout.data_line);
@@ -301,8 +301,8 @@ void recognise_stamps(const FileHead& head, FileLayout& layout) {
     };
     const ColumnMap& columns = layout.columns;
     const bool one_field = columns.time != no_column;
-    const auto stamp = one_field ? recognise_stamp(text(columns.time))
-                                 : recognise_stamp(text(columns.date), text(columns.clock));
+    const auto stamp = one_field ? recognize_stamp(text(columns.time))
+                                 : recognize_stamp(text(columns.date), text(columns.clock));
     const std::string_view date = text(one_field ? columns.time : columns.date);
     if (stamp) {
         layout.stamp = *stamp;
@@ -382,12 +382,12 @@ FileHead read_head(const std::filesystem::path& path, std::string_view beginning
     return head;
 }
 
-FileLayout recognise_layout(const FileHead& head, std::string_view columns) {
+FileLayout recognize_layout(const FileHead& head, std::string_view columns) {
     std::optional<FileLayout> layout;
     if (!columns.empty())
         layout = layout_as_asked(head, columns);
     for (auto format = formats.begin(); !layout && format != formats.end(); ++format)
-        layout = format->recognise(head);
+        layout = format->recognize(head);
     if (!layout)
         throw usage_error(fmt::format("the columns have no names and the line is of no known format: {}",
                                       head.first_line.substr(0, 100)))
@@ -396,7 +396,7 @@ FileLayout recognise_layout(const FileHead& head, std::string_view columns) {
                       "HHmmss;open;high;low;close;volume")
             .hint("Without a header: --columns time=1,open=2,high=3,low=4,close=5,volume=6");
     require_columns(head, *layout);
-    recognise_stamps(head, *layout);
+    recognize_stamps(head, *layout);
     if (layout->columns.contract == no_column)
         layout->contract = contract_of_file(head.path);
     if (!head.comments.empty())
@@ -428,10 +428,10 @@ std::string contract_of_file(const std::filesystem::path& path) {
     return numbers || letter ? name : std::string();
 }
 
-std::vector<RecognisedColumn> describe_columns(const FileLayout& layout) {
-    std::vector<RecognisedColumn> described;
+std::vector<RecognizedColumn> describe_columns(const FileLayout& layout) {
+    std::vector<RecognizedColumn> described;
     for (std::size_t i = 0; i < layout.column_count; ++i) {
-        RecognisedColumn column{"", std::string(trim(layout.header[i])), i + 1};
+        RecognizedColumn column{"", std::string(trim(layout.header[i])), i + 1};
         for (const Role& role : roles())
             if (layout.columns.*role.column == static_cast<int>(i))
                 column.name = role.name;

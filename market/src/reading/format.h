@@ -59,9 +59,9 @@ struct FileLayout {
 /// Finds the first lines in the beginning of a file. Throws Error (usage) when there is none.
 FileHead read_head(const std::filesystem::path& path, std::string_view beginning);
 
-/// Recognises the layout. `columns` is ReadOptions::columns. Throws Error (usage) that names what was seen
+/// Recognizes the layout. `columns` is ReadOptions::columns. Throws Error (usage) that names what was seen
 /// and what is missing.
-FileLayout recognise_layout(const FileHead& head, std::string_view columns);
+FileLayout recognize_layout(const FileHead& head, std::string_view columns);
 
 /// Fields of a line, quotes removed ("" inside quotes is one quote). Nothing when a quote stays open.
 std::optional<std::vector<std::string>> split_fields(std::string_view line, char delimiter);
@@ -74,6 +74,6 @@ std::string contract_of_file(const std::filesystem::path& path);
 std::string header_of(const FileLayout& layout, int column);
 
 /// What the report says of the columns.
-std::vector<RecognisedColumn> describe_columns(const FileLayout& layout);
+std::vector<RecognizedColumn> describe_columns(const FileLayout& layout);
 
 } // namespace rekindle::market::reading

@@ -51,7 +51,7 @@ InputFile inspect_file(const std::filesystem::path& path, const std::string& col
     std::string_view text = source->next(beginning_size);
     InputFile file;
     file.path = path;
-    file.layout = recognise_layout(read_head(path, text), columns);
+    file.layout = recognize_layout(read_head(path, text), columns);
     file.bytes = source->bytes_total();
     file.packed = source->packed();
     text.remove_prefix(file.layout.data_offset);

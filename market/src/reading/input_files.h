@@ -26,7 +26,7 @@ std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesyste
 /// A sentence that names them.
 std::string describe_not_read(const std::vector<std::filesystem::path>& files);
 
-/// Recognises every file and adds some of its prices, taken from its beginning, its middle and its end, to
+/// Recognizes every file and adds some of its prices, taken from its beginning, its middle and its end, to
 /// `prices`.
 std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& paths,
                                      const std::string& columns, std::vector<Decimal>& prices);

@@ -48,7 +48,7 @@ struct DigitCollector {
 };
 
 /// Brings the scale into [0, 18].
-std::optional<Decimal> normalised(Decimal value) noexcept {
+std::optional<Decimal> normalized(Decimal value) noexcept {
     if (value.mantissa == 0)
         return Decimal{0, 0, value.exact};
     while (value.scale < 0) {
@@ -93,7 +93,7 @@ std::optional<Decimal> parse_any_decimal(std::string_view text) noexcept {
     }
     if (i != text.size())
         return std::nullopt;
-    return normalised({negative ? -digits.mantissa : digits.mantissa, digits.scale - exponent, digits.exact});
+    return normalized({negative ? -digits.mantissa : digits.mantissa, digits.scale - exponent, digits.exact});
 }
 
 } // namespace

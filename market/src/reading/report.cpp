@@ -13,7 +13,7 @@ namespace {
 
 void note_columns(const std::vector<InputFile>& files, ReadReport& report) {
     std::vector<std::string> unused;
-    for (const RecognisedColumn& column : report.columns)
+    for (const RecognizedColumn& column : report.columns)
         if (column.name.empty())
             unused.push_back(column.header.empty() ? fmt::format("number {}", column.position)
                                                    : column.header);

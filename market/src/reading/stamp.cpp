@@ -313,7 +313,7 @@ std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view dat
     return finish(format, *days, time_cursor);
 }
 
-std::optional<StampFormat> recognise_stamp(std::string_view text) noexcept {
+std::optional<StampFormat> recognize_stamp(std::string_view text) noexcept {
     for (const UnixUnit& unit : unix_units) {
         const StampFormat format{unit.format, TimeFormat::colons, true};
         if (parse_stamp(format, text))
@@ -322,7 +322,7 @@ std::optional<StampFormat> recognise_stamp(std::string_view text) noexcept {
     return first_match([&](const StampFormat& format) { return parse_stamp(format, text).has_value(); });
 }
 
-std::optional<StampFormat> recognise_stamp(std::string_view date, std::string_view time) noexcept {
+std::optional<StampFormat> recognize_stamp(std::string_view date, std::string_view time) noexcept {
     return first_match([&](const StampFormat& format) {
         return format.time != TimeFormat::none && parse_stamp(format, date, time).has_value();
     });

@@ -1,5 +1,5 @@
 #pragma once
-/// Texts of dates and times to seconds. The way a file writes its stamps is recognised from its first row and
+/// Texts of dates and times to seconds. The way a file writes its stamps is recognized from its first row and
 /// then holds for all of them.
 
 #include <cstdint>
@@ -49,9 +49,9 @@ struct Stamp {
 std::int64_t days_from_civil(std::int64_t year, unsigned month, unsigned day) noexcept;
 
 /// The format of one stamp, date and time in one field. Nothing when it is none that can be read.
-std::optional<StampFormat> recognise_stamp(std::string_view text) noexcept;
+std::optional<StampFormat> recognize_stamp(std::string_view text) noexcept;
 /// The same for two fields.
-std::optional<StampFormat> recognise_stamp(std::string_view date, std::string_view time) noexcept;
+std::optional<StampFormat> recognize_stamp(std::string_view date, std::string_view time) noexcept;
 
 /// Reads a stamp of that format. Nothing when it is written otherwise or names no existing date from 1900 to
 /// 2199 or no whole second.

@@ -35,7 +35,7 @@ class TextSource {
     virtual std::uint64_t bytes_total() const = 0;
 };
 
-/// Opens a file for reading, packed with gzip (recognised by its content) or plain. `hasher` receives the
+/// Opens a file for reading, packed with gzip (recognized by its content) or plain. `hasher` receives the
 /// bytes as stored, all of them once next() has returned the end. Throws Error (usage) naming the file when
 /// it cannot be read, is empty, is no text or ends inside the packed data.
 std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path, Hasher& hasher);

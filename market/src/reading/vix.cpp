@@ -31,7 +31,7 @@ struct VixLayout {
     StampFormat stamp;
 };
 
-VixLayout recognise_vix(const FileHead& head) {
+VixLayout recognize_vix(const FileHead& head) {
     VixLayout layout;
     layout.delimiter = head.first_line.find(';') != std::string::npos ? ';' : ',';
     const auto names = split_fields(head.first_line, layout.delimiter).value_or(std::vector<std::string>{});
@@ -52,7 +52,7 @@ VixLayout recognise_vix(const FileHead& head) {
     layout.date = *date;
     layout.value = *value;
     const auto first = split_fields(head.second_line, layout.delimiter).value_or(std::vector<std::string>{});
-    auto stamp = layout.date < first.size() ? recognise_stamp(first[layout.date]) : std::nullopt;
+    auto stamp = layout.date < first.size() ? recognize_stamp(first[layout.date]) : std::nullopt;
     if (stamp)
         stamp->midnight = stamp->time != TimeFormat::none; // a date with the time 00:00:00 is one, too
     if (!stamp || !parse_stamp(*stamp, first[layout.date]))
@@ -126,7 +126,7 @@ DailyValues read_vix_file(const std::filesystem::path& path, RejectLog& rejects)
     constexpr std::size_t piece = 1 << 20;
     std::string_view text = source->next(piece);
     const FileHead head = read_head(path, text);
-    const VixLayout layout = recognise_vix(head);
+    const VixLayout layout = recognize_vix(head);
     text.remove_prefix(head.second_line_offset);
     std::vector<VixRow> rows;
     std::uint64_t line_number = head.first_line_number;

@@ -73,7 +73,7 @@ void note_gaps(const BarTable& bars, SessionPlan& plan) {
         plan.notes.push_back(
             "Before " + counted(thinned, "roll") +
             " the contracts never share a bar, as if their overlap had been thinned to one row at a "
-            "time: volumes there are understated, and gaps come from neighbouring bars.");
+            "time: volumes there are understated, and gaps come from neighboring bars.");
 }
 
 /// Gives each session its contract and offset, records the rolls, drops sessions without a bar of theirs.
@@ -194,7 +194,7 @@ SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const
     if (!plan.sessions.empty() && !plan.sessions.back().complete)
         plan.notes.push_back("The last session (" + format_date(plan.sessions.back().date) +
                              ") is not over at the last bar, " + format_civil(bars.columns().time.back()) +
-                             " UTC: nothing is learnt from it.");
+                             " UTC: nothing is learned from it.");
     return plan;
 }
 

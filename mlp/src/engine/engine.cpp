@@ -62,8 +62,8 @@ const TrainingSpec& Engine::training() const noexcept {
     return impl_->training;
 }
 
-void Engine::initialise() {
-    initial_parameters(impl_->plan, impl_->model.initialisation, impl_->training.seed,
+void Engine::initialize() {
+    initial_parameters(impl_->plan, impl_->model.initialization, impl_->training.seed,
                        impl_->parameters.values());
     impl_->restart();
 }
@@ -85,7 +85,7 @@ std::vector<NamedTensor> Engine::optimizer_tensors(std::string_view moment) cons
         return to_tensors(impl_->plan, impl_->second_moment.values());
     if (moment == (impl_->adam() ? "exp_avg" : "momentum_buffer") && impl_->first_moment)
         return to_tensors(impl_->plan, impl_->first_moment.values());
-    throw usage_error("the optimiser has no '" + std::string(moment) + "'");
+    throw usage_error("the optimizer has no '" + std::string(moment) + "'");
 }
 
 TrainResult Engine::train(const Samples& samples, std::span<const std::uint32_t> order,

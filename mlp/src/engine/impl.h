@@ -42,7 +42,7 @@ struct Engine::Impl {
     /// Resets moments and counters.
     void restart();
     TrainResult train(const Samples& samples, std::span<const std::uint32_t> order, std::size_t batch_size);
-    /// One optimiser step with this gradient, of which scale is the clipping factor; the part of thread t of
+    /// One optimizer step with this gradient, of which scale is the clipping factor; the part of thread t of
     /// `threads`.
     void update_share(const float* gradient, double norm, std::size_t t, std::size_t threads);
     void transpose_share(std::size_t t, std::size_t threads);

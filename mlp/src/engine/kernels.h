@@ -50,7 +50,7 @@ struct Stage {
     std::size_t transposed;    ///< in the transposed arena: [output_stride][input_stride]
     // In the workspace, [block_rows][stride] each:
     std::size_t input_value, output_value, input_gradient_at, output_gradient_at;
-    std::size_t derivative, factors, normalised;
+    std::size_t derivative, factors, normalized;
     std::size_t deviation;           ///< [block_rows]: 1 / sqrt(variance + epsilon)
     std::size_t producer_derivative; ///< for GradientEpilogue::derivative
     std::size_t skip_value, skip_gradient_at;

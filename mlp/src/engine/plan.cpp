@@ -140,7 +140,7 @@ void Plan::add_norm(const Layer& layer) {
     s.epsilon = static_cast<float>(layer.epsilon);
     s.weights = take(parameter_floats_, s.output_stride);
     s.bias = take(parameter_floats_, s.output_stride);
-    s.normalised = workspace_block(s.output_stride);
+    s.normalized = workspace_block(s.output_stride);
     s.deviation = take(workspace_floats_, block_rows);
     name_parameters(layer, Parameter::Layout::vector, s.weights, s.bias, s.output_stride);
 }

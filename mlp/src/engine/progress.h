@@ -1,5 +1,5 @@
 #pragma once
-/// What a training remembers besides its tensors, and the scalars of the next optimiser step. Every engine
+/// What a training remembers besides its tensors, and the scalars of the next optimizer step. Every engine
 /// uses these, so that a run may go on on another device.
 
 #include "engine/kernels.h"
@@ -28,7 +28,7 @@ double clip_factor(const TrainingSpec& spec, double gradient_norm);
 /// Of the next step; gradient_scale is `clip`.
 AdamWStep adamw_step(const TrainingSpec& spec, const Progress& progress, double clip);
 SgdStep sgd_step(const TrainingSpec& spec, const Progress& progress, double clip);
-/// After an optimiser step.
+/// After an optimizer step.
 void advance_step(const TrainingSpec& spec, Progress& progress);
 
 } // namespace rekindle::mlp::engine

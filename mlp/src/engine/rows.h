@@ -23,7 +23,7 @@ struct RowTransform {
     std::size_t rows;
 };
 
-/// Writes output_value; in training also derivative, and for a norm normalised and deviation.
+/// Writes output_value; in training also derivative, and for a norm normalized and deviation.
 template <Function F, bool Norm, bool Drop, bool Training>
 void transform_rows(const RowTransform& t) {
     const Stage& s = *t.stage;
@@ -57,7 +57,7 @@ void transform_rows(const RowTransform& t) {
                 if (j + lanes == stride)
                     z = keep_bits(z, tail);
                 if constexpr (Training)
-                    store(t.workspace + s.normalised + r * stride + j, z);
+                    store(t.workspace + s.normalized + r * stride + j, z);
                 z = fma(z, load(t.parameters + s.weights + j), load(t.parameters + s.bias + j));
             }
             Float16 derivative;
@@ -113,7 +113,7 @@ inline void apply_derivative(const Stage& s, float* workspace, std::size_t rows)
                   select_greater(load(workspace + s.output_value + i), zero(), load(gradient + i), zero()));
 }
 
-/// dx = (g - mean(g) - normalised * mean(g * normalised)) / deviation with g = dy * gain.
+/// dx = (g - mean(g) - normalized * mean(g * normalized)) / deviation with g = dy * gain.
 template <GradientEpilogue Mode>
 void norm_input_gradient(const Stage& s, const float* parameters, float* workspace, std::size_t rows) {
     const std::size_t stride = s.output_stride;
@@ -123,19 +123,19 @@ void norm_input_gradient(const Stage& s, const float* parameters, float* workspa
         workspace + (Mode == GradientEpilogue::relu ? s.input_value : s.producer_derivative);
     for (std::size_t r = 0; r < rows; ++r) {
         const float* dy = workspace + s.output_gradient_at + r * stride;
-        const float* normalised = workspace + s.normalised + r * stride;
+        const float* normalized = workspace + s.normalized + r * stride;
         Float16 total = zero(), products = zero();
         for (std::size_t j = 0; j < stride; j += lanes) {
             const Float16 g = load(dy + j) * load(parameters + s.weights + j);
             total = total + g;
-            products = fma(g, load(normalised + j), products);
+            products = fma(g, load(normalized + j), products);
         }
         const Float16 mean = broadcast(sum(total) * inverse_width);
         const Float16 slope = broadcast(sum(products) * inverse_width);
         const Float16 inverse_deviation = broadcast(workspace[s.deviation + r]);
         for (std::size_t j = 0; j < stride; j += lanes) {
             const Float16 g = load(dy + j) * load(parameters + s.weights + j);
-            Float16 dx = ((g - mean) - load(normalised + j) * slope) * inverse_deviation;
+            Float16 dx = ((g - mean) - load(normalized + j) * slope) * inverse_deviation;
             if (j + lanes == stride)
                 dx = keep_bits(dx, tail);
             const std::size_t at = r * stride + j;
@@ -156,7 +156,7 @@ void norm_parameter_gradients(const Stage& s, const float* workspace, float* gra
         Float16 shift = Accumulate ? load(gradients + s.bias + j) : zero();
         for (std::size_t r = 0; r < rows; ++r) {
             const Float16 dy = load(workspace + s.output_gradient_at + r * stride + j);
-            gain = fma(dy, load(workspace + s.normalised + r * stride + j), gain);
+            gain = fma(dy, load(workspace + s.normalized + r * stride + j), gain);
             shift = shift + dy;
         }
         store(gradients + s.weights + j, gain);

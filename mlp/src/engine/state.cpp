@@ -148,7 +148,7 @@ Progress read_state(const EngineState& state, const ModelDescription& model, con
         throw damaged("version " + std::to_string(found)).expected("version " + std::to_string(version));
     const Hash128 id{in.value<std::uint64_t>(), in.value<std::uint64_t>()};
     if (id != identity(model, training))
-        throw damaged("the state is of another network, optimiser or averaging");
+        throw damaged("the state is of another network, optimizer or averaging");
     const Progress progress = read_progress(in);
     Reader sizes = in;
     for (const auto& array : arrays) {

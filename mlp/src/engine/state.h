@@ -18,7 +18,7 @@ using ConstStateArrays = std::array<std::span<const float>, 5>;
 EngineState write_state(const ModelDescription& model, const TrainingSpec& training, const Progress& progress,
                         const ConstStateArrays& arrays);
 /// Fills the arrays. Throws Error (usage), having changed nothing, when the bytes are damaged, of another
-/// version, network, optimiser or averaging, or of other sizes than the arrays'.
+/// version, network, optimizer or averaging, or of other sizes than the arrays'.
 Progress read_state(const EngineState& state, const ModelDescription& model, const TrainingSpec& training,
                     const StateArrays& arrays);
 

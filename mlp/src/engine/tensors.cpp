@@ -12,13 +12,13 @@ namespace {
 
 /// torch.nn.Linear.reset_parameters, or the original system's kaiming_normal_(nonlinearity='leaky_relu') and
 /// zero bias.
-float initial_value(const Parameter& p, Initialisation initialisation, PhiloxStream& random) {
+float initial_value(const Parameter& p, Initialization initialization, PhiloxStream& random) {
     if (p.role == Parameter::Role::gain)
         return 1;
     if (p.role == Parameter::Role::shift)
         return 0;
     const double inputs = static_cast<double>(p.inputs);
-    if (initialisation == Initialisation::pytorch_default)
+    if (initialization == Initialization::pytorch_default)
         return static_cast<float>((2 * random.next_double() - 1) / std::sqrt(inputs));
     if (p.role == Parameter::Role::bias)
         return 0;
@@ -66,13 +66,13 @@ void from_tensors(const Plan& plan, std::span<const NamedTensor> tensors, std::s
     }
 }
 
-void initial_parameters(const Plan& plan, Initialisation initialisation, std::uint64_t seed,
+void initial_parameters(const Plan& plan, Initialization initialization, std::uint64_t seed,
                         std::span<float> values) {
     std::uint64_t index = 0;
     for (const Parameter& p : plan.parameters()) {
         PhiloxStream random(seed, RandomPurpose::initial_weights, 0, index++);
         for (std::size_t i = 0; i < p.size(); ++i)
-            values[p.position(i)] = initial_value(p, initialisation, random);
+            values[p.position(i)] = initial_value(p, initialization, random);
     }
 }
 

@@ -17,7 +17,7 @@ std::vector<NamedTensor> to_tensors(const Plan& plan, std::span<const float> val
 /// another shape.
 void from_tensors(const Plan& plan, std::span<const NamedTensor> tensors, std::span<float> values);
 /// The weights that training begins with (Philox, purpose initial_weights). Leaves padding alone.
-void initial_parameters(const Plan& plan, Initialisation initialisation, std::uint64_t seed,
+void initial_parameters(const Plan& plan, Initialization initialization, std::uint64_t seed,
                         std::span<float> values);
 
 } // namespace rekindle::mlp::engine

@@ -22,7 +22,7 @@ constexpr std::uint32_t vector_slots = 2;            ///< the same: vector_slots
 constexpr std::uint32_t most_row_lanes = 16, least_row_lanes = 4;
 constexpr std::uint32_t sum_quads = 8; ///< that the kernels' sums over the workgroup need at scratch_at
 
-/// The kernels' specialisation constants by name, those of stage s as "stage<s>_<name>".
+/// The kernels' specialization constants by name, those of stage s as "stage<s>_<name>".
 constexpr std::array stage_constants = {"form",
                                         "inputs",
                                         "width",

@@ -1,6 +1,6 @@
 #pragma once
 /// What a population of one model, one training and one batch size is to the GPU: which kernel, with which
-/// specialisation constants, and how much memory. Knows no device; the caller states its limits.
+/// specialization constants, and how much memory. Knows no device; the caller states its limits.
 ///
 /// How training is launched (kernels/population.slang; the push constants are its PopulationParameters):
 ///   - groups: x = least(members, 65535), y = ceil(members / 65535): one workgroup per member;
@@ -61,7 +61,7 @@ struct MemberRecord {
 };
 static_assert(sizeof(MemberRecord) == 128);
 
-/// One optimiser step's numbers; PopulationParameters::schedule is an array of these, [group of
+/// One optimizer step's numbers; PopulationParameters::schedule is an array of these, [group of
 /// members][step].
 struct StepRecord {
     float step_size = 0;               ///< AdamW: rate / (1 - beta1^step); SGD: the rate
@@ -111,7 +111,7 @@ struct GpuPlan {
     /// The pending gradient's array must exist (accumulation, or gradients that do not fit the registers).
     /// gradients() always writes one.
     bool pending = false;
-    /// Multiply-adds of one optimiser step of one member, for bounding the work of a launch.
+    /// Multiply-adds of one optimizer step of one member, for bounding the work of a launch.
     double work_per_step = 0;
 };
 

@@ -220,16 +220,16 @@ class Placement {
         gradients_.push_back(output_gradient_wanted(i)
                                  ? add(matrix(s.width), s.keeps_derivative ? forward_phase(i) : written, last)
                                  : none);
-        normalised_.push_back(none);
+        normalized_.push_back(none);
         deviations_.push_back(none);
         if (s.core == Core::layer_norm) {
-            // The normalised values take the place of the input where nothing else reads that later.
+            // The normalized values take the place of the input where nothing else reads that later.
             Block& input = blocks_[values_[i]];
             if (input.last == forward_phase(i)) {
                 input.use(backward_phase(i));
-                normalised_.back() = values_[i];
+                normalized_.back() = values_[i];
             } else {
-                normalised_.back() = add(matrix(s.width), forward_phase(i), backward_phase(i));
+                normalized_.back() = add(matrix(s.width), forward_phase(i), backward_phase(i));
             }
             deviations_.back() = add(rows_, forward_phase(i), backward_phase(i));
         }
@@ -246,7 +246,7 @@ class Placement {
             s.deviation_at = place(deviations_[i]);
             s.extra_at = s.core == Core::residual_begin ? place(gradients_[s.partner])
                          : s.core == Core::residual_end ? place(values_[s.partner])
-                                                        : place(normalised_[i]);
+                                                        : place(normalized_[i]);
         }
         network_.input_at = place(values_.front());
         network_.head.input_at = place(values_.back());
@@ -257,7 +257,7 @@ class Placement {
     Network& network_;
     std::uint32_t rows_;
     std::vector<Block> blocks_;
-    std::vector<std::size_t> values_, gradients_, normalised_, deviations_;
+    std::vector<std::size_t> values_, gradients_, normalized_, deviations_;
 };
 
 } // namespace

@@ -48,7 +48,7 @@ void check_members(std::span<const TrainingSpec> members) {
             throw usage_error("differs from the first member's")
                 .at(member_name(m) + "." + field)
                 .expected("the same in all members of a population")
-                .hint("Members may differ in the seed, in the numbers of the optimiser and the schedule, and "
+                .hint("Members may differ in the seed, in the numbers of the optimizer and the schedule, and "
                       "in "
                       "the values of clip_norm and ema_decay where they are on.");
     }

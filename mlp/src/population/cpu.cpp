@@ -54,8 +54,8 @@ class CpuPopulation final : public Population {
     const TrainingSpec& training(std::size_t member) const override { return members_.at(member); }
     std::string device() const override { return "cpu (" + std::string(instruction_set()) + ")"; }
 
-    void initialise() override {
-        pool_.for_each(size(), [this](std::size_t m) { engines_[m].initialise(); });
+    void initialize() override {
+        pool_.for_each(size(), [this](std::size_t m) { engines_[m].initialize(); });
     }
     void set_parameters(std::size_t member, std::span<const NamedTensor> tensors) override {
         engines_.at(member).set_parameters(tensors);

@@ -28,7 +28,7 @@ using namespace population;
 
 namespace {
 
-/// Advances members step by step as the CPU's engine does, once for neighbours that are alike: a call may
+/// Advances members step by step as the CPU's engine does, once for neighbors that are alike: a call may
 /// hold millions of steps.
 class BetaPowers {
   public:
@@ -79,9 +79,9 @@ class GpuPopulation final : public Population {
                (shape_ == GpuShape::latency ? " (latency)" : " (throughput)");
     }
 
-    void initialise() override {
+    void initialize() override {
         arrays_.write_all(Array::parameters, [&](std::size_t m, std::span<float> values) {
-            engine::initial_parameters(plan_, model_.initialisation, members_[m].seed, values);
+            engine::initial_parameters(plan_, model_.initialization, members_[m].seed, values);
         });
         restart(0, size());
     }
@@ -102,7 +102,7 @@ class GpuPopulation final : public Population {
             return tensors(Array::second_moment, member);
         if (moment == (adam() ? "exp_avg" : "momentum_buffer") && has(Array::first_moment, checked(member)))
             return tensors(Array::first_moment, member);
-        throw usage_error("the optimiser has no '" + std::string(moment) + "'");
+        throw usage_error("the optimizer has no '" + std::string(moment) + "'");
     }
 
     std::unique_ptr<SampleSet> prepare(const Samples& samples) override {

@@ -15,7 +15,7 @@ namespace rekindle::mlp::population {
 
 struct TrainingTables {
     std::vector<gpu::MemberRecord> members;
-    /// Members whose optimiser takes the same numbers at the same steps share their rows.
+    /// Members whose optimizer takes the same numbers at the same steps share their rows.
     std::vector<gpu::StepRecord> steps;
     /// The orders, one after the other on the device; those that share memory, as windows of one array do,
     /// are one here. By address; not owned.

@@ -54,8 +54,8 @@ class JoinedPopulation final : public Population {
         return text;
     }
 
-    void initialise() override {
-        for_each_part([](Population& part, std::size_t) { part.initialise(); });
+    void initialize() override {
+        for_each_part([](Population& part, std::size_t) { part.initialize(); });
     }
     void set_parameters(std::size_t member, std::span<const NamedTensor> tensors) override {
         const auto [part, own_member] = at(member);

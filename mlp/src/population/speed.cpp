@@ -40,7 +40,7 @@ SpeedMeasurement measure_speed(Population& population, std::size_t batch_size, d
     const std::size_t width = population.model().inputs;
     const RandomRows table(width, rows);
     const auto samples = scratch->prepare({table.inputs.data(), width, table.targets.data(), rows});
-    scratch->initialise();
+    scratch->initialize();
 
     double network_steps = 0, taken = 0;
     const auto train = [&](std::size_t steps) {

@@ -99,7 +99,7 @@ void measure_population(const std::shared_ptr<runtime::Device>& device, const st
         specs[m].clip_norm = clip_norm;
     }
     const auto population = gpu_population(device, model, std::move(specs));
-    population->initialise();
+    population->initialize();
     add(measured(name + ", " + counted(members, "network"), "network-steps/s",
                  measure_speed(*population, batch_size, seconds).network_steps_per_second));
 }

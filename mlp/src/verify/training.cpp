@@ -98,7 +98,7 @@ class Comparison {
           samples_(population_->prepare(rows_.samples)) {
         for (const TrainingSpec& spec : specs(network)) {
             engines_.emplace_back(network.model, spec);
-            engines_.back().initialise();
+            engines_.back().initialize();
         }
     }
 
@@ -125,10 +125,10 @@ class Comparison {
 
     /// All steps in one call, from the seeds.
     void free(const AddRow& add) {
-        population_->initialise();
+        population_->initialize();
         std::vector<std::vector<std::uint32_t>> orders;
         for (std::size_t m = 0; m < members; ++m) {
-            engines_[m].initialise();
+            engines_[m].initialize();
             orders.push_back(order(m, 0, steps));
         }
         add(compared("training", network_.name + ": 20 steps on its own", free_loss_bound,

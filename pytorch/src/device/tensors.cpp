@@ -108,7 +108,7 @@ at::Tensor lazy_clone(const at::Tensor& self) {
 
 /// Whether `tensor.data = from` may be done in place, also from or to the host. PyTorch's own answer knows
 /// its built-in devices only; with it Module.to() would make new parameters, so that tied ones come apart and
-/// optimisers keep the old ones.
+/// optimizers keep the old ones.
 bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& from) {
     const auto is_dense = [](const at::Tensor& tensor) {
         return tensor.layout() == at::kStrided && (tensor.is_cpu() || tensor.is_privateuseone()) &&

@@ -79,7 +79,7 @@ std::uint64_t upload_block(DeviceIndex index, std::span<const T> values) {
     return upload_block(index, std::as_bytes(values));
 }
 
-/// The number that kernels' specialisation constants use for a dtype: c10's ScalarType.
+/// The number that kernels' specialization constants use for a dtype: c10's ScalarType.
 constexpr std::uint32_t dtype_code(c10::ScalarType type) {
     return static_cast<std::uint32_t>(type);
 }

@@ -1,4 +1,4 @@
-/// Batch norm: kernels/normalisation/channels.slang over the statistics of kernels/reduction.
+/// Batch norm: kernels/normalization/channels.slang over the statistics of kernels/reduction.
 
 #include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
@@ -142,7 +142,7 @@ at::Tensor apply(const Layout& layout, const at::Tensor& mean, const at::Tensor&
 Three forward(const at::Tensor& self, const Optional& weight, const Optional& bias,
               const Optional& running_mean, const Optional& running_variance, bool training, double momentum,
               double epsilon) {
-    const bool wide = normalisation_is_wide(self);
+    const bool wide = normalization_is_wide(self);
     const at::Tensor none;
     require_parameter_dtypes(self, weight.value_or(none), bias.value_or(none));
     require_parameter_dtypes(self, running_mean.value_or(none), running_variance.value_or(none));
@@ -228,7 +228,7 @@ at::Tensor input_gradient_of(const Layout& layout, const at::Tensor& gradient, c
 Three backward(const at::Tensor& grad_out, const at::Tensor& self, const Optional& weight,
                const Optional& running_mean, const Optional& running_variance, const Optional& saved_mean,
                const Optional& saved_deviation, bool training, double epsilon, std::array<bool, 3> mask) {
-    const bool wide = normalisation_is_wide(self);
+    const bool wide = normalization_is_wide(self);
     const Layout layout(self);
     const at::Tensor scale = contiguous_or_undefined(weight);
     const auto options = self.options().dtype(statistics_type(self.scalar_type()));

@@ -1,4 +1,4 @@
-/// Negative log-likelihood: kernels/normalisation/likelihood.slang.
+/// Negative log-likelihood: kernels/normalization/likelihood.slang.
 
 #include "../dispatch/index_report.h"
 #include "../dispatch/structured.h"

@@ -53,7 +53,7 @@ void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matri
                        const at::Scalar& alpha = 1, const std::optional<Matrices>& d = std::nullopt,
                        const at::Scalar& beta = 0);
 
-/// Sums of C's elements in parts, in the sums' type. Strides count elements; columns are neighbours.
+/// Sums of C's elements in parts, in the sums' type. Strides count elements; columns are neighbors.
 struct PartialSums {
     at::Tensor memory;
     std::int64_t parts = 1;

@@ -1,4 +1,4 @@
-/// Layer, group and RMS norm: kernels/normalisation/rows.slang and sums.slang.
+/// Layer, group and RMS norm: kernels/normalization/rows.slang and sums.slang.
 
 #include "normalization.h"
 
@@ -24,7 +24,7 @@ at::ScalarType statistics_type(at::ScalarType input) {
     return input == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-bool normalisation_is_wide(const at::Tensor& input) {
+bool normalization_is_wide(const at::Tensor& input) {
     TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(input.scalar_type()), "norms of ", input.scalar_type());
     require_float64(input.scalar_type(), input.device());
     TORCH_CHECK_NOT_IMPLEMENTED(input.numel() <= std::numeric_limits<std::uint32_t>::max(),
@@ -106,11 +106,11 @@ std::uint64_t read_if_defined(const at::Tensor& tensor, Accesses& accesses) {
     return address(tensor);
 }
 
-/// A contiguous matrix whose rows are normalised. groups is 0 but for group norm.
+/// A contiguous matrix whose rows are normalized. groups is 0 but for group norm.
 struct RowNorm {
     std::int64_t rows = 0, size = 0;
     std::int64_t groups = 0, channels = 1, spatial = 1; ///< channels of a group, places of a channel
-    bool centred = true;
+    bool centered = true;
     double epsilon = 0;
 
     RowParameters parameters(bool wide) const {
@@ -129,7 +129,7 @@ at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor) {
     return tensor && tensor->defined() ? tensor->contiguous() : at::Tensor();
 }
 
-/// kernels/normalisation/rows.slang: what a launch makes.
+/// kernels/normalization/rows.slang: what a launch makes.
 enum class Stage : std::uint32_t { whole, sums, squares, results };
 
 struct RowKernels {
@@ -174,13 +174,13 @@ void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor
                   const at::Tensor& deviation) {
     if (input.numel() == 0)
         return;
-    const bool wide = normalisation_is_wide(input);
+    const bool wide = normalization_is_wide(input);
     RowParameters p = norm.parameters(wide);
     p.input = address(input);
     p.output = address(output);
     p.deviation = address(deviation);
     Accesses accesses{reads(input), writes(output), writes(deviation)};
-    if (norm.centred) {
+    if (norm.centered) {
         p.mean = address(mean);
         accesses.push_back(writes(mean));
     }
@@ -196,13 +196,13 @@ void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor
         {"has_weight", weight.defined()},
         {"has_bias", bias.defined()},
         {"grouped", norm.groups != 0},
-        {"centred", norm.centred},
+        {"centered", norm.centered},
         {"stage", 0},
     }};
     const RowKernels in_float32{kernels::norm_rows_forward.kernel, kernels::norm_rows_merge.kernel},
         in_float64{kernels::norm_rows_forward_float64.kernel, kernels::norm_rows_merge_float64.kernel};
     const RowKernels& used = wide ? in_float64 : in_float32;
-    if (norm.centred)
+    if (norm.centered)
         launch_rows(p, used, {Stage::sums, Stage::squares}, constants, accesses, input.device());
     else
         launch_rows(p, used, {Stage::squares}, constants, accesses, input.device());
@@ -211,14 +211,14 @@ void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor
 void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Tensor& input,
                    const at::Tensor& weight, const at::Tensor& mean, const at::Tensor& deviation,
                    const at::Tensor& output) {
-    const bool wide = normalisation_is_wide(input);
+    const bool wide = normalization_is_wide(input);
     RowParameters p = norm.parameters(wide);
     p.input = address(input);
     p.gradient = address(gradient);
     p.output = address(output);
     p.deviation = address(deviation);
     Accesses accesses{reads(input), reads(gradient), reads(deviation), writes(output)};
-    if (norm.centred) {
+    if (norm.centered) {
         p.mean = address(mean);
         accesses.push_back(reads(mean));
     }
@@ -232,7 +232,7 @@ void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Te
         {"statistics_type", dtype_code(deviation.scalar_type())},
         {"has_weight", weight.defined()},
         {"grouped", norm.groups != 0},
-        {"centred", norm.centred},
+        {"centered", norm.centered},
         {"stage", 0},
     }};
     const RowKernels in_float32{kernels::norm_rows_backward.kernel, kernels::norm_rows_backward_merge.kernel},
@@ -247,18 +247,18 @@ struct LayerShape {
     c10::SmallVector<std::int64_t, 8> statistics;
 
     LayerShape(const at::Tensor& input, at::IntArrayRef normalized_shape) {
-        const auto normalised = static_cast<std::int64_t>(normalized_shape.size());
-        TORCH_CHECK(normalised >= 1,
+        const auto normalized = static_cast<std::int64_t>(normalized_shape.size());
+        TORCH_CHECK(normalized >= 1,
                     "Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
                     "least one element, but got normalized_shape = ",
                     normalized_shape);
-        TORCH_CHECK(input.dim() >= normalised && input.sizes().slice(static_cast<std::size_t>(
-                                                     input.dim() - normalised)) == normalized_shape,
+        TORCH_CHECK(input.dim() >= normalized && input.sizes().slice(static_cast<std::size_t>(
+                                                     input.dim() - normalized)) == normalized_shape,
                     "Given normalized_shape=", normalized_shape, ", expected input with shape [*, ",
                     normalized_shape, "], but got input of size", input.sizes());
         norm.rows = norm.size = 1;
         for (std::int64_t d = 0; d < input.dim(); ++d) {
-            const bool row = d < input.dim() - normalised;
+            const bool row = d < input.dim() - normalized;
             (row ? norm.rows : norm.size) *= input.size(d);
             statistics.push_back(row ? input.size(d) : 1);
         }
@@ -280,7 +280,7 @@ layer_norm(const at::Tensor& self, at::IntArrayRef normalized_shape, const std::
     check_affine(bias, normalized_shape, "bias");
     require_parameter_dtypes(self, weight.value_or(at::Tensor()), bias.value_or(at::Tensor()));
     shape.norm.epsilon = epsilon;
-    normalisation_is_wide(self);
+    normalization_is_wide(self);
     const at::Tensor input = self.contiguous();
     const at::Tensor output = at::empty(input.sizes(), input.options());
     const auto options = input.options().dtype(statistics_type(input.scalar_type()));
@@ -303,7 +303,7 @@ std::tuple<at::Tensor, at::Tensor> column_gradients(const RowNorm& norm, const a
         bias_gradient = at::empty(like.sizes(), like.options());
     gradient_sums({.gradient = gradient,
                    .input = input,
-                   .mean = norm.centred ? mean : at::Tensor(),
+                   .mean = norm.centered ? mean : at::Tensor(),
                    .deviation = deviation,
                    .sum = bias_gradient,
                    .product = weight_gradient,
@@ -323,7 +323,7 @@ layer_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, at::IntA
                     const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
                     std::array<bool, 3> mask) {
     const LayerShape shape(self, normalized_shape);
-    normalisation_is_wide(self);
+    normalization_is_wide(self);
     const at::Tensor input = self.contiguous(), gradient = grad_out.contiguous();
     const at::Tensor mean = saved_mean.contiguous(), deviation = saved_deviation.contiguous();
     const at::Tensor scale = contiguous_or_undefined(weight);
@@ -346,11 +346,11 @@ std::tuple<at::Tensor, at::Tensor> rms_norm(const at::Tensor& self, at::IntArray
                                             std::optional<double> epsilon) {
     LayerShape shape(self, normalized_shape);
     check_affine(weight, normalized_shape, "weight");
-    shape.norm.centred = false;
+    shape.norm.centered = false;
     shape.norm.epsilon =
         epsilon.value_or(self.scalar_type() == at::kDouble ? std::numeric_limits<double>::epsilon()
                                                            : double{std::numeric_limits<float>::epsilon()});
-    normalisation_is_wide(self);
+    normalization_is_wide(self);
     const at::Tensor input = self.contiguous();
     const at::Tensor output = at::empty(input.sizes(), input.options());
     const at::Tensor deviation =
@@ -365,8 +365,8 @@ std::tuple<at::Tensor, at::Tensor> rms_norm_backward(const at::Tensor& grad_out,
                                                      const std::optional<at::Tensor>& weight,
                                                      std::array<bool, 2> mask) {
     LayerShape shape(self, normalized_shape);
-    shape.norm.centred = false;
-    normalisation_is_wide(self);
+    shape.norm.centered = false;
+    normalization_is_wide(self);
     const at::Tensor input = self.contiguous(), gradient = grad_out.contiguous();
     const at::Tensor deviation = saved_deviation.contiguous();
     const at::Tensor scale = contiguous_or_undefined(weight);
@@ -400,7 +400,7 @@ group_norm(const at::Tensor& self, const std::optional<at::Tensor>& weight,
     require_parameter_dtypes(self, weight.value_or(at::Tensor()), bias.value_or(at::Tensor()));
     RowNorm norm = group_rows(samples, channels, places, groups);
     norm.epsilon = epsilon;
-    normalisation_is_wide(self);
+    normalization_is_wide(self);
     const at::Tensor input = self.contiguous();
     const at::Tensor output = at::empty(input.sizes(), input.options());
     const auto options = input.options().dtype(statistics_type(input.scalar_type()));
@@ -453,7 +453,7 @@ group_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, const at
                     std::int64_t samples, std::int64_t channels, std::int64_t places, std::int64_t groups,
                     std::array<bool, 3> mask) {
     const RowNorm norm = group_rows(samples, channels, places, groups);
-    normalisation_is_wide(self);
+    normalization_is_wide(self);
     const at::Tensor input = self.contiguous(), gradient = grad_out.contiguous();
     const at::Tensor mean = saved_mean.contiguous(), deviation = saved_deviation.contiguous();
     const at::Tensor scale = contiguous_or_undefined(weight);

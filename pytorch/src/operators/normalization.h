@@ -1,5 +1,5 @@
 #pragma once
-/// What the norms share: kernels/normalisation.
+/// What the norms share: kernels/normalization.
 
 #include "../dispatch/launch.h"
 
@@ -13,7 +13,7 @@ at::ScalarType statistics_type(at::ScalarType input);
 
 /// Whether the float64 kernels serve. Throws c10::NotImplementedError for what is no floating-point number,
 /// float64 on a device without it, and 2^32 elements.
-bool normalisation_is_wide(const at::Tensor& input);
+bool normalization_is_wide(const at::Tensor& input);
 
 /// For each output the sum of the gradient and of gradient · (input - mean) · deviation over its elements.
 /// Output o begins at element o · kept_stride; its elements are reduced_size at reduced_stride0, so often at

@@ -28,7 +28,7 @@ std::uint32_t power_of_two(std::int64_t at_least, std::int64_t at_most) {
     return std::bit_ceil(static_cast<std::uint32_t>(std::clamp<std::int64_t>(at_least, 1, at_most)));
 }
 
-/// Those that are reduced or not, the fastest first, neighbours merged that are one run in memory.
+/// Those that are reduced or not, the fastest first, neighbors merged that are one run in memory.
 Dimensions select(const Dimensions& all, bool reduced) {
     Dimensions some;
     for (const auto& d : all)

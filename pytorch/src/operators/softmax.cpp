@@ -1,4 +1,4 @@
-/// softmax and log-softmax: kernels/normalisation/softmax.slang.
+/// softmax and log-softmax: kernels/normalization/softmax.slang.
 
 #include "../dispatch/limits.h"
 #include "../dispatch/structured.h"
@@ -21,7 +21,7 @@ namespace {
 using Parameters = kernels::SoftmaxParameters;
 static_assert(sizeof(Parameters) == sizeof(kernels::SoftmaxFloat64Parameters));
 
-/// kernels/normalisation/softmax.slang: what a launch makes.
+/// kernels/normalization/softmax.slang: what a launch makes.
 enum class Stage : std::uint32_t { whole, states, results };
 
 struct Kernels {

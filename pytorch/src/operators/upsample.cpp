@@ -1,4 +1,4 @@
-/// Interpolation: nearest neighbours are moved, everything else is a weighted sum. The tables follow
+/// Interpolation: nearest neighbors are moved, everything else is a weighted sum. The tables follow
 /// PyTorch's ATen/native/UpSample.h, in the precision that the CPU computes them in.
 
 #define AT_PER_OPERATOR_HEADERS

@@ -123,7 +123,7 @@ KnownAnswer branches() {
             n = n % 2 == 0 ? n / 2 : 3 * n + 1;
         expected.push_back(steps);
     }
-    return {.name = "loops that differ between neighbours",
+    return {.name = "loops that differ between neighbors",
             .kernel = &kernels::selftest_branches.kernel,
             .groups = groups_of_64(integer_items),
             .count = integer_items,

@@ -65,7 +65,7 @@ std::vector<std::byte> unwritten(std::size_t bytes);
 struct Number {
     double value = 0, tolerance = 0;
 };
-/// The distance of neighbouring numbers at `value`, for significands of so many bits (24: float32).
+/// The distance of neighboring numbers at `value`, for significands of so many bits (24: float32).
 double unit_in_last_place(double value, int bits);
 
 /// "element 17 (a / b) is 1.5, not 1.25; 3 of 256 are wrong". `operations`: their names, in the order in

@@ -92,7 +92,7 @@ KnownAnswer long_atomics() {
 
 /// What one invocation of selftest_subgroup.slang writes.
 struct Lane {
-    std::uint32_t size, lane, leader, sum, before, largest, neighbour, mirrored;
+    std::uint32_t size, lane, leader, sum, before, largest, neighbor, mirrored;
 };
 static_assert(sizeof(Lane) == 32);
 
@@ -120,7 +120,7 @@ std::string mistake_of_subgroups(std::span<const std::byte> output, std::uint32_
                 return at == lanes.end() ? 0u : mix(at->second);
             };
             const Lane& f = found[i];
-            is.insert(is.end(), {f.size, f.leader, f.sum, f.before, f.largest, f.neighbour, f.mirrored});
+            is.insert(is.end(), {f.size, f.leader, f.sum, f.before, f.largest, f.neighbor, f.mirrored});
             must_be.insert(must_be.end(),
                            {size == 0 ? members : size, lanes.begin()->second % threads, sum, before, largest,
                             value_at(lane ^ 1), value_at(members - 1 - lane)});
@@ -132,7 +132,7 @@ std::string mistake_of_subgroups(std::span<const std::byte> output, std::uint32_
                                  "sum",
                                  "sum of earlier lanes",
                                  "largest",
-                                 "neighbour's number",
+                                 "neighbor's number",
                                  "mirrored lane's number"};
     return mistake_in(is, must_be, names);
 }

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kills_wanted = 20; // a sanitised program is ten times slower
+constexpr int kills_wanted = 20; // a sanitized program is ten times slower
 constexpr int kills_inside_a_write_wanted = 2;
 #else
 constexpr int kills_wanted = 100;

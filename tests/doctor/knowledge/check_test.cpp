@@ -45,7 +45,7 @@ TEST(CheckKnowledge, TellsEveryMistakeWithItsLine) {
         {"causes.yaml", cause("one", "D001") + cause("one", "D01", "  remedies: [nothing]\n  titel: x\n")},
         {"signatures/a.yaml",
          "- id: s\n  title: t\n  patterns: [\"a(\"]\n  harmless: maybe\n  means: m\n  candidates:\n"
-         "    - cause: two\n      strength: sure\n      when: {colour: red}\n" +
+         "    - cause: two\n      strength: sure\n      when: {color: red}\n" +
              std::string(backing)}};
     EXPECT_THAT(
         check_knowledge(folder.path()),
@@ -57,7 +57,7 @@ TEST(CheckKnowledge, TellsEveryMistakeWithItsLine) {
                     "signatures/a.yaml:4: harmless must be true or false, not \"maybe\"",
                     "signatures/a.yaml:7: cause two is in no causes file",
                     "signatures/a.yaml:8: strength must be one of decisive, strong, possible, not \"sure\"",
-                    "signatures/a.yaml:9: unknown condition \"colour\""));
+                    "signatures/a.yaml:9: unknown condition \"color\""));
 }
 
 TEST(CheckKnowledge, EveryEntryNeedsEvidenceAndADate) {
@@ -65,7 +65,7 @@ TEST(CheckKnowledge, EveryEntryNeedsEvidenceAndADate) {
         {"causes.yaml",
          "- slug: a\n  code: D001\n  title: t\n  sentence: s\n  evidence: []\n  checked: 2026-02-30\n"
          "- slug: b\n  code: D002\n  title: t\n  sentence: s\n"
-         "  evidence: [{kind: rumour, ref: x}, {kind: thread, ref: x}]\n"}};
+         "  evidence: [{kind: rumor, ref: x}, {kind: thread, ref: x}]\n"}};
     EXPECT_THAT(check_knowledge(folder.path()),
                 ElementsAre("causes.yaml:1: checked \"2026-02-30\" is no date YYYY-MM-DD",
                             "causes.yaml:5: evidence is empty", "causes.yaml:7: checked is missing",
@@ -111,13 +111,13 @@ TEST(CheckKnowledge, GpusAndTargetsMustAgree) {
 }
 
 TEST(CheckKnowledge, FilesThatAreNoKnowledge) {
-    const KnowledgeFolder folder{{"colours.yaml", "[]\n"},
+    const KnowledgeFolder folder{{"colors.yaml", "[]\n"},
                                  {"causes.yaml", "slug: a\n"},
                                  {"gpus.yaml", "- a: [\n"},
                                  {"signatures/_template.yaml", "- id: t\n"},
                                  {"README.md", "text"}};
     const std::vector<std::string> mistakes = check_knowledge(folder.path());
-    EXPECT_THAT(mistakes, testing::Contains(HasSubstr("colours.yaml:1: no type of entry")));
+    EXPECT_THAT(mistakes, testing::Contains(HasSubstr("colors.yaml:1: no type of entry")));
     EXPECT_THAT(mistakes,
                 testing::Contains("causes.yaml:1: the file must be a list of entries, not a mapping"));
     EXPECT_THAT(mistakes, testing::Contains(HasSubstr("gpus.yaml:2: not YAML")));

@@ -32,7 +32,7 @@ class LogReader : public testing::Test {
     std::filesystem::path folder_;
 };
 
-TEST(CleanLine, TerminalColoursTitlesAndBackspacesAreTakenOut) {
+TEST(CleanLine, TerminalColorsTitlesAndBackspacesAreTakenOut) {
     EXPECT_EQ(clean_line("\x1b[1;31mRuntimeError\x1b[0m: \x1b]0;title\aHIP error"),
               Parts{"RuntimeError: HIP error"});
     EXPECT_EQ(clean_line("\x1b]8;;http://x\x1b\\link\x1b(B"), Parts{"link"});
@@ -188,14 +188,14 @@ TEST_F(LogReader, AHoleInAFileEndsALine) {
     EXPECT_EQ(log.lines.back().text, "RuntimeError: HIP error: invalid device function");
 }
 
-TEST_F(LogReader, AProgramIsNoLogAndColoursAre) {
+TEST_F(LogReader, AProgramIsNoLogAndColorsAre) {
     std::string bytes;
     for (int i = 0; i < 100'000; ++i)
         bytes += static_cast<char>(i * 7919 % 251);
     write_file_atomically(path("program"), bytes);
     EXPECT_THROW(read_log(path("program")), Error);
-    write_file_atomically(path("colours"), "\x1b[31mError\x1b[0m\r 50%\r100%\b\n\xe4\xf6\xfc caf\xe9\n");
-    EXPECT_EQ(read_log(path("colours")).lines.front().text, "Error");
+    write_file_atomically(path("colors"), "\x1b[31mError\x1b[0m\r 50%\r100%\b\n\xe4\xf6\xfc caf\xe9\n");
+    EXPECT_EQ(read_log(path("colors")).lines.front().text, "Error");
 }
 
 TEST_F(LogReader, WhatCannotBeOpenedSaysSo) {

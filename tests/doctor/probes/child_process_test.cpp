@@ -53,7 +53,7 @@ TEST(ChildProcess, ExitStatusSignalAndProgramThatIsNotThere) {
     EXPECT_EQ(watch(misbehaving({"exit", "0"})).outcome.end, End::exited);
     EXPECT_EQ(watch(misbehaving({"exit", "7"})).outcome.exit_status, 7);
     const ChildOutcome aborted = watch(misbehaving({"abort"})).outcome;
-    EXPECT_EQ(aborted.end, End::signalled);
+    EXPECT_EQ(aborted.end, End::signaled);
     EXPECT_EQ(aborted.signal, SIGABRT);
     ChildCommand absent = misbehaving({"exit", "0"});
     absent.program = "/no/such/program";

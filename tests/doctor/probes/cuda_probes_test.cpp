@@ -14,7 +14,7 @@ using test::ScopedVariable;
 /// The results of the CUDA probes while the fake driver behaves as the words say.
 std::vector<ProbeResult> cuda_results(const std::string& words, const std::string& devices = "1",
                                       const Facts& facts = {}) {
-    const ScopedVariable behaviour("REKINDLE_FAKE_DRIVER", words);
+    const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", words);
     const ScopedVariable count("REKINDLE_FAKE_DEVICES", devices);
     const ScopedVariable folder("LD_LIBRARY_PATH", (test::folder_of_tests() / "fake_cuda").string());
     ProbeOptions options;

@@ -55,14 +55,14 @@ std::vector<ProbeResult> of(const std::string& id, const std::vector<ProbeResult
 }
 
 /// All results while the fake HIP behaves as the words say.
-std::vector<ProbeResult> with_behaviour(const std::string& words, const ProbeOptions& with = options()) {
-    const ScopedVariable behaviour("REKINDLE_FAKE_DRIVER", words);
+std::vector<ProbeResult> with_behavior(const std::string& words, const ProbeOptions& with = options()) {
+    const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", words);
     return run_probes(two_gpus(), with);
 }
 
 /// One probe alone, on the first GPU: what a whole run would add is other children.
 ProbeResult one(const std::string& id, const std::string& words) {
-    const ScopedVariable behaviour("REKINDLE_FAKE_DRIVER", words);
+    const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", words);
     const Facts facts;
     const ProbeOptions with = options();
     ProbeSession session(facts, with);
@@ -72,7 +72,7 @@ ProbeResult one(const std::string& id, const std::string& words) {
 }
 
 TEST(HipProbes, AWorkingHipPassesThemAll) {
-    const std::vector<ProbeResult> results = with_behaviour("", options(ProbeLevel::all));
+    const std::vector<ProbeResult> results = with_behavior("", options(ProbeLevel::all));
     const std::vector<ProbeResult> init = of("hip-init", results);
     ASSERT_EQ(init.size(), 3U) << init.front().reason;
     EXPECT_EQ(init[0].values.at("library"), fake_hip_folder() + "/libamdhip64.so.6");
@@ -97,14 +97,13 @@ TEST(HipProbes, AWorkingHipPassesThemAll) {
 }
 
 TEST(HipProbes, SafeLeavesTwoGpusTogetherAlone) {
-    const std::vector<ProbeResult> results = with_behaviour("ncclCommInitAll=hang");
+    const std::vector<ProbeResult> results = with_behavior("ncclCommInitAll=hang");
     EXPECT_EQ(of("rccl", results).at(0).status, ProbeStatus::passed);
     EXPECT_EQ(of("rccl-two-gpus", results).at(0).status, ProbeStatus::skipped);
     EXPECT_EQ(of("rccl-two-gpus", results).at(0).reason,
               "two GPUs together are tried by --probe all alone: it may hang");
     const ScopedVariable one("REKINDLE_FAKE_DEVICES", "1");
-    EXPECT_EQ(of("rccl-two-gpus", with_behaviour("")).at(0).reason,
-              "it needs two GPUs, and HIP has one here");
+    EXPECT_EQ(of("rccl-two-gpus", with_behavior("")).at(0).reason, "it needs two GPUs, and HIP has one here");
 }
 
 TEST(HipProbes, EveryStatusOfHipIsNamed) {
@@ -125,14 +124,14 @@ TEST(HipProbes, EveryStatusOfHipIsNamed) {
         EXPECT_EQ(init.code, fmt::format("{} ({})", name, status));
         EXPECT_EQ(init.reason, "hipInit failed");
     }
-    const std::vector<ProbeResult> results = with_behaviour("hipGetDeviceCount=101");
+    const std::vector<ProbeResult> results = with_behavior("hipGetDeviceCount=101");
     EXPECT_EQ(of("hip-init", results).at(0).reason, "hipGetDeviceCount failed");
     EXPECT_EQ(of("blas-handle", results).at(0).status, ProbeStatus::skipped);
     EXPECT_EQ(of("blas-handle", results).at(0).reason, "hip-init found no device to try it on");
 }
 
 TEST(HipProbes, WithoutAnAmdGpuNoStatusOfHipIsAFailure) {
-    const ScopedVariable behaviour("REKINDLE_FAKE_DRIVER", "hipInit=101"); // HIP 5 on a host without amdgpu
+    const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", "hipInit=101"); // HIP 5 on a host without amdgpu
     const ProbeResult init = of("hip-init", run_probes({}, options())).at(0);
     EXPECT_EQ(init.status, ProbeStatus::skipped);
     EXPECT_EQ(init.reason, "no AMD GPU on this host");
@@ -169,13 +168,13 @@ TEST(HipProbes, RocblasIsTakenWhereThereIsNoHipblas) {
         fs::create_symlink(fs::path(fake_hip_folder()) / name, folder.path() / name);
     ProbeOptions with = options();
     with.library_folder = folder.path().string();
-    const ProbeResult good = of("blas-handle", with_behaviour("", with)).at(0);
+    const ProbeResult good = of("blas-handle", with_behavior("", with)).at(0);
     if (good.values.contains("library") && good.values.at("library").find("hipblas") != std::string::npos)
         GTEST_SKIP() << "skipped: this machine's linker finds a hipBLAS of its own: "
                      << good.values.at("library");
     EXPECT_EQ(good.status, ProbeStatus::passed) << good.reason;
     EXPECT_EQ(good.values.at("library"), (folder.path() / "librocblas.so.4").string());
-    const ProbeResult bad = of("blas-handle", with_behaviour("rocblas_create_handle=5", with)).at(0);
+    const ProbeResult bad = of("blas-handle", with_behavior("rocblas_create_handle=5", with)).at(0);
     EXPECT_EQ(bad.code, "rocblas_status_memory_error (5)");
     EXPECT_EQ(bad.reason, "rocblas_create_handle failed");
 }
@@ -183,7 +182,7 @@ TEST(HipProbes, RocblasIsTakenWhereThereIsNoHipblas) {
 TEST(HipProbes, AHangIsKilledAndTheCallNamed) {
     ProbeOptions with = options();
     with.deadline = 1500ms;
-    const std::vector<ProbeResult> handles = of("blas-handle", with_behaviour("hipblasCreate=hang", with));
+    const std::vector<ProbeResult> handles = of("blas-handle", with_behavior("hipblasCreate=hang", with));
     ASSERT_EQ(handles.size(), 2U);
     EXPECT_EQ(handles[0].status, ProbeStatus::timed_out);
     EXPECT_EQ(handles[0].reason, "no answer within 1.50 s, in hipblasCreate; killed");
@@ -205,7 +204,7 @@ TEST(HipProbes, ACrashAnAbortAnExitAndAFloodAreResults) {
     EXPECT_EQ(exit.reason, "the process ended without a result, exit status 3, in ncclGetVersion");
     ProbeOptions with = options();
     with.deadline = 1s;
-    const ProbeResult flood = of("hip-init", with_behaviour("hipInit=flood", with)).at(0);
+    const ProbeResult flood = of("hip-init", with_behavior("hipInit=flood", with)).at(0);
     EXPECT_EQ(flood.status, ProbeStatus::timed_out);
     EXPECT_EQ(flood.errors.size(), 4096U);
 }
@@ -224,7 +223,7 @@ TEST(HipProbes, AWrongSumAndACompilerErrorAreFailures) {
 }
 
 TEST(HipProbes, ATroubledGpuIsLeftOutOfSafe) {
-    const ScopedVariable behaviour("REKINDLE_FAKE_DRIVER", "");
+    const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", "");
     Facts facts = two_gpus();
     facts.kernel_log.lines = {{"amdgpu 0000:04:00.0: amdgpu: GPU reset begin!"}, "/dev/kmsg"};
     const std::vector<ProbeResult> init = of("hip-init", run_probes(facts, options()));

@@ -478,9 +478,9 @@ TEST(TorchVersionFile, OldAndNewForms) {
     EXPECT_EQ(parse_torch_version(std::string("\0\xff=='", 5)).version, "");
 }
 
-TEST(PackageNames, AreNormalised) {
-    EXPECT_EQ(normalised_package_name("PyTorch_Triton.ROCm"), "pytorch-triton-rocm");
-    EXPECT_EQ(normalised_package_name("a-_.b"), "a-b");
+TEST(PackageNames, AreNormalized) {
+    EXPECT_EQ(normalized_package_name("PyTorch_Triton.ROCm"), "pytorch-triton-rocm");
+    EXPECT_EQ(normalized_package_name("a-_.b"), "a-b");
     EXPECT_TRUE(package_matters("rocm-sdk-device-gfx1201"));
     EXPECT_FALSE(package_matters("requests"));
 }

@@ -117,11 +117,11 @@ def optional_features(sessions, shifted):
         f["vix_zscore_20d"] = (s.vix.iloc[-1] - s.vix[-20:].mean()) / s.vix[-20:].std()
         returns = np.array([np.log(shifted(i).close.iloc[-1] / shifted(i).close.iloc[-2]) for i in range(1, t + 1)])
         years = (s.date.iloc[-1] - s.date.iloc[-21]) / 365.25
-        f["vix_minus_realised_20d"] = s.vix.iloc[-1] - 100 * np.sqrt((returns[-20:] ** 2).sum() / years)
+        f["vix_minus_realized_20d"] = s.vix.iloc[-1] - 100 * np.sqrt((returns[-20:] ** 2).sum() / years)
         for p in (1,) + PERIODS:
             f[f"log_return_{p}d"] = 100 * np.log(s.close.iloc[-1] / s.close.iloc[-1 - p])
         for p in PERIODS:
-            f[f"realised_vol_{p}d"] = 100 * np.sqrt((returns[-p:] ** 2).mean())
+            f[f"realized_vol_{p}d"] = 100 * np.sqrt((returns[-p:] ** 2).mean())
         last, before = s.iloc[-1], s.iloc[-2]
         f["overnight_gap_pct"] = 100 * (last.open - before.close) / before.close
         f["overnight_gap_to_range"] = (last.open - before.close) / (before.high - before.low)
@@ -226,10 +226,10 @@ def write(frame, path):
     frame.to_csv(path, index=False, float_format="%.17g", lineterminator="\n")
 
 
-def scaler_record(scaler, centre, train, frame):
+def scaler_record(scaler, center, train, frame):
     scaler.fit(train)
     scaled = np.clip(scaler.transform(frame), -10, 10)
-    return {"rows": len(train), "centre": list(getattr(scaler, centre)), "scale": list(scaler.scale_),
+    return {"rows": len(train), "center": list(getattr(scaler, center)), "scale": list(scaler.scale_),
             "last_row": list(scaled[-1])}
 
 

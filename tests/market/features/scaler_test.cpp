@@ -40,7 +40,7 @@ FeatureMatrix matrix_of(const std::vector<std::vector<double>>& columns) {
 
 class AgainstScikitLearn : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(AgainstScikitLearn, CentreScaleAndResultAgree) {
+TEST_P(AgainstScikitLearn, CenterScaleAndResultAgree) {
     const auto golden =
         nlohmann::json::parse(read_file(testing::golden_folder() / "scaler.json")).at(GetParam());
     const FeatureMatrix matrix = golden_features();
@@ -49,10 +49,10 @@ TEST_P(AgainstScikitLearn, CentreScaleAndResultAgree) {
     const Scaler scaler = Scaler::fit(matrix, train, scaler_kind_from_string(GetParam()), pool);
     const auto scaled = scaler.transform(matrix, {matrix.rows() - 1, matrix.rows()}, pool);
     for (std::size_t i = 0; i < matrix.columns(); ++i) {
-        const double centre = golden.at("centre").at(i);
+        const double center = golden.at("center").at(i);
         const double scale = golden.at("scale").at(i);
         const double result = golden.at("last_row").at(i);
-        EXPECT_NEAR(scaler.centre[i], centre, 1e-12 * std::max(1.0, std::abs(centre))) << matrix.names[i];
+        EXPECT_NEAR(scaler.center[i], center, 1e-12 * std::max(1.0, std::abs(center))) << matrix.names[i];
         EXPECT_NEAR(scaler.scale[i], scale, 1e-12 * std::max(1.0, scale)) << matrix.names[i];
         EXPECT_NEAR(scaled[i], result, 1e-6 * std::max(1.0, std::abs(result))) << matrix.names[i];
     }
@@ -74,7 +74,7 @@ TEST(Scaler, QuartilesEqualThoseOfSortedValues) {
             const std::size_t above = std::min(below + 1, n - 1);
             return values[below] + (values[above] - values[below]) * (position - std::floor(position));
         };
-        EXPECT_DOUBLE_EQ(scaler.centre[0], quantile(0.5)) << n;
+        EXPECT_DOUBLE_EQ(scaler.center[0], quantile(0.5)) << n;
         const double spread = quantile(0.75) - quantile(0.25);
         EXPECT_DOUBLE_EQ(scaler.scale[0], spread == 0 ? 1 : spread) << n;
     }
@@ -186,6 +186,15 @@ TEST(ScalerJson, RoundTripIsExact) {
     }
 }
 
+TEST(ScalerJson, EarlySpellingOfTheCenterIsRead) {
+    ThreadPool pool(1);
+    const Scaler scaler = Scaler::fit(golden_features(), {0, 15}, Scaler::Kind::robust, pool);
+    nlohmann::json early = scaler;
+    early["centre"] = early.at("center"); // codespell:ignore
+    early.erase("center");
+    EXPECT_EQ(early.get<Scaler>(), scaler);
+}
+
 TEST(ScalerJson, RefusesWhatCannotScale) {
     ThreadPool pool(1);
     const nlohmann::json good = Scaler::fit(golden_features(), {0, 15}, Scaler::Kind::robust, pool);
@@ -203,17 +212,17 @@ TEST(ScalerJson, RefusesWhatCannotScale) {
     zero_scale[7] = 0;
     EXPECT_TRUE(refused("scale", zero_scale));
     EXPECT_TRUE(refused("scale", "wide"));
-    EXPECT_TRUE(refused("centre", nlohmann::json::array({1.0})));
-    EXPECT_TRUE(refused("centre", nullptr));
+    EXPECT_TRUE(refused("center", nlohmann::json::array({1.0})));
+    EXPECT_TRUE(refused("center", nullptr));
     EXPECT_TRUE(refused("kind", "minmax"));
     EXPECT_TRUE(refused("clip", -1));
     EXPECT_TRUE(refused("clip", true));
     EXPECT_TRUE(refused("rows", -1));
     EXPECT_TRUE(refused("rows", 2.5));
     EXPECT_TRUE(refused("features", nlohmann::json::array({1})));
-    nlohmann::json with_flag = good.at("centre");
+    nlohmann::json with_flag = good.at("center");
     with_flag[3] = true;
-    EXPECT_TRUE(refused("centre", with_flag));
+    EXPECT_TRUE(refused("center", with_flag));
     nlohmann::json short_one = good;
     short_one.erase("features");
     EXPECT_THROW((void)short_one.get<Scaler>(), Error);

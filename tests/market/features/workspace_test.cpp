@@ -140,7 +140,7 @@ int prepare_with(std::uint64_t bytes, const BarsAndSessions& data, const Workspa
 
 TEST(FeatureWorkspace, MemoryIsBoundByTheChunkAndNotByTheFile) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer's own memory counts towards the limit";
+    GTEST_SKIP() << "a sanitizer's own memory counts toward the limit";
 #endif
     constexpr std::uint64_t budget = 4 << 20;
     const TemporaryFolder folder;

@@ -63,8 +63,8 @@ def cpu(bars):
     top = smooth >= smooth.quantile(0.95)
     start = control = int(smooth.argmax())
     if top.sum() >= 3:
-        centre = np.average(prices[top], weights=smooth[top])
-        control = int(np.abs(prices - centre).argmin())
+        center = np.average(prices[top], weights=smooth[top])
+        control = int(np.abs(prices - center).argmin())
     volumes, total = smooth.to_numpy(), smooth.sum()
     low = high = start
     reached = volumes[start]

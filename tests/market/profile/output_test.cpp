@@ -130,7 +130,7 @@ TEST(ProfileDrawing, FitsEveryTerminal) {
                         const VolumeProfile profile = profile_of_range(first, levels);
                         const std::string drawing = draw_profile(
                             profile, figures_of(profile),
-                            {.columns = columns, .rows = rows, .utf8 = utf8, .colour = rows == 5});
+                            {.columns = columns, .rows = rows, .utf8 = utf8, .color = rows == 5});
                         std::size_t price_rows = 0;
                         bool in_legend = false;
                         for (const std::string_view line : split(drawing, '\n')) {
@@ -176,7 +176,7 @@ TEST(ProfileDrawing, MarksTheFiguresWithLetters) {
     const std::string wide = draw_profile(profile, {402, 402, 403}, {.columns = 60});
     EXPECT_NE(wide.find(" 100.5 PL  10 ██████"), std::string::npos) << wide;
     EXPECT_EQ(wide.find('\033'), std::string::npos);
-    EXPECT_NE(draw_profile(profile, {402, 402, 403}, {.colour = true}).find("\033[1;33m"), std::string::npos);
+    EXPECT_NE(draw_profile(profile, {402, 402, 403}, {.color = true}).find("\033[1;33m"), std::string::npos);
     EXPECT_EQ(draw_profile(VolumeProfile{}, {}), "No bars, no profile.\n");
 }
 

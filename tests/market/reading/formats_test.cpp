@@ -116,7 +116,7 @@ TEST(ReadBars, ColumnsAsAsked) {
     EXPECT_THAT(result.bars.columns().time, ElementsAre(1733979660));
     EXPECT_THAT(result.bars.columns().volume, ElementsAre(0));
     EXPECT_THAT(result.report.notes, testing::Contains(HasSubstr("volume=none")));
-    EXPECT_EQ(result.report.columns[2], (RecognisedColumn{"open", "First", 3}));
+    EXPECT_EQ(result.report.columns[2], (RecognizedColumn{"open", "First", 3}));
 }
 
 TEST(ReadBars, DatesAlone) {
@@ -132,7 +132,7 @@ TEST(ReadBars, DatesAlone) {
     EXPECT_EQ(result.bars.metadata().tick.points, 0.01);
     EXPECT_THAT(bars.high, ElementsAre(124881, 124611, 127250));
     EXPECT_EQ(result.report.prices_rounded, 11u);
-    EXPECT_EQ(result.report.columns[5], (RecognisedColumn{"", "Adj Close", 6}));
+    EXPECT_EQ(result.report.columns[5], (RecognizedColumn{"", "Adj Close", 6}));
 }
 
 TEST(ReadBars, OffsetsFromUtc) {

@@ -13,14 +13,14 @@ namespace {
 /// Changes, removes, repeats or inserts some bytes.
 std::string mutated(std::string text, PhiloxStream& random) {
     const auto place = [&] { return random.next_below(static_cast<std::uint32_t>(text.size())); };
-    constexpr std::string_view favourites = ",;\t\n\r\"#-.eE:0/ \0\xFF\x1FZ";
+    constexpr std::string_view favorites = ",;\t\n\r\"#-.eE:0/ \0\xFF\x1FZ";
     for (std::uint32_t changes = 1 + random.next_below(4); changes > 0 && !text.empty(); --changes)
         switch (random.next_below(6)) {
         case 0:
             text[place()] = static_cast<char>(random.next_u32());
             break;
         case 1:
-            text[place()] = favourites[random.next_below(favourites.size())];
+            text[place()] = favorites[random.next_below(favorites.size())];
             break;
         case 2:
             text.erase(place(), 1 + random.next_below(40));
@@ -29,7 +29,7 @@ std::string mutated(std::string text, PhiloxStream& random) {
             text.insert(place(), text.substr(place(), random.next_below(60)));
             break;
         case 4:
-            text.insert(place(), 1, favourites[random.next_below(favourites.size())]);
+            text.insert(place(), 1, favorites[random.next_below(favorites.size())]);
             break;
         default:
             text.resize(place());

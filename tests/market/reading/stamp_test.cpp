@@ -62,7 +62,7 @@ TEST(Stamp, EveryFormat) {
              Case{"1638721860000000", "2021-12-05 16:31:00", 0},
              Case{"1638721860000000000", "2021-12-05 16:31:00", 0},
          }) {
-        const auto format = recognise_stamp(c.text);
+        const auto format = recognize_stamp(c.text);
         ASSERT_TRUE(format) << c.text;
         const auto stamp = parse_stamp(*format, c.text);
         ASSERT_TRUE(stamp) << c.text;
@@ -77,7 +77,7 @@ TEST(Stamp, TwoFields) {
                                      {"12/5/2021", "4:31 PM"},
                                      {"20211205", "1631"},
                                      {"2021-12-05", "16:31:00"}}) {
-        const auto format = recognise_stamp(date, time);
+        const auto format = recognize_stamp(date, time);
         ASSERT_TRUE(format) << date << time;
         EXPECT_EQ(parse_stamp(*format, date, time)->label, label_of("2021-12-05 16:31:00")) << date << time;
     }
@@ -120,13 +120,13 @@ TEST(Stamp, RefusesWhatDoesNotExist) {
                              "2200-01-01",
                              "2021-12-05 16:31:00 UTC"})
         if (std::string_view(text) == "2021-12-05 ")
-            EXPECT_TRUE(recognise_stamp(text)) << "blanks around a stamp are harmless";
+            EXPECT_TRUE(recognize_stamp(text)) << "blanks around a stamp are harmless";
         else
-            EXPECT_FALSE(recognise_stamp(text)) << text;
+            EXPECT_FALSE(recognize_stamp(text)) << text;
 }
 
 TEST(Stamp, AFileKeepsItsFormat) {
-    const auto format = recognise_stamp("2021-12-05 16:31:00");
+    const auto format = recognize_stamp("2021-12-05 16:31:00");
     ASSERT_TRUE(format);
     EXPECT_TRUE(parse_stamp(*format, "2021-12-05 16:31"));
     for (const char* text : {"2021-12-05", "12/05/2021 16:31:00", "2021-12-05 16:31:00Z", "20211205 163100"})

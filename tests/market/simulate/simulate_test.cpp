@@ -173,7 +173,7 @@ TEST(Simulate, LooksLikeAnIndexFuture) {
 TEST(Simulate, VolatilityClusters) {
     const BarTable table = simulate_table(small(300'000, 5));
     const BarColumns& bars = table.columns();
-    // Squared moves of neighbouring regular hours, one contract at a time: the same minute a day apart has
+    // Squared moves of neighboring regular hours, one contract at a time: the same minute a day apart has
     // the same shape, so the hour's mean over minutes is compared between hours 11:00 and 12:00 New York.
     const ZoneClock new_york = ZoneClock::load("America/New_York");
     std::map<std::int32_t, std::array<double, 2>> moves;

@@ -14,7 +14,7 @@ from torch.nn.parallel import comm
 from support import DEVICE, device_module
 
 
-class Travelling(unittest.TestCase):
+class Traveling(unittest.TestCase):
     """What a queue, a pipe and the arguments of a process do with a tensor; long/test_process.py starts processes."""
 
     def setUp(self):

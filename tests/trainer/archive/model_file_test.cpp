@@ -73,7 +73,7 @@ ModelFile example(mlp::OptimizerSpec::Kind kind = mlp::OptimizerSpec::Kind::adam
         {.epoch = 1, .epochs = 2, .train_loss = 0.7, .validation_loss = 0.71, .steps = 9},
         {.epoch = 2, .epochs = 2, .train_loss = 0.6, .validation_loss = NAN, .steps = 17, .best = true}};
     file.training_seconds = 1.25;
-    file.details["scaler"] = {{"kind", "robust"}, {"centre", {0.5, 1e-300, -3.0}}};
+    file.details["scaler"] = {{"kind", "robust"}, {"center", {0.5, 1e-300, -3.0}}};
     file.details["seed"] = std::uint64_t{18446744073709551615U};
     file.details["nothing"] = nullptr;
     return file;

@@ -66,7 +66,7 @@ TEST(Ticks, AreRoundAndInside) {
     }
 }
 
-TEST(Ticks, LabelsTellNeighboursApart) {
+TEST(Ticks, LabelsTellNeighborsApart) {
     EXPECT_EQ(tick_label(1'500'000, 500'000), "1.5 M");
     EXPECT_EQ(tick_label(2'000'000, 1'000'000), "2 M");
     EXPECT_EQ(tick_label(40'000, 20'000), "40 k");
@@ -94,7 +94,7 @@ TEST(Svg, DrawsALineFromCornerToCorner) {
     ASSERT_TRUE(std::regex_match(paths[1], match, line)) << paths[1];
     EXPECT_LT(std::stod(match[1]), std::stod(match[3]));
     EXPECT_GT(std::stod(match[2]), std::stod(match[4])) << "values grow upwards";
-    EXPECT_THAT(svg, HasSubstr("stroke-dasharray=\"7 4\"")) << "styles differ by more than colour";
+    EXPECT_THAT(svg, HasSubstr("stroke-dasharray=\"7 4\"")) << "styles differ by more than color";
     EXPECT_THAT(svg, HasSubstr("y (kg)"));
     EXPECT_THAT(svg, HasSubstr("role=\"img\""));
 }

@@ -120,7 +120,7 @@ def check_predictions(checks, program, folder, run, model, bars, metadata, name)
         part.write_text("\n".join(lines[:len(lines) - left_out]) + "\n")
         rekindle(program, "features", "--quiet", "--data", part, "--clock", "raw", "--output", folder / "features.npy")
         row = np.load(folder / "features.npy")[-1]
-        row = np.clip((row - scaler["centre"]) / scaler["scale"], -scaler["clip"], scaler["clip"])
+        row = np.clip((row - scaler["center"]) / scaler["scale"], -scaler["clip"], scaler["clip"])
         with torch.no_grad():
             expected = model.eval()(torch.tensor(row[None], dtype=torch.float32))[0, 0].item()
         said = json.loads(rekindle(program, "predict", "--quiet", "--model", run, "--data", part, "--format", "json"))

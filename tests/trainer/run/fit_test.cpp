@@ -70,7 +70,7 @@ class FitTest : public ::testing::Test {
         const std::array<std::size_t, 2> hidden{16, 8};
         Networks result = mlp::cpu_population(mlp::ModelDescription::default_network(inputs, hidden, 0.2),
                                               std::move(members), 2);
-        result->initialise();
+        result->initialize();
         return result;
     }
     static Networks network(double learning_rate = 1e-2, std::uint64_t seed = 42) {

@@ -127,7 +127,7 @@ TEST_F(ModelSourceTest, WhatPyTorchWritesIsUnderstoodOrNamed) {
                       {"clip", 10},
                       {"rows", 100},
                       {"features", names},
-                      {"centre", std::vector<double>(6, 1.0)},
+                      {"center", std::vector<double>(6, 1.0)},
                       {"scale", std::vector<double>(6, 2.0)}};
     write_file_atomically(folder_ / "scaler.json", scaler.dump());
     std::optional<double> value;
@@ -170,7 +170,7 @@ TEST_F(ModelSourceTest, OtherFilesAreNamed) {
         {"\x89PNG\r\n", "PNG"},
         {"Date,Open\n2020-01-01,1\n", "text"},
         {"{\"layers\": []}", "without weights"},
-        {"{\"centre\": [], \"scale\": []}", "--scaler"},
+        {"{\"center\": [], \"scale\": []}", "--scaler"},
         {"{\"epochs\": 3, \"learning_rate\": 0.1}", "configuration"},
         {"{\"architecture\": {}}", "original system"},
         {"{\"a\": 1}", "JSON"},

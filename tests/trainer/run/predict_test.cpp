@@ -89,7 +89,7 @@ class PredictTest : public RunTest {
     static Vector scaled(Vector row, const Json& scaler) {
         const double clip = scaler.at("clip");
         for (std::size_t i = 0; i < row.size(); ++i) {
-            row[i] = (row[i] - scaler.at("centre")[i].get<double>()) / scaler.at("scale")[i].get<double>();
+            row[i] = (row[i] - scaler.at("center")[i].get<double>()) / scaler.at("scale")[i].get<double>();
             if (clip > 0)
                 row[i] = std::clamp(row[i], -clip, clip);
         }
@@ -287,15 +287,15 @@ class OriginalModelTest : public PredictTest {
         write_file_atomically(folder_ / "scaler.json", scaler);
         return {model(), input(), {"data", "clock", "features"}, folder_ / "scaler.json"};
     }
-    /// Centre 1 and scale 2 for every feature.
+    /// Center 1 and scale 2 for every feature.
     Json scaler() const {
         ThreadPool pool(1);
         NullProgressSink progress;
         const MarketData data = load_market_data(input(), {}, pool, progress, CancellationToken());
         const auto names = build_features(input(), data, pool).names;
-        const std::vector<double> centre(names.size(), 1.0), scale(names.size(), 2.0);
+        const std::vector<double> center(names.size(), 1.0), scale(names.size(), 2.0);
         return {{"kind", "standard"}, {"clip", 10},       {"rows", 100},
-                {"features", names},  {"centre", centre}, {"scale", scale}};
+                {"features", names},  {"center", center}, {"scale", scale}};
     }
 };
 
@@ -340,14 +340,14 @@ TEST_F(OriginalModelTest, AsksForItsScaler) {
 }
 
 TEST_F(OriginalModelTest, AMalformedScalerIsNamedWithItsFile) {
-    Json wrong_kind = scaler(), no_scale = scaler(), short_centre = scaler(), zero = scaler();
+    Json wrong_kind = scaler(), no_scale = scaler(), short_center = scaler(), zero = scaler();
     wrong_kind["kind"] = "magic";
     no_scale.erase("scale");
-    short_centre["centre"].erase(0);
+    short_center["center"].erase(0);
     zero["scale"][0] = 0;
     for (const std::string& text :
          {std::string(), std::string("{"), std::string("[]"), std::string("{}"), std::string("3"),
-          wrong_kind.dump(), no_scale.dump(), short_centre.dump(), zero.dump()})
+          wrong_kind.dump(), no_scale.dump(), short_center.dump(), zero.dump()})
         EXPECT_TRUE(contains(error_of([&] { predict_with(options(text)); }), "scaler.json")) << text;
     PredictOptions missing = options("");
     missing.scaler = folder_ / "none.json";
@@ -356,7 +356,7 @@ TEST_F(OriginalModelTest, AMalformedScalerIsNamedWithItsFile) {
 
 TEST_F(OriginalModelTest, AScalerOfAnotherWidthIsRefused) {
     Json narrow = scaler();
-    for (const char* key : {"features", "centre", "scale"})
+    for (const char* key : {"features", "center", "scale"})
         narrow[key].erase(narrow[key].size() - 1);
     const std::string error = error_of([&] { predict_with(options(narrow.dump())); });
     EXPECT_TRUE(contains(error, "features")) << error;

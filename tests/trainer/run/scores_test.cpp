@@ -83,7 +83,7 @@ TEST(Scores, LongerOverlapWidensTheInterval) {
     std::vector<double> predicted, actual, yesterday;
     PhiloxStream random(5, RandomPurpose::test);
     double level = 0;
-    for (int i = 0; i < 2000; ++i) { // neighbouring rows share nearly all of their outcome
+    for (int i = 0; i < 2000; ++i) { // neighboring rows share nearly all of their outcome
         level = 0.99 * level + 0.01 * random.next_normal();
         actual.push_back(level);
         predicted.push_back(0.3 * level + 0.01);

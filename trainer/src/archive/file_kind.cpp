@@ -62,7 +62,7 @@ bool is_text(std::string_view bytes) {
 
 } // namespace
 
-RecognisedFile recognise(std::string_view beginning, std::string_view name) {
+RecognizedFile recognize(std::string_view beginning, std::string_view name) {
     if (beginning.empty())
         return {FileKind::other, "empty", "Copy or download it again."};
     if (is_safetensors(beginning)) // first: the length can begin as any other format does

@@ -14,7 +14,7 @@ enum class FileKind {
     other,
 };
 
-struct RecognisedFile {
+struct RecognizedFile {
     FileKind kind = FileKind::other;
     std::string what;   ///< "a picture (PNG)"; empty when nothing is known of it
     std::string advice; ///< what to give in its place; may be empty
@@ -22,6 +22,6 @@ struct RecognisedFile {
 
 /// `beginning`: the first kilobytes; `name`: the file's name, which tells formats without a mark of their
 /// own.
-RecognisedFile recognise(std::string_view beginning, std::string_view name);
+RecognizedFile recognize(std::string_view beginning, std::string_view name);
 
 } // namespace rekindle::trainer

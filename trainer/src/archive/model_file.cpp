@@ -21,7 +21,7 @@ PickleId tensor_of(TorchArchiveBuilder& builder, const mlp::NamedTensor& tensor)
     return builder.tensor(tensor.values, tensor.shape);
 }
 
-/// Settings that torch's optimisers keep per group and that have no meaning here, with torch's defaults.
+/// Settings that torch's optimizers keep per group and that have no meaning here, with torch's defaults.
 void insert_torch_defaults(PickleDocument& document, PickleId group, bool adamw) {
     document.insert(group, "maximize", document.boolean(false));
     document.insert(group, "foreach", document.none());
@@ -66,7 +66,7 @@ PickleId optimizer_state_dict(TorchArchiveBuilder& builder, const OptimizerFile&
     const auto fits = [&](const auto& moments) { return moments.empty() || moments.size() == parameters; };
     if (!fits(optimizer.first_moments) || !fits(optimizer.second_moments) ||
         (adamw && optimizer.first_moments.size() != optimizer.second_moments.size()))
-        throw internal_error("a model file whose optimiser has other parameters than its network");
+        throw internal_error("a model file whose optimizer has other parameters than its network");
     const PickleId state = document.dict();
     for (std::size_t i = 0; i < optimizer.first_moments.size(); ++i) {
         const PickleId entry = document.dict();

@@ -432,16 +432,16 @@ class Machine {
             recall(input_.little_endian<std::uint32_t>());
             return true;
         case 'p':
-            memorise(memo_index(input_.line()));
+            memorize(memo_index(input_.line()));
             return true;
         case 'q':
-            memorise(input_.byte());
+            memorize(input_.byte());
             return true;
         case 'r':
-            memorise(input_.little_endian<std::uint32_t>());
+            memorize(input_.little_endian<std::uint32_t>());
             return true;
         case 0x94:
-            memorise(memo_.size());
+            memorize(memo_.size());
             return true;
         case 0x80: {
             const unsigned protocol = input_.byte();
@@ -475,7 +475,7 @@ class Machine {
         return index;
     }
 
-    void memorise(std::uint64_t index) {
+    void memorize(std::uint64_t index) {
         if (memo_.insert_or_assign(index, top()).second)
             ++children_;
     }

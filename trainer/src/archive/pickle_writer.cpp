@@ -28,7 +28,7 @@ class Encoder {
             operation(static_cast<unsigned char>((value >> (8 * i)) & 0xffU));
     }
 
-    void memorise(PickleId id) {
+    void memorize(PickleId id) {
         const std::size_t index = memo_.size();
         memo_.emplace(id, index);
         operation(index < 256 ? 'q' : 'r');
@@ -67,15 +67,15 @@ class Encoder {
             break;
         case PickleKind::string:
             text(*value.as_string());
-            memorise(value.id());
+            memorize(value.id());
             break;
         case PickleKind::bytes:
             bytes(*value.as_bytes());
-            memorise(value.id());
+            memorize(value.id());
             break;
         case PickleKind::list:
             operation(']');
-            memorise(value.id());
+            memorize(value.id());
             items(value, depth);
             break;
         case PickleKind::tuple:
@@ -86,12 +86,12 @@ class Encoder {
             break;
         case PickleKind::dict:
             operation('}');
-            memorise(value.id());
+            memorize(value.id());
             entries(value, depth);
             break;
         case PickleKind::global:
             global(*value.as_global());
-            memorise(value.id());
+            memorize(value.id());
             break;
         case PickleKind::object:
             object(value, depth);
@@ -197,7 +197,7 @@ class Encoder {
         for (const PickleId element : value.elements())
             this->value(value.at(element), depth + 1);
         operation(count > 3 ? 't' : static_cast<unsigned char>(0x84 + count));
-        memorise(value.id());
+        memorize(value.id());
     }
 
     void set(PickleValue value, int depth) {
@@ -205,7 +205,7 @@ class Encoder {
         items(value, depth);
         operation(0x85);
         operation('R');
-        memorise(value.id());
+        memorize(value.id());
     }
 
     void object(PickleValue value, int depth) {
@@ -213,7 +213,7 @@ class Encoder {
         this->value(value.at(object.callable), depth + 1);
         this->value(value.at(object.arguments), depth + 1);
         operation(object.via_new ? 0x81 : 'R');
-        memorise(value.id());
+        memorize(value.id());
         items(value, depth);
         entries(value, depth);
         for (const PickleId state : object.states) {

@@ -33,11 +33,11 @@ using Glyphs = agg::glyph_raster_bin<agg::rgba8>;
 
 constexpr int bytes_per_pixel = 3;
 
-// Okabe and Ito's palette for every kind of colour vision, without its yellow, which is too light on white.
+// Okabe and Ito's palette for every kind of color vision, without its yellow, which is too light on white.
 constexpr std::array<std::array<unsigned, 3>, style_count> palette{
     {{0, 114, 178}, {213, 94, 0}, {0, 158, 115}, {204, 121, 167}, {90, 90, 90}, {86, 180, 233}}};
 
-agg::rgba8 colour_of(Ink ink, int style, bool pale) {
+agg::rgba8 color_of(Ink ink, int style, bool pale) {
     switch (ink) {
     case Ink::text:
         return {28, 32, 38};
@@ -97,15 +97,15 @@ class Painter {
             i == 0 ? path.move_to(x, y) : path.line_to(x, y);
         }
         const double width = line.weight == Weight::strong ? 2 : line.weight == Weight::normal ? 1.25 : 1;
-        const agg::rgba8 colour = colour_of(line.ink, line.style, false);
+        const agg::rgba8 color = color_of(line.ink, line.style, false);
         const std::vector<double> dashes = line.dashed ? dashes_of(line.style) : std::vector<double>();
         if (dashes.empty()) {
-            stroke(path, width, colour);
+            stroke(path, width, color);
         } else {
             agg::conv_dash<agg::path_storage> dashed(path);
             for (std::size_t i = 0; i + 1 < dashes.size(); i += 2)
                 dashed.add_dash(dashes[i], dashes[i + 1]);
-            stroke(dashed, width, colour);
+            stroke(dashed, width, color);
         }
     }
 
@@ -117,16 +117,16 @@ class Painter {
         path.line_to(x + box.width, box.y + box.height);
         path.line_to(x, box.y + box.height);
         path.close_polygon();
-        fill(path, colour_of(box.ink, box.style, box.pale));
+        fill(path, color_of(box.ink, box.style, box.pale));
     }
 
     void operator()(const Marker& marker) {
         const double x = offset_ + marker.at.x, y = marker.at.y;
-        const agg::rgba8 colour = colour_of(Ink::series, marker.style, marker.pale);
+        const agg::rgba8 color = color_of(Ink::series, marker.style, marker.pale);
         if (marker.style % 3 == 0) {
             const double radius = marker.pale ? 2 : 4;
             agg::ellipse circle(x, y, radius, radius, 24);
-            fill(circle, colour);
+            fill(circle, color);
             return;
         }
         agg::path_storage path;
@@ -143,7 +143,7 @@ class Painter {
             path.line_to(x - 4, y - 4);
         }
         path.close_polygon();
-        fill(path, colour);
+        fill(path, color);
     }
 
     void operator()(const Text& text) {
@@ -154,24 +154,24 @@ class Painter {
         if (text.anchor != Anchor::start)
             x -= text.anchor == Anchor::middle ? width / 2 : width;
         agg::renderer_raster_htext_solid<Base, Glyphs> renderer(base_, glyphs);
-        renderer.color(colour_of(text.ink, 0, false));
+        renderer.color(color_of(text.ink, 0, false));
         renderer.render_text(std::round(x), std::round(text.at.y), content.c_str(), true);
     }
 
   private:
     template <class Source>
-    void stroke(Source& source, double width, agg::rgba8 colour) {
+    void stroke(Source& source, double width, agg::rgba8 color) {
         agg::conv_stroke<Source> line(source);
         line.width(width);
         line.line_join(agg::round_join);
-        fill(line, colour);
+        fill(line, color);
     }
 
     template <class Source>
-    void fill(Source& source, agg::rgba8 colour) {
+    void fill(Source& source, agg::rgba8 color) {
         rasterizer_.reset();
         rasterizer_.add_path(source);
-        agg::render_scanlines_aa_solid(rasterizer_, scanline_, base_, colour);
+        agg::render_scanlines_aa_solid(rasterizer_, scanline_, base_, color);
     }
 
     Base& base_;

@@ -206,7 +206,7 @@ class Page {
         out_ += "<div class=\"grid three\">\n";
         for (const ReportProfile& profile : data_.profiles)
             chart(profile_chart(profile), profile_width, profile_height);
-        out_ += "</div>\n<p class=\"small\">Full colour: the value area. Dashed line: the point of control "
+        out_ += "</div>\n<p class=\"small\">Full color: the value area. Dashed line: the point of control "
                 "(POC), the "
                 "price with the most volume.</p>\n";
         close();

@@ -1,5 +1,5 @@
 #pragma once
-/// What a chart looks like, before it is SVG or pixels: shapes with a role instead of a colour.
+/// What a chart looks like, before it is SVG or pixels: shapes with a role instead of a color.
 
 #include <rekindle/trainer/chart.h>
 

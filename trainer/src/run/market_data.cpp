@@ -265,7 +265,7 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
             .hint("`rekindle inspect FILE` shows the sessions for each --clock, --zone and --regular-hours.");
     keep_latest(plan.sessions, config.data_fraction, progress);
     const market::ProfileRules profile = profile_rules(config);
-    auto summaries = market::summarise_sessions(read.bars, plan.sessions, profile, pool);
+    auto summaries = market::summarize_sessions(read.bars, plan.sessions, profile, pool);
     progress.stage_ended(
         "Profiling sessions", seconds_since(start),
         fmt::format("{} from {} to {}, {}", counted(static_cast<std::int64_t>(summaries.size()), "session"),

@@ -25,7 +25,7 @@ mlp::Activation activation_of(const std::string& word) {
 
 mlp::ModelDescription read_model(const std::string& path) {
     const std::string text = read_file(path);
-    const FileKind kind = recognise(std::string_view(text).substr(0, 4096), path).kind;
+    const FileKind kind = recognize(std::string_view(text).substr(0, 4096), path).kind;
     if (kind == FileKind::torch || kind == FileKind::safetensors)
         throw usage_error(
             "this file holds weights; a network that is to be trained is described without them")
@@ -50,7 +50,7 @@ mlp::ModelDescription network_of(const TrainConfig& config, std::size_t inputs,
         const std::vector<std::size_t> hidden(config.hidden_layers.begin(), config.hidden_layers.end());
         auto model = mlp::ModelDescription::default_network(inputs, hidden, config.dropout_rate,
                                                             activation_of(config.activation), outputs);
-        model.initialisation = mlp::Initialisation::pytorch_default;
+        model.initialization = mlp::Initialization::pytorch_default;
         return model;
     }
     mlp::ModelDescription model = read_model(config.model);
@@ -115,7 +115,7 @@ mlp::Engine engine_with(const mlp::ModelDescription& model, mlp::TrainingSpec sp
                         std::span<const mlp::NamedTensor> parameters) {
     spec.ema_decay = 0; // the parameters are already those that are evaluated
     mlp::Engine engine(model, spec);
-    engine.initialise();
+    engine.initialize();
     engine.set_parameters(parameters);
     return engine;
 }

@@ -93,7 +93,7 @@ Evaluation with_selection_in_mind(Evaluation best, const PopulationScores& score
         return best;
     }
     best.verdict +=
-        fmt::format(" This is the best of {}, chosen on these very rows, which favours it; the mean of "
+        fmt::format(" This is the best of {}, chosen on these very rows, which favors it; the mean of "
                     "all networks {} an edge{}.",
                     networks, scores.mean.has_edge ? "has" : "has not", scores.mean.has_edge ? " too" : "");
     return best;

@@ -109,7 +109,7 @@ void add_data(ReportData& report, const TrainedRun& run) {
         {"Tick",
          fmt::format("{}{}", counted(read.tick.points, "point"), read.tick_inferred ? " (inferred)" : "")},
         {"Times", run.data.session_rules.clock == market::Clock::raw
-                      ? "as labelled in the file"
+                      ? "as labeled in the file"
                       : "read in UTC, sessions by " + run.data.session_rules.zone},
         {"VIX", read.vix_source},
         {"XXH3-128 of the input", read.data_hash.hex()}};
@@ -189,7 +189,7 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
     report.notes.insert(report.notes.begin(), run.notes.begin(), run.notes.end());
     if (run.fit.history.size() > 1)
         report.notes.push_back(fmt::format(
-            "The best of {} was chosen by its loss on the validation rows, which favours the model "
+            "The best of {} was chosen by its loss on the validation rows, which favors the model "
             "a little; an edge must be seen again on later data.",
             counted(static_cast<std::int64_t>(run.fit.history.size()), "epoch")));
     write_report(folder.path() / "report.html", report);

@@ -310,9 +310,9 @@ Interval prediction_interval(const Evaluation& evaluation, bool probability, dou
     constexpr double z = 1.6448536269514722;
     const auto n = static_cast<double>(nearest->rows);
     const double share = std::clamp(nearest->actual, 0.0, 1.0);
-    const double centre = (share + z * z / (2 * n)) / (1 + z * z / n);
+    const double center = (share + z * z / (2 * n)) / (1 + z * z / n);
     const double half = z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-    return Interval{std::max(0.0, centre - half), std::min(1.0, centre + half)}.including(value);
+    return Interval{std::max(0.0, center - half), std::min(1.0, center + half)}.including(value);
 }
 
 std::string describe(const Score& score) {

@@ -159,7 +159,7 @@ std::string data_hash(const Dataset& set) {
     return hasher.digest().hex();
 }
 
-/// What a person recognises an input by.
+/// What a person recognizes an input by.
 std::string data_summary(const Dataset& set) {
     const auto date = [&](std::size_t row) { return market::format_date(set.matrix.dates[row]); };
     return fmt::format("{} of {} from {} to train on and {} to validate, the last of {}",
@@ -214,7 +214,7 @@ void say_what_has_no_effect(const TrainConfig& config, const std::set<std::strin
     say("dropout_rate", config.model.empty() && config.hidden_layers.size() < 2,
         "the first hidden layer has no dropout");
     say("huber_delta", config.loss != "huber", "the loss is not huber");
-    say("momentum", config.optimizer != "sgd", "the optimiser is not sgd");
+    say("momentum", config.optimizer != "sgd", "the optimizer is not sgd");
     say("plateau_patience", config.schedule != "plateau", "the schedule is not plateau");
     for (const char* key : {"hidden_layers", "dropout_rate", "activation"})
         say(key, !config.model.empty(), "--model describes the network");
@@ -374,7 +374,7 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     record_device(folder.path(), prepared, progress);
     CheckpointStore store(folder.checkpoints(), config.keep_checkpoints);
     const FitResult result = fit_on_device(prepared, folder.path(), [&] {
-        prepared.population->initialise();
+        prepared.population->initialize();
         return fit(*prepared.population, set.train(), set.validation(), options, store, checkpoint, progress,
                    cancellation);
     });

@@ -69,7 +69,7 @@ UsableModel with_details(const Json& details, std::vector<mlp::NamedTensor> para
 /// A scaler, a run's metadata or .pt that hold one, or the folder of a run.
 market::Scaler read_scaler(const fs::path& given) {
     const fs::path path = fs::is_directory(given) ? given / "best_model_metadata.json" : given;
-    const bool archive = recognise(beginning_of(path), path.filename().string()).kind == FileKind::torch;
+    const bool archive = recognize(beginning_of(path), path.filename().string()).kind == FileKind::torch;
     const Json json = archive ? Json::parse(import_model(path).file.details.dump()) : parse_json(path);
     const Json* scaler = &json;
     for (const char* key : {metadata_key, "scaler"})
@@ -178,12 +178,13 @@ UsableModel from_json_file(const PredictOptions& options) {
             .at(options.model.string())
             .expected(stem + ".pt or " + stem + ".safetensors in the same folder");
     }
-    const char* what = has("layers")   ? "the description of a network, without weights"
-                       : has("centre") ? "a scaler; it goes to --scaler"
-                       : has("epochs") && has("learning_rate") ? "the configuration of a run"
-                       : has("architecture")              ? "the metadata of a model of the original system"
-                       : json.is_array() || has("device") ? "the record of where a run trained"
-                                                          : "a JSON file without a model's metadata";
+    const char* what =
+        has("layers") ? "the description of a network, without weights"
+        : has("center") || has("centre") /* codespell:ignore */ ? "a scaler; it goes to --scaler"
+        : has("epochs") && has("learning_rate")                 ? "the configuration of a run"
+        : has("architecture")              ? "the metadata of a model of the original system"
+        : json.is_array() || has("device") ? "the record of where a run trained"
+                                           : "a JSON file without a model's metadata";
     throw usage_error(fmt::format("this is {}, not a trained network", what))
         .at(options.model.string())
         .expected("the folder of a run, its best_model.pt or best_model.safetensors")
@@ -192,7 +193,7 @@ UsableModel from_json_file(const PredictOptions& options) {
 
 UsableModel from_file(const PredictOptions& options) {
     const std::string beginning = beginning_of(options.model);
-    const RecognisedFile file = recognise(beginning, options.model.filename().string());
+    const RecognizedFile file = recognize(beginning, options.model.filename().string());
     switch (file.kind) {
     case FileKind::torch:
         return from_torch(options);

@@ -33,7 +33,7 @@ struct CommandLine {
 
 /// Brings every spelling into the one that the parser knows: "--batch_size 8", "-b 8" → "--batch-size=8".
 /// Throws usage_error for an unknown option (with the nearest name) and for a missing value.
-std::vector<std::string> normalise(const CommandSpec& command, std::span<const std::string> arguments);
+std::vector<std::string> normalize(const CommandSpec& command, std::span<const std::string> arguments);
 
 /// `arguments` are those after the command's name. Throws usage_error.
 CommandLine parse_command_line(const CommandSpec& command, std::span<const std::string> arguments);

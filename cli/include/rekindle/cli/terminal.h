@@ -17,7 +17,7 @@ std::string process_environment(const std::string& name);
 /// What one output stream can show.
 struct TerminalTraits {
     bool interactive = false; ///< a terminal on which a line can be rewritten (not TERM=dumb)
-    bool colour = false;      ///< interactive, and neither NO_COLOR nor TERM=dumb is set
+    bool color = false;       ///< interactive, and neither NO_COLOR nor TERM=dumb is set
     bool utf8 = false;        ///< LC_ALL, LC_CTYPE or LANG (the first that is set) names UTF-8
     std::size_t width = 80;   ///< columns: COLUMNS, else what the terminal says, else 80; at least 20
 };

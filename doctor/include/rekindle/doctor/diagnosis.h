@@ -19,7 +19,7 @@ std::vector<Finding> examine_host(const Facts& facts, const std::vector<ProbeRes
                                   const Knowledge& knowledge);
 
 /// The lines of a log that matter. A file of any size is read in constant memory (the last `tail` bytes and
-/// the first `head`); bytes that are no text are shown as "?"; lines are cut at 8 KiB; terminal colours and
+/// the first `head`); bytes that are no text are shown as "?"; lines are cut at 8 KiB; terminal colors and
 /// carriage-return progress lines are taken out.
 struct LogText {
     struct Line {
@@ -42,7 +42,7 @@ enum class Outcome {
 };
 
 struct LogDiagnosis {
-    std::vector<Finding> findings;    ///< best first, empty when nothing is recognised
+    std::vector<Finding> findings;    ///< best first, empty when nothing is recognized
     std::vector<std::string> ask;     ///< facts that would help to decide, most useful first
     std::vector<std::string> noticed; ///< lines that are harmless and often blamed, or that the run survived
     Outcome outcome = Outcome::unknown;

@@ -1,5 +1,5 @@
 #pragma once
-/// Everything that the doctor knows of a host, as it was read. Serialisable both ways (facts_json.h): a
+/// Everything that the doctor knows of a host, as it was read. Serializable both ways (facts_json.h): a
 /// recorded host is a file of facts, and rules cannot tell it from a live one. Sizes are bytes unless the
 /// name says otherwise. A field that a collector could not read says why; a field nobody looked at is empty.
 
@@ -180,7 +180,7 @@ struct LibraryTargets {
 };
 
 struct PythonPackage {
-    std::string name;      ///< normalised: "torch", "bitsandbytes"
+    std::string name;      ///< normalized: "torch", "bitsandbytes"
     std::string version;   ///< "2.5.1+rocm6.2"
     std::string installer; ///< "pip", "conda", "uv"
     std::string source;    ///< path of the dist-info folder

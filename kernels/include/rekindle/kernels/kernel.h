@@ -59,8 +59,8 @@ void for_each_feature(Features features, F&& f) {
             f(static_cast<Feature>(bit));
 }
 
-/// A specialisation constant as the module declares it; all are 32-bit unsigned numbers.
-struct SpecialisationConstant {
+/// A specialization constant as the module declares it; all are 32-bit unsigned numbers.
+struct SpecializationConstant {
     std::string_view name;
     std::uint32_t id;
     std::uint32_t initial;
@@ -88,7 +88,7 @@ struct Kernel {
     std::uint32_t threads;                             ///< invocations of a workgroup
     std::uint32_t parameter_bytes;                     ///< of the push-constant block, at most 128
     std::span<const std::uint32_t> module;             ///< SPIR-V words of the family
-    std::span<const SpecialisationConstant> constants; ///< of the family
+    std::span<const SpecializationConstant> constants; ///< of the family
     std::span<const AuditCase> audit;                  ///< at least one; without constants it has no values
 };
 

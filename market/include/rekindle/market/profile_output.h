@@ -27,7 +27,7 @@ struct ProfileReport {
 };
 
 /// Summaries, nodes, touches and trends of the sessions. Deterministic for any number of threads. Throws
-/// Error as summarise_sessions().
+/// Error as summarize_sessions().
 ProfileReport make_profile_report(const BarTable& bars, std::span<const Session> sessions, Clock clock,
                                   const ProfileRules& rules, ThreadPool& pool,
                                   const NodeRules& node_rules = {});
@@ -51,7 +51,7 @@ struct DrawOptions {
     std::size_t columns = 80; ///< no line is wider; fewer than 24 are taken as 24
     std::size_t rows = 24;    ///< price rows at most; levels are joined so that they fit
     bool utf8 = true;         ///< false: plain ASCII
-    bool colour = false;      ///< ANSI colours besides (never instead of) letters and shades
+    bool color = false;       ///< ANSI colors besides (never instead of) letters and shades
 };
 
 /// The profile as horizontal bars, highest price first. The row of the point of control is marked P, those of

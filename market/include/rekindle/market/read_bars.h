@@ -25,7 +25,7 @@ struct ReadOptions {
     /// Files, or folders: of a folder all *.csv, *.txt, *.csv.gz and *.txt.gz, sorted by name. At least one.
     std::vector<std::filesystem::path> paths;
     /// "time=1,open=Open,…": keys time, date, clock, open, high, low, close, volume, contract, vix; a value
-    /// is a position from 1 or a name of the header; volume=none for series without one. "" recognises the
+    /// is a position from 1 or a name of the header; volume=none for series without one. "" recognizes the
     /// columns.
     std::string columns;
     /// "all", or the beginning of a contract's name. When none matches, the error lists the names.
@@ -52,12 +52,12 @@ struct RejectedRow {
     std::string text;     ///< the row, at most 400 bytes of it
 };
 
-/// A column that was recognised, or seen and not used.
-struct RecognisedColumn {
+/// A column that was recognized, or seen and not used.
+struct RecognizedColumn {
     std::string name;         ///< "time", "open", …; "" when it is not used
     std::string header;       ///< its name in the file, "" without a header
     std::size_t position = 0; ///< from 1
-    friend bool operator==(const RecognisedColumn&, const RecognisedColumn&) = default;
+    friend bool operator==(const RecognizedColumn&, const RecognizedColumn&) = default;
 };
 
 struct ContractRows {
@@ -69,7 +69,7 @@ struct ContractRows {
 /// What reading found out.
 struct ReadReport {
     std::string format;                    ///< of the first file, e.g. "merged CSV"
-    std::vector<RecognisedColumn> columns; ///< of the first file, in order of position
+    std::vector<RecognizedColumn> columns; ///< of the first file, in order of position
     std::vector<std::filesystem::path> files;
     std::uint64_t rows = 0;           ///< bars in the table
     std::uint64_t rejected = 0;       ///< rows that skip_bad_rows left out

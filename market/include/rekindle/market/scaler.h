@@ -22,13 +22,13 @@ struct RowRange {
     friend bool operator==(const RowRange&, const RowRange&) = default;
 };
 
-/// value -> clamp((value - centre) / scale, -clip, clip), as float32.
-///   robust    centre is the median, scale the distance between the quartiles (exact, linear interpolation
+/// value -> clamp((value - center) / scale, -clip, clip), as float32.
+///   robust    center is the median, scale the distance between the quartiles (exact, linear interpolation
 ///   between
-///             neighbours: scikit-learn's RobustScaler)
-///   standard  centre is the mean, scale the population standard deviation (scikit-learn's StandardScaler)
-///   none      centre 0, scale 1, no clipping
-/// A column that does not vary (scale <= 10 · epsilon · max(1, |centre|)) gets scale 1.
+///             neighbors: scikit-learn's RobustScaler)
+///   standard  center is the mean, scale the population standard deviation (scikit-learn's StandardScaler)
+///   none      center 0, scale 1, no clipping
+/// A column that does not vary (scale <= 10 · epsilon · max(1, |center|)) gets scale 1.
 struct Scaler {
     enum class Kind { robust, standard, none };
     static constexpr double default_clip = 10;
@@ -37,7 +37,7 @@ struct Scaler {
     double clip = default_clip; ///< in units of scale; 0: no clipping
     std::size_t rows = 0;       ///< that it was fitted on
     std::vector<std::string> features;
-    std::vector<double> centre;
+    std::vector<double> center;
     std::vector<double> scale;
 
     /// Exact and independent of the number of threads. Throws Error (usage) when the range is empty, Error
@@ -65,7 +65,7 @@ const char* to_string(Scaler::Kind kind) noexcept;
 /// Throws Error (usage) naming the known words.
 Scaler::Kind scaler_kind_from_string(const std::string& word);
 
-/// {"kind", "clip", "rows", "features": [name], "centre": [number], "scale": [number]}; exact round trip.
+/// {"kind", "clip", "rows", "features": [name], "center": [number], "scale": [number]}; exact round trip.
 void to_json(nlohmann::json& json, const Scaler& scaler);
 /// Throws Error (usage) when a key is missing or of the wrong type, the lengths differ, a number is not
 /// finite or a scale is not positive.

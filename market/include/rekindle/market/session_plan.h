@@ -37,7 +37,7 @@ struct SessionPlan {
 ///   16:00 of
 ///                  weekdays. Calendar and zone are not used.
 /// A table of dates alone has one session for each date and needs hours = all. Weeks are Monday to Friday
-/// trading days together (ISO weeks), labelled with the last one present; they need hours = all, for one
+/// trading days together (ISO weeks), labeled with the last one present; they need hours = all, for one
 /// week's regular hours are not one stretch of bars. The held contract of a week is that of its first day.
 ///
 /// Look-ahead: the plan of the first n bars is the beginning of the plan of all bars, except for its last

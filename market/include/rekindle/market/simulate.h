@@ -18,7 +18,7 @@ struct SimulateOptions {
     friend bool operator==(const SimulateOptions&, const SimulateOptions&) = default;
 };
 
-/// What is simulated: a price without drift whose volatility clusters (so there is no edge to be learnt),
+/// What is simulated: a price without drift whose volatility clusters (so there is no edge to be learned),
 /// tick 0.25, stamps in UTC at the end of the bar; trading days from 18:00 to 17:00 New York with the daily
 /// halt, weekends, holidays and half days; volume high at the regular open and close, low overnight;
 /// quarterly contracts, the next one trading beside the old one for two weeks at a constant gap and

@@ -82,7 +82,7 @@ struct ValueArea {
 /// + half_width. A high volume node is a peak of s whose prominence is at least min_prominence of the highest
 /// s; the prominence of a peak is its height above the higher of the two lowest points that separate it from
 /// higher ground on either side (from the end of the profile, where s is 0, when there is none). Of a flat
-/// peak the lower middle is reported. Between two neighbouring high volume nodes lies one low volume node:
+/// peak the lower middle is reported. Between two neighboring high volume nodes lies one low volume node:
 /// the price of the lowest s between them (the lower middle of the first such run).
 struct NodeRules {
     int half_width = 2;           ///< ticks, >= 0
@@ -165,7 +165,7 @@ ProfileFigures session_figures(const BarTable& bars, const Session& session, con
 
 /// One summary per session, in the same order. Deterministic for any number of threads. Throws Error (usage)
 /// when a session's volume or price range exceeds the limits above, naming the session's date.
-std::vector<SessionSummary> summarise_sessions(const BarTable& bars, std::span<const Session> sessions,
+std::vector<SessionSummary> summarize_sessions(const BarTable& bars, std::span<const Session> sessions,
                                                const ProfileRules& rules, ThreadPool& pool);
 
 } // namespace rekindle::market

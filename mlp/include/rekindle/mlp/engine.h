@@ -25,7 +25,7 @@ struct Samples {
 struct TrainResult {
     double loss_sum = 0; ///< sum over rows of the loss, in double
     std::size_t rows = 0;
-    std::size_t steps = 0; ///< optimiser steps done
+    std::size_t steps = 0; ///< optimizer steps done
     double last_gradient_norm = 0;
     /// false: stopped before the first step whose loss or gradient is not finite. Parameters and moments are
     /// those of the step before; gradients accumulated for that step are dropped.
@@ -53,7 +53,7 @@ InstructionSet chosen_instruction_set();
 class Engine {
   public:
     /// Throws Error (usage) when the description and the loss do not fit each other, or when this processor
-    /// lacks the instruction set. Parameters are zero until initialise() or set_parameters().
+    /// lacks the instruction set. Parameters are zero until initialize() or set_parameters().
     Engine(ModelDescription model, TrainingSpec training,
            InstructionSet instructions = chosen_instruction_set());
     ~Engine();
@@ -64,14 +64,14 @@ class Engine {
     const TrainingSpec& training() const noexcept;
 
     /// Weights from the seed (Philox, purpose initial_weights), moments zero, step 0.
-    void initialise();
+    void initialize();
     /// Parameters by name, PyTorch's layout. Throws Error naming a tensor that is missing or has another
     /// shape.
     void set_parameters(std::span<const NamedTensor> tensors);
     std::vector<NamedTensor> parameters() const;
     /// The averaged weights when ema_decay > 0, else the same as parameters().
     std::vector<NamedTensor> evaluation_parameters() const;
-    /// Optimiser moments under torch's names (exp_avg, exp_avg_sq, momentum_buffer) per parameter, in order.
+    /// Optimizer moments under torch's names (exp_avg, exp_avg_sq, momentum_buffer) per parameter, in order.
     std::vector<NamedTensor> optimizer_tensors(std::string_view moment) const;
 
     /// Trains on rows order[0], order[1], … in batches of batch_size (the last one may be smaller).
@@ -89,7 +89,7 @@ class Engine {
     /// no update.
     std::vector<NamedTensor> gradients(const Samples& samples, std::span<const std::uint32_t> rows) const;
 
-    std::uint64_t steps() const noexcept;   ///< of the optimiser
+    std::uint64_t steps() const noexcept;   ///< of the optimizer
     std::uint64_t batches() const noexcept; ///< seen: the number that keys the dropout masks
     double learning_rate() const noexcept;  ///< of the next step
     EngineState save() const;

@@ -27,12 +27,12 @@ struct Layer {
 };
 
 /// How the weights of a Linear begin.
-enum class Initialisation { pytorch_default, kaiming_normal_leaky };
+enum class Initialization { pytorch_default, kaiming_normal_leaky };
 
 struct ModelDescription {
     std::size_t inputs = 0;
     std::vector<Layer> layers;
-    Initialisation initialisation = Initialisation::pytorch_default;
+    Initialization initialization = Initialization::pytorch_default;
 
     std::size_t outputs() const;
     /// Throws Error (status usage) naming the layer when sizes, names or the residual nesting do not fit.

@@ -39,15 +39,15 @@ class Population {
 
     virtual const ModelDescription& model() const noexcept = 0;
     virtual std::size_t size() const noexcept = 0;
-    /// Members may differ in the seed, in every number of the optimiser and the schedule, in clip_norm's and
-    /// ema_decay's value; loss, optimiser kind, accumulation_steps, whether clipping and averaging are on,
+    /// Members may differ in the seed, in every number of the optimizer and the schedule, in clip_norm's and
+    /// ema_decay's value; loss, optimizer kind, accumulation_steps, whether clipping and averaging are on,
     /// and bf16_storage are the same in all.
     virtual const TrainingSpec& training(std::size_t member) const = 0;
     /// "cpu (x86-64-v4)", "gpu:0 NVIDIA H200 (latency)", "gpu:0 … + gpu:1 …".
     virtual std::string device() const = 0;
 
-    /// Every member from its seed, as Engine::initialise.
-    virtual void initialise() = 0;
+    /// Every member from its seed, as Engine::initialize.
+    virtual void initialize() = 0;
     virtual void set_parameters(std::size_t member, std::span<const NamedTensor> tensors) = 0;
     virtual std::vector<NamedTensor> parameters(std::size_t member) const = 0;
     virtual std::vector<NamedTensor> evaluation_parameters(std::size_t member) const = 0;
@@ -89,7 +89,7 @@ class Population {
     virtual void restore(std::size_t member, const EngineState& state) = 0;
 
     /// A new population of the first min(members, size()) members (at least one; a joined one keeps each
-    /// part's share), on the same device and arranged in the same way, not initialised. For measurements.
+    /// part's share), on the same device and arranged in the same way, not initialized. For measurements.
     virtual std::unique_ptr<Population> scratch(std::size_t members) const = 0;
 };
 

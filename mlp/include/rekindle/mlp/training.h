@@ -46,7 +46,7 @@ struct TrainingSpec {
     OptimizerSpec optimizer;
     ScheduleSpec schedule;
     double clip_norm = 1.0;             ///< global gradient norm (torch.nn.utils.clip_grad_norm_); 0 is off
-    std::size_t accumulation_steps = 1; ///< batches per optimiser step, each loss divided by this number
+    std::size_t accumulation_steps = 1; ///< batches per optimizer step, each loss divided by this number
     double ema_decay = 0; ///< exponential moving average of the weights used for evaluation; 0 is off
     /// Weights and activations are rounded to bf16 (nearest, ties to even) for every product; gradients,
     /// moments and the master weights stay float32.

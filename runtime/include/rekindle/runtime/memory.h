@@ -113,7 +113,7 @@ struct MemoryInfo {
 class Stream;
 
 /// The memory of one device. Thread-safe. Sizes are rounded to 256 bytes (device) and kept in size classes;
-/// large blocks are split and merged with their free neighbours.
+/// large blocks are split and merged with their free neighbors.
 class Allocator {
   public:
     virtual ~Allocator() = default;

@@ -148,12 +148,12 @@ class Stream {
 /// How often the calling thread has asked to wait for a device since it began. Code that must not wait in
 /// secret is held to it by comparing before and after. Waits of the runtime's own (memory has run out, eight
 /// submits are under way) do not count.
-struct Synchronisations {
+struct Synchronizations {
     std::uint64_t downloads = 0; ///< Stream::download
     std::uint64_t waits = 0;     ///< Stream::synchronize, Event::wait, Device::synchronize
-    friend bool operator==(const Synchronisations&, const Synchronisations&) = default;
+    friend bool operator==(const Synchronizations&, const Synchronizations&) = default;
 };
-Synchronisations thread_synchronisations() noexcept;
+Synchronizations thread_synchronizations() noexcept;
 
 /// Device time per kernel, summed over launches, and what was done when. Off at the start; switching it on
 /// costs two timestamps an operation. Thread-safe.

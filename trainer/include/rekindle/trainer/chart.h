@@ -9,13 +9,13 @@
 
 namespace rekindle::trainer {
 
-/// How a series is drawn. Series differ by dashes or marker shape as well as by colour.
+/// How a series is drawn. Series differ by dashes or marker shape as well as by color.
 enum class Mark {
     line,
     step,           ///< a line that holds its value until the next x
     scatter,        ///< one marker per point
-    bar,            ///< vertical, from zero to y, centred at x
-    horizontal_bar, ///< from zero to x, centred at y: volume by price
+    bar,            ///< vertical, from zero to y, centered at x
+    horizontal_bar, ///< from zero to x, centered at y: volume by price
 };
 
 /// Points whose x or y is not finite are left out; lines break there.
@@ -23,7 +23,7 @@ struct Series {
     std::string name{}; ///< in the legend; "" keeps it out
     Mark mark = Mark::line;
     std::vector<double> x{}, y{};
-    int style = 0;        ///< colour, dashes and marker, 0 to 5
+    int style = 0;        ///< color, dashes and marker, 0 to 5
     double bar_width = 1; ///< bars: in units of their axis
     bool strong = true;   ///< false: paler
 };
@@ -61,7 +61,7 @@ struct Chart {
     bool legend = true;
 };
 
-/// An <svg> element with that view box; colours and fonts come from the classes of report.css. Text is
+/// An <svg> element with that view box; colors and fonts come from the classes of report.css. Text is
 /// escaped.
 std::string render_svg(const Chart& chart, int width, int height);
 

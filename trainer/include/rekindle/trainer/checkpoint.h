@@ -15,7 +15,7 @@
 
 namespace rekindle::trainer {
 
-/// The optimiser at the end of an epoch: moments per parameter, in order.
+/// The optimizer at the end of an epoch: moments per parameter, in order.
 struct OptimizerMoments {
     std::uint64_t steps = 0;
     double learning_rate = 0;             ///< of the next step

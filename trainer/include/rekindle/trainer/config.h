@@ -18,7 +18,7 @@ struct TrainConfig {
     // Input
     std::vector<std::string> data;  ///< files or folders
     std::string vix;                ///< VIX file, "" for none
-    std::string columns;            ///< "time=1,open=Open,…", "" recognises them
+    std::string columns;            ///< "time=1,open=Open,…", "" recognizes them
     std::string contract = "all";   ///< all, or the beginning of a contract's name
     double data_fraction = 1.0;     ///< (0, 1]: the latest part of the sessions
     std::string tick = "auto";      ///< "auto" or a size in points
@@ -59,7 +59,7 @@ struct TrainConfig {
     double dropout_rate = 0.4;
     std::string activation = "silu"; ///< silu | relu | gelu | tanh
 
-    // Optimisation
+    // Optimization
     std::string loss = "auto"; ///< auto | mse | huber | bce | gaussian-nll
     double huber_delta = 1.0;
     std::string optimizer = "adamw"; ///< adamw | sgd
@@ -87,7 +87,7 @@ struct TrainConfig {
     std::string distributed_strategy = "auto"; ///< auto | dataparallel | fsdp
     bool skip_gpu_cleanup = false;
     std::int64_t threads = 0;             ///< 0: all processors
-    std::int64_t checkpoint_interval = 0; ///< optimiser steps; 0: each epoch and every 30 s
+    std::int64_t checkpoint_interval = 0; ///< optimizer steps; 0: each epoch and every 30 s
     std::int64_t keep_checkpoints = 3;
     std::string resume_from_checkpoint; ///< run folder, "" for none
 

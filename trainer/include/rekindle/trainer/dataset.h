@@ -23,7 +23,7 @@ struct TargetMeaning {
     std::size_t horizon = 1;     ///< sessions or bars that the target looks ahead
     bool per_bar = false;        ///< rows are bars (feature group minute), not sessions
     bool across_sessions = true; ///< of bars: a target may reach into a later session
-    double scale = 1;            ///< returns are learnt in units of this (their training standard deviation)
+    double scale = 1;            ///< returns are learned in units of this (their training standard deviation)
     mlp::LossSpec loss;
 
     bool is_probability() const noexcept { return kind == market::TargetKind::direction; }

@@ -75,7 +75,7 @@ struct ImportedModel {
     std::vector<std::string> notes; ///< for people: what was derived, ignored or is missing
 };
 
-/// Reads a .pt as data: no code in it is ever run. Moments of the optimiser are not read (a checkpoint has
+/// Reads a .pt as data: no code in it is ever run. Moments of the optimizer are not read (a checkpoint has
 /// them). Throws Error (usage) when the file is unsound, or its tensors are not those of the original
 /// network.
 ImportedModel import_model(const std::filesystem::path& path);

@@ -18,7 +18,7 @@ struct EpochMetrics {
     double accuracy = 0;        ///< share of validation rows whose direction is predicted right, 0 to 1
     double learning_rate = 0;   ///< at the end of the epoch
     double gradient_norm = 0;   ///< of the last step, before clipping
-    std::uint64_t steps = 0;    ///< optimiser steps so far
+    std::uint64_t steps = 0;    ///< optimizer steps so far
     double seconds = 0;         ///< of this epoch, validation included
     double rows_per_second = 0; ///< training rows / training seconds
     bool best = false;

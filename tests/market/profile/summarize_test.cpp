@@ -23,7 +23,7 @@ bool same(const SessionSummary& a, const SessionSummary& b) {
            a.value_area_high == b.value_area_high && equal(a.vwap, b.vwap) && equal(a.vix, b.vix);
 }
 
-TEST(SummariseSessions, SaysWhatTheBarsSay) {
+TEST(SummarizeSessions, SaysWhatTheBarsSay) {
     BarBuffer buffer = random_bars(5, {.count = 900, .contracts = 2});
     for (std::size_t i = 0; i < buffer.size(); ++i)
         buffer.vix.push_back(i < 100 ? std::nanf("") : static_cast<float>(i) / 8);
@@ -32,7 +32,7 @@ TEST(SummariseSessions, SaysWhatTheBarsSay) {
     std::vector<Session> sessions = random_sessions(5, bars.size(), 90, 1);
     sessions[2].roll_offset = 17;
     ThreadPool pool(1);
-    const auto summaries = summarise_sessions(table, sessions, {}, pool);
+    const auto summaries = summarize_sessions(table, sessions, {}, pool);
     ASSERT_EQ(summaries.size(), sessions.size());
     for (std::size_t s = 0; s < sessions.size(); ++s) {
         const SessionSummary& summary = summaries[s];
@@ -75,7 +75,7 @@ TEST(SummariseSessions, SaysWhatTheBarsSay) {
     }
 }
 
-TEST(SummariseSessions, DoesNotDependOnThreads) {
+TEST(SummarizeSessions, DoesNotDependOnThreads) {
     const BarTable table = BarBuffer::into_table(random_bars(9, {.count = 20'000}), metadata());
     const std::vector<Session> sessions = random_sessions(9, table.size(), 120);
     for (const auto compatibility :
@@ -84,14 +84,14 @@ TEST(SummariseSessions, DoesNotDependOnThreads) {
         rules.compatibility = compatibility;
         ThreadPool one(1);
         ThreadPool four(4);
-        const auto alone = summarise_sessions(table, sessions, rules, one);
-        const auto together = summarise_sessions(table, sessions, rules, four);
+        const auto alone = summarize_sessions(table, sessions, rules, one);
+        const auto together = summarize_sessions(table, sessions, rules, four);
         for (std::size_t s = 0; s < sessions.size(); ++s)
             ASSERT_TRUE(same(alone[s], together[s])) << "session " << s;
     }
 }
 
-TEST(SummariseSessions, ASessionWithoutVolumeFollowsItsPrices) {
+TEST(SummarizeSessions, ASessionWithoutVolumeFollowsItsPrices) {
     BarBuffer bars = random_bars(2, {.count = 40, .most_volume = 0, .contracts = 1});
     const BarBuffer copy = bars;
     const BarTable table = BarBuffer::into_table(std::move(bars), metadata(0.25, {"VIX 03-22"}));
@@ -112,7 +112,7 @@ TEST(SummariseSessions, ASessionWithoutVolumeFollowsItsPrices) {
     EXPECT_EQ(figures(other, Compatibility::gpu), lowest_level);
 }
 
-TEST(SummariseSessions, NamesTheSessionThatCannotBeSummarised) {
+TEST(SummarizeSessions, NamesTheSessionThatCannotBeSummarized) {
     BarBuffer bars = random_bars(2, {.count = 40});
     bars.volume[30] = largest_profile_volume + 1;
     const BarTable table = BarBuffer::into_table(std::move(bars), metadata());
@@ -121,7 +121,7 @@ TEST(SummariseSessions, NamesTheSessionThatCannotBeSummarised) {
     sessions[1].date = 19'000;
     ThreadPool pool(1);
     try {
-        summarise_sessions(table, sessions, {}, pool);
+        summarize_sessions(table, sessions, {}, pool);
         FAIL() << "accepted";
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), ExitStatus::usage);
@@ -129,10 +129,10 @@ TEST(SummariseSessions, NamesTheSessionThatCannotBeSummarised) {
     }
     sessions.resize(1);
     sessions[0].contract = 5;
-    EXPECT_THROW(summarise_sessions(table, sessions, {}, pool), Error) << "no bar of its contract";
+    EXPECT_THROW(summarize_sessions(table, sessions, {}, pool), Error) << "no bar of its contract";
     ProfileRules rules;
     rules.value_area_share = 0;
-    EXPECT_THROW(summarise_sessions(table, {}, rules, pool), Error);
+    EXPECT_THROW(summarize_sessions(table, {}, rules, pool), Error);
 }
 
 } // namespace

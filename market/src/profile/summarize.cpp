@@ -14,7 +14,7 @@
 namespace rekindle::market {
 namespace {
 
-/// Sessions that one job of the pool summarises.
+/// Sessions that one job of the pool summarizes.
 constexpr std::size_t sessions_per_job = 16;
 
 Weighting weighting_of(const ProfileRules& rules) noexcept {
@@ -109,7 +109,7 @@ ProfileFigures figures_of(const BarTable& table, const Session& session, const S
             static_cast<double>(area.high)};
 }
 
-SessionSummary summarise(const BarTable& table, const Session& session, const ProfileRules& rules) {
+SessionSummary summarize(const BarTable& table, const Session& session, const ProfileRules& rules) {
     try {
         SessionSummary summary = prices_and_volume(table, session);
         const ProfileFigures figures = figures_of(table, session, summary, rules);
@@ -136,14 +136,14 @@ ProfileFigures session_figures(const BarTable& bars, const Session& session, con
     return figures_of(bars, session, prices_and_volume(bars, session), rules);
 }
 
-std::vector<SessionSummary> summarise_sessions(const BarTable& bars, std::span<const Session> sessions,
+std::vector<SessionSummary> summarize_sessions(const BarTable& bars, std::span<const Session> sessions,
                                                const ProfileRules& rules, ThreadPool& pool) {
     profile::share_in_millionths(rules.value_area_share, "value area share");
     std::vector<SessionSummary> summaries(sessions.size());
     pool.for_each((sessions.size() + sessions_per_job - 1) / sessions_per_job, [&](std::size_t job) {
         const std::size_t end = std::min((job + 1) * sessions_per_job, sessions.size());
         for (std::size_t s = job * sessions_per_job; s < end; ++s)
-            summaries[s] = summarise(bars, sessions[s], rules);
+            summaries[s] = summarize(bars, sessions[s], rules);
     });
     return summaries;
 }

@@ -5,8 +5,8 @@
 
 namespace rekindle::runtime {
 
-/// What thread_synchronisations() tells, to be counted up by what waits.
-Synchronisations& counted_synchronisations() noexcept;
+/// What thread_synchronizations() tells, to be counted up by what waits.
+Synchronizations& counted_synchronizations() noexcept;
 /// Of the calling thread, Stream::set_correlation.
 std::uint64_t thread_correlation() noexcept;
 /// Of the calling thread, Stream::set_operation; nullptr: none.

@@ -1,11 +1,11 @@
-#include "synchronisations.h"
+#include "synchronizations.h"
 
 namespace rekindle::runtime {
 
 namespace {
 
 struct OfThread {
-    Synchronisations synchronisations;
+    Synchronizations synchronizations;
     std::uint64_t correlation = 0;
     const char* operation = nullptr;
 };
@@ -17,12 +17,12 @@ OfThread& of_thread() noexcept {
 
 } // namespace
 
-Synchronisations& counted_synchronisations() noexcept {
-    return of_thread().synchronisations;
+Synchronizations& counted_synchronizations() noexcept {
+    return of_thread().synchronizations;
 }
 
-Synchronisations thread_synchronisations() noexcept {
-    return of_thread().synchronisations;
+Synchronizations thread_synchronizations() noexcept {
+    return of_thread().synchronizations;
 }
 
 std::uint64_t thread_correlation() noexcept {

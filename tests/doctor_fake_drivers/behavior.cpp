@@ -1,4 +1,4 @@
-#include "behaviour.h"
+#include "behavior.h"
 
 #include <csignal>
 #include <cstdio>
@@ -12,7 +12,7 @@ namespace fake_driver {
 namespace {
 
 /// The word after "function=" in REKINDLE_FAKE_DRIVER.
-std::string behaviour_of(std::string_view function) {
+std::string behavior_of(std::string_view function) {
     const char* variable = std::getenv("REKINDLE_FAKE_DRIVER");
     std::string_view rest = variable != nullptr ? variable : "";
     while (!rest.empty()) {
@@ -45,24 +45,24 @@ std::string behaviour_of(std::string_view function) {
 } // namespace
 
 int behave(const char* function) {
-    const std::string behaviour = behaviour_of(function);
-    if (behaviour == "hang")
+    const std::string behavior = behavior_of(function);
+    if (behavior == "hang")
         hang();
-    if (behaviour == "flood")
+    if (behavior == "flood")
         flood();
-    if (behaviour == "crash")
+    if (behavior == "crash")
         die_by(SIGSEGV);
-    if (behaviour == "abort") {
+    if (behavior == "abort") {
         std::fputs("Memory access fault by GPU node-1\n", stderr);
         die_by(SIGABRT);
     }
-    if (behaviour == "exit")
+    if (behavior == "exit")
         ::_exit(3);
-    return std::atoi(behaviour.c_str());
+    return std::atoi(behavior.c_str());
 }
 
 bool wrong(const char* function) {
-    return behaviour_of(function) == "wrong";
+    return behavior_of(function) == "wrong";
 }
 
 int device_count() {
