@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Whole jobs of `rekindle train` beside the same jobs in pandas and PyTorch eager, measured in one run.
+"""Compares whole jobs of `rekindle train` with the same jobs in pandas and PyTorch eager, measured in one run.
 
     benchmarks/job_against_pytorch.py [--program build/release/bin/rekindle] [--bars 1140000] [--repeats 5]
 
 1. Per session: read the merged CSV, profile every session, compute the 54 features, train 54-128-64-1 for 3 epochs,
-   write the run folder with its report. Wall seconds and the largest resident set of the process.
-2. Per minute: 19 features, 32,16, batch 16, shuffled, dropout, clipping, validation apart; one thread each.
-   Training rows per second, from metrics.jsonl here and from timed steps in PyTorch.
+   write the run folder with its report. Wall seconds and the peak resident set of the process.
+2. Per minute: 19 features, 32,16, batch 16, shuffled, dropout, clipping, validation not included; one thread
+   each. Training rows per second, from metrics.jsonl for rekindle and from timed steps for PyTorch.
 
-Needs numpy, pandas and torch. Runs alternate and medians are printed, since machines are shared and noisy.
+Needs numpy, pandas and torch. Runs alternate and medians are printed, because machines are shared and noisy.
 """
 
 import argparse
@@ -159,7 +159,7 @@ def main():
             if repeat % 2 == 0:
                 peers.append(session_job_in_pytorch(data))
         ours, peer = statistics.median(walls), statistics.median(peers)
-        print(f"per session, whole job, 3 epochs: {ours:.2f} s (from {min(walls):.2f} to {max(walls):.2f} s), largest resident set "
+        print(f"per session, whole job, 3 epochs: {ours:.2f} s ({min(walls):.2f} to {max(walls):.2f} s), peak resident set "
               f"{max(sizes):.0f} MiB; pandas and PyTorch eager {peer:.1f} s: ratio {peer / ours:.1f}")
 
         rates, epochs, eager, fused = [], [], [], []
@@ -176,7 +176,7 @@ def main():
         print(f"per minute, batch 16, one thread: {rate / 1e6:.2f} M rows/s, an epoch with validation {statistics.median(epochs):.3f} s; "
               f"PyTorch eager {statistics.median(eager):,.0f} rows/s (ratio {rate / statistics.median(eager):.0f}), with fused AdamW "
               f"{statistics.median(fused):,.0f} rows/s (ratio {rate / statistics.median(fused):.0f})")
-        print(f"largest resident set of this Python process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
+        print(f"peak resident set of this Python process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-/// Volume profiles on one core: rolling, developing and per session, each beside a plain rebuild of every
-/// profile.
+/// Measures volume profiles on one core: rolling, developing and per session, each compared with a plain
+/// rebuild of every profile.
 ///
 ///     volume_profile_benchmark [BARS]        (default 1,000,000; sessions use 1,140,000)
 ///
-/// "narrow" bars cover about 5 ticks, "wide" ones about 25. Runs alternate; figures are medians of processor
-/// time. A naive method is run on the first windows only and must agree with the fast one there, else the
-/// program ends with status 1.
+/// "narrow" bars cover about 5 ticks, "wide" ones about 25. Runs alternate; figures are medians of CPU time.
+/// A naive method runs on the first windows only and must agree with the fast one there; otherwise the
+/// program exits with status 1.
 
 #include <rekindle/base/philox.h>
 #include <rekindle/market/rolling_profile.h>
@@ -31,7 +31,7 @@ constexpr int repeats = 5;
 constexpr std::size_t naive_bars = 20'000;
 constexpr TickSize tick{0.25};
 
-/// A random walk of eight steps a bar with log-normal volume.
+/// A random walk of eight steps per bar with log-normal volume.
 BarBuffer make_bars(std::size_t count, double ticks_per_bar) {
     BarBuffer bars;
     PhiloxStream random(7, RandomPurpose::simulation);
@@ -57,17 +57,17 @@ BarBuffer make_bars(std::size_t count, double ticks_per_bar) {
     return bars;
 }
 
-/// Processor time of this thread: everything here runs on one, and other processes must not count.
-double processor_seconds() {
+/// CPU time of this thread: everything here runs on one thread, and other processes must not count.
+double cpu_seconds() {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 double seconds_of(const std::function<void()>& work) {
-    const double start = processor_seconds();
+    const double start = cpu_seconds();
     work();
-    return processor_seconds() - start;
+    return cpu_seconds() - start;
 }
 
 double median(std::vector<double> values) {
@@ -87,7 +87,7 @@ std::vector<double> alternate(const std::vector<std::function<void()>>& jobs) {
     return medians;
 }
 
-/// Every window built anew: one addition per bar and level, then a search.
+/// Rebuilds every window: one addition per bar and level, then a search.
 std::vector<Ticks> rebuilt_controls(const BarColumns& bars, std::size_t window, std::size_t first,
                                     std::size_t count) {
     std::vector<Ticks> controls;
@@ -189,7 +189,7 @@ void sessions(const char* name, double ticks_per_bar) {
     fmt::print("summaries of {} sessions, 1.14 M {} bars, one thread: uniform {:.1f} ms, close {:.1f} ms, "
                "ohlc {:.1f} ms, "
                "generation N {:.1f} ms, generation G {:.1f} ms; adding level by level, point of control "
-               "alone {:.1f} ms\n",
+               "only {:.1f} ms\n",
                all.size(), name, seconds[4] * 1e3, seconds[3] * 1e3, seconds[2] * 1e3, seconds[1] * 1e3,
                seconds[0] * 1e3, seconds[5] * 1e3);
 }

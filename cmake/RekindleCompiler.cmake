@@ -1,4 +1,4 @@
-# Compiler settings that every target of the project shares.
+# Compiler settings shared by every target of the project.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -21,13 +21,13 @@ add_library(rekindle_compiler INTERFACE)
 target_compile_options(rekindle_compiler INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
     -Wnon-virtual-dtor -Woverloaded-virtual>
-  # Paths of the build machine stay out of the program.
+  # Keeps paths of the build machine out of the program.
   -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
-# In a batch the names of one file's anonymous namespace are global to the next file: they may be shadowed.
+# In a batch the names of one file's anonymous namespace are visible in the next file, so shadowing them is allowed.
 target_compile_options(rekindle_compiler INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:$<IF:$<BOOL:${REKINDLE_UNITY_BUILD}>,-Wshadow=local,-Wshadow>>
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:$<IF:$<BOOL:${REKINDLE_UNITY_BUILD}>,-Wshadow-uncaptured-local,-Wshadow>>)
-# g++ 12 warns of overlapping copies inside std::string that cannot happen (GCC bug 105651).
+# g++ 12 warns about overlapping copies inside std::string that cannot happen (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(rekindle_compiler INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
@@ -37,7 +37,7 @@ endif()
 if(REKINDLE_SANITIZE)
   target_compile_options(rekindle_compiler INTERFACE
     -fsanitize=${REKINDLE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
-    # With sanitizers g++ 12 takes members of std::regex and std::function for uninitialized (GCC bug 105562).
+    # With sanitizers g++ 12 reports members of std::regex and std::function as uninitialized (GCC bug 105562).
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(rekindle_compiler INTERFACE -fsanitize=${REKINDLE_SANITIZE})
 endif()
@@ -45,6 +45,6 @@ if(REKINDLE_BUILD_FUZZERS)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "The fuzz targets need clang 16 or newer (preset 'fuzz'); this is ${CMAKE_CXX_COMPILER_ID}.")
   endif()
-  # Coverage feedback in every library; libFuzzer's main() only in the targets.
+  # Coverage feedback in every library; libFuzzer's main() only in the fuzz targets.
   target_compile_options(rekindle_compiler INTERFACE -fsanitize=fuzzer-no-link)
 endif()

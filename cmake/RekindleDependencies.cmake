@@ -1,16 +1,16 @@
-# Third-party libraries, all from the distribution. The program is self-contained: static archives are preferred.
-set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so) # .so only where a distribution has no archive: tests/package then says so
+# Third-party libraries, all from the distribution. Static archives are preferred to make the program self-contained.
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so) # .so only where a distribution has no archive; tests/package then reports it
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
-# Declarations alone: the driver's loader is opened at run time, in a child process.
+# Only declarations: the Vulkan loader is opened at run time, in a child process.
 find_path(REKINDLE_vulkan_INCLUDE vulkan/vulkan_core.h REQUIRED)
 add_library(rekindle_vulkan_headers INTERFACE)
 target_include_directories(rekindle_vulkan_headers SYSTEM INTERFACE "${REKINDLE_vulkan_INCLUDE}")
 add_library(rekindle::vulkan_headers ALIAS rekindle_vulkan_headers)
 
-# volk opens the Vulkan loader at run time; Debian gives its source alone.
+# volk opens the Vulkan loader at run time; Debian packages only its source.
 find_path(REKINDLE_volk_INCLUDE volk.c REQUIRED)
 add_library(rekindle_volk STATIC "${REKINDLE_volk_INCLUDE}/volk.c")
 target_compile_definitions(rekindle_volk PUBLIC VK_NO_PROTOTYPES)
@@ -18,12 +18,12 @@ target_include_directories(rekindle_volk SYSTEM PUBLIC "${REKINDLE_volk_INCLUDE}
 target_link_libraries(rekindle_volk PUBLIC rekindle::vulkan_headers ${CMAKE_DL_LIBS})
 add_library(rekindle::volk ALIAS rekindle_volk)
 
-# What only the program needs follows.
+# The rest is needed only by the program.
 if(NOT REKINDLE_BUILD_PROGRAM)
   return()
 endif()
 
-# fmt 9 is compiled once into a library of our own; other versions are used header-only, which only takes longer.
+# fmt 9 is compiled once into a library here; other versions are used header-only, which takes longer to compile.
 find_path(REKINDLE_fmt_INCLUDE fmt/core.h REQUIRED)
 file(STRINGS "${REKINDLE_fmt_INCLUDE}/fmt/core.h" REKINDLE_fmt_version REGEX "^#define FMT_VERSION [0-9]+")
 string(REGEX MATCH "[0-9]+" REKINDLE_fmt_version "${REKINDLE_fmt_version}")
@@ -37,7 +37,7 @@ add_library(rekindle::fmt ALIAS rekindle_fmt)
 
 add_library(rekindle_static_runtime INTERFACE)
 if(NOT REKINDLE_SANITIZE)
-  # --gc-sections: libstdc++.a drags in std::random_device, which nothing here uses and which needs arc4random of
+  # --gc-sections: libstdc++.a pulls in std::random_device, which nothing here uses and which needs arc4random of
   # glibc 2.36; the program must run on 2.35.
   target_link_options(rekindle_static_runtime INTERFACE -static-libstdc++ -static-libgcc -Wl,--gc-sections)
 endif()
@@ -46,7 +46,7 @@ endif()
 function(rekindle_find_archive name header file)
   find_path(REKINDLE_${name}_INCLUDE ${header} REQUIRED)
   find_library(REKINDLE_${name}_LIBRARY NAMES ${file} REQUIRED)
-  # Imported, not a bare path: the linker then gets an archive before those that it needs itself.
+  # Imported instead of a plain path: the linker then gets an archive before the archives that it needs.
   add_library(rekindle_third_party_${name} UNKNOWN IMPORTED GLOBAL)
   set_target_properties(rekindle_third_party_${name} PROPERTIES
     IMPORTED_LOCATION "${REKINDLE_${name}_LIBRARY}"
@@ -64,7 +64,7 @@ rekindle_find_archive(re2 re2/re2.h re2)
 rekindle_find_archive(agg agg2/agg_basics.h agg)
 rekindle_find_archive(png png.h png rekindle::zlib m)
 
-# Abseil is used for civil time and zones alone. --start-group: the archives refer to each other.
+# Abseil is used only for civil time and time zones. --start-group: the archives refer to each other.
 find_path(REKINDLE_absl_INCLUDE absl/time/time.h REQUIRED)
 add_library(rekindle_third_party_absl_time INTERFACE)
 add_library(rekindle::absl_time ALIAS rekindle_third_party_absl_time)

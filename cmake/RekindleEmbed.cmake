@@ -2,7 +2,7 @@
 # Puts files into TARGET's read-only data. A file data/style.css becomes
 #   std::string_view rekindle::NAMESPACE::embedded_file("style.css")
 # declared in the generated header <rekindle/NAMESPACE/embedded.h>; an unknown name gives an empty view.
-# embedded_names() lists them. rekindle_embed_tree(TARGET NAMESPACE FOLDER FILE...) names the files by their path below
+# embedded_names() returns the names. rekindle_embed_tree(TARGET NAMESPACE FOLDER FILE...) names the files by their path below
 # FOLDER: embedded_file("signatures/blas.yaml").
 function(rekindle_embed target namespace)
   rekindle_embed_named(${target} ${namespace} "" ${ARGN})
@@ -50,7 +50,7 @@ function(rekindle_embed_named target namespace folder)
 #include <string_view>
 
 namespace rekindle::${namespace} {
-/// The content of an embedded file, or an empty view when there is none of that name. Lives for ever.
+/// The content of an embedded file, or an empty view when no file has that name. Valid until the process ends.
 std::string_view embedded_file(std::string_view name) noexcept;
 /// The names of all embedded files, in the order of their paths.
 std::span<const std::string_view> embedded_names() noexcept;

@@ -1,12 +1,12 @@
 # rekindle_unity(TARGET)
-# Sources are compiled in batches, which reads the headers once for each: a third of the time from nothing.
-# -DREKINDLE_UNITY_BUILD=OFF compiles each by itself.
+# Compiles sources in batches, which reads the headers once per batch and takes a third of the time of a build from
+# scratch. -DREKINDLE_UNITY_BUILD=OFF compiles each source separately.
 function(rekindle_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${REKINDLE_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 12)
 endfunction()
 
 # rekindle_library(NAME DEPENDENCY...)
-# One folder is one library: public headers in include/, sources in src/. Makes the static library rekindle_NAME.
+# Makes the static library rekindle_NAME from the current folder: public headers in include/, sources in src/.
 function(rekindle_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/*.cpp")
   list(FILTER sources EXCLUDE REGEX "/src/.*\\.isa\\.cpp$")
@@ -18,7 +18,7 @@ function(rekindle_library name)
 endfunction()
 
 # rekindle_test(NAME LIBRARY...)
-# Every *.cpp below tests/NAME makes the test program rekindle_NAME_tests, one ctest entry labeled NAME.
+# Makes the test program rekindle_NAME_tests from every *.cpp below tests/NAME: one ctest entry labeled NAME.
 function(rekindle_test name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp")
   if(NOT sources)
@@ -27,7 +27,7 @@ function(rekindle_test name)
   add_executable(rekindle_${name}_tests ${sources})
   target_include_directories(rekindle_${name}_tests PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/support" "${name}"
     "${PROJECT_SOURCE_DIR}/${name}/src") # tests of internals: #include "reading/number.h"
-  # The paths lie in one small file of their own, so that all others compile alike wherever the tree lies.
+  # The paths are in one small file, so that all other files compile identically wherever the tree is (for ccache).
   set(paths "${CMAKE_CURRENT_BINARY_DIR}/${name}_paths.cpp")
   file(CONFIGURE OUTPUT "${paths}" CONTENT "#include <paths.h>
 
@@ -38,11 +38,11 @@ const char* const program_path = \"${CMAKE_BINARY_DIR}/bin/rekindle\";
 " @ONLY)
   target_sources(rekindle_${name}_tests PRIVATE "${paths}")
   target_compile_options(rekindle_${name}_tests PRIVATE -include "${CMAKE_CURRENT_SOURCE_DIR}/support/paths.h")
-  # Checks need little optimization, and g++ 12 takes empty optionals for uninitialized at -O1; the libraries keep theirs.
+  # Tests need little optimization; the libraries keep theirs. At -O1 g++ 12 reports empty optionals as uninitialized.
   target_compile_options(rekindle_${name}_tests PRIVATE
     $<$<CONFIG:Release,RelWithDebInfo>:-O1 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>)
   target_link_libraries(rekindle_${name}_tests PRIVATE ${ARGN} rekindle_compiler rekindle::gtest)
   add_test(NAME ${name} COMMAND rekindle_${name}_tests)
-  # This limit alone ends what never ends: no test asserts how fast something is.
+  # The limit only ends a hanging test: no test asserts how fast something is.
   set_tests_properties(${name} PROPERTIES LABELS "${name}" TIMEOUT 3600)
 endfunction()

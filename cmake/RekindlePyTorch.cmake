@@ -1,14 +1,14 @@
 # Finds the PyTorch to build against, without importing it.
-#   REKINDLE_PYTHON  the interpreter whose PyTorch it is; python3 of the PATH by default
-#   REKINDLE_TORCH   the folder `torch` itself (with include/ and lib/), where it is known already or another one is meant
-# Gives the targets rekindle::torch (headers as system headers, libtorch_cpu.so, libc10.so) REKINDLE_TORCH_VERSION and REKINDLE_TORCH_FOLDER.
-# The project TorchConfig.cmake is not used: it takes seconds and looks for CUDA, MKL and Kineto.
+#   REKINDLE_PYTHON  the interpreter whose PyTorch is used; python3 of the PATH by default
+#   REKINDLE_TORCH   the folder `torch` itself (with include/ and lib/), instead of the interpreter's
+# Defines the target rekindle::torch (headers as system headers, libtorch_cpu.so, libc10.so), REKINDLE_TORCH_VERSION and
+# REKINDLE_TORCH_FOLDER. PyTorch's TorchConfig.cmake is not used: it takes seconds and looks for CUDA, MKL and Kineto.
 set(REKINDLE_TORCH "" CACHE PATH "The folder of PyTorch; empty: that of REKINDLE_PYTHON")
 
 if(REKINDLE_TORCH)
   set(torch_folder "${REKINDLE_TORCH}")
 else()
-  find_program(REKINDLE_PYTHON NAMES python3 DOC "The Python whose PyTorch is built against")
+  find_program(REKINDLE_PYTHON NAMES python3 DOC "The Python whose PyTorch is used for the build")
   execute_process(COMMAND "${REKINDLE_PYTHON}" "${PROJECT_SOURCE_DIR}/pytorch/packaging/torch_location.py"
     OUTPUT_VARIABLE torch_folder OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_VARIABLE torch_message RESULT_VARIABLE torch_status)
   if(NOT torch_status EQUAL 0)
@@ -19,7 +19,8 @@ endif()
 
 foreach(file version.py lib/libtorch_cpu.so lib/libc10.so include/ATen/core/Tensor.h)
   if(NOT EXISTS "${torch_folder}/${file}")
-    message(FATAL_ERROR "${torch_folder} is no whole PyTorch: it has no ${file}.")
+    message(FATAL_ERROR "${torch_folder} is not a complete PyTorch: ${file} is missing. Set REKINDLE_TORCH to the folder "
+      "torch of an installation.")
   endif()
 endforeach()
 file(STRINGS "${torch_folder}/version.py" REKINDLE_TORCH_VERSION REGEX "^__version__")

@@ -1,9 +1,11 @@
 # Compiles kernels/*.slang and embeds the modules.
-#   REKINDLE_SLANGC     the Slang compiler; by default that of ./scripts/set-up (build/tools/slang), else of the PATH
-#   REKINDLE_SPIRV_DIR  a folder of ready results, where no slangc can go: what another build left in
-#                       <build>/kernels/slang (<family>.spv, <family>.json and slang-version.txt); none is compiled
-# The environment's variables of these names are the defaults.
-set(REKINDLE_SPIRV_DIR "$ENV{REKINDLE_SPIRV_DIR}" CACHE PATH "Folder of ready SPIR-V, reflection files and slang-version.txt; empty: slangc")
+#   REKINDLE_SLANGC     the Slang compiler; by default that of ./scripts/set-up (build/tools/slang), otherwise slangc on
+#                       the PATH
+#   REKINDLE_SPIRV_DIR  a folder of precompiled kernels, for machines without slangc: the files that another build left
+#                       in <build>/kernels/slang (<family>.spv, <family>.json and slang-version.txt)
+# The environment variables with these names are the defaults.
+set(REKINDLE_SPIRV_DIR "$ENV{REKINDLE_SPIRV_DIR}" CACHE PATH
+  "Folder of precompiled SPIR-V, reflection files and slang-version.txt; empty: use slangc")
 
 if(REKINDLE_SPIRV_DIR)
   if(NOT EXISTS "${REKINDLE_SPIRV_DIR}/slang-version.txt")
@@ -22,23 +24,25 @@ else()
   find_program(REKINDLE_SLANGC slangc HINTS "${PROJECT_SOURCE_DIR}/build/tools/slang/slangtorch/bin"
     DOC "The Slang compiler")
   if(NOT REKINDLE_SLANGC)
-    message(FATAL_ERROR "There is no Slang compiler: run ./scripts/set-up, which fetches it into build/tools/slang, or "
-      "give -DREKINDLE_SLANGC=/path/to/slangc, or -DREKINDLE_SPIRV_DIR= a folder of ready SPIR-V (kernels/README.md).")
+    message(FATAL_ERROR "The Slang compiler is missing: run ./scripts/set-up, which fetches it into build/tools/slang, or "
+      "set -DREKINDLE_SLANGC=/path/to/slangc, or -DREKINDLE_SPIRV_DIR to a folder of precompiled SPIR-V "
+      "(kernels/README.md).")
   endif()
   execute_process(COMMAND "${REKINDLE_SLANGC}" -v OUTPUT_VARIABLE slang_output ERROR_VARIABLE slang_output
     RESULT_VARIABLE slang_status)
   string(STRIP "${slang_output}" REKINDLE_SLANG_VERSION)
   if(NOT slang_status EQUAL 0 OR NOT REKINDLE_SLANG_VERSION MATCHES "^[0-9.]+$")
-    message(FATAL_ERROR "${REKINDLE_SLANGC} -v says '${REKINDLE_SLANG_VERSION}' (status ${slang_status}).")
+    message(FATAL_ERROR "${REKINDLE_SLANGC} -v should print a version, but printed '${REKINDLE_SLANG_VERSION}' (status "
+      "${slang_status}). REKINDLE_SLANGC must be the path of slangc.")
   endif()
 endif()
 
-# rekindle_compile_family(NAME FOLDER): FOLDER/NAME.spv and FOLDER/NAME.json from NAME.slang.
+# rekindle_compile_family(NAME FOLDER): compiles NAME.slang to FOLDER/NAME.spv and FOLDER/NAME.json.
 function(rekindle_compile_family name folder)
   set(source "${CMAKE_CURRENT_SOURCE_DIR}/${name}.slang")
-  # -O0: the optimizer is no part of slangc and the drivers do its work; measured, the machine code is the same.
-  # 15205: the families that are not being built are undefined names. 41012: the profile grows by the capabilities that
-  # a kernel uses; the generator compares them with the registry.
+  # -O0: slangc does not include the optimizer, and the drivers optimize; measurements show the same machine code.
+  # Warning 15205: families that are not being built are undefined names. Warning 41012: the profile is extended by the
+  # capabilities that a kernel uses; the generator compares them with the registry.
   add_custom_command(OUTPUT "${folder}/${name}.spv" "${folder}/${name}.json"
     COMMAND "${REKINDLE_SLANGC}" "${source}" -O0 -target spirv -profile spirv_1_5 -fvk-use-entrypoint-name
       -DREKINDLE_BUILDS_${name}=1 -warnings-as-errors all -Wno-41012 -Wno-15205
@@ -57,7 +61,7 @@ function(rekindle_kernels target audit_files)
       rekindle_compile_family(${family} "${compiled}")
     endforeach()
   endif()
-  set(REKINDLE_COMPILED_KERNELS "${compiled}" CACHE INTERNAL "Where slangc's results lie")
+  set(REKINDLE_COMPILED_KERNELS "${compiled}" CACHE INTERNAL "Folder of slangc's results")
   set(output "${CMAKE_CURRENT_BINARY_DIR}/generated")
   set(inputs ${audit_files})
   set(modules "")
@@ -70,7 +74,7 @@ function(rekindle_kernels target audit_files)
   foreach(family IN LISTS ARGN)
     list(APPEND headers "${output}/include/rekindle/kernels/families/${family}.h")
   endforeach()
-  # The generator leaves files alone that do not change, so that Ninja compiles nothing again for them.
+  # The generator does not rewrite unchanged files, so that Ninja does not recompile what depends on them.
   add_custom_command(OUTPUT ${sources} ${headers} ${modules}
     COMMAND rekindle_kernel_generator "${compiled}" "${CMAKE_CURRENT_SOURCE_DIR}/audit" "${output}"
       "${REKINDLE_SLANG_VERSION}" ${ARGN}

@@ -1,6 +1,6 @@
-// fmt 9 compiled once: Debian has it as a shared library or header-only, and header-only it is half of the
-// time that our files take to compile. The instantiations are those that fmt/format.h and fmt/core.h expect
-// elsewhere.
+// fmt 9, compiled once. Debian has it as a shared library or header-only, and header-only it takes half of
+// the compile time of our files. The instantiations are those that fmt/format.h and fmt/core.h expect to find
+// in a library.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -28,7 +28,7 @@ Error write_error(const std::filesystem::path& path, int error_number) {
     error.at(path.string());
     if (error_number == ENOSPC || error_number == EDQUOT)
         error.hint(
-            "Free some space on that disk and run the same command again; nothing that was there is lost.");
+            "Free up space on that disk and run the same command again; existing files are unchanged.");
     else if (error_number == EACCES || error_number == EROFS || error_number == EPERM)
         error.hint("Choose a folder that you can write to.");
     return error;
@@ -36,7 +36,7 @@ Error write_error(const std::filesystem::path& path, int error_number) {
 
 void sync_directory(const std::filesystem::path& directory) {
     const FileDescriptor descriptor(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Some file systems refuse fsync on folders; the rename is then as durable as they offer.
+    // Some file systems reject fsync on folders; the rename is then as durable as they allow.
     if (!descriptor ||
         (::fsync(descriptor.get()) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EBADF))
         throw write_error(directory, errno);
@@ -128,8 +128,8 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
-    // A name of our own rather than mkstemp's: open() then applies the umask, which cannot be read without a
-    // race.
+    // Creates its own name instead of using mkstemp, so that open() applies the umask, which cannot be read
+    // without a race.
     for (unsigned attempt = 0; !descriptor_; ++attempt) {
         temporary_ = folder_of(target_) /
                      fmt::format(".{}.{}-{}.part", target_.filename().string(), ::getpid(), attempt);
@@ -187,8 +187,7 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 }
 
 void ensure_directory(const std::filesystem::path& path) {
-    // Not the overload with an error_code: libstdc++ 12 throws from it all the same when a file is in the
-    // way.
+    // Does not use the overload with an error_code: in libstdc++ 12 it throws anyway if a file is in the way.
     try {
         std::filesystem::create_directories(path);
     } catch (const std::filesystem::filesystem_error& error) {

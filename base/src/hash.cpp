@@ -33,7 +33,7 @@ struct Hasher::State {
 
 Hasher::Hasher() : state_(std::make_unique<State>()) {
     if (!state_->xxh || XXH3_128bits_reset(state_->xxh.get()) != XXH_OK)
-        throw internal_error("no memory for a hash state");
+        throw internal_error("out of memory for a hash state");
 }
 Hasher::~Hasher() = default;
 Hasher::Hasher(Hasher&&) noexcept = default;

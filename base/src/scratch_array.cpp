@@ -19,13 +19,13 @@ namespace rekindle {
 namespace {
 
 Error scratch_error(const std::filesystem::path& folder, std::size_t bytes, int error_number) {
-    Error error(fmt::format("cannot make a temporary file of {}: {}", format_bytes(bytes),
+    Error error(fmt::format("cannot create a temporary file of {}: {}", format_bytes(bytes),
                             std::generic_category().message(error_number)));
     error.at(folder.string());
     if (error_number == ENOSPC || error_number == EDQUOT)
-        error.hint("Free some space on that disk or choose another folder for the output.");
+        error.hint("Free up space on that disk or choose another folder for the output.");
     else if (error_number == EFBIG)
-        error.hint("Raise the limit on file sizes (ulimit -f) or choose another file system for the output.");
+        error.hint("Raise the file size limit (ulimit -f) or choose another file system for the output.");
     else
         error.hint("Choose a folder that you can write to.");
     return error;
@@ -40,14 +40,14 @@ FileDescriptor make_unnamed_file(const std::filesystem::path& folder, std::size_
     return file;
 }
 
-/// Growing a file beyond the process's limit raises a signal that ends the process unless it is ignored.
+/// Growing a file beyond the process's limit raises a signal that kills the process unless it is ignored.
 bool exceeds_file_size_limit(std::size_t bytes) {
     rlimit limit{};
     return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
            bytes > limit.rlim_cur;
 }
 
-/// 0 or the error number.
+/// Returns 0 or the error number.
 int take_blocks(const FileDescriptor& file, std::size_t bytes) {
     if (exceeds_file_size_limit(bytes))
         return EFBIG;
@@ -99,8 +99,8 @@ ScratchMemory::~ScratchMemory() {
 void ScratchMemory::release(std::size_t begin, std::size_t end) const noexcept {
     if (mapped_bytes_ == 0)
         return;
-    // Both ends are rounded down, so that a scan in small blocks gives back every page once, when it is
-    // through.
+    // Both ends are rounded down, so that a scan in small blocks releases each page once, after it is
+    // finished.
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     begin = begin / page * page;
     end = end == mapped_bytes_ ? end : end / page * page;

@@ -49,7 +49,7 @@ std::string ordinal(std::int64_t number) {
 }
 
 std::string format_duration(double seconds) {
-    // The limits are where rounding reaches the next unit.
+    // The thresholds are where rounding reaches the next unit.
     if (seconds < 0.00995)
         return fmt::format("{:.1f} ms", seconds * 1e3);
     if (seconds < 59.995)

@@ -12,7 +12,7 @@
 
 namespace rekindle {
 
-std::size_t available_processors() noexcept {
+std::size_t available_cpus() noexcept {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (::sched_getaffinity(0, sizeof set, &set) == 0)
@@ -60,7 +60,7 @@ struct ThreadPool::State {
 };
 
 ThreadPool::ThreadPool(std::size_t threads) : state_(std::make_unique<State>()) {
-    const std::size_t total = threads == 0 ? available_processors() : threads;
+    const std::size_t total = threads == 0 ? available_cpus() : threads;
     for (std::size_t i = 1; i < total; ++i)
         state_->threads.emplace_back([this](const std::stop_token& stop) { state_->serve(stop); });
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs `rekindle doctor` and the other programs that look at a host's GPU set-up, and prints a table of what each told.
+"""Runs `rekindle doctor` and other programs that check a host's GPU setup, and prints a table of what each reported.
 
     python3 -m venv build/peers && build/peers/bin/pip install rocmate rocm-vvv cuda-doctor
     benchmarks/doctor/compare.py --program build/release/bin/rekindle --peers build/peers --torch-python python3
 
-A tool that is not there is left out, with that reason. Times are medians of --repeats whole runs, one after the other."""
+A tool that is not installed is skipped with a message. Times are medians of --repeats whole runs."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ QUESTIONS = {
     "names the GPU or says that there is none": r"no (amd |nvidia )?gpu|not? .*gpu.*(found|detected)|H[12]00|GeForce|Radeon|llvmpipe|CUDA used to build",
     "names PyTorch's build": r"2\.\d+\.\d+\+(cpu|cu\d+|rocm)|torch\s+2\.\d+|Is CUDA available",
     "ran a kernel with a known answer": r"vector-add[^\n]*passed",
-    "says what to do": r"→|Plan, cheap|\$ |Install|install |training runs on the processor",
+    "says what to do": r"→|Plan, cheap|\$ |Install|install |training runs on the (processor|CPU)",
 }
 
 
@@ -47,7 +47,7 @@ def run(command):
     return time.perf_counter() - begin, done.returncode, text
 
 
-def json_alone(command, flag):
+def prints_only_json(command, flag):
     if flag is None:
         return "no"
     done = subprocess.run(command + flag, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, timeout=300)
@@ -55,22 +55,22 @@ def json_alone(command, flag):
         json.loads(done.stdout)
         return "yes"
     except ValueError:
-        return "not alone on standard output"
+        return "mixed with other output"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="build/release/bin/rekindle")
-    parser.add_argument("--peers", default="build/peers", help="a virtual environment with rocmate, rocm-vvv and cuda-doctor")
+    parser.add_argument("--peers", default="build/peers", help="virtual environment with rocmate, rocm-vvv and cuda-doctor")
     parser.add_argument("--torch-python", default="python3")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--output", help="folder for what each printed")
+    parser.add_argument("--output", help="folder for the output of each tool")
     arguments = parser.parse_args()
     print("| tool | seconds | exit status | lines | JSON | " + " | ".join(QUESTIONS) + " |")
     print("|---" * (5 + len(QUESTIONS)) + "|")
     for name, command, flag in commands(arguments):
         if command is None:
-            print(f"left out: {name}: not installed here", file=sys.stderr)
+            print(f"skipped: {name}: not installed", file=sys.stderr)
             continue
         runs = [run(command) for _ in range(arguments.repeats)]
         _, status, text = runs[-1]
@@ -80,7 +80,7 @@ def main():
                 file.write(text)
         answers = ["yes" if re.search(pattern, text, re.IGNORECASE) else "no" for pattern in QUESTIONS.values()]
         seconds = statistics.median(seconds for seconds, _, _ in runs)
-        print(f"| {name} | {seconds:.2f} | {status} | {len(text.splitlines())} | {json_alone(command, flag)} | " + " | ".join(answers) + " |")
+        print(f"| {name} | {seconds:.2f} | {status} | {len(text.splitlines())} | {prints_only_json(command, flag)} | " + " | ".join(answers) + " |")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""The GPU figures: populations of rekindle against PyTorch and JAX, in one run on one GPU.
+"""Measures populations of rekindle against PyTorch and JAX, in one run on one GPU.
 
     benchmarks/gpu/compare.py [--program build/release/benchmarks/population_benchmark] [--gpu gpu:0] [--output FOLDER]
-    benchmarks/gpu/compare.py --tiny --gpu gpu:0 --peers cpu          the program itself, anywhere
+    benchmarks/gpu/compare.py --tiny --gpu gpu:0 --peers cpu          tests this program, on any machine
     benchmarks/gpu/compare.py --only two-gpus                         needs gpu:0 and gpu:1
-    benchmarks/gpu/compare.py --only causes --peers none              what a network-step's time is made of
+    benchmarks/gpu/compare.py --only causes --peers none              what the time of a network-step consists of
 
-Parts (--only takes some of them, separated by commas):
+Parts (--only selects some of them, separated by commas):
   small, default   the networks of networks.py: one and many, every GPU shape in turn, and the peers of peers.py
-  cpu              the default network on the processor, against JAX there
-  job              32,000 networks 54-32-16-1, 3 epochs of 800 rows at batch 8, on the GPU and on 2 threads of the processor
+  cpu              the default network on the CPU, against JAX on the CPU
+  job              32,000 networks 54-32-16-1, 3 epochs of 800 rows at batch 8, on the GPU and on 2 CPU threads
   two-gpus         the small network, 16,896 of them, on one GPU and on two
-  causes           the small and the default network with rows of different kinds: what the kernel takes, what the rest
-Prints a table of ratios with what is wanted; --output keeps all figures as JSON.
+  causes           the small and the default network with different kinds of rows: time in the kernel and elsewhere
+Prints a table of ratios with their targets; --output saves all figures as JSON.
 """
 import argparse
 import json
@@ -26,14 +26,14 @@ from networks import NETWORKS, cases
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SHAPES = ("latency", "throughput")
-#: {(network, networks, peer): wanted ratio of the peer's time to ours}
-WANTED = {("small", 1, "PyTorch CUDA graph"): 20, ("small", 1, "PyTorch eager"): 400, ("small", 1, "JAX"): 6,
+#: {(network, networks, peer): target for the ratio of the peer's time to ours}
+TARGET = {("small", 1, "PyTorch CUDA graph"): 20, ("small", 1, "PyTorch eager"): 400, ("small", 1, "JAX"): 6,
           **{("small", n, "JAX"): 3 for n in (132, 1056, 8448)},
           ("default", 1, "JAX"): 1.2, **{("default", n, "JAX"): 2 for n in (32, 256, 1024)}}
-WANTED_NETWORK_STEPS = 200e6  # a second, of 8,448 small networks
-WANTED_JOB_SECONDS = {"cpu": 20, "gpu": 0.4}
-WANTED_CPU_AGAINST_JAX = 2
-WANTED_TWO_GPUS = 1.9
+TARGET_NETWORK_STEPS = 200e6  # per second, with 8,448 small networks
+TARGET_JOB_SECONDS = {"cpu": 20, "gpu": 0.4}
+TARGET_CPU_AGAINST_JAX = 2
+TARGET_TWO_GPUS = 1.9
 
 
 def run_of(name, members, device, shape="automatic", **other):
@@ -44,14 +44,14 @@ def run_of(name, members, device, shape="automatic", **other):
 
 
 def job(device, members, **other):
-    """Bare: no norms, no dropout, no clipping; all networks read the same rows in order."""
+    """A minimal job: no norms, no dropout, no clipping; all networks read the same rows in order."""
     return {"name": "job", "members": members, "device": device, "model": cases.plain(54, [32, 16]),
             "training": cases.training(), "batch_size": 8, "rows": 800, "shuffled": False, "rows_of": "all",
             "steps": 100, "calls": 3} | other
 
 
 def causes(device):
-    """Runs that differ in which rows the networks read; the name says how."""
+    """Runs that differ in which rows the networks read, as their names say."""
     def small(rows_are, members=8448, **other):
         return run_of("small", members, device) | {"name": f"small, {rows_are}"} | other
 
@@ -61,11 +61,11 @@ def causes(device):
     found = []
     for members in (132, 1056, 8448):
         found += [small("the same order for all", members, rows_of="all"), small("windows 7919 batches apart", members)]
-    found += [small("the same window each", distance=0), small("windows 1 batch apart", distance=1),
+    found += [small("the same window for each", distance=0), small("windows 1 batch apart", distance=1),
               small("windows, 256 rows", rows=256), small("windows, 65,536 rows", rows=65536)]
     for members in (1, 32, 256, 1024, 2048):
         found += [default("the same order for all", members, rows_of="all"),
-                  default("consecutive windows", members, shuffled=False), default("shuffled, of each", members)]
+                  default("consecutive windows", members, shuffled=False), default("shuffled, separate for each", members)]
     return found
 
 
@@ -96,7 +96,7 @@ def groups(options):
 def measure_ours(options):
     rows = []
     for group in groups(options):
-        # The job on the processor takes long enough for one timing to be a measurement.
+        # The job on the CPU takes so long that one timing is accurate enough.
         repeats = 1 if group[0]["name"] == "job" and group[0]["device"] == "cpu" else options.repeats
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump({"repeats": repeats, "groups": [group]}, file)
@@ -111,7 +111,7 @@ def measure_ours(options):
                      f"{row['microseconds_per_network_step']:10.4f} µs each" if "seconds" in row else row["failed"])
             if "one_call" in row:
                 whole, kernels = row["one_call"]["seconds"] * 1e3, row["one_call"]["in_kernels"] * 1e3
-                shown += f"; a call {whole:.2f} ms, kernels {kernels:.2f}, else {whole - kernels:.2f}"
+                shown += f"; a call {whole:.2f} ms, kernels {kernels:.2f}, other {whole - kernels:.2f}"
             print(f"{row['name']:36s} x {row['members']:5d} {row['device']:12s} {row.get('shape', ''):10s} {shown}", flush=True)
         rows += new
     return rows
@@ -128,7 +128,7 @@ def measure_peers(options, names, device, only, sizes=None):
 
 
 def best(rows):
-    """{(name, members, device): row} of the least time."""
+    """{(name, members, device): row} with the shortest time."""
     found = {}
     for row in rows:
         key = (row["name"], row["members"], row["device"])
@@ -142,7 +142,7 @@ def times(row):
 
 
 def peer_rows(ours, theirs, gpu):
-    """(what, ours, the peer's, ratio, wanted ratio): the peer's fastest way, and JAX's plain one where that is another."""
+    """(what, ours, the peer's, ratio, target ratio): the peer's fastest variant, and JAX's plain one if different."""
     mine = best(ours)
     plain = [row | {"peer": f"{row['peer']}, plain"} for row in theirs if "products dot, parameters tree, unroll 1, threefry"
              in row.get("variant", "")]
@@ -151,35 +151,35 @@ def peer_rows(ours, theirs, gpu):
         if (name, members, device) not in mine:
             continue
         us = mine[name, members, device]
-        wanted = WANTED_CPU_AGAINST_JAX if device == "cpu" else WANTED.get((name, members, peer.split(",")[0]))
+        target = TARGET_CPU_AGAINST_JAX if device == "cpu" else TARGET.get((name, members, peer.split(",")[0]))
         ratio = row["microseconds_per_network_step"] / us["microseconds_per_network_step"]
-        yield f"{name} x {members} on {device}: {peer}", times(us), times(row), ratio, wanted
+        yield f"{name} x {members} on {device}: {peer}", times(us), times(row), ratio, target
 
 
 def own_rows(ours, gpu):
-    """The figures that need no peer, in the same form; of seconds the ratio is the wanted ones over ours."""
+    """The figures without a peer, in the same form; for seconds, the ratio is the target divided by ours."""
     mine = best(ours)
     for (name, members, device), row in mine.items():
         if name.startswith("small") and members == 8448:
             rate = row["network_steps_per_second"]
-            yield f"{name} x {members}: network-steps a second", f"{rate / 1e6:.1f} M", "", rate / WANTED_NETWORK_STEPS, 1
+            yield f"{name} x {members}: network-steps per second", f"{rate / 1e6:.1f} M", "", rate / TARGET_NETWORK_STEPS, 1
         if name == "job":
-            wanted = WANTED_JOB_SECONDS["cpu" if device == "cpu" else "gpu"]
-            yield (f"job of {members} networks on {device}", f"{row['seconds']:.3f} s", f"<= {wanted:g} s wanted",
-                   wanted / row["seconds"], 1)
+            target = TARGET_JOB_SECONDS["cpu" if device == "cpu" else "gpu"]
+            yield (f"job of {members} networks on {device}", f"{row['seconds']:.3f} s", f"target <= {target:g} s",
+                   target / row["seconds"], 1)
         if "+" in device and (name, members, gpu) in mine:
             one = mine[name, members, gpu]["seconds"]
             yield (f"{name} x {members}: {device} against one", f"{row['seconds'] * 1e3:.2f} ms", f"{one * 1e3:.2f} ms",
-                   one / row["seconds"], WANTED_TWO_GPUS)
+                   one / row["seconds"], TARGET_TWO_GPUS)
 
 
 def print_table(ours, theirs, options):
     rows = [("what", "ours", "peer", None, None), *peer_rows(ours, theirs, options.gpu), *own_rows(ours, options.gpu)]
     if options.markdown:
-        print("\n| what | ours | peer | ratio | wanted | |\n|---|---|---|---|---|---|")
-    for what, mine, peer, ratio, wanted in rows if not options.markdown else rows[1:]:
-        reached = "" if wanted is None else ("reached" if ratio >= wanted else "short")
-        cells = [what, mine, peer, "ratio" if ratio is None else f"{ratio:.2f}", "" if wanted is None else f">= {wanted:g}",
+        print("\n| what | ours | peer | ratio | target | |\n|---|---|---|---|---|---|")
+    for what, mine, peer, ratio, target in rows if not options.markdown else rows[1:]:
+        reached = "" if target is None else ("reached" if ratio >= target else "missed")
+        cells = [what, mine, peer, "ratio" if ratio is None else f"{ratio:.2f}", "" if target is None else f">= {target:g}",
                  reached]
         if options.markdown:
             print(f"| {' | '.join(cells)} |")
@@ -204,12 +204,12 @@ def main():
     parser.add_argument("--only", default="small,default,cpu,job", type=lambda text: text.split(","))
     parser.add_argument("--peers", choices=("cuda", "cpu", "none"), default="cuda", help="where PyTorch and JAX run")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=60, help="of each framework, after which nothing new is begun")
-    parser.add_argument("--thorough", action="store_true", help="every way to write the step in JAX")
+    parser.add_argument("--seconds", type=float, default=60, help="per framework, after which nothing new is started")
+    parser.add_argument("--thorough", action="store_true", help="try every way to write the step in JAX")
     parser.add_argument("--output", default="")
     parser.add_argument("--tiny", action="store_true")
-    parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
-    parser.add_argument("--show", nargs="+", default=[], help="files of --output, earlier: the table alone")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
+    parser.add_argument("--show", nargs="+", default=[], help="only print the table of earlier --output files")
     options = parser.parse_args()
     if options.show:
         return show(options)
@@ -220,7 +220,7 @@ def main():
         theirs += [row | {"on": options.peers} for row in measure_peers(options, names, options.peers, "")]
     if options.peers != "none" and "cpu" in options.only:
         rows = measure_peers(options, ["default"], "cpu", "jax", {1: 1000, 32: 50})
-        theirs += [row | {"on": "cpu", "peer": "JAX on the processor"} for row in rows]
+        theirs += [row | {"on": "cpu", "peer": "JAX on the CPU"} for row in rows]
     print_table(ours, theirs, options)
     if options.output:
         os.makedirs(options.output, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Training steps of one or of many networks in JAX: jit + lax.scan, vmap over networks. Run by peers.py."""
+"""Training steps of one or many networks in JAX: jit + lax.scan, vmap over networks. Run by peers.py."""
 import concurrent.futures
 import json
 import os
@@ -14,15 +14,15 @@ from networks import NETWORKS, initial_parameters, mean_squared_error, order, sa
 
 
 class Variant:
-    """One way to write the same step; the fastest of those tried is the peer."""
+    """One way to write the same step; the fastest variant is the peer."""
 
     def __init__(self, products="dot", parameters="tree", unroll=1, random="threefry2x32",
                  precision="highest"):
         self.products = products      # dot: dot_general; sum: broadcast, multiply, reduce; mixed: sum for one output
-        self.parameters = parameters  # tree: AdamW for each tensor; flat: for one vector of all
+        self.parameters = parameters  # tree: AdamW per tensor; flat: for one vector of all parameters
         self.unroll = unroll          # steps in the body of the loop
-        self.random = random          # of the dropout masks
-        self.precision = precision    # highest: float32; default: TF32 where the device has it, for comparison alone
+        self.random = random          # generator for the dropout masks
+        self.precision = precision    # highest: float32; default: TF32 if the device has it, only for comparison
 
     def __str__(self):
         return f"products {self.products}, parameters {self.parameters}, unroll {self.unroll}, {self.random}, " \
@@ -139,7 +139,7 @@ class Peer:
         return time.perf_counter() - start
 
     def loss(self):
-        """Of the first network over all rows, now."""
+        """Current loss of the first network over all rows."""
         parameters = self.state[0] if self.members == 1 else jax.tree.map(lambda a: a[0], self.state[0])
         if self.unflatten:
             parameters = self.unflatten(parameters)
@@ -148,7 +148,7 @@ class Peer:
 
 
 def variants(name, members, thorough):
-    """The plain way and those that were fastest for this size on an H200; thorough: all that were tried."""
+    """The plain variant and the fastest one for this size on an H200; thorough: all variants."""
     random = "unsafe_rbg" if name == "default" else "threefry2x32"
     if thorough:
         chosen = [Variant(), Variant(random=random), Variant(parameters="flat", random=random),
@@ -167,7 +167,7 @@ def variants(name, members, thorough):
 
 
 def compiled(name, members, steps, variant, options):
-    """A peer, or None when the time is up."""
+    """A peer, or None if the time is up."""
     return Peer(name, members, steps, variant) if time.perf_counter() < options["until"] else None
 
 
@@ -191,8 +191,8 @@ def main():
     print(json.dumps({"jax": jax.__version__, "device": f"{device.platform}: {device.device_kind}"}), flush=True)
     work = [(name, members, steps, variant) for name, members, steps in options["sizes"]
             for variant in variants(name, members, options["thorough"])]
-    work.sort(key=lambda item: str(item[3]) != str(Variant()))  # the plain way first
-    # Compiling is apart from measuring: several at once, then one measurement after the other.
+    work.sort(key=lambda item: str(item[3]) != str(Variant()))  # the plain variant first
+    # Compiling is separate from measuring: first compile several in parallel, then measure one after the other.
     with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 2)) as pool:
         peers = list(pool.map(lambda item: compiled(*item, options), work))
     for i, (name, members, _, variant) in enumerate(work):

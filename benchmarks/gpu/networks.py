@@ -1,13 +1,13 @@
-"""The networks of the GPU figures, and how many of each are trained at once. Read by every program of this folder."""
+"""The networks of the GPU benchmarks, and how many of each are trained together. Used by all programs in this folder."""
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "mlp"))
 import cases  # noqa: E402
 
-#: rows_of: "each" network reads rows of its own, or "all" read the same. shuffled: rows come from permutations; else
-#: batches are consecutive rows, and where each reads its own, network m begins 7919 · m batches further.
-#: steps: of one timed call, for each number of networks.
+#: rows_of: "each" network reads its own rows, or "all" read the same ones. shuffled: rows come from permutations;
+#: otherwise batches are consecutive rows, and if each network reads its own, network m begins 7919 · m batches later.
+#: steps: per timed call, for each number of networks.
 NETWORKS = {
     "small": {
         "title": "16-32-16-1, ReLU, MSE, AdamW, batch 8, consecutive rows",
@@ -15,7 +15,7 @@ NETWORKS = {
         "batch_size": 8, "rows": 8192, "shuffled": False, "rows_of": "each",
         "steps": {1: 20000, 132: 4000, 1056: 2000, 8448: 1000}},
     "small, same rows": {
-        "title": "the same, every network on the same rows",
+        "title": "the same, with every network on the same rows",
         "model": cases.plain(16, [32, 16]), "training": cases.training(),
         "batch_size": 8, "rows": 8192, "shuffled": False, "rows_of": "all",
         "steps": {132: 4000, 1056: 2000, 8448: 1000}},
@@ -28,7 +28,7 @@ NETWORKS = {
 
 
 def order(network, members, steps):
-    """Row numbers, (steps, members, batch_size) as int32; one member where all read the same rows."""
+    """Row numbers, (steps, members, batch_size) as int32; one member if all read the same rows."""
     import numpy
     if network["rows_of"] == "all":
         members = 1
@@ -36,7 +36,7 @@ def order(network, members, steps):
     if network["shuffled"]:
         random = numpy.random.default_rng(0)
         epochs = -(-steps * batch // rows)
-        # Enough different permutations that no two neighbors read the same rows; more would only cost start time.
+        # Enough different permutations that no two neighbors read the same rows; more would only cost startup time.
         different = [numpy.concatenate([random.permutation(rows) for _ in range(epochs)])[:steps * batch]
                      for _ in range(min(members, 64))]
         chosen = numpy.stack([different[m % len(different)] for m in range(members)])
@@ -74,7 +74,7 @@ def initial_parameters(network, members):
 
 
 def mean_squared_error(network, parameters, x, y):
-    """In float64, evaluation mode; parameters of one network as initial_parameters gives them, without members."""
+    """In float64, evaluation mode; parameters of one network as initial_parameters returns them, without members."""
     import numpy
     h = x.astype(numpy.float64)
     for layer, p in zip(network["model"]["layers"], parameters):

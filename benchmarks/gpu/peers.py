@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""PyTorch and JAX on the networks of the GPU figures, on one device.
+"""Measures PyTorch and JAX on the networks of the GPU benchmarks, on one device.
 
     benchmarks/gpu/peers.py [--device cuda|cpu] [--output peers.json] [--only torch|jax] [--thorough] [--tiny]
 
-Float32 with the highest precision (no TF32), warm-up apart, synchronized on both sides of the clock, median of --repeats.
-PyTorch: one network, eager with the default AdamW, with the fused one, and the whole step as one CUDA graph. JAX: jit +
-lax.scan for one network, vmap + scan for many, donated buffers; --thorough tries more ways to write the step. The
-fastest way is the peer. Each framework runs in a process of its own, one after the other, so that neither holds the
-other's memory; --seconds bounds each. --tiny is for trying the program itself.
+Float32 with the highest precision (no TF32), warm-up not included, synchronized before and after timing, median of
+--repeats. PyTorch: one network, eager with the default AdamW, with the fused one, and the whole step as one CUDA graph.
+JAX: jit + lax.scan for one network, vmap + scan for many, donated buffers; --thorough tries more variants of the step.
+The fastest variant is the peer. Each framework runs in its own process, one after the other, so that neither holds the
+other's memory; --seconds limits each. --tiny is for testing this program.
 """
 import argparse
 import json
@@ -18,12 +18,12 @@ import sys
 from networks import NETWORKS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-#: Loops of kernels recorded once by the driver, where XLA can.
+#: Lets the driver record loops of kernels once, where XLA supports it.
 COMMAND_BUFFERS = "--xla_gpu_enable_command_buffer=+WHILE,+DYNAMIC_SLICE_FUSION --xla_gpu_graph_min_graph_size=1"
 
 
 def run_peer(program, options, environment, label):
-    """The rows that the peer printed, even when it failed midway; what went wrong is the last row."""
+    """The rows that the peer printed, even if it failed midway; the last row says what went wrong."""
     command = [sys.executable, os.path.join(HERE, program), json.dumps(options)]
     rows = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -38,7 +38,7 @@ def run_peer(program, options, environment, label):
 
 
 def measure(options, names=tuple(NETWORKS), counts=None):
-    """All rows; `names`: of which networks; `counts`: {networks: steps} instead of those of networks.py."""
+    """All rows; `names`: the networks to measure; `counts`: {networks: steps}, replacing those of networks.py."""
     sizes = [(name, members, 3 if options.tiny else steps)
              for name in names if options.network in ("", name)
              for members, steps in (counts or NETWORKS[name]["steps"]).items() if not options.tiny or members <= 132]
@@ -59,7 +59,7 @@ def measure(options, names=tuple(NETWORKS), counts=None):
 
 
 def fastest(rows):
-    """{(network, networks, peer): row} of the least time."""
+    """{(network, networks, peer): row} with the shortest time."""
     best = {}
     for row in rows:
         time = row.get("microseconds_per_network_step")
@@ -76,9 +76,9 @@ def main():
     parser.add_argument("--only", choices=("", "torch", "jax"), default="")
     parser.add_argument("--network", choices=("", *NETWORKS), default="")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=60, help="of each framework, after which nothing new is begun")
+    parser.add_argument("--seconds", type=float, default=60, help="per framework, after which nothing new is started")
     parser.add_argument("--thorough", action="store_true")
-    parser.add_argument("--compile", action="store_true", help="also torch.compile")
+    parser.add_argument("--compile", action="store_true", help="also measure torch.compile")
     parser.add_argument("--command-buffers", action="store_true", help="also JAX with XLA's command buffers for loops")
     parser.add_argument("--tiny", action="store_true")
     options = parser.parse_args()
@@ -88,7 +88,7 @@ def main():
         if time is None:
             print(json.dumps(row)[:2200], flush=True)
         else:
-            print(f"{row['network']:16s} x {row['networks']:5d}  {time:10.4f} µs a network-step  {row['peer']} "
+            print(f"{row['network']:16s} x {row['networks']:5d}  {time:10.4f} µs per network-step  {row['peer']} "
                   f"{row.get('variant', '')} {row.get('flags', '')}", flush=True)
     if options.output:
         with open(options.output, "w") as file:

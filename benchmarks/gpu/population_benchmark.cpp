@@ -1,19 +1,18 @@
-// How fast populations train, on GPUs and on the processor. Run by compare.py.
+// Measures how fast populations train, on GPUs and on the CPU. Run by compare.py.
 //
 //     population_benchmark SPEC.json
 //
 // SPEC.json: {"repeats": 5, "groups": [[RUN, …], …]}. The runs of a group are measured in turn, repeat by
-// repeat, so that a machine that slows down slows all of them. RUN:
+// repeat, so that a machine that slows down affects all of them. RUN:
 //   name, model, training (the JSON of ModelDescription and TrainingSpec), batch_size, rows, shuffled,
-//   rows_of ("each" or "all": do the networks read rows of their own), distance (7919: batches between the
-//   first rows of one network and of the next, where rows are not shuffled), members, steps (of one timed
-//   call), calls (1; one timing is that many calls), device ("cpu", "gpu:0", "gpu:0+gpu:1"), threads (cpu),
-//   shape
+//   rows_of ("each" or "all": whether the networks read their own rows), distance (7919: batches between the
+//   first rows of one network and the next, if rows are not shuffled), members, steps (per timed call), calls
+//   (1; one timing covers that many calls), device ("cpu", "gpu:0", "gpu:0+gpu:1"), threads (cpu), shape
 //   ("automatic", "latency" or "throughput")
-// One JSON object a line on standard output for every run: its name, device and shape, the median and all
-// seconds, network-steps a second, the loss of the first and the last call; on GPUs also the seconds of one
-// more call and of the kernels in it (of the GPU that takes longest), whose difference is the host's share
-// and the copies'.
+// Prints one JSON object per run and line: its name, device and shape, the median and all seconds,
+// network-steps per second, and the loss of the first and the last call. On GPUs it also prints the seconds
+// of one more call and of the kernels in it (of the GPU that takes longest); the difference is the time of
+// the host and of copies.
 
 #include <rekindle/base/error.h>
 #include <rekindle/mlp/population.h>
@@ -56,10 +55,10 @@ Rows make_rows(std::size_t inputs, std::size_t count) {
     return rows;
 }
 
-/// The rows of every network, as networks.py orders them for the peers.
+/// The rows of every network, in the same order as networks.py uses for the peers.
 struct Orders {
     std::vector<std::vector<std::uint32_t>> rows;
-    std::vector<std::span<const std::uint32_t>> views; ///< of every network, or one for all
+    std::vector<std::span<const std::uint32_t>> views; ///< one per network, or one for all
 };
 
 /// Consecutive rows: every network has a window of one array.
@@ -154,7 +153,7 @@ std::unique_ptr<mlp::Population> make_population(const Json& run,
     return parts.size() == 1 ? std::move(parts[0].population) : mlp::joined_population(std::move(parts));
 }
 
-/// One run of the specification, ready to be timed again and again.
+/// One run of the specification, which can be timed repeatedly.
 class Run {
   public:
     explicit Run(const Json& run)
@@ -167,7 +166,7 @@ class Run {
 
     void time() { seconds_.push_back(timed(run_.value("calls", 1))); }
 
-    /// One more call, in which the kernels' own time is measured too.
+    /// Runs one more call in which the time of the kernels is measured as well.
     Json kernel_time() {
         for (const auto& device : devices_) {
             device->profiler().enable(true);
@@ -215,7 +214,7 @@ class Run {
             last_loss_ = call(orders_.views);
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
-    /// The mean loss of the first network.
+    /// Returns the mean loss of the first network.
     double call(mlp::RowOrders orders) {
         const auto results = population_->train(*samples_, orders, run_["batch_size"]);
         for (const mlp::TrainResult& result : results)

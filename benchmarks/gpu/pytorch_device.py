@@ -1,10 +1,10 @@
-"""Operators and training steps on rvk against PyTorch's own CUDA on the same card, in float32 without TF32.
+"""Compares operators and training steps on rvk with PyTorch's CUDA on the same GPU, in float32 without TF32.
 
     python benchmarks/gpu/pytorch_device.py [--only WORD] [--rounds N] [--device rvk] [--against cuda]
 
-Each row: milliseconds on both, their ratio, and the floor that docs/performance.md promises. The two devices alternate,
-each in a process of its own; figures are medians over the rounds, of as many runs as fill a tenth of a second. With
---against '' nothing is compared, which is for a machine without CUDA.
+Each row: milliseconds on both, their ratio, and the limit that docs/performance.md promises. The two devices alternate,
+each in its own process; figures are medians over the rounds, each of as many runs as fill a tenth of a second. With
+--against '' nothing is compared, for machines without CUDA.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from torch import nn
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "pytorch"))
 
-from models.residual import ResNet18  # noqa: E402 (of the tests)
+from models.residual import ResNet18  # noqa: E402 (from the tests)
 
 torch.backends.cuda.matmul.allow_tf32 = False
 torch.backends.cudnn.allow_tf32 = False
@@ -89,7 +89,7 @@ def resnet_step(device):
     return training_step(network, x, y, torch.optim.SGD(network.parameters(), 0.01, momentum=0.9))
 
 
-# Name, what makes the function that is timed, the largest ratio that is promised.
+# Name, factory of the timed function, the largest ratio that is promised.
 CASES = (
     ("matrix product 4096", matrix_product, 2.0),
     ("linear layer 4096 x 1024 to 4096", linear_layer, None),
@@ -118,7 +118,7 @@ def seconds(function, device, runs):
 
 
 def serve(device):
-    """A child process of one device: reads "prepare NUMBER" and "time" from its input, answers with seconds."""
+    """Child process for one device: reads "prepare NUMBER" and "time" from its input, answers with seconds."""
     function = runs = None
     for line in sys.stdin:
         word, *rest = line.split()
@@ -133,10 +133,10 @@ def serve(device):
 
 
 class Child:
-    """One device in a process of its own: PyTorch's autograd follows the streams of one accelerator in a process."""
+    """One device in its own process: PyTorch's autograd follows the streams of only one accelerator per process."""
 
     def __init__(self, device):
-        # With rvk registered PyTorch takes it for the process's accelerator, and CUDA's backward passes fail.
+        # With rvk registered, PyTorch uses it as the process's accelerator, and CUDA's backward passes fail.
         alone = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "1" if device.partition(":")[0] == "rvk" else "0"}
         self.process = subprocess.Popen([sys.executable, __file__, "--child", device], text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, env=os.environ | alone)
@@ -163,7 +163,7 @@ def measure(number, children, rounds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="cases whose name holds this word")
+    parser.add_argument("--only", default="", help="run only cases whose name contains this text")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--device", default="rvk")
     parser.add_argument("--against", default="cuda")

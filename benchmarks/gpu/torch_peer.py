@@ -63,7 +63,7 @@ class Peer:
         self.optimizer.step()
 
     def capture(self):
-        """The batch's number is counted on the device, so that a step is one launch and nothing else."""
+        """Counts the batch number on the device, so that a step is a single launch."""
         self.number = torch.zeros(1, dtype=torch.long, device=self.device)
 
         def captured():

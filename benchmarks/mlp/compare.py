@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""One training step of the engine against PyTorch eager and JAX, on one processor.
+"""Compares one training step of the engine with PyTorch eager and JAX, on one CPU core.
 
     benchmarks/mlp/compare.py [--tool build/release/tests/rekindle_mlp_tool] [--repeats 7] [--only NAME] [--no-jax]
 
-Needs PyTorch, JAX (unless --no-jax) and the tool, which is built with the tests. Every peer gathers its batch by index, then
-forward, loss, backward, clipping (where the case has it) and AdamW. All run on one pinned processor with one thread,
-in turn; a figure is the median of the repeats. Times are the processes' own (they do not count waiting for the
-processor), so that other jobs on the machine disturb less; --wall takes the clock on the wall.
+Needs PyTorch, JAX (unless --no-jax) and the tool, which is built with the tests. Every peer gathers its batch by index,
+then does forward, loss, backward, clipping (if the case has it) and AdamW. All run in turn on one pinned CPU core with
+one thread; a figure is the median of the repeats. Times are CPU times of the processes, which do not count waiting for
+the CPU, so that other jobs on the machine disturb less; --wall uses wall time instead.
 """
 import argparse
 import json
@@ -30,7 +30,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tests", "mlp"))
 import cases  # noqa: E402
 from reference import hashed  # noqa: E402
 
-#: name, model, training, batch size, rows, shuffled, steps of (engine, PyTorch, JAX) a repeat, wanted ratios
+#: name, model, training, batch size, rows, shuffled, steps of (engine, PyTorch, JAX) per repeat, target ratios
 CASES = [
     ("16-32-16-1 batch 8", cases.plain(16, [32, 16]), cases.training(), 8, 20000, False, (40000, 300, 4000),
      {"eager, default AdamW": 250, "eager, fused AdamW": 150, "JAX scan": 5}),
@@ -161,12 +161,12 @@ def timed(peer, steps, wall):
 
 
 def floating_point_operations(model, batch):
-    """Of the matrix products: forward, weights' gradients, and inputs' gradients but for the first layer."""
+    """Of the matrix products: forward, weight gradients, and input gradients except for the first layer."""
     linear = [2 * batch * layer["inputs"] * layer["outputs"] for layer in model["layers"] if layer["kind"] == "linear"]
     return 3 * sum(linear) - linear[0]
 
 
-def measure(name, model, training, batch, rows, shuffled, steps, wanted, options):
+def measure(name, model, training, batch, rows, shuffled, steps, targets, options):
     x, y = hashed(rows * model["inputs"], 1).reshape(rows, -1), hashed(rows, 2)
     needed = max(steps[1:]) * batch
     order = np.arange(rows)
@@ -194,7 +194,7 @@ def measure(name, model, training, batch, rows, shuffled, steps, wanted, options
           f"{share:.0%} of the multiply-add peak ({peak:.0f} GFLOP/s, {peaks[0]['instruction_set']})")
     for peer, times in theirs.items():
         ratio = statistics.median(times) / mine
-        goal = f"   wanted {wanted[peer]}" if peer in wanted else ""
+        goal = f"   target {targets[peer]}" if peer in targets else ""
         print(f"  {peer:24s}{statistics.median(times) * 1e6:12.2f} µs/step {ratio:8.1f} x the engine's time{goal}", flush=True)
 
 
@@ -208,8 +208,8 @@ def main():
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     torch.set_num_threads(1)
-    print(f"PyTorch {torch.__version__}, one processor, median of {options.repeats}, "
-          f"{'wall' if options.wall else 'processor'} time")
+    print(f"PyTorch {torch.__version__}, one CPU core, median of {options.repeats}, "
+          f"{'wall' if options.wall else 'CPU'} time")
     for case in CASES:
         if options.only in case[0]:
             measure(*case, options)

@@ -1,12 +1,12 @@
-/// What a block of device memory costs: from the cache of the runtime's allocator beside one from the driver
-/// each time (the same Allocator with its cache given back in between), and beside malloc and free of the C
-/// library, which knows no device.
+/// Measures what a block of device memory costs: from the cache of the runtime's allocator, compared with one
+/// from the driver each time (the same Allocator with its cache emptied in between) and with malloc and free
+/// of the C library, which involve no device.
 ///
-///     allocator_benchmark [DEVICE]        (default gpu; anything that select_device takes)
+///     allocator_benchmark [DEVICE]        (default gpu; anything that select_device accepts)
 ///
-/// A round takes and releases blocks in a random order with up to 256 alive; figures are medians of seven
-/// rounds, the methods alternating, in nanoseconds of this thread's processor time for one allocation with
-/// its release.
+/// A round takes and releases blocks in random order with up to 256 alive; figures are medians of seven
+/// rounds, with the methods alternating, in nanoseconds of this thread's CPU time for one allocation with its
+/// release.
 
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/memory.h>
@@ -34,7 +34,7 @@ double processor_nanoseconds() {
     return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-/// xorshift64*: the order must cost next to nothing.
+/// xorshift64*: generating the order must cost next to nothing.
 struct Random {
     std::uint64_t state = 88172645463325252ull;
     std::uint64_t next() {
@@ -45,7 +45,7 @@ struct Random {
     }
 };
 
-/// Nanoseconds of one allocation and release.
+/// Nanoseconds for one allocation and release.
 template <class Allocate>
 double measure(std::size_t count, std::uint64_t smallest, std::uint64_t largest, Allocate allocate) {
     Random random;
@@ -73,7 +73,7 @@ void compare(Device& device, Stream& stream, const char* name, std::uint64_t sma
     const auto from_cache = [&](std::uint64_t bytes) {
         return allocator.allocate(bytes, MemoryKind::device, &stream);
     };
-    for (int round = 0; round <= rounds; ++round) { // the first fills the cache
+    for (int round = 0; round <= rounds; ++round) { // the first round fills the cache
         const double a = measure(50'000, smallest, largest, from_cache);
         const double b = measure(50'000, smallest, largest, [](std::uint64_t bytes) {
             return std::unique_ptr<void, Freed>(std::malloc(bytes));

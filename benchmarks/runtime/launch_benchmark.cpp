@@ -1,13 +1,13 @@
-/// What a stream costs the host: a launch with three accesses (of a Pipeline and by names; kernels that
-/// depend on each other, and kernels that do not), a block of parameters, an event, and a submit with its
-/// wait.
+/// Measures what a stream costs the host: a launch with three accesses (of a Pipeline and by names; of
+/// kernels that depend on each other and of kernels that do not), a block of parameters, an event, and a
+/// submit with its wait.
 ///
-///     launch_benchmark [DEVICE]        (default gpu; anything that select_device takes)
+///     launch_benchmark [DEVICE]        (default gpu; anything that select_device accepts)
 ///
 /// Launches are timed in runs of 15, which are recorded and submitted later, and in runs of 200 with the
-/// submits that the stream makes meanwhile; the device's work is waited for outside the timed part. Figures
-/// are medians of 51 runs, the methods alternating, in nanoseconds of this thread's processor time (of a CPU
-/// driver the kernels run beside it), the driver's included; "submit and wait" is by the clock on the wall.
+/// submits that the stream makes meanwhile; waiting for the device is not timed. Figures are medians of 51
+/// runs, with the methods alternating, in nanoseconds of this thread's CPU time, including the driver's (a
+/// CPU driver runs kernels in other threads); "submit and wait" is wall time.
 
 #include <rekindle/kernels/families/testing.h>
 #include <rekindle/runtime/device.h>
@@ -28,7 +28,7 @@ namespace {
 using namespace rekindle::runtime;
 using rekindle::kernels::ConstantValue;
 
-constexpr std::size_t launches = 200, few = 15; // few: less than a stream submits by itself
+constexpr std::size_t launches = 200, few = 15; // few: fewer than a stream submits on its own
 constexpr int rounds = 51;
 
 double median(std::vector<double> values) {
@@ -42,7 +42,7 @@ double processor_nanoseconds() {
     return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-/// Nanoseconds of one call.
+/// Nanoseconds for one call.
 template <class Call>
 double timed(std::size_t calls, Call call) {
     const double start = processor_nanoseconds();
@@ -105,8 +105,8 @@ int run(const std::string& which) {
     }
     std::printf("launch by names, independent kernels     %9.0f ns\n", median(named));
     std::printf("launch of a Pipeline, independent kernels %8.0f ns\n", median(independent));
-    std::printf("launch, each needs the one before        %9.0f ns\n", median(dependent));
-    std::printf("launch with its part of the submits      %9.0f ns\n", median(submitted));
+    std::printf("launch, each needs the previous one      %9.0f ns\n", median(dependent));
+    std::printf("launch with its share of the submits     %9.0f ns\n", median(submitted));
     std::printf("transient block of 256 bytes             %9.0f ns\n", median(block));
     std::printf("event                                    %9.0f ns\n", median(event));
     std::printf("launch, submit and wait                  %9.0f ns\n", median(round_trip));

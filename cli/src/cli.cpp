@@ -50,7 +50,7 @@ void render(const Error& error, Stream& errors, bool json) {
                 error.render());
 }
 
-/// Needed before the arguments are understood: how to tell that they are not.
+/// Whether errors are printed as JSON. Needed before the arguments are parsed, because parsing can fail.
 bool asks_for_json(std::span<const std::string> arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         std::string argument = arguments[i];
@@ -128,14 +128,12 @@ ExitStatus guarded(Stream& errors, bool json, Job&& job) {
     } catch (const Error& error) {
         return fail(error);
     } catch (const std::bad_alloc&) {
-        return fail(
-            Error("there is not enough memory").hint("--chunk-size reads the bars in smaller parts."));
+        return fail(Error("not enough memory").hint("--chunk-size reads the bars in smaller parts."));
     } catch (const std::exception& error) {
-        return fail(
-            internal_error(error.what())
-                .hint(fmt::format("This is a defect of Rekindle. Please report it with your command line and "
-                                  "this line: {}. Nothing has been sent anywhere.",
-                                  version_details())));
+        return fail(internal_error(error.what())
+                        .hint(fmt::format("This is a bug in Rekindle. Please report it with your command "
+                                          "line and this line: {}. Nothing has been sent anywhere.",
+                                          version_details())));
     }
 }
 
@@ -157,7 +155,7 @@ Error unknown_command(std::string_view written) {
 EffectiveConfig Context::config(LogSink& log) const {
     EffectiveConfig effective = effective_config(line, user_defaults_file(folders));
     if (!effective.user_defaults.empty())
-        log.info(fmt::format("your own defaults were read from {}", effective.user_defaults));
+        log.info(fmt::format("your defaults were read from {}", effective.user_defaults));
     return effective;
 }
 
@@ -178,7 +176,7 @@ int run(int argc, char** argv) {
     ExitStatus status = guarded(errors, json, [&] { return run_command(arguments, output, errors); });
     if (!output.good() && status == ExitStatus::success)
         status = guarded(errors, json, []() -> ExitStatus {
-            throw Error("standard output could not be written").hint("Is the disk full?");
+            throw Error("cannot write to standard output").hint("Is the disk full?");
         });
     return static_cast<int>(status);
 }

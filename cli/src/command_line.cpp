@@ -27,19 +27,19 @@ std::string nearest_option(std::string_view command, std::string_view written) {
         names.insert(names.end(), option->aliases.begin(), option->aliases.end());
     }
     const std::vector<std::string_view> candidates(names.begin(), names.end());
-    std::string wanted(written);
-    std::replace(wanted.begin(), wanted.end(), '_', '-');
-    std::string_view near = nearest_word(wanted, candidates);
+    std::string hyphenated(written);
+    std::replace(hyphenated.begin(), hyphenated.end(), '_', '-');
+    std::string_view near = nearest_word(hyphenated, candidates);
     for (const std::string_view candidate : candidates)
-        if (near.empty() && wanted.size() > 3 && candidate.starts_with(wanted))
+        if (near.empty() && hyphenated.size() > 3 && candidate.starts_with(hyphenated))
             near = candidate;
-    if (near.empty() && !wanted.starts_with("--"))
-        near = nearest_word("-" + wanted, candidates);
+    if (near.empty() && !hyphenated.starts_with("--"))
+        near = nearest_word("-" + hyphenated, candidates);
     return std::string(near);
 }
 
-/// "train, features": where a long option that this command lacks exists.
-std::string commands_that_know(std::string_view written) {
+/// "train, features": the commands that have this long option.
+std::string commands_with_option(std::string_view written) {
     std::string names;
     if (written.starts_with("--"))
         for (const CommandSpec& command : command_table())
@@ -49,7 +49,7 @@ std::string commands_that_know(std::string_view written) {
 }
 
 [[noreturn]] void refuse_unknown(const CommandSpec& command, std::string_view written) {
-    if (const std::string others = commands_that_know(written); !others.empty())
+    if (const std::string others = commands_with_option(written); !others.empty())
         throw usage_error(
             fmt::format("rekindle {} has no option {}: it belongs to {}", command.name, written, others))
             .hint(fmt::format("rekindle {} --help lists all options.", command.name));
@@ -68,7 +68,7 @@ std::set<std::string> keys_of(const nlohmann::ordered_json& json) {
     return keys;
 }
 
-/// Those of them whose value is not the default.
+/// The keys of `json` whose value is not the default.
 std::set<std::string> changed_keys(const nlohmann::ordered_json& json) {
     nlohmann::ordered_json defaults;
     trainer::to_json(defaults, trainer::TrainConfig{});
@@ -159,7 +159,7 @@ std::vector<std::string> normalize(const CommandSpec& command, std::span<const s
             continue;
         }
         if (alone)
-            throw usage_error("the value is missing").at(name).expected(describe_values(*option));
+            throw usage_error("missing value").at(name).expected(describe_values(*option));
         if (option->kind == ValueKind::path_list)
             continue;
         ++i;
@@ -194,7 +194,8 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
     try {
         app.parse(std::move(normalized));
     } catch (const CLI::ParseError& error) {
-        throw usage_error(error.what()).hint(fmt::format("rekindle {} --help shows the use.", command.name));
+        throw usage_error(error.what())
+            .hint(fmt::format("rekindle {} --help shows the usage.", command.name));
     }
 
     CommandLine line;
@@ -209,7 +210,7 @@ CommandLine parse_command_line(const CommandSpec& command, std::span<const std::
                 parse_value(*option, entry->results());
     if (command.positional.empty() && !line.positionals.empty())
         throw usage_error(fmt::format("unexpected argument \"{}\"", line.positionals.front()))
-            .hint(fmt::format("rekindle {} takes options alone; rekindle {} --help lists them.", command.name,
+            .hint(fmt::format("rekindle {} takes only options; rekindle {} --help lists them.", command.name,
                               command.name));
     return line;
 }

@@ -11,16 +11,16 @@ namespace rekindle::cli {
 
 namespace {
 
-/// A signal handler gets no argument of ours: the token it asks must be reachable from here.
-std::atomic<CancellationToken*> asked_token{
+/// A signal handler takes no user data, so it must find the token in a global.
+std::atomic<CancellationToken*> guarded_token{
     nullptr}; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 static_assert(std::atomic<CancellationToken*>::is_always_lock_free);
 
-std::atomic<std::int64_t> asked_at{0}; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<std::int64_t> requested_at{0}; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-/// timeout, make and process managers signal a program and then its whole group: one wish, two signals.
-constexpr std::int64_t same_wish_ms = 500;
+/// timeout, make and process managers signal a program and then its whole group: one request, two signals.
+constexpr std::int64_t same_request_ms = 500;
 
 std::int64_t monotonic_ms() {
     timespec now{};
@@ -29,19 +29,19 @@ std::int64_t monotonic_ms() {
 }
 
 extern "C" void rekindle_interrupt(int) {
-    CancellationToken* token = asked_token.load();
-    if (token == nullptr || (token->requested() && monotonic_ms() - asked_at.load() > same_wish_ms))
+    CancellationToken* token = guarded_token.load();
+    if (token == nullptr || (token->requested() && monotonic_ms() - requested_at.load() > same_request_ms))
         _exit(static_cast<int>(ExitStatus::interrupted));
     if (token->requested())
         return;
-    asked_at.store(monotonic_ms());
+    requested_at.store(monotonic_ms());
     token->request();
 }
 
 } // namespace
 
 InterruptionGuard::InterruptionGuard(CancellationToken& token) {
-    asked_token.store(&token);
+    guarded_token.store(&token);
     struct sigaction action {};
     action.sa_handler = rekindle_interrupt;
     sigemptyset(&action.sa_mask);
@@ -53,7 +53,7 @@ InterruptionGuard::InterruptionGuard(CancellationToken& token) {
 InterruptionGuard::~InterruptionGuard() {
     sigaction(SIGINT, &old_interrupt_, nullptr);
     sigaction(SIGTERM, &old_terminate_, nullptr);
-    asked_token.store(nullptr);
+    guarded_token.store(nullptr);
 }
 
 } // namespace rekindle::cli

@@ -1,6 +1,6 @@
 #pragma once
-/// Ctrl-C and SIGTERM: the first asks the job to finish its step, the second ends the program at once.
-/// Signals that follow the first within half a second count as the same wish: process managers signal a
+/// Ctrl-C and SIGTERM: the first asks the job to finish its step, the second ends the program immediately.
+/// Signals within half a second of the first count as the same request, because process managers signal a
 /// program and then its whole group.
 
 #include <rekindle/base/cancellation.h>

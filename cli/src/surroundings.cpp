@@ -22,7 +22,7 @@ std::string below(const std::string& folder, std::string_view name) {
     return folder.empty() ? "" : folder + "/" + std::string(name);
 }
 
-bool steers_other_software(std::string_view name) {
+bool configures_other_software(std::string_view name) {
     constexpr std::array prefixes{"HIP_",    "HSA_",  "ROCR_", "PYTORCH_",   "TORCH_",  "AMD_",
                                   "MIOPEN_", "NCCL_", "RCCL_", "HIPBLASLT_", "ROCBLAS_"};
     constexpr std::array names{"CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "CUDA_DEVICE_ORDER",
@@ -54,12 +54,12 @@ UserFolders shown_folders(const UserFolders& folders, const Environment& environ
 std::string ineffective_variables(std::span<const std::string> variables) {
     std::vector<std::string> found;
     for (const std::string& variable : variables)
-        if (steers_other_software(std::string_view(variable).substr(0, variable.find('='))))
+        if (configures_other_software(std::string_view(variable).substr(0, variable.find('='))))
             found.push_back(variable);
     if (found.empty())
         return "";
     std::sort(found.begin(), found.end());
-    return fmt::format("without effect here, where neither ROCm, CUDA nor PyTorch is used: {}",
+    return fmt::format("without effect here, because Rekindle uses neither ROCm, CUDA nor PyTorch: {}",
                        fmt::join(found, ", "));
 }
 

@@ -1,12 +1,12 @@
-"""PyTorch tried out step by step, for `rekindle doctor --probe … --python PYTHON`.
+"""Tests PyTorch step by step, for `rekindle doctor --probe … --python PYTHON`.
 
-Read from standard input by the Python that would train. Each probe that begins and each result is one line of JSON on
-descriptor 3 (1 where there is none): the process may die or hang at any of them, and is then started again with the
-rest. Writes no files beside what PyTorch itself does in the folder that TORCHINDUCTOR_CACHE_DIR names.
+Read from standard input by the Python that would train. Every probe that starts and every result is one line of JSON on
+descriptor 3 (1 if there is none): the process may die or hang at any of them, and is then started again with the
+rest. Writes no files except those that PyTorch itself writes to the folder that TORCHINDUCTOR_CACHE_DIR names.
 
     python3 - DEVICE TOGETHER PROBE[,PROBE…] < torch_probes.py
-        DEVICE    as PyTorch names it: cuda:0, cpu, rvk, …; "": the first one that this PyTorch finds
-        TOGETHER  "together" lets two GPUs work together; anything else skips that
+        DEVICE    PyTorch's name of it: cuda:0, cpu, rvk, …; "": the first one that this PyTorch finds
+        TOGETHER  "together" runs the probes of two GPUs together; anything else skips them
 """
 
 import json
@@ -21,8 +21,8 @@ try:
     os.fstat(RESULTS)
 except OSError:
     RESULTS = 1
-most_reason = 500  # characters
-most_errors = 4096
+max_reason = 500  # characters
+max_errors = 4096
 
 STATUS_NAME = re.compile(
     r"\b(?:(?:HIP|CU|ROC)(?:BLAS|BLASLT|SPARSE|SOLVER|FFT|RAND)|CUDNN|rocblas|miopen|hipblas)_?[Ss][Tt][Aa][Tt][Uu][Ss]\w*"
@@ -35,7 +35,7 @@ def write(line):
 
 
 class Failed(Exception):
-    """The probe ran and its answer is wrong. `output`: what a process of its own wrote."""
+    """The probe ran and its result is wrong. `output`: what its subprocess wrote."""
 
     def __init__(self, reason, output=""):
         super().__init__(reason)
@@ -43,19 +43,19 @@ class Failed(Exception):
 
 
 class Skipped(Exception):
-    """The probe says nothing here."""
+    """The probe does not apply here."""
 
 
 def near(name, got, expected, tolerance):
-    """Compares with the answer of the processor in float64, relative to the largest element."""
+    """Compares with the CPU's float64 result, relative to the largest element."""
     got = got.detach().cpu().double()
     expected = expected.detach().cpu().double()
     if got.shape != expected.shape:
         raise Failed(f"{name} has the shape {tuple(got.shape)}, not {tuple(expected.shape)}")
     scale = expected.abs().max().item() or 1.0
     error = (got - expected).abs().max().item() / scale
-    if not error <= tolerance:  # also when it is no number
-        raise Failed(f"{name} is wrong by {error:.2g} of its largest element, and may by {tolerance:.2g}")
+    if not error <= tolerance:  # also when it is NaN
+        raise Failed(f"{name} is wrong by {error:.2g} of its largest element; the tolerance is {tolerance:.2g}")
     return error
 
 
@@ -159,7 +159,7 @@ class Probes:
         got = attention(query.to(self.device), key.to(self.device), value.to(self.device))
         near("the output", got, attention(query.double(), key.double(), value.double()), 1e-2)
 
-    # -- 11: the numbers of training
+    # -- 11: the results of training
 
     def run_train_step(self):
         def trained(device, dtype):
@@ -186,13 +186,13 @@ class Probes:
     # -- 12: two devices
 
     def second_device(self):
-        """The device after this one, the first one after the last."""
+        """The next device, or the first one after the last."""
         kind = self.device.split(":")[0]
         others = [device for device in devices_there() if device.startswith(kind) and device != self.device]
         if not others:
-            raise Skipped(f"there is no second device beside {self.device}")
+            raise Skipped(f"there is no second device besides {self.device}")
         if not self.together:
-            raise Skipped("two GPUs together are tried by --probe all alone: it may hang")
+            raise Skipped("only --probe all tries two GPUs together, because it may hang")
         return others[0]
 
     def run_two_gpu_copy(self):
@@ -202,9 +202,9 @@ class Probes:
         near("what came back", there.to(self.device), numbers, 0)
 
     def run_all_reduce(self):
-        on_processor = self.device == "cpu"
-        self.all_reduce("gloo" if on_processor else "nccl",
-                        [self.device, "cpu" if on_processor else self.second_device()])
+        on_cpu = self.device == "cpu"
+        self.all_reduce("gloo" if on_cpu else "nccl",
+                        [self.device, "cpu" if on_cpu else self.second_device()])
 
     def all_reduce(self, backend, devices):
         import subprocess
@@ -223,8 +223,8 @@ class Probes:
             outputs = [rank.communicate()[0] for rank in ranks]
         for rank, output in zip(ranks, outputs):
             if rank.returncode != 0:
-                lines = output.strip().splitlines() or [f"a process ended with {rank.returncode}"]
-                raise Failed(lines[-1][:most_reason], output)
+                lines = output.strip().splitlines() or [f"a process ended with status {rank.returncode}"]
+                raise Failed(lines[-1][:max_reason], output)
 
     # -- 13
 
@@ -252,7 +252,7 @@ numbers = torch.arange(1000, dtype=torch.float32, device=device) + int(rank)
 dist.all_reduce(numbers)
 expected = 2 * torch.arange(1000, dtype=torch.float32) + 1
 if not bool((numbers.cpu() == expected).all()):
-    sys.exit("the sum over both is wrong")
+    sys.exit("the sum over both processes is wrong")
 dist.destroy_process_group()
 """
 
@@ -262,7 +262,7 @@ def random_tensor(*shape, seed=7):
 
 
 def result_of(name, action, device, values):
-    """The result of one probe, whatever it raises. Ctrl-C and exits pass."""
+    """The result of one probe, whatever it raises. Ctrl-C and exits are not caught."""
     result = {"id": name, "device": device, "status": "passed"}
     start = time.monotonic()
     try:
@@ -270,13 +270,13 @@ def result_of(name, action, device, values):
     except Skipped as reason:
         result.update(status="skipped", reason=str(reason))
     except Failed as reason:
-        result.update(status="failed", reason=str(reason), errors=reason.output[-most_errors:])
+        result.update(status="failed", reason=str(reason), errors=reason.output[-max_errors:])
     except Exception as error:
         text = str(error).strip()
         code = STATUS_NAME.search(text)
         first = text.splitlines()[0] if text else ""
-        result.update(status="failed", reason=f"{type(error).__name__}: {first}"[:most_reason],
-                      errors=traceback.format_exc()[-most_errors:])
+        result.update(status="failed", reason=f"{type(error).__name__}: {first}"[:max_reason],
+                      errors=traceback.format_exc()[-max_errors:])
         if code:
             result["code"] = code.group()
     result["seconds"] = time.monotonic() - start
@@ -292,7 +292,7 @@ def memory_of(device):
 
 
 def address_of(device):
-    """The device's place on the PCI bus, where this PyTorch tells it."""
+    """The device's address on the PCI bus, if this PyTorch reports it."""
     if not device.startswith("cuda"):
         return {}
     properties = torch.cuda.get_device_properties(torch.device(device))
@@ -313,11 +313,12 @@ def devices_there():
 
 
 def surroundings(device):
-    """What the result of the import says of the devices."""
+    """What the result of the import says about the devices."""
     built_for = [name for name in ("hip", "cuda") if getattr(torch.version, name, None)]
     values = {"device_list": " ".join(devices_there()), "ran_on": device}
     if device == "cpu":
-        values["ran_on"] = "cpu: PyTorch finds no GPU" if built_for else "cpu: this PyTorch is built for no GPU"
+        values["ran_on"] = ("cpu: PyTorch finds no GPU" if built_for
+                            else "cpu: this PyTorch is built without GPU support")
     return values
 
 

@@ -67,7 +67,7 @@ std::vector<Case> parse_audit(std::string_view text, std::span<const std::string
             if (std::ranges::any_of(cases, [&](const Case& other) {
                     return other.kernel == found.kernel && other.name == found.name;
                 }))
-                throw Refused("the case '" + found.name + "' of '" + found.kernel + "' is there twice");
+                throw Refused("the case '" + found.name + "' of '" + found.kernel + "' appears twice");
             cases.push_back(std::move(found));
         } catch (const Refused& e) {
             throw Refused("line " + std::to_string(number) + ": " + e.what());

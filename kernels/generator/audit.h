@@ -1,5 +1,5 @@
 #pragma once
-/// kernels/audit/<family>.txt: the sets of specialization constants that selection can pick.
+/// kernels/audit/<family>.txt: the sets of specialization constants that the host can choose.
 
 #include "reflection.h"
 
@@ -17,15 +17,15 @@ struct Case {
     Features needs; ///< beyond the kernel's
 };
 
-/// Reads lines "kernel | case | constant=value constant=value …", in which words of features (shared_48k) may
-/// stand that the case needs beyond the kernel's; '#' begins a comment line, empty lines are skipped.
-/// Throws Refused with the line's number for a line of another form, an unknown kernel, constant or feature
-/// and a case that is there twice.
+/// Reads lines "kernel | case | constant=value constant=value …", in which names of features (shared_48k) may
+/// appear that the case needs beyond the kernel's; '#' begins a comment line, empty lines are skipped. Throws
+/// Refused with the line's number for a malformed line, an unknown kernel, constant or feature, and a case
+/// that appears twice.
 std::vector<Case> parse_audit(std::string_view text, std::span<const std::string_view> kernels,
                               std::span<const ReflectedConstant> constants);
 
-/// The same of a file. A family without constants needs none: each kernel then has one case without values.
-/// Every kernel of a family with constants must have a case, else Refused.
+/// Reads the same from a file. A family without constants needs no file: each kernel then has one case
+/// without values. Throws Refused when a family has constants and one of its kernels has no case.
 std::vector<Case> read_audit(const std::filesystem::path& file, std::span<const std::string_view> kernels,
                              std::span<const ReflectedConstant> constants);
 

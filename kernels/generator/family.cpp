@@ -13,7 +13,7 @@ void refuse_logical_copies(const Words& module) {
     if (!names.empty())
         throw Refused("OpCopyLogical in " + names +
                       ": a struct is loaded or stored through a pointer, or an entry point has a `uniform` "
-                      "parameter; load its numbers one by one (kernels/README.md)");
+                      "parameter; load its fields one by one (kernels/README.md)");
 }
 
 void check_needs(const Words& module, const RegistryEntry& entry) {
@@ -28,10 +28,10 @@ void check_needs(const Words& module, const RegistryEntry& entry) {
 void check_entry(const Reflection& reflection, const RegistryEntry& entry) {
     const auto found = std::ranges::find(reflection.entries, entry.name, &ReflectedEntry::name);
     if (found == reflection.entries.end())
-        throw Refused("the module has no entry point '" + std::string(entry.name) + "' of the registry");
+        throw Refused("the module lacks the registry's entry point '" + std::string(entry.name) + "'");
     if (found->threads[0] != entry.threads || found->threads[1] != 1 || found->threads[2] != 1)
-        throw Refused("'" + std::string(entry.name) + "' has not the " + std::to_string(entry.threads) +
-                      " threads of the registry");
+        throw Refused("'" + std::string(entry.name) + "' does not have the " + std::to_string(entry.threads) +
+                      " threads that the registry gives it");
 }
 
 } // namespace
@@ -55,7 +55,7 @@ Family checked_family(std::string name, const Words& module, Reflection reflecti
     if (entry_points(module).size() != entries.size())
         throw Refused("the module has entry points that are not in registry.def");
     if (reflection.fields.empty())
-        throw Refused("there is no push-constant block");
+        throw Refused("the family has no push-constant block");
     return {std::move(name),         stripped(module),   std::move(reflection),
             constant_values(module), std::move(entries), std::move(cases)};
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// One family, checked: what slangc made of it, what the registry says of it, what the audit compiles of it.
+/// One family after its checks: slangc's output, its registry entries and its audit cases.
 
 #include "audit.h"
 #include "module.h"
@@ -17,17 +17,17 @@ struct Family {
     std::string name;
     Words module; ///< stripped
     Reflection reflection;
-    std::map<std::uint32_t, std::uint32_t> initial_values; ///< of constants by id; those that the code uses
+    std::map<std::uint32_t, std::uint32_t> initial_values; ///< of the constants that the code uses, by id
     std::vector<RegistryEntry> entries;                    ///< in the registry's order
     std::vector<Case> cases;
 };
 
-/// Names of the registry's kernels of a family.
+/// Names of a family's kernels in the registry.
 std::vector<std::string_view> kernel_names(std::span<const RegistryEntry> entries);
 
-/// Puts a family together. Throws Refused
+/// Assembles and checks a family. Throws Refused
 ///  - on OpCopyLogical, naming the functions: Mesa 22.3 fails or crashes on it;
-///  - when the module needs a feature that an entry's `needs` does not name: a driver may refuse the whole
+///  - when the module needs a feature that an entry's `needs` does not name: a driver may reject the whole
 ///  module;
 ///  - when the module's entry points, their threads and the registry differ.
 Family checked_family(std::string name, const Words& module, Reflection reflection,

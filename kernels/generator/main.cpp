@@ -2,8 +2,8 @@
 ///
 /// COMPILED holds slangc's <family>.spv and <family>.json, AUDIT the <family>.txt of families with
 /// specialization constants. Writes into OUTPUT include/rekindle/kernels/{parameters,launchers}.h, table.cpp,
-/// modules.S and the stripped <family>.spv. Exit status 1: a family was refused; the reason is on the error
-/// output.
+/// modules.S and the stripped <family>.spv. Exit status 1: a family was rejected; standard error gives the
+/// reason.
 
 #include "writer.h"
 
@@ -42,7 +42,7 @@ std::vector<Family> load_families(std::span<char* const> names, const fs::path& 
     for (const RegistryEntry& entry : registry())
         if (!known.contains(entry.family))
             throw Refused("kernels/registry.def names '" + std::string(entry.name) + "' of the family '" +
-                          std::string(entry.family) + "', of which there is no kernels/" +
+                          std::string(entry.family) + "', but there is no kernels/" +
                           std::string(entry.family) + ".slang");
     return families;
 }

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t magic = 0x07230203;
 constexpr std::size_t header_words = 5;
 
-/// Numbers of the SPIR-V specification, section 3.49.
+/// Opcodes from the SPIR-V specification, section 3.49.
 enum Operation : std::uint16_t {
     op_source_continued = 2,
     op_source = 3,
@@ -37,7 +37,7 @@ constexpr std::uint32_t decoration_spec_id = 1;
 
 struct Instruction {
     std::uint16_t operation;
-    std::span<const std::uint32_t> words; ///< with the first, which holds length and operation
+    std::span<const std::uint32_t> words; ///< including the first, which holds the length and the opcode
 };
 
 /// Calls f(Instruction) for each one.
@@ -46,13 +46,14 @@ void for_each_instruction(std::span<const std::uint32_t> module, F&& f) {
     for (std::size_t at = header_words; at < module.size();) {
         const std::size_t length = module[at] >> 16;
         if (length == 0 || length > module.size() - at)
-            throw Refused("instruction at word " + std::to_string(at) + " reaches beyond the module's end");
+            throw Refused("the instruction at word " + std::to_string(at) +
+                          " extends past the end of the module");
         f(Instruction{static_cast<std::uint16_t>(module[at] & 0xffff), module.subspan(at, length)});
         at += length;
     }
 }
 
-/// A literal string of an instruction (little endian, ended by a zero byte).
+/// A literal string of an instruction (little endian, zero-terminated).
 std::string literal(std::span<const std::uint32_t> words) {
     std::string text;
     for (const std::uint32_t word : words)
@@ -62,7 +63,7 @@ std::string literal(std::span<const std::uint32_t> words) {
                 return text;
             text += c;
         }
-    throw Refused("a string is not ended by a zero byte");
+    throw Refused("a string has no terminating zero byte");
 }
 
 void need_words(const Instruction& instruction, std::size_t count) {
@@ -104,7 +105,7 @@ const Capability known_capabilities[] = {
 
 void check_structure(std::span<const std::uint32_t> module) {
     if (module.size() < header_words || module[0] != magic)
-        throw Refused("this is no SPIR-V of this machine's byte order");
+        throw Refused("this is not SPIR-V in this machine's byte order");
     for_each_instruction(module, [](const Instruction&) {});
 }
 
@@ -114,7 +115,7 @@ Words read_module(const std::filesystem::path& file) {
         throw Refused("cannot open " + file.string());
     const auto bytes = static_cast<std::size_t>(stream.tellg());
     if (bytes % sizeof(std::uint32_t) != 0)
-        throw Refused(file.string() + " is no whole number of words");
+        throw Refused(file.string() + " is not a whole number of words long");
     Words words(bytes / sizeof(std::uint32_t));
     stream.seekg(0);
     if (!stream.read(reinterpret_cast<char*>(words.data()), static_cast<std::streamsize>(bytes)))
@@ -191,7 +192,7 @@ std::map<std::uint32_t, std::uint32_t> constant_values(std::span<const std::uint
         if (id == ids_of_results.end())
             return;
         if (words.size() != 4)
-            throw Refused("specialization constant " + std::to_string(id->second) + " is not of 32 bits");
+            throw Refused("specialization constant " + std::to_string(id->second) + " does not have 32 bits");
         values[id->second] = words[3];
     });
     return values;

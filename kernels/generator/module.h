@@ -13,7 +13,7 @@
 
 namespace rekindle::kernels::generator {
 
-/// A module or its description that the build refuses; the text is for the person who wrote the kernel.
+/// The build rejects a module or its description; the text is for the author of the kernel.
 class Refused : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -21,24 +21,24 @@ class Refused : public std::runtime_error {
 
 using Words = std::vector<std::uint32_t>;
 
-/// Reads a module. Throws Refused when it is no SPIR-V of this machine's byte order or its instructions do
-/// not end where the file ends.
+/// Reads a module. Throws Refused when it is not SPIR-V in this machine's byte order or its instructions
+/// do not end where the file ends.
 Words read_module(const std::filesystem::path& file);
-/// The same of words already read.
+/// The same for words that have been read already.
 void check_structure(std::span<const std::uint32_t> module);
 
-/// The module without what only people read: names, strings, source and lines. Drivers and the validator of
-/// Debian 12 do not know Slang's source language.
+/// The module without debug information: names, strings, source and lines. Debian 12's drivers and
+/// validator do not know Slang's source language.
 Words stripped(std::span<const std::uint32_t> module);
 
-/// The functions (by OpName where there is one, else by id) that copy a struct with OpCopyLogical.
+/// The functions (by OpName if there is one, else by id) that copy a struct with OpCopyLogical.
 std::vector<std::string> functions_with_logical_copies(std::span<const std::uint32_t> module);
 
-/// Features that the module's capabilities need beyond the floor. Throws Refused naming a capability that the
-/// generator does not know.
+/// Features that the module's capabilities need beyond the minimum. Throws Refused, naming the capability,
+/// for one that the generator does not know.
 Features needed_features(std::span<const std::uint32_t> module);
 
-/// The initial values of the 32-bit specialization constants by their id. Throws Refused for constants of
+/// The initial values of the 32-bit specialization constants by id. Throws Refused for constants of
 /// another width.
 std::map<std::uint32_t, std::uint32_t> constant_values(std::span<const std::uint32_t> module);
 

@@ -25,7 +25,7 @@ std::string type_in_cpp(const json& type, const std::string& field) {
     throw Refused(
         "the push-constant field '" + field +
         "' is neither an address nor a number of 32 or 64 bits (bool, vectors, arrays and structs are not "
-        "laid out alike in C++)");
+        "laid out the same way in C++)");
 }
 
 void read_block(const json& block, Reflection& reflection) {
@@ -33,7 +33,7 @@ void read_block(const json& block, Reflection& reflection) {
     reflection.parameter_bytes = layout.at("binding").at("size");
     if (reflection.parameter_bytes > maximum_parameter_bytes)
         throw Refused("the push-constant block is " + std::to_string(reflection.parameter_bytes) +
-                      " bytes; at most " + std::to_string(maximum_parameter_bytes) + " fit on every device");
+                      " bytes; every device supports at most " + std::to_string(maximum_parameter_bytes));
     for (const json& field : layout.at("type").at("fields")) {
         const std::string name = field.at("name");
         reflection.fields.push_back({name, type_in_cpp(field.at("type"), name),
@@ -45,7 +45,7 @@ void read_block(const json& block, Reflection& reflection) {
 void read_constant(const json& constant, Reflection& reflection) {
     const std::string name = constant.at("name");
     if (constant.at("type").at("kind") != "scalar" || constant.at("type").at("scalarType") != "uint32")
-        throw Refused("the specialization constant '" + name + "' is no uint");
+        throw Refused("the specialization constant '" + name + "' is not a uint");
     reflection.constants.push_back({name, constant.at("binding").at("index")});
 }
 
@@ -59,7 +59,7 @@ Reflection read(const json& root) {
             read_constant(parameter, reflection);
         else
             throw Refused("the global '" + parameter.at("name").get<std::string>() + "' is a " + kind +
-                          "; kernels have a push-constant block and specialization constants only");
+                          "; kernels may only have a push-constant block and specialization constants");
     }
     for (const json& entry : root.at("entryPoints")) {
         const json& threads = entry.at("threadGroupSize");
@@ -74,7 +74,7 @@ Reflection parse_reflection(std::string_view text) {
     try {
         return read(json::parse(text));
     } catch (const json::exception& e) {
-        throw Refused(std::string("the reflection is not what slangc writes: ") + e.what());
+        throw Refused(std::string("this is not slangc's reflection output: ") + e.what());
     }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What slangc's -reflection-json says of a family.
+/// What slangc's -reflection-json says about a family.
 
 #include "module.h"
 
@@ -14,7 +14,7 @@ namespace rekindle::kernels::generator {
 /// A field of the push-constant block.
 struct Field {
     std::string name;
-    std::string type; ///< of C++: "std::uint64_t"
+    std::string type; ///< in C++: "std::uint64_t"
     std::uint32_t offset, bytes;
 };
 
@@ -30,16 +30,16 @@ struct ReflectedEntry {
 
 struct Reflection {
     std::vector<Field> fields;         ///< by offset
-    std::uint32_t parameter_bytes = 0; ///< of the block, its tail padding included
+    std::uint32_t parameter_bytes = 0; ///< size of the block, including its tail padding
     std::vector<ReflectedConstant> constants;
     std::vector<ReflectedEntry> entries;
 };
 
-/// The largest push-constant block that every device takes.
+/// The largest push-constant block that every device supports.
 inline constexpr std::uint32_t maximum_parameter_bytes = 128;
 
-/// Throws Refused when the text is not what slangc writes, when the block is larger than
-/// maximum_parameter_bytes or holds anything but numbers and addresses, and when a constant is no uint.
+/// Throws Refused when the text is not slangc's reflection output, when the block is larger than
+/// maximum_parameter_bytes or holds anything but numbers and addresses, and when a constant is not a uint.
 Reflection parse_reflection(std::string_view json);
 Reflection read_reflection(const std::filesystem::path& file);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// kernels/registry.def as C++ reads it.
+/// kernels/registry.def as a C++ list.
 
 #include <rekindle/kernels/kernel.h>
 

@@ -19,7 +19,7 @@ constexpr std::string_view magic = "RKBARS\r\n";
 constexpr std::uint32_t version = 1;
 constexpr std::uint64_t alignment = 64;
 constexpr std::uint64_t max_header = 1 << 26;
-constexpr std::size_t prologue = 8 + 4 + 4; ///< magic, version, length of the JSON text
+constexpr std::size_t prologue = 8 + 4 + 4; ///< magic, version, length of the JSON header
 
 constexpr std::uint64_t aligned(std::uint64_t offset) {
     return (offset + alignment - 1) / alignment * alignment;
@@ -45,7 +45,7 @@ nlohmann::ordered_json header_json(const BarMetadata& metadata, std::uint64_t ro
     return json;
 }
 
-/// Offsets follow from the header's length and the number of rows alone.
+/// Offsets depend only on the header's length and the number of rows.
 void set_offsets(std::vector<ColumnSpec>& columns, std::uint64_t header_end, std::uint64_t rows) {
     std::uint64_t offset = header_end;
     for (ColumnSpec& column : columns) {
@@ -66,8 +66,8 @@ void write_number(AtomicFile& file, T value) {
 Error damaged(const std::filesystem::path& path, std::string what) {
     return usage_error(std::move(what))
         .at(path.string())
-        .expected("a column file of Rekindle, version 1")
-        .hint("Remove it and read the bars again.");
+        .expected("a Rekindle column file, version 1")
+        .hint("Delete it and read the bars again.");
 }
 
 template <class T>
@@ -91,9 +91,9 @@ Header read_header(const std::filesystem::path& path, const MappedFile& file) {
     std::memcpy(&stored_version, text.data() + 8, 4);
     std::memcpy(&length, text.data() + 12, 4);
     if (stored_version != version)
-        throw damaged(path, fmt::format("a column file of version {}", stored_version));
+        throw damaged(path, fmt::format("a column file with the unknown version {}", stored_version));
     if (length > max_header || length > text.size() - prologue)
-        throw damaged(path, "the header is cut short");
+        throw damaged(path, "the header is truncated");
     Header header;
     header.end = prologue + length;
     try {
@@ -108,7 +108,7 @@ Header read_header(const std::filesystem::path& path, const MappedFile& file) {
         throw damaged(path, fmt::format("the header cannot be read: {}", exception.what()));
     }
     if (header.rows > text.size() || !(header.metadata.tick.points > 0) || header.metadata.contracts.empty())
-        throw damaged(path, "the header contradicts itself or the file");
+        throw damaged(path, "the header is inconsistent with itself or the file");
     return header;
 }
 
@@ -144,7 +144,7 @@ void ColumnFileWriter::end_column() {
 
 void ColumnFileWriter::commit() {
     if (rows_ != 0 && column_ != columns_.size())
-        throw internal_error("the column file is not complete");
+        throw internal_error("the column file is incomplete");
     file_.commit();
 }
 
@@ -170,8 +170,9 @@ BarTable open_column_file(const std::filesystem::path& path) {
     std::vector<ColumnSpec> specs = column_layout(header.vix);
     set_offsets(specs, header.end, header.rows);
     if (file->bytes().size() != file_size(specs, header.rows))
-        throw damaged(path, fmt::format("{} instead of {}", counted(file->bytes().size(), "byte"),
-                                        file_size(specs, header.rows)));
+        throw damaged(path,
+                      fmt::format("the file has {} instead of {}", counted(file->bytes().size(), "byte"),
+                                  file_size(specs, header.rows)));
     BarColumns columns;
     columns.time = column<std::int64_t>(*file, specs[0], header.rows);
     columns.open = column<Ticks>(*file, specs[1], header.rows);
@@ -185,7 +186,7 @@ BarTable open_column_file(const std::filesystem::path& path) {
     const std::size_t contracts = header.metadata.contracts.size();
     if (std::any_of(columns.contract.begin(), columns.contract.end(),
                     [&](std::uint16_t contract) { return contract >= contracts; }))
-        throw damaged(path, "a bar names a contract that is not there");
+        throw damaged(path, "a bar refers to a contract that the header does not list");
     return BarTable(columns, header.metadata, std::move(file));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Writes the columns of a column file one after the other.
+/// Writes the columns of a column file one after another.
 
 #include <rekindle/base/file.h>
 #include <rekindle/market/bars.h>
@@ -17,16 +17,17 @@ struct ColumnSpec {
     std::string name;
     std::string type; ///< "int64", "int32", "uint16", "float32"
     std::size_t width = 0;
-    std::uint64_t offset = 0; ///< bytes from the beginning of the file, a multiple of 64
+    std::uint64_t offset = 0; ///< in bytes from the start of the file; a multiple of 64
 };
 
-/// Columns are put in the order time, open, high, low, close, volume, contract, vix, each with all its rows.
+/// Columns are written in the order time, open, high, low, close, volume, contract, vix, each with all its
+/// rows.
 class ColumnFileWriter {
   public:
     ColumnFileWriter(const std::filesystem::path& path, const BarMetadata& metadata, std::uint64_t rows,
                      bool vix);
 
-    /// The next value. Its type is the column's.
+    /// Writes the next value. Its type must be that of the column.
     template <class T>
     void put(T value) {
         require_width(sizeof value);

@@ -1,5 +1,5 @@
 #pragma once
-/// Reading JSON objects whose every key is known: an unknown key, a wrong type or a wrong word is named.
+/// Reads JSON objects whose keys are all known; errors name the unknown key, wrong type or wrong word.
 
 #include <rekindle/base/error.h>
 
@@ -34,7 +34,7 @@ class JsonFields {
                 throw usage_error("unknown key").at(place(key));
         }
     }
-    /// Leaves the value as it is when the key is absent.
+    /// Leaves the value unchanged if the key is absent.
     template <class T>
     void optional(std::string_view key, T& value) const {
         if (const auto found = object_.find(key); found != object_.end())
@@ -68,7 +68,7 @@ class JsonFields {
                 return static_cast<T>(value.get<std::int64_t>());
             throw usage_error("wrong value " + value.dump())
                 .at(place(key))
-                .expected("a whole number, 0 or more");
+                .expected("an integer of at least 0");
         } else if constexpr (std::floating_point<T>) {
             if (value.is_number())
                 return value.get<T>();

@@ -44,7 +44,7 @@ void check_values(const Layer& layer, std::size_t index, std::set<std::string>& 
         if (layer.name.empty())
             throw wrong(layer, index, "a layer with parameters needs a name");
         if (!names.insert(layer.name).second)
-            throw wrong(layer, index, "the name occurs twice");
+            throw wrong(layer, index, "the name is used twice");
     }
     if (layer.kind == Kind::dropout && !(layer.dropout_rate >= 0 && layer.dropout_rate < 1))
         throw wrong(layer, index, "dropout rate " + std::to_string(layer.dropout_rate))
@@ -78,12 +78,12 @@ void ModelDescription::validate() const {
         check_values(layer, i, names);
         if (layer.inputs != width)
             throw wrong(layer, i, "takes " + counted(layer.inputs, "input"))
-                .expected(std::to_string(width) + ", the width before it");
+                .expected(std::to_string(width) + ", the width of the previous layer");
         if (layer.kind == Kind::residual_begin) {
             open.push_back(width);
         } else if (layer.kind == Kind::residual_end) {
             if (open.empty())
-                throw wrong(layer, i, "ends a residual that has not begun");
+                throw wrong(layer, i, "ends a residual that has not been started");
             if (open.back() != width)
                 throw wrong(layer, i,
                             "adds " + counted(open.back(), "value") + " to " + std::to_string(width));
@@ -92,7 +92,7 @@ void ModelDescription::validate() const {
         width = layer.outputs;
     }
     if (!open.empty())
-        throw usage_error("a residual is begun and not ended").at("layers");
+        throw usage_error("a residual is started but not ended").at("layers");
 }
 
 ModelDescription ModelDescription::default_network(std::size_t inputs, std::span<const std::size_t> hidden,

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the coefficients of mlp/src/engine/functions.h. Needs mpmath.
+"""Prints the coefficients for mlp/src/engine/functions.h. Needs mpmath.
 
 Each polynomial is a weighted least-squares fit at Chebyshev nodes in 50 digits; the weight makes the error relative to
-the function that the polynomial ends in. The error printed is that of the polynomial with float32 coefficients.
+the function that the polynomial approximates in the end. The printed error is that of the polynomial with float32
+coefficients.
 """
 import struct
 

@@ -1,7 +1,7 @@
 """The build backend of the distribution torch-rvk (PEP 517 and 660), without any dependency.
 
-It builds libtorch_rvk.so with CMake against the PyTorch that is already installed and puts it into a wheel with the
-package torch_rvk. Progress is printed every few seconds: `pip install -v .` shows it.
+It builds libtorch_rvk.so with CMake against the installed PyTorch and puts it into a wheel with the package torch_rvk.
+It prints its progress every few seconds; `pip install -v .` shows it.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ import wheel_file
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGE = "torch_rvk"
 SECONDS_BETWEEN_LINES = 5
-# As the preset `pytorch` of CMakePresets.json.
+# The same as the preset `pytorch` in CMakePresets.json.
 OPTIONS = (
     "-DCMAKE_BUILD_TYPE=Release",
     "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG",
@@ -42,7 +42,7 @@ class Build:
             self.torch = torch_location.find()
             self.torch_version = torch_location.check(self.torch)
         self.torch_minor = ".".join(map(str, torch_location.minor_version(self.torch_version)))
-        # The version says which PyTorch it is for: 0.1.0+torch2.13.
+        # The version names the PyTorch that it was built for: 0.1.0+torch2.13.
         self.version = f"{_read('VERSION').strip()}+torch{self.torch_minor}"
         self.folder = os.path.join(REPOSITORY, "build", f"wheel-torch{self.torch_minor}")
         self.staging = os.path.join(self.folder, "staging")
@@ -61,7 +61,7 @@ class Build:
         _call(["cmake", "--install", self.folder, "--component", "pytorch", "--prefix", self.staging, "--strip"])
 
     def metadata(self):
-        """The files of the folder dist-info, but WHEEL and RECORD."""
+        """The files of the dist-info folder, except WHEEL and RECORD."""
         description = _read("pytorch", "README.md")
         return {
             "METADATA": "Metadata-Version: 2.1\nName: torch-rvk\n"
@@ -77,7 +77,7 @@ class Build:
 
 @contextlib.contextmanager
 def _one_sentence():
-    """What a person must do is the last thing that they read, not a traceback."""
+    """Ends with a sentence that says what to do, instead of a traceback."""
     try:
         yield
     except (torch_location.TorchNotUsable, toolchain.ToolMissing) as problem:
@@ -85,7 +85,7 @@ def _one_sentence():
 
 
 def _call(command):
-    """Runs a command: its progress now and then, all it said when it fails."""
+    """Runs a command, printing its progress now and then, and its last output if it fails."""
     output, last = [], 0.0
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         for line in process.stdout:
@@ -108,7 +108,7 @@ get_requires_for_build_sdist = get_requires_for_build_wheel
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
-    """What pip wants to know first; without this hook it would build for it."""
+    """The metadata, which pip asks for first; without this hook it would build the wheel to get it."""
     build = Build()
     info = f"{PACKAGE}-{build.version}.dist-info"
     for name, content in build.metadata().items():
@@ -144,7 +144,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    """The build tree's own package, whose modules are links to the sources; the library is built once."""
+    """An editable wheel: the build tree's package, whose modules link to the sources; the library is built once."""
     build = Build()
     build.run()
     with wheel_file.WheelFile(wheel_directory, PACKAGE, build.version) as wheel:
@@ -154,7 +154,7 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    """The files that Git knows; nothing is built."""
+    """The files that Git tracks; nothing is built."""
     version = _read("VERSION").strip()
     name = f"{PACKAGE}-{version}"
     files = subprocess.run(["git", "-C", REPOSITORY, "ls-files", "-z"], capture_output=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""What the build needs beside PyTorch, and the command that gets each thing that is missing."""
+"""What the build needs besides PyTorch, and the command that installs each missing item."""
 
 import os
 import re
@@ -11,7 +11,7 @@ GXX = 12
 
 
 class ToolMissing(Exception):
-    """One sentence for each missing thing."""
+    """One sentence for each missing item."""
 
 
 def _output(*command):
@@ -26,12 +26,12 @@ def _cmake_problem():
     if version is None:
         return "CMake is missing: apt install cmake"
     if tuple(map(int, version.groups())) < CMAKE:
-        return f"CMake {version[1]}.{version[2]} is older than 3.22: pip install cmake, in the environment that builds"
+        return f"CMake {version[1]}.{version[2]} is older than 3.22: pip install cmake, in the build environment"
     return None
 
 
 def compiler():
-    """A C++ compiler that is new enough and the C compiler of the same kind; None where there is none."""
+    """A C++ compiler that is new enough and the matching C compiler; None if there is none."""
     if os.environ.get("CXX"):
         return os.environ["CXX"], os.environ.get("CC", "cc")
     for suffix in ("", "-14", "-13", "-12"):
@@ -42,7 +42,7 @@ def compiler():
 
 
 def generator():
-    """CMake's arguments for Ninja, else for make; None where there is neither."""
+    """CMake's arguments for Ninja, otherwise for make; None if there is neither."""
     if shutil.which("ninja"):
         return ["-G", "Ninja"]
     if shutil.which("make"):
@@ -51,7 +51,7 @@ def generator():
 
 
 def _header_problem(compiler_name, header, package, what):
-    """A problem where the compiler does not find the header by itself."""
+    """The problem, if the compiler does not find the header."""
     probe = subprocess.run(
         [compiler_name, "-E", "-x", "c++", "-"],
         input=f"#if !__has_include(<{header}>)\n#error missing\n#endif\n",
@@ -63,20 +63,20 @@ def _header_problem(compiler_name, header, package, what):
 
 
 HEADERS = (
-    ("vulkan/vulkan_core.h", "libvulkan-dev", "The headers of Vulkan are"),
+    ("vulkan/vulkan_core.h", "libvulkan-dev", "The Vulkan headers are"),
     ("volk.c", "libvulkan-volk-dev", "volk's source is"),
-    ("nlohmann/json.hpp", "nlohmann-json3-dev", "The header of nlohmann-json is"),
+    ("nlohmann/json.hpp", "nlohmann-json3-dev", "The nlohmann-json header is"),
 )
 
 
 def check():
-    """ToolMissing names all that is missing at once."""
+    """Raises ToolMissing, which names everything that is missing."""
     problems = [_cmake_problem()]
     if generator() is None:
-        problems.append("Neither Ninja nor make is there: apt install ninja-build")
+        problems.append("Neither Ninja nor make was found: apt install ninja-build")
     found = compiler()
     if found is None:
-        problems.append("There is no g++ 12 or newer: apt install g++-12")
+        problems.append("No g++ 12 or newer was found: apt install g++-12")
     else:
         problems += [_header_problem(found[0], *header) for header in HEADERS]
     problems = [problem for problem in problems if problem]
@@ -85,7 +85,7 @@ def check():
 
 
 def _pinned_slang(repository):
-    """The version, the wheel and its hash, which scripts/lib/slang.sh fixes for all builds."""
+    """The version, the wheel and its hash, which scripts/lib/slang.sh pins for all builds."""
     with open(os.path.join(repository, "scripts", "lib", "slang.sh"), encoding="utf-8") as file:
         text = file.read()
 
@@ -109,7 +109,7 @@ def _fetch_slang(repository, folder):
     with open(requirements, "w", encoding="utf-8") as file:
         file.write(f"{wheel} --hash=sha256:{digest}\n")
     print(f"torch-rvk: fetching the Slang compiler {version} ({wheel}, 15 MB) into build/tools/slang", flush=True)
-    # -E: under pip's build isolation, which works by PYTHONPATH, there would be no pip.
+    # -E: pip's build isolation sets PYTHONPATH, under which pip itself would not be found.
     download = [sys.executable, "-E", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     result = subprocess.run([*download, "--require-hashes", "-r", requirements, "-d", part], check=False)
     wheels = [name for name in os.listdir(part) if name.endswith(".whl")]
@@ -126,13 +126,13 @@ def _fetch_slang(repository, folder):
 
 
 def slang_arguments(repository):
-    """CMake's arguments for the kernels: ready SPIR-V, the named compiler, or the pinned one, fetched when needed."""
+    """CMake's arguments for the kernels: compiled SPIR-V, the named compiler, or the pinned one, fetched if needed."""
     if os.environ.get("REKINDLE_SPIRV_DIR"):
         return [f"-DREKINDLE_SPIRV_DIR={os.environ['REKINDLE_SPIRV_DIR']}"]
     named = os.environ.get("REKINDLE_SLANGC")
     if named:
         if not os.access(named, os.X_OK):
-            raise ToolMissing(f"REKINDLE_SLANGC={named} is no program: unset it and the right one is fetched")
+            raise ToolMissing(f"REKINDLE_SLANGC={named} is not a program: unset it to fetch the right one")
         return [f"-DREKINDLE_SLANGC={named}"]
     folder = os.path.join(repository, "build", "tools", "slang")
     slangc = os.path.join(folder, "slangtorch", "bin", "slangc")

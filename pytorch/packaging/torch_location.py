@@ -26,20 +26,20 @@ def version_of(folder):
     with open(os.path.join(folder, "version.py"), encoding="utf-8") as file:
         match = re.search(r"^__version__\s*=\s*['\"]([^'\"]+)['\"]", file.read(), re.MULTILINE)
     if match is None:
-        raise TorchNotUsable(f"{folder}/version.py names no version; install PyTorch again: {CPU_WHEEL}")
+        raise TorchNotUsable(f"{folder}/version.py does not name a version; reinstall PyTorch: {CPU_WHEEL}")
     return match.group(1)
 
 
 def minor_version(version):
-    """(2, 13) of '2.13.0+cpu'."""
+    """(2, 13) for '2.13.0+cpu'."""
     major, minor = re.match(r"(\d+)\.(\d+)", version).groups()
     return int(major), int(minor)
 
 
 def first_on(search_path):
-    """The folder of the first PyTorch on a list like sys.path; None where there is none."""
+    """The folder of the first PyTorch on a list like sys.path; None if there is none."""
     for entry in search_path:
-        # The path's own finder: packages that hook into imports are not asked.
+        # Only the path finder: packages that hook into imports are not involved.
         spec = importlib.machinery.PathFinder.find_spec("torch", [entry or os.getcwd()])
         for folder in (spec.submodule_search_locations or []) if spec else []:
             if os.path.isfile(os.path.join(folder, "version.py")):
@@ -48,7 +48,7 @@ def first_on(search_path):
 
 
 def _search_path_of(interpreter):
-    """sys.path as a program of this interpreter has it. -E: pip's build isolation works by PYTHONPATH."""
+    """sys.path of a program that this interpreter runs. -E: pip's build isolation sets PYTHONPATH."""
     result = subprocess.run(
         [interpreter, "-E", "-c", "import sys; print('\\n'.join(sys.path[1:]))"], capture_output=True, text=True, check=False
     )
@@ -56,8 +56,8 @@ def _search_path_of(interpreter):
 
 
 def find():
-    """The folder of the PyTorch to build against: REKINDLE_TORCH, or that of the running interpreter (also where a build
-    front end hides it), or that of the active virtual environment (front ends that build with a Python of their own)."""
+    """The folder of the PyTorch to build against: REKINDLE_TORCH, or that of the running interpreter (even if a build
+    front end hides it), or that of the active virtual environment (for front ends that build with their own Python)."""
     if os.environ.get("REKINDLE_TORCH"):
         return os.environ["REKINDLE_TORCH"]
     folder = first_on(sys.path) or first_on(_search_path_of(sys.executable))
@@ -66,18 +66,18 @@ def find():
         folder = first_on(_search_path_of(active))
     if folder is None:
         raise TorchNotUsable(
-            f"torch-rvk is built for an installed PyTorch ({SUPPORTED}) and {sys.executable} has none; "
+            f"torch-rvk is built for an installed PyTorch ({SUPPORTED}), but {sys.executable} has none; "
             f"install one first: {CPU_WHEEL}"
         )
     return folder
 
 
 def check(folder):
-    """The version of the PyTorch in a folder; TorchNotUsable for one that is not supported."""
+    """The version of the PyTorch in a folder; raises TorchNotUsable if it is not supported."""
     version = version_of(folder)
     if not OLDEST <= minor_version(version) <= NEWEST:
         raise TorchNotUsable(
-            f"torch-rvk supports PyTorch {SUPPORTED} and {folder} is {version}; install a supported one: {CPU_WHEEL}"
+            f"torch-rvk supports PyTorch {SUPPORTED}, but {folder} is {version}; install a supported one: {CPU_WHEEL}"
         )
     return version
 

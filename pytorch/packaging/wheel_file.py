@@ -1,15 +1,15 @@
-"""Writes a wheel: a ZIP file with a list of what is in it (PyPA's binary distribution format)."""
+"""Writes a wheel: a ZIP file with a list of its contents (PyPA's binary distribution format)."""
 
 import base64
 import hashlib
 import os
 import zipfile
 
-TAG = "py3-none-linux_x86_64"  # the library is free of Python; one wheel serves every version of it
+TAG = "py3-none-linux_x86_64"  # the library does not depend on Python; one wheel works for every version
 
 
 class WheelFile:
-    """A wheel being written; close() adds the list. Use it as a context."""
+    """A wheel being written. Use it as a context manager; leaving the context adds the list."""
 
     def __init__(self, folder, name, version):
         self.file_name = f"{name}-{version}-{TAG}.whl"
@@ -37,7 +37,7 @@ class WheelFile:
             self.add(name, file.read(), mode)
 
     def add_metadata(self, files):
-        """The files of the folder dist-info, name to content."""
+        """Adds the files of the dist-info folder: name to content."""
         for name, content in files.items():
             self.add(f"{self.info}/{name}", content)
         self.add(f"{self.info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: rekindle\nRoot-Is-Purelib: false\nTag: {TAG}\n")

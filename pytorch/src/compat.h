@@ -1,11 +1,11 @@
 #pragma once
-/// The differences between the PyTorch versions that the device is built for (2.11 to 2.13) and those that it
-/// is only compiled against (2.15), in one place.
+/// The differences between the PyTorch versions that the device supports (2.11 to 2.13) and those that it is
+/// only compiled against (2.15), in one place.
 
 #include <torch/version.h>
 
-/// The arguments that MetaBase::set_output_* takes after the options: PyTorch up to 2.12 passes names of
-/// dimensions.
+/// The arguments that MetaBase::set_output_* takes after the options: PyTorch up to 2.12 passes dimension
+/// names.
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 12
 #define RVK_OUTPUT_NAMES_PARAMETER , at::DimnameList names
 #define RVK_OUTPUT_NAMES_ARGUMENT , names
@@ -14,23 +14,24 @@
 #define RVK_OUTPUT_NAMES_ARGUMENT
 #endif
 
-/// PyTorch up to 2.12 computes var and std on devices that it names alone; ours registers them whole there.
+/// PyTorch up to 2.12 computes var and std only on devices that it knows by name; there, this device
+/// registers complete operators.
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 12
 #define RVK_REGISTERS_VARIANCE 1
 #else
 #define RVK_REGISTERS_VARIANCE 0
 #endif
 
-/// Where a device's profiler is registered: PyTorch up to 2.12 has no place for it, and reports no events of
-/// this device there.
+/// Where a device's profiler is registered: PyTorch up to 2.12 has no such registry and shows no events of
+/// this device.
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 12
 #define RVK_HAS_PROFILER_REGISTRY 0
 #else
 #define RVK_HAS_PROFILER_REGISTRY 1
 #endif
 
-/// at::native::padding::check_valid_input takes the number of padded dimensions as an argument since
-/// PyTorch 2.15 (2.14 has not been seen), before as a template's.
+/// at::native::padding::check_valid_input takes the number of padded dimensions as an argument since PyTorch
+/// 2.15 (2.14 was not checked), and as a template argument before.
 #if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 13
 #define RVK_CHECK_PADDED_INPUT(self, padding, dimensions)                                                    \
     at::native::padding::check_valid_input<dimensions>(self, padding)

@@ -1,10 +1,10 @@
-"""Automatic mixed precision in torch.cuda's shape: torch.rvk.amp.autocast and GradScaler."""
+"""Automatic mixed precision with torch.cuda's interface: torch.rvk.amp.autocast and GradScaler."""
 
 import torch
 
 
 def get_amp_supported_dtype():
-    """What torch.autocast("rvk", dtype=…) takes."""
+    """The dtypes that torch.autocast("rvk", dtype=…) accepts."""
     return [torch.float16, torch.bfloat16]
 
 

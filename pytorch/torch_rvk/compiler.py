@@ -1,4 +1,4 @@
-"""torch.compile: the backends that run PyTorch's operators work; inductor writes kernels and has none for rvk."""
+"""torch.compile: backends that run PyTorch's operators work; inductor generates kernels and cannot do so for rvk."""
 
 import functools
 
@@ -8,7 +8,7 @@ from .imports import when_imported
 from .library import NAME
 
 _REASON = (
-    "torch.compile's backend \"inductor\" (the default) writes no kernels for rvk: "
+    "torch.compile's backend \"inductor\" (the default) cannot generate kernels for rvk: "
     'pass backend="aot_eager", which traces the same graphs and runs PyTorch\'s operators.'
 )
 
@@ -30,7 +30,7 @@ def _reaches_device(graph, inputs):
 
 
 def _no_kernels():
-    """Of the kind that TorchDynamo passes on without a report of its own around it."""
+    """An exception that TorchDynamo passes on without wrapping it in its own report."""
 
     class NoKernelsForDevice(torch._dynamo.exc.ShortenTraceback):
         pass

@@ -1,4 +1,4 @@
-"""What nn.DataParallel and torch.nn.parallel.comm call: PyTorch has these functions in its builds for CUDA alone."""
+"""The functions that nn.DataParallel and torch.nn.parallel.comm call; PyTorch has them only in its CUDA builds."""
 
 import torch
 
@@ -52,6 +52,6 @@ def _gather_out(tensors, out, dim):
 
 def install():
     if hasattr(torch._C, "_scatter"):
-        return  # a build for CUDA, whose own devices they serve
+        return  # a CUDA build, whose functions work with CUDA devices
     for function in (_broadcast, _broadcast_out, _broadcast_coalesced, _scatter, _scatter_out, _gather, _gather_out):
         setattr(torch._C, function.__name__, function)

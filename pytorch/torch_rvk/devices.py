@@ -1,4 +1,4 @@
-"""The devices: how many, which is the current one, what they are called and what they can do."""
+"""The devices: how many there are, which one is current, and their names and properties."""
 
 import dataclasses
 
@@ -7,35 +7,35 @@ import torch
 
 @dataclasses.dataclass(frozen=True)
 class DeviceProperties:
-    """What a device is. The names that torch.cuda has mean the same here."""
+    """Properties of a device. Names that torch.cuda also has mean the same here."""
 
     name: str
     total_memory: int  # bytes of device-local memory
     vendor_id: int  # PCI: 0x1002 AMD, 0x10de NVIDIA, 0x8086 Intel
     device_id: int
-    driver: str  # its own words: "radv Mesa 25.0.7"
-    api_version: str  # of Vulkan, "1.3.289"
+    driver: str  # as the driver describes itself: "radv Mesa 25.0.7"
+    api_version: str  # Vulkan version, "1.3.289"
     major: int  # of api_version
     minor: int
-    multi_processor_count: int  # 0 where the driver does not say
-    warp_size: int  # the subgroup's size
-    max_threads_per_block: int  # invocations of a workgroup
+    multi_processor_count: int  # 0 if the driver does not say
+    warp_size: int  # subgroup size
+    max_threads_per_block: int  # invocations per workgroup
     shared_memory_per_block: int  # bytes
     has_float64: bool
     has_float16_arithmetic: bool  # float16 tensors work without it
-    is_cpu: bool  # a driver for processors such as lavapipe
+    is_cpu: bool  # a CPU driver such as lavapipe
     uuid: str
 
 
 def index_of(device=None):
-    """The index that a device argument means: an int, a string, a torch.device; None is the current device."""
+    """The index of a device argument: an int, a string or a torch.device; None is the current device."""
     if device is None:
         return current_device()
     if isinstance(device, int) and not isinstance(device, bool):
         return device
     device = torch.device(device)
     if device.type != "rvk":
-        raise ValueError(f"Expected a device of the type rvk, but got {device}.")
+        raise ValueError(f"Expected a device of type rvk, but got {device}.")
     return current_device() if device.index is None else device.index
 
 
@@ -43,7 +43,7 @@ _get_device_index = index_of  # torch's own code looks for this name
 
 
 def is_available():
-    """Whether there is a device. Opens none, so that a later fork() is safe."""
+    """Whether there is a device. Does not open any, so that a later fork() is safe."""
     return device_count() > 0
 
 
@@ -53,20 +53,20 @@ def is_initialized():
 
 
 def init():
-    """Opens the current device; the first tensor does it otherwise."""
+    """Opens the current device; otherwise creating the first tensor does."""
     _lazy_init()
     reason = torch.ops.rvk.why_no_device()
     if reason:
-        raise RuntimeError(f"There is no device of the type rvk: {reason}.")
+        raise RuntimeError(f"There is no device of type rvk: {reason}.")
     torch.empty(1, device="rvk")
 
 
 def _lazy_init():
-    """What PyTorch calls before it makes a tensor: a child of a process that uses the device cannot use it."""
+    """PyTorch calls this before it creates a tensor: a forked child of a process that uses the device cannot use it."""
     if _is_in_bad_fork():
         raise RuntimeError(
             "The device rvk cannot be used in a forked child of a process that has used it: start processes with "
-            "multiprocessing's method 'spawn', or make the first rvk tensor after the fork."
+            "multiprocessing's method 'spawn', or create the first rvk tensor after the fork."
         )
 
 
@@ -89,12 +89,12 @@ def set_device(device):
 
 
 def exchange_device(device):
-    """Makes a device the current one and gives the former."""
+    """Makes a device the current one and returns the previous one."""
     return torch._C._accelerator_exchangeDevice(index_of(device))
 
 
 class device:
-    """A context in which another device is the current one; None and negative indices change nothing."""
+    """A context manager that changes the current device; None and negative indices change nothing."""
 
     def __init__(self, device):
         self.idx = -1 if device is None else index_of(device)
@@ -111,14 +111,14 @@ class device:
 
 
 class device_of(device):
-    """The context of a tensor's device; changes nothing for a tensor that is elsewhere."""
+    """A context manager that makes a tensor's device current; changes nothing for tensors on other kinds of devices."""
 
     def __init__(self, tensor):
         super().__init__(tensor.device.index if tensor.device.type == "rvk" else None)
 
 
 def synchronize(device=None):
-    """Waits for all work of a device."""
+    """Waits for all work on a device."""
     _lazy_init()
     torch.accelerator.synchronize(index_of(device))
 
@@ -134,7 +134,7 @@ def get_device_properties(device=None):
 
 
 def get_device_capability(device=None):
-    """The version of Vulkan, (1, 3). Scripts that ask for a capability of CUDA, (8, 0), take their portable path."""
+    """The Vulkan version, (1, 3). Scripts that require a CUDA capability such as (8, 0) take their portable path."""
     properties = get_device_properties(device)
     return properties.major, properties.minor
 

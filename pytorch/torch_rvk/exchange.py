@@ -1,4 +1,4 @@
-"""Tensors between rvk and others: other processes, DLPack, files of safetensors."""
+"""Exchanges rvk tensors with other processes, DLPack and safetensors files."""
 
 import io
 from multiprocessing.reduction import ForkingPickler
@@ -21,8 +21,8 @@ def _load_storage(file):
 
 
 def _reduce_storage(storage):
-    """A storage on its way to another process, by a queue, a pipe or as an argument: a copy of its values travels, as in a
-    file, and is put on the same device there. Vulkan's memory itself stays in its process."""
+    """Pickles a storage for another process (through a queue, a pipe or as an argument): a copy of its values is sent,
+    as in a file, and placed on the same device there. Vulkan memory itself stays in its process."""
     if storage.device.type != NAME:
         return _reduce_storage_of_cpu(storage)
     file = io.BytesIO()
@@ -46,7 +46,7 @@ def _is_shared(self):
 def _byteswap(self, dtype):
     if self.device.type != NAME:
         return _byteswap_on_cpu(self, dtype)
-    raise RuntimeError("Bytes are swapped on the CPU alone: storage.cpu().byteswap(dtype).")
+    raise RuntimeError("Bytes can only be swapped on the CPU: use storage.cpu().byteswap(dtype).")
 
 
 def _dlpack_device(self):
@@ -58,7 +58,7 @@ def _dlpack_device(self):
 
 
 def _number_of(device):
-    """The device's number, which safetensors hands to PyTorch as it is; its own list of names has no rvk."""
+    """The device's index, which safetensors passes to PyTorch unchanged; safetensors does not know the name rvk."""
     if isinstance(device, torch.device) or (isinstance(device, str) and device.partition(":")[0] == NAME):
         device = torch.device(device)
         if device.type != NAME:

@@ -1,10 +1,10 @@
-"""Which operators ran on the CPU because the device has none of its own."""
+"""Which operators ran on the CPU because the device has no kernel for them."""
 
 import torch
 
 
 def fallback_stats():
-    """The calls of each such operator since the last reset: {"aten::linalg_svd": 3}, most frequent first."""
+    """How often each such operator was called since the last reset: {"aten::linalg_svd": 3}, most frequent first."""
     stats = torch.ops.rvk.fallback_stats()
     return dict(sorted(stats.items(), key=lambda item: (-item[1], item[0])))
 

@@ -1,10 +1,10 @@
-"""Changes modules right after their import, whenever that is: packages that are slow to import or may not be installed."""
+"""Changes modules right after they are imported, for packages that are slow to import or may not be installed."""
 
 import sys
 
 
 class _Finder:
-    """Stands first on sys.meta_path and lets the others find the module."""
+    """Is first on sys.meta_path and lets the other finders find the module."""
 
     def __init__(self):
         self.changes = {}
@@ -36,7 +36,7 @@ _finder = _Finder()
 
 
 def when_imported(name, change):
-    """Calls change(module) once, after the module's own code has run; at once where it has been imported."""
+    """Calls change(module) once, after the module's own code has run; immediately if it has already been imported."""
     if name in sys.modules:
         change(sys.modules[name])
         return

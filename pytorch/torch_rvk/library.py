@@ -1,4 +1,4 @@
-"""Loads libtorch_rvk.so, after what would make that fail has been checked."""
+"""Loads libtorch_rvk.so, after checking for what would make that fail."""
 
 import ctypes
 import os
@@ -17,8 +17,8 @@ def _check_slot():
     taken_by = torch._C._get_privateuse1_backend_name()
     if taken_by != _UNNAMED:
         raise LibraryNotUsable(
-            f"PyTorch has room for one device of this kind and '{taken_by}' has taken it; "
-            f"uninstall or do not import that package to use torch-rvk."
+            f"PyTorch has a slot for only one device of this kind and '{taken_by}' has taken it; "
+            f"to use torch-rvk, uninstall that package or do not import it."
         )
 
 
@@ -31,8 +31,8 @@ def _check_torch_version():
 
     if _minor_version(build_info.TORCH_VERSION) != _minor_version(torch.__version__):
         raise LibraryNotUsable(
-            f"torch-rvk was built for PyTorch {build_info.TORCH_VERSION} and this is {torch.__version__}; "
-            "build it again for this one: pip install --force-reinstall --no-deps /path/to/rekindle"
+            f"torch-rvk was built for PyTorch {build_info.TORCH_VERSION}, but this is {torch.__version__}; "
+            "rebuild it for this version: pip install --force-reinstall --no-deps /path/to/rekindle"
         )
 
 
@@ -44,17 +44,17 @@ def _check_loader():
         except OSError:
             pass
     raise LibraryNotUsable(
-        "there is no Vulkan loader (libvulkan.so.1); install it with a driver, "
+        "there is no Vulkan loader (libvulkan.so.1); install it together with a driver; "
         "on Debian and Ubuntu: apt install libvulkan1 mesa-vulkan-drivers"
     )
 
 
 def load():
-    """Loads the library into this process; LibraryNotUsable where that cannot work."""
+    """Loads the library into this process; raises LibraryNotUsable if that cannot work."""
     path = os.path.join(os.path.dirname(__file__), "libtorch_rvk.so")
     if not os.path.isfile(path):
         raise LibraryNotUsable(
-            f"{path} does not exist: this is the source, not an installed package; "
+            f"{path} does not exist: this is the source tree, not an installed package; "
             "run `pip install .` in the repository's root."
         )
     _check_slot()
@@ -63,4 +63,4 @@ def load():
     try:
         torch.ops.load_library(path)
     except OSError as problem:
-        raise LibraryNotUsable(f"{path} does not load ({problem}); install torch-rvk again.") from problem
+        raise LibraryNotUsable(f"{path} does not load ({problem}); reinstall torch-rvk.") from problem

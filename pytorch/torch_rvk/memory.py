@@ -1,4 +1,4 @@
-"""Memory of the devices: PyTorch's own statistics of our caching allocator."""
+"""Device memory: PyTorch's own statistics for our caching allocator."""
 
 import torch
 
@@ -6,7 +6,7 @@ from .devices import get_device_properties, index_of
 
 
 def empty_cache():
-    """Gives cached memory that no tensor uses back to the driver."""
+    """Returns cached memory that no tensor uses to the driver."""
     torch.accelerator.empty_cache()
 
 
@@ -43,7 +43,7 @@ def mem_get_info(device=None):
     return torch.accelerator.get_memory_info(index_of(device))
 
 
-# torch.cuda still has these names.
+# torch.cuda still has these old names.
 reset_max_memory_allocated = reset_peak_memory_stats
 reset_max_memory_cached = reset_peak_memory_stats
 memory_cached = memory_reserved
@@ -68,13 +68,13 @@ _ROWS = (
     ("Reserved memory", "reserved_bytes.all", True),
     ("Allocations", "allocation.all", False),
     ("Active allocations", "active.all", False),
-    ("Blocks of the driver", "segment.all", False),
+    ("Driver allocations", "segment.all", False),
 )
 _COLUMNS = ("current", "peak", "allocated", "freed")
 
 
 def memory_summary(device=None, abbreviated=False):
-    """A table of memory_stats() for people; `abbreviated` keeps the rows that are bytes."""
+    """A readable table of memory_stats(); `abbreviated` keeps only the rows in bytes."""
     index = index_of(device)
     stats = memory_stats(index)
     lines = [

@@ -8,14 +8,14 @@ from .devices import current_device, device_count, index_of
 
 
 class _DefaultGenerators(Sequence):
-    """The default generator of each device, made when it is asked for."""
+    """The default generators of all devices, each created at first use."""
 
     def __len__(self):
         return device_count()
 
     def __getitem__(self, index):
         if not -len(self) <= index < len(self):
-            raise IndexError(f"There are {len(self)} devices of the type rvk; {index} is not one of them.")
+            raise IndexError(f"There is no device rvk:{index}; the number of devices is {len(self)}.")
         return torch.ops.rvk.default_generator(index % len(self))
 
 
@@ -40,7 +40,7 @@ def set_rng_state_all(new_states):
 
 
 def manual_seed(seed):
-    """Seeds the current device; harmless where there is none, as with CUDA."""
+    """Seeds the current device; does nothing if there is none, as with CUDA."""
     if device_count() > 0:
         default_generators[current_device()].manual_seed(int(seed))
 
@@ -51,12 +51,12 @@ def manual_seed_all(seed):
 
 
 def seed():
-    """A seed that nobody knows, for the current device."""
+    """Seeds the current device with a random seed."""
     return default_generators[current_device()].seed()
 
 
 def seed_all():
-    """One seed that nobody knows, for all devices."""
+    """Seeds all devices with one random seed."""
     generators = list(default_generators)
     if generators:
         manual_seed_all(generators[0].seed())

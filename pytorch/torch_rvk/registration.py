@@ -1,4 +1,4 @@
-"""Makes the device known to PyTorch: its library, its name, the module torch.rvk, Tensor.rvk() and Module.rvk()."""
+"""Registers the device with PyTorch: its library, its name, the module torch.rvk, Tensor.rvk() and Module.rvk()."""
 
 import atexit
 import os
@@ -12,10 +12,10 @@ _registered = False
 
 
 def _finish():
-    """Work that is still queued ends before the interpreter does, and compiled pipelines are kept on disk.
+    """Finishes queued work before the interpreter exits, and saves compiled pipelines to disk.
 
-    PyTorch's thread for backward() may still want the interpreter's lock for a moment after the last gradient; without
-    the pause the interpreter's end then aborts the process ("terminate called without an active exception").
+    PyTorch's thread for backward() may still need the interpreter's lock for a moment after the last gradient; without
+    the pause, the interpreter's exit can abort the process ("terminate called without an active exception").
     """
     if torch.ops.rvk.is_initialized():
         torch.ops.rvk.finish()
@@ -27,7 +27,7 @@ def is_registered():
 
 
 def why_not_unasked():
-    """Why `import torch` alone should not register the device; None where it should."""
+    """Why `import torch` alone should not register the device; None if it should."""
     asked = "1" in (os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD"), os.environ.get("TORCH_RVK_FROM_CUDA"))
     if asked or not (torch.version.cuda or torch.version.hip):
         return None
@@ -36,14 +36,15 @@ def why_not_unasked():
     if count == 0:
         return None
     return (
-        f"The device rvk is left out, because this PyTorch can use {kind} ({count} devices) and its backward passes follow "
-        "one kind of accelerator in a process. To train on rvk: `import torch_rvk`, or TORCH_DEVICE_BACKEND_AUTOLOAD=1 in the "
-        "environment; 0 there silences this."
+        f"The device rvk was not registered, because this PyTorch can use {kind} ({count} "
+        f"device{'' if count == 1 else 's'}) and its backward passes support one kind of accelerator per process. "
+        "To train on rvk, use `import torch_rvk` or set TORCH_DEVICE_BACKEND_AUTOLOAD=1 in the environment; 0 "
+        "silences this warning."
     )
 
 
 def register():
-    """Does it once; LibraryNotUsable where the device cannot be used."""
+    """Registers the device once; raises LibraryNotUsable if it cannot be used."""
     global _registered
     if _registered:
         return

@@ -1,15 +1,15 @@
-"""Runs a program that was written for CUDA on the device rvk, unchanged.
+"""Runs a program written for CUDA on the device rvk, unchanged.
 
     python -m torch_rvk.run train.py --epochs 3
     python -m torch_rvk.run -m package.train --epochs 3
     python -m torch_rvk.run -c "import torch; print(torch.cuda.get_device_name())"
 
-SCRIPT is a file, or a folder or an archive with __main__.py; - reads the program from standard input. Arguments, names,
-paths and exit status are those that Python itself gives the program.
+SCRIPT is a file, or a folder or archive with __main__.py; - reads the program from standard input. Arguments, names,
+paths and the exit status are the same as when Python itself runs the program.
 
-What CUDA would do is mapped to rvk (from_cuda/); each mapping is said once on standard error. What cannot be mapped ends
-the program with exit status 3 and the line of the program that asked for it. Processes that it starts map alike.
-CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES choose among the devices, as they do there.
+Uses of CUDA are mapped to rvk (from_cuda/); each mapping is reported once on standard error. A use that cannot be
+mapped ends the program with exit status 3 and names the line that made it. Processes that the program starts are mapped
+too. CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES select devices, as they do with CUDA and ROCm.
 """
 
 import importlib.machinery
@@ -29,7 +29,7 @@ def _refuse(message):
 
 
 def _split(arguments):
-    """What is run ("-c", "-m" or "script"), its text, and the program's own arguments."""
+    """The kind of program ("-c", "-m" or "script"), its text, and its arguments."""
     first = arguments[0] if arguments else ""
     if first in ("-h", "--help"):
         print(f"{USAGE}\n\n{__doc__}")
@@ -43,14 +43,14 @@ def _split(arguments):
             _refuse(f"{kind} needs {'the code' if kind == '-c' else 'the name of a module'} after it")
         return kind, rest[0], rest[1:]
     if first.startswith("-") and first != "-":
-        _refuse(f"unknown option {first}; options of Python itself stand before -m: python {first} -m torch_rvk.run …")
+        _refuse(f"unknown option {first}; options for Python itself go before -m: python {first} -m torch_rvk.run …")
     if first != "-" and not os.path.exists(first):
-        _refuse(f"there is no file {first}")
+        _refuse(f"{first} does not exist")
     return "script", first, arguments[1:]
 
 
 def _map_cuda():
-    os.environ["TORCH_RVK_FROM_CUDA"] = "1"  # children by 'spawn' import torch and then map, too (registration.py)
+    os.environ["TORCH_RVK_FROM_CUDA"] = "1"  # spawned children then map too (registration.py)
     from . import from_cuda, registration
 
     if not registration.is_registered():
@@ -59,7 +59,7 @@ def _map_cuda():
 
 
 def _new_main(**attributes):
-    """A new module __main__ in place of this one; it stays to the end, for threads and what runs at exit."""
+    """A new module __main__ in place of this one; it stays until the end, for threads and code that runs at exit."""
     main = types.ModuleType("__main__")
     vars(main).update(attributes, __builtins__=sys.modules["builtins"])
     if sys.version_info < (3, 14):
@@ -69,7 +69,7 @@ def _new_main(**attributes):
 
 
 def _search_first(folder):
-    """The first place of sys.path, which held the folder of `python -m torch_rvk.run`."""
+    """Replaces the first entry of sys.path, which was the folder of `python -m torch_rvk.run`."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
 
@@ -98,7 +98,7 @@ def _run_file(path):
 
 
 def _run_container(path):
-    """A folder or an archive with __main__.py."""
+    """Runs a folder or an archive with __main__.py."""
     path = os.path.abspath(path)
     if sys.flags.safe_path:
         sys.path.insert(0, path)
@@ -133,7 +133,7 @@ def _is_archive(path):
 
 
 def _without_this_file(traceback):
-    """The program's own frames, as Python shows them."""
+    """The program's own frames, as Python would show them."""
     while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
         traceback = traceback.tb_next
     return traceback

@@ -1,4 +1,4 @@
-"""The module torch.rvk: torch.cuda's list for the device rvk."""
+"""The module torch.rvk: the functions of torch.cuda for the device rvk."""
 
 from . import amp  # noqa: F401
 from .amp import get_amp_supported_dtype
@@ -118,7 +118,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    # torch.utils.checkpoint saves the generators' states only of a module whose _initialized is true.
+    # torch.utils.checkpoint saves generator states only for modules whose _initialized is true.
     if name == "_initialized":
         return is_initialized()
     raise AttributeError(f"module 'torch.rvk' has no attribute '{name}'")

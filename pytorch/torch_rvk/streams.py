@@ -1,4 +1,4 @@
-"""Streams and events. The classes are PyTorch's own; without a device argument they are the current device's."""
+"""Streams and events. The classes are PyTorch's own; without a device argument they use the current device."""
 
 import torch
 
@@ -24,7 +24,7 @@ def set_stream(stream):
 
 
 class StreamContext:
-    """A context in which a stream, and its device, are the current ones; None changes nothing."""
+    """A context manager that makes a stream and its device current; None changes nothing."""
 
     def __init__(self, stream):
         self.stream = stream

@@ -54,7 +54,7 @@ class Descriptor {
             failed("cannot read", path_, errno);
         return static_cast<std::uint64_t>(status.st_size);
     }
-    /// Reads until `bytes` is full; false at an earlier end.
+    /// Reads until `bytes` is full; false if the file ends earlier.
     bool read(std::span<std::byte> bytes) const {
         while (!bytes.empty()) {
             const ssize_t count = ::read(descriptor_, bytes.data(), bytes.size());
@@ -88,7 +88,7 @@ class Descriptor {
     int descriptor_;
 };
 
-/// Removed again unless it was moved to its place.
+/// The file is removed again unless it was moved to its target.
 class TemporaryFile {
   public:
     explicit TemporaryFile(const std::filesystem::path& target) : path_(target) {
@@ -126,7 +126,7 @@ std::filesystem::path cache_folder(const std::filesystem::path& asked) {
         return asked;
     if (const auto own = folder_of("REKINDLE_CACHE_DIR"); !own.empty())
         return own;
-    // The XDG Base Directory Specification has relative paths ignored.
+    // The XDG Base Directory Specification requires relative paths to be ignored.
     if (const auto cache = folder_of("XDG_CACHE_HOME"); cache.is_absolute())
         return cache / "rekindle";
     if (const auto home = folder_of("HOME"); home.is_absolute())
@@ -159,7 +159,7 @@ std::optional<std::vector<std::byte>> CacheFile::read() const {
         !file.read(std::as_writable_bytes(std::span(&header, 1))))
         throw Error(path_.string() + " is damaged: it has no header");
     if (std::string_view(header.kind.data(), header.kind.size()) != kind_)
-        throw Error(path_.string() + " is damaged or of another version");
+        throw Error(path_.string() + " is damaged or belongs to another version");
     if (header.bytes != size - sizeof header)
         throw Error(path_.string() + " is damaged: its size is wrong");
     std::vector<std::byte> payload(header.bytes);
@@ -172,7 +172,7 @@ void CacheFile::write(std::span<const std::byte> payload) const {
     std::error_code error;
     std::filesystem::create_directories(path_.parent_path(), error);
     if (error)
-        throw Error("cannot make the folder " + path_.parent_path().string() + ": " + error.message());
+        throw Error("cannot create the folder " + path_.parent_path().string() + ": " + error.message());
     Header header;
     kind_.copy(header.kind.data(), header.kind.size());
     header.bytes = payload.size();

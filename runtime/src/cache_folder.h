@@ -13,24 +13,25 @@
 
 namespace rekindle::runtime {
 
-/// `asked` when it is not empty, else REKINDLE_CACHE_DIR, XDG_CACHE_HOME/rekindle, HOME/.cache/rekindle;
-/// empty when there is none of them.
+/// `asked` if it is not empty, else REKINDLE_CACHE_DIR, XDG_CACHE_HOME/rekindle, HOME/.cache/rekindle; empty
+/// if none of them is set.
 std::filesystem::path cache_folder(const std::filesystem::path& asked);
 
-/// Of what is kept for a device and driver build: its pipelineCacheUUID, driver version, vendor and device.
+/// File name for a device and driver build: its pipelineCacheUUID, driver version, vendor and device.
 std::string file_name_of(const DeviceInfo& device);
 
-/// Begins every cache file; a file with another kind, version or checksum is not used.
-/// Layout, little-endian: 8 bytes kind, 8 bytes of payload size, 8 bytes FNV-1a of the payload, the payload.
+/// The header that begins every cache file; a file with another kind, version or checksum is not used.
+/// Layout, little-endian: 8 bytes kind, 8 bytes payload size, 8 bytes FNV-1a of the payload, the payload.
 class CacheFile {
   public:
-    /// `kind`: 8 characters that say what the file is and the version of its layout.
+    /// `kind`: 8 characters that identify what the file is and its layout version.
     CacheFile(std::filesystem::path path, std::string_view kind);
 
     const std::filesystem::path& path() const noexcept { return path_; }
-    /// The payload; nothing when there is no file. Throws Error when the file is damaged or cannot be read.
+    /// The payload; nothing if the file does not exist. Throws Error when the file is damaged or cannot be
+    /// read.
     std::optional<std::vector<std::byte>> read() const;
-    /// Replaces the file in one step (temporary file, fsync, rename); makes its folder. Throws Error.
+    /// Replaces the file atomically (temporary file, fsync, rename); creates its folder. Throws Error.
     void write(std::span<const std::byte> payload) const;
 
   private:

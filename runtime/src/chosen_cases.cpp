@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t header_words = 5;
 constexpr std::uint32_t op_decorate = 71, op_switch = 251, decoration_spec_id = 1;
 
-/// Result ids of the specialization constants, with the values given.
+/// Result ids of the specialization constants, with their given values.
 using KnownValues = std::unordered_map<std::uint32_t, std::uint32_t>;
 
 std::optional<std::uint32_t> value_of(std::uint32_t spec_id,

@@ -1,6 +1,6 @@
 #pragma once
-/// VK_KHR_cooperative_matrix for headers older than 1.3.255: the names and values of the Vulkan registry that
-/// the runtime uses, and no more.
+/// VK_KHR_cooperative_matrix for headers older than 1.3.255: only the names and values of the Vulkan registry
+/// that the runtime uses.
 
 #include <cstdint>
 #include <volk.h>
@@ -59,5 +59,5 @@ using PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR =
     VkResult(VKAPI_PTR*)(VkPhysicalDevice, std::uint32_t*, VkCooperativeMatrixPropertiesKHR*);
 #endif
 
-/// VK_COMPONENT_TYPE_BFLOAT16_KHR of VK_KHR_shader_bfloat16.
+/// VK_COMPONENT_TYPE_BFLOAT16_KHR from VK_KHR_shader_bfloat16.
 constexpr int component_type_bfloat16 = 1000141000;

@@ -13,14 +13,13 @@ constexpr std::uint32_t amd = 0x1002;
 
 std::string advice_for(const DeviceInfo& device) {
     std::string text =
-        "Start the program again: nothing can be recovered in this process, and training goes on from its "
-        "last checkpoint. `journalctl -k` and `rekindle doctor` show what the kernel's driver said. If "
-        "it happens again, try another version of the driver or less work at a time: a smaller "
+        "Restart the program: nothing can be recovered in this process, and training resumes from its "
+        "last checkpoint. `journalctl -k` and `rekindle doctor` show what the kernel driver reported. If "
+        "it happens again, try another driver version or less work at a time: a smaller "
         "population";
     if (device.vendor_id == amd)
-        text += ". amdgpu resets the card after the milliseconds of its parameter `lockup_timeout` (2,000 "
-                "for compute "
-                "on recent kernels)";
+        text += ". amdgpu resets the GPU after the number of milliseconds in its parameter `lockup_timeout` "
+                "(2,000 for compute on recent kernels)";
     return text;
 }
 
@@ -41,7 +40,7 @@ std::string_view name_of_address(VkDeviceFaultAddressTypeEXT type) {
     }
 }
 
-/// What was given up while it ran.
+/// Work that was given up while it was running.
 struct LeftRunning {
     std::mutex mutex;
     std::vector<std::pair<std::shared_ptr<VulkanDevice>, std::shared_ptr<StreamTimeline>>> work;
@@ -52,7 +51,7 @@ struct LeftRunning {
 VkResult VulkanDevice::check(VkResult result, std::string_view what) {
     if (result >= VK_SUCCESS)
         return result;
-    const std::string text = std::string(what) + " on " + info_.name + " gave " + name_of(result);
+    const std::string text = std::string(what) + " on " + info_.name + " returned " + name_of(result);
     switch (result) {
     case VK_ERROR_DEVICE_LOST:
         lose_with(text, fault_text());
@@ -76,10 +75,10 @@ void VulkanDevice::lose_with(std::string_view why, const std::string& fault) {
             std::string operations;
             for (const std::string& operation : operations_)
                 operations += (operations.empty() ? "" : "; ") + operation;
-            lost_text_ += operations.empty() ? ". Nothing had been submitted."
-                                             : ". Submitted last: " + operations + ".";
+            lost_text_ +=
+                operations.empty() ? ". Nothing was submitted." : ". Last submitted: " + operations + ".";
             if (!fault.empty())
-                lost_text_ += " The driver says: " + fault + ".";
+                lost_text_ += " The driver reports: " + fault + ".";
             lost_.store(true, std::memory_order_release);
         }
     }
@@ -94,13 +93,13 @@ void VulkanDevice::throw_because_lost() const {
 }
 
 void VulkanDevice::leave_running(std::shared_ptr<StreamTimeline> stream) noexcept {
-    static LeftRunning& left = *new LeftRunning; // never destroyed: the driver goes on using what it holds
+    static LeftRunning& left = *new LeftRunning; // never destroyed: the driver still uses what it holds
     log(LogLevel::warning,
         info_.address() + " (" + info_.name +
-            ") still runs work that was given up: its memory stays until the process ends");
+            ") is still running work that was given up: its memory stays allocated until the process ends");
     {
         const std::lock_guard lock(left.mutex);
-        // Handlers run in the reverse order: this one comes before those that libraries loaded by now have.
+        // Handlers run in reverse order: this one runs before those of libraries that were loaded earlier.
         if (left.work.empty())
             ::on_exit(end_without_handlers, nullptr);
         left.work.emplace_back(shared(), std::move(stream));

@@ -33,16 +33,16 @@ std::optional<std::uint32_t> device_number_in(std::string_view text) {
     return value;
 }
 
-/// The device of that number or UUID ("GPU-…" or its digits alone, in either case), or null.
+/// The device with that number or UUID ("GPU-…" or only its digits, in either case), or null.
 const DeviceInfo* device_named(const std::vector<DeviceInfo>& devices, std::string_view text) {
     if (const auto number = device_number_in(text)) {
         const auto found = std::ranges::find(devices, *number, &DeviceInfo::number);
         return found == devices.end() ? nullptr : &*found;
     }
-    const std::string wanted = lower(text);
+    const std::string requested = lower(text);
     const auto found = std::ranges::find_if(devices, [&](const DeviceInfo& device) {
         const std::string uuid = lower(device.uuid_text());
-        return wanted == uuid || wanted == uuid.substr(4);
+        return requested == uuid || requested == uuid.substr(4);
     });
     return found == devices.end() ? nullptr : &*found;
 }
@@ -57,7 +57,7 @@ std::string names_of(const std::vector<DeviceInfo>& devices) {
     return text;
 }
 
-/// In the list's order and renumbered, as other runtimes' variables of this kind do.
+/// In the order of the list and renumbered, like such variables of other runtimes.
 std::vector<DeviceInfo> visible_of(const std::vector<DeviceInfo>& devices, std::string_view list) {
     std::vector<DeviceInfo> visible;
     for (std::size_t begin = 0; begin <= list.size();) {
@@ -68,8 +68,9 @@ std::vector<DeviceInfo> visible_of(const std::vector<DeviceInfo>& devices, std::
             continue;
         const DeviceInfo* device = device_named(devices, entry);
         if (device == nullptr)
-            throw Error("REKINDLE_VISIBLE_DEVICES names " + std::string(entry) + ", which is no device here",
-                        devices.empty() ? "there is no Vulkan device" : "there are: " + names_of(devices));
+            throw Error("REKINDLE_VISIBLE_DEVICES names " + std::string(entry) +
+                            ", which is not a device of this machine",
+                        devices.empty() ? "there is no Vulkan device" : "available: " + names_of(devices));
         if (std::ranges::find(visible, device->uuid, &DeviceInfo::uuid) == visible.end())
             visible.push_back(*device);
     }
@@ -125,20 +126,20 @@ DeviceInfo select_device(std::string_view text) {
     std::string reason;
     const std::vector<DeviceInfo> devices = list_devices(&reason);
     if (devices.empty())
-        throw Unsupported("there is no Vulkan device: " + reason, "rekindle doctor says what is missing");
-    std::string_view wanted = trimmed(text);
-    if (wanted == "gpu") {
+        throw Unsupported("there is no Vulkan device: " + reason, "`rekindle doctor` says what is missing");
+    std::string_view requested = trimmed(text);
+    if (requested == "gpu") {
         const auto first =
             std::ranges::find_if(devices, [](const DeviceInfo& d) { return d.unusable.empty(); });
         if (first == devices.end())
-            throw Unsupported("no Vulkan device here can be used: " + names_of(devices));
+            throw Unsupported("none of the Vulkan devices can be used: " + names_of(devices));
         return *first;
     }
-    if (wanted.starts_with("gpu:"))
-        wanted.remove_prefix(4);
-    const DeviceInfo* device = device_named(devices, wanted);
+    if (requested.starts_with("gpu:"))
+        requested.remove_prefix(4);
+    const DeviceInfo* device = device_named(devices, requested);
     if (device == nullptr)
-        throw Unsupported("there is no device " + std::string(text), "there are: " + names_of(devices));
+        throw Unsupported("there is no device " + std::string(text), "available: " + names_of(devices));
     return *device;
 }
 

@@ -23,16 +23,16 @@ void Event::wait() const {
 double Event::seconds_since(const Event& earlier) const {
     for (const Event* event : {this, &earlier}) {
         if (!event->state_ || !event->state_->timing)
-            throw Error("seconds between events: an event was recorded without timing");
+            throw Error("cannot measure the time between events: an event was recorded without timing");
         if (!event->done())
-            throw Error("seconds between events: an event is not done");
+            throw Error("cannot measure the time between events: an event is not done");
         if (!event->state_->resolved.load(std::memory_order_acquire))
             event->state_->core->gather();
     }
     VulkanDevice& device = state_->core->device();
     if (&device != &earlier.state_->core->device())
-        throw Error("seconds between events of two devices");
-    // Ticks wrap around at the queue's valid bits; the nearer direction is meant.
+        throw Error("cannot measure the time between events of different devices");
+    // Ticks wrap around at the queue's valid bits; the shorter direction is the right one.
     const std::uint32_t unused = 64 - device.compute_queue().timestamp_bits;
     const auto ticks = static_cast<std::int64_t>((state_->ticks - earlier.state_->ticks) << unused) >> unused;
     return static_cast<double>(ticks) * device.info().can.timestamp_period_ns * 1e-9;

@@ -1,5 +1,5 @@
 #pragma once
-/// What an Event knows. Private to the library.
+/// The state of an Event. Private to the library.
 
 #include "vulkan_device.h"
 
@@ -17,9 +17,9 @@ struct Event::State {
     State(std::shared_ptr<StreamCore> of, std::uint64_t at) : core(std::move(of)), value(at) {}
 
     const std::shared_ptr<StreamCore> core;
-    const std::uint64_t value; ///< of the stream's timeline
+    const std::uint64_t value; ///< on the stream's timeline
     bool timing = false;
-    /// In ticks of the queue; valid once `resolved`.
+    /// In ticks of the queue; valid only if `resolved`.
     std::uint64_t ticks = 0;
     std::atomic<bool> resolved{false};
 };

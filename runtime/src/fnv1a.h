@@ -1,5 +1,5 @@
 #pragma once
-/// FNV-1a with 64 bits (Fowler, Noll, Vo): tells a torn file from a whole one and one build from another.
+/// 64-bit FNV-1a (Fowler, Noll, Vo): detects a torn file, and distinguishes builds.
 
 #include <cstddef>
 #include <cstdint>

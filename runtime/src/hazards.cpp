@@ -10,9 +10,9 @@ void AddressRanges::insert(std::uint64_t begin, std::uint64_t bytes) {
         return;
     if (bytes > std::numeric_limits<std::uint64_t>::max() - begin)
         throw Error("an accessed range of " + std::to_string(bytes) +
-                    " bytes wraps around the address space");
+                    " bytes wraps around the end of the address space");
     const std::uint64_t end = begin + bytes;
-    // The ranges that touch the new one: from the first that ends at or after its begin, to the last that
+    // The ranges that touch the new one: from the first that ends at or after its start, to the last that
     // begins at or before its end.
     const auto first = std::lower_bound(ranges_.begin(), ranges_.end(), begin,
                                         [](const Range& r, std::uint64_t at) { return r.end < at; });

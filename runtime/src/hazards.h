@@ -1,5 +1,5 @@
 #pragma once
-/// Which operations may run at the same time: the one place where barriers are decided.
+/// Decides which operations may run at the same time: the only place where barriers are decided.
 
 #include <rekindle/runtime/stream.h>
 
@@ -10,8 +10,8 @@
 namespace rekindle::runtime {
 
 /// A set of bytes of a 64-bit address space, kept as sorted disjoint half-open ranges; neighbors are merged.
-/// A look-up is a binary search; an insertion moves the ranges behind it. Allocates only while it grows
-/// beyond any earlier size. Not thread-safe.
+/// A lookup is a binary search; an insertion moves the ranges after it. Allocates only when it grows beyond
+/// its previous maximum size. Not thread-safe.
 class AddressRanges {
   public:
     /// Adds [begin, begin + bytes). Throws Error when the range wraps around.
@@ -20,7 +20,7 @@ class AddressRanges {
     bool overlaps(std::uint64_t begin, std::uint64_t bytes) const;
     void clear() noexcept { ranges_.clear(); }
     bool empty() const noexcept { return ranges_.empty(); }
-    /// Disjoint ranges.
+    /// Number of disjoint ranges.
     std::size_t size() const noexcept { return ranges_.size(); }
 
   private:
@@ -30,17 +30,16 @@ class AddressRanges {
     std::vector<Range> ranges_;
 };
 
-/// What was read and written since the last barrier. An operation needs a barrier before it when it uses a
-/// byte that was written since, or writes a byte that was read since; operations between two barriers may run
-/// in any order and at the same time. Not thread-safe.
+/// What was read and written since the last barrier. An operation needs a barrier before it if it uses a byte
+/// that was written since, or writes a byte that was read since. Operations between two barriers may run in
+/// any order and at the same time. Not thread-safe.
 class HazardTracker {
   public:
-    /// Also true when so many ranges have gathered that looking them up would cost more than a barrier.
+    /// Also true when so many ranges have accumulated that searching them would cost more than a barrier.
     bool needs_barrier(std::span<const Access> accesses) const;
-    /// A barrier was put: nothing before it matters any more.
+    /// A barrier was recorded: nothing before it matters anymore.
     void barrier() noexcept;
-    /// An operation with these accesses was put. Its accesses among themselves are no hazard: they are its
-    /// own.
+    /// An operation with these accesses was recorded. Its own accesses are not hazards for each other.
     void add(std::span<const Access> accesses);
     /// Whether an operation was added since the last barrier.
     bool pending() const noexcept { return !read_.empty() || !written_.empty(); }

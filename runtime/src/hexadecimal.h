@@ -1,5 +1,5 @@
 #pragma once
-/// Addresses in messages.
+/// Addresses as text for messages.
 
 #include <cstdint>
 #include <cstdio>
@@ -7,7 +7,7 @@
 
 namespace rekindle::runtime {
 
-/// "0x1f" of 31.
+/// 31 gives "0x1f".
 inline std::string hexadecimal(std::uint64_t value) {
     char text[24];
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));

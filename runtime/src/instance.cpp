@@ -27,8 +27,8 @@ bool has_validation_layer() {
     });
 }
 
-/// What the environment tells the loader and the drivers when an instance is made.
-std::string surroundings() {
+/// The environment variables that affect the loader and the drivers when an instance is made.
+std::string loader_environment() {
     std::string text;
     for (const char* name :
          {"VK_ICD_FILENAMES", "VK_DRIVER_FILES", "VK_ADD_DRIVER_FILES", "RADV_FORCE_FAMILY"}) {
@@ -50,15 +50,15 @@ std::shared_ptr<Instance> Instance::shared(bool validation) {
     struct Known {
         std::mutex mutex;
         std::map<std::pair<std::string, bool>, std::shared_ptr<Instance>>
-            instances; // by surroundings and layer
+            instances; // by environment and layer
     };
-    // Kept, since the loader unloads the drivers with the last instance, and NVIDIA's cannot be loaded again
-    // and again in one process (seen with 580.159: no device any more after ten times). Never destroyed: at
-    // exit drivers may have ended before.
+    // Kept, because the loader unloads the drivers with the last instance, and NVIDIA's driver cannot be
+    // reloaded repeatedly in one process (seen with 580.159: no device after ten times). Never destroyed,
+    // because drivers may have shut down before at exit.
     static Known& known = *new Known;
     throw_if_unusable();
     const std::lock_guard lock(known.mutex);
-    std::shared_ptr<Instance>& instance = known.instances[{surroundings(), validation}];
+    std::shared_ptr<Instance>& instance = known.instances[{loader_environment(), validation}];
     if (!instance)
         instance.reset(new Instance(validation));
     return instance;
@@ -71,7 +71,7 @@ Instance::Instance(bool validation) {
             "install the loader and a driver: libvulkan1 and mesa-vulkan-drivers on Debian and Ubuntu");
     const std::uint32_t loader = volkGetInstanceVersion();
     if (loader < VK_API_VERSION_1_2)
-        throw Error("the Vulkan loader speaks Vulkan " + version_text(loader) + "; 1.2 is needed");
+        throw Error("the Vulkan loader supports Vulkan " + version_text(loader) + "; 1.2 is required");
     version_ = std::min<std::uint32_t>(loader, VK_API_VERSION_1_3);
 
     auto application = structure<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
@@ -91,11 +91,11 @@ Instance::Instance(bool validation) {
     }
     const VkResult result = vkCreateInstance(&info, nullptr, &instance_);
     if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
-        throw Error(
-            "the Vulkan loader found no driver that works: " + name_of(result),
-            "rekindle doctor looks at each driver's file; mesa-vulkan-drivers has those for AMD and Intel");
+        throw Error("the Vulkan loader found no driver that works: " + name_of(result),
+                    "`rekindle doctor` checks each driver's file; mesa-vulkan-drivers has the drivers for "
+                    "AMD and Intel");
     if (result != VK_SUCCESS)
-        throw Error("vkCreateInstance gave " + name_of(result));
+        throw Error("vkCreateInstance returned " + name_of(result));
     volkLoadInstanceOnly(instance_);
     if (validates)
         create_messenger();
@@ -126,8 +126,8 @@ std::vector<VkPhysicalDevice> Instance::physical_devices() const {
     std::vector<VkPhysicalDevice> devices(count);
     if (result == VK_SUCCESS && count > 0)
         result = vkEnumeratePhysicalDevices(instance_, &count, devices.data());
-    if (result != VK_SUCCESS && result != VK_INCOMPLETE) // incomplete: one more came in between
-        throw Error("vkEnumeratePhysicalDevices gave " + name_of(result));
+    if (result != VK_SUCCESS && result != VK_INCOMPLETE) // VK_INCOMPLETE: another one appeared in between
+        throw Error("vkEnumeratePhysicalDevices returned " + name_of(result));
     devices.resize(count);
     return devices;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// The one Vulkan instance of the process.
+/// The process's Vulkan instance.
 
 #include <rekindle/runtime/error.h>
 
@@ -13,25 +13,25 @@
 
 namespace rekindle::runtime {
 
-/// Shared by whoever lists or opens devices, and kept until the process ends: one for each state of what the
-/// environment tells the loader.
+/// Shared by everyone who lists or opens devices, and kept until the process ends. There is one instance for
+/// each state of the environment variables that the loader reads.
 class Instance {
   public:
-    /// Throws Error with the reason when there is no loader, no driver, or a loader below Vulkan 1.2.
-    /// `validation`: with VK_LAYER_KHRONOS_validation where it is installed (see validates()).
+    /// Throws Error with the reason when there is no loader, no driver, or a loader older than Vulkan 1.2.
+    /// `validation`: with VK_LAYER_KHRONOS_validation if it is installed (see validates()).
     static std::shared_ptr<Instance> shared(bool validation);
     ~Instance();
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
 
     VkInstance handle() const noexcept { return instance_; }
-    std::uint32_t version() const noexcept { return version_; } ///< that was asked for, 1.2 or 1.3
+    std::uint32_t version() const noexcept { return version_; } ///< the requested one, 1.2 or 1.3
     bool validates() const noexcept { return messenger_ != VK_NULL_HANDLE; }
     /// In the loader's order.
     std::vector<VkPhysicalDevice> physical_devices() const;
 
-    /// Messages of the validation layer go to every listener; those that came before the first are kept for
-    /// it.
+    /// Messages of the validation layer go to every listener; those that arrive before the first listener are
+    /// kept for it.
     std::uint64_t listen(LogCallback listener);
     void stop_listening(std::uint64_t listener);
 

@@ -1,4 +1,4 @@
-/// Addresses in use, as streams ask for them, and what the test modes put around and into blocks.
+/// Looking up addresses in use for streams, and what the test modes write around and into blocks.
 
 #include "hexadecimal.h"
 #include "memory_allocator.h"
@@ -11,15 +11,15 @@
 namespace rekindle::runtime {
 namespace {
 
-/// Where the host sees a block and what lies around it in its place.
-struct Surroundings {
+/// The host's view of a block and of the bytes around it.
+struct Neighborhood {
     std::span<std::byte> before, block, behind;
 };
 
-Surroundings surroundings(const BlockArena::Block& place, std::uint64_t begin, std::uint64_t bytes) {
+Neighborhood neighborhood(const BlockArena::Block& place, std::uint64_t begin, std::uint64_t bytes) {
     const auto& memory = static_cast<const DriverMemory&>(*place.segment->memory);
     const std::span all(memory.host + place.offset, static_cast<std::size_t>(place.size));
-    Surroundings s{all.first(begin), all.subspan(begin, bytes), all.subspan(begin + bytes)};
+    Neighborhood s{all.first(begin), all.subspan(begin, bytes), all.subspan(begin + bytes)};
     if (!memory.before.empty())
         s.before = memory.before;
     return s;
@@ -35,7 +35,7 @@ class HeldPages final : public DeviceAllocator::ReadOnly {
 
 } // namespace
 
-/// The live block at `place` if it holds `address`, the end included.
+/// The live block at `place` if it contains `address`; its end counts as inside.
 std::optional<CachingAllocator::Live> CachingAllocator::block_at_locked(std::uint64_t place,
                                                                         std::uint64_t address) const {
     auto next = segments_.upper_bound(place);
@@ -63,7 +63,7 @@ BufferLocation CachingAllocator::locate(DevicePointer pointer, std::uint64_t byt
     const std::optional<Live> live = find_locked(address);
     if (!live || bytes > live->bytes - (address - live->first))
         throw Error(
-            source_->device_name() + ": no block holds the " + std::to_string(bytes) + " bytes at " +
+            source_->device_name() + ": no block contains the " + std::to_string(bytes) + " bytes at " +
             hexadecimal(address) +
             (live ? "; the block at " + hexadecimal(live->first) + " has " + std::to_string(live->bytes)
                   : std::string{}));
@@ -91,11 +91,11 @@ std::unique_ptr<DeviceAllocator::ReadOnly> CachingAllocator::protect(std::span<c
         return nullptr;
     auto held = std::make_unique<HeldPages>();
     const std::lock_guard lock(mutex_);
-    std::map<DriverMemory*, std::vector<ByteRange>> used;
+    std::map<DriverMemory*, std::vector<ByteUse>> used;
     for (const Access& access : accesses) {
         const std::uint64_t address = raw_address(access.begin);
         const std::optional<Live> live = find_locked(address);
-        if (!live || live->kind != MemoryKind::device) // the host writes its own blocks meanwhile
+        if (!live || live->kind != MemoryKind::device) // the host may write host blocks meanwhile
             continue;
         const std::uint64_t begin = address - live->first;
         used[live->memory].push_back({begin, begin + access.bytes, access.writes});
@@ -109,14 +109,14 @@ void CachingAllocator::poison_fresh(const Buffer::Block& block,
                                     const std::shared_ptr<StreamTimeline>& stream) {
     const auto& memory = *block.place->segment->memory;
     if (memory.host) {
-        const Surroundings around = surroundings(*block.place, block.begin, block.bytes);
+        const Neighborhood around = neighborhood(*block.place, block.begin, block.bytes);
         write_sentinel(around.before);
         write_sentinel(around.behind);
         if (options_.poison)
             write_poison(around.block);
         return;
     }
-    say_unchecked();
+    warn_unchecked();
     if (stream)
         fill_in_order(block, *stream);
 }
@@ -131,10 +131,10 @@ void CachingAllocator::fill_in_order(const Buffer::Block& block, StreamTimeline&
     stream.fill_before_next(at, block.pointer, bytes, poison_word);
 }
 
-void CachingAllocator::say_unchecked() {
+void CachingAllocator::warn_unchecked() {
     {
         const std::lock_guard lock(mutex_);
-        if (std::exchange(said_unchecked_, true))
+        if (std::exchange(warned_unchecked_, true))
             return;
     }
     source_->log(LogLevel::warning, source_->device_name() +
@@ -146,12 +146,12 @@ void CachingAllocator::check_sentinels_locked(const Pending& pending, Finished& 
     const auto& memory = *pending.place->segment->memory;
     if (!memory.host)
         return;
-    const Surroundings around = surroundings(*pending.place, pending.begin, pending.bytes);
+    const Neighborhood around = neighborhood(*pending.place, pending.begin, pending.bytes);
     if (const auto i = changed_byte(around.before))
-        note_damage_locked(pending, "before its begin", around.before.size() - *i, around.before[*i],
+        note_damage_locked(pending, "before its start", around.before.size() - *i, around.before[*i],
                            finished);
     if (const auto i = changed_byte(around.behind))
-        note_damage_locked(pending, "behind its end", *i, around.behind[*i], finished);
+        note_damage_locked(pending, "after its end", *i, around.behind[*i], finished);
     if (options_.poison)
         write_poison(around.block);
 }
@@ -161,8 +161,8 @@ void CachingAllocator::note_damage_locked(const Pending& pending, std::string_vi
     const auto& memory = *pending.place->segment->memory;
     damage_ = source_->device_name() + ": memory around a block of " + std::to_string(pending.bytes) +
               " bytes at " + hexadecimal(memory.address + pending.place->offset + pending.begin) +
-              " was written: " + std::to_string(distance) + " bytes " + std::string(where) + " stands " +
-              hexadecimal(std::to_integer<std::uint64_t>(found));
+              " was overwritten: the byte at offset " + std::to_string(distance) + " " + std::string(where) +
+              " is " + hexadecimal(std::to_integer<std::uint64_t>(found));
     finished.damages.push_back(damage_);
 }
 

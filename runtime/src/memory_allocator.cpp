@@ -114,7 +114,7 @@ BlockArena::Block* CachingAllocator::take_cached(Pool& pool, const std::shared_p
     return adopt_locked(pool, bin, size);
 }
 
-/// The smallest segment of another stream that holds nothing and that no queued work uses.
+/// The smallest empty segment of another stream that no queued work uses.
 BlockArena::Block* CachingAllocator::adopt_locked(Pool& pool, std::uint32_t bin, std::uint64_t size) {
     BlockArena::Segment* best = nullptr;
     for (const auto& segment : pool.arena.segments())
@@ -129,7 +129,7 @@ BlockArena::Block* CachingAllocator::adopt_locked(Pool& pool, std::uint32_t bin,
     return pool.arena.take_in(*best, size);
 }
 
-/// A free block that no queued work uses, whosesoever its segment is: for when there is no other memory.
+/// A free block that no queued work uses, in any stream's segment: for when there is no other memory.
 BlockArena::Block* CachingAllocator::take_anywhere(Pool& pool, std::uint64_t size) {
     const std::lock_guard lock(mutex_);
     for (const auto& segment : pool.arena.segments())
@@ -153,7 +153,7 @@ std::uint32_t CachingAllocator::bin_locked(Pool& pool, const std::shared_ptr<Str
         pool.bins.push_back({stream, stream.get()});
         return static_cast<std::uint32_t>(pool.bins.size() - 1);
     }
-    for (const auto& segment : pool.arena.segments()) // that stream is gone, its work done
+    for (const auto& segment : pool.arena.segments()) // that stream is gone and its work is done
         if (segment->bin == unused)
             pool.arena.move_to_bin(*segment, 0);
     pool.bins[unused] = {stream, stream.get()};
@@ -284,9 +284,9 @@ void CachingAllocator::record(const Buffer& buffer, const std::shared_ptr<Stream
 }
 
 void CachingAllocator::refuse(std::uint64_t bytes, MemoryKind kind) {
-    static constexpr std::array names{"device memory", "upload memory (of the host, seen by the device)",
-                                      "readback memory (of the host, seen by the device)",
-                                      "parameter memory (written by the host, seen by the device)"};
+    static constexpr std::array names{"device memory", "upload memory (host memory that the device sees)",
+                                      "readback memory (host memory that the device sees)",
+                                      "parameter memory (written by the host, read by the device)"};
     MemoryStatistics now;
     std::uint64_t largest = 0;
     {
@@ -296,14 +296,14 @@ void CachingAllocator::refuse(std::uint64_t bytes, MemoryKind kind) {
     }
     std::string text = source_->device_name() + ": out of memory: asked for " + readable_bytes(bytes) +
                        " of " + names[static_cast<std::size_t>(kind)] + "; " +
-                       readable_bytes(now.allocated_bytes) + " are in use (at most " +
+                       readable_bytes(now.allocated_bytes) + " are in use (peak " +
                        readable_bytes(now.allocated_peak_bytes) + "), " + readable_bytes(now.reserved_bytes) +
                        " are taken from the driver; " + source_->describe_heaps(kind) +
                        "; the largest single allocation is " + readable_bytes(largest);
     const bool too_large = bytes > largest;
     throw OutOfMemory(
-        text, too_large ? "Ask for less at once: no single block may be larger than the driver's limit."
-                        : "Ask for less at once, release buffers, or end other programs that use this "
+        text, too_large ? "Request less at a time: no single block may be larger than the driver's limit."
+                        : "Request less at a time, release buffers, or close other programs that use this "
                           "device.");
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The caching allocator over a source of memory: which block is free for whom and when.
+/// The caching allocator over a source of memory: which block is free, for whom, and when.
 
 #include "memory_source.h"
 
@@ -16,7 +16,7 @@ namespace rekindle::runtime {
 struct AllocatorOptions {
     BlockRules rules; ///< largest_segment is set from the source
     bool poison = false;
-    /// Every block is a segment of its own that goes back to the source.
+    /// Every block is its own segment, which goes back to the source.
     bool guard_pages = false;
 };
 
@@ -32,20 +32,21 @@ struct Buffer::Block {
     CachingAllocator& allocator;
     std::shared_ptr<const void> keep;
     BlockArena::Block* place = nullptr;
-    std::uint64_t begin = 0; ///< offset in the place: behind the sentinel in poison mode
+    std::uint64_t begin = 0; ///< offset in the place: after the sentinel in poison mode
     DevicePointer pointer;
     std::uint64_t bytes = 0;
-    std::byte* host = nullptr; ///< of blocks that are not device memory
+    std::byte* host = nullptr; ///< for blocks that are not device memory
     MemoryKind kind{};
     bool on_stream = false; ///< `stream` was given
     std::weak_ptr<StreamTimeline> stream;
     std::vector<std::weak_ptr<StreamTimeline>> other_streams; ///< guarded by the allocator's mutex
 };
 
-/// Blocks of device memory lie in segments of the stream that they were allocated for, and are free for it as
-/// soon as they are released. A segment without taken blocks goes to another stream when the work queued
+/// Blocks of device memory lie in segments of the stream that they were allocated for, and that stream may
+/// reuse them as soon as they are released. An empty segment goes to another stream when the work queued
 /// before its last release has completed. All other blocks (host memory, without a stream, recorded on
-/// further streams, and in poison and guard-page mode every one) wait for the work queued at their release.
+/// further streams, and in poison and guard-page mode all of them) wait for the work that was queued at their
+/// release.
 class CachingAllocator final : public DeviceAllocator {
   public:
     CachingAllocator(std::unique_ptr<MemorySource> source, AllocatorOptions options);
@@ -72,7 +73,7 @@ class CachingAllocator final : public DeviceAllocator {
   private:
     friend struct Buffer::Block;
 
-    /// A value that a stream's completed() has to reach. A stream that is gone has completed its work.
+    /// A value that a stream's completed() has to reach. A destroyed stream has completed its work.
     struct WorkPoint {
         std::weak_ptr<StreamTimeline> stream;
         std::uint64_t value = 0;
@@ -82,11 +83,11 @@ class CachingAllocator final : public DeviceAllocator {
     /// A released block that queued work may still use.
     struct Pending {
         BlockArena::Block* place = nullptr;
-        std::uint64_t begin = 0, bytes = 0; ///< of the user's part, for the check of the sentinels
+        std::uint64_t begin = 0, bytes = 0; ///< of the user's part, to check the sentinels
         std::vector<WorkPoint> points;
         bool reached() const;
     };
-    /// The segments of one stream. Bin 0 has none: its free blocks are used by no queued work.
+    /// The segments of one stream. Bin 0 belongs to no stream: no queued work uses its free blocks.
     struct Bin {
         std::weak_ptr<StreamTimeline> stream;
         const StreamTimeline* key = nullptr;
@@ -98,7 +99,7 @@ class CachingAllocator final : public DeviceAllocator {
         std::vector<Bin> bins{1};
         std::vector<Pending> pending;
         MemoryStatistics statistics;
-        MemoryLevels levels; ///< without the splits, which the arena counts
+        MemoryLevels levels; ///< except the splits, which the arena counts
     };
     /// A block in use, found by an address.
     struct Live {
@@ -111,21 +112,21 @@ class CachingAllocator final : public DeviceAllocator {
         const BlockArena::Segment* segment = nullptr;
         MemoryKind kind{};
     };
-    /// What is left to do without the mutex when blocks have come back.
+    /// Work left to do without the mutex after blocks were returned.
     struct Finished {
-        std::vector<std::unique_ptr<SegmentMemory>> memories; ///< to be given to the driver
-        std::vector<std::string> damages;                     ///< to be logged
+        std::vector<std::unique_ptr<SegmentMemory>> memories; ///< to return to the driver
+        std::vector<std::string> damages;                     ///< to log
     };
 
     Pool& pool(MemoryKind kind) { return pools_[static_cast<std::size_t>(kind)]; }
-    /// Those that what happens in the segment counts in.
+    /// The counters that an event in the segment changes.
     static std::array<BlockLevels*, 2> levels_of(Pool& pool, const BlockArena::Segment& segment) {
         return {&pool.levels.all, segment.small ? &pool.levels.small : &pool.levels.large};
     }
     bool waits_always() const { return options_.poison || options_.guard_pages; }
     std::uint64_t place_size(std::uint64_t bytes, const BlockRules& rules) const;
 
-    // These hold the mutex or are called with it held (…_locked).
+    // These lock the mutex or are called with it locked (…_locked).
     BlockArena::Block* take_cached_locked(Pool& pool, std::uint32_t bin, std::uint64_t size);
     bool take_at_once(Buffer::Block& block, const std::shared_ptr<StreamTimeline>& stream,
                       std::uint64_t size);
@@ -140,7 +141,7 @@ class CachingAllocator final : public DeviceAllocator {
     BlockArena::Block* add_locked(MemoryKind kind, std::uint32_t bin, std::uint64_t segment_bytes,
                                   std::uint64_t size, std::unique_ptr<DriverMemory> memory);
     void finish_locked(Pool& pool, Pending& pending, Finished& finished);
-    /// The live block that holds the address or ends there.
+    /// The live block that contains the address or ends there.
     std::optional<Live> find_locked(std::uint64_t address) const;
     std::optional<Live> block_at_locked(std::uint64_t place, std::uint64_t address) const;
 
@@ -158,7 +159,7 @@ class CachingAllocator final : public DeviceAllocator {
     std::vector<WorkPoint> work_of(const Buffer::Block& block) const;
     void poison_fresh(const Buffer::Block& block, const std::shared_ptr<StreamTimeline>& stream);
     void fill_in_order(const Buffer::Block& block, StreamTimeline& stream);
-    void say_unchecked();
+    void warn_unchecked();
     void check_sentinels_locked(const Pending& pending, Finished& finished);
     void report(const Finished& finished);
     void note_damage_locked(const Pending& pending, std::string_view where, std::uint64_t distance,
@@ -166,11 +167,11 @@ class CachingAllocator final : public DeviceAllocator {
 
     std::unique_ptr<MemorySource> source_;
     AllocatorOptions options_;
-    mutable std::mutex mutex_; ///< of all below; never held while the driver allocates, frees or waits
+    mutable std::mutex mutex_; ///< guards all below; never held while the driver allocates, frees or waits
     std::array<Pool, memory_kinds.size()> pools_;
-    std::map<std::uint64_t, SegmentPlace> segments_; ///< by their first address
+    std::map<std::uint64_t, SegmentPlace> segments_; ///< by first address
     std::string damage_;
-    bool said_unchecked_ = false;
+    bool warned_unchecked_ = false;
 };
 
 } // namespace rekindle::runtime

@@ -118,7 +118,7 @@ void BlockArena::forget(Block* block) {
     spare_.push_back(block);
 }
 
-/// Takes a free block; what is over becomes a free block behind it.
+/// Takes a free block; the remainder becomes a free block after it.
 BlockArena::Block* BlockArena::carve(Block* block, std::uint64_t size) {
     unlink(block);
     const std::uint64_t rest = block->size - size;
@@ -197,7 +197,7 @@ BlockArena::Block* BlockArena::at(const Segment& segment, std::uint64_t offset) 
     const std::uint64_t i = offset / segment.stretch;
     if (Block* const block = segment.begins[i]; block && block->offset <= offset)
         return block;
-    // The last that begins in a stretch before.
+    // The last block that begins in an earlier stretch.
     std::uint64_t word = i / 64;
     std::uint64_t marks = segment.marks[word] & ((std::uint64_t{1} << (i % 64)) - 1);
     while (marks == 0)
@@ -232,8 +232,7 @@ BlockArena::Block* BlockArena::add_block(std::uint32_t bin, std::uint64_t size, 
 }
 
 BlockArena::Segment& BlockArena::add(std::uint32_t bin, std::uint64_t size, bool small) {
-    // Taken blocks of large segments are larger than small ones, and what is left over is not smaller than
-    // this.
+    // Taken blocks of large segments are larger than small blocks, and remainders are not smaller than this.
     Block* block =
         add_block(bin, size, small,
                   small ? BlockRules::alignment : std::min(rules_.small_block, rules_.large_remainder));

@@ -1,4 +1,4 @@
-/// Memory that ends at a protected page: pages of the host, imported into the device.
+/// Memory that ends at a protected page: host pages imported into the device.
 
 #include "memory_source.h"
 #include "vulkan_structure.h"
@@ -12,17 +12,18 @@
 namespace rekindle::runtime {
 namespace {
 
-/// Pages between two protected ones. Thread-safe.
+/// Pages between two protected pages. Thread-safe.
 class GuardedPages {
   public:
-    /// Throws Error when the system has no more. bytes, page: multiples of the system's page; page: a power
-    /// of two.
+    /// Throws Error when the system has no memory left. bytes, page: multiples of the system's page size;
+    /// page: a power of two.
     GuardedPages(std::uint64_t bytes, std::uint64_t page) : page_(page), writable_(bytes / page, true) {
-        mapped_ = bytes + 3 * page; // the begin is aligned to `page`, with a page before it and one behind
+        // The start is aligned to `page`, with one page before it and one after the end.
+        mapped_ = bytes + 3 * page;
         void* begin = ::mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (begin == MAP_FAILED)
             throw Error("mmap of " + readable_bytes(mapped_) + " for guard pages failed",
-                        "Every guarded block is a mapping of its own; vm.max_map_count bounds their number.");
+                        "Every guarded block is its own mapping; vm.max_map_count limits their number.");
         mapping_ = static_cast<std::byte*>(begin);
         const auto address = reinterpret_cast<std::uintptr_t>(mapping_);
         pages_ = mapping_ + (round_up(address, page) - address) + page;
@@ -37,8 +38,8 @@ class GuardedPages {
 
     std::byte* begin() const { return pages_; }
 
-    using Use = std::list<std::vector<ByteRange>>::iterator;
-    Use add(std::vector<ByteRange> ranges) {
+    using Use = std::list<std::vector<ByteUse>>::iterator;
+    Use add(std::vector<ByteUse> ranges) {
         const std::lock_guard lock(mutex_);
         const Use use = uses_.insert(uses_.end(), std::move(ranges));
         apply_locked();
@@ -53,13 +54,13 @@ class GuardedPages {
   private:
     void mark_locked(std::vector<bool>& pages, bool writes, bool value) const {
         for (const auto& ranges : uses_)
-            for (const ByteRange& range : ranges)
+            for (const ByteUse& range : ranges)
                 if (range.writes == writes && range.begin < range.end)
                     for (std::uint64_t p = range.begin / page_;
                          p <= (range.end - 1) / page_ && p < pages.size(); ++p)
                         pages[p] = value;
     }
-    /// Pages that some launch reads and none writes are read-only.
+    /// Pages that some launch reads and no launch writes are read-only.
     void apply_locked() {
         std::vector<bool> writable(writable_.size(), true);
         mark_locked(writable, false, false);
@@ -82,14 +83,14 @@ class GuardedPages {
     std::uint64_t page_, mapped_ = 0;
     std::byte *mapping_ = nullptr, *pages_ = nullptr;
     std::mutex mutex_;
-    std::list<std::vector<ByteRange>> uses_;
-    std::vector<bool> writable_; // by page
+    std::list<std::vector<ByteUse>> uses_;
+    std::vector<bool> writable_; // per page
 };
 
-/// A launch's use of pages.
+/// A launch's use of pages; protects them while it lives.
 class ProtectedPages {
   public:
-    ProtectedPages(std::shared_ptr<GuardedPages> pages, std::vector<ByteRange> ranges)
+    ProtectedPages(std::shared_ptr<GuardedPages> pages, std::vector<ByteUse> ranges)
         : pages_(std::move(pages)), use_(pages_->add(std::move(ranges))) {}
     ~ProtectedPages() { pages_->remove(use_); }
     ProtectedPages(const ProtectedPages&) = delete;
@@ -116,9 +117,9 @@ class GuardedMemory final : public DriverMemory {
     GuardedMemory(const GuardedMemory&) = delete;
     GuardedMemory& operator=(const GuardedMemory&) = delete;
 
-    std::shared_ptr<const void> protect(std::span<const ByteRange> used) override {
-        std::vector<ByteRange> ranges(used.begin(), used.end());
-        for (ByteRange& range : ranges) {
+    std::shared_ptr<const void> protect(std::span<const ByteUse> used) override {
+        std::vector<ByteUse> ranges(used.begin(), used.end());
+        for (ByteUse& range : ranges) {
             range.begin += buffer_offset;
             range.end += buffer_offset;
         }
@@ -183,7 +184,7 @@ class GuardedSource final : public VulkanSource {
         for (const std::uint32_t type : types(kind))
             if ((needs.memoryTypeBits & can.memoryTypeBits) >> type & 1)
                 return make_.allocate(memory.whole(), type, &info, memory.memory());
-        throw Unsupported(device_name() + ": no memory type takes imported pages");
+        throw Unsupported(device_name() + ": no memory type accepts imported pages");
     }
 
     std::uint64_t page_;

@@ -1,4 +1,4 @@
-/// The way back: blocks whose work is done, segments for the driver.
+/// Returning memory: blocks whose work is done, and segments to the driver.
 
 #include "memory_allocator.h"
 #include "memory_poison.h"
@@ -51,7 +51,7 @@ void CachingAllocator::give_locked(Pool& pool, BlockArena::Block* place) {
 
 void CachingAllocator::release(Buffer::Block& block) noexcept {
     const auto stream = block.stream.lock();
-    // Only this stream's order is known here: what other streams still do with the block may come later.
+    // Only this stream's order is known here: other streams may still use the block later.
     if (options_.poison && block.kind == MemoryKind::device && stream && block.other_streams.empty())
         fill_in_order(block, *stream);
     const bool own_order =
@@ -143,7 +143,7 @@ void CachingAllocator::wait_for_released() {
 }
 
 void CachingAllocator::release_segments() {
-    std::vector<std::unique_ptr<SegmentMemory>> gone; // destroyed after the lock
+    std::vector<std::unique_ptr<SegmentMemory>> gone; // destroyed after unlocking
     const std::lock_guard lock(mutex_);
     for (Pool& pool : pools_) {
         std::vector<BlockArena::Segment*> unused;

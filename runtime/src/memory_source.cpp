@@ -37,7 +37,7 @@ std::vector<std::uint32_t> memory_types(const VkPhysicalDeviceMemoryProperties& 
     for (std::uint32_t type = 0; type < properties.memoryTypeCount; ++type)
         if ((flags(type) & needed) == needed && (flags(type) & unusable) == 0)
             types.push_back(type);
-    // The smaller, the better.
+    // Smaller is better.
     const auto rank = [&](std::uint32_t type) {
         const bool visible = (flags(type) & mapped) == mapped;
         const bool local = flags(type) & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
@@ -214,7 +214,8 @@ class DriverSource final : public VulkanSource {
     }
 
   private:
-    /// What a buffer must be longer, so that 256-byte alignment can be had where the driver aligns less.
+    /// How many extra bytes a buffer needs so that its address can be aligned to 256 bytes where the driver
+    /// aligns less.
     std::uint64_t needed_slack() {
         VulkanMemory probe(device_);
         device_.check(make_.make(BlockRules::alignment, nullptr, probe.buffer), "vkCreateBuffer");
@@ -223,7 +224,7 @@ class DriverSource final : public VulkanSource {
                    : BlockRules::alignment;
     }
 
-    /// Of the first type that has room.
+    /// From the first type that has room.
     std::optional<std::uint32_t> allocate(MemoryKind kind, VulkanMemory& memory) {
         const VkMemoryRequirements needs = make_.requirements(memory.buffer);
         for (const std::uint32_t type : types(kind)) {

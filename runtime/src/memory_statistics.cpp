@@ -1,4 +1,4 @@
-/// What the allocator tells of itself.
+/// What the allocator reports about itself.
 
 #include "memory_allocator.h"
 
@@ -25,7 +25,7 @@ void reset_sums(Level& level) {
 }
 
 Level sum(const Level& a, const Level& b) {
-    // The two need not have had their peaks at the same time.
+    // The two may have peaked at different times.
     return {a.current + b.current, std::max(a.peak + b.current, a.current + b.peak), a.risen + b.risen,
             a.fallen + b.fallen};
 }

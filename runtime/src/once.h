@@ -6,12 +6,12 @@
 
 namespace rekindle::runtime {
 
-/// As std::once_flag with std::call_once, which goes through the C library's pthread_once: an exception on
-/// that way aborts a program that has libgcc linked into it. Thread-safe.
+/// Like std::once_flag with std::call_once. Those go through the C library's pthread_once, where an exception
+/// aborts a program that is linked statically with libgcc. Thread-safe.
 class Once {
   public:
     /// Calls work() unless an earlier call has returned; concurrent callers wait for it. An exception goes to
-    /// its caller, and the next one tries again. work() may not call the same object.
+    /// its caller, and the next caller tries again. work() must not call the same object.
     template <class Work>
     void operator()(const Work& work) {
         if (done_.load(std::memory_order_acquire))

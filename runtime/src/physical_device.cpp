@@ -9,7 +9,7 @@ namespace rekindle::runtime {
 
 namespace {
 
-/// Puts a structure at the end of a chain of Vulkan structures.
+/// Appends structures to a chain of Vulkan structures.
 class Chain {
   public:
     explicit Chain(void** first) : end_(first) { *end_ = nullptr; }
@@ -101,7 +101,7 @@ std::vector<CooperativeMatrixShape> shapes_of(VkPhysicalDevice device, const Ins
     return shapes;
 }
 
-/// The products that Feature::cooperative_matrix promises.
+/// The shapes that Feature::cooperative_matrix requires.
 bool has_training_shape(std::span<const CooperativeMatrixShape> shapes) {
     return std::ranges::any_of(shapes, [](const CooperativeMatrixShape& s) {
         return s.m == 16 && s.n == 16 && s.k == 16 && s.a == ComponentType::float16 &&
@@ -110,8 +110,7 @@ bool has_training_shape(std::span<const CooperativeMatrixShape> shapes) {
     });
 }
 
-/// A family for compute without graphics is not shared with the desktop; one for copies alone has engines of
-/// its own.
+/// A compute family without graphics is not shared with the desktop; a copy-only family has its own engines.
 void choose_queues(PhysicalDevice& device) {
     std::uint32_t count = 0;
     vkGetPhysicalDeviceQueueFamilyProperties(device.handle, &count, nullptr);
@@ -269,7 +268,7 @@ void read_capabilities(PhysicalDevice& device, const FeatureChain& f, const Prop
     can.external_host_memory = device.available.external_host_memory;
 }
 
-/// The first part of the floor that is missing, "" when all is there.
+/// The first missing minimum requirement, "" if all are met.
 std::string missing(const PhysicalDevice& device, const FeatureChain& f) {
     const Capabilities& can = device.info.can;
     const struct {
@@ -292,7 +291,7 @@ std::string missing(const PhysicalDevice& device, const FeatureChain& f) {
 }
 
 /// Whether the device's clock can be compared with std::chrono::steady_clock.
-bool calibrates_with_the_host(const PhysicalDevice& device) {
+bool calibrates_with_host(const PhysicalDevice& device) {
     if (!device.has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME))
         return false;
     std::uint32_t count = 0;
@@ -316,12 +315,12 @@ void read_available(PhysicalDevice& device, const FeatureChain& f) {
         available.vulkan_1_3 ? f.vulkan13.subgroupSizeControl : f.subgroup_size.subgroupSizeControl;
     available.compute_full_subgroups =
         available.vulkan_1_3 ? f.vulkan13.computeFullSubgroups : f.subgroup_size.computeFullSubgroups;
-    // RADV for a card that is not there has no memory to ask for: Mesa 25.0 crashes for gfx1150 and gfx1201.
+    // RADV without hardware has no memory budget to ask for: Mesa 25.0 crashes for gfx1150 and gfx1201.
     const bool null_hardware = device.info.name.starts_with("Null hardware");
     available.memory_budget = device.has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME) && !null_hardware;
     available.external_host_memory = device.has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     available.device_fault = f.fault.deviceFault;
-    available.calibrated_timestamps = calibrates_with_the_host(device);
+    available.calibrated_timestamps = calibrates_with_host(device);
     available.executable_properties = f.executable.pipelineExecutableInfo;
     available.cooperative_matrix = f.cooperative_matrix.cooperativeMatrix;
     available.float32_atomic_add = f.atomic_float.shaderBufferFloat32AtomicAdd;
@@ -390,7 +389,7 @@ void enable_used_features(const PhysicalDevice& device, const EnabledFeatures& e
 }
 
 std::vector<const char*> extensions_to_enable(const PhysicalDevice& device) {
-    // Those that link() chains structures of must be enabled with them.
+    // Extensions whose structures link() chains must be enabled as well.
     std::vector<const char*> names;
     for (const char* name :
          {VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, VK_EXT_DEVICE_FAULT_EXTENSION_NAME,
@@ -442,7 +441,7 @@ PhysicalDevice describe(VkPhysicalDevice handle, const Instance& instance) {
     std::ranges::copy(properties.pipelineCacheUUID, info.pipeline_cache_uuid.begin());
     if (properties.apiVersion < VK_API_VERSION_1_2) {
         info.unusable = "offers Vulkan " + std::to_string(VK_API_VERSION_MAJOR(properties.apiVersion)) + "." +
-                        std::to_string(VK_API_VERSION_MINOR(properties.apiVersion)) + "; 1.2 is needed";
+                        std::to_string(VK_API_VERSION_MINOR(properties.apiVersion)) + "; 1.2 is required";
         return device;
     }
     device.available.vulkan_1_3 =

@@ -1,5 +1,5 @@
 #pragma once
-/// A device as the driver describes it, and what the runtime asks of it.
+/// A device as the driver describes it, and what the runtime enables.
 
 #include "cooperative_matrix_khr.h"
 #include "vulkan_device.h"
@@ -10,7 +10,7 @@
 
 namespace rekindle::runtime {
 
-/// What vkGetPhysicalDeviceFeatures2 fills in and vkCreateDevice is given, chained. Not copyable: it points
+/// Filled in by vkGetPhysicalDeviceFeatures2 and passed to vkCreateDevice, chained. Not copyable: it points
 /// into itself.
 struct FeatureChain {
     VkPhysicalDeviceFeatures2 core =
@@ -41,36 +41,38 @@ struct FeatureChain {
     FeatureChain& operator=(const FeatureChain&) = delete;
 };
 
-/// A family of queues that was chosen for a purpose.
+/// A queue family that was chosen for a purpose.
 struct QueueFamily {
     std::uint32_t index = 0;
     std::uint32_t timestamp_bits = 0;
 };
 
-/// What is known of a VkPhysicalDevice before it is opened.
+/// What is known about a VkPhysicalDevice before it is opened.
 struct PhysicalDevice {
     VkPhysicalDevice handle = VK_NULL_HANDLE;
-    DeviceInfo info; ///< without its number
+    DeviceInfo info; ///< except its number
     std::vector<std::string> extensions;
-    EnabledFeatures available; ///< what could be enabled
+    EnabledFeatures available; ///< what can be enabled
     std::optional<QueueFamily> compute, transfer;
 
     bool has(std::string_view extension) const;
 };
 
-/// Asks the driver. Below Vulkan 1.2 only the names are filled in, and `unusable`.
+/// Asks the driver. Below Vulkan 1.2 only the names and `unusable` are filled in.
 PhysicalDevice describe(VkPhysicalDevice device, const Instance& instance);
 
-/// Links the structures that the device knows and has the driver fill them in.
+/// Links the structures that the device knows and lets the driver fill them in.
 void query_features(const PhysicalDevice& device, FeatureChain& chain);
-/// The chain for vkCreateDevice: the floor, and of the rest what is there and used.
+/// The chain for vkCreateDevice: the minimum requirements, plus the optional features that exist and are
+/// used.
 void enable_used_features(const PhysicalDevice& device, const EnabledFeatures& enabled, FeatureChain& chain);
 std::vector<const char*> extensions_to_enable(const PhysicalDevice& device);
 
-/// Now, with budget and use where `budget` says that VK_EXT_memory_budget is there.
+/// The current heaps, with budget and usage if `budget` says that VK_EXT_memory_budget is available.
 std::vector<Heap> heaps_of(VkPhysicalDevice device, bool budget);
 
-/// Every device, accepted or not, in the order of "gpu:N" and numbered, before REKINDLE_VISIBLE_DEVICES.
+/// Every device, accepted or not, in the order of "gpu:N" and numbered, before REKINDLE_VISIBLE_DEVICES
+/// applies.
 std::vector<PhysicalDevice> describe_all(const Instance& instance);
 
 } // namespace rekindle::runtime

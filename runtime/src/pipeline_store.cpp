@@ -85,7 +85,7 @@ void PipelineStore::require_features(const kernels::Kernel& kernel) const {
             if ((lacking.bits() & bit) != 0)
                 names += (names.empty() ? "" : ", ") + std::string(name(static_cast<kernels::Feature>(bit)));
         throw Unsupported("kernel " + std::string(kernel.name) + " needs " + names + ", which " +
-                          device_.info().name + " lacks or computes wrongly");
+                          device_.info().name + " lacks or computes incorrectly");
     }
     if (kernel.threads > device_.info().can.maximum_threads)
         throw Unsupported("kernel " + std::string(kernel.name) + " needs workgroups of " +
@@ -118,7 +118,7 @@ std::uint32_t PipelineStore::required_subgroup(const Key& key) const {
     const std::uint32_t size = key.values[static_cast<std::size_t>(found - constants.begin())];
     const Capabilities& can = device_.info().can;
     if (size != 0 && (size < can.minimum_subgroup || size > can.maximum_subgroup || (size & (size - 1)) != 0))
-        throw Unsupported("kernel " + std::string(key.kernel->name) + " asks for subgroups of " +
+        throw Unsupported("kernel " + std::string(key.kernel->name) + " requires subgroups of " +
                           std::to_string(size) + "; " + device_.info().name + " has " +
                           std::to_string(can.minimum_subgroup) + " to " +
                           std::to_string(can.maximum_subgroup));
@@ -204,9 +204,9 @@ std::vector<std::byte> PipelineStore::load_cache() const {
         if (data.empty() || fits_device(data))
             return data;
         device_.log(LogLevel::warning, "pipeline cache " + file_->path().string() +
-                                           " is of another driver or device; it is made anew");
+                                           " belongs to another driver or device; it is rebuilt");
     } catch (const Error& error) {
-        device_.log(LogLevel::warning, std::string("pipeline cache: ") + error.what() + "; it is made anew");
+        device_.log(LogLevel::warning, std::string("pipeline cache: ") + error.what() + "; it is rebuilt");
     }
     return {};
 }
@@ -237,13 +237,13 @@ void PipelineStore::save() noexcept {
         device_.check(vk.vkGetPipelineCacheData(device_.handle(), cache_, &size, data.data()),
                       "vkGetPipelineCacheData");
         data.resize(size);
-        if (size != file_bytes_) // else everything came from the file
+        if (size != file_bytes_) // otherwise everything came from the file
             file_->write(data);
         file_bytes_ = size;
         saved_ = compiled;
     } catch (const std::exception& error) {
-        device_.log(LogLevel::warning, std::string("pipelines are not kept: ") + error.what());
-        file_.reset(); // said once
+        device_.log(LogLevel::warning, std::string("pipelines cannot be saved: ") + error.what());
+        file_.reset(); // logged once
     }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The pipelines of one device: made on first use, kept until the device goes, with the driver's cache on
+/// The pipelines of one device: made at first use, kept as long as the device, with the driver's cache on
 /// disk.
 
 #include "cache_folder.h"
@@ -12,24 +12,24 @@
 
 namespace rekindle::runtime {
 
-/// The constant that asks for a subgroup size: a kernel whose family declares it, with
+/// The constant that requests a subgroup size: a kernel whose family declares it, with
 /// Feature::subgroup_size_control and a value other than 0, runs in full subgroups of exactly that size.
 constexpr std::string_view subgroup_size_constant = "subgroup_size";
 
-/// Thread-safe. Different pipelines are compiled at the same time, the same one once.
+/// Thread-safe. Different pipelines are compiled in parallel, the same one only once.
 class PipelineStore {
   public:
-    /// `device`: its VkDevice and layout exist. `folder`: of the cache, empty to keep nothing.
+    /// `device`: its VkDevice and layout must exist. `folder`: where the cache is kept; empty: nowhere.
     PipelineStore(VulkanDevice& device, const std::filesystem::path& folder);
     ~PipelineStore();
     PipelineStore(const PipelineStore&) = delete;
     PipelineStore& operator=(const PipelineStore&) = delete;
 
-    /// Throws Unsupported when a named feature is missing, Error when a constant is unknown or the driver
-    /// refuses.
+    /// Throws Unsupported, naming the feature, when one is missing, and Error when a constant is unknown or
+    /// the driver refuses.
     const Pipeline& get(const kernels::Kernel& kernel, std::span<const kernels::ConstantValue> constants);
     std::vector<PipelineStatistic> statistics(const Pipeline& pipeline) const;
-    /// Writes the driver's cache when it has grown since it was last written. Never throws: failures are
+    /// Writes the driver's cache if it has grown since it was last written. Never throws: failures are
     /// logged.
     void save() noexcept;
 
@@ -41,7 +41,7 @@ class PipelineStore {
     };
     template <class Made>
     struct Slot {
-        std::mutex mutex; ///< held while it is made
+        std::mutex mutex; ///< held while it is compiled
         std::optional<Made> made;
     };
 
@@ -56,12 +56,12 @@ class PipelineStore {
     VulkanDevice& device_;
     std::optional<CacheFile> file_;
     VkPipelineCache cache_ = VK_NULL_HANDLE;
-    std::mutex mutex_; ///< of the map; not held while something is compiled
+    std::mutex mutex_; ///< guards the map; not held while compiling
     std::map<Key, Slot<Pipeline>> pipelines_;
     std::atomic<std::uint64_t> compiled_{0};
     std::mutex save_mutex_;
-    std::uint64_t saved_ = 0;    ///< compiled_ when the file was last written
-    std::size_t file_bytes_ = 0; ///< of the driver's data in the file
+    std::uint64_t saved_ = 0;    ///< value of compiled_ when the file was last written
+    std::size_t file_bytes_ = 0; ///< size of the driver's data in the file
 };
 
 } // namespace rekindle::runtime

@@ -18,7 +18,7 @@ std::atomic<ProcessState> process_state{ProcessState::running};
 
 namespace {
 
-/// Never destroyed: static objects that close devices may go after it.
+/// Never destroyed: static objects that close devices may be destroyed later.
 struct OpenDevices {
     std::mutex mutex;
     std::vector<VulkanDevice*> devices;
@@ -45,10 +45,10 @@ extern "C" void rekindle_at_exit(int status, void*) {
     bool settled = true;
     for (VulkanDevice* const device : open.devices)
         settled = device->settle(until) && settled;
-    // The driver's own handlers come next. They may wait for the device, which never answers.
+    // The driver's own handlers run next. They may wait for the device, which never answers.
     if (!settled)
         end_without_handlers(status, nullptr);
-    // Calls of other threads that were on their way into the driver come out of it.
+    // Lets calls of other threads that are inside the driver return.
     if (!open.devices.empty())
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
@@ -65,8 +65,9 @@ void throw_if_unusable() {
     if (state == ProcessState::running)
         return;
     if (state == ProcessState::forked)
-        throw Error("this process was forked after Vulkan was opened, and Vulkan does not survive a fork",
-                    "start worker processes before the first use of the device, or by spawn instead of fork");
+        throw Error(
+            "this process was forked after Vulkan was opened, and Vulkan does not survive a fork",
+            "start worker processes before the first use of the device, or use spawn instead of fork");
     OpenDevices& open = OpenDevices::all();
     if (std::this_thread::get_id() != open.ended_by) {
         {
@@ -74,7 +75,7 @@ void throw_if_unusable() {
         }
         std::this_thread::sleep_for(std::chrono::seconds(3));
     }
-    throw Error("the process ends: its Vulkan devices are closed");
+    throw Error("the process is exiting: its Vulkan devices are closed");
 }
 
 void watch_process(VulkanDevice& device) {

@@ -1,6 +1,6 @@
 #pragma once
-/// Whether this process may still call Vulkan: not after a fork, not when it ends. One state for the process,
-/// because both come to all devices at once and from outside.
+/// Whether this process may still call Vulkan: not after a fork, and not during exit. There is one state per
+/// process, because both affect all devices at the same time.
 
 #include <atomic>
 
@@ -10,34 +10,34 @@ class VulkanDevice;
 
 enum class ProcessState {
     running,
-    forked, ///< a child of a process that had opened a device: its threads and locks are not here
-    ending, ///< exit() has begun
+    forked, ///< child of a process that had opened a device: the parent's threads do not exist here
+    ending, ///< exit() has started
 };
 
 namespace detail {
 extern std::atomic<ProcessState> process_state;
 }
 
-/// For each call that may lead to the driver; costs a load.
+/// For each call that may reach the driver; costs one load.
 inline bool vulkan_usable() noexcept {
     return detail::process_state.load(std::memory_order_relaxed) == ProcessState::running;
 }
-/// Throws Error because the process was forked or ends. When it ends, threads other than the one that ends it
-/// are kept until devices are settled and three seconds more, within which the process goes: they would not
-/// know what to do with the Error. No lock is held that the end of the process needs.
+/// Throws Error because the process was forked or is exiting. During exit, threads other than the exiting one
+/// are blocked until the devices are settled and three seconds longer, by which time the process has ended:
+/// they could not handle the Error. No lock is held that process exit needs.
 void throw_if_unusable();
 inline void require_usable() {
     if (!vulkan_usable())
         throw_if_unusable();
 }
 
-/// For on_exit: ends the process at once, with its status, without the handlers that are left. What the
-/// process wrote is flushed.
+/// For on_exit: ends the process immediately with its status, without running the remaining handlers.
+/// Buffered output is flushed.
 [[noreturn]] void end_without_handlers(int status, void*);
 
-/// From now on forks and the end of the process are looked for, and what `device` has submitted is waited for
-/// at the end; where it does not end within seconds, the driver's own handlers, which may wait for it without
-/// a limit, do not run. Called when the driver is loaded, so that the end is seen before the driver's own.
+/// From now on, forks and process exit are handled, and what `device` has submitted is waited for at exit. If
+/// that work does not end within seconds, the driver's own handlers, which may wait for it without a limit,
+/// do not run. Called when the driver is loaded, so that this handler runs before the driver's own.
 void watch_process(VulkanDevice& device);
 void forget_device(VulkanDevice& device) noexcept;
 

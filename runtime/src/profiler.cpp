@@ -80,9 +80,9 @@ ClockPair KernelProfiler::compared() const {
     host.timeDomain = VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT;
     const std::array domains{device, host};
     std::array<std::uint64_t, 2> now{};
-    std::uint64_t deviation = 0;
+    std::uint64_t uncertainty = 0;
     device_.check(device_.vk().vkGetCalibratedTimestampsEXT(device_.handle(), 2, domains.data(), now.data(),
-                                                            &deviation),
+                                                            &uncertainty),
                   "vkGetCalibratedTimestampsEXT");
     return {now[0], static_cast<std::int64_t>(now[1]), true};
 }

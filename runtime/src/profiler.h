@@ -1,5 +1,5 @@
 #pragma once
-/// Sums of device time, and records of operations. Private to the library.
+/// Totals of device time, and records of operations. Private to the library.
 
 #include "vulkan_device.h"
 
@@ -15,11 +15,11 @@ namespace rekindle::runtime {
 struct ClockPair {
     std::uint64_t ticks = 0;  ///< of the compute queue's timestamps
     std::int64_t host_ns = 0; ///< of std::chrono::steady_clock
-    bool calibrated = false;  ///< told by the driver
+    bool calibrated = false;  ///< reported by the driver
 };
 
-/// When `ticks` were, in nanoseconds of the host's clock. bits: valid ones of a timestamp; a moment at most
-/// half their range from the pair's is meant. period_ns: of a tick.
+/// Converts `ticks` to nanoseconds on the host's clock. bits: valid bits of a timestamp; `ticks` must be
+/// within half their range of the pair's. period_ns: duration of a tick.
 std::int64_t host_time(const ClockPair& pair, std::uint64_t ticks, std::uint32_t bits, double period_ns);
 
 /// The Profiler that streams fill. Thread-safe.
@@ -35,9 +35,9 @@ class KernelProfiler final : public Profiler {
     std::vector<Record> take_records(std::uint64_t* lost) override;
 
     bool records() const { return records_on_.load(std::memory_order_relaxed); }
-    /// One launch of that kernel took so long.
+    /// Adds the duration of one launch of that kernel.
     void add(const kernels::Kernel& kernel, double seconds);
-    /// An operation that ran between two timestamps, which give the record its times.
+    /// Adds an operation that ran between two timestamps, from which the record's times are computed.
     void add_record(Record record, std::uint64_t begin, std::uint64_t end);
 
     static constexpr std::size_t most_records = 1'000'000;
@@ -47,14 +47,14 @@ class KernelProfiler final : public Profiler {
         std::uint64_t launches = 0;
         double seconds = 0;
     };
-    /// Hands in what has completed on every stream.
+    /// Collects what has completed on every stream.
     void gather();
     void require_timestamps() const;
-    /// From the driver.
+    /// As reported by the driver.
     ClockPair compared() const;
-    /// From a submit that is waited for.
+    /// Measured with a submit that is waited for.
     ClockPair estimated() const;
-    /// Compares the clocks again when that was long ago, for they drift apart.
+    /// Compares the clocks again if the last comparison is old, because they drift apart.
     void renew_locked();
 
     VulkanDevice& device_;

@@ -13,8 +13,8 @@ namespace rekindle::runtime {
 
 namespace {
 
-/// The longest upload that travels inside the command buffer instead of through staging memory.
-constexpr std::size_t longest_update = 4096;
+/// The largest upload that is embedded in the command buffer instead of going through staging memory.
+constexpr std::size_t largest_update = 4096;
 
 class VulkanStream final : public Stream {
   public:
@@ -25,7 +25,7 @@ class VulkanStream final : public Stream {
     }
     ~VulkanStream() override {
         core_->close();
-        if (!vulkan_usable()) // threads that were stopped on their way may still hold its locks
+        if (!vulkan_usable()) // threads that were stopped midway may still hold its locks
             new std::shared_ptr<StreamCore>(core_);
     }
     VulkanStream(const VulkanStream&) = delete;
@@ -59,7 +59,7 @@ class VulkanStream final : public Stream {
     void wait_for_all();
 
     const std::shared_ptr<StreamCore> core_;
-    const std::shared_ptr<StreamTimeline> timeline_{core_}; ///< the same
+    const std::shared_ptr<StreamTimeline> timeline_{core_}; ///< the same object
     VulkanDevice& device_;
     TransientRing transients_;
 };
@@ -76,7 +76,7 @@ void VulkanStream::check_groups(const kernels::Kernel& kernel, Groups groups) co
     if (groups.x > most[0] || groups.y > most[1] || groups.z > most[2])
         throw Error("launch of " + std::string(kernel.name) + ": " + std::to_string(groups.x) + " x " +
                     std::to_string(groups.y) + " x " + std::to_string(groups.z) + " workgroups; " +
-                    device_.info().name + " allows " + std::to_string(most[0]) + " x " +
+                    device_.info().name + " allows at most " + std::to_string(most[0]) + " x " +
                     std::to_string(most[1]) + " x " + std::to_string(most[2]));
 }
 
@@ -113,7 +113,7 @@ void VulkanStream::put_without_poison(const Pipeline& pipeline, Groups groups,
         if (a.bytes != 0 && a.begin.address == without_poison(a.begin.address)) [[unlikely]]
             throw Error("launch of " + std::string(pipeline.kernel->name) + ": address " +
                         hexadecimal(a.begin.address) +
-                        " has no poison bit, so it is not an address that this device's allocator gave out");
+                        " has no poison bit, so it does not come from this device's allocator");
         a.begin.address = without_poison(a.begin.address);
     }
     core_->put(pipeline, groups, block, plain, expected_seconds);
@@ -141,7 +141,7 @@ void VulkanStream::copy_on(StreamCore& core, DevicePointer to, DevicePointer fro
 void VulkanStream::fill(DevicePointer to, std::uint64_t bytes, std::uint32_t word) {
     device_.throw_if_lost();
     if (bytes % 4 != 0 || to.address % 4 != 0)
-        throw Error("fill of " + std::to_string(bytes) + " bytes: address and size are multiples of 4");
+        throw Error("fill of " + std::to_string(bytes) + " bytes: address and size must be multiples of 4");
     for (std::uint64_t done = 0; done < bytes;) {
         const std::uint64_t piece = std::min(bytes - done, core_->options().piece_bytes);
         const BufferLocation in = device_.allocator().locate(to + done, piece);
@@ -152,7 +152,7 @@ void VulkanStream::fill(DevicePointer to, std::uint64_t bytes, std::uint32_t wor
 
 void VulkanStream::upload(DevicePointer to, std::span<const std::byte> from) {
     device_.throw_if_lost();
-    if (from.size() <= longest_update && from.size() % 4 == 0 && to.address % 4 == 0) {
+    if (from.size() <= largest_update && from.size() % 4 == 0 && to.address % 4 == 0) {
         if (from.empty())
             return;
         const BufferLocation in = device_.allocator().locate(to, from.size());
@@ -165,7 +165,7 @@ void VulkanStream::upload(DevicePointer to, std::span<const std::byte> from) {
         upload_on(*core_, to, from);
         return;
     }
-    // Also when it fails in the middle: memory must not be used again before the pieces that are under way.
+    // Also after a failure in the middle: the memory must not be reused before the pieces in flight are done.
     const auto join = [&] {
         lane->flush();
         core_->wait_for(lane, lane->queued());
@@ -182,7 +182,7 @@ void VulkanStream::upload(DevicePointer to, std::span<const std::byte> from) {
 }
 
 void VulkanStream::upload_on(StreamCore& core, DevicePointer to, std::span<const std::byte> from) {
-    // While the device copies one piece the host fills the next; a few are under way.
+    // While the device copies one piece, the host fills the next; a few are in flight.
     constexpr std::size_t pieces_under_way = 4;
     std::deque<std::uint64_t> under_way;
     for (std::size_t done = 0; done < from.size();) {
@@ -211,7 +211,7 @@ void VulkanStream::download(std::span<std::byte> to, DevicePointer from) {
         std::span<std::byte> target;
         std::uint64_t value;
     };
-    // While the host copies one piece out the device copies the next one in.
+    // While the host copies one piece out, the device copies the next one in.
     std::deque<Piece> under_way;
     const auto take = [&] {
         const Piece& piece = under_way.front();
@@ -244,7 +244,7 @@ void VulkanStream::wait(const Event& event) {
         return;
     if (&other->device() != &device_)
         throw Error("a stream cannot wait for an event of another device");
-    // Before this stream's submit, for the two may share a queue.
+    // Before this stream's submit, because the two may share a queue.
     other->flush_to(event.state()->value);
     core_->wait_for(other, event.state()->value);
 }

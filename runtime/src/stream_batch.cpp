@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t events_per_submit = 62;
 constexpr std::uint32_t queries_reset_at_once = 64;
 
-// Copies and fills are bounded by what a slow bus gives: PCIe 3.0 with 4 lanes.
+// Copies and fills are estimated at the speed of a slow bus: PCIe 3.0 with 4 lanes.
 constexpr double copy_bytes_per_second = 3e9, fill_bytes_per_second = 2e10;
 
 double ticks_between(std::uint64_t begin, std::uint64_t end, std::uint32_t bits) {
@@ -56,7 +56,7 @@ Batch::~Batch() {
 }
 
 void Batch::create_queries() {
-    // The submit's own two, two for each profiled dispatch, those of events; rounded up to whole resets.
+    // The submit's own two, two per profiled dispatch, those of events; rounded up to whole resets.
     const std::uint32_t needed = 2 + 2 * options_.operations_per_submit + events_per_submit;
     const std::uint32_t count =
         (needed + queries_reset_at_once - 1) / queries_reset_at_once * queries_reset_at_once;
@@ -93,7 +93,7 @@ bool Batch::room_for(std::size_t more) const {
 std::uint32_t Batch::timestamp() {
     if (used_queries_ % queries_reset_at_once == 0)
         device_.vk().vkCmdResetQueryPool(commands_, queries_, used_queries_, queries_reset_at_once);
-    // The end of all that came before: differences of such times add up, whatever overlaps.
+    // Written at the end of all earlier work, so differences of such times add up even if operations overlap.
     device_.vk().vkCmdWriteTimestamp(commands_, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries_,
                                      used_queries_);
     return used_queries_++;
@@ -109,7 +109,7 @@ Batch::OperationName Batch::named(const Operation& operation) {
 
 void Batch::record(const Operation& operation, const RecordTag& tag) {
     const bool timed = queries_ != VK_NULL_HANDLE &&
-                       (tag.wanted || (profiler_.enabled() && std::holds_alternative<Dispatch>(operation)));
+                       (tag.enabled || (profiler_.enabled() && std::holds_alternative<Dispatch>(operation)));
     if (timed) {
         const OperationName name = named(operation);
         timed_.push_back({name.kernel, name.what, tag, timestamp()});
@@ -251,7 +251,7 @@ std::string Batch::summary() const {
 }
 
 void Batch::finish() {
-    // The end of a submit makes nothing visible to the host by itself.
+    // The end of a submit does not by itself make writes visible to the host.
     memory_barrier(true);
     if (queries_ != VK_NULL_HANDLE)
         timestamp();
@@ -266,9 +266,9 @@ void Batch::submit(VkQueue queue, VkSemaphore signal) {
                                 : submit_commands(queue, signal);
     if (result == VK_ERROR_DEVICE_LOST)
         device_.check(result, "vkQueueSubmit");
-    // Work that was promised and is gone leaves no state to go on from, whatever the code.
+    // Work that was promised is gone, so there is no state to continue from, whatever the result code.
     if (result != VK_SUCCESS)
-        device_.lose("vkQueueSubmit gave " + name_of(result));
+        device_.lose("vkQueueSubmit returned " + name_of(result));
 }
 
 VkResult Batch::submit_commands(VkQueue queue, VkSemaphore signal) {
@@ -335,7 +335,7 @@ void Batch::retire(std::uint32_t stream) {
             const std::uint64_t begin = ticks_[t.query], end = ticks_[t.query + 1];
             if (t.kernel != nullptr)
                 profiler_.add(*t.kernel, ticks_between(begin, end, timestamp_bits_) * period);
-            if (t.tag.wanted)
+            if (t.tag.enabled)
                 profiler_.add_record({t.kernel != nullptr ? t.kernel->name : std::string_view(t.what), stream,
                                       0, 0, t.tag.bytes, t.tag.correlation, false},
                                      begin, end);

@@ -1,5 +1,5 @@
 #pragma once
-/// The commands of one submit: a reused command buffer, what it holds and what it measures.
+/// The commands of one submit: a reused command buffer, its operations and its timestamps.
 
 #include "hazards.h"
 #include "stream_time.h"
@@ -19,31 +19,30 @@ namespace rekindle::runtime {
 class KernelProfiler;
 class StreamCore;
 
-/// What large uploads use.
+/// The queue that large uploads use.
 enum class UploadQueue {
-    own_family, ///< a queue for copies alone, where the device has one
+    own_family, ///< a copy-only queue, if the device has one
     stream,     ///< the stream's own
-    second,     ///< as own_family; without one a second lane of the compute queue, for tests
+    second,     ///< like own_family; without one, a second lane of the compute queue, for tests
 };
 
-/// How a stream works. Everything but the defaults is for tests.
+/// How a stream works. Values other than the defaults are for tests.
 struct StreamOptions {
-    bool barriers = true; ///< false: dependent operations race, which the tests of the tests want to see
-    bool synchronization2 = true; ///< where the device has it
+    bool barriers = true;         ///< false: dependent operations race, which tests of the tests need
+    bool synchronization2 = true; ///< if the device has it
     UploadQueue upload_queue = UploadQueue::own_family;
-    std::uint64_t large_upload_bytes = 4ull << 20; ///< from here on `upload_queue` is used
+    std::uint64_t large_upload_bytes = 4ull << 20; ///< from this size on, `upload_queue` is used
     std::uint32_t operations_per_submit = 256;
     std::size_t submits_in_flight = 8;
     double seconds_per_submit = 0.2;
-    /// When so many operations are recorded, or twice, four times … as many, and the device has nothing of
-    /// the stream's to do, they are submitted; 0: never. Not while operations are held back by the test
-    /// modes.
+    /// The recorded operations are submitted when there are this many (or 2, 4, 8 … times as many) and the
+    /// device has no work from this stream; 0: never. Not while the test modes hold operations back.
     std::uint32_t operations_of_early_submit = 16;
-    std::uint64_t staging_bytes = 16ull << 20; ///< of one piece of an upload or download
-    std::uint64_t piece_bytes = 64ull << 20;   ///< of one copy or fill command
+    std::uint64_t staging_bytes = 16ull << 20; ///< size of one piece of an upload or download
+    std::uint64_t piece_bytes = 64ull << 20;   ///< size of one copy or fill command
 };
 
-/// A pipeline as a stream launches it. Lives as long as the stream; the address is stable.
+/// A pipeline as a stream launches it. Lives as long as the stream; its address is stable.
 struct PreparedKernel {
     const Pipeline* pipeline = nullptr;
     LaunchTime time;
@@ -58,8 +57,8 @@ struct Copy {
     VkBuffer from = VK_NULL_HANDLE, to = VK_NULL_HANDLE;
     VkDeviceSize from_offset = 0, to_offset = 0, bytes = 0;
 };
-/// Bytes that travel inside the command buffer: at most 65,536, a multiple of 4, at an offset that is one
-/// too.
+/// Bytes that are embedded in the command buffer: at most 65,536, a multiple of 4, at an offset that is also
+/// a multiple of 4.
 struct Update {
     VkBuffer to = VK_NULL_HANDLE;
     VkDeviceSize to_offset = 0;
@@ -72,20 +71,20 @@ struct Fill {
 };
 using Operation = std::variant<Dispatch, Copy, Update, Fill>;
 
-/// A timeline semaphore's value to wait for; `keep` holds the semaphore.
+/// A timeline semaphore's value to wait for; `keep` keeps the semaphore alive.
 struct TimelineWait {
     VkSemaphore semaphore = VK_NULL_HANDLE;
     std::uint64_t value = 0;
     std::shared_ptr<const void> keep;
 };
 
-/// What the profiler's record of an operation says beside its times.
+/// What the profiler's record of an operation contains besides its times.
 struct RecordTag {
-    bool wanted = false; ///< records are on
+    bool enabled = false; ///< records are on
     std::uint64_t bytes = 0, correlation = 0;
 };
 
-/// One recording. Used again after its submit has completed. Not thread-safe.
+/// One recording. Reused after its submit has completed. Not thread-safe.
 class Batch {
   public:
     Batch(VulkanDevice& device, const Queue& queue, const StreamOptions& options);
@@ -93,34 +92,34 @@ class Batch {
     Batch(const Batch&) = delete;
     Batch& operator=(const Batch&) = delete;
 
-    /// What a copy or a fill is reckoned with; 0 for others.
+    /// The estimated duration of a copy or a fill; 0 for other operations.
     static double seconds_of(const Operation& operation);
 
     /// Starts an empty recording that will signal `value`.
     void begin(std::uint64_t value);
     void record(const Operation& operation, const RecordTag& tag);
-    /// All writes so far become visible to all that follows.
+    /// Makes all writes so far visible to everything that follows.
     void barrier();
-    /// Waits before the whole submit.
+    /// Makes the whole submit wait.
     void wait_for(TimelineWait wait);
-    /// These ranges are used by what is recorded; kept for touches() alone.
+    /// Notes that the recording uses these ranges; only for touches().
     void touch(std::span<const Access> accesses);
     bool touches(const Access& access) const { return touched_.overlaps(access.begin.address, access.bytes); }
-    /// Records a timestamp that retire() hands to the event.
+    /// Records a timestamp that retire() passes to the event.
     void stamp(std::shared_ptr<Event::State> event);
-    /// Reckons with an operation that long; a sample without a kernel learns nothing.
+    /// Adds an operation's estimated duration; a sample without a kernel learns nothing.
     void expect(const LaunchTime::Sample& sample);
-    /// The recording is complete.
+    /// Completes the recording.
     void finish();
-    /// `signal` becomes value() when it is done. The queue's mutex is held. Throws DeviceLost when the driver
-    /// refuses: the commands are gone then.
+    /// `signal` becomes value() when it is done. The queue's mutex must be held. Throws DeviceLost when the
+    /// driver refuses; the commands are gone in that case.
     void submit(VkQueue queue, VkSemaphore signal);
-    /// After the submit has completed: hands out its times and lets go of what it held. stream: its number.
+    /// After the submit has completed: delivers its times and releases what it held. stream: its number.
     void retire(std::uint32_t stream);
 
     std::uint64_t value() const noexcept { return value_; }
     bool empty() const noexcept { return operations_ == 0 && waits_.empty() && stamps_.empty(); }
-    /// Whether it may hold so many more operations, and an event.
+    /// Whether it has room for that many more operations and an event.
     bool room_for(std::size_t more) const;
     double seconds() const noexcept { return seconds_; } ///< estimated
     std::uint32_t operations() const noexcept { return operations_; }
@@ -134,14 +133,14 @@ class Batch {
         const kernels::Kernel* kernel; ///< null: `what`
         const char* what;
         RecordTag tag;
-        std::uint32_t query; ///< of the begin; the end is the next one
+        std::uint32_t query; ///< of the start; the end is the next one
     };
     struct OperationName {
         const kernels::Kernel* kernel = nullptr; ///< null: `what`
         const char* what = "";
     };
     static OperationName named(const Operation& operation);
-    /// A run of like operations, for the text of DeviceLost.
+    /// A run of identical operations, for the text of DeviceLost.
     struct Note {
         const kernels::Kernel* kernel; ///< null: `what`
         const char* what;
@@ -166,7 +165,7 @@ class Batch {
     VulkanDevice& device_;
     KernelProfiler& profiler_;
     const StreamOptions& options_;
-    bool copies_alone_; ///< the queue's family knows no compute stage and no queries
+    bool copies_alone_; ///< the queue's family has no compute stage and no queries
     std::uint32_t timestamp_bits_;
     VkCommandPool pool_ = VK_NULL_HANDLE;
     VkCommandBuffer commands_ = VK_NULL_HANDLE;

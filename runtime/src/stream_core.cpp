@@ -135,7 +135,7 @@ PreparedKernel& StreamCore::prepared(const Pipeline& pipeline) {
 PreparedKernel& StreamCore::prepare(const Pipeline& pipeline) {
     if (pipeline.device != device_.get())
         throw Error("launch of " + std::string(pipeline.kernel->name) +
-                    ": prepared for another device than " + device_->info().address());
+                    ": prepared for a different device than " + device_->info().address());
     if (pipeline.number >= prepared_.size())
         prepared_.resize(pipeline.number + 1);
     auto& place = prepared_[pipeline.number];
@@ -198,7 +198,7 @@ void StreamCore::place(const Operation& operation, std::span<const Access> acces
 
 void StreamCore::submit_for_idle_device() {
     const std::uint32_t least = options_.operations_of_early_submit, now = open_->operations();
-    // Asking costs as much as a launch: at some counts alone.
+    // Asking costs as much as a launch, so it is done only at certain counts.
     if (least == 0 || now < least || now % least != 0 || !std::has_single_bit(now / least) || collecting_)
         return;
     if (completed() == submitted())
@@ -221,7 +221,7 @@ void StreamCore::fill_before_next(const BufferLocation& at, DevicePointer begin,
                                   std::uint32_t word) {
     const std::scoped_lock lock(fills_mutex_);
     fills_.push_back({{at.buffer, at.offset, bytes, word}, {{without_poison(begin.address)}, bytes, true}});
-    // With guard pages barriers end submits: one may be under way, one may come before the fills.
+    // With guard pages, barriers end submits: one may be in flight, one may come before the fills.
     fills_value_ = next_fill_value_ + (device_->test_mode().guard_pages ? 2 : 0);
     has_fills_.store(true, std::memory_order_release);
 }
@@ -313,7 +313,7 @@ std::shared_ptr<Event::State> StreamCore::record(bool timing) {
 void StreamCore::wait_for(const std::shared_ptr<StreamCore>& other, std::uint64_t value) {
     device_->throw_if_lost();
     const auto lock = hold();
-    // What was queued before need not wait.
+    // What was queued before does not need to wait.
     if (open_ && open_->operations() + group_.size() > 0)
         submit();
     open().wait_for({other->timeline_, value, other});
@@ -374,7 +374,7 @@ void StreamCore::flush_to(std::uint64_t value) {
     device_->throw_if_lost();
     const auto lock = hold();
     submit();
-    // In poison mode a value may have been promised that nothing was recorded for.
+    // In poison mode, a value may have been promised for which nothing was recorded.
     while (submitted() < value) {
         open();
         execute(std::exchange(open_, nullptr));
@@ -408,7 +408,7 @@ void StreamCore::execute(std::unique_ptr<Batch> batch) {
         next_fill_value_ = std::max(next_fill_value_, value + 1);
     }
     const std::scoped_lock lock(queue_.mutex);
-    // With guard pages one group runs at a time on the whole device, for protection is by the page.
+    // With guard pages, one group runs at a time on the whole device, because protection is per page.
     const bool alone = device_->test_mode().guard_pages;
     const auto read_only = alone ? device_->allocator().protect(group_accesses_) : nullptr;
     group_accesses_.clear();

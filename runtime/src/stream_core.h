@@ -1,5 +1,5 @@
 #pragma once
-/// The state of a stream: what is recorded, what is submitted, what has completed.
+/// The state of a stream: what is recorded, submitted, and completed.
 
 #include "hazards.h"
 #include "stream_batch.h"
@@ -17,7 +17,7 @@ namespace rekindle::runtime {
 
 VkSemaphore make_timeline(VulkanDevice& device);
 
-/// Belongs to a stream and to its events. Thread-safe: every member locks for itself.
+/// Belongs to a stream and to its events. Thread-safe: every member locks by itself.
 class StreamCore final : public StreamTimeline, public std::enable_shared_from_this<StreamCore> {
   public:
     StreamCore(std::shared_ptr<VulkanDevice> device, Queue& queue, const StreamOptions& options);
@@ -29,35 +29,35 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     std::uint32_t number() const noexcept { return number_; }
     const StreamOptions& options() const noexcept { return options_; }
 
-    /// The kernel's pipeline, from a table without a look at the device when it was launched here before.
+    /// The kernel's pipeline, from a table (without asking the device) if it was launched here before.
     const Pipeline& pipeline(const kernels::Kernel& kernel,
                              std::span<const kernels::ConstantValue> constants);
-    /// Queues one dispatch. accesses: without poison bits. Throws Error when the pipeline is another
-    /// device's.
+    /// Queues one dispatch. accesses: without poison bits. Throws Error when the pipeline belongs to another
+    /// device.
     void put(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
              std::span<const Access> accesses, double expected_seconds);
     /// Queues one operation of another kind. accesses: without poison bits.
     void put(const Operation& operation, std::span<const Access> accesses);
     std::shared_ptr<Event::State> record(bool timing);
-    /// Later operations start after `value` of the other stream, which it has submitted.
+    /// Later operations start after `value` of the other stream, which it must have submitted.
     void wait_for(const std::shared_ptr<StreamCore>& other, std::uint64_t value);
-    /// The other stream that uploads of this one to that range go through, made ready to wait for what they
-    /// need; null: uploads are work of this stream. After the upload this stream waits for it.
+    /// The stream that this one's uploads to that range go through, ready to wait for what they need; null:
+    /// uploads are work of this stream. After the upload this stream waits for it.
     std::shared_ptr<StreamCore> upload_lane(const Access& target);
-    /// The value behind the last operation that used a byte of the range, submitted now; 0: none that is not
-    /// done. Only for streams that have an upload lane.
+    /// The value after the last operation that used a byte of the range, submitted now; 0: no unfinished
+    /// operation did. Only for streams that have an upload lane.
     std::uint64_t last_use(const Access& range);
-    /// Submits what is recorded.
+    /// Submits what has been recorded.
     void flush();
-    /// Submits at least all that `value`, a result of queued(), needs.
+    /// Submits at least everything that `value`, a result of queued(), needs.
     void flush_to(std::uint64_t value);
-    /// Takes back what has completed: times go to events, profiler and estimates.
+    /// Collects what has completed: times go to events, profiler and estimates.
     void gather();
     /// The last value given to the driver.
     std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
-    /// Barriers put so far.
+    /// Number of barriers recorded so far.
     std::uint64_t barriers() const noexcept { return barriers_.load(std::memory_order_relaxed); }
-    /// No operation will come; waits for those that are queued. Never throws: failures go to the log.
+    /// No more operations will come; waits for those that are queued. Never throws: failures are logged.
     void close() noexcept;
 
     // StreamTimeline
@@ -68,7 +68,7 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
                           std::uint32_t word) override;
 
-    /// Lets injected hangs end, so that the device can be closed.
+    /// Ends injected hangs, so that the device can be closed.
     void release_hang() noexcept;
 
   private:
@@ -91,14 +91,14 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
         bool operator()(const KernelKey& a, const OwnKey& b) const noexcept;
         bool operator()(const OwnKey& a, const KernelKey& b) const noexcept { return (*this)(b, a); }
     };
-    /// An operation that waits for its group to be complete.
+    /// An operation that waits until its group is complete.
     struct Pending {
         Operation operation;
         std::vector<std::byte> data;
         RecordTag tag;
     };
 
-    /// Holds mutex_. Throws Error when the process ends, which may have begun while this waited.
+    /// Locks mutex_. Throws Error when the process is exiting, which may have started while this waited.
     std::unique_lock<std::mutex> hold();
 
     // All with mutex_ held.
@@ -107,26 +107,26 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     Batch& open();
     void place(const Operation& operation, std::span<const Access> accesses,
                const LaunchTime::Sample& sample);
-    /// Records what fill_before_next() gathered.
+    /// Records the fills collected by fill_before_next().
     void place_poison_fills();
     void record_or_hold(const Operation& operation, std::span<const Access> accesses, const RecordTag& tag);
     void emit_group();
-    /// Submits when enough is recorded for a device that has nothing to do.
+    /// Submits if the device is idle and enough is recorded.
     void submit_for_idle_device();
     RecordTag tag_of(const Operation& operation, std::span<const Access> accesses) const;
     void separate();
     void submit();
-    /// From now on fills go to the next submit; false: some have come for this one.
+    /// From now on, fills go to the next submit; false: some have arrived for this one.
     bool close_for_fills();
     void execute(std::unique_ptr<Batch> batch);
     void inject_faults(Batch& batch);
     void gather_completed();
 
-    /// Throws DeviceLost when nothing moves on the device any more.
+    /// Throws DeviceLost when the device makes no more progress.
     void await(std::uint64_t value);
-    /// Whether the submitted work has ended, whatever became of it.
+    /// Whether the submitted work has ended, successfully or not.
     bool drained() const noexcept;
-    /// Of all streams of the device: one may stand still because another one's long work is before it.
+    /// Of all streams of the device: one may stand still because another one's long work is ahead of it.
     std::uint64_t progress() const;
 
     const std::shared_ptr<VulkanDevice> device_;
@@ -134,14 +134,13 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
     const std::uint32_t number_;
     KernelProfiler& profiler_;
     Queue& queue_;
-    Queue* const upload_queue_; ///< of the upload lane; null: there is none
+    Queue* const upload_queue_; ///< of the upload lane; null: no lane
     const bool collecting_;     ///< operations are held back until their group is complete
     VkSemaphore timeline_ = VK_NULL_HANDLE;
 
     mutable std::mutex mutex_;
     std::unordered_map<OwnKey, const Pipeline*, KeyHash, KeyEqual> pipelines_;
-    std::vector<std::unique_ptr<PreparedKernel>>
-        prepared_; ///< by the pipeline's number; null: not launched here
+    std::vector<std::unique_ptr<PreparedKernel>> prepared_; ///< by pipeline number; null: not launched here
     HazardTracker hazards_;
     std::unique_ptr<Batch> open_;
     std::deque<std::unique_ptr<Batch>> in_flight_;
@@ -154,20 +153,20 @@ class StreamCore final : public StreamTimeline, public std::enable_shared_from_t
         Fill fill;
         Access access;
     };
-    // Of their own lock, because the allocator adds to them with its own lock held.
+    // With their own lock, because the allocator adds to them with its lock held.
     mutable std::mutex fills_mutex_;
     std::vector<PoisonFill> fills_;
     std::atomic<bool> has_fills_{false};
     std::uint64_t fills_value_ = 0,
-                  next_fill_value_ = 1; ///< of the submit that holds the last, the next fill
+                  next_fill_value_ = 1; ///< the submit that holds the last fill, and the next one
 
     std::atomic<std::uint64_t> queued_{0}, submitted_{0};
     mutable std::atomic<std::uint64_t> completed_{0};
     std::atomic<std::uint64_t> barriers_{0};
 
-    std::mutex lane_mutex_;            ///< one upload at a time finds out what the lane waits for
-    std::shared_ptr<StreamCore> lane_; ///< made at the first large upload
-    /// What this stream waited for since the last upload of the lane, which waits for it too.
+    std::mutex lane_mutex_;            ///< one upload at a time determines what the lane waits for
+    std::shared_ptr<StreamCore> lane_; ///< created at the first large upload
+    /// What this stream has waited for since the lane's last upload; the lane has to wait for it too.
     std::vector<std::pair<std::shared_ptr<StreamCore>, std::uint64_t>> inherited_;
     std::mutex gate_mutex_;
     VkSemaphore gate_ = VK_NULL_HANDLE; ///< an injected hang waits for its value 1

@@ -10,8 +10,8 @@ LaunchTime::Sample LaunchTime::estimate(std::uint64_t groups, double expected_se
     const std::size_t size_class = std::min<std::size_t>(std::bit_width(groups), size_classes - 1);
     if (expected_seconds > 0)
         return {this, size_class, true, correction_, expected_seconds * correction_};
-    // Not measured at this size: at worst the time of the nearest smaller size grows with the workgroups; a
-    // larger one took no less.
+    // Not measured at this size. At worst, the time of the nearest smaller size grows with the workgroups; a
+    // larger one took at least as long.
     double seconds = 0;
     for (std::size_t c = size_class + 1; c-- > 0 && seconds == 0;)
         seconds = seconds_[c] * static_cast<double>(1ull << (size_class - c));
@@ -25,8 +25,8 @@ LaunchTime::Sample LaunchTime::estimate(std::uint64_t groups, double expected_se
 void LaunchTime::learn(const Sample& sample, double ratio) {
     if (!(ratio > 0) || !std::isfinite(ratio))
         return;
-    // From the estimate that the submit used, not from today's: several submits in flight that used the same
-    // one correct it once.
+    // Based on the estimate that the submit used, not on the current one, so that several submits in flight
+    // that used the same estimate correct it only once.
     const double factor = ratio > 1 ? ratio : std::sqrt(ratio);
     if (sample.expected)
         correction_ = std::clamp(sample.used * factor, 1e-6, 1e6);

@@ -33,7 +33,7 @@ TransientRing::TransientRing(std::shared_ptr<StreamCore> core)
 Transient TransientRing::take(std::uint64_t bytes) {
     core_->device().throw_if_lost();
     if (bytes > Stream::largest_transient)
-        throw Error("a transient block of " + std::to_string(bytes) + " bytes; the largest has " +
+        throw Error("a transient block of " + std::to_string(bytes) + " bytes; the limit is " +
                     std::to_string(Stream::largest_transient));
     if (own_allocations_)
         return alone(bytes);
@@ -49,13 +49,14 @@ Transient TransientRing::take(std::uint64_t bytes) {
 Transient::Chunk& TransientRing::with_room(std::uint64_t bytes) {
     if (!chunks_.empty() && chunks_.back()->used + bytes <= chunk_bytes)
         return *chunks_.back();
-    if (!turn())
+    if (!reuse_oldest())
         chunks_.push_back(make_chunk(chunk_bytes));
     return *chunks_.back();
 }
 
-/// Makes the chunk that nobody holds and whose use is longest ago the next one, if its use is over.
-bool TransientRing::turn() {
+/// Makes the unpinned chunk that was used longest ago the current one. False if a new chunk is needed
+/// instead.
+bool TransientRing::reuse_oldest() {
     const auto oldest = std::ranges::find_if(
         chunks_, [](const auto& chunk) { return chunk->pins.load(std::memory_order_acquire) == 0; });
     if (oldest == chunks_.end())

@@ -5,11 +5,11 @@
 
 namespace rekindle::runtime {
 
-/// What thread_synchronizations() tells, to be counted up by what waits.
+/// What thread_synchronizations() returns; incremented by the functions that wait.
 Synchronizations& counted_synchronizations() noexcept;
-/// Of the calling thread, Stream::set_correlation.
+/// The calling thread's Stream::set_correlation.
 std::uint64_t thread_correlation() noexcept;
-/// Of the calling thread, Stream::set_operation; nullptr: none.
+/// The calling thread's Stream::set_operation; nullptr: none.
 const char* thread_operation() noexcept;
 
 } // namespace rekindle::runtime

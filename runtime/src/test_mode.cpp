@@ -16,8 +16,8 @@ std::string_view variable(const char* name) {
     return value == nullptr ? std::string_view{} : std::string_view(value);
 }
 
-[[noreturn]] void misunderstood(const char* name, std::string_view value, const std::string& expected) {
-    throw Error(std::string(name) + "=" + std::string(value) + " is not understood; it is " + expected);
+[[noreturn]] void invalid_value(const char* name, std::string_view value, const std::string& expected) {
+    throw Error(std::string(name) + "=" + std::string(value) + " is invalid; expected " + expected);
 }
 
 bool switched_on(const char* name) {
@@ -26,7 +26,7 @@ bool switched_on(const char* name) {
         return false;
     if (value == "1")
         return true;
-    misunderstood(name, value, "1 or 0");
+    invalid_value(name, value, "1 or 0");
 }
 
 template <class Number>
@@ -47,7 +47,7 @@ void read_fault(TestMode& mode) {
         return;
     const std::size_t colon = value.find(':');
     if (colon == std::string_view::npos)
-        misunderstood(name, value, expected);
+        invalid_value(name, value, expected);
     const std::string_view kind = value.substr(0, colon);
     if (kind == "out-of-memory")
         mode.fault = TestMode::Fault::out_of_memory;
@@ -58,14 +58,14 @@ void read_fault(TestMode& mode) {
     else if (kind == "wrong-answer")
         mode.fault = TestMode::Fault::wrong_answer;
     else
-        misunderstood(name, value, expected);
+        invalid_value(name, value, expected);
     std::string_view count = value.substr(colon + 1);
     mode.fault_repeats = count.ends_with('+');
     if (mode.fault_repeats)
         count.remove_suffix(1);
     const auto at = number_in<std::uint64_t>(count);
     if (!at || *at == 0)
-        misunderstood(name, value, expected);
+        invalid_value(name, value, expected);
     mode.fault_at = *at;
 }
 
@@ -79,12 +79,12 @@ TestMode test_mode_from_environment() {
     if (const std::string_view seed = variable("REKINDLE_RANDOM_ORDER"); !seed.empty()) {
         mode.random_order = number_in<std::uint64_t>(seed);
         if (!mode.random_order)
-            misunderstood("REKINDLE_RANDOM_ORDER", seed, "a seed, a whole number from 0");
+            invalid_value("REKINDLE_RANDOM_ORDER", seed, "a seed, an integer of at least 0");
     }
     if (const std::string_view seconds = variable("REKINDLE_WATCHDOG_SECONDS"); !seconds.empty()) {
         const auto value = number_in<double>(seconds);
         if (!value || !std::isfinite(*value) || *value <= 0)
-            misunderstood("REKINDLE_WATCHDOG_SECONDS", seconds, "a number of seconds above 0");
+            invalid_value("REKINDLE_WATCHDOG_SECONDS", seconds, "a number of seconds greater than 0");
         mode.watchdog_seconds = *value;
     }
     read_fault(mode);

@@ -12,12 +12,12 @@ namespace rekindle::runtime {
 
 namespace {
 
-PhysicalDevice find_device(const Instance& instance, const DeviceInfo& wanted) {
+PhysicalDevice find_device(const Instance& instance, const DeviceInfo& requested) {
     for (PhysicalDevice& device : describe_all(instance))
-        if (device.info.uuid == wanted.uuid && device.info.device_id == wanted.device_id &&
-            device.info.name == wanted.name)
+        if (device.info.uuid == requested.uuid && device.info.device_id == requested.device_id &&
+            device.info.name == requested.name)
             return std::move(device);
-    throw Error(wanted.address() + " (" + wanted.name + ") is no longer there");
+    throw Error(requested.address() + " (" + requested.name + ") is no longer there");
 }
 
 } // namespace
@@ -26,10 +26,9 @@ std::shared_ptr<Device> Device::open(const DeviceInfo& info, DeviceOptions optio
     const std::shared_ptr<VulkanDevice> device =
         VulkanDevice::open_untested(info, std::move(options), test_mode_from_environment());
     if (device->options().self_test && !device->options().compile_only && !device->self_test().usable())
-        throw Unsupported(
-            info.address() + " (" + info.name +
-                ") computes wrong answers and is not used: " + failures_of(device->self_test()),
-            "another version of its driver may be right; `rekindle verify` runs the test again");
+        throw Unsupported(info.address() + " (" + info.name +
+                              ") computes wrong answers and is not used: " + failures_of(device->self_test()),
+                          "another driver version may be correct; `rekindle verify` runs the test again");
     return device;
 }
 
@@ -48,7 +47,7 @@ VulkanDevice::VulkanDevice(DeviceInfo info, DeviceOptions options, TestMode test
 
 VulkanDevice::~VulkanDevice() {
     if (!vulkan_usable()) {
-        // Nothing of the driver may be called any more, and locks may be held for ever.
+        // Nothing of the driver may be called anymore, and locks may be held forever.
         static_cast<void>(profiler_.release());
         static_cast<void>(allocator_.release());
         static_cast<void>(pipelines_.release());
@@ -113,7 +112,7 @@ void VulkanDevice::create() {
         }
     }
     create_layout();
-    // What is compiled to be looked at must really be compiled.
+    // What is compiled for inspection must really be compiled.
     const bool keeps_nothing = options_.compile_only || options_.pipeline_statistics;
     pipelines_ = std::make_unique<PipelineStore>(*this, keeps_nothing ? std::filesystem::path{}
                                                                       : cache_folder(options_.cache_folder));
@@ -151,7 +150,7 @@ VulkanDevice::pipeline_statistics(const kernels::Kernel& kernel,
                                   std::span<const kernels::ConstantValue> constants) {
     if (!enabled_.executable_properties)
         throw Unsupported(options_.pipeline_statistics
-                              ? info_.name + " gives no statistics of pipelines"
+                              ? info_.name + " reports no pipeline statistics"
                               : "the device was opened without DeviceOptions::pipeline_statistics");
     return pipelines_->statistics(pipeline(kernel, constants));
 }
@@ -162,7 +161,7 @@ void VulkanDevice::save_pipeline_cache() {
 
 void VulkanDevice::require_running() const {
     if (options_.compile_only)
-        throw Unsupported(info_.name + " was opened to compile only: nothing can run on it");
+        throw Unsupported(info_.name + " was opened as compile-only: nothing can run on it");
     throw_if_lost();
 }
 
@@ -207,7 +206,7 @@ bool VulkanDevice::settle(std::chrono::steady_clock::time_point until) noexcept 
                 settled = timeline->settle(until) && settled;
         if (settled && pipelines_)
             pipelines_->save();
-    } catch (const std::exception& error) { // memory for the list has run out
+    } catch (const std::exception& error) { // out of memory for the list
         log(LogLevel::warning, error.what());
     }
     return settled;

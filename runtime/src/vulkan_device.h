@@ -1,6 +1,6 @@
 #pragma once
 /// What the parts of the runtime share: the opened Vulkan device that memory (memory*), streams (stream*,
-/// event*, profiler*) and pipelines (pipeline*) stand on. Private to the library.
+/// event*, profiler*) and pipelines (pipeline*) build on. Private to the library.
 
 #include "once.h"
 #include "process_state.h"
@@ -10,6 +10,7 @@
 #include <rekindle/runtime/memory.h>
 #include <rekindle/runtime/stream.h>
 #include <rekindle/runtime/test_mode.h>
+#include <rekindle/runtime/vulkan_result.h>
 
 #include <array>
 #include <atomic>
@@ -30,24 +31,21 @@ namespace rekindle::runtime {
 class Instance;
 class PipelineStore;
 
-/// "VK_ERROR_OUT_OF_DEVICE_MEMORY (-2)".
-std::string name_of(VkResult result);
-
-/// A queue of the device. Vulkan wants one thread at a time per VkQueue: hold `mutex` around every call that
-/// takes `handle`, and around nothing that waits for the device.
+/// A queue of the device. Vulkan requires external synchronization of each VkQueue: hold `mutex` around every
+/// call that takes `handle`, and around nothing that waits for the device.
 struct Queue {
     VkQueue handle = VK_NULL_HANDLE;
     std::uint32_t family = 0;
-    std::uint32_t timestamp_bits = 0; ///< valid bits of a timestamp written here; 0: none can be
+    std::uint32_t timestamp_bits = 0; ///< valid bits of a timestamp written here; 0: no timestamps
     std::mutex mutex;
 };
 
-/// What vkCreateDevice was given: extensions and optional features that exist and are switched on. The floor
-/// (device_requirements.cpp) is always on: Vulkan 1.2, bufferDeviceAddress, timelineSemaphore,
-/// scalarBlockLayout, shaderInt64, vulkanMemoryModel with device scope.
+/// What vkCreateDevice was given: the extensions and optional features that exist and are enabled. The
+/// minimum requirements (physical_device.cpp) are always enabled: Vulkan 1.2, bufferDeviceAddress,
+/// timelineSemaphore, scalarBlockLayout, shaderInt64, vulkanMemoryModel with device scope.
 struct EnabledFeatures {
     bool vulkan_1_3 = false;
-    bool synchronization2 = false; ///< core 1.3; vkCmdPipelineBarrier and vkQueueSubmit are there in any case
+    bool synchronization2 = false; ///< core 1.3; vkCmdPipelineBarrier and vkQueueSubmit are always available
     bool maintenance4 = false;
     bool host_query_reset = false;
     bool subgroup_size_control = false, compute_full_subgroups = false;
@@ -75,33 +73,35 @@ struct Pipeline {
 inline constexpr std::array memory_kinds{MemoryKind::device, MemoryKind::upload, MemoryKind::readback,
                                          MemoryKind::parameters};
 
-/// Where an address lies: what vkCmdCopyBuffer and its like are given.
+/// Where an address lies, as vkCmdCopyBuffer and similar calls need it.
 struct BufferLocation {
     VkBuffer buffer = VK_NULL_HANDLE;
-    VkDeviceSize offset = 0;    ///< of the address in the VkBuffer
+    VkDeviceSize offset = 0;    ///< offset of the address in the VkBuffer
     VkDeviceSize remaining = 0; ///< bytes from the address to the end of the caller's block
     MemoryKind kind{};
 };
 
-/// How far one stream has come. Belongs to the stream, lives as long as somebody asks. Thread-safe.
+/// How far one stream has progressed. Belongs to the stream, lives as long as anyone refers to it.
+/// Thread-safe.
 class StreamTimeline {
   public:
     virtual ~StreamTimeline() = default;
-    /// The value that completed() reaches once everything queued by now, submitted or not, has run.
+    /// The value that completed() reaches once everything queued so far, submitted or not, has run.
     virtual std::uint64_t queued() const = 0;
     /// Never decreases; asks the driver, does not wait.
     virtual std::uint64_t completed() const = 0;
     /// Submits what is needed and waits until completed() >= value. Throws DeviceLost.
     virtual void wait(std::uint64_t value) = 0;
-    /// The process ends: waits until what was given to the driver has ended, at most until then. Whether it
-    /// has.
+    /// For process exit: waits until what was given to the driver has ended, at most until `until`. Returns
+    /// whether it has ended.
     virtual bool settle(std::chrono::steady_clock::time_point until) noexcept = 0;
-    /// Poison mode: before the next operation that is queued on the stream, and after those queued by now,
-    /// the range is filled with `word`. Called by the allocator, from any thread, when a block is released;
-    /// bytes: a multiple of 4; `at`: where the range lies, because the block is not live any more. The fill
-    /// counts as queued: queued() includes it, wait() submits it. The allocator calls wait() from allocate()
-    /// when memory runs out, and this from the release of a Buffer, both with its locks held or not: a stream
-    /// calls the allocator and lets go of Buffers without holding what these two lock.
+    /// Poison mode: fills the range with `word` before the next operation that is queued on the stream, and
+    /// after those queued so far. Called by the allocator, from any thread, when a block is released. bytes:
+    /// a multiple of 4; `at`: where the range lies, because the block is no longer live. The fill counts as
+    /// queued: queued() includes it, wait() submits it. The allocator calls wait() from allocate() when
+    /// memory runs out, and this function when a Buffer is released, in both cases with or without its locks
+    /// held. So a stream must not hold the locks that these two take when it calls the allocator or releases
+    /// Buffers.
     virtual void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
                                   std::uint32_t word) = 0;
 };
@@ -115,17 +115,17 @@ constexpr std::uint64_t without_poison(std::uint64_t address) {
 /// The allocator as streams see it.
 class DeviceAllocator : public Allocator {
   public:
-    /// As allocate(), for who has the stream's timeline.
+    /// Like allocate(), for callers that have the stream's timeline.
     virtual Buffer allocate_on(std::uint64_t bytes, MemoryKind kind,
                                const std::shared_ptr<StreamTimeline>& stream) = 0;
-    /// The live block that holds [pointer, pointer + bytes); the poison bit may be set. Throws Error when no
-    /// block does.
+    /// The live block that contains [pointer, pointer + bytes); the poison bit may be set. Throws Error when
+    /// no block does.
     virtual BufferLocation locate(DevicePointer pointer, std::uint64_t bytes) = 0;
-    /// Takes the poison bit off every 8-byte-aligned word of a push-constant block that is a pointer into a
-    /// live block.
+    /// Removes the poison bit from every 8-byte-aligned word of a push-constant block that is a pointer into
+    /// a live block.
     virtual void strip_poison(std::span<std::byte> parameters) = 0;
-    /// Guard-page mode: until the guard returned here is destroyed, the ranges that are only read cannot be
-    /// written (pages that a written range touches stay writable). Else: null.
+    /// Guard-page mode: until the returned guard is destroyed, ranges that are only read are write-protected
+    /// (pages that a written range touches stay writable). Otherwise: null.
     class ReadOnly {
       public:
         virtual ~ReadOnly() = default;
@@ -133,7 +133,7 @@ class DeviceAllocator : public Allocator {
     virtual std::unique_ptr<ReadOnly> protect(std::span<const Access> accesses) = 0;
     /// Takes back host blocks and foreign-stream blocks whose work has completed. Cheap; called after waits.
     virtual void collect() = 0;
-    /// Poison mode: throws Error when a sentinel was found changed since the last call.
+    /// Poison mode: throws Error if a changed sentinel was found since the last call.
     virtual void throw_on_damage() = 0;
 };
 
@@ -158,7 +158,7 @@ class VulkanDevice final : public Device {
     DeviceAllocator& allocator() override; ///< throws Unsupported on a compile-only device
     std::unique_ptr<Stream> make_stream() override;
     Profiler& profiler() override;
-    const SelfTestResult& self_test() override; ///< run or read at the first call
+    const SelfTestResult& self_test() override; ///< run or read from the cache at the first call
     void synchronize() override;
 
     // Vulkan
@@ -169,9 +169,9 @@ class VulkanDevice final : public Device {
     const VkPhysicalDeviceLimits& limits() const noexcept { return limits_; }
     const EnabledFeatures& enabled() const noexcept { return enabled_; }
     Queue& compute_queue() noexcept { return compute_; }
-    /// A queue of a family for copies alone, or null.
+    /// A queue of a copy-only family, or null.
     Queue* transfer_queue() noexcept { return transfer_ ? &*transfer_ : nullptr; }
-    /// Heaps of the device now, with budget and use where VK_EXT_memory_budget gives them.
+    /// The device's current heaps, with budget and usage if VK_EXT_memory_budget reports them.
     std::vector<Heap> heaps() const;
 
     const DeviceOptions& options() const noexcept { return options_; }
@@ -179,53 +179,53 @@ class VulkanDevice final : public Device {
     std::shared_ptr<VulkanDevice> shared() {
         return std::static_pointer_cast<VulkanDevice>(shared_from_this());
     }
-    /// Thread-safe; one call of the callback at a time.
+    /// Thread-safe; the callback is never called concurrently.
     void log(LogLevel level, std::string_view text);
 
-    /// The process ends: what was submitted is waited for, at most until then, and pipelines are kept.
-    /// Returns false for a lost device and where work still runs.
+    /// For process exit: waits for what was submitted, at most until `until`, and saves pipelines. Returns
+    /// false for a lost device and if work is still running.
     bool settle(std::chrono::steady_clock::time_point until) noexcept;
 
     // Pipelines
-    /// The pipeline of that kernel with those constants; compiled at first use. Thread-safe. Throws
+    /// The pipeline for that kernel with those constants; compiled at first use. Thread-safe. Throws
     /// Unsupported, Error.
     const Pipeline& pipeline(const kernels::Kernel& kernel,
                              std::span<const kernels::ConstantValue> constants);
-    /// Of every pipeline: no descriptor sets, push constants [0, 128) for the compute stage.
+    /// The same for every pipeline: no descriptor sets, push constants [0, 128) for the compute stage.
     VkPipelineLayout pipeline_layout() const noexcept { return layout_; }
 
     // Failures
-    /// Returns `result` when it is no error. Throws DeviceLost for VK_ERROR_DEVICE_LOST, OutOfMemory for the
-    /// two out-of-memory codes, Error for others. `what`: the call, "vkQueueSubmit".
+    /// Returns `result` if it is not an error. Throws DeviceLost for VK_ERROR_DEVICE_LOST, OutOfMemory for
+    /// the two out-of-memory codes, Error for others. `what`: the call, "vkQueueSubmit".
     VkResult check(VkResult result, std::string_view what);
     /// The device is gone: makes that sticky, adds the operations noted last, the driver's fault data and
-    /// advice, and throws DeviceLost. `why`: "vkQueueSubmit gave VK_ERROR_DEVICE_LOST", "no progress for 30
-    /// s".
+    /// advice, and throws DeviceLost. `why`: "vkQueueSubmit returned VK_ERROR_DEVICE_LOST", "no progress for
+    /// 30 s".
     [[noreturn]] void lose(std::string_view why);
     bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
-    /// Work of that stream still runs although the device is lost. The stream, the device and its memory stay
-    /// as they are until the process ends, and the end runs no handlers of exit(): those of drivers take down
-    /// what the work uses. Nothing is logged any more.
+    /// Work of that stream is still running although the device is lost. The stream, the device and its
+    /// memory stay as they are until the process ends, and process exit runs no exit() handlers, because
+    /// those of drivers would destroy what the work uses. Nothing is logged after this.
     void leave_running(std::shared_ptr<StreamTimeline> stream) noexcept;
-    /// Throws the DeviceLost of lose() again, and Error when the process was forked or ends. To be called at
-    /// the start of what uses the device.
+    /// Throws the DeviceLost of lose() again, or Error when the process was forked or is exiting. Call it
+    /// first in everything that uses the device.
     void throw_if_lost() const {
         if (lost() || !vulkan_usable())
             throw_because_lost();
     }
-    /// Remembers what a submit holds for the text of DeviceLost ("population_step x 12, copy"); the last 16
-    /// are kept.
+    /// Remembers what a submit contains for the text of DeviceLost ("population_step x 12, copy"); the last
+    /// 16 are kept.
     void note_operation(std::string what);
-    /// Whether this is the call at which TestMode asks for that fault; calls are counted from 1.
+    /// Whether this is the call at which TestMode requests that fault; calls are counted from 1.
     /// out_of_memory: before each vkAllocateMemory; device_lost and hang: before each submit; wrong_answer:
-    /// before the results of each row of the self-test are looked at.
+    /// before the results of each self-test row are checked.
     bool inject(TestMode::Fault fault);
 
-    // Streams in existence; made by make_stream's implementation.
+    // Existing streams; make_stream() adds them.
     void add_timeline(std::weak_ptr<StreamTimeline> timeline);
-    /// Of the next stream.
+    /// For the next stream.
     std::uint32_t next_stream_number() noexcept { return stream_count_.fetch_add(1); }
-    /// Of the streams that still exist.
+    /// Those of the streams that still exist.
     std::vector<std::shared_ptr<StreamTimeline>> timelines();
 
   private:
@@ -234,14 +234,14 @@ class VulkanDevice final : public Device {
     void create_layout();
     void throw_because_lost() const;
     [[noreturn]] void lose_with(std::string_view why, const std::string& fault);
-    std::string fault_text() const; ///< of VK_EXT_device_fault, "" where the driver gives none
+    std::string fault_text() const; ///< from VK_EXT_device_fault, "" if the driver gives none
     void require_running() const;   ///< throws Unsupported on a compile-only device
 
     DeviceInfo info_;
     DeviceOptions options_;
     TestMode test_mode_;
     std::shared_ptr<Instance> instance_;
-    std::uint64_t listener_ = 0; ///< of the instance's validation messages
+    std::uint64_t listener_ = 0; ///< for the instance's validation messages
     VkPhysicalDevice physical_ = VK_NULL_HANDLE;
     VkPhysicalDeviceMemoryProperties memory_{};
     VkPhysicalDeviceLimits limits_{};
@@ -267,17 +267,17 @@ class VulkanDevice final : public Device {
     std::deque<std::string> operations_;
     std::string lost_text_;
     std::atomic<bool> lost_{false};
-    std::atomic<std::uint64_t> fault_calls_{0}; ///< of inject() for TestMode::fault
+    std::atomic<std::uint64_t> fault_calls_{0}; ///< calls of inject() for TestMode::fault
 };
 
-/// memory.cpp. The allocator is owned by the device and dies before its VkDevice; Buffers keep the device
-/// alive through VulkanDevice::shared().
+/// memory_source.cpp. The device owns the allocator, which is destroyed before the VkDevice; Buffers keep the
+/// device alive through VulkanDevice::shared().
 std::unique_ptr<DeviceAllocator> make_allocator(VulkanDevice& device);
 /// stream.cpp. The stream keeps the device alive and registers its timeline with add_timeline.
 std::unique_ptr<Stream> make_stream(VulkanDevice& device);
-/// stream.cpp. The timeline of a stream that make_stream made.
+/// stream.cpp. The timeline of a stream made by make_stream.
 const std::shared_ptr<StreamTimeline>& timeline_of(const Stream& stream);
-/// profiler.cpp. Owned by the device, as the allocator.
+/// profiler.cpp. The device owns it, like the allocator.
 std::unique_ptr<Profiler> make_profiler(VulkanDevice& device);
 
 } // namespace rekindle::runtime

@@ -1,4 +1,6 @@
-#include "vulkan_device.h"
+#include <rekindle/runtime/vulkan_result.h>
+
+#include <string_view>
 
 namespace rekindle::runtime {
 

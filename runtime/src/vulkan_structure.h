@@ -1,5 +1,5 @@
 #pragma once
-/// Vulkan's structures begin with their type and are zero else.
+/// Vulkan structures begin with their type; all other members are zero.
 
 #include <volk.h>
 

@@ -76,7 +76,7 @@ void StreamCore::await(std::uint64_t value) {
 
 void StreamCore::inject_faults(Batch& batch) {
     if (device_->inject(TestMode::Fault::device_lost))
-        device_->lose("a submit was lost because REKINDLE_FAULT asked for it");
+        device_->lose("a submit was lost because REKINDLE_FAULT requested it");
     if (!device_->inject(TestMode::Fault::hang))
         return;
     const std::scoped_lock lock(gate_mutex_);
@@ -101,8 +101,8 @@ bool StreamCore::drained() const noexcept {
 
 bool StreamCore::settle(std::chrono::steady_clock::time_point until) noexcept {
     using Clock = std::chrono::steady_clock;
-    // Who is just recording or submitting is let end, unless it waits for the device or was stopped on its
-    // way; who comes later finds that the process ends.
+    // A thread that is just recording or submitting is allowed to finish, unless it waits for the device or
+    // was stopped midway; threads that come later see that the process is exiting.
     const auto patience = std::min(until, Clock::now() + std::chrono::milliseconds(500));
     bool held = mutex_.try_lock();
     while (!held && Clock::now() < patience) {
@@ -117,7 +117,7 @@ bool StreamCore::settle(std::chrono::steady_clock::time_point until) noexcept {
 }
 
 void StreamCore::close() noexcept {
-    if (!vulkan_usable()) // its mutex may be held for ever
+    if (!vulkan_usable()) // its mutex may be held forever
         return;
     const std::scoped_lock lock(mutex_);
     try {
@@ -127,7 +127,7 @@ void StreamCore::close() noexcept {
             gather_completed();
         }
     } catch (const std::exception& e) {
-        device_->log(LogLevel::error, std::string("a stream was closed with work that failed: ") + e.what());
+        device_->log(LogLevel::error, std::string("a stream was closed with failed work: ") + e.what());
     }
     if (lane_)
         lane_->close();

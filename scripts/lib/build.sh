@@ -1,15 +1,15 @@
 # shellcheck shell=bash
 # Configuring and building with the presets. Sourced after common.sh.
 
-# Where ccache is installed, another copy of the tree finds what this one compiled.
+# With ccache, another copy of the tree reuses what this one compiled.
 export CCACHE_BASEDIR=$REPOSITORY CCACHE_NOHASHDIR=1
 
-# compiler_arguments: what CMake must be told where the default compiler is older than g++ 12.
+# compiler_arguments: CMake arguments that choose g++ 12 when the default compiler is older.
 compiler_arguments() {
     local version=0
     command -v g++ >/dev/null && version=$(g++ -dumpversion)
     if [[ ${version%%.*} -lt 12 ]]; then
-        command -v g++-12 >/dev/null || fail "There is no g++ 12 or newer; ./scripts/set-up installs it."
+        command -v g++-12 >/dev/null || fail "g++ 12 or newer is missing; ./scripts/set-up installs it."
         printf '%s\n' -DCMAKE_C_COMPILER=gcc-12 -DCMAKE_CXX_COMPILER=g++-12
     fi
 }
@@ -18,7 +18,7 @@ compiler_arguments() {
 configure() {
     local preset=$1 folder=$REPOSITORY/build/$1 arguments=() compiler
     shift
-    # A folder that another copy of the tree made cannot be used again.
+    # A build folder of another copy of the tree cannot be reused.
     if [[ -f $folder/CMakeCache.txt ]] &&
         ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$REPOSITORY" "$folder/CMakeCache.txt"; then
         rm -rf -- "$folder"
@@ -34,7 +34,7 @@ configure() {
     }
 }
 
-# build PRESET [TARGET…]: shows the progress line of Ninja on a terminal, the failures otherwise.
+# build PRESET [TARGET…]: shows Ninja's progress line on a terminal, and only failures otherwise.
 build() {
     local folder=$REPOSITORY/build/$1
     shift
@@ -43,7 +43,7 @@ build() {
     else
         ninja -C "$folder" "$@" >"$folder/build.log" 2>&1 || {
             grep -vE '^\[[0-9]+/[0-9]+\] |^ninja: Entering' "$folder/build.log" | tail -60 >&2
-            fail "The build failed; the whole log is $folder/build.log."
+            fail "The build failed; the complete log is in $folder/build.log."
         }
     fi
 }

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# What every script shares: the repository's folder, the distribution's tools, messages and times.
-# Sourced, never run.
+# Shared by all scripts: the repository's folder, the distribution's tools, messages and times. This file is sourced,
+# not run.
 set -euo pipefail
 
 REPOSITORY=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
-# A person's own Python environments or compilers must not change what is built: the distribution's come first.
+# The user's own Python environments or compilers must not change what is built, so the distribution's come first.
 CALLERS_PATH=$PATH
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 STATE_FOLDER=${XDG_STATE_HOME:-${HOME:-/root}/.local/state}/rekindle
@@ -12,7 +12,10 @@ readonly REPOSITORY CALLERS_PATH STATE_FOLDER
 export PATH
 
 say() { printf '%s\n' "$*"; }
-complain() { printf '%s\n' "$*" >&2; }
+say_error() { printf '%s\n' "$*" >&2; }
+
+# counted NUMBER NOUN: "1 package", "2 packages".
+counted() { if [[ $1 == 1 ]]; then printf '1 %s' "$2"; else printf '%s %ss' "$1" "$2"; fi; }
 
 # in_words WORD…: "a", "a and b", "a, b and c".
 in_words() {
@@ -20,24 +23,24 @@ in_words() {
     printf '%s' "${others// /, }${others:+ and }$last"
 }
 
-# fail SENTENCE…: the job failed.
+# fail SENTENCE…: prints an error and exits with status 1.
 fail() {
-    complain "$@"
+    say_error "$@"
     exit 1
 }
 
-# wrong_use SENTENCE…: the caller must change something.
+# wrong_use SENTENCE…: prints an error and exits with status 2, because the script was called wrongly.
 wrong_use() {
-    complain "$@"
+    say_error "$@"
     exit 2
 }
 
-# print_usage FILE: the comment block at the head of a script, which is its help.
+# print_usage FILE: prints the comment block at the head of a script, which is its help.
 print_usage() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p;}' "$1"; }
 
 TIMES=()
 
-# timed NAME COMMAND…: runs the command, notes how long it took under NAME, keeps its exit status.
+# timed NAME COMMAND…: runs the command, records how long it took under NAME, and returns its exit status.
 timed() {
     local name=$1 begin=$SECONDS status=0
     shift
@@ -46,7 +49,7 @@ timed() {
     return "$status"
 }
 
-# One line: "set-up 1 s, build 95 s, tests 12 s".
+# times_line: the recorded times in one line, "set-up 1 s, build 95 s, tests 12 s".
 times_line() {
     local line
     line=$(printf '%s, ' "${TIMES[@]}")

@@ -3,8 +3,8 @@
 
 usage: count_tests.py JUNIT_FILE GTEST_JSON_FOLDER
 
-A ctest entry that is a GoogleTest program counts with each of its cases, any other entry (and a program that died
-before it wrote its results) as one. Prints the reason of each skipped case, then "PASSED FAILED SKIPPED".
+Each case of a GoogleTest program counts as one test; any other ctest entry, and a program that died before it wrote its
+results, counts as one. Prints the reason of each skipped case, then "PASSED FAILED SKIPPED".
 """
 import json
 import pathlib
@@ -19,7 +19,7 @@ def cases_of(results):
 
 
 def printed_reasons(entry):
-    """Reasons of skipped cases in the order of the output: GoogleTest 1.12 leaves them out of its JSON."""
+    """The reasons of skipped cases in the order of the output: GoogleTest 1.12 omits them from its JSON."""
     output = "".join(text.text or "" for text in entry.iter("system-out"))
     return iter(re.findall(r": Skipped\n(.+)", output))
 
@@ -45,7 +45,7 @@ def main(junit_file, json_folder):
                 passed += 1
             else:
                 failed_here += 1
-        # A program can fail after its last case, at exit.
+        # A program can fail after its last case, while it exits.
         failed += max(failed_here, int(not entry_passed))
     print(passed, failed, skipped)
 

@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# Debian's archive without the system's package lists: nothing is installed, and what apt-get knows stays as it is.
+# Access to Debian's archive without the system's package lists: nothing is installed, and apt-get's state does not change.
 # Sourced after common.sh.
 
-# archive_of_system: the Debian archive that this machine takes packages from.
+# archive_of_system: the Debian archive that this machine gets packages from.
 archive_of_system() {
     { cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true; } |
         awk 'match($0, /https?:\/\/[^ ]+\/debian\/?( |$)/) { print substr($0, RSTART, RLENGTH); exit }' | tr -d ' '
 }
 
-# apt_of FOLDER ARGUMENT…: apt-get with package lists of FOLDER alone; the system's stay as they are.
+# apt_of FOLDER ARGUMENT…: runs apt-get with only the package lists of FOLDER; the system's are not changed.
 apt_of() {
     local folder=$1
     shift
@@ -17,16 +17,16 @@ apt_of() {
         -o APT::Sandbox::User= -o Debug::NoLocking=1 "$@"
 }
 
-# private_apt FOLDER deb|deb-src SUITE: makes FOLDER for apt_of, with the package list of this suite.
+# private_apt FOLDER deb|deb-src SUITE: prepares FOLDER for apt_of, with the package list of this suite.
 private_apt() {
     local folder=$1 type=$2 suite=$3 archive
     archive=$(archive_of_system)
-    [[ -n $archive ]] || fail "No Debian archive is configured here to take packages of $suite from."
+    [[ -n $archive ]] || fail "No Debian archive is configured on this machine, so packages of $suite cannot be fetched."
     mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial"
     printf '%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' \
         "$type" "$archive" "$suite" >"$folder/sources.list"
     apt_of "$folder" update || fail "apt-get could not fetch the package list of $suite; its message is above."
 }
 
-# remove_private_apt FOLDER: what private_apt made there.
+# remove_private_apt FOLDER: removes what private_apt made there.
 remove_private_apt() { rm -rf -- "$1/lists" "$1/cache" "$1/sources.list"; }

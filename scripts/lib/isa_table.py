@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Judges what the ISA audit found and writes its table.
+"""Checks the results of the ISA audit and writes its table.
 
-usage: isa_table.py FOLDER MESA_VERSION TABLE FAMILY...
+usage: isa_table.py FOLDER MESA_VERSION PAGE ROWS FAMILY...
 
-FOLDER holds kernels.tsv (every family, kernel and case of the registry and the shared memory that it may use),
+FOLDER holds kernels.tsv (every family, kernel and case of the registry and its allowed shared memory),
 registry.txt (the kernels' names as registry.def has them) and for each family FAMILY.tsv, the rows of
-`rekindle_kernel_tool audit`. Writes TABLE (Markdown) and prints what is wrong, which the table then begins with.
-Status 1 when a pipeline spills, uses scratch or more shared memory than it may, a list is empty or a count differs from
-the registry's.
+`rekindle_kernel_tool audit`. Writes the summary PAGE (Markdown), which begins with what is wrong, and ROWS (tab-separated, a
+row for each kernel and case), and prints what is wrong.
+Status 1 when a pipeline spills, uses scratch or more shared memory than allowed, a list is empty or a count differs
+from the registry's.
 """
 import csv
 import pathlib
 import sys
 
-CARDS = {
+GPU_NAMES = {
     "polaris10": "RX 480, 580",
     "vega10": "Vega 56, 64",
     "navi10": "RX 5700",
@@ -37,7 +38,7 @@ def read_rows(file):
 
 def problems_of(family, rows, registered):
     if not rows:
-        yield f"{family}: not one pipeline was audited"
+        yield f"{family}: no pipeline was audited"
     for key in rows.keys() - registered.keys():
         yield f"{family}: {key} is not in the registry"
     for (kernel, case), row in rows.items():
@@ -46,67 +47,63 @@ def problems_of(family, rows, registered):
                 yield f"{family}: {kernel} ({case}): {column} {row[column]}"
         _, allowed = registered.get((kernel, case), ("", 0))
         if row["lds_bytes"] > allowed:
-            yield f"{family}: {kernel} ({case}): {row['lds_bytes']} bytes of shared memory; its needs allow {allowed}"
+            yield f"{family}: {kernel} ({case}): {row['lds_bytes']} bytes of shared memory; {allowed} are allowed"
 
 
 def summary(families, audited, total):
-    yield "| family | cards | pipelines | lack a feature | spilled VGPRs | spilled SGPRs | scratch | most VGPRs | most LDS |"
+    yield "| family | GPUs | pipelines | lack a feature | spilled VGPRs | spilled SGPRs | scratch | most VGPRs | most LDS |"
     yield "|---|---|---|---|---|---|---|---|---|"
     for family in families:
         rows = audited[family].values()
         sums = [sum(row[column] for row in rows) for column in MUST_BE_ZERO]
         yield (
-            f"| {family} | {CARDS.get(family, '')} | {len(rows)} | {total - len(rows)} | {sums[0]} | {sums[1]} | {sums[2]} B "
+            f"| {family} | {GPU_NAMES.get(family, '')} | {len(rows)} | {total - len(rows)} | {sums[0]} | {sums[1]} | {sums[2]} B "
             f"| {max((row['vgprs'] for row in rows), default=0)} | {max((row['lds_bytes'] for row in rows), default=0):,} B |"
         )
 
 
-def family_table(name, keys, families, audited):
-    """The kernels of one Slang file."""
-    yield f"\n## kernels/{name}.slang\n"
-    yield "| kernel | case | LDS | code | " + " | ".join(families) + " |"
-    yield "|---|---|---|---|" + "---|" * len(families)
-    for kernel, case in keys:
+def rows_of(registered, families, audited):
+    """One line for each kernel and case."""
+    yield "\t".join(["file", "kernel", "case", "lds_bytes", "code_bytes", *families])
+    for (kernel, case), (name, _) in registered.items():
         found = [audited[family].get((kernel, case)) for family in families]
         lds = max((row["lds_bytes"] for row in found if row), default=0)
         code = max((row["code_bytes"] for row in found if row), default=0)
         cells = [
-            f"{row['vgprs']} · {row['sgprs']} · {row['subgroups_per_simd']} · {row['latency_cycles']}" if row else "–"
+            f"{row['vgprs']} {row['sgprs']} {row['subgroups_per_simd']} {row['latency_cycles']}" if row else "-"
             for row in found
         ]
-        yield f"| {kernel} | {case} | {lds} | {code} | " + " | ".join(cells) + " |"
+        yield "\t".join([name, kernel, case, str(lds), str(code), *cells])
 
 
 def verdict(problems):
     if not problems:
-        return ["No register is spilled and no scratch memory is used; the audit fails otherwise."]
+        return ["No register is spilled and no scratch memory is used; otherwise the audit fails."]
     return ["", "The audit fails:", ""] + [f"* {problem}" for problem in problems]
 
 
-def table(registered, families, audited, version, problems):
+def page(registered, families, audited, version, problems, rows_file):
     yield "# Machine code of the kernels"
     yield ""
     yield (
-        f"Made by `./scripts/isa-audit` with RADV of Mesa {version} for cards that are not there (`RADV_FORCE_FAMILY`):\n"
-        "every kernel with every set of specialization constants that selection can pick, compiled for each family of AMD\n"
-        "cards."
+        f"Made by `./scripts/isa-audit` with RADV of Mesa {version}, which compiles for GPUs that are not present\n"
+        "(`RADV_FORCE_FAMILY`): every kernel with every set of specialization constants that the host can select, for each\n"
+        "family of AMD GPUs."
     )
     yield from verdict(problems)
     yield ""
     yield from summary(families, audited, len(registered))
     yield ""
     yield (
-        "Below, for each family: VGPRs · SGPRs · subgroups that fit on a SIMD at once · latency of one pass in cycles, as\n"
-        "the compiler estimates it. LDS and code are the most bytes on any family. –: the family lacks a feature that the\n"
-        "kernel needs ([kernels.md](kernels.md))."
+        f"[{rows_file}]({rows_file}) has a row for each kernel and case. Its columns after the most bytes of shared memory (LDS)\n"
+        "and code on any family are, for each family, VGPRs, SGPRs, subgroups that fit on a SIMD at the same time, and the\n"
+        "compiler's estimate of the latency of one pass in cycles. -: the family lacks a feature that the kernel needs\n"
+        "([reference/kernels.md](reference/kernels.md))."
     )
-    names = dict.fromkeys(name for name, _ in registered.values())
-    for name in names:
-        yield from family_table(name, [key for key in registered if registered[key][0] == name], families, audited)
 
 
-def main(folder, version, output, *families):
-    folder = pathlib.Path(folder)
+def main(folder, version, page_file, rows_file, *families):
+    folder, page_file, rows_file = map(pathlib.Path, (folder, page_file, rows_file))
     lines = [line.split("\t") for line in (folder / "kernels.tsv").read_text().splitlines()]
     registered = {(kernel, case): (name, int(shared)) for name, kernel, case, shared in lines}
     audited = {family: read_rows(folder / f"{family}.tsv") for family in families}
@@ -116,15 +113,17 @@ def main(folder, version, output, *families):
     everywhere = set().union(*(rows.keys() for rows in audited.values()))
     for kernel, case in registered:
         if (kernel, case) not in everywhere:
-            problems.append(f"{kernel} ({case}): audited for no family")
+            problems.append(f"{kernel} ({case}): not audited for any family")
     named = (folder / "registry.txt").read_text().split()
     if sorted(named) != sorted({kernel for kernel, _ in registered}):
-        problems.append(f"registry.def names {len(named)} kernels, the program has others")
-    pathlib.Path(output).write_text("\n".join(table(registered, families, audited, version, problems)) + "\n")
+        problems.append(f"the {len(named)} kernels in registry.def are not those of the program")
+    relative = rows_file.relative_to(page_file.parent)
+    page_file.write_text("\n".join(page(registered, families, audited, version, problems, relative)) + "\n")
+    rows_file.write_text("\n".join(rows_of(registered, families, audited)) + "\n")
     for problem in problems:
         print(f"FAILED: {problem}")
     rows = sum(map(len, audited.values()))
-    print(f"{rows} pipelines of {len(registered)} kernels and cases audited for {len(families)} families, {len(problems)} problems")
+    print(f"Audited {rows} pipelines of {len(registered)} kernels and cases for {len(families)} families; problems: {len(problems)}")
     return 1 if problems else 0
 
 

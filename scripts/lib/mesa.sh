@@ -1,31 +1,31 @@
 # shellcheck shell=bash
-# Mesa's Vulkan drivers: the system's own, and a Mesa of version 25 or newer beside them, which knows more cards.
+# Mesa's Vulkan drivers: the system's own, and in addition Mesa 25 or newer, which supports more GPUs.
 # Sourced after common.sh, packages.sh and debian.sh.
 
 readonly MESA_FOLDER=$REPOSITORY/build/tools/mesa
 readonly MESA_SYSTEM_FOLDER=/usr/lib/x86_64-linux-gnu
-# What RADV's null hardware takes for RADV_FORCE_FAMILY.
+# Values of RADV_FORCE_FAMILY for RADV's null hardware.
 readonly MESA_SYSTEM_FAMILIES=(navi10 navi21)
 readonly MESA_RECENT_FAMILIES=(polaris10 vega10 navi10 navi14 navi21 navi31 gfx1150 gfx1201)
 
-# upstream_version DEBIAN_VERSION: "22.3.6" of "22.3.6-1+deb12u2".
+# upstream_version DEBIAN_VERSION: "22.3.6" from "22.3.6-1+deb12u2".
 upstream_version() {
     local version=${1#*:}
     printf '%s' "${version%%[-+~]*}"
 }
 
-# system_mesa: its version, nothing when there is none.
+# system_mesa: the version of the system's Mesa, or nothing when it is not installed.
 system_mesa() { upstream_version "$(dpkg-query -W -f '${Version}' mesa-vulkan-drivers 2>/dev/null)"; }
 
-# fetch_backported_mesa: the drivers of bookworm-backports into MESA_FOLDER, unpacked and not installed.
+# fetch_backported_mesa: unpacks the drivers of bookworm-backports into MESA_FOLDER without installing them.
 fetch_backported_mesa() {
     local part=$MESA_FOLDER.part package
-    say 'Fetching Mesa of bookworm-backports (mesa-vulkan-drivers, libdrm2, libdrm-amdgpu1; 11 MB) into build/tools/mesa; nothing is installed.'
+    say 'Fetching Mesa from bookworm-backports (mesa-vulkan-drivers, libdrm2, libdrm-amdgpu1; 11 MB) into build/tools/mesa; nothing is installed.'
     rm -rf -- "$part"
     mkdir -p "$part/root"
     private_apt "$part" deb bookworm-backports
     (cd "$part" && apt_of "$part" download mesa-vulkan-drivers libdrm2 libdrm-amdgpu1) ||
-        fail 'apt-get could not fetch Mesa of bookworm-backports; its message is above.'
+        fail 'apt-get could not fetch Mesa from bookworm-backports; its message is above.'
     for package in "$part"/*.deb; do
         dpkg-deb -x "$package" "$part/root"
     done
@@ -36,7 +36,7 @@ fetch_backported_mesa() {
 }
 
 # recent_mesa: sets RECENT_MESA_FOLDER and RECENT_MESA_VERSION (25 or newer): the system's own, or a fetched one.
-# Status 1 where this distribution has none to fetch.
+# Status 1 when this distribution has none to fetch.
 recent_mesa() {
     RECENT_MESA_VERSION=$(system_mesa)
     RECENT_MESA_FOLDER=$MESA_SYSTEM_FOLDER
@@ -48,8 +48,8 @@ recent_mesa() {
     [[ ${RECENT_MESA_VERSION%%.*} -ge 25 ]] || fail "bookworm-backports has Mesa $RECENT_MESA_VERSION, older than 25."
 }
 
-# with_driver FOLDER DRIVER COMMAND…: runs the command with the one Vulkan driver FOLDER/libvulkan_DRIVER.so (lvp,
-# radeon) and without Mesa's cache of compiled shaders.
+# with_driver FOLDER DRIVER COMMAND…: runs the command with FOLDER/libvulkan_DRIVER.so (lvp, radeon) as the only Vulkan
+# driver and without Mesa's shader cache.
 with_driver() {
     local folder=$1 driver=$2 icd status=0
     shift 2
@@ -62,5 +62,5 @@ with_driver() {
     return "$status"
 }
 
-# with_null_card FOLDER FAMILY COMMAND…: the same with RADV for a card that is not there.
-with_null_card() { with_driver "$1" radeon env RADV_FORCE_FAMILY="$2" "${@:3}"; }
+# with_null_gpu FOLDER FAMILY COMMAND…: the same with RADV for a GPU that is not present.
+with_null_gpu() { with_driver "$1" radeon env RADV_FORCE_FAMILY="$2" "${@:3}"; }

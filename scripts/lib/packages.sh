@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# Which packages of the distribution Rekindle needs, and how they are installed. Sourced after common.sh.
+# Which of the distribution's packages Rekindle needs, and how they are installed. Sourced after common.sh.
 
 INSTALLED_LIST=$STATE_FOLDER/installed-packages
 
-# Libraries whose code ends up inside the program; their license notes go into the release.
+# Libraries that are linked into the program; their licenses go into the release.
 readonly LINKED_LIBRARIES=(libcli11-dev nlohmann-json3-dev libfmt-dev libyaml-cpp-dev zlib1g-dev
     libxxhash-dev libagg-dev libpng-dev libabsl-dev libre2-dev libzstd-dev)
-# Headers alone; the libraries themselves are opened where a machine has them.
+# Only headers; the libraries themselves are opened at run time where a machine has them.
 readonly HEADER_PACKAGES=(libvulkan-dev libvulkan-volk-dev)
-# What the GPU's tests run on: a loader, the drivers lavapipe and RADV, and the layers that check the API's use.
+# What the GPU tests need: a Vulkan loader, the drivers lavapipe and RADV, and the validation layers.
 readonly VULKAN_TEST_PACKAGES=(libvulkan1 mesa-vulkan-drivers vulkan-validationlayers spirv-tools)
 
 # distribution: "debian 12", "ubuntu 22.04", …
@@ -25,7 +25,7 @@ compiler_package() {
     esac
 }
 
-# packages_for GROUP…: the packages of each group, one a line.
+# packages_for GROUP…: the packages of each group, one per line.
 packages_for() {
     local group
     for group in "$@"; do
@@ -34,17 +34,18 @@ packages_for() {
                 python3 python3-venv ;; # Python fetches the Slang compiler
             tests) printf '%s\n' libgtest-dev libgmock-dev "${VULKAN_TEST_PACKAGES[@]}" ;;
             python) printf '%s\n' python3 python3-venv ;;
-            lint) printf '%s\n' clang-format-16 clang-tidy-16 shellcheck ;;
+            lint) printf '%s\n' clang-format-16 codespell shellcheck ;;
+            tidy) printf '%s\n' clang-tidy-16 ;;
             fuzz) printf '%s\n' clang-16 ;;
             chroot) printf '%s\n' debootstrap ;;
-            *) wrong_use "Unknown package group '$group'; known: build, tests, python, lint, fuzz, chroot." ;;
+            *) wrong_use "Unknown package group '$group'; the groups are: build, tests, python, lint, tidy, fuzz, chroot." ;;
         esac
     done
 }
 
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 
-# missing_of PACKAGE…: those that are not installed.
+# missing_of PACKAGE…: the packages that are not installed.
 missing_of() {
     local package
     for package in "$@"; do
@@ -57,7 +58,7 @@ has_candidate() {
     policy=$(LC_ALL=C apt-cache policy "$1" 2>/dev/null) && [[ $policy == *'  Candidate: '[!\(]* ]]
 }
 
-# without_candidate PACKAGE…: those that the system's package lists do not offer.
+# without_candidate PACKAGE…: the packages that the system's package lists do not have.
 without_candidate() {
     local package
     for package in "$@"; do
@@ -65,14 +66,14 @@ without_candidate() {
     done
 }
 
-# as_root COMMAND…
+# as_root COMMAND…: runs the command as root, with sudo if necessary.
 as_root() {
     if [[ $(id -u) == 0 ]]; then
         "$@"
     elif command -v sudo >/dev/null; then
         sudo "$@"
     else
-        fail "Installing packages needs root, and there is no sudo here: run this once as root: $*"
+        fail "Installing packages needs root, and sudo is not available. Run this once as root: $*"
     fi
 }
 
@@ -81,24 +82,24 @@ update_package_lists() {
     as_root apt-get -o DPkg::Lock::Timeout=120 update -qq || fail 'apt-get update failed; its message is above.'
 }
 
-# simulated_new_packages PACKAGE…: every package that installing these would add, one a line.
+# simulated_new_packages PACKAGE…: every package that installing these would add, one per line.
 simulated_new_packages() {
     LC_ALL=C apt-get -s -o Debug::NoLocking=1 install --no-install-recommends "$@" | awk '/^Inst / && $3 !~ /^\[/ { print $2 }'
 }
 
-# download_and_disk PACKAGE…: "fetches 93.2 MB and takes 412 MB of disk", in apt's own words and units.
+# download_and_disk PACKAGE…: "fetches 93.2 MB and uses 412 MB of disk space", with apt's own units.
 download_and_disk() {
     LC_ALL=C apt-get --print-uris -o Debug::NoLocking=1 install --no-install-recommends "$@" | awk '
         /^Need to get / { sub(/^Need to get /, ""); sub(/ of archives\.$/, ""); fetched = $0 }
         /^After this operation, / { sub(/^After this operation, /, ""); sub(/ of additional disk space will be used\.$/, ""); disk = $0 }
-        END { printf "fetches %s and takes %s of disk", fetched, disk }'
+        END { printf "fetches %s and uses %s of disk space", fetched, disk }'
 }
 
-# apt_install PACKAGE…: apt's many lines go into build/set-up.log.
+# apt_install PACKAGE…: installs the packages; apt-get's output goes to build/set-up.log.
 apt_install() {
     local log=$REPOSITORY/build/set-up.log
     mkdir -p "$REPOSITORY/build"
-    say 'Installing; what apt-get says goes into build/set-up.log.'
+    say 'Installing; the output of apt-get goes to build/set-up.log.'
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y -qq \
         --no-install-recommends "$@" >"$log" 2>&1 || {
         grep -E '^(E|W|Err):' "$log" | tail -20 >&2
@@ -106,27 +107,27 @@ apt_install() {
     }
 }
 
-# ask_to_install YES PACKAGE…: names what is to come and asks on a terminal, unless YES is 1.
+# ask_to_install YES PACKAGE…: names what will be installed and asks on the terminal, unless YES is 1.
 ask_to_install() {
     local yes=$1 answer
     shift
     say "Rekindle needs packages of this system ($(distribution)) that are not installed: $*."
-    say "With what they depend on, apt-get $(download_and_disk "$@")."
-    say 'No package source is added; ./scripts/uninstall --packages takes them off again.'
+    say "Including their dependencies, apt-get $(download_and_disk "$@")."
+    say 'No package source is added; ./scripts/uninstall --packages removes the packages again.'
     [[ $yes == 1 ]] && return
     read -r -p 'Install them now? [y/N] ' answer
     [[ $answer == [yY]* ]] || fail 'Nothing was installed.'
 }
 
-# install_packages YES PACKAGE…: makes sure that all are there. YES=1 does not ask.
+# install_packages YES PACKAGE…: installs the packages that are missing. YES=1 does not ask.
 install_packages() {
     local yes=$1 missing absent new
     shift
-    command -v apt-get >/dev/null || fail "This system has no apt-get: the set-up knows Debian 12, Ubuntu 22.04 and 24.04." \
-        "Elsewhere install these packages' like and use 'cmake --preset release': $*"
+    command -v apt-get >/dev/null || fail "This system has no apt-get. ./scripts/set-up supports Debian 12 and Ubuntu 22.04 and 24.04." \
+        "On other systems install the equivalents of these packages and use 'cmake --preset release': $*"
     mapfile -t missing < <(missing_of "$@")
     [[ ${#missing[@]} == 0 ]] && return
-    [[ $yes == 1 || -t 0 ]] || wrong_use "Packages are missing (${missing[*]}) and there is no terminal to ask on: run it again with --yes."
+    [[ $yes == 1 || -t 0 ]] || wrong_use "Packages are missing (${missing[*]}) and there is no terminal to ask on; run it again with --yes."
     mapfile -t absent < <(without_candidate "${missing[@]}")
     if [[ ${#absent[@]} != 0 ]]; then
         update_package_lists
@@ -137,13 +138,13 @@ install_packages() {
     ask_to_install "$yes" "${missing[@]}"
     mapfile -t new < <(simulated_new_packages "${missing[@]}")
     if ! apt_install "${missing[@]}"; then
-        # The usual reason: the lists are older than the archive. Fetch them and try once more.
+        # Usually the package lists are older than the archive. Fetch them and try once more.
         update_package_lists
         mapfile -t new < <(simulated_new_packages "${missing[@]}")
-        apt_install "${missing[@]}" || fail 'apt-get could not install the packages; the whole of what it said is in build/set-up.log.'
+        apt_install "${missing[@]}" || fail 'apt-get could not install the packages; its complete output is in build/set-up.log.'
     fi
     mkdir -p "$STATE_FOLDER"
     printf '%s\n' "${new[@]}" >>"$INSTALLED_LIST"
     sort -u -o "$INSTALLED_LIST" "$INSTALLED_LIST"
-    say "Installed ${#new[@]} packages; their list is in $INSTALLED_LIST."
+    say "Installed $(counted ${#new[@]} package); the list is in $INSTALLED_LIST."
 }

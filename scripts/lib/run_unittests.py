@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs unittest modules, each in a process of its own, and counts.
+"""Runs unittest modules, each in its own process, and counts the results.
 
 usage: run_unittests.py FOLDER…
 
-The modules are FOLDER/test_*.py, run from the current folder. Prints a line for each module, what failed, the reason of
-each skipped test, and at last "PASSED FAILED SKIPPED". A process that died counts as one failure.
+The modules are FOLDER/test_*.py, run from the current folder. Prints a line for each module, the failures, the reason of
+each skipped test, and finally "PASSED FAILED SKIPPED". A process that died counts as one failure.
 """
 
 import concurrent.futures
@@ -17,10 +17,10 @@ import tempfile
 import time
 import unittest
 
-# A module that takes longer hangs; processors emulate the GPU, and the machine may be busy.
+# A module that takes longer hangs. The limit is high because the CPU emulates the GPU and the machine may be busy.
 SECONDS = 3600
 
-MODULES_AT_ONCE = 4  # a module takes up to 1.5 GB
+PARALLEL_MODULES = 4  # a module takes up to 1.5 GB of memory
 
 
 def modules_of(folders):
@@ -30,12 +30,12 @@ def modules_of(folders):
 
 
 def child(module, result_file):
-    """Runs one module here and writes its counts."""
+    """Runs one module in this process and writes its counts."""
     sys.path.insert(0, os.getcwd())
     suite = unittest.defaultTestLoader.loadTestsFromName(module)
     result = unittest.TextTestRunner(buffer=True).run(suite)
     failed = result.failures + result.errors
-    # Several subtests may fail in one test; a class may fail or be left out before its first test.
+    # Several subtests may fail in one test; a class may fail or be skipped before its first test.
     not_passed = {getattr(test, "test_case", test).id() for test, _ in failed + result.skipped}
     not_passed |= {test.id() for test in result.unexpectedSuccesses}
     counts = {
@@ -55,7 +55,7 @@ def run(module):
         try:
             done = subprocess.run(
                 command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False,
-                # Modules that run side by side: threads of OpenMP that spin for each other take the processors from them.
+                # Modules run in parallel: OpenMP threads that spin while they wait would take the CPUs from each other.
                 env={"OMP_NUM_THREADS": "1", **os.environ},
             )
             output, status = done.stdout, f"ended with status {done.returncode}"
@@ -74,7 +74,7 @@ def run(module):
 
 def main(folders):
     total = [0, 0, 0]
-    with concurrent.futures.ThreadPoolExecutor(min(MODULES_AT_ONCE, os.cpu_count() or 1)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(min(PARALLEL_MODULES, os.cpu_count() or 1)) as pool:
         for module, counts, seconds, output in pool.map(run, modules_of(folders)):
             numbers = (counts["passed"], counts["failed"], len(counts["skipped"]))
             total = [a + b for a, b in zip(total, numbers)]

@@ -8,7 +8,7 @@
 namespace rekindle {
 namespace {
 
-TEST(Error, RendersWhatIsKnown) {
+TEST(Error, RendersOnlyThePartsThatAreSet) {
     EXPECT_EQ(Error("no rows left").render(), "no rows left");
     EXPECT_EQ(usage_error("not a number")
                   .at("es.csv:17:4")

@@ -1,4 +1,5 @@
-// What a full disk, a folder without permission and kill -9 do to AtomicFile. Each runs in a child process.
+// How AtomicFile behaves with a full disk, a folder without write permission and kill -9. Each case runs in a
+// child process.
 #include "temporary_folder.h"
 
 #include <rekindle/base/error.h>
@@ -26,7 +27,7 @@ using test::TemporaryFolder;
 
 constexpr int not_possible_here = 77;
 
-// Runs the body in a child; its result is the child's exit status, -1 when it died.
+// Runs the body in a child process; returns the child's exit status, or -1 if it was killed.
 int in_child(const std::function<int()>& body) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -43,7 +44,7 @@ int in_child(const std::function<int()>& body) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// 0 when writing to the path fails with this reason and names the file.
+// Returns 0 if writing to the path fails with this reason and the error names the file.
 int expect_refusal(const std::filesystem::path& path, const std::string& content, const std::string& reason) {
     try {
         write_file_atomically(path, content);
@@ -62,10 +63,10 @@ bool is_alone_in_folder(const std::filesystem::path& path) {
     return entries->path() == path && ++entries == std::filesystem::directory_iterator();
 }
 
-TEST(AtomicFileFailure, AFullDiskLeavesTheOldFile) {
+TEST(AtomicFileFailure, FullDiskKeepsTheOldFile) {
     const TemporaryFolder folder;
     const int status = in_child([&] {
-        // A disk of 256 KiB in a mount namespace of the child's own.
+        // A disk of 256 KiB in the child's own mount namespace.
         if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0 ||
             ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
             ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=256k") != 0)
@@ -77,11 +78,11 @@ TEST(AtomicFileFailure, AFullDiskLeavesTheOldFile) {
         return read_file(path) == "old" && is_alone_in_folder(path) ? 0 : 2;
     });
     if (status == not_possible_here)
-        GTEST_SKIP() << "this system lets the test mount no file system";
+        GTEST_SKIP() << "this system does not allow the test to mount a file system";
     EXPECT_EQ(status, 0);
 }
 
-TEST(AtomicFileFailure, AFileSizeLimitLeavesTheOldFile) {
+TEST(AtomicFileFailure, FileSizeLimitKeepsTheOldFile) {
     const TemporaryFolder folder;
     const auto path = folder / "model.bin";
     write_file_atomically(path, "old");
@@ -96,7 +97,7 @@ TEST(AtomicFileFailure, AFileSizeLimitLeavesTheOldFile) {
     EXPECT_TRUE(is_alone_in_folder(path));
 }
 
-TEST(AtomicFileFailure, AReadOnlyFolderIsAnError) {
+TEST(AtomicFileFailure, ReadOnlyFolderIsAnError) {
     const TemporaryFolder folder;
     const auto path = folder / "model.bin";
     write_file_atomically(path, "old");
@@ -118,7 +119,7 @@ ino_t inode_of(const std::filesystem::path& path) {
     return ::stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
-TEST(AtomicFileFailure, KillLeavesTheOldFileOrTheNewOne) {
+TEST(AtomicFileFailure, KillLeavesEitherTheOldOrTheNewFile) {
     using std::chrono::steady_clock;
     const TemporaryFolder folder;
     const auto path = folder / "model.bin";
@@ -131,7 +132,7 @@ TEST(AtomicFileFailure, KillLeavesTheOldFileOrTheNewOne) {
             for (char letter = 'a';; letter = letter == 'z' ? 'a' : static_cast<char>(letter + 1))
                 write_file_atomically(path, std::string(size, letter));
         }
-        // Not before its first replacement; then anywhere within the next two.
+        // Waits for the first replacement, then kills the child at a random point within the next two.
         const auto begin = steady_clock::now();
         for (const ino_t first = inode_of(path); inode_of(path) == first;) {
             ASSERT_LT(steady_clock::now() - begin, std::chrono::seconds(30)) << "the child wrote nothing";
@@ -142,7 +143,7 @@ TEST(AtomicFileFailure, KillLeavesTheOldFileOrTheNewOne) {
         ::waitpid(child, nullptr, 0);
         const std::string content = read_file(path);
         ASSERT_EQ(content.size(), size);
-        ASSERT_EQ(content.find_first_not_of(content[0]), std::string::npos) << "a mixture of two versions";
+        ASSERT_EQ(content.find_first_not_of(content[0]), std::string::npos) << "a mix of two versions";
     }
 }
 

@@ -26,7 +26,7 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
     return names;
 }
 
-TEST(AtomicFile, ReplacesTheFileOnCommitAndNotBefore) {
+TEST(AtomicFile, ReplacesTheFileOnlyOnCommit) {
     const TemporaryFolder folder;
     const auto path = folder / "model.bin";
     write_file_atomically(path, "old");
@@ -40,12 +40,12 @@ TEST(AtomicFile, ReplacesTheFileOnCommitAndNotBefore) {
     EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"model.bin"});
 }
 
-TEST(AtomicFile, WithoutCommitLeavesTheOldFileAndNothingElse) {
+TEST(AtomicFile, WithoutCommitOnlyTheOldFileRemains) {
     const TemporaryFolder folder;
     write_file_atomically(folder / "model.bin", "old");
     {
         AtomicFile file(folder / "model.bin");
-        file.write(std::string(3 << 20, 'x')); // more than the buffer: some of it is on disk
+        file.write(std::string(3 << 20, 'x')); // larger than the buffer, so some of it is on disk
     }
     EXPECT_EQ(read_file(folder / "model.bin"), "old");
     EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"model.bin"});
@@ -77,16 +77,16 @@ TEST(AtomicFile, HonorsTheUmask) {
     EXPECT_EQ(status.st_mode & 0777u, 0640u);
 }
 
-TEST(AtomicFile, ATemporaryFileLeftByAKilledProcessIsNoObstacle) {
+TEST(AtomicFile, IgnoresATemporaryFileLeftByAKilledProcess) {
     const TemporaryFolder folder;
     const std::string left = ".model.bin." + std::to_string(::getpid()) + "-0.part";
     std::ofstream(folder / left) << "half";
     write_file_atomically(folder / "model.bin", "whole");
     EXPECT_EQ(read_file(folder / "model.bin"), "whole");
-    EXPECT_EQ(read_file(folder / left), "half") << "it may belong to somebody";
+    EXPECT_EQ(read_file(folder / left), "half") << "it may belong to another process";
 }
 
-TEST(AtomicFile, ThreadsMayReplaceOneFile) {
+TEST(AtomicFile, SeveralThreadsCanReplaceOneFile) {
     const TemporaryFolder folder;
     const auto path = folder / "shared";
     {
@@ -114,14 +114,14 @@ TEST(AtomicFile, NamesTheFileWhenTheFolderIsMissing) {
     }
 }
 
-TEST(AtomicFile, AFolderInThePlaceOfTheFileIsAnErrorAndStays) {
+TEST(AtomicFile, AFolderWithTheNameOfTheFileIsAnErrorAndIsKept) {
     const TemporaryFolder folder;
     ensure_directory(folder / "model.bin" / "inner");
     EXPECT_THROW(write_file_atomically(folder / "model.bin", "x"), Error);
     EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"model.bin"});
 }
 
-TEST(EnsureDirectory, MakesParentsAndAcceptsExistingOnes) {
+TEST(EnsureDirectory, CreatesParentsAndAcceptsExistingFolders) {
     const TemporaryFolder folder;
     ensure_directory(folder / "a" / "b");
     ensure_directory(folder / "a" / "b");
@@ -130,7 +130,7 @@ TEST(EnsureDirectory, MakesParentsAndAcceptsExistingOnes) {
     EXPECT_THROW(ensure_directory(folder / "file" / "below"), Error);
 }
 
-TEST(ReadFile, ReadsWhatHasNoSize) {
+TEST(ReadFile, ReadsFilesWithoutASize) {
     EXPECT_NE(read_file("/proc/self/status").find("Name:"), std::string::npos);
     EXPECT_THROW(read_file("/no/such/file"), Error);
 }
@@ -147,7 +147,7 @@ TEST(MappedFile, ShowsTheBytes) {
         file.bytes().empty()); // NOLINT(bugprone-use-after-move): the moved-from state is what is tested
 }
 
-TEST(MappedFile, AnEmptyFileGivesAnEmptySpan) {
+TEST(MappedFile, EmptyFileGivesAnEmptySpan) {
     const TemporaryFolder folder;
     write_file_atomically(folder / "empty", "");
     const MappedFile file(folder / "empty");
@@ -155,7 +155,7 @@ TEST(MappedFile, AnEmptyFileGivesAnEmptySpan) {
     file.release(0, 4096);
 }
 
-TEST(MappedFile, SaysWhyItCannot) {
+TEST(MappedFile, ErrorSaysWhyTheFileCannotBeMapped) {
     const TemporaryFolder folder;
     const auto refusal = [](const std::filesystem::path& path) {
         try {
@@ -179,7 +179,7 @@ long resident_file_pages() {
     return field == std::string::npos ? -1 : std::stol(status.substr(field + 8));
 }
 
-TEST(MappedFile, ReleaseGivesThePagesBackAndTheyCanBeReadAgain) {
+TEST(MappedFile, ReleasedPagesLeaveMemoryAndCanBeReadAgain) {
     const TemporaryFolder folder;
     constexpr std::size_t size = 32 << 20;
     write_file_atomically(folder / "large", std::string(size, 'x'));
@@ -192,7 +192,7 @@ TEST(MappedFile, ReleaseGivesThePagesBackAndTheyCanBeReadAgain) {
     EXPECT_GT(read - before, 24L << 10);
     EXPECT_LT(after - before, 8L << 10);
     EXPECT_EQ(file.text().back(), 'x');
-    file.release(1, 2);        // less than a page: nothing to give back
+    file.release(1, 2);        // less than a page: nothing to release
     file.release(0, size * 2); // beyond the end
     EXPECT_EQ(file.text().front(), 'x');
 }

@@ -49,10 +49,10 @@ TEST(Philox, NextBelowIsUniform) {
     double chi_squared = 0;
     for (const int count : counts)
         chi_squared += std::pow(count - draws / double{bound}, 2) / (draws / double{bound});
-    EXPECT_LT(chi_squared, 22.5) << "0.1 % of uniform samples lie above, with 6 degrees of freedom";
+    EXPECT_LT(chi_squared, 22.5) << "0.1 % of uniform samples exceed this, with 6 degrees of freedom";
 }
 
-TEST(Philox, DoublesAndNormalsHaveTheirMoments) {
+TEST(Philox, DoublesAndNormalsHaveTheExpectedMoments) {
     PhiloxStream stream(6, RandomPurpose::test);
     constexpr int draws = 100000;
     double uniform_sum = 0, normal_sum = 0, normal_squares = 0;

@@ -1,4 +1,4 @@
-// ScratchArray in memory and on disk. What a full disk or a limit does to it runs in a child process.
+// ScratchArray in memory and on disk. Tests of full disks and limits run in a child process.
 #include "temporary_folder.h"
 
 #include <rekindle/base/error.h>
@@ -41,7 +41,7 @@ int in_child(const std::function<int()>& body) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// 0 when the array is refused for this reason, with the folder and a hint.
+// Returns 0 if creating the array fails for this reason and the error has the folder and a hint.
 int expect_refusal(const std::filesystem::path& folder, std::size_t bytes, const std::string& reason) {
     try {
         const ScratchArray<std::uint8_t> array(bytes, folder);
@@ -56,13 +56,13 @@ int expect_refusal(const std::filesystem::path& folder, std::size_t bytes, const
     return 1;
 }
 
-// Bytes of a line such as "RssAnon:  123 kB" of this process's status.
+// The bytes in a line such as "RssAnon: 123 kB" of this process's status.
 std::uint64_t status_bytes(const std::string& key) {
     const std::string status = read_file("/proc/self/status");
     return std::stoull(status.substr(status.find(key + ":") + key.size() + 1)) * 1024;
 }
 
-/// Pages of mapped files that are in memory; those of a tmpfs are counted apart.
+/// Resident bytes of mapped files; those of a tmpfs are counted separately.
 std::uint64_t resident_file_bytes() {
     return status_bytes("RssFile") + status_bytes("RssShmem");
 }
@@ -73,7 +73,7 @@ class ScratchArrayTest : public ::testing::TestWithParam<bool> {
     TemporaryFolder folder_;
 };
 
-TEST_P(ScratchArrayTest, BeginsWithZerosAndKeepsWhatIsWritten) {
+TEST_P(ScratchArrayTest, StartsZeroedAndKeepsWrittenValues) {
     constexpr std::size_t size = 100'003;
     ScratchArray<std::uint32_t> array(size, place());
     ASSERT_EQ(array.size(), size);
@@ -89,13 +89,13 @@ TEST_P(ScratchArrayTest, BeginsWithZerosAndKeepsWhatIsWritten) {
     EXPECT_EQ(array, (std::vector<std::uint32_t>{7, 8, 9}));
 }
 
-TEST_P(ScratchArrayTest, MovesItsMemory) {
+TEST_P(ScratchArrayTest, MoveTransfersTheMemory) {
     ScratchArray<double> from(3, place());
     from[2] = 1.5;
     const double* const address = from.data();
     ScratchArray<double> to(std::move(from));
     EXPECT_EQ(to.data(), address);
-    EXPECT_TRUE(from.empty()); // NOLINT(bugprone-use-after-move): it is documented
+    EXPECT_TRUE(from.empty()); // NOLINT(bugprone-use-after-move): the moved-from state is documented
     ScratchArray<double> other(1000, place());
     other = std::move(to);
     EXPECT_EQ(other, (std::vector<double>{0, 0, 1.5}));
@@ -103,7 +103,7 @@ TEST_P(ScratchArrayTest, MovesItsMemory) {
     EXPECT_TRUE(other.empty());
 }
 
-TEST_P(ScratchArrayTest, LeavesNoNameInTheFolder) {
+TEST_P(ScratchArrayTest, LeavesNoFileNameInTheFolder) {
     const ScratchArray<double> array(1000, place());
     const ScratchArray<double> nothing(0, place());
     EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
@@ -113,9 +113,9 @@ TEST_P(ScratchArrayTest, LeavesNoNameInTheFolder) {
 INSTANTIATE_TEST_SUITE_P(Places, ScratchArrayTest, ::testing::Bool(),
                          [](const auto& place) { return place.param ? "OnDisk" : "InMemory"; });
 
-TEST(ScratchArray, OnDiskTakesNoAnonymousMemoryAndGivesPagesBack) {
+TEST(ScratchArray, OnDiskUsesNoAnonymousMemoryAndReleasesPages) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer keeps memory of its own for every page that is touched";
+    GTEST_SKIP() << "a sanitizer keeps its own memory for every page that is touched";
 #endif
     constexpr std::size_t size = 32 << 20;
     constexpr std::size_t block = 1000;
@@ -132,7 +132,7 @@ TEST(ScratchArray, OnDiskTakesNoAnonymousMemoryAndGivesPagesBack) {
     EXPECT_EQ(std::accumulate(array.begin(), array.end(), std::size_t{0}), size);
 }
 
-TEST(ScratchArray, AFullDiskIsAnErrorAtOnce) {
+TEST(ScratchArray, FullDiskFailsImmediately) {
     const TemporaryFolder folder;
     const int status = in_child([&] {
         if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0 ||
@@ -141,17 +141,17 @@ TEST(ScratchArray, AFullDiskIsAnErrorAtOnce) {
             return not_possible_here;
         if (expect_refusal(folder.path(), 4 << 20, "No space left on device") != 0)
             return 1;
-        // What was taken in vain is free again.
+        // The space of the failed allocation is free again.
         ScratchArray<std::uint8_t> fits(128 << 10, folder.path());
         std::fill(fits.begin(), fits.end(), std::uint8_t{1});
         return std::filesystem::is_empty(folder.path()) ? 0 : 2;
     });
     if (status == not_possible_here)
-        GTEST_SKIP() << "this system lets the test mount no file system";
+        GTEST_SKIP() << "this system does not allow the test to mount a file system";
     EXPECT_EQ(status, 0);
 }
 
-TEST(ScratchArray, AFileSizeLimitIsAnErrorAndNoSignal) {
+TEST(ScratchArray, FileSizeLimitIsAnErrorNotASignal) {
     const TemporaryFolder folder;
     EXPECT_EQ(in_child([&] {
                   const rlimit limit{100'000, 100'000};
@@ -162,12 +162,12 @@ TEST(ScratchArray, AFileSizeLimitIsAnErrorAndNoSignal) {
               0);
 }
 
-TEST(ScratchArray, AFolderThatIsNotThereIsAnError) {
+TEST(ScratchArray, MissingFolderIsAnError) {
     const TemporaryFolder folder;
     EXPECT_EQ(expect_refusal(folder / "none", 1, "No such file or directory"), 0);
 }
 
-TEST(ScratchArray, ASizeThatNoMemoryHasIsAnException) {
+TEST(ScratchArray, ImpossibleSizeThrows) {
     EXPECT_THROW(ScratchArray<double>(std::size_t{1} << 61, std::filesystem::path()),
                  std::bad_array_new_length);
 }

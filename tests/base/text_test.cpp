@@ -26,8 +26,8 @@ TEST(Text, NumbersAgreeWithTheirNouns) {
     EXPECT_EQ(counted(~std::uint64_t{0}, "byte"), "18,446,744,073,709,551,615 bytes");
 }
 
-TEST(Text, OrdinalsEndAsTheyAreSpoken) {
-    // Spoken by hand for the first hundred, which is all there is: the rest repeats its last two digits.
+TEST(Text, OrdinalsHaveTheRightEnding) {
+    // An independent implementation of the rule, which depends only on the last two digits.
     const auto ending = [](std::int64_t n) -> std::string {
         if (n % 100 == 11 || n % 100 == 12 || n % 100 == 13)
             return "th";
@@ -93,7 +93,7 @@ TEST(Text, SplitKeepsEmptyParts) {
     EXPECT_EQ(split("a;b", ','), Parts{"a;b"});
 }
 
-TEST(Text, TrimTakesBlanksFromBothEnds) {
+TEST(Text, TrimRemovesBlanksFromBothEnds) {
     EXPECT_EQ(trim(" \t a b\r"), "a b");
     EXPECT_EQ(trim(" \r\t"), "");
     EXPECT_EQ(trim(""), "");
@@ -106,7 +106,7 @@ TEST(Text, NearestWord) {
     EXPECT_EQ(nearest_word("epoch", options), "epochs");
     EXPECT_EQ(nearest_word("drop-outrate", options), "dropout-rate");
     EXPECT_EQ(nearest_word("hidden", options), "");
-    EXPECT_EQ(nearest_word("x", options), "") << "nothing is near to a single letter";
+    EXPECT_EQ(nearest_word("x", options), "") << "no word is close enough to a single letter";
     EXPECT_EQ(nearest_word("", options), "");
     EXPECT_EQ(nearest_word("data", {}), "");
 }

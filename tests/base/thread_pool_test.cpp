@@ -17,7 +17,7 @@ TEST(ThreadPool, RunsEveryIndexExactlyOnce) {
         EXPECT_EQ(pool.size(), threads);
         for (const std::size_t count : {0u, 1u, 2u, 7u, 1000u}) {
             std::vector<int> runs(
-                count); // each element is written by one job: ThreadSanitizer sees it otherwise
+                count); // each element is written by one job only; ThreadSanitizer would report anything else
             pool.for_each(count, [&](std::size_t i) { ++runs[i]; });
             EXPECT_EQ(std::count(runs.begin(), runs.end(), 1), static_cast<std::ptrdiff_t>(count))
                 << threads << " threads, " << count << " jobs";
@@ -33,10 +33,10 @@ TEST(ThreadPool, CanBeUsedManyTimes) {
     EXPECT_EQ(sums, (std::vector<long>{0, 3000, 6000, 9000, 12000}));
 }
 
-TEST(ThreadPool, WorksOnSeveralThreadsAtOnce) {
+TEST(ThreadPool, RunsJobsOnSeveralThreadsAtTheSameTime) {
     ThreadPool pool(2);
     std::atomic<int> arrived{0};
-    // Ends only when both jobs run at the same time.
+    // Ends only if both jobs run at the same time.
     pool.for_each(2, [&](std::size_t) {
         ++arrived;
         while (arrived < 2)
@@ -77,9 +77,9 @@ TEST(ThreadPool, ManyFailingJobsGiveOneException) {
     EXPECT_THROW(pool.for_each(1000, [](std::size_t i) { throw static_cast<int>(i); }), int);
 }
 
-TEST(ThreadPool, ZeroThreadsMeansAllProcessors) {
-    EXPECT_GE(available_processors(), 1u);
-    EXPECT_EQ(ThreadPool().size(), available_processors());
+TEST(ThreadPool, ZeroThreadsMeansAllCpus) {
+    EXPECT_GE(available_cpus(), 1u);
+    EXPECT_EQ(ThreadPool().size(), available_cpus());
 }
 
 } // namespace

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
 # Usage: tests/chroot/run.sh [COMMAND…]
 #
-# Proves that the README's commands work on a Debian 12 that has nothing but git: makes such a system in a folder,
-# clones the committed state of this tree into it and runs there ./scripts/test, ./scripts/demo, both a second time,
-# and ./scripts/uninstall --packages; with arguments, only that command. This machine's settings for reaching package
-# archives (resolver, proxies, certificates, pip's) are copied in, its programs and packages are not.
-# Needs root and debootstrap. REKINDLE_CHROOT is the folder to use and to keep; a temporary one otherwise.
-# REKINDLE_DEBIAN_MIRROR is the archive to take Debian from; by default the one that this machine itself uses.
+# Checks that the README's commands work on a Debian 12 that has only git: creates such a system in a folder, clones the
+# committed state of this tree into it and runs ./scripts/test and ./scripts/demo there, both a second time, and
+# ./scripts/uninstall --packages; with arguments, only that command. This machine's settings for reaching package
+# archives (resolver, proxies, certificates, pip's settings) are copied in, its programs and packages are not.
+# Needs root and debootstrap. REKINDLE_CHROOT is a folder to use and keep; by default a temporary one is used.
+# REKINDLE_DEBIAN_MIRROR is the Debian archive; by default the one that this machine uses.
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
 
 readonly suite=bookworm
-[[ $(id -u) == 0 ]] || wrong_use 'Making a chroot needs root.'
-command -v debootstrap >/dev/null || wrong_use "There is no debootstrap; './scripts/set-up chroot' installs it."
-# The mounts live in a namespace of their own and are gone with it, before the folder is removed from outside.
+[[ $(id -u) == 0 ]] || wrong_use 'Creating a chroot needs root.'
+command -v debootstrap >/dev/null || wrong_use "debootstrap is missing; './scripts/set-up chroot' installs it."
+# The mounts are in a separate namespace and disappear with it, before the folder is removed from outside.
 if [[ ${REKINDLE_IN_NAMESPACE:-} != 1 ]]; then
     root=${REKINDLE_CHROOT:-}
     if [[ -z $root ]]; then
@@ -27,17 +27,17 @@ fi
 root=$1
 shift
 
-# debian_mirror: the archive that this machine itself uses, where it is a Debian.
+# debian_mirror: the archive that this machine uses, if it runs Debian.
 debian_mirror() {
     local mirror
     mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
         grep -ohE "https?://[^ ]+/debian/?( |\$)" | head -1 | tr -d ' ') || mirror=''
     mirror=${REKINDLE_DEBIAN_MIRROR:-$mirror}
-    [[ -n $mirror ]] || fail 'No Debian archive is configured here; name one in REKINDLE_DEBIAN_MIRROR.'
+    [[ -n $mirror ]] || fail 'No Debian archive is configured on this machine; set REKINDLE_DEBIAN_MIRROR to one.'
     printf '%s' "$mirror"
 }
 
-# copy_settings FILE_OR_FOLDER…: to the same place in the chroot, where it exists here.
+# copy_settings FILE_OR_FOLDER…: copies those that exist here to the same path in the chroot.
 copy_settings() {
     local path
     for path in "$@"; do
@@ -47,8 +47,8 @@ copy_settings() {
     done
 }
 
-# local_package_folders: the folders that this machine's pip reads packages from. An index (file://FOLDER/simple)
-# refers to files beside it, so its parent is taken.
+# local_package_folders: the folders from which this machine's pip reads packages. An index (file://FOLDER/simple)
+# refers to files next to it, so its parent folder is used.
 local_package_folders() {
     local path
     {
@@ -66,7 +66,7 @@ local_package_folders() {
 make_system() {
     debootstrap --variant=minbase --include=git "$suite" "$root" "$(debian_mirror)" >"$root.log" 2>&1 || {
         tail -20 "$root.log" >&2
-        fail 'debootstrap failed.'
+        fail 'debootstrap failed; the end of its output is above.'
     }
     rm -f -- "$root.log"
     copy_settings /etc/resolv.conf /etc/hosts /etc/apt/apt.conf.d /usr/local/share/ca-certificates /etc/pip.conf
@@ -87,7 +87,7 @@ mount_system() {
     done < <(local_package_folders)
 }
 
-# inside COMMAND…: in the clone, with a fresh environment that has only the settings for reaching archives.
+# inside COMMAND…: runs the command in the clone, with an environment that has only the settings for reaching archives.
 inside() {
     local settings=()
     mapfile -t settings < <(env | grep -E '^(PIP_[A-Z_]+|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|(https?|no|HTTPS?|NO)_(proxy|PROXY))=')
@@ -110,7 +110,7 @@ rm -rf -- "$root/root/rekindle"
 git clone --quiet --no-hardlinks "$REPOSITORY" "$root/root/rekindle"
 for tool in make cmake ninja g++ cc python3; do
     ! chroot "$root" env -i PATH=/usr/bin:/bin sh -c "command -v $tool" >/dev/null || [[ -n ${REKINDLE_CHROOT:-} ]] ||
-        fail "The bare system has $tool: it proves nothing."
+        fail "The bare system already has $tool, so the test would prove nothing."
 done
 
 if [[ $# != 0 ]]; then

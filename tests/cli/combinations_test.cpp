@@ -1,4 +1,5 @@
-/// Options that would do nothing beside each other are refused, and no pair of them overrules one silently.
+/// Combinations of options that would leave one without effect are refused, and no option overrides another
+/// silently.
 
 #include "process.h"
 #include "small_market.h"
@@ -55,7 +56,7 @@ Words joined(Words first, const Words& second) {
     return first;
 }
 
-/// What check_combinations says of these arguments, "" when it has nothing to say.
+/// What check_combinations says about these arguments; "" when it accepts them.
 std::string refusal(const CommandSpec& command, const Words& arguments) {
     const CommandLine line = parse_command_line(command, arguments);
     try {
@@ -101,12 +102,12 @@ TEST(Combinations, EveryNameInTheTableExists) {
                                     other->words.end())
                         << option.name << " " << exclusion.word;
                 }
-            EXPECT_TRUE(found) << option.name << " is never beside " << exclusion.option;
+            EXPECT_TRUE(found) << option.name << " never occurs with " << exclusion.option;
         }
 }
 
 // Even a default value is refused when it is written out, but not when a config.json of all keys holds it.
-TEST(Combinations, WhatCountsIsWhatWasChosen) {
+TEST(Combinations, OnlyChosenOptionsCount) {
     const CommandSpec& profile = *find_command("volume-profile");
     EXPECT_NE(refusal(profile, {"--compat", "original", "--weighting", "uniform"}), "");
     EXPECT_EQ(refusal(profile, {"--compat", "original"}), "");
@@ -131,7 +132,7 @@ TEST(Combinations, CompatibilityMeansRawLabelsUnlessAClockIsGiven) {
     EXPECT_EQ(clock({}), "utc");
 }
 
-/// What a run of the program makes: its status, its standard output and the files that it writes.
+/// What a run of the program produces: its status, its standard output and the files that it writes.
 struct Made {
     int status = 0;
     std::string result;
@@ -156,12 +157,12 @@ struct Sweep {
     std::string command;
     Words base;
     std::vector<Words> options;
-    /// Pairs (the one that decides, the one without effect) that contradict nothing: the data do.
+    /// Pairs (the deciding option, the one without effect) that are allowed because of the data.
     std::set<std::pair<std::string, std::string>> explained = {};
 };
 
-/// Every ordered pair: an option that changes the result must change it beside any other, too, or be refused,
-/// or be named.
+/// For every ordered pair: an option that changes the result must also change it in combination with any
+/// other, or be refused, or be named in a message.
 void sweep(const Sweep& plan) {
     const Words start = joined({plan.command}, plan.base);
     const Made nothing = made_by(start);
@@ -184,7 +185,7 @@ void sweep(const Sweep& plan) {
                 const bool named = both.said.find(name) != std::string::npos;
                 EXPECT_TRUE(named || plan.explained.contains({plan.options[decides][0], name}))
                     << plan.command << " " << fmt::format("{}", fmt::join(plan.base, " ")) << ": "
-                    << plan.options[decides][0] << " silently overrules " << name;
+                    << plan.options[decides][0] << " silently overrides " << name;
             }
         }
     EXPECT_GT(effective, plan.options.size());
@@ -223,7 +224,7 @@ std::vector<Words> profile_options() {
     return options;
 }
 
-/// What these bars decide, which come every three hours from two contracts.
+/// Pairs that have no effect with these bars, which come every three hours from two contracts.
 const std::set<std::pair<std::string, std::string>> by_the_bars{
     {"--contract", "--roll"},       // one contract does not roll
     {"--clock", "--day-start"},     // no bar ends between the two starts of the day
@@ -231,10 +232,10 @@ const std::set<std::pair<std::string, std::string>> by_the_bars{
     {"--clock", "--regular-hours"}, // no bar ends between the two openings or the two closes
     {"--clock", "--calendar"},      // inspect with raw labels: no missing day is one of these holidays
     {"--weighting", "--tie"},       // unequal weights leave no ties
-    {"--compat", "--clock"},        // raw labels are what it means
+    {"--compat", "--clock"},        // it implies raw labels
 };
 
-TEST(Combinations, NoOptionOfVolumeProfileOverrulesAnotherSilently) {
+TEST(Combinations, NoOptionOfVolumeProfileOverridesAnotherSilently) {
     std::vector<Words> options = profile_options();
     options.push_back({"--draw", "2"});
     options.push_back({"--trends", "trends.csv"});
@@ -243,7 +244,7 @@ TEST(Combinations, NoOptionOfVolumeProfileOverrulesAnotherSilently) {
     sweep({"volume-profile", joined(data, {"--session", "rth"}), options, by_the_bars});
 }
 
-TEST(Combinations, NoOptionOfFeaturesOverrulesAnotherSilently) {
+TEST(Combinations, NoOptionOfFeaturesOverridesAnotherSilently) {
     std::vector<Words> options = profile_options();
     options.push_back({"--data-fraction", "0.7"});
     options.push_back({"--features", "session,returns"});
@@ -252,14 +253,14 @@ TEST(Combinations, NoOptionOfFeaturesOverrulesAnotherSilently) {
     sweep({"features", {"--data", market().bars, "--output", "features.csv"}, options, by_the_bars});
 }
 
-TEST(Combinations, NoOptionOfInspectOverrulesAnotherSilently) {
+TEST(Combinations, NoOptionOfInspectOverridesAnotherSilently) {
     std::vector<Words> options = reading_options();
     options.push_back({"--regular-hours", "10:00-15:00"});
     options.push_back({"--vix", market().vix});
     sweep({"inspect", {market().bars, "--format", "json"}, options, by_the_bars});
 }
 
-TEST(Combinations, TheProgramRefusesThemInASentence) {
+TEST(Combinations, ProgramExplainsRefusals) {
     for (const Words& arguments :
          {Words{"volume-profile", "--data", market().bars, "--compat", "original", "--weighting", "uniform"},
           {"volume-profile", "--data", market().bars, "--draw", "1", "--output", "-"},
@@ -281,8 +282,8 @@ TEST(Combinations, TheProgramRefusesThemInASentence) {
     }
 }
 
-// It drew with an index that is no contract's, and fell.
-TEST(Combinations, CompatibilityDraws) {
+// Regression test: drawing a session of mixed contracts, which has no contract index, crashed.
+TEST(Combinations, CompatibilityModeDraws) {
     const Finished finished =
         rekindle({"volume-profile", "--data", market().bars, "--compat", "original", "--draw", "3"});
     EXPECT_EQ(finished.status, 0) << finished.errors;

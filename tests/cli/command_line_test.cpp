@@ -26,7 +26,7 @@ std::string refusal(const Words& arguments, std::string_view command = "train") 
     return "accepted";
 }
 
-TEST(CommandLine, TakesEverySpellingOfAnOption) {
+TEST(CommandLine, AcceptsEverySpellingOfAnOption) {
     const Json expected = parse({"--batch-size", "8", "--learning-rate", "0.1", "--no-distributed"}).settings;
     EXPECT_EQ(expected.size(), 3U);
     EXPECT_EQ(expected.at("batch_size"), 8);
@@ -39,16 +39,16 @@ TEST(CommandLine, TakesEverySpellingOfAnOption) {
         EXPECT_EQ(Json::diff(parse(spelling).settings, expected), Json::array());
 }
 
-TEST(CommandLine, TheLastOfTwoWinsAndListsGrow) {
+TEST(CommandLine, LastValueWinsAndListsGrow) {
     EXPECT_EQ(parse({"--epochs", "1", "--epochs", "2"}).settings.at("epochs"), 2);
     EXPECT_EQ(parse({"--data", "a", "b", "--epochs", "1", "-d", "c"}).settings.at("data"),
               Json({"a", "b", "c"}));
     EXPECT_EQ(parse({"--data=a b.csv"}).settings.at("data"), Json({"a b.csv"}));
 }
 
-TEST(CommandLine, TakesNegativeNumbersAndEmptyValues) {
+TEST(CommandLine, AcceptsNegativeNumbersAndEmptyValues) {
     EXPECT_EQ(refusal({"--momentum", "-0.5"}),
-              "--momentum: \"-0.5\" is not a value for it, expected a number from 0 and below 1");
+              "--momentum: invalid value \"-0.5\", expected a number of at least 0 and below 1");
     EXPECT_EQ(parse({"--vix", ""}).settings.at("vix"), "");
     EXPECT_EQ(parse({"--vix="}).settings.at("vix"), "");
     EXPECT_EQ(parse({"--columns", "time=1,open=2"}).settings.at("columns"), "time=1,open=2");
@@ -65,9 +65,8 @@ TEST(CommandLine, NamesTheNearestOption) {
               "unknown option -epochs\n  Did you mean --epochs? rekindle train --help lists all options.");
     EXPECT_EQ(refusal({"--zzzzzzzz"}),
               "unknown option --zzzzzzzz\n  rekindle train --help lists all options.");
-    EXPECT_EQ(refusal({"--epochs"}), "--epochs: the value is missing, expected a whole number, at least 1");
-    EXPECT_EQ(refusal({"--data", "--epochs", "3"}),
-              "--data: the value is missing, expected one or more paths");
+    EXPECT_EQ(refusal({"--epochs"}), "--epochs: missing value, expected a whole number, at least 1");
+    EXPECT_EQ(refusal({"--data", "--epochs", "3"}), "--data: missing value, expected one or more paths");
     EXPECT_NE(refusal({"bars.csv"}), "accepted");
 }
 
@@ -76,7 +75,7 @@ TEST(CommandLine, KeepsPositionals) {
     EXPECT_EQ(parse({"--", "--odd", "--", "x"}, "inspect").positionals, (Words{"--odd", "--", "x"}));
 }
 
-TEST(CommandLine, TheLineWinsOverTheFileAndTheFileOverTheUsersDefaults) {
+TEST(CommandLine, LineOverridesFileAndFileOverridesUserDefaults) {
     const TemporaryFolder folder;
     const std::string defaults = folder.file("config.json", R"({"epochs": 5, "seed": 1, "batch_size": 4})");
     const std::string file = folder.file("run.json", R"({"epochs": 6, "seed": 2})");
@@ -101,7 +100,7 @@ TEST(CommandLine, PrintedConfigurationIsReadBack) {
     EXPECT_EQ(effective_config(parse({"--config", file}), "").config, config);
 }
 
-TEST(CommandLine, NamesThePlaceInABadFile) {
+TEST(CommandLine, ReportsThePositionInABadFile) {
     const TemporaryFolder folder;
     const auto failure = [&](const std::string& content) -> std::string {
         const std::string file = folder.file("c.json", content);

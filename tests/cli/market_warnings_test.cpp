@@ -1,4 +1,4 @@
-/// What the data say against the options is told by every command that reads bars.
+/// Every command that reads bars warns when the data contradicts the options.
 
 #include "process.h"
 #include "small_market.h"
@@ -33,7 +33,7 @@ bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// Runs every command with the options; each must say all of the texts and end with the status.
+/// Runs every command with the options; each must print all of the texts and exit with the status.
 void expect_said(const std::string& data, const Words& options, const std::vector<std::string>& texts,
                  int status = 0) {
     for (const Words& command : commands(data)) {
@@ -73,7 +73,7 @@ std::string daily(const char* header_contract, const std::string& contract, std:
     return text;
 }
 
-TEST(MarketWarnings, AClockThatTheVolumeContradicts) {
+TEST(MarketWarnings, ClockThatTheVolumeContradicts) {
     expect_said(simulated(), {"--clock", "exchange"}, {"--clock exchange looks wrong", "Use --clock utc"});
 }
 
@@ -90,8 +90,8 @@ TEST(MarketWarnings, RegularHoursOfAnotherZone) {
                     {"--regular-hours", "such as 08:30-15:15"}, 2);
 }
 
-// The same bars make the same profiles, told in Chicago's time and in New York's.
-TEST(MarketWarnings, RegularHoursOfChicagoAreThoseOfNewYork) {
+// The same bars make the same profiles, in Chicago time and in New York time.
+TEST(MarketWarnings, RegularHoursInChicagoTimeMatchNewYork) {
     const auto profile = [](const Words& options) {
         const Finished finished = rekindle(
             joined({"volume-profile", "--data", simulated(), "--session", "rth", "--output", "-"}, options));
@@ -103,7 +103,7 @@ TEST(MarketWarnings, RegularHoursOfChicagoAreThoseOfNewYork) {
     EXPECT_NE(profile({}), profile({"--regular-hours", "09:30-15:00"}));
 }
 
-TEST(MarketWarnings, AZoneThatIsNoneIsRefusedForDatesToo) {
+TEST(MarketWarnings, UnknownZoneIsRefusedForDatesToo) {
     const TemporaryFolder folder;
     const std::string data = folder.file("spx.csv", daily("", "", market::make_date(2023, 1, 2), 200, 4000));
     for (const std::string& file : {data, simulated()}) {
@@ -119,11 +119,11 @@ TEST(MarketWarnings, AZoneThatIsNoneIsRefusedForDatesToo) {
 TEST(MarketWarnings, SessionsOfOneBar) {
     const TemporaryFolder folder;
     const std::string data = folder.file("spx.csv", daily("", "", market::make_date(2023, 1, 2), 200, 4000));
-    expect_said(data, {}, {"In 200 of 200 sessions there is a single bar", "--session-length week"});
-    EXPECT_TRUE(contains(rekindle({"inspect", data}).output, "whose profile says nothing"));
+    expect_said(data, {}, {"In 200 of 200 sessions there is only one bar", "--session-length week"});
+    EXPECT_TRUE(contains(rekindle({"inspect", data}).output, "too few for a profile"));
     const Finished weekly =
         rekindle({"volume-profile", "--data", data, "--session-length", "week", "--draw", "1"});
-    EXPECT_FALSE(contains(weekly.errors, "single bar")) << weekly.errors;
+    EXPECT_FALSE(contains(weekly.errors, "only one bar")) << weekly.errors;
 }
 
 TEST(MarketWarnings, WeekendsOfAMarketThatNeverCloses) {
@@ -135,7 +135,7 @@ TEST(MarketWarnings, WeekendsOfAMarketThatNeverCloses) {
     expect_said(folder.file("coin.csv", text), {}, {"This market trades on weekends: 2"});
 }
 
-TEST(MarketWarnings, AFolderOfDifferentInstruments) {
+TEST(MarketWarnings, FolderOfDifferentInstruments) {
     const std::int32_t first = market::make_date(2023, 1, 2);
     const auto refused = [](const TemporaryFolder& folder, const std::vector<std::string>& texts) {
         expect_said(folder.path(), {}, texts, 2);
@@ -155,8 +155,8 @@ TEST(MarketWarnings, AFolderOfDifferentInstruments) {
     refused(named, {"\"BTCUSDT\" and \"ESH24\"", "--contract"});
 }
 
-// Contracts a year apart: the change is not a return, and look-backs begin anew.
-TEST(MarketWarnings, AGapThatNobodyKnows) {
+// Contracts a year apart: the change is not a return, and look-backs start over.
+TEST(MarketWarnings, UnknownGapBetweenContracts) {
     const TemporaryFolder folder;
     folder.file("ES 03-22.csv", daily("", "", market::make_date(2021, 12, 1), 90, 2000));
     folder.file("ES 03-24.csv", daily("", "", market::make_date(2023, 12, 1), 90, 9000));

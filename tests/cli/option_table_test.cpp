@@ -39,7 +39,7 @@ std::vector<const OptionSpec*> settings() {
     return rows;
 }
 
-TEST(OptionTable, HasARowForEachSettingAndNoOther) {
+TEST(OptionTable, HasExactlyOneRowPerSetting) {
     const Json defaults = default_settings();
     std::set<std::string> keys;
     for (const auto& item : defaults.items())
@@ -47,7 +47,7 @@ TEST(OptionTable, HasARowForEachSettingAndNoOther) {
     std::set<std::string> rows;
     for (const OptionSpec* option : settings()) {
         EXPECT_TRUE(option->belongs_to("train")) << option->name;
-        EXPECT_TRUE(rows.insert(option->key()).second) << option->name << " stands twice in the table";
+        EXPECT_TRUE(rows.insert(option->key()).second) << option->name << " is in the table twice";
     }
     EXPECT_EQ(rows, keys);
 }
@@ -194,12 +194,11 @@ TEST(OptionValue, RefusesWithWhatWasExpected) {
         }
         return "accepted";
     };
-    EXPECT_EQ(refusal("--epochs", "0"),
-              "--epochs: \"0\" is not a value for it, expected a whole number, at least 1");
-    EXPECT_EQ(refusal("--clock", "utcc"), "--clock: \"utcc\" is not a value for it, expected one of utc, "
-                                          "exchange, raw\n  Did you mean \"utc\"?");
+    EXPECT_EQ(refusal("--epochs", "0"), "--epochs: invalid value \"0\", expected a whole number, at least 1");
+    EXPECT_EQ(refusal("--clock", "utcc"),
+              "--clock: invalid value \"utcc\", expected one of utc, exchange, raw\n  Did you mean \"utc\"?");
     EXPECT_EQ(refusal("--dropout-rate", "1"),
-              "--dropout-rate: \"1\" is not a value for it, expected a number from 0 and below 1");
+              "--dropout-rate: invalid value \"1\", expected a number of at least 0 and below 1");
     for (const auto& [option, text] :
          std::vector<std::pair<const char*, std::string>>{{"--epochs", "3.5"},
                                                           {"--epochs", ""},

@@ -49,7 +49,7 @@ std::string environment_value(const char* name) {
 TemporaryFolder::TemporaryFolder()
     : path_((std::filesystem::temp_directory_path() / "rekindle-cli-XXXXXX").string()) {
     if (mkdtemp(path_.data()) == nullptr)
-        throw Error("no temporary folder can be made");
+        throw Error("cannot create a temporary folder");
 }
 
 TemporaryFolder::~TemporaryFolder() {
@@ -71,7 +71,7 @@ Finished run_process(const std::vector<std::string>& words, const Surroundings& 
         become(words, surroundings, output, errors);
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child)
-        throw Error("no process can be started");
+        throw Error("cannot start a process");
     return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
             .output = read_file(output),
             .errors = read_file(errors)};

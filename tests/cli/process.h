@@ -15,17 +15,17 @@ struct Finished {
 
 struct Surroundings {
     std::string folder{};                             ///< working folder, "" for the test's own
-    std::map<std::string, std::string> environment{}; ///< added to PATH and HOME, which are all there is
+    std::map<std::string, std::string> environment{}; ///< added to PATH and HOME, the only other variables
 };
 
 /// The first word is the program. Standard input is empty.
 Finished run_process(const std::vector<std::string>& words, const Surroundings& surroundings = {});
-/// run_process() with the program that is tested.
+/// run_process() with the program under test.
 Finished rekindle(std::vector<std::string> arguments, const Surroundings& surroundings = {});
 /// Whether a program of this name is in PATH.
 bool is_installed(const std::string& program);
 
-/// A folder that vanishes with the object.
+/// A folder that is removed with the object.
 class TemporaryFolder {
   public:
     TemporaryFolder();

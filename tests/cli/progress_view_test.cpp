@@ -26,7 +26,7 @@ StageProgress training(std::uint64_t done) {
             .learning_rate = 5e-4};
 }
 
-/// A view on two files in memory, with a clock that the test turns.
+/// A view on two temporary files, with a clock that the test advances.
 class Screen {
   public:
     explicit Screen(TerminalTraits traits, MessageOptions options = {})
@@ -81,7 +81,7 @@ TEST(ProgressLine, ShowsRateTimeLeftLossesAndLearningRate) {
     EXPECT_EQ(format_rate(1234, "rows"), "1,234 rows/s");
 }
 
-TEST(ProgressLine, LeavesOutWhatDoesNotFit) {
+TEST(ProgressLine, OmitsWhatDoesNotFit) {
     for (std::size_t width = 1; width < 100; ++width) {
         const std::string line = progress_line(training(250), 0.5, width);
         EXPECT_LE(display_width(line), width);
@@ -90,7 +90,7 @@ TEST(ProgressLine, LeavesOutWhatDoesNotFit) {
     EXPECT_EQ(progress_line(training(250), 0.5, 20), "Training   25 %");
 }
 
-TEST(ProgressView, OnAPipeAPlainLineEveryFiveSeconds) {
+TEST(ProgressView, PrintsAPlainLineEveryFiveSecondsOnAPipe) {
     Screen screen({.utf8 = true});
     for (std::uint64_t step = 0; step <= 44; ++step) {
         screen.view().advanced(training(step));
@@ -104,7 +104,7 @@ TEST(ProgressView, OnAPipeAPlainLineEveryFiveSeconds) {
     EXPECT_EQ(screen.output().find('\033'), std::string::npos);
 }
 
-TEST(ProgressView, OnATerminalOneLiveLineThatOtherTextReplaces) {
+TEST(ProgressView, DrawsOneLiveLineOnATerminal) {
     Screen screen({.interactive = true, .utf8 = true, .width = 60});
     screen.view().advanced(training(1));
     screen.view().advanced(training(2)); // too soon to be drawn again
@@ -140,7 +140,7 @@ TEST(ProgressView, DebugMessagesNeedVerbose) {
     EXPECT_EQ(verbose.output(), "detail\n");
 }
 
-TEST(ProgressView, JsonIsOneObjectALineAndUnknownIsNull) {
+TEST(ProgressView, JsonIsOneObjectPerLineAndUnknownIsNull) {
     Screen screen({.interactive = true}, {.json = true});
     screen.view().advanced(training(1));
     screen.wait(10);
@@ -163,7 +163,7 @@ TEST(ProgressView, JsonIsOneObjectALineAndUnknownIsNull) {
               "3 × 4"); // escaped, since the stream is not UTF-8
 }
 
-TEST(ProgressView, AnEpochIsOneLineInWords) {
+TEST(ProgressView, EpochIsOneLine) {
     const EpochMetrics metrics{.epoch = 2,
                                .epochs = 10,
                                .train_loss = 0.25,
@@ -173,9 +173,9 @@ TEST(ProgressView, AnEpochIsOneLineInWords) {
                                .seconds = 1.5,
                                .rows_per_second = 1234,
                                .best = true};
-    EXPECT_EQ(epoch_line(metrics),
-              "epoch 2/10  loss 0.25  validation 0.5 (best)  direction 51.2 %  rate 0.0005  "
-              "1,234 rows/s  1.50 s");
+    EXPECT_EQ(
+        epoch_line(metrics),
+        "epoch 2/10  loss 0.25  validation 0.5 (best)  direction 51.2 %  rate 0.0005  1,234 rows/s  1.50 s");
 }
 
 } // namespace

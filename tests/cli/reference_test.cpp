@@ -4,7 +4,6 @@
 #include <rekindle/base/file.h>
 #include <rekindle/cli/reference.h>
 #include <rekindle/cli/text_layout.h>
-#include <rekindle/doctor/pages.h>
 #include <rekindle/trainer/verify.h>
 
 #include <gtest/gtest.h>
@@ -18,16 +17,15 @@ namespace {
 const UserFolders folders{.cache = "~/.cache/rekindle", .config = "~/.config/rekindle"};
 const std::filesystem::path source = std::filesystem::path(REKINDLE_TEST_DATA) / "../../..";
 
-/// Compares with a committed file; REKINDLE_RENEW_GOLDEN=1 in the environment writes it anew.
+/// Compares with a committed file; REKINDLE_RENEW_GOLDEN=1 in the environment writes it again.
 void expect_golden(const std::string& name, const std::string& text) {
     const std::filesystem::path file = std::filesystem::path(REKINDLE_TEST_DATA) / name;
     if (std::getenv("REKINDLE_RENEW_GOLDEN") != nullptr)
         write_file_atomically(file, text);
-    EXPECT_EQ(text, read_file(file))
-        << "run the test with REKINDLE_RENEW_GOLDEN=1 and look at the difference";
+    EXPECT_EQ(text, read_file(file)) << "run the test with REKINDLE_RENEW_GOLDEN=1 and review the diff";
 }
 
-TEST(Help, LooksAsCommittedAt80And40Columns) {
+TEST(Help, MatchesGoldenFilesAt80And40Columns) {
     for (const std::size_t width : {80U, 40U}) {
         expect_golden("help-" + std::to_string(width) + ".txt", render_overview(width, folders));
         for (const char* command : {"train", "volume-profile"})
@@ -56,24 +54,30 @@ TEST(Help, NamesEveryOptionWithItsDefault) {
     EXPECT_NE(help.find("Nothing is ever sent anywhere"), std::string::npos);
 }
 
-TEST(Pages, CommittedPagesAreThoseOfTheTable) {
-    std::map<std::string, std::string> pages = reference_pages();
-    pages.merge(doctor::knowledge_pages(doctor::embedded_knowledge()));
-    for (const auto& [name, text] : pages)
+TEST(Pages, CommittedPagesAreUpToDate) {
+    for (const auto& [name, text] : committed_pages())
         EXPECT_EQ(text, read_file(source / "docs" / name))
-            << "docs/" << name << ": run rekindle generate-docs docs --only pages";
-    for (const char* folder : {"flags", "commands", "knowledge"})
-        for (const auto& entry : std::filesystem::directory_iterator(source / "docs" / folder))
-            EXPECT_TRUE(pages.contains(std::string(folder) + "/" + entry.path().filename().string()))
-                << entry.path() << " is not made from the tables any more";
+            << "docs/" << name << ": run rekindle generate-docs docs --only committed";
 }
 
-TEST(Pages, CommittedHardwarePageIsThatOfTheReports) {
+TEST(Pages, ReferenceHasEveryCommandAndOption) {
+    const std::map<std::string, std::string> pages = reference_pages();
+    for (const CommandSpec& command : command_table())
+        EXPECT_NE(pages.at("reference/commands.md").find("\n## " + std::string(command.name) + "\n"),
+                  std::string::npos)
+            << command.name;
+    for (const OptionSpec& option : option_table())
+        EXPECT_NE(pages.at("reference/options.md").find("\n## --" + std::string(option.name)),
+                  std::string::npos)
+            << option.name;
+}
+
+TEST(Pages, CommittedHardwarePageIsUpToDate) {
     EXPECT_EQ(trainer::hardware_page_of(source / "docs"), read_file(source / "docs" / "hardware.md"))
-        << "run rekindle generate-docs docs --only pages";
+        << "run rekindle generate-docs docs --only committed";
 }
 
-TEST(Pages, ExamplesOfOptionsAreUnderstood) {
+TEST(Pages, ExamplesUseTheirOption) {
     for (const OptionSpec& option : option_table()) {
         std::istringstream words{std::string(option.example)};
         bool found = false;
@@ -83,7 +87,7 @@ TEST(Pages, ExamplesOfOptionsAreUnderstood) {
     }
 }
 
-/// A shell reads the script, when it is installed.
+/// Checks that a shell accepts the script.
 void expect_valid(const std::string& shell, const std::vector<std::string>& check) {
     const TemporaryFolder folder;
     const std::string file = folder.file("script", completion_script(shell));
@@ -134,7 +138,7 @@ TEST(Completions, RefusesOtherShells) {
     EXPECT_THROW(completion_script("tcsh"), Error);
 }
 
-TEST(ManualPages, AreFormattedWithoutWarnings) {
+TEST(ManualPages, FormatWithoutWarnings) {
     if (!is_installed("man"))
         GTEST_SKIP() << "man is not installed";
     const TemporaryFolder folder;
@@ -157,7 +161,7 @@ TEST(ManualPages, PassMandoc) {
         std::istringstream lines(finished.output);
         for (std::string line; std::getline(lines, line);)
             EXPECT_NE(line.find("missing date"), std::string::npos)
-                << line; // left out: builds are reproducible
+                << line; // omitted, so that builds are reproducible
     }
 }
 

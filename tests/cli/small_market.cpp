@@ -90,8 +90,8 @@ SmallMarket::SmallMarket()
     : bars(folder_.file("bars.csv", make_bars(1, 0, 350))),
       other_bars(folder_.file("other.csv", make_bars(2, 0, 350))),
       short_bars(folder_.file("short.csv", make_bars(1, 50, 350))),
-      spoilt_bars(
-          folder_.file("spoilt.csv", make_bars(1, 0, 350) + "2024-11-01 00:00:00,1,2,x,1,1,ES 09-24,1\n")),
+      malformed_bars(
+          folder_.file("malformed.csv", make_bars(1, 0, 350) + "2024-11-01 00:00:00,1,2,x,1,1,ES 09-24,1\n")),
       vix(folder_.file("vix.csv", make_vix(1))), other_vix(folder_.file("other-vix.csv", make_vix(2))),
       calendar(folder_.file("calendar.yaml", "format: rekindle-calendar/1\n"
                                              "name: a test\n"

@@ -1,6 +1,5 @@
 #pragma once
-/// A small history of bars with everything that an option can be about: two contracts, a roll, ties, VIX
-/// files.
+/// A small history of bars that covers every option: two contracts, a roll, ties, VIX files.
 
 #include "process.h"
 
@@ -11,23 +10,23 @@ namespace rekindle::cli {
 
 /// Files that live as long as the object.
 class SmallMarket {
-    TemporaryFolder folder_; // first: the files below lie in it
+    TemporaryFolder folder_; // first, because the files below are in it
 
   public:
     SmallMarket();
 
-    const std::string bars;        ///< three-hourly bars of 350 weekdays from 2023-06-05, stamps in UTC
-    const std::string other_bars;  ///< the same days, other prices
-    const std::string short_bars;  ///< the last 300 days of `bars`
-    const std::string spoilt_bars; ///< `bars` with one malformed row
-    const std::string vix;         ///< daily closes
+    const std::string bars;       ///< three-hourly bars of 350 weekdays from 2023-06-05, timestamps in UTC
+    const std::string other_bars; ///< the same days, other prices
+    const std::string short_bars; ///< the last 300 days of `bars`
+    const std::string malformed_bars; ///< `bars` with one malformed row
+    const std::string vix;            ///< daily closes
     const std::string other_vix;
-    const std::string calendar; ///< two holidays more than the embedded one has
+    const std::string calendar; ///< two holidays more than in the embedded one
     const std::string config;   ///< {"seed": 7}
     const std::string network;  ///< a model description that is not the default one
 };
 
-/// Bars of so many weekdays, as the merged CSV.
+/// Bars of `days` weekdays, as merged CSV.
 std::string make_bars(std::uint64_t seed, int first_day, int days);
 
 } // namespace rekindle::cli

@@ -18,7 +18,7 @@ Environment variables(std::map<std::string, std::string> values) {
 
 constexpr int no_terminal = -1;
 
-TEST(Terminal, TheFirstLocaleVariableThatIsSetDecides) {
+TEST(Terminal, FirstLocaleVariableThatIsSetDecides) {
     EXPECT_TRUE(terminal_traits(no_terminal, variables({{"LANG", "de_DE.UTF-8"}})).utf8);
     EXPECT_TRUE(terminal_traits(no_terminal, variables({{"LC_CTYPE", "C.utf8"}, {"LANG", "C"}})).utf8);
     EXPECT_FALSE(terminal_traits(no_terminal, variables({{"LC_ALL", "C"}, {"LANG", "de_DE.UTF-8"}})).utf8);
@@ -35,7 +35,7 @@ TEST(Terminal, WidthComesFromColumns) {
     EXPECT_FALSE(terminal_traits(no_terminal, variables({})).color);
 }
 
-TEST(TextLayout, WrapsAtBlanks) {
+TEST(TextLayout, WrapsAtSpaces) {
     EXPECT_EQ(wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
     EXPECT_EQ(wrap("one incomprehensible two", 5),
               (std::vector<std::string>{"one", "incomprehensible", "two"}));
@@ -44,7 +44,7 @@ TEST(TextLayout, WrapsAtBlanks) {
     EXPECT_EQ(indented("a b\n\nc", 10, 2), "  a b\n\n  c\n");
 }
 
-TEST(TextLayout, SpellsKnownSignsInAscii) {
+TEST(TextLayout, ConvertsKnownCharactersToAscii) {
     EXPECT_EQ(to_ascii("3 × 4 ≤ 12 … – ✓"), "3 x 4 <= 12 ... - ?");
     EXPECT_EQ(to_ascii("plain\ttext\n"), "plain\ttext\n");
     EXPECT_EQ(to_ascii("\xff\xc3"), "??");
@@ -70,8 +70,8 @@ TEST(Surroundings, NamesVariablesOfOtherSystemsInOneSentence) {
     const std::vector<std::string> some{"HSA_XNACK=1", "HOME=/root",
                                         "CUDA_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=0,1"};
     EXPECT_EQ(ineffective_variables(some),
-              "without effect here, where neither ROCm, CUDA nor PyTorch is used: CUDA_VISIBLE_DEVICES=, "
-              "HIP_VISIBLE_DEVICES=0,1, HSA_XNACK=1");
+              "without effect here, because Rekindle uses neither ROCm, CUDA nor PyTorch: "
+              "CUDA_VISIBLE_DEVICES=, HIP_VISIBLE_DEVICES=0,1, HSA_XNACK=1");
 }
 
 } // namespace

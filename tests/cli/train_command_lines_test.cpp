@@ -1,5 +1,5 @@
-/// The command lines that users of the original train.py have typed, verbatim after the program's name and
-/// with the environments that came with them.
+/// Command lines that users of the original train.py have typed, verbatim after the program's name, with
+/// their environment variables.
 
 #include "process.h"
 #include "small_market.h"
@@ -18,9 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CommandLine {
-    const char* written; ///< DATA stands for a merged CSV
+    const char* written; ///< DATA is replaced by a merged CSV
     std::map<std::string, std::string> environment;
-    std::vector<std::string> said; ///< what the run must say that differs here
+    std::vector<std::string> said; ///< differences that the run must mention
 };
 
 const std::string differs = "without effect here";
@@ -28,8 +28,7 @@ const std::string differs = "without effect here";
 const std::vector<CommandLine>& command_lines() {
     static const std::vector<CommandLine> lines{
         {"--data DATA --output TRAINING/ --epochs 3 --batch_size 8 --learning_rate 0.0002 --hidden_layers "
-         "32,16 "
-         "--no_distributed --device_ids 0",
+         "32,16 --no_distributed --device_ids 0",
          {{"HIP_VISIBLE_DEVICES", "0"}, {"PYTHONPATH", "/workspace"}},
          {"HIP_VISIBLE_DEVICES=0", "--no-distributed", "--device-ids 0"}},
         {"--data DATA --output TRAINING/ --epochs 1 --batch_size 4 --no_distributed --device_ids 0",
@@ -46,8 +45,7 @@ const std::vector<CommandLine>& command_lines() {
            "expandable_segments:True,max_split_size_mb:512,garbage_collection_threshold:0.8"}},
          {"PYTORCH_HIP_ALLOC_CONF=expandable_segments:True", "--skip-gpu-cleanup"}},
         {"--data DATA --output TRAINING/ --epochs 3 --batch_size 16 --learning_rate 0.0002 --hidden_layers "
-         "64,32 "
-         "--use_mixed_precision --distributed_strategy fsdp",
+         "64,32 --use_mixed_precision --distributed_strategy fsdp",
          {{"PYTORCH_ROCM_ARCH", "gfx1100"}, {"HSA_OVERRIDE_GFX_VERSION", "11.0.0"}},
          {"PYTORCH_ROCM_ARCH=gfx1100", "HSA_OVERRIDE_GFX_VERSION=11.0.0", "--use-mixed-precision"}},
         {"--data DATA --device cpu --batch_size 32 --epochs 1",
@@ -95,10 +93,9 @@ TEST(TrainCommandLines, EachTrainsAndSaysWhatDiffers) {
 }
 
 /// 768 training rows at batch 4 are 192 batches: the size of the run that users have reported.
-TEST(TrainCommandLines, AFullEpochOf768RowsHas192Batches) {
+TEST(TrainCommandLines, FullEpochOf768RowsHas192Batches) {
     const TemporaryFolder folder;
-    // 1012 sessions, of which the first 50 fill the look-backs and the last has no outcome; see the
-    // assertion.
+    // Of 1012 sessions, the first 50 fill the look-backs and the last has no outcome; see the assertion.
     const std::string data = folder.file("merged.csv", make_bars(1, 0, 1012));
     const Finished finished = rekindle(
         words_of("--data DATA --output TRAINING/ --epochs 1 --batch_size 4 --no_distributed --device_ids 0",
@@ -109,7 +106,7 @@ TEST(TrainCommandLines, AFullEpochOf768RowsHas192Batches) {
     EXPECT_EQ(metrics.at("steps"), 192) << finished.output;
 }
 
-TEST(TrainCommandLines, WithoutOutputTheRunGoesToTRAININGWhichIsSaid) {
+TEST(TrainCommandLines, DefaultOutputIsTheFolderTRAINING) {
     const TemporaryFolder folder;
     const std::string data = folder.file("merged.csv", make_bars(1, 0, 120));
     const Finished finished = rekindle({"train", "--data", data, "--epochs", "1"}, {.folder = folder.path()});
@@ -118,7 +115,7 @@ TEST(TrainCommandLines, WithoutOutputTheRunGoesToTRAININGWhichIsSaid) {
     EXPECT_FALSE(run_folder(folder).empty());
 }
 
-TEST(TrainCommandLines, CtrlCSavesSaysHowToGoOnAndEndsWith130) {
+TEST(TrainCommandLines, CtrlCSavesAndExitsWith130) {
     const TemporaryFolder folder;
     const std::string data = folder.file("merged.csv", make_bars(1, 0, 200));
     const Finished finished = run_process({"timeout", "--preserve-status", "-s", "INT", "2", REKINDLE_PROGRAM,

@@ -1,5 +1,5 @@
-/// Every option of `rekindle train` does what it says or is refused with a reason: for each there are two
-/// values (or its presence and its absence) that change a named output of the program.
+/// Every option of `rekindle train` does what it says or is refused with a reason: for each, two values (or
+/// its presence and absence) change a named output of the program.
 
 #include "process.h"
 #include "small_market.h"
@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-/// One run of the program in a folder of its own.
+/// One run of the program in its own folder.
 struct TrainingRun {
     explicit TrainingRun(const Words& arguments) : finished(rekindle(arguments, {.folder = folder.path()})) {}
 
@@ -46,10 +46,10 @@ struct TrainingRun {
     Finished finished;
 };
 
-/// What of a run is compared.
+/// The part of a run that is compared.
 using Output = std::function<std::string(const TrainingRun&)>;
 
-/// The tensors alone: beside them lie scores, which rows that are not learned from may change.
+/// Only the tensors: the file also holds scores, which can change with rows that are not trained on.
 std::string weights(const TrainingRun& run) {
     const std::string file = run.file("model_final.safetensors");
     std::uint64_t header = 0;
@@ -85,7 +85,7 @@ Output lines_about(std::string text) {
         std::string found;
         for (std::string line; std::getline(lines, line);)
             if (line.find(text) != std::string::npos)
-                found += line.substr(0, line.find(" took ")) + "\n"; // figures of time differ from run to run
+                found += line.substr(0, line.find(" took ")) + "\n"; // times differ from run to run
         return found;
     };
 }
@@ -138,7 +138,7 @@ std::vector<FlagCase> input_cases() {
         {"data-fraction", {}, {}, {"--data-fraction", "0.8"}, "weights", weights},
         {"tick", {}, {"--tick", "0.5"}, {"--tick", "0.25"}, "weights", weights},
         {"bad-rows",
-         {"--data", m.spoilt_bars},
+         {"--data", m.malformed_bars},
          {},
          {"--bad-rows", "skip"},
          "rejected.csv",
@@ -331,7 +331,7 @@ Words joined(Words first, const Words& second) {
     return first;
 }
 
-TEST(TrainFlags, TheSameArgumentsGiveTheSameWeights) {
+TEST(TrainFlags, SameArgumentsGiveTheSameWeights) {
     const Words arguments{"train", "--data", market().bars, "--hidden-layers", "8", "--epochs", "2"};
     const TrainingRun first(arguments), second(arguments);
     ASSERT_EQ(first.finished.status, 0) << first.everything_said();
@@ -340,15 +340,15 @@ TEST(TrainFlags, TheSameArgumentsGiveTheSameWeights) {
 }
 
 TEST(TrainFlags, EveryOptionHasACase) {
-    std::set<std::string> covered, wanted;
+    std::set<std::string> covered, expected;
     for (const FlagCase& flag : all_cases())
         covered.insert(flag.flag);
     for (const OptionSpec* option : options_of("train"))
-        wanted.insert(std::string(option->name));
-    EXPECT_EQ(covered, wanted);
+        expected.insert(std::string(option->name));
+    EXPECT_EQ(covered, expected);
 }
 
-TEST(TrainFlags, EachChangesItsNamedOutput) {
+TEST(TrainFlags, EachOptionChangesItsNamedOutput) {
     for (const FlagCase& flag : all_cases()) {
         SCOPED_TRACE("--" + flag.flag + " changes the " + flag.what);
         const TrainingRun& first = run_with(joined(flag.common, flag.first));
@@ -370,7 +370,7 @@ TEST(TrainFlags, EachChangesItsNamedOutput) {
     }
 }
 
-TEST(TrainFlags, WhatCannotBeDoneIsRefusedInASentence) {
+TEST(TrainFlags, RefusesWhatItCannotDo) {
     for (const auto& [arguments, reason] : std::vector<std::pair<Words, std::string>>{
              {{"--distributed-strategy", "fsdp", "--device-ids", "0,1"}, "PCIe"},
              {{"--distributed-strategy", "dataparallel", "--device-ids", "0,1"}, "--population"},
@@ -388,7 +388,7 @@ TEST(TrainFlags, WhatCannotBeDoneIsRefusedInASentence) {
     }
 }
 
-TEST(TrainFlags, AGpuThatIsNotThereIsRefusedByName) {
+TEST(TrainFlags, MissingGpuIsRefusedByName) {
     for (const char* device : {"gpu", "cuda:0", "hip:1", "gpu-0a1b2c3d-0000-1111-2222-333344445555"}) {
         const TemporaryFolder folder;
         const Finished finished =
@@ -401,8 +401,8 @@ TEST(TrainFlags, AGpuThatIsNotThereIsRefusedByName) {
     }
 }
 
-TEST(TrainFlags, AGpuThatDoesNotAnswerIsReportedAndEndsTheProgram) {
-    // The CPU driver compiles for longer than that, and goes on when the program ends.
+TEST(TrainFlags, UnresponsiveGpuIsReportedAndEndsTheProgram) {
+    // The CPU driver compiles for longer than that, and is still running when the program ends.
     const TemporaryFolder folder;
     const Finished finished = rekindle({"train", "--data", market().bars, "--device", "gpu:0"},
                                        {.folder = folder.path(),

@@ -25,7 +25,7 @@ ProbeResult probe(const std::string& address, ProbeStatus status) {
     return result;
 }
 
-TEST(VulkanDevices, AreListedInTheOrderOfTheirAddresses) {
+TEST(VulkanDevices, AreSortedByAddress) {
     ProbeResult host;
     host.id = "vulkan-devices";
     host.device = "0000:03:00.0";
@@ -37,11 +37,11 @@ TEST(VulkanDevices, AreListedInTheOrderOfTheirAddresses) {
     const std::string text = render_vulkan_devices(devices, 80);
     EXPECT_THAT(text, HasSubstr("  gpu:9  A made-up GPU\n         discrete, 16.0 GiB; radv Mesa 25.0.7\n"));
     EXPECT_THAT(text, HasSubstr("subgroups of 32 to 64, 64.0 KiB of shared memory, float16: yes"));
-    EXPECT_THAT(text, HasSubstr("usable: the self-test's 22 results are right"));
+    EXPECT_THAT(text, HasSubstr("usable: all 22 self-test results are correct"));
     EXPECT_EQ(json_of(devices)[1].at("matrix_units"), "16x16x16");
 }
 
-TEST(VulkanDevices, WrongAnswersAndRefusalsAreSaid) {
+TEST(VulkanDevices, WrongAnswersAndRefusalsAreReported) {
     ProbeResult wrong = probe("gpu:0", ProbeStatus::failed);
     wrong.values["wrong"] = "float16 arithmetic";
     wrong.values["usable"] = "yes";

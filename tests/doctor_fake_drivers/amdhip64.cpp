@@ -110,7 +110,7 @@ FAKE_DRIVER int hipModuleLaunchKernel(void*, unsigned, unsigned, unsigned, unsig
                                       unsigned, void*, void** parameters, void**) {
     const int status = fake_driver::behave("hipModuleLaunchKernel");
     if (status != 0 || fake_driver::wrong("hipModuleLaunchKernel"))
-        return status; // "wrong": says that it ran, and did not
+        return status; // "wrong": claims that it ran, but did not
     const auto buffer = [&](int i) { return *static_cast<float**>(parameters[i]); };
     const int size = *static_cast<int*>(parameters[3]);
     for (int i = 0; i < size; ++i)

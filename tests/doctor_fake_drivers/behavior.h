@@ -1,14 +1,14 @@
 #pragma once
-/// How the fake libraries misbehave. REKINDLE_FAKE_DRIVER="hipInit=100 hipblasCreate=hang": what a function
-/// does instead of succeeding: a number is returned as its status; hang, crash, abort, exit and flood never
-/// return; "wrong" is for the function itself to understand. REKINDLE_FAKE_DEVICES is the number of GPUs
-/// (2).
+/// How the fake libraries misbehave. REKINDLE_FAKE_DRIVER="hipInit=100 hipblasCreate=hang" says what a
+/// function does instead of succeeding: a number is returned as its status; hang, crash, abort, exit and
+/// flood never return; "wrong" is interpreted by the function itself. REKINDLE_FAKE_DEVICES is the number
+/// of GPUs (2).
 
 namespace fake_driver {
 
-/// The status that `function` has to return, 0 for success. May not return.
+/// The status that `function` must return, 0 for success. May not return.
 int behave(const char* function);
-/// Whether `function` has to give a wrong answer.
+/// Whether `function` must give a wrong answer.
 bool wrong(const char* function);
 int device_count();
 

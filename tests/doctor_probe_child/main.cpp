@@ -1,9 +1,8 @@
 /// The child of the doctor's probe tests: what `rekindle` is for `rekindle doctor`, without the rest of it.
 ///
-///     rekindle_doctor_probe_child misbehave HOW           is a child of a certain kind (misbehave.cpp)
-///     rekindle_doctor_probe_child run LEVEL [PYTHON]      runs the probes (none, safe, all) without facts of
-///     the
-///                                                         host; one result a line, as JSON
+///     rekindle_doctor_probe_child misbehave HOW        misbehaves in a certain way (misbehave.cpp)
+///     rekindle_doctor_probe_child run LEVEL [PYTHON]   runs the probes (none, safe, all) without facts
+///                                                      about the host; prints one result per line, as JSON
 
 #include "misbehave.h"
 

@@ -34,7 +34,7 @@ int ignore_sigterm(const std::string&) {
     sleep_for_ever();
 }
 
-/// A child of its own in the same group keeps the pipes open and outlives it.
+/// A grandchild in the same group keeps the pipes open and outlives its parent.
 int leave_straggler(const std::string&) {
     const pid_t straggler = ::fork();
     if (straggler == 0)
@@ -50,7 +50,7 @@ int flood(const std::string& argument) {
     return 1;
 }
 
-/// 100,000 numbered lines on standard error, the last one "line 99999", and bytes that are no UTF-8.
+/// 100,000 numbered lines on standard error, the last one "line 99999", and bytes that are not UTF-8.
 int write_much(const std::string&) {
     for (int i = 0; i < 100000; ++i)
         std::fprintf(stderr, "line %d\n", i);
@@ -58,7 +58,7 @@ int write_much(const std::string&) {
     return 0;
 }
 
-/// Its open descriptors, its limit of core dumps, its group and whether it is the group's leader.
+/// Its open descriptors, its core dump limit, its process group and whether it leads the group.
 int describe_itself(const std::string&) {
     std::string text = "descriptors:";
     DIR* folder = ::opendir("/proc/self/fd");
@@ -83,8 +83,8 @@ int describe_itself(const std::string&) {
     return write_all(results, text);
 }
 
-/// Looks to its parent like a process that SIGKILL does not end: a tracer outside its group does not let its
-/// end through. Exit status 77 where tracing is not allowed.
+/// To its parent it looks like a process that SIGKILL does not end: a tracer outside its group keeps its
+/// end from being reported. Exit status 77 where tracing is not allowed.
 int pretend_unkillable(const std::string& argument) {
     std::array<int, 2> pipe{};
     if (::pipe(pipe.data()) != 0)

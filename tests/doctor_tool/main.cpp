@@ -1,9 +1,8 @@
-/// A bridge for scripts: what the doctor reads of files, as JSON on stdout. Built with the tests only.
+/// A bridge for scripts: what the doctor reads from files, as JSON on stdout. Built with the tests only.
 ///
-///     rekindle_doctor_tool scan FILE…             one JSON object per line and file: targets, bytes, unread
-///     rekindle_doctor_tool scan-quickly FILE…     the same without comparing compressed code objects'
-///     headers rekindle_doctor_tool data PART FOLDER       a folder of rocBLAS, hipBLASLt, MIOpen, aotriton
-///     or kpack data
+///     rekindle_doctor_tool scan FILE…          one JSON object per line and file: targets, bytes, unread
+///     rekindle_doctor_tool scan-quickly FILE…  the same without checking headers of compressed code objects
+///     rekindle_doctor_tool data PART FOLDER    a folder of rocBLAS, hipBLASLt, MIOpen, aotriton, kpack
 ///
 /// Exit status 1 when a file could not be read; its line then has "error".
 

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static LogDiagnoser diagnoser(embedded_knowledge());
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const LogDiagnosis diagnosis = diagnoser.diagnose(log_from_text(text, "fuzz"), {});
-    // Whatever the text is, somebody who reads the answer knows what to do next.
+    // Whatever the text is, the answer must say what to do next.
     if (diagnosis.findings.empty() && diagnosis.ask.empty())
         __builtin_trap();
     return 0;

@@ -1,4 +1,4 @@
-/// Training states of arbitrary content under a right checksum: restored or refused, never more than that.
+/// Training states with arbitrary content under a correct checksum must be either restored or refused.
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/hash.h>
@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         const std::size_t hidden[] = {3};
         return mlp::Engine(mlp::ModelDescription::plain(2, hidden), mlp::TrainingSpec{});
     }();
-    // The input overwrites a good state from its start; the checksum is made good again.
+    // The input overwrites the beginning of a valid state; the checksum is then corrected.
     static const mlp::EngineState good = engine.save();
     mlp::EngineState state = good;
     constexpr std::size_t checksum_bytes = 16;

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-/// What follows the ten bytes of a gzip header.
+/// The input is what follows the ten-byte gzip header.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace rekindle::market;
     std::vector<std::uint8_t> packed{0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3};

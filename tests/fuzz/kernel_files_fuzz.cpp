@@ -18,7 +18,7 @@ void read_words(std::span<const std::uint8_t> bytes) {
     std::memcpy(module.data(), bytes.data(), module.size() * sizeof(std::uint32_t));
     check_structure(module);
     if (stripped(stripped(module)) != stripped(module))
-        __builtin_trap(); // nothing is left to strip
+        __builtin_trap(); // a second pass must find nothing to strip
     functions_with_logical_copies(module);
     entry_points(module);
     constant_values(module);
@@ -31,12 +31,12 @@ void read_audit_lines(std::string_view text) {
                                                                ReflectedConstant{"depth", 1}};
     for (const Case& one : parse_audit(text, kernels, constants))
         if (one.kernel != "train" && one.kernel != "evaluate")
-            __builtin_trap(); // a kernel that the family does not have
+            __builtin_trap(); // not a kernel of the family
 }
 
 } // namespace
 
-/// The first byte chooses the reader: a module, a reflection, an audit list.
+/// The first byte selects the reader: module, reflection or audit list.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0)
         return 0;

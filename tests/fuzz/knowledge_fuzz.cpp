@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-/// The first byte chooses the type of entry, the rest is the file.
+/// The first byte selects the type of entry, the rest is the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace rekindle::doctor;
     constexpr std::array<std::string_view, 5> files{"signatures.yaml", "causes.yaml", "gpus.yaml",

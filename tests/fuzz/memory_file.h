@@ -1,5 +1,5 @@
 #pragma once
-/// Bytes as a file that has a path, without a disk.
+/// Bytes as a file that has a path but is not on disk.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-/// Model and training descriptions from arbitrary JSON: accepted ones round-trip, the rest is refused with an
-/// Error.
+/// Model and training descriptions from arbitrary JSON: accepted ones must round-trip, all others must be
+/// refused with an Error.
 
 #include <rekindle/base/error.h>
 #include <rekindle/mlp/model.h>

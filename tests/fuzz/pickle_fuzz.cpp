@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
         const ParsedPickle pickle =
             parse_pickle({reinterpret_cast<const char*>(data), size}, "fuzz input", limits);
-        // What is written must be readable again.
+        // Whatever is written must be readable again.
         parse_pickle(write_pickle(pickle.value()), "written");
     } catch (const rekindle::Error& error) {
         if (error.where() == "written")

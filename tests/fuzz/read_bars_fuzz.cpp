@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-/// The first byte chooses the options, the rest is the file.
+/// The first byte selects the options, the rest is the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace rekindle::market;
     if (size == 0)

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-/// Any bytes as a document and as a term.
+/// Uses the input both as a document and as a term.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace rekindle::doctor;
     const std::string_view text(reinterpret_cast<const char*>(data), size);

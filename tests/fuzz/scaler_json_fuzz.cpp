@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto json = nlohmann::json::parse(data, data + size, nullptr, false);
     try {
         const auto scaler = json.get<Scaler>();
-        // What is written must read back as the same.
+        // Whatever is written must read back unchanged.
         if (!(nlohmann::json(scaler).get<Scaler>() == scaler))
             __builtin_trap();
     } catch (const rekindle::Error&) {

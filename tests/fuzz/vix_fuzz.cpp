@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-/// A VIX file beside one good bar.
+/// A VIX file together with one valid bar.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace rekindle::market;
     constexpr std::string_view bar = "time,open,high,low,close,volume\n2024-07-03 12:00:00,1,1,1,1,1\n";

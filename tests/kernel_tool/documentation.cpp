@@ -20,11 +20,11 @@ std::string words(kernels::Features features) {
 
 void write_documentation(std::ostream& out) {
     out << "# Kernels\n\n"
-           "Made from kernels/registry.def by `./scripts/isa-audit`. Needs: features beyond those that every "
-           "accepted "
-           "device has.\n"
-           "Cases: the sets of specialization constants that are compiled for every family of cards "
-           "([isa.md](isa.md)).\n";
+           "Generated from kernels/registry.def by `./scripts/isa-audit`. Needs: features beyond those that "
+           "every "
+           "accepted device has.\n"
+           "Cases: the sets of specialization constants that are compiled for every GPU family "
+           "([isa.md](../isa.md)).\n";
     std::string_view family;
     for (const kernels::Kernel& kernel : kernels::all()) {
         if (kernel.family != family) {

@@ -4,7 +4,7 @@
 
 namespace rekindle::kernel_tool {
 
-/// docs/kernels.md: a row for each kernel of the registry.
+/// Writes docs/reference/kernels.md: a row for each kernel in the registry.
 void write_documentation(std::ostream& out);
 
 } // namespace rekindle::kernel_tool

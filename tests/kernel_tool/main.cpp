@@ -1,18 +1,16 @@
 /// Usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | list | docs | modules FOLDER
 ///
-/// matrix  creates the pipeline of every kernel and audit case on the first device; prints each that the
-/// driver
-///         refuses and "N pipelines, M failed, K not for this device (features: …)". Status 1: one failed, or
-///         none was made.
-/// audit   the same and prints what the driver says of the machine code, one line of tab-separated columns
-/// for each;
-///         the count is the last line on the error output. Status 1 also when the driver leaves out a column.
-/// list    every kernel and audit case of the registry, one line each: kernel, case and the bytes of shared
-/// memory
-///         that it may use, separated by tabs.
-/// docs    docs/kernels.md.
-/// modules writes FOLDER/<family>.spv, the modules as they are embedded.
-/// Nothing runs on the device: it may be one that is not there (RADV_FORCE_FAMILY).
+/// matrix  creates the pipeline of every kernel and audit case on the first device; prints each one that the
+/// driver rejects, and "N pipelines, M failed, K not for this device (it lacks …)". Status 1: one failed, or
+/// none was created.
+/// audit   does the same and prints what the driver reports about the machine code, one line of tab-separated
+/// columns for each; the count is the last line on standard error. Status 1 also if the driver omits a
+/// column.
+/// list    prints every kernel and audit case of the registry, one line each: family, kernel, case and the
+/// bytes of shared memory that it may use, separated by tabs.
+/// docs    prints docs/reference/kernels.md.
+/// modules writes the embedded modules as FOLDER/<family>.spv.
+/// Nothing runs on the device, so it need not be present (RADV_FORCE_FAMILY).
 
 #include "audit_row.h"
 #include "documentation.h"
@@ -51,8 +49,8 @@ std::shared_ptr<runtime::Device> open_without_running(bool statistics) {
     return runtime::Device::open(devices.front(), options);
 }
 
-/// Calls make(kernel, audit case) for each one of the family (of all, for "") that the device has the
-/// features for.
+/// Calls make(kernel, audit case) for each one of the family ("": of all families) whose features the device
+/// has.
 Counts for_each_pipeline(const runtime::Device& device, std::string_view family,
                          const std::function<void(const kernels::Kernel&, const kernels::AuditCase&)>& make) {
     Counts counts;
@@ -115,7 +113,7 @@ int audit(std::string_view family) {
     return status_of(counts);
 }
 
-/// Throws when a file cannot be written.
+/// Throws if a file cannot be written.
 int write_modules(const std::filesystem::path& folder) {
     for (const kernels::Kernel& kernel : kernels::all()) {
         std::ofstream stream(folder / (std::string(kernel.family) + ".spv"), std::ios::binary);
@@ -127,7 +125,7 @@ int write_modules(const std::filesystem::path& folder) {
     return 0;
 }
 
-/// What a workgroup may use on a device that has these features.
+/// The bytes that a workgroup may use on a device with these features.
 int shared_bytes(kernels::Features needs) {
     if (needs.contains(kernels::Feature::shared_64k))
         return 65'536;

@@ -44,7 +44,7 @@ TEST(Audit, ReadsCasesAndSkipsComments) {
     EXPECT_TRUE(cases[1].constants.empty());
 }
 
-TEST(Audit, NamesTheLineThatIsWrong) {
+TEST(Audit, NamesTheFaultyLine) {
     EXPECT_THAT(refusal("train | a |\ntrain, b"), HasSubstr("line 2: not of the form"));
     EXPECT_THAT(refusal("other | a |"), HasSubstr("no kernel 'other'"));
     EXPECT_THAT(refusal("train | a | height=1"), HasSubstr("no specialization constant 'height'"));
@@ -52,7 +52,7 @@ TEST(Audit, NamesTheLineThatIsWrong) {
     EXPECT_THAT(refusal("train | a | width=4294967296"), HasSubstr("is not constant=value"));
     EXPECT_THAT(refusal("train | a | width=-1"), HasSubstr("is not constant=value"));
     EXPECT_THAT(refusal("train | a |\ntrain | a | width=2"),
-                HasSubstr("line 2: the case 'a' of 'train' is there twice"));
+                HasSubstr("line 2: the case 'a' of 'train' appears twice"));
 }
 
 TEST(Audit, EveryKernelOfAFamilyWithConstantsNeedsACase) {

@@ -42,7 +42,7 @@ std::string refusal(const SpirvBuilder& module, RegistryEntry entry = kernel_ent
     return "not refused";
 }
 
-/// A folder of its own with slangc's results for the family `fill`.
+/// A temporary folder with slangc's results for the family `fill`.
 class GeneratorProgram : public testing::Test {
   protected:
     GeneratorProgram() {
@@ -53,7 +53,7 @@ class GeneratorProgram : public testing::Test {
 
     void SetUp() override {
         if (!fs::exists(REKINDLE_KERNEL_GENERATOR))
-            GTEST_SKIP() << "the build's generator is not on this machine";
+            GTEST_SKIP() << "the kernel generator of this build is not on this machine";
     }
     void write(const std::vector<std::uint32_t>& module) {
         std::ofstream(folder_ / "fill.spv", std::ios::binary)
@@ -61,7 +61,7 @@ class GeneratorProgram : public testing::Test {
                    static_cast<std::streamsize>(module.size() * sizeof(std::uint32_t)));
         fs::copy_file(REKINDLE_COMPILED_KERNELS "/fill.json", folder_ / "fill.json");
     }
-    /// The exit status; what it says goes into error_.
+    /// Returns the exit status; error_ receives its error output.
     int run() {
         const std::string command = std::string("'" REKINDLE_KERNEL_GENERATOR "' '") + folder_.string() +
                                     "' /nonexistent '" + (folder_ / "out").string() + "' 1.0 fill 2> '" +
@@ -78,7 +78,7 @@ class GeneratorProgram : public testing::Test {
 
 } // namespace
 
-TEST(CheckedFamily, TakesASoundOneAndStripsIt) {
+TEST(CheckedFamily, AcceptsAValidFamilyAndStripsIt) {
     const Family family =
         checked_family("family", module_of_kernel().words(), reflection_of_kernel(), {kernel_entry}, {});
     EXPECT_EQ(family.module, SpirvBuilder().capability(1).entry(4, "kernel").words());
@@ -99,10 +99,10 @@ TEST(CheckedFamily, RefusesFloat64ThatTheRegistryDoesNotName) {
 TEST(CheckedFamily, RefusesWhatDiffersFromTheRegistry) {
     RegistryEntry entry = kernel_entry;
     entry.name = "absent";
-    EXPECT_THAT(refusal(module_of_kernel(), entry), HasSubstr("no entry point 'absent'"));
+    EXPECT_THAT(refusal(module_of_kernel(), entry), HasSubstr("entry point 'absent'"));
     entry = kernel_entry;
     entry.threads = 128;
-    EXPECT_THAT(refusal(module_of_kernel(), entry), HasSubstr("has not the 128 threads"));
+    EXPECT_THAT(refusal(module_of_kernel(), entry), HasSubstr("does not have the 128 threads"));
     EXPECT_THAT(refusal(module_of_kernel().entry(5, "other")), HasSubstr("not in registry.def"));
     Reflection without_block = reflection_of_kernel();
     without_block.fields.clear();

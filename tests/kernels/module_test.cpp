@@ -9,7 +9,7 @@ using namespace rekindle::kernels::generator;
 using rekindle::test::SpirvBuilder;
 using testing::ElementsAre;
 
-TEST(SpirvModule, RefusesWhatIsNoModule) {
+TEST(SpirvModule, RefusesWhatIsNotAModule) {
     EXPECT_THROW(check_structure({}), Refused);
     std::vector<std::uint32_t> words = SpirvBuilder().capability(1).words();
     EXPECT_NO_THROW(check_structure(words));
@@ -25,7 +25,7 @@ TEST(SpirvModule, RefusesInstructionsThatDoNotEndWithTheModule) {
     EXPECT_THROW(check_structure(words), Refused);
 }
 
-TEST(SpirvModule, StripsWhatPeopleReadAndKeepsTheRest) {
+TEST(SpirvModule, StripsDebugInformationAndKeepsTheRest) {
     const auto with_names = SpirvBuilder()
                                 .capability(1)
                                 .add(7, {9}, "kernel.slang", true)

@@ -21,7 +21,8 @@ std::string scalar(const std::string& type) {
     return R"({"kind": "scalar", "scalarType": ")" + type + R"("})";
 }
 
-/// What slangc writes of a module with a push-constant block of these fields; `more` are further parameters.
+/// slangc's reflection of a module with a push-constant block of these fields; `more` are additional
+/// parameters.
 std::string reflection(const std::string& fields, int bytes, const std::string& more = {}) {
     return R"({"parameters": [{"name": "parameters", "binding": {"kind": "pushConstantBuffer", "index": 0},
         "type": {"kind": "constantBuffer", "elementVarLayout": {"type": {"kind": "struct", "fields": [)" +
@@ -41,7 +42,7 @@ std::string refusal(F&& f) {
 
 } // namespace
 
-TEST(Reflection, FieldsBecomeAStructWithTheirGapsAsPadding) {
+TEST(Reflection, FieldsBecomeAStructWithPaddingForGaps) {
     Family family;
     family.name = "tiled_matmul";
     family.reflection = parse_reflection(reflection(field("rate", scalar("float32"), 0, 4) + "," +
@@ -63,7 +64,7 @@ TEST(Reflection, BlocksAbove128BytesAreRefused) {
                 HasSubstr("136 bytes"));
 }
 
-TEST(Reflection, FieldsThatCppLaysOutOtherwiseAreRefused) {
+TEST(Reflection, FieldsThatCppLaysOutDifferentlyAreRefused) {
     EXPECT_THAT(refusal([] { parse_reflection(reflection(field("flag", scalar("bool"), 0, 4), 4)); }),
                 HasSubstr("'flag'"));
     EXPECT_THAT(refusal([] { parse_reflection(reflection(field("v", R"({"kind": "vector"})", 0, 16), 16)); }),
@@ -81,7 +82,7 @@ TEST(Reflection, ConstantsAreUnsignedAndOtherBindingsAreRefused) {
     EXPECT_EQ(read.constants[0].name, "width");
     EXPECT_EQ(read.constants[0].id, 2u);
     EXPECT_THAT(refusal([&] { parse_reflection(reflection(block, 8, constant("float32"))); }),
-                HasSubstr("'width' is no uint"));
+                HasSubstr("'width' is not a uint"));
     EXPECT_THAT(
         refusal([&] {
             parse_reflection(reflection(
@@ -90,7 +91,7 @@ TEST(Reflection, ConstantsAreUnsignedAndOtherBindingsAreRefused) {
         HasSubstr("descriptorTableSlot"));
 }
 
-TEST(Reflection, TextOfAnotherKindIsRefused) {
+TEST(Reflection, OtherTextIsRefused) {
     EXPECT_THROW(parse_reflection(""), Refused);
     EXPECT_THROW(parse_reflection("{}"), Refused);
     EXPECT_THROW(parse_reflection(R"({"parameters": [3], "entryPoints": []})"), Refused);

@@ -37,7 +37,7 @@ TEST(KernelTable, ModulesAreSpirvWithTheEntryPointAndWithoutLogicalCopies) {
     }
 }
 
-TEST(KernelTable, EveryKernelIsDescribedAndFitsTheFloor) {
+TEST(KernelTable, EveryKernelIsDescribedAndFitsEveryDevice) {
     for (const Kernel& kernel : all()) {
         EXPECT_FALSE(kernel.brief.empty()) << kernel.name;
         EXPECT_GE(kernel.threads, 1u) << kernel.name;
@@ -61,7 +61,7 @@ TEST(KernelTable, AuditCasesNameConstantsOfTheModule) {
     }
 }
 
-TEST(KernelTable, LaunchersAreTheTablesKernels) {
+TEST(KernelTable, LaunchersReferToTheTable) {
     EXPECT_EQ(&fill_words.kernel, find("fill_words"));
     EXPECT_EQ(fill_words.kernel.parameter_bytes, sizeof(FillParameters));
     EXPECT_EQ(fill_words.kernel.threads, 256u);
@@ -73,7 +73,7 @@ TEST(KernelTable, SlangVersionIsANumber) {
     EXPECT_EQ(slang_version().find_first_not_of("0123456789."), std::string_view::npos);
 }
 
-TEST(Features, NamesAreThoseOfTheRegistry) {
+TEST(Features, NamesMatchTheRegistry) {
     EXPECT_EQ(name(Feature::float16_arithmetic), "float16_arithmetic");
     EXPECT_EQ(name(Feature::cooperative_matrix), "cooperative_matrix");
     EXPECT_EQ(name(Feature::shared_64k), "shared_64k");

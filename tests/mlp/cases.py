@@ -56,7 +56,7 @@ def residual(inputs, width, kind="gelu"):
 
 
 def bare_end(inputs, width):
-    """Does not end with a Linear; begins with an activation and a residual."""
+    """Does not end with a Linear; begins with a residual around an activation."""
     return network(inputs, [
         begin(inputs), activation("tanh", inputs), dropout(inputs, 0.2), end(inputs), linear("in", inputs, width),
         dropout(width, 0.3), activation("relu", width), linear("out", width, 1), activation("tanh", 1)])
@@ -74,7 +74,7 @@ def training(loss="mse", **other):
 
 
 def case(name, model, spec, batch_size):
-    # Small batches: enough rows that 100 steps do not learn them by heart. Where the loss nears zero, so does its
+    # Small batches have enough rows that 100 steps cannot memorize them. As the loss approaches zero, so does its
     # gradient, and any float32 implementation loses its digits to cancellation.
     rows = (120 if batch_size <= 70 else 3) * batch_size + 1
     return {"name": name, "model": model, "training": spec, "batch_size": batch_size, "rows": rows}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recomputes with PyTorch what tests/mlp compares with; see check_against_pytorch.sh."""
+"""Recomputes the reference values of tests/mlp with PyTorch; see check_against_pytorch.sh."""
 import argparse
 import json
 import os
@@ -19,7 +19,7 @@ SEEDS = 16
 
 
 class Engine:
-    """The program that reaches the C++ engine."""
+    """Runs the C++ engine through rekindle_mlp_tool."""
 
     def __init__(self, tool, folder, device):
         self.tool, self.folder, self.device = tool, folder, device
@@ -38,7 +38,7 @@ class Engine:
 
 
 def check_golden(failures):
-    """The committed files are what this PyTorch makes."""
+    """The committed files must match what this PyTorch computes."""
     description, floats = make_golden.build()
     with open(os.path.join(make_golden.FOLDER, "golden.json")) as file:
         committed = json.load(file)
@@ -67,7 +67,7 @@ def check_gradients(engine, case, failures):
 
 
 def check_seeds(engine, case, failures, steps=100):
-    """A single run proves nothing: two equally good float32 runs differ by orders of magnitude."""
+    """Uses many seeds, because the errors of two equally good float32 runs differ by orders of magnitude."""
     ours, theirs = [], []
     for seed in range(SEEDS):
         weights = initial_weights(case["model"], seed)
@@ -96,10 +96,10 @@ def main():
     check_golden(failures)
     with tempfile.TemporaryDirectory() as folder:
         engine = Engine(options.tool, folder, options.device)
-        print(f"largest distance of a layer's gradient to float64 (at most {LARGEST_GRADIENT_DISTANCE:.0e}):")
+        print(f"largest distance of a layer's gradient from float64 (at most {LARGEST_GRADIENT_DISTANCE:.0e}):")
         for case in cases.SMALL + cases.LARGE:
             check_gradients(engine, case, failures)
-        print(f"distance to float64 after 100 steps, median of {SEEDS} seeds (ratio at most 2):")
+        print(f"distance from float64 after 100 steps, median of {SEEDS} seeds (ratio at most 2):")
         for case in cases.SEEDED:
             check_seeds(engine, case, failures)
     for failure in failures:

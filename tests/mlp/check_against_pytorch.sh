@@ -1,12 +1,12 @@
 #!/bin/sh
 # Compares the engine with PyTorch, live: the committed golden files, every gradient at weights from steps 0, 1, 10 and
-# 100 of a float64 run, and the distance to float64 after 100 steps over 16 seeds.
+# 100 of a float64 run, and the distance from float64 after 100 steps over 16 seeds.
 #
 #   tests/mlp/check_against_pytorch.sh [TOOL [--device gpu:N]]
 #
-# TOOL is rekindle_mlp_tool (default: build/release/tests/rekindle_mlp_tool; the target rekindle_mlp_tool makes it). The
-# engine is the CPU's or that of the GPU that --device names.
-# PYTHON names a Python that has torch and numpy (default: python3). Exit status 0: all agree, 1: something does not,
+# TOOL is rekindle_mlp_tool (default: build/release/tests/rekindle_mlp_tool; the target rekindle_mlp_tool builds it). The
+# engine runs on the CPU, or on the GPU that --device names.
+# PYTHON names a Python with torch and numpy (default: python3). Exit status 0: everything agrees, 1: something does not,
 # 2: the tool, torch or numpy is missing.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)

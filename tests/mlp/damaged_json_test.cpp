@@ -1,4 +1,4 @@
-/// Some thousand damaged descriptions: read, or refused with an Error, nothing else.
+/// Several thousand damaged descriptions: each must be either read or refused with an Error.
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>

@@ -24,7 +24,7 @@ constexpr LossSpec::Kind losses[] = {LossSpec::Kind::mse, LossSpec::Kind::huber,
 constexpr Activation activations[] = {Activation::identity, Activation::silu, Activation::relu,
                                       Activation::gelu, Activation::tanh};
 
-/// Every loss with every activation, alternating shapes, optimizers, batch sizes and the rest.
+/// Every loss with every activation, with varying shapes, optimizers, batch sizes and other settings.
 std::vector<Configuration> configurations() {
     const std::vector<std::size_t> shapes[] = {{32, 16}, {7, 20, 33}, {20}, {128, 64}, {33, 7, 5}, {16}};
     const std::size_t batches[] = {1, 7, 64, 65, 200, 513, 1000};
@@ -53,7 +53,7 @@ std::vector<Configuration> configurations() {
     return result;
 }
 
-/// All of the state after a few steps, the gradients and the predictions.
+/// The whole state after a few steps, the gradients and the predictions.
 std::vector<std::byte> bits(const Configuration& c, std::size_t threads, InstructionSet instructions) {
     TrainingSpec spec = c.spec;
     spec.threads = threads;
@@ -82,9 +82,9 @@ TEST(Determinism, AnyNumberOfThreadsGivesTheSameBits) {
     }
 }
 
-TEST(Determinism, ThreadsAreUsedWhereTheyPay) {
-    // Big enough for eight slots on several threads: the test above would not notice if none were ever
-    // started.
+TEST(Determinism, UsesThreadsWhereTheyHelp) {
+    // Large enough for eight slots on several threads: the test above would not notice if no threads were
+    // ever started.
     const std::vector<std::size_t> wide{256, 128};
     Configuration c{"wide", ModelDescription::default_network(64, wide, 0.2), spec_of(LossSpec::Kind::mse),
                     1024};
@@ -95,17 +95,17 @@ TEST(Determinism, ThreadsAreUsedWhereTheyPay) {
 
 TEST(Determinism, Avx2AndAvx512GiveTheSameBits) {
     if (!supported(InstructionSet::x86_64_v4))
-        GTEST_SKIP() << "this processor has no AVX-512: x86-64-v3 and v4 cannot be compared here";
+        GTEST_SKIP() << "this CPU has no AVX-512, so x86-64-v3 and v4 cannot be compared";
     ASSERT_GE(configurations().size(), 35u);
     for (const Configuration& c : configurations())
         EXPECT_EQ(bits(c, 1, InstructionSet::x86_64_v3), bits(c, 1, InstructionSet::x86_64_v4)) << c.name;
 }
 
-TEST(Determinism, BaselineAgreesToRounding) {
-    // Without fused multiply-adds the bits differ, the results hardly.
+TEST(Determinism, BaselineAgreesUpToRounding) {
+    // Without fused multiply-adds the bits differ, but the results hardly do.
     for (const Configuration& c : configurations()) {
         if (c.spec.bf16_storage)
-            continue; // a rounding to 8 bits may go the other way
+            continue; // rounding to 8 bits may go the other way
         const Table table(c.model.inputs, c.batch_size + 3,
                           c.spec.loss.kind == LossSpec::Kind::bce_with_logits);
         Engine best(c.model, c.spec), baseline(c.model, c.spec, InstructionSet::x86_64);

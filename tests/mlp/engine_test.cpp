@@ -18,7 +18,7 @@ using namespace rekindle::mlp::test;
 
 const std::vector<std::size_t> widths{33, 20, 7};
 
-/// Everything on: a state that is not complete shows.
+/// Everything enabled, so that an incomplete state is noticed.
 TrainingSpec busy_spec() {
     TrainingSpec spec = spec_of(LossSpec::Kind::huber);
     spec.accumulation_steps = 3;
@@ -64,7 +64,7 @@ TEST(Engine, ReportsRowsStepsAndLoss) {
     EXPECT_EQ(engine.train(table.samples(), std::span(table.order).first(65), 32).steps, 3u);
 }
 
-TEST(Engine, RestoredContinuesBitIdentically) {
+TEST(Engine, ARestoredStateContinuesBitIdentically) {
     const Table table(9, 500);
     const ModelDescription model = ModelDescription::default_network(9, widths, 0.3);
     Engine whole = make_engine(model, busy_spec());
@@ -94,7 +94,7 @@ TEST(Engine, RestoredContinuesBitIdentically) {
     EXPECT_EQ(third.learning_rate(), 0.5 * busy_spec().optimizer.learning_rate);
 }
 
-TEST(Engine, DamagedOrForeignStatesAreRefused) {
+TEST(Engine, RefusesDamagedOrForeignStates) {
     const Table table(9, 40);
     const ModelDescription model = ModelDescription::default_network(9, widths, 0.3);
     Engine engine = make_engine(model, busy_spec());
@@ -119,7 +119,7 @@ TEST(Engine, DamagedOrForeignStatesAreRefused) {
     EXPECT_THROW(without_average.restore(good), Error);
 }
 
-TEST(Engine, StopsBeforeAStepThatIsNotFinite) {
+TEST(Engine, StopsBeforeANonFiniteStep) {
     for (const float poison :
          {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
         for (const Activation activation :
@@ -139,7 +139,7 @@ TEST(Engine, StopsBeforeAStepThatIsNotFinite) {
     }
 }
 
-TEST(Engine, NaNTargetsAreNotFinite) {
+TEST(Engine, NanTargetsAreNotFinite) {
     for (const auto loss : {LossSpec::Kind::mse, LossSpec::Kind::huber, LossSpec::Kind::bce_with_logits,
                             LossSpec::Kind::gaussian_nll}) {
         Table table(9, 10);
@@ -151,10 +151,10 @@ TEST(Engine, NaNTargetsAreNotFinite) {
     }
 }
 
-TEST(Engine, FlushesSubnormalsInsideAndRestores) {
+TEST(Engine, FlushesSubnormalsAndRestoresTheMode) {
     const Table table(9, 640);
     const unsigned before = _mm_getcsr();
-    _mm_setcsr((before & ~0x6000u) | 0x2000u); // another rounding mode, no flushing
+    _mm_setcsr((before & ~0x6000u) | 0x2000u); // a different rounding mode, no flushing
     Engine rounding_down = make_engine(ModelDescription::default_network(9, widths, 0.0), TrainingSpec{});
     const unsigned set = _mm_getcsr();
     rounding_down.train(table.samples(), table.order, 32);
@@ -184,7 +184,7 @@ TEST(Engine, MomentsNeverBecomeSubnormal) {
         EXPECT_EQ(value, 0);
 }
 
-TEST(Engine, ParametersRoundTripAndWrongOnesAreNamed) {
+TEST(Engine, ParametersRoundTripAndErrorsNameTheTensor) {
     Engine engine = make_engine(ModelDescription::default_network(9, widths, 0.3), TrainingSpec{});
     std::vector<NamedTensor> tensors = engine.parameters();
     ASSERT_EQ(tensors.size(), 2u + 4u + 4u + 2u + 2u);
@@ -239,13 +239,13 @@ TEST(Engine, Bf16RoundsWeightsAndActivationsAndKeepsMasterWeights) {
     EXPECT_GT(finer, 15u); // of 21: the master weights hold what bf16 cannot
 }
 
-TEST(Engine, OutputsAndLossMustFit) {
+TEST(Engine, OutputsAndLossMustMatch) {
     EXPECT_THROW(Engine(ModelDescription::plain(3, widths), spec_of(LossSpec::Kind::gaussian_nll)), Error);
     EXPECT_THROW(Engine(ModelDescription::plain(3, widths, Activation::relu, 2), TrainingSpec{}), Error);
     EXPECT_THROW(Engine(ModelDescription::plain(3, widths, Activation::relu, 3), TrainingSpec{}), Error);
 }
 
-TEST(Engine, InitialWeightsHaveTheRightSpread) {
+TEST(Engine, InitialWeightsHaveTheRightVariance) {
     const std::vector<std::size_t> wide{200, 100};
     Engine engine = make_engine(ModelDescription::default_network(50, wide, 0.3), TrainingSpec{});
     for (const NamedTensor& tensor : engine.parameters()) {

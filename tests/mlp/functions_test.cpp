@@ -1,4 +1,5 @@
-/// The kernels' own exp, tanh, erf and log1p against the C library in double; dropout masks against the rule.
+/// The kernels' own exp, tanh, erf and log1p compared with the C library in double; dropout masks compared
+/// with the rule.
 
 #include "engine/instruction_set.h"
 #include "engine/plan.h"
@@ -33,7 +34,7 @@ double unit_in_last_place(double value) {
     return static_cast<double>(std::nextafter(magnitude, std::numeric_limits<float>::infinity())) - magnitude;
 }
 
-/// Evenly spaced points, and points crowded toward zero.
+/// Evenly spaced points, and points concentrated near zero.
 std::vector<float> points(float low, float high) {
     constexpr int count = 200'000;
     std::vector<float> xs;
@@ -45,7 +46,7 @@ std::vector<float> points(float low, float high) {
     return xs;
 }
 
-TEST(Functions, AreWithinTwoUnitsInTheLastPlace) {
+TEST(Functions, AreWithinTwoUlp) {
     const Checked checks[] = {
         {"exp", &engine::KernelTable::exp, std::exp, -86.9f, 88.2f},
         {"tanh", &engine::KernelTable::tanh, std::tanh, -12.0f, 12.0f},
@@ -152,7 +153,7 @@ TEST(Dropout, KernelsFollowTheRule) {
     }
 }
 
-TEST(Dropout, IsThePhiloxStreamThatTheHeaderNames) {
+TEST(Dropout, MatchesThePhiloxStreamInTheHeader) {
     const std::uint64_t seed = 0xFEDCBA9876543210u, batch = (std::uint64_t{1} << 32) + 9;
     const std::uint32_t layer = 6, row = 17;
     PhiloxStream stream(seed ^ std::uint64_t{layer} << 32, RandomPurpose::dropout,
@@ -162,12 +163,12 @@ TEST(Dropout, IsThePhiloxStreamThatTheHeaderNames) {
                   stream.next_u32() >= dropout_threshold(0.4));
 }
 
-TEST(Dropout, KeepsTheRightShare) {
+TEST(Dropout, KeepsTheRightFraction) {
     int kept = 0;
     for (std::uint32_t row = 0; row < 1000; ++row)
         for (std::uint32_t unit = 0; unit < 100; ++unit)
             kept += dropout_keeps({1, 2, 3, row, unit}, 0.4);
-    EXPECT_NEAR(kept, 60000, 800); // five standard deviations
+    EXPECT_NEAR(kept, 60000, 800); // five σ
     EXPECT_EQ(dropout_threshold(0), 0u);
     EXPECT_EQ(dropout_threshold(0.5), 0x80000000u);
     EXPECT_EQ(dropout_threshold(std::nextafter(1.0, 0.0)), 0xFFFFFFFFu);

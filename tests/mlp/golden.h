@@ -1,5 +1,5 @@
 #pragma once
-/// The golden files that make_golden.py writes with PyTorch; inputs are made here by the same rule.
+/// The golden files that make_golden.py writes with PyTorch; inputs are generated here by the same rule.
 
 #include "networks.h"
 
@@ -25,13 +25,13 @@ struct GoldenFiles {
         std::memcpy(floats.data(), bytes.data(), floats.size() * sizeof(float));
     }
     static std::string path(const char* name) {
-        // Of this folder, whichever test program reads it.
+        // In this folder, whichever test program reads it.
         const std::filesystem::path tests =
             std::filesystem::path(rekindle::test::data_folder).parent_path().parent_path();
         return (tests / "mlp" / "data" / name).string();
     }
 
-    /// The array at that offset, cut into tensors like these.
+    /// The array at that offset, split into tensors with these shapes.
     std::vector<NamedTensor> tensors(std::vector<NamedTensor> like, std::size_t at) const {
         for (NamedTensor& tensor : like)
             for (float& value : tensor.values)
@@ -43,7 +43,7 @@ struct GoldenFiles {
     std::vector<float> floats;
 };
 
-/// A case of cases.py.
+/// A case from cases.py.
 struct GoldenCase {
     explicit GoldenCase(const nlohmann::json& j)
         : name(j.at("name")), model(j.at("model").get<ModelDescription>()),
@@ -56,8 +56,8 @@ struct GoldenCase {
     Table table;
 };
 
-/// Batches of consecutive rows, round and round.
-inline std::vector<std::uint32_t> round_and_round(std::size_t rows, std::size_t count) {
+/// Batches of consecutive rows, wrapping around.
+inline std::vector<std::uint32_t> wrapped_order(std::size_t rows, std::size_t count) {
     std::vector<std::uint32_t> order(count);
     for (std::size_t i = 0; i < count; ++i)
         order[i] = static_cast<std::uint32_t>(i % rows);
@@ -80,8 +80,8 @@ inline double median(std::vector<double> values) {
     return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// Median over the initializations of how far `losses` lie from PyTorch's in float64, over the same of
-/// PyTorch's own float32.
+/// Median over the initializations of the distance between `losses` and PyTorch's float64 losses, divided by
+/// the same median for PyTorch's float32.
 inline double loss_ratio(std::span<const double> losses, const nlohmann::json& seeded) {
     const auto exact = seeded.at("float64").get<std::vector<double>>();
     const auto single = seeded.at("float32").get<std::vector<double>>();
@@ -93,7 +93,7 @@ inline double loss_ratio(std::span<const double> losses, const nlohmann::json& s
     return median(ours) / median(theirs);
 }
 
-/// initial_weights of reference.py: spread like PyTorch's own; gains of norms about one.
+/// initial_weights of reference.py: same spread as PyTorch's; gains of norms around one.
 inline std::vector<NamedTensor> initial_weights(const ModelDescription& model, std::uint32_t seed) {
     std::vector<NamedTensor> tensors;
     for (std::uint32_t i = 0; i < model.layers.size(); ++i) {
@@ -115,7 +115,7 @@ inline std::vector<NamedTensor> initial_weights(const ModelDescription& model, s
             const auto scaled = [&](float x) { return static_cast<float>(scale * static_cast<double>(x)); };
             add(".weight", {layer.outputs, layer.inputs}, 100, scaled);
             add(".bias", {layer.outputs}, 200, scaled);
-        } else { // as numpy does it: in float32
+        } else { // in float32, like numpy
             add(".weight", {layer.outputs}, 300, [](float x) { return 1.0f + 0.2f * x; });
             add(".bias", {layer.outputs}, 400, [](float x) { return 0.2f * x; });
         }

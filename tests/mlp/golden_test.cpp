@@ -1,5 +1,5 @@
-/// Against PyTorch in float64: data/golden.* are made by make_golden.py; inputs are made here by the same
-/// rule.
+/// Compares with PyTorch in float64: make_golden.py writes data/golden.*; inputs are generated here by the
+/// same rule.
 
 #include "engine/schedule.h"
 #include "golden.h"
@@ -22,7 +22,7 @@ struct Case : GoldenCase {
     Engine engine;
 };
 
-TEST_F(Golden, EveryGradientIsThatOfFloat64) {
+TEST_F(Golden, EveryGradientMatchesFloat64) {
     ASSERT_GE(description.at("cases").size(), 10u);
     for (const json& j : description.at("cases")) {
         Case c(j);
@@ -44,8 +44,8 @@ TEST_F(Golden, TrainingFollowsFloat64) {
         Case c(j);
         c.engine.set_parameters(tensors(c.engine.parameters(), j.at("points").at(0).at("weights")));
         const std::size_t steps = j.at("steps");
-        const auto order = round_and_round(c.table.order.size(),
-                                           steps * c.engine.training().accumulation_steps * c.batch_size);
+        const auto order = wrapped_order(c.table.order.size(),
+                                         steps * c.engine.training().accumulation_steps * c.batch_size);
         const TrainResult result = c.engine.train(c.table.samples(), order, c.batch_size);
         EXPECT_EQ(result.steps, steps);
         EXPECT_LE(
@@ -59,12 +59,12 @@ TEST_F(Golden, TrainingFollowsFloat64) {
     }
 }
 
-TEST_F(Golden, LossesOfManySeedsAreAsCloseToFloat64AsPyTorchs) {
+TEST_F(Golden, LossesOfManySeedsAreAsCloseToFloat64AsPyTorch) {
     ASSERT_GE(description.at("seeded").size(), 3u);
     for (const json& j : description.at("seeded")) {
         Case c(j);
         const auto order =
-            round_and_round(c.table.order.size(), j.at("steps").get<std::size_t>() * c.batch_size);
+            wrapped_order(c.table.order.size(), j.at("steps").get<std::size_t>() * c.batch_size);
         std::vector<double> losses;
         for (std::uint32_t seed = 0; seed < j.at("float64").size(); ++seed) {
             c.engine.set_parameters(initial_weights(c.model, seed));
@@ -109,7 +109,7 @@ TEST_F(Golden, DropoutMasks) {
     }
 }
 
-TEST(Schedule, WarmUpRisesToTheRateAndCosineFallsToZero) {
+TEST(Schedule, WarmUpReachesTheRateAndCosineReachesZero) {
     TrainingSpec spec;
     spec.optimizer.learning_rate = 1;
     spec.schedule = {.kind = ScheduleSpec::Kind::cosine, .warmup_steps = 4, .total_steps = 12};

@@ -1,4 +1,4 @@
-/// What the GPU's kernels are given: layouts, places in shared memory, refusals, and the list of cases that
+/// The inputs of the GPU's kernels: layouts, places in shared memory, refusals, and the list of cases that
 /// the ISA audit and the pipeline matrix compile. REKINDLE_WRITE_AUDIT=1 writes that list instead of
 /// comparing it.
 
@@ -39,7 +39,7 @@ std::map<std::string, std::uint32_t> constants(const GpuPlan& plan) {
     return values;
 }
 
-TEST(GpuLayout, holds_every_number_of_every_tensor_once) {
+TEST(GpuLayout, HoldsEveryElementOfEveryTensorOnce) {
     for (const auto& hidden : {std::vector<std::size_t>{128, 64}, {33, 20, 5}, {7}}) {
         const ModelDescription model = default_network(hidden);
         const Layout layout(model);
@@ -58,7 +58,7 @@ TEST(GpuLayout, holds_every_number_of_every_tensor_once) {
     }
 }
 
-TEST(GpuPlan, stays_within_the_limits_of_the_device) {
+TEST(GpuPlan, StaysWithinTheLimitsOfTheDevice) {
     for (const std::uint32_t shared : {32768u, 49152u, 65536u})
         for (const std::uint32_t threads : {128u, 1024u})
             for (const std::size_t batch : {1, 8, 32, 100})
@@ -78,7 +78,7 @@ TEST(GpuPlan, stays_within_the_limits_of_the_device) {
                 }
 }
 
-TEST(GpuPlan, leaves_shared_memory_to_the_rows_rather_than_to_the_weights) {
+TEST(GpuPlan, PrefersRowsOverWeightsInSharedMemory) {
     const auto plan = [](std::vector<std::size_t> hidden, std::uint32_t shared) {
         return plan_population(default_network(std::move(hidden)), TrainingSpec{}, 32, {shared, 1024},
                                GpuShape::latency);
@@ -92,22 +92,22 @@ TEST(GpuPlan, leaves_shared_memory_to_the_rows_rather_than_to_the_weights) {
     EXPECT_GE(plan({512, 512}, 32768).block_rows, 1);
 }
 
-TEST(GpuPlan, refuses_in_one_sentence) {
+TEST(GpuPlan, RefusesInOneSentence) {
     const auto refusal = [](const ModelDescription& model, const TrainingSpec& spec) {
         return plan_population(model, spec, 32, smallest, GpuShape::automatic).refusal;
     };
     EXPECT_EQ(refusal(default_network({513, 64}), {}),
-              "a layer of 513 units is wider than the 512 that the GPU's kernels take");
+              "a layer of 513 units is wider than 512, the limit of the GPU's kernels");
     EXPECT_EQ(refusal(default_network(std::vector<std::size_t>(7, 16)), {}),
-              "the network needs 14 stages and the GPU's kernels have 12");
+              "the network needs 14 stages, and the GPU's kernels support at most 12");
     TrainingSpec rounded;
     rounded.bf16_storage = true;
-    EXPECT_EQ(refusal(default_network({16}), rounded), "bf16_storage is not possible on a GPU yet");
+    EXPECT_EQ(refusal(default_network({16}), rounded), "bf16_storage is not supported on a GPU yet");
     EXPECT_EQ(refusal(default_network({512, 512}), {}), "");
 }
 
-/// Blocks of shared memory that a stage's backward pass needs at once must not overlap.
-TEST(GpuStages, values_that_are_needed_together_lie_apart) {
+/// Blocks of shared memory that a stage's backward pass needs at the same time must not overlap.
+TEST(GpuStages, ValuesNeededTogetherDoNotOverlap) {
     const ModelDescription model = default_network({40, 24, 16});
     Network network = network_of(model, Layout(model));
     constexpr std::uint32_t rows = 8;
@@ -157,8 +157,8 @@ ModelDescription residual_network() {
     return model;
 }
 
-/// What selection can pick, represented: each workgroup size with each kind of storage that fits it, each
-/// loss, each optimizer, each size of shared memory.
+/// Represents what selection can pick: each workgroup size with each kind of storage that fits it, each loss,
+/// each optimizer, each size of shared memory.
 std::vector<AuditCase> audit_cases() {
     const auto plain = [](std::size_t inputs, std::vector<std::size_t> hidden) {
         return ModelDescription::plain(inputs, hidden);
@@ -260,7 +260,7 @@ std::string line_of(std::string_view kernel, const AuditCase& c, const GpuPlan& 
     return line + "\n";
 }
 
-/// Text of kernels/audit/<family>.txt by family.
+/// Text of kernels/audit/<family>.txt, by family.
 std::map<std::string, std::string> audit_texts() {
     std::map<std::string, std::string> texts;
     for (const AuditCase& c : audit_cases()) {
@@ -277,18 +277,18 @@ std::map<std::string, std::string> audit_texts() {
     return texts;
 }
 
-TEST(GpuPlan, audit_lists_are_what_the_plan_makes) {
+TEST(GpuPlan, AuditListsMatchThePlan) {
     const std::filesystem::path folder =
         std::filesystem::path(rekindle::test::data_folder).parent_path().parent_path().parent_path() /
         "kernels" / "audit";
     for (const auto& [family, text] : audit_texts()) {
-        const std::string wanted =
-            "# Made by REKINDLE_WRITE_AUDIT=1 rekindle_mlp_tests --gtest_filter=GpuPlan.audit*\n" + text;
+        const std::string expected =
+            "# Made by REKINDLE_WRITE_AUDIT=1 rekindle_mlp_tests --gtest_filter=GpuPlan.Audit*\n" + text;
         const std::filesystem::path file = folder / (family + ".txt");
         if (const char* writes = std::getenv("REKINDLE_WRITE_AUDIT"); writes != nullptr && *writes == '1')
-            std::ofstream(file, std::ios::binary) << wanted;
+            std::ofstream(file, std::ios::binary) << expected;
         std::ifstream stream(file, std::ios::binary);
-        EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), wanted) << file;
+        EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), expected) << file;
     }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Reproducible numbers that tests/mlp/reference.py makes too, so that inputs need not be stored.
+/// Reproducible numbers that tests/mlp/reference.py generates as well, so that inputs need not be stored.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rekindle::mlp::test {
 
-/// `count` values in [-1, 1), multiples of 2^-23, of one of many streams.
+/// `count` values in [-1, 1), multiples of 2^-23, from one of many streams.
 inline std::vector<float> hashed(std::size_t count, std::uint32_t stream) {
     std::vector<float> values(count);
     for (std::size_t i = 0; i < count; ++i) {

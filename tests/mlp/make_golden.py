@@ -4,7 +4,7 @@
 golden.f32 holds float32 arrays one after the other; golden.json names their offsets (in floats). Per case: weights at
 steps 0, 1, 10 and 100 of a run, the gradient of the first batch at each of these weights, and the weights and their
 moving average after `steps` steps. Seeded cases: the mean loss over all rows after 100 steps from 16 initializations, in
-float64 and as PyTorch's float32 finds it.
+float64 and in PyTorch's float32.
 """
 import json
 import os
@@ -46,7 +46,7 @@ def masks():
 
 
 def loss_after(case, seed, dtype):
-    """Evaluation mode, in the run's own arithmetic."""
+    """Evaluation mode, in the run's own dtype."""
     run = Run(case, dtype, initial_weights(case["model"], seed))
     for _ in range(SEEDED_STEPS):
         run.step()

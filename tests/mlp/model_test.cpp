@@ -14,7 +14,7 @@ using namespace rekindle::mlp;
 
 const std::vector<std::size_t> hidden{128, 64, 32};
 
-TEST(Model, DefaultNetworkHasTheOriginalsLayersAndNames) {
+TEST(Model, DefaultNetworkHasTheOriginalLayersAndNames) {
     const ModelDescription model = ModelDescription::default_network(54, hidden, 0.4);
     ASSERT_EQ(model.layers.size(), 2u + 4u + 4u + 2u);
     EXPECT_EQ(model.layers[0].name, "input_layer");
@@ -40,7 +40,7 @@ TEST(Model, JsonRoundTrips) {
     EXPECT_EQ(nlohmann::json::parse(json.dump()).get<ModelDescription>(), model);
 }
 
-TEST(Model, EarlySpellingOfTheInitializationIsRead) {
+TEST(Model, ReadsTheEarlySpellingOfInitialization) {
     const ModelDescription model = ModelDescription::default_network(19, hidden, 0.25, Activation::gelu, 2);
     nlohmann::json early = model;
     early["initialisation"] = early.at("initialization"); // codespell:ignore
@@ -66,7 +66,7 @@ struct BadModel {
     const char* where;
 };
 
-TEST(Model, WrongJsonNamesTheKey) {
+TEST(Model, ErrorsInJsonNameTheKey) {
     const BadModel bad[] = {
         {R"([])", ""},
         {R"({"layers":[]})", "inputs"},
@@ -95,7 +95,7 @@ TEST(Model, WrongJsonNamesTheKey) {
     }
 }
 
-TEST(Model, ResidualAroundAChangeOfWidthIsRefused) {
+TEST(Model, RefusesAResidualAroundAChangeOfWidth) {
     ModelDescription model{
         .inputs = 3,
         .layers = {{.kind = Layer::Kind::residual_begin, .name = {}, .inputs = 3, .outputs = 3},
@@ -107,7 +107,7 @@ TEST(Model, ResidualAroundAChangeOfWidthIsRefused) {
     EXPECT_NO_THROW(model.validate());
 }
 
-TEST(Model, WrongTrainingNamesTheField) {
+TEST(Model, ErrorsInTrainingNameTheField) {
     const std::pair<const char*, const char*> bad[] = {
         {R"({"optimizer":{"learning_rate":-1}})", "optimizer.learning_rate"},
         {R"({"optimizer":{"beta2":1}})", "optimizer.beta2"},

@@ -11,7 +11,7 @@
 
 namespace rekindle::mlp::test {
 
-/// Rows of reproducible inputs in [-1.7, 1.7) and targets in [-1, 1), as tests/mlp/reference.py makes them.
+/// Rows of reproducible inputs in [-1.7, 1.7) and targets in [-1, 1), the same as in tests/mlp/reference.py.
 struct Table {
     Table(std::size_t inputs, std::size_t rows, bool labels = false)
         : width(inputs), x(hashed(inputs * rows, 1)), y(hashed(rows, 2)), order(rows) {

@@ -36,7 +36,7 @@ std::vector<std::uint32_t> rows(std::size_t count) {
     return order;
 }
 
-TEST(GpuTables, StepsHaveTheEnginesNumbers) {
+TEST(GpuTables, StepsMatchTheEngine) {
     const std::vector members{accumulating_spec()};
     std::vector<engine::Progress> progress(1);
     for (int step = 0; step < 4; ++step)
@@ -48,7 +48,7 @@ TEST(GpuTables, StepsHaveTheEnginesNumbers) {
     const TrainingTables tables = training_tables(members, progress, std::span(&span, 1), batch_size);
 
     EXPECT_EQ(tables.largest_batches, 10u);
-    ASSERT_EQ(tables.steps.size(), 4u); // two pending and ten new batches in threes
+    ASSERT_EQ(tables.steps.size(), 4u); // two pending and ten new batches, three per step
     engine::Progress expected = progress[0];
     for (const gpu::StepRecord& step : tables.steps) {
         const engine::AdamWStep adam = engine::adamw_step(members[0], expected, 1);
@@ -75,7 +75,7 @@ TEST(GpuTables, StepsHaveTheEnginesNumbers) {
     EXPECT_EQ(record.one_minus_beta2, static_cast<float>(1 - 0.999));
 }
 
-TEST(Progress, PowersThatChangeNothingAreZero) {
+TEST(Progress, NegligiblePowersAreZero) {
     TrainingSpec spec;
     spec.schedule = {.kind = ScheduleSpec::Kind::constant};
     engine::Progress progress;
@@ -90,7 +90,7 @@ TEST(Progress, PowersThatChangeNothingAreZero) {
     EXPECT_NEAR(progress.beta2_power / std::pow(0.999, 5000), 1, 1e-12);
 }
 
-TEST(GpuTables, SgdHasItsRate) {
+TEST(GpuTables, SgdUsesTheLearningRate) {
     TrainingSpec spec;
     spec.optimizer = {
         .kind = OptimizerSpec::Kind::sgd, .learning_rate = 0.5, .weight_decay = 0.125, .momentum = 0.75};
@@ -108,10 +108,10 @@ TEST(GpuTables, SgdHasItsRate) {
     EXPECT_EQ(tables.members[0].weight_decay, 0.125f);
 }
 
-TEST(GpuTables, WhatIsAlikeIsThereOnce) {
+TEST(GpuTables, EqualTablesAreStoredOnce) {
     std::vector members(6, accumulating_spec());
     for (std::size_t m = 0; m < members.size(); ++m)
-        members[m].seed = m; // alone, it changes no number of a step
+        members[m].seed = m; // the seed alone changes no number of a step
     members[4].optimizer.learning_rate = 0.5;
     std::vector<engine::Progress> progress(6);
     engine::advance_step(members[5], progress[5]);
@@ -133,7 +133,7 @@ TEST(GpuTables, WhatIsAlikeIsThereOnce) {
     EXPECT_EQ(tables.steps[tables.members[5].schedule_first].step_size, tables.steps[1].step_size);
 }
 
-TEST(GpuTables, WindowsOfOneArrayAreThatArray) {
+TEST(GpuTables, WindowsOfOneArrayShareItsMemory) {
     const std::vector members(5, accumulating_spec());
     const std::vector<engine::Progress> progress(5);
     const auto array = rows(100), other = rows(7);
@@ -164,11 +164,11 @@ TEST(GpuTables, APendingGradientIsOneStepWithoutRows) {
     EXPECT_EQ(tables.members[1].rows, 0u);
 }
 
-TEST(GpuLaunchBudget, BeginsSmallAndGrowsToATenthOfASecond) {
+TEST(GpuLaunchBudget, StartsSmallAndGrowsToATenthOfASecond) {
     LaunchBudget budget(1e6);
     EXPECT_EQ(budget.part(1, 1'000'000).batches, static_cast<std::size_t>(LaunchBudget::first_launch / 1e6));
     EXPECT_EQ(budget.seconds(100), 0);
-    // A device that takes 50 microseconds to begin and a microsecond a batch.
+    // A device that takes 50 microseconds to start and a microsecond per batch.
     const auto time = [](std::size_t batches) { return 50e-6 + 1e-6 * static_cast<double>(batches); };
     std::size_t before = 0;
     for (int launch = 0; launch < 20; ++launch) {
@@ -183,7 +183,7 @@ TEST(GpuLaunchBudget, BeginsSmallAndGrowsToATenthOfASecond) {
     EXPECT_EQ(budget.part(1, 7).batches, 7u);
 }
 
-TEST(GpuLaunchBudget, ManySlowNetworksAreSplitAmongThemselves) {
+TEST(GpuLaunchBudget, SplitsManySlowNetworks) {
     LaunchBudget budget(1e9); // more than the first launch may hold
     EXPECT_EQ(budget.part(1000, 50).members, 1u);
     EXPECT_EQ(budget.part(1000, 50).batches, 1u);
@@ -195,11 +195,11 @@ TEST(GpuLaunchBudget, ManySlowNetworksAreSplitAmongThemselves) {
     EXPECT_EQ(budget.part(1000, 50).members, 100u);
     EXPECT_EQ(budget.part(20, 50).members, 20u);
     EXPECT_EQ(budget.part(20, 50).batches, 5u);
-    budget.measured(100, 1000e-3); // slower than thought
+    budget.measured(100, 1000e-3); // slower than estimated
     EXPECT_EQ(budget.part(1000, 50).members, 10u);
 }
 
-TEST(GpuShapeChoice, DependsOnTheDeviceAndTheMembersAlone) {
+TEST(GpuShapeChoice, DependsOnlyOnTheDeviceAndTheMembers) {
     rekindle::runtime::DeviceInfo device;
     device.type = rekindle::runtime::DeviceType::discrete;
     const auto chosen = [&](std::size_t members) {

@@ -1,4 +1,4 @@
-/// Populations on the CPU: each member is an Engine, bit for bit, however the members are arranged.
+/// Populations on the CPU: each member matches an Engine bit for bit, however the members are arranged.
 
 #include "networks.h"
 
@@ -19,7 +19,7 @@ using namespace rekindle::mlp::test;
 const std::vector<std::size_t> widths{20, 9};
 const ModelDescription model = ModelDescription::default_network(7, widths, 0.3);
 
-/// Members that differ in everything in which they may.
+/// Members that differ in everything in which they may differ.
 std::vector<TrainingSpec> different_members() {
     std::vector<TrainingSpec> members(5, spec_of(LossSpec::Kind::huber));
     for (std::size_t m = 0; m < members.size(); ++m) {
@@ -39,7 +39,7 @@ std::vector<TrainingSpec> different_members() {
     return members;
 }
 
-/// A different order for each member, of different lengths; one is empty.
+/// A different order for each member, with different lengths; one is empty.
 struct Orders {
     explicit Orders(std::size_t rows) {
         for (std::uint32_t m = 0; m < 5; ++m) {
@@ -107,7 +107,7 @@ std::unique_ptr<Population> joined() {
     return joined_population(std::move(parts));
 }
 
-TEST(CpuPopulation, EachMemberIsAnEngine) {
+TEST(CpuPopulation, EachMemberMatchesAnEngine) {
     const auto members = different_members();
     const auto population = cpu_population(model, members, 2);
     const Trained trained = train(*population);
@@ -151,7 +151,7 @@ TEST(CpuPopulation, TheBitsDoNotDependOnThreads) {
         expect_same(one, train_with(threads));
 }
 
-TEST(CpuPopulation, PredictionsOfManyMembersAreThoseOfEach) {
+TEST(CpuPopulation, PredictionsOfManyMembersMatchThoseOfEach) {
     std::vector<PopulationPart> parts;
     parts.push_back({2, cpu_part(0, 2)});
     parts.push_back({3, cpu_part(2, 3)});
@@ -168,7 +168,7 @@ TEST(CpuPopulation, PredictionsOfManyMembersAreThoseOfEach) {
     }
 }
 
-TEST(CpuPopulation, ALossThatIsNoNumberLeavesTheScheduleAlone) {
+TEST(CpuPopulation, ANanLossDoesNotChangeTheSchedule) {
     auto members = different_members();
     for (TrainingSpec& member : members) {
         member.schedule.kind = ScheduleSpec::Kind::plateau;
@@ -198,7 +198,7 @@ TEST(CpuPopulation, OneOrderServesAllMembers) {
         EXPECT_EQ(shared->save(m).bytes, separate->save(m).bytes);
 }
 
-TEST(CpuPopulation, RestoredContinuesBitIdentically) {
+TEST(CpuPopulation, ARestoredStateContinuesBitIdentically) {
     const auto whole = cpu_population(model, different_members(), 2), other = joined();
     train(*whole);
     for (std::size_t m = 0; m < whole->size(); ++m)
@@ -213,7 +213,7 @@ TEST(CpuPopulation, RestoredContinuesBitIdentically) {
     EXPECT_EQ(flat(reversed->parameters(0)), flat(whole->parameters(4)));
 }
 
-TEST(JoinedPopulation, IsTheUnjoinedOneBitForBit) {
+TEST(JoinedPopulation, MatchesTheUnjoinedPopulationBitForBit) {
     const auto population = joined();
     EXPECT_EQ(population->size(), 5u);
     const Trained parts = train(*population);
@@ -230,7 +230,7 @@ TEST(JoinedPopulation, IsTheUnjoinedOneBitForBit) {
     EXPECT_EQ(population->device(), cpu + " + " + cpu + " + " + cpu);
 }
 
-/// A part whose training fails; what else it is asked is answered by a CPU population.
+/// A part whose training fails; a CPU population handles all other calls.
 class FailingPopulation final : public Population {
   public:
     explicit FailingPopulation(std::unique_ptr<Population> inner) : inner_(std::move(inner)) {}
@@ -294,7 +294,7 @@ TEST(JoinedPopulation, TheOtherPartsFinishWhenOneFails) {
     EXPECT_EQ(population->batches(4), (orders.all[4].size() + batch_size - 1) / batch_size);
 }
 
-TEST(Population, MembersThatDoNotFitAreRefusedByName) {
+TEST(Population, RefusesMismatchedMembersByName) {
     const auto refused = [](auto change) {
         auto members = different_members();
         change(members[3]);
@@ -321,7 +321,7 @@ TEST(Population, MembersThatDoNotFitAreRefusedByName) {
     EXPECT_THROW(joined_population({}), Error);
 }
 
-TEST(Population, RowsThatAreNotThereAreRefused) {
+TEST(Population, RefusesRowsThatDoNotExist) {
     const auto population = cpu_population(model, different_members(), 1);
     population->initialize();
     const auto samples = population->prepare(table.samples());
@@ -337,7 +337,7 @@ TEST(Population, RowsThatAreNotThereAreRefused) {
     EXPECT_EQ(population->batches(0), 0u);
 }
 
-TEST(Population, AMemberThatIsNotFiniteStopsAlone) {
+TEST(Population, OnlyANonFiniteMemberStops) {
     auto members = different_members();
     members[2].optimizer.learning_rate = 1e30;
     members[2].schedule.warmup_steps = 0;

@@ -1,11 +1,11 @@
-"""The engine's rules in PyTorch, for make_golden.py and check_against_pytorch.py: nothing here is shared with the C++."""
+"""The engine's rules in PyTorch, for make_golden.py and check_against_pytorch.py; shares no code with the C++."""
 import numpy as np
 import torch
 from torch import nn
 
 
 def hashed(count, stream):
-    """Reproducible numbers in [-1, 1) that C++ makes too (tests/mlp/hashed.h)."""
+    """Reproducible numbers in [-1, 1) that C++ generates as well (tests/mlp/hashed.h)."""
     x = (np.arange(count, dtype=np.uint64) + np.uint64(stream) * np.uint64(0x9E3779B9)) & np.uint64(0xFFFFFFFF)
     mask = np.uint64(0xFFFFFFFF)
     x ^= x >> np.uint64(16)
@@ -30,7 +30,7 @@ def philox(counter, key):
 
 
 def dropout_factors(seed, layer, batch, rows, units, rate):
-    """mlp/include/rekindle/mlp/dropout.h, read again."""
+    """An independent implementation of mlp/include/rekindle/mlp/dropout.h."""
     row, block = np.meshgrid(np.arange(rows), np.arange((units + 3) // 4), indexing="ij")
     key = (seed & 0xFFFFFFFF, (seed >> 32) ^ (3 << 24) ^ layer)
     words = np.stack(philox((block, row, np.full_like(row, batch >> 32), np.full_like(row, batch & 0xFFFFFFFF)), key), 2)
@@ -87,12 +87,12 @@ class Network(nn.Module):
         return torch.cat([p.grad.reshape(-1) for p in self.parameters()]).numpy().copy()
 
     def sizes(self):
-        """Parameters of each layer, weight and bias together."""
+        """Number of parameters per layer, weight and bias together."""
         return [sum(p.numel() for p in layer.parameters()) for layer in self.weights]
 
 
 def initial_weights(model, seed=0):
-    """Spread like PyTorch's own; gains of norms about one, so that every gradient is exercised."""
+    """Same spread as PyTorch's; gains of norms around one, so that every gradient is exercised."""
     parts, seed = [], 1000 * seed
     for index, layer in enumerate(model["layers"]):
         if layer["kind"] == "linear":
@@ -146,7 +146,7 @@ def make_schedule(training, optimizer):
 
 
 class Run:
-    """A training run in PyTorch: batches of consecutive rows, wrapping round."""
+    """A training run in PyTorch: batches of consecutive rows, wrapping around."""
 
     def __init__(self, case, dtype=torch.float64, weights=None):
         self.case, self.training, self.dtype = case, case["training"], dtype
@@ -165,7 +165,7 @@ class Run:
         return torch.arange(first, first + size) % total
 
     def gradient(self, rows=None):
-        """Of the mean loss of the next batch; adds to what is there."""
+        """Gradient of the mean loss of the next batch; adds to the existing gradient."""
         rows = self.rows() if rows is None else rows
         loss = loss_of(self.training, self.network(self.inputs[rows], self.batches), self.targets[rows])
         (loss / self.training["accumulation_steps"]).backward()
@@ -189,7 +189,7 @@ class Run:
 
 
 def weights_along_the_way(case, steps=(0, 1, 10, 100)):
-    """float32 weights taken from those steps of a float64 run."""
+    """float32 weights from those steps of a float64 run."""
     run, taken = Run(case), {}
     for step in range(max(steps) + 1):
         if step in steps:
@@ -206,8 +206,8 @@ def gradient_at(case, weights, dtype=torch.float64):
 
 
 def layer_distances(got, expected, sizes):
-    """Norm of the difference over the norm, layer by layer. Not tensor by tensor: the gradient of a bias is one sum over the
-    batch that passes through zero as training goes, where a relative error says nothing."""
+    """Norm of the difference over the norm, per layer. Not per tensor: the gradient of a bias is one sum over the batch
+    that passes through zero during training, where a relative error is meaningless."""
     edges = np.cumsum([0] + list(sizes))
     return [np.linalg.norm(got[a:b].astype(np.float64) - expected[a:b]) / max(np.linalg.norm(expected[a:b]), 1e-30)
             for a, b in zip(edges, edges[1:])]

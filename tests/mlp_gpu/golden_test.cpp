@@ -1,5 +1,5 @@
-/// The GPU's population against the CPU's engine and against PyTorch in float64 (golden.h), over every case
-/// of cases.py: losses, optimizers, activations, norms, residuals, dropout, clipping, accumulation,
+/// Compares the GPU's population with the CPU's engine and with PyTorch in float64 (golden.h), over every
+/// case of cases.py: losses, optimizers, activations, norms, residuals, dropout, clipping, accumulation,
 /// averaging, schedules, odd widths.
 
 #include "golden.h"
@@ -18,9 +18,9 @@ using namespace rekindle::mlp;
 using namespace rekindle::mlp::test;
 using nlohmann::json;
 
-/// The largest distance of a layer's parameters (weight and bias together) from the expected ones. Not tensor
-/// by tensor: the gradient of a bias is one sum that passes through zero as training goes, where a relative
-/// error says nothing.
+/// The largest distance of a layer's parameters (weight and bias together) from the expected ones. Not per
+/// tensor: the gradient of a bias is one sum that passes through zero during training, where a relative error
+/// is meaningless.
 double layer_distance(const std::vector<NamedTensor>& got, const std::vector<NamedTensor>& expected) {
     double worst = 0;
     for (std::size_t t = 0; t + 1 < got.size(); t += 2)
@@ -32,16 +32,16 @@ constexpr double largest_gradient_distance = 1e-5;
 
 class GpuGolden : public testing::Test, protected GoldenFiles {
   protected:
-    /// Every case in both arrangements. On a CPU driver, which compiles each for seconds, the throughput one
-    /// (the same source for other numbers of threads) in three that have between them every kind of layer, a
-    /// batch of several blocks, and accumulation.
+    /// Every case in both arrangements. On a CPU driver, which takes seconds to compile each one, the
+    /// throughput arrangement (the same source with other thread counts) runs only in three cases that
+    /// together cover every kind of layer, a batch of several blocks, and accumulation.
     static bool tried(const std::string& name, GpuShape shape) {
         return gpu_device()->info().type != runtime::DeviceType::cpu || shape == GpuShape::latency ||
                name == "residual" || name == "odd widths" || name == "accumulation";
     }
 };
 
-TEST_F(GpuGolden, EveryGradientIsTheCpuEngines) {
+TEST_F(GpuGolden, EveryGradientMatchesTheCpuEngine) {
     ASSERT_GE(description.at("cases").size(), 10u);
     for (const GpuShape shape : shapes)
         for (const json& j : description.at("cases")) {
@@ -67,8 +67,8 @@ TEST_F(GpuGolden, EveryGradientIsTheCpuEngines) {
         }
 }
 
-/// Each step begins at the CPU's state, so that differences cannot add up.
-TEST_F(GpuGolden, EachStepFromTheCpusStateIsTheCpus) {
+/// Each step starts from the CPU's state, so that differences cannot accumulate.
+TEST_F(GpuGolden, EachStepFromTheCpuStateMatchesTheCpu) {
     constexpr std::size_t batches = 14;
     for (const GpuShape shape : shapes)
         for (const json& j : description.at("cases")) {
@@ -87,7 +87,7 @@ TEST_F(GpuGolden, EachStepFromTheCpusStateIsTheCpus) {
                     << c.name << ", batch " << batch;
                 const TrainResult expected = engine.train(c.table.samples(), rows, c.batch_size);
                 const TrainResult got = train(*population, *samples, rows, c.batch_size).front();
-                // Losses of either sign cancel: the sum is as exact as its largest part.
+                // Losses of either sign cancel: the sum is only as exact as its largest term.
                 EXPECT_NEAR(got.loss_sum, expected.loss_sum,
                             1e-5 * std::abs(expected.loss_sum) + 1e-7 * static_cast<double>(got.rows))
                     << c.name;
@@ -116,7 +116,7 @@ TEST_F(GpuGolden, TrainingFollowsFloat64) {
                 0, tensors(population->parameters(0), j.at("points").at(0).at("weights")));
             const std::size_t steps = j.at("steps");
             const auto order =
-                round_and_round(c.table.order.size(), steps * c.training.accumulation_steps * c.batch_size);
+                wrapped_order(c.table.order.size(), steps * c.training.accumulation_steps * c.batch_size);
             const auto samples = population->prepare(c.table.samples());
             const TrainResult result = train(*population, *samples, order, c.batch_size).front();
             EXPECT_EQ(result.steps, steps);
@@ -131,7 +131,7 @@ TEST_F(GpuGolden, TrainingFollowsFloat64) {
         }
 }
 
-TEST_F(GpuGolden, LossesOfManySeedsAreAsCloseToFloat64AsPyTorchs) {
+TEST_F(GpuGolden, LossesOfManySeedsAreAsCloseToFloat64AsPyTorch) {
     for (const json& j : description.at("seeded")) {
         const GoldenCase c(j);
         const std::size_t seeds = j.at("float64").size();
@@ -141,7 +141,7 @@ TEST_F(GpuGolden, LossesOfManySeedsAreAsCloseToFloat64AsPyTorchs) {
             population->set_parameters(seed, initial_weights(c.model, seed));
         const auto samples = population->prepare(c.table.samples());
         const std::size_t rows = c.table.y.size();
-        train(*population, *samples, round_and_round(rows, j.at("steps").get<std::size_t>() * c.batch_size),
+        train(*population, *samples, wrapped_order(rows, j.at("steps").get<std::size_t>() * c.batch_size),
               c.batch_size);
         std::vector<double> losses = population->evaluate(*samples, 0, rows);
         for (double& loss : losses)

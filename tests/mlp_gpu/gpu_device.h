@@ -1,5 +1,5 @@
 #pragma once
-/// The device that the GPU's tests run on.
+/// The device that the GPU tests run on.
 
 #include <rekindle/runtime/device.h>
 
@@ -12,11 +12,11 @@
 namespace rekindle::mlp::test {
 
 /// The first device that the runtime accepts, opened once in the default test mode: guard pages and random
-/// order wherever the device allows them, the validation layer where it is installed, every warning in its
-/// log a failure. Throws runtime::Error, which fails the test, when there is no device.
+/// order where the device allows them, the validation layer where it is installed, and every warning in its
+/// log is a failure. Throws runtime::Error, which fails the test, when there is no device.
 inline const std::shared_ptr<runtime::Device>& gpu_device() {
     static const std::shared_ptr<runtime::Device> device = [] {
-        // A CPU driver compiles at the first launch, for as long as a busy machine makes it.
+        // A CPU driver compiles at the first launch, which can take long on a busy machine.
         ::setenv("REKINDLE_WATCHDOG_SECONDS", "600", 0);
         for (const char* variable : {"REKINDLE_GUARD_PAGES", "REKINDLE_RANDOM_ORDER", "REKINDLE_VALIDATION"})
             ::setenv(variable, "1", 0);

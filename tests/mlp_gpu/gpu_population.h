@@ -1,6 +1,7 @@
 #pragma once
-/// Populations on the device that the GPU's tests run on: the first that the runtime accepts (a CPU driver
-/// such as lavapipe counts). Without one these tests fail: an engine that was not tried is not known to work.
+/// Populations on the device that the GPU tests run on: the first one that the runtime accepts (a CPU driver
+/// such as lavapipe counts). Without a device these tests fail, because an untested engine is not known to
+/// work.
 
 #include "gpu_device.h"
 

@@ -72,7 +72,7 @@ TEST_F(MatrixProduct, TilesGiveTheSameBits) {
         EXPECT_EQ(result, results.front());
 }
 
-TEST_F(MatrixProduct, SumsLongerThanADriverLoops) {
+TEST_F(MatrixProduct, SumsLongerThanADriversLoopLimit) {
     constexpr std::uint32_t m = 2, n = 3, k = 1'100'001; // 68,751 slices of 16
     std::vector<float> a(m * k), b(k * n, 1.0f);
     for (std::size_t i = 0; i < a.size(); ++i)
@@ -83,12 +83,12 @@ TEST_F(MatrixProduct, SumsLongerThanADriverLoops) {
     const runtime::Buffer on_a = buffer(a), on_b = buffer(b);
     const runtime::Buffer c = device->allocator().allocate(m * n * 4, MemoryKind::device, stream.get());
     matrix_product(*stream, {on_a.pointer(), m, k, k}, {on_b.pointer(), k, n, n}, {c.pointer(), m, n, n},
-                   MatrixTile::tile_32); // larger ones take a driver on the processor minutes
+                   MatrixTile::tile_32); // larger ones take minutes on a CPU driver
     const std::vector<float> expected{k, k, k, second, second, second};
     EXPECT_EQ(values(c, m * n), expected);
 }
 
-TEST_F(MatrixProduct, EmptyInnerSizeGivesZerosAndEmptyResultsNothing) {
+TEST_F(MatrixProduct, EmptyInnerDimensionGivesZerosAndEmptyResultsDoNothing) {
     const std::vector<float> before(12, 7.0f);
     const runtime::Buffer a = buffer({}), c = buffer(before);
     matrix_product(*stream, {a.pointer(), 3, 0, 0}, {a.pointer(), 0, 4, 4}, {c.pointer(), 3, 4, 4});
@@ -98,7 +98,7 @@ TEST_F(MatrixProduct, EmptyInnerSizeGivesZerosAndEmptyResultsNothing) {
     EXPECT_EQ(values(kept, 12), before);
 }
 
-TEST_F(MatrixProduct, WhatIsNotANumberStaysInItsRowsAndColumns) {
+TEST_F(MatrixProduct, NanStaysInItsRowsAndColumns) {
     constexpr std::uint32_t size = 40;
     std::vector<float> a(size * size, 1.0f), b(size * size, 1.0f);
     a[3 * size + 5] = NAN;
@@ -110,7 +110,7 @@ TEST_F(MatrixProduct, WhatIsNotANumberStaysInItsRowsAndColumns) {
         EXPECT_EQ(std::isnan(found[i]), i / size == 3) << i;
 }
 
-TEST_F(MatrixProduct, RefusesSizesThatDoNotFit) {
+TEST_F(MatrixProduct, RefusesMismatchedSizes) {
     const runtime::DevicePointer p{256};
     EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3}, {p, 4, 5, 5}, {p, 2, 5, 5}), runtime::Error);
     EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3}, {p, 3, 5, 5}, {p, 2, 4, 4}), runtime::Error);

@@ -1,4 +1,4 @@
-/// Long calls of train() on the device: what one call does is what many short ones do.
+/// Long calls of train() on the device: one call must do the same as many short ones.
 
 #include "golden.h"
 #include "gpu_population.h"
@@ -11,8 +11,9 @@ using namespace rekindle;
 using namespace rekindle::mlp;
 using namespace rekindle::mlp::test;
 
-// Drivers end loops: lavapipe of Mesa 22.3 after 65,535 iterations of an invocation, without a word.
-TEST(GpuPopulation, one_long_call_is_many_short_ones) {
+// Drivers may end loops early: Mesa 22.3's lavapipe does so silently after 65,535 iterations of an
+// invocation.
+TEST(GpuPopulation, OneLongCallMatchesManyShortOnes) {
     constexpr std::size_t batch_size = 10, batches = 6000, pieces = 60;
     const ModelDescription model = ModelDescription::default_network(7, std::vector<std::size_t>{20, 9}, 0.3);
     const Table table(7, 120);

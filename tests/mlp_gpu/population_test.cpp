@@ -1,5 +1,6 @@
-/// The GPU's population against the CPU's engine, on the first device that the runtime accepts (a CPU driver
-/// such as lavapipe counts). Without one these tests fail: an engine that was not tried is not known to work.
+/// Compares the GPU's population with the CPU's engine, on the first device that the runtime accepts (a CPU
+/// driver such as lavapipe counts). Without a device these tests fail, because an untested engine is not
+/// known to work.
 
 #include "golden.h"
 #include "gpu_population.h"
@@ -24,7 +25,7 @@ const ModelDescription model = ModelDescription::default_network(7, widths, 0.3)
 constexpr std::size_t batch_size = 10;
 const Table table(7, 120);
 
-/// Everything on: a state that is not complete shows.
+/// Everything enabled, so that an incomplete state is noticed.
 TrainingSpec busy_spec(std::uint64_t seed = 42) {
     TrainingSpec spec = spec_of(LossSpec::Kind::huber);
     spec.seed = seed;
@@ -34,7 +35,7 @@ TrainingSpec busy_spec(std::uint64_t seed = 42) {
     return spec;
 }
 
-/// Members that differ in everything in which they may.
+/// Members that differ in everything in which they may differ.
 std::vector<TrainingSpec> different_members() {
     std::vector<TrainingSpec> members;
     for (std::size_t m = 0; m < 5; ++m) {
@@ -54,7 +55,7 @@ std::vector<TrainingSpec> different_members() {
     return members;
 }
 
-/// A different order for each of five members, of different lengths, most with a smaller last batch; one is
+/// A different order for each of five members, with different lengths, most with a smaller last batch; one is
 /// empty.
 struct Orders {
     Orders() {
@@ -71,7 +72,7 @@ struct Orders {
 };
 const Orders orders;
 
-/// All that a run leaves behind.
+/// Everything that a run leaves behind.
 struct Outcome {
     std::vector<std::vector<std::byte>> states;
     std::vector<double> numbers;
@@ -164,14 +165,14 @@ TEST(GpuPopulation, EachMemberFollowsItsEngine) {
     }
 }
 
-TEST(GpuPopulation, InitialWeightsAreTheEngines) {
+TEST(GpuPopulation, InitialWeightsMatchTheEngine) {
     const auto members = different_members();
     const auto population = gpu(model, members);
     for (std::size_t m = 0; m < members.size(); ++m)
         EXPECT_EQ(population->save(m).bytes, cpu(model, members[m]).save().bytes);
 }
 
-TEST(GpuPopulation, AStateOfTheCpuComesBackUnchanged) {
+TEST(GpuPopulation, ACpuStateRoundTrips) {
     GoldenFiles golden;
     for (const json& j : golden.description.at("cases")) {
         const GoldenCase c(j);
@@ -192,9 +193,9 @@ TEST(GpuPopulation, AStateOfTheCpuComesBackUnchanged) {
     EXPECT_EQ(population->save(0).bytes, before);
 }
 
-/// A run that changes device twice ends where the run on one device does, to rounding; and the state that the
-/// GPU saves is all that its next step depends on.
-TEST(GpuPopulation, ARunMayGoOnOnAnotherDevice) {
+/// A run that changes devices twice ends at the same state as a run on one device, up to rounding; and the
+/// state that the GPU saves contains everything that its next step depends on.
+TEST(GpuPopulation, ARunCanContinueOnAnotherDevice) {
     Engine whole = cpu(model, busy_spec()), first = cpu(model, busy_spec());
     const auto part = [](std::size_t i) { return std::span(table.order).subspan(i * 40, 40); };
     for (std::size_t i = 0; i < 3; ++i)
@@ -215,11 +216,11 @@ TEST(GpuPopulation, ARunMayGoOnOnAnotherDevice) {
     EXPECT_LE(distance(flat(resumed->parameters(0)), flat(first.parameters())), 1e-5);
 }
 
-TEST(GpuPopulation, CallsOfOneBatchAreOneCall) {
+TEST(GpuPopulation, CallsWithOneBatchEachMatchOneCall) {
     for (const GpuShape shape : shapes) {
         const auto whole = gpu(model, {busy_spec(), busy_spec(7)}, shape),
                    parts = gpu(model, {busy_spec(), busy_spec(7)}, shape);
-        const auto order = round_and_round(120, 257);
+        const auto order = wrapped_order(120, 257);
         train(*whole, *whole->prepare(table.samples()), order, batch_size);
         const auto samples = parts->prepare(table.samples());
         for (std::size_t at = 0; at < order.size(); at += batch_size)
@@ -239,12 +240,12 @@ TEST(GpuPopulation, OneOrderServesAllMembers) {
         EXPECT_EQ(shared->save(m).bytes, separate->save(m).bytes);
 }
 
-TEST(GpuPopulation, PredictionsAndLossesAreTheEngines) {
+TEST(GpuPopulation, PredictionsAndLossesMatchTheEngine) {
     GoldenFiles golden;
     for (const json& j : golden.description.at("cases")) {
         const GoldenCase c(j);
-        // Between them: every loss, two outputs, an end without a Linear, a residual, norms, a moving
-        // average.
+        // Together they cover every loss, two outputs, an end without a Linear, a residual, norms, and a
+        // moving average.
         if (c.name != "residual" && c.name != "bare end" && c.name != "odd widths, nll" &&
             c.name != "plain gelu, bce")
             continue;
@@ -270,22 +271,21 @@ TEST(GpuPopulation, PredictionsAndLossesAreTheEngines) {
     }
 }
 
-/// Stops before the step that it would spoil; the other members go on; the next call goes on as the CPU's
-/// does.
-TEST(GpuPopulation, AStepThatIsNotFiniteIsNotDone) {
-    Table spoilt(7, 120);
-    spoilt.x[7 * 77 + 3] = std::numeric_limits<float>::infinity();
+/// The member stops before the bad step; the other members continue; its next call continues like the CPU's.
+TEST(GpuPopulation, ANonFiniteStepIsNotApplied) {
+    Table spoiled(7, 120);
+    spoiled.x[7 * 77 + 3] = std::numeric_limits<float>::infinity();
     std::vector<std::uint32_t> without_it;
     for (std::uint32_t i = 0; i < 70; ++i)
         without_it.push_back(i);
     for (const GpuShape shape : shapes) {
         const auto population = gpu(model, {busy_spec(), busy_spec(9)}, shape),
                    stopped = gpu(model, {busy_spec(), busy_spec(9)}, shape);
-        const auto samples = population->prepare(spoilt.samples());
-        const std::vector<std::span<const std::uint32_t>> spans{spoilt.order, without_it};
+        const auto samples = population->prepare(spoiled.samples());
+        const std::vector<std::span<const std::uint32_t>> spans{spoiled.order, without_it};
         const auto results = population->train(*samples, spans, batch_size);
         Engine engine = cpu(model, busy_spec());
-        const TrainResult expected = engine.train(spoilt.samples(), spoilt.order, batch_size);
+        const TrainResult expected = engine.train(spoiled.samples(), spoiled.order, batch_size);
         ASSERT_FALSE(expected.finite);
         EXPECT_FALSE(results[0].finite);
         EXPECT_TRUE(results[1].finite);
@@ -294,8 +294,8 @@ TEST(GpuPopulation, AStepThatIsNotFiniteIsNotDone) {
         EXPECT_EQ(results[0].steps, expected.steps);
         EXPECT_EQ(population->batches(0), engine.batches());
         EXPECT_EQ(population->steps(0), engine.steps());
-        // Until the bad batch nothing differs from a run that ends before it; its accumulation is dropped.
-        train(*stopped, *stopped->prepare(spoilt.samples()), std::span(spoilt.order).first(60), batch_size);
+        // Until the bad batch, nothing differs from a run that ends before it; its accumulation is dropped.
+        train(*stopped, *stopped->prepare(spoiled.samples()), std::span(spoiled.order).first(60), batch_size);
         EXPECT_EQ(flat(population->parameters(0)), flat(stopped->parameters(0)));
         EXPECT_EQ(flat(population->optimizer_tensors(0, "exp_avg")),
                   flat(stopped->optimizer_tensors(0, "exp_avg")));
@@ -303,13 +303,13 @@ TEST(GpuPopulation, AStepThatIsNotFiniteIsNotDone) {
         engine.finish_accumulation();
         EXPECT_EQ(population->steps(0), engine.steps());
         train(*population, *samples, without_it, batch_size);
-        engine.train(spoilt.samples(), without_it, batch_size);
+        engine.train(spoiled.samples(), without_it, batch_size);
         EXPECT_LE(distance(flat(population->parameters(0)), flat(engine.parameters())), 1e-5);
         EXPECT_EQ(population->batches(0), engine.batches());
     }
 }
 
-/// Too large for shared memory: parameters are read from the device's memory.
+/// Too large for shared memory: parameters are read from device memory.
 TEST(GpuPopulation, WideLayersFollowTheEngine) {
     const std::vector<std::size_t> wide{512, 130};
     const ModelDescription description = ModelDescription::plain(7, wide, Activation::silu);
@@ -329,7 +329,7 @@ TEST(GpuPopulation, WideLayersFollowTheEngine) {
     }
 }
 
-TEST(GpuPopulation, SettingParametersBeginsAnew) {
+TEST(GpuPopulation, SettingParametersRestartsTraining) {
     const auto population = gpu(model, {busy_spec(), busy_spec(7)});
     const auto samples = population->prepare(table.samples());
     train(*population, *samples, table.order, batch_size);
@@ -344,7 +344,7 @@ TEST(GpuPopulation, SettingParametersBeginsAnew) {
     EXPECT_THROW(population->optimizer_tensors(0, "momentum_buffer"), Error);
 }
 
-TEST(GpuPopulation, WhatItCannotDoIsRefusedInOneSentence) {
+TEST(GpuPopulation, RefusesUnsupportedModelsInOneSentence) {
     const auto refusal = [](const ModelDescription& description, const TrainingSpec& spec) {
         const std::vector members{spec};
         std::string reason = gpu_refusal(*gpu_device(), description, members);
@@ -368,7 +368,7 @@ TEST(GpuPopulation, WhatItCannotDoIsRefusedInOneSentence) {
     EXPECT_THROW(gpu_population(gpu_device(), model, {}), Error);
 }
 
-TEST(GpuPopulation, WrongRowsAreRefused) {
+TEST(GpuPopulation, RefusesWrongRows) {
     const auto population = gpu(model, {busy_spec(), busy_spec(7)});
     const auto samples = population->prepare(table.samples());
     const std::vector<std::uint32_t> wrong{3, 120};
@@ -390,7 +390,7 @@ TEST(GpuPopulation, MeasuringSpeedChangesNothing) {
     EXPECT_EQ(population->save(1).bytes, before);
 }
 
-TEST(GpuPopulation, JoinedWithAnotherDeviceItKeepsItsBits) {
+TEST(GpuPopulation, KeepsItsBitsWhenJoinedWithAnotherDevice) {
     const auto members = different_members();
     std::vector<PopulationPart> parts;
     parts.push_back({2, gpu_population(gpu_device(), model, {members[0], members[1]}, GpuShape::latency)});

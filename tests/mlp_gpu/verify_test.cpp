@@ -13,14 +13,14 @@ namespace {
 
 using Outcome = VerifyRow::Outcome;
 
-TEST(VerifyRows, ABoundIsKeptOrNot) {
+TEST(VerifyRows, ComparesWithTheBound) {
     EXPECT_EQ(verify::compared("p", "n", 1e-5, 1e-5).outcome, Outcome::passed);
     EXPECT_EQ(verify::compared("p", "n", 1e-5, 1.1e-5).outcome, Outcome::failed);
     EXPECT_EQ(verify::compared("p", "n", 1e-5, NAN).outcome, Outcome::failed);
     EXPECT_EQ(verify::compared("p", "n", 1e-5, INFINITY).outcome, Outcome::failed);
 }
 
-TEST(VerifyRows, NothingRunIsNotPassed) {
+TEST(VerifyRows, NothingRunDoesNotPass) {
     const VerifyRow good = verify::compared("p", "n", 1, 0), bad = verify::compared("p", "n", 1, 2);
     const VerifyRow skipped = verify::stated("p", "n", Outcome::not_run, "none");
     EXPECT_FALSE(passed({}));
@@ -31,7 +31,7 @@ TEST(VerifyRows, NothingRunIsNotPassed) {
 
 using VerifyDevice = runtime::test::DeviceTest;
 
-TEST_F(VerifyDevice, PassesOnTheTestsDeviceAndReportsEveryRowAsItComes) {
+TEST_F(VerifyDevice, PassesOnTheTestDeviceAndReportsEveryRowImmediately) {
     std::vector<std::string> seen;
     const auto rows = verify_device(
         open(), {.speed_seconds = 0.01, .finished = [&](const VerifyRow& row) { seen.push_back(row.name); }});

@@ -1,18 +1,18 @@
-/// A bridge for scripts: trains networks, or computes gradients, from a JSON file. Built with the tests only.
+/// A bridge for scripts: trains networks or computes gradients from a JSON file. Built only with the tests.
 ///
 ///     rekindle_mlp_tool SPECIFICATION.json
-///     rekindle_mlp_tool peak          the multiply-add peak of one processor, measured
+///     rekindle_mlp_tool peak          measures the multiply-add peak of one CPU core
 ///
 /// {"model": …, "training": …, "action": "train" | "gradients" | "time", "batch_size": B, "steps": S,
-/// "shuffled": bool,
-///  "members": N, "repeats": R, "parameters": FILE?, "inputs": FILE, "targets": FILE, "output": FILE,
-///  "device": "cpu" | "gpu:0" | …, "shape": "automatic" | "latency" | "throughput", "instruction_set":
-///  "x86-64-v3"?}
-/// Member m is the training with seed + m. Files hold little-endian float32: parameters in the engine's order
-/// (state-dict order), PyTorch's layout, of one member (all begin alike); outputs of all members, one after
-/// the other. train: `steps` batches of consecutive rows, wrapping round; output: parameters. gradients: of
-/// the first batch_size rows. time: prints seconds per step of all members as JSON, the median of `repeats`
-/// runs.
+///  "shuffled": bool, "members": N, "repeats": R, "parameters": FILE?, "inputs": FILE, "targets": FILE,
+///  "output": FILE, "device": "cpu" | "gpu:0" | …, "shape": "automatic" | "latency" | "throughput",
+///  "instruction_set": "x86-64-v3"?}
+///
+/// Member m uses the training spec with seed + m. Files hold little-endian float32: parameters in the
+/// engine's order (state-dict order), in PyTorch's layout, for one member (all members start with them);
+/// outputs of all members, one after the other. train: `steps` batches of consecutive rows, wrapping around;
+/// output: parameters. gradients: for the first batch_size rows. time: prints seconds per step of all members
+/// as JSON, the median of `repeats` runs.
 
 #include "engine/instruction_set.h"
 
@@ -64,7 +64,7 @@ void load_parameters(mlp::Population& population, const std::vector<float>& valu
         population.set_parameters(m, tensors);
 }
 
-/// Rows of `steps` batches, consecutive or shuffled, round and round.
+/// Rows of `steps` batches, consecutive or shuffled, wrapping around.
 std::vector<std::uint32_t> make_order(std::size_t rows, std::size_t count, bool shuffled) {
     std::vector<std::uint32_t> pass(rows), order;
     std::iota(pass.begin(), pass.end(), 0u);
@@ -80,14 +80,14 @@ std::vector<std::uint32_t> make_order(std::size_t rows, std::size_t count, bool 
 }
 
 mlp::GpuShape shape(const json& spec) {
-    const std::string wish = spec.value("shape", "automatic");
-    if (wish == "latency")
+    const std::string requested = spec.value("shape", "automatic");
+    if (requested == "latency")
         return mlp::GpuShape::latency;
-    if (wish == "throughput")
+    if (requested == "throughput")
         return mlp::GpuShape::throughput;
-    if (wish == "automatic")
+    if (requested == "automatic")
         return mlp::GpuShape::automatic;
-    throw usage_error("unknown shape '" + wish + "'").expected("automatic, latency or throughput");
+    throw usage_error("unknown shape '" + requested + "'").expected("automatic, latency or throughput");
 }
 
 std::unique_ptr<mlp::Population> make_population(const json& spec) {
@@ -110,8 +110,8 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// Seconds a step of all members by the wall clock and by this process's own clock, which does not count
-/// waiting for a processor.
+/// Seconds per step of all members, by the wall clock and by this process's CPU clock, which does not count
+/// waiting for a CPU.
 json time_steps(mlp::Population& population, const mlp::SampleSet& samples,
                 std::span<const std::uint32_t> order, std::size_t batch_size, std::size_t repeats) {
     std::vector<double> wall, own;
@@ -182,7 +182,7 @@ void print_peak() {
         gigaflops.push_back(operations * CLOCKS_PER_SEC / static_cast<double>(std::clock() - start) * 1e-9);
     }
     if (sink == 0)
-        throw internal_error("the chains of multiply-adds gave nothing");
+        throw internal_error("the multiply-add chains returned nothing");
     std::puts(
         json{{"gigaflops", median(gigaflops)}, {"instruction_set", mlp::name(instructions)}}.dump().c_str());
 }

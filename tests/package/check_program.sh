@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Usage: check_program.sh PROGRAM
 #
-# Proves that a built rekindle runs on any x86-64 Linux with glibc 2.35 or newer and nothing else.
+# Checks that a built rekindle runs on any x86-64 Linux with glibc 2.35 or newer and needs nothing else.
 set -euo pipefail
 program=$(realpath -- "$1")
 repository=$(cd -- "$(dirname -- "$0")/../.." && pwd)
 newest_glibc=2.35
 failures=0
 
-# expect_none DESCRIPTION UNWANTED: fails when UNWANTED is not empty.
+# expect_none DESCRIPTION FOUND: fails when FOUND is not empty.
 expect_none() {
     if [[ -n $2 ]]; then
         printf 'FAILED: %s:\n%s\n' "$1" "$2" >&2
@@ -19,7 +19,7 @@ expect_none() {
 }
 
 libraries=$(readelf -d "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
-[[ -n $libraries ]] || { echo "FAILED: readelf shows no needed library: is $program a dynamic program?" >&2; exit 1; }
+[[ -n $libraries ]] || { echo "FAILED: readelf shows no needed library; is $program dynamically linked?" >&2; exit 1; }
 expect_none 'needs only the C library, its parts and its loader' \
     "$(grep -vxE 'lib(c|m|dl|pthread|rt)\.so\.[0-9]+|ld-linux-x86-64\.so\.2' <<<"$libraries" || true)"
 expect_none 'has no search path for libraries' "$(readelf -d "$program" | grep -E 'RPATH|RUNPATH' || true)"
@@ -32,7 +32,7 @@ newer=$(while read -r symbol; do
 done <<<"$symbols")
 expect_none "uses no symbol newer than glibc $newest_glibc" "$newer"
 
-expect_none 'contains no path of the machine that built it' \
+expect_none 'contains no path of the build machine' \
     "$(strings -n 6 "$program" | grep -F -e "$repository" -e "${HOME:-/root}/" | head -5 || true)"
 
 folder=$(mktemp -d)

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Usage: tests/pipelines/run.sh TOOL [--pages]
 #
-# The pages docs/kernels.md and docs/isa.md are compared with the registry, the modules go through spirv-val. Then,
-# unless --pages is given, the pipeline matrix: TOOL (rekindle_kernel_tool) creates every kernel and audit case with the
-# drivers of the system's Mesa (lavapipe, and RADV for cards that are not there; once under the validation layers) and
-# with those of Mesa 25 or newer, for more families. It takes minutes: each kernel of a population takes seconds.
-# Prints the counts; the last line is their sum. Exit status 1: something failed; 77: no driver is here.
+# Compares docs/reference/kernels.md and docs/reference/isa.tsv with the registry and checks the modules with spirv-val.
+# Then, unless --pages is given, runs the pipeline matrix: TOOL (rekindle_kernel_tool) creates every kernel and audit
+# case with the drivers of the system's Mesa (lavapipe, and RADV for GPUs that are not present; once under the
+# validation layers) and with those of Mesa 25 or newer, for more GPU families. It takes minutes: each kernel of a
+# population takes seconds. Prints the counts; the last line is their sum. Exit status 1: something failed; 77: there is
+# no driver.
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
 source "$REPOSITORY/scripts/lib/packages.sh"
 source "$REPOSITORY/scripts/lib/debian.sh"
@@ -18,11 +19,11 @@ mkdir "$cache/modules" "$cache/outputs"
 unset REKINDLE_VISIBLE_DEVICES VK_INSTANCE_LAYERS
 drivers=0 pipelines=0 failed=0 broken=0
 
-# validation_errors: what the validation layers say, from their output. Those of Debian 12 add up the shared memory of
-# all entry points of a module, which are never in one pipeline (06530); the ISA audit checks each one's own.
+# validation_errors: filters the validation layers' messages. Debian 12's layers add up the shared memory of all entry
+# points of a module, which are never in one pipeline (06530); the ISA audit checks each entry point's own.
 validation_errors() { grep -E '^(VUID|UNASSIGNED)-.*(ERROR|WARN)' | grep -v '^VUID-RuntimeSpirv-Workgroup-06530' || true; }
 
-# start NAME COMMAND…: one driver's matrix in the background, as many at once as there are processors.
+# start NAME COMMAND…: runs one driver's matrix in the background, as many at the same time as there are CPU cores.
 start() {
     local output
     drivers=$((drivers + 1))
@@ -30,16 +31,16 @@ start() {
     [[ $drivers -le $(nproc) ]] || wait -n || true
     {
         printf '%s\n' "$1"
-        # What was compiled before must not be taken from a cache.
+        # A fresh cache, so that every pipeline is compiled.
         if REKINDLE_CACHE_DIR=$output.cache "${@:2}" "$tool" matrix; then echo 'status 0'; else echo "status $?"; fi
     } >"$output" 2>&1 &
 }
 
-# judge OUTPUT: a driver's line, added to the sums; everything that it said when something is wrong.
+# judge OUTPUT: adds a driver's line to the sums; prints its whole output if something is wrong.
 judge() {
     local name line errors
     name=$(head -1 "$1")
-    line=$(grep -E '[0-9]+ pipelines, [0-9]+ failed' "$1" || echo 'it did not finish')
+    line=$(grep -E '[0-9]+ pipelines, [0-9]+ failed' "$1" || echo 'did not finish')
     if [[ $line =~ ([0-9]+)\ pipelines,\ ([0-9]+)\ failed ]]; then
         pipelines=$((pipelines + BASH_REMATCH[1]))
         failed=$((failed + BASH_REMATCH[2]))
@@ -63,14 +64,14 @@ all_of() {
     fi
     for family in "$@"; do
         if [[ -e $folder/libvulkan_radeon.so ]]; then
-            start "RADV $version $family" with_null_card "$folder" "$family"
+            start "RADV $version $family" with_null_gpu "$folder" "$family"
         else
             say "skipped: RADV $version $family: there is no $folder/libvulkan_radeon.so"
         fi
     done
 }
 
-# validate: spirv-val on every module. That of Debian 12 does not know cooperative matrices.
+# validate: runs spirv-val on every module. Debian 12's version does not know cooperative matrices.
 validate() {
     local module output valid=0
     if ! command -v spirv-val >/dev/null; then
@@ -91,18 +92,18 @@ validate() {
     say "spirv-val: $valid modules are valid"
 }
 
-# check_pages: docs/kernels.md and docs/isa.md are of this registry.
+# check_pages: checks that docs/reference/kernels.md and docs/reference/isa.tsv match the registry.
 check_pages() {
     local row lacking=0
-    if ! "$tool" docs | cmp -s - "$REPOSITORY/docs/kernels.md"; then
-        say 'docs/kernels.md is not what the registry gives: run ./scripts/isa-audit'
+    if ! "$tool" docs | cmp -s - "$REPOSITORY/docs/reference/kernels.md"; then
+        say 'docs/reference/kernels.md does not match the registry: run ./scripts/isa-audit'
         broken=$((broken + 1))
     fi
     while IFS= read -r row; do
-        grep -qF -- "$row" "$REPOSITORY/docs/isa.md" || lacking=$((lacking + 1))
-    done < <("$tool" list | awk -F '\t' '{ print "| " $2 " | " $3 " |" }')
+        grep -qF -- "$row" "$REPOSITORY/docs/reference/isa.tsv" || lacking=$((lacking + 1))
+    done < <("$tool" list | cut -f 1-3 | sed 's/$/\t/')
     if [[ $lacking != 0 ]]; then
-        say "docs/isa.md lacks $lacking kernels and cases of the registry: run ./scripts/isa-audit"
+        say "docs/reference/isa.tsv lacks $lacking kernels and cases of the registry: run ./scripts/isa-audit"
         broken=$((broken + 1))
     fi
 }
@@ -113,9 +114,9 @@ if [[ ${2:-} == --pages ]]; then
     exit $((broken > 0))
 fi
 all_of "$MESA_SYSTEM_FOLDER" "$(system_mesa)" "${MESA_SYSTEM_FAMILIES[@]}"
-# Once is enough for the layers, which take longer than the compiler.
+# The layers are slower than the compiler, so they run only once.
 if [[ -e /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]]; then
-    start "RADV $(system_mesa) navi10 under the validation layers" with_null_card "$MESA_SYSTEM_FOLDER" navi10 \
+    start "RADV $(system_mesa) navi10 under the validation layers" with_null_gpu "$MESA_SYSTEM_FOLDER" navi10 \
         env VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation
 else
     say 'skipped: the validation layers are not installed'

@@ -1,4 +1,4 @@
-"""A test case whose oracle is PyTorch's CPU: the same call on both devices, values and gradients compared."""
+"""A test case that compares values and gradients with PyTorch on the CPU: the same call on both devices."""
 
 import unittest
 
@@ -11,7 +11,7 @@ TOLERANCES = {torch.float16: (2e-3, 2e-3), torch.bfloat16: (1.6e-2, 1e-2), torch
 
 
 def moved(value):
-    """Tensors, also in lists and tuples, on the device, with their strides."""
+    """Moves tensors, also in lists and tuples, to the device, keeping their strides."""
     if isinstance(value, torch.Tensor):
         copy = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=DEVICE)
         copy.copy_(value.detach())
@@ -51,8 +51,9 @@ class AgainstCPU(unittest.TestCase):
                                        msg=lambda text: f"{what}: {text}")
 
     def compare(self, function, *arguments, tolerance=None, gradients=None, exact=False, **keywords):
-        """Values, and gradients of the arguments that require them, with a fixed gradient of each result. exact: the CPU
-        computes in float64, for sums so long that its float32 is further from them than the device's."""
+        """Compares values, and gradients of the arguments that require them, with a fixed gradient for each result.
+        exact: the CPU computes in float64, for sums so long that its float32 results are less accurate than the
+        device's."""
         on_device = moved(arguments)
         if exact:
             arguments = [in_float64(argument) for argument in arguments]

@@ -1,7 +1,7 @@
 """Operators that work in blocks, at sizes around the limits of blocks, workgroups, loops and dispatches.
 
-A family gives comparisons for a size. Sums are of small whole numbers, which float32 holds exactly in any order: an
-element that is left out or counted twice shows. The other results are compared with float64 on the CPU.
+A family yields comparisons for a size. Sums are of small integers, which float32 represents exactly in any order, so an
+element that is skipped or counted twice is detected. The other results are compared with float64 on the CPU.
 """
 
 import dataclasses
@@ -16,9 +16,10 @@ class Comparison:
     what: str
     function: typing.Callable
     arguments: tuple
-    #: None: the bits of the CPU's result. Else how far from float64, as a share of the largest number.
+    #: None: bit-for-bit equal to the CPU's result. Otherwise the allowed difference from float64, relative to the
+    #: largest number.
     tolerance: float | None = None
-    #: False: there is no kernel for it, it may run on the CPU.
+    #: False: there is no kernel, so it may run on the CPU.
     native: bool = True
 
 
@@ -31,7 +32,7 @@ def around(*powers):
 #: 256 elements a group 2^23 is a row, 2^24 more than 65,535 groups, of 1024 elements 2^25 a row.
 QUICK = around(8, 10, 11, 16) + [2**18 + 1]
 ALL = around(8, 10, 11, 15, 16, 18, 20, 21, 22, 23, 24, 25)
-#: Rows and columns of both extremes.
+#: Few rows with many columns, and the reverse.
 QUICK_SHAPES = [(3, 65_537), (65_537, 3), (255, 257), (1, 70_000), (70_000, 1), (33, 4097)]
 ALL_SHAPES = QUICK_SHAPES + [
     (1, 2**23 + 1), (2**23 + 1, 1), (2, 2**22 + 1), (2**22 + 1, 2), (5, 2**20 + 1), (2**20 + 1, 5), (64, 2**18 + 1),
@@ -43,7 +44,7 @@ def whole(*shape, low=-2, high=3, dtype=torch.float32):
 
 
 def gradient(function, period=2):
-    """The gradients of all floating-point arguments for an output gradient that counts from 1 to `period`."""
+    """The gradients of all floating-point arguments, for an output gradient that cycles from 1 to `period`."""
     def run(*arguments):
         leaves = [x.detach().requires_grad_() if x.is_floating_point() else x for x in arguments]
         output = function(*leaves)
@@ -56,7 +57,7 @@ def signs(*shape):
     return torch.randint(0, 2, shape).mul(2).sub(1).float()
 
 
-# --- of one line
+# --- single lines
 
 def scans(n):
     x = whole(n)
@@ -139,7 +140,7 @@ def sorts(n):
 def copies(n):
     x = whole(n)
     yield Comparison("clone", lambda x: x.clone(), (x,))
-    yield Comparison("of a step", lambda x: x[::2].contiguous(), (x,))
+    yield Comparison("with a step", lambda x: x[::2].contiguous(), (x,))
     yield Comparison("to int16", lambda x: x.to(torch.int16), (x,))
     yield Comparison("of bytes", lambda x: x.clone(), (x.to(torch.int8),))
     yield Comparison("of 16 bytes", lambda x: x.clone(), (torch.complex(x.double(), x.double()),))
@@ -209,7 +210,7 @@ def losses(n):
     yield Comparison("mse", lambda x, y: F.mse_loss(x, y, reduction="sum"), (whole(n), whole(n)))
 
 
-# --- of rows and columns
+# --- rows and columns
 
 def scans_of_matrices(rows, columns):
     x = whole(rows, columns)
@@ -278,7 +279,7 @@ def copies_of_matrices(rows, columns):
 @dataclasses.dataclass
 class Family:
     make: typing.Callable
-    #: The largest number of elements that is tried: sorts take a CPU driver minutes beyond.
+    #: The largest number of elements to test: beyond that, sorting takes minutes on a CPU driver.
     most: int = 2**25 + 1
 
 
@@ -306,10 +307,10 @@ OF_MATRICES = {
 }
 
 
-# --- loops that are longer than a CPU driver runs
+# --- loops longer than the limit of a CPU driver
 
 def long_loops():
-    """Of each kernel whose loops depend on sizes, a size beyond 65,535 iterations that is quick on a CPU driver."""
+    """For each kernel whose loops depend on sizes, a size above 65,535 iterations that is quick on a CPU driver."""
     yield Comparison("cumsum", lambda x: x.cumsum(0), (whole(8_400_001),))
     yield Comparison("softmax of columns", lambda x: x.softmax(0), (torch.randn(200_001, 64),), 1e-4)
     yield Comparison("log_softmax of columns, gradient", gradient(lambda x: x.log_softmax(0), 11),
@@ -350,7 +351,7 @@ def long_loops():
 
 
 def slow_long_loops():
-    """The same where a CPU driver needs more than some seconds."""
+    """The same, for cases that take a CPU driver more than a few seconds."""
     yield Comparison("embedding, one row", gradient(lambda w, i: F.embedding(i, w)),
                      (torch.zeros(3, 1), torch.zeros(17_000_001, dtype=torch.long)), 1e-6)
     yield Comparison("index_add of int64, one place", lambda i, v: v.new_zeros(2).index_add_(0, i, v),

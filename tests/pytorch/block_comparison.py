@@ -1,4 +1,4 @@
-"""Compares what block_cases.py lists with the CPU."""
+"""Compares the cases of block_cases.py with the CPU."""
 
 import unittest
 
@@ -56,18 +56,18 @@ class BlockComparison(unittest.TestCase):
                 f"{have.flatten()[first]}, not {want.flatten()[first]}")
 
     def check_random_numbers(self, size):
-        """All elements are written, the last ones too, and the mean is where the distribution has it."""
+        """All elements are written, including the last ones, and the mean matches the distribution."""
         draws = {"uniform_": (lambda x: x.uniform_(), 0, 1, 0.5, 0.2887),
                  "normal_": (lambda x: x.normal_(), -8, 8, 0.0, 1.0),
                  "bernoulli_": (lambda x: x.bernoulli_(0.25), 0, 1, 0.25, 0.4331),
                  "random_": (lambda x: x.random_(0, 101), 0, 100, 50.0, 29.155),
                  "dropout": (lambda x: torch.nn.functional.dropout(torch.ones_like(x), 0.5), 0, 2, 1.0, 1.0)}
         for dtype in (torch.float32, torch.float64):
-            for name, (draw, low, high, mean, deviation) in draws.items():
+            for name, (draw, low, high, mean, std) in draws.items():
                 with self.subTest(f"{name} of {size} x {dtype}"):
                     numbers = draw(torch.full((size,), -99.0, dtype=dtype, device=DEVICE)).cpu().double()
                     self.assertGreaterEqual(float(numbers.min()), low)
                     self.assertLessEqual(float(numbers.max()), high)
-                    self.assertLess(abs(float(numbers.mean()) - mean), 6 * deviation / size**0.5)
+                    self.assertLess(abs(float(numbers.mean()) - mean), 6 * std / size**0.5)
         order = torch.randperm(min(size, 2**20), device=DEVICE).cpu()
         self.assertTrue(torch.equal(order.sort()[0], torch.arange(order.numel())), f"randperm of {order.numel()}")

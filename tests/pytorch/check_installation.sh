@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: check_installation.sh PYTHON SPIRV_DIR
 #
-# In a fresh virtual environment with the PyTorch of PYTHON, `pip install .` gives the device; without PyTorch one
-# sentence says what to do. SPIRV_DIR holds compiled kernels, so that they are not compiled again.
+# Checks that `pip install .` installs the device in a fresh virtual environment with the PyTorch of PYTHON, and that
+# without PyTorch one sentence says what to do. SPIRV_DIR holds compiled kernels, so that they are not compiled again.
 set -euo pipefail
 python=$1
 export REKINDLE_SPIRV_DIR=$2
@@ -16,7 +16,7 @@ if "$folder/bare/bin/pip" install "$repository" >"$folder/bare.log" 2>&1; then
     exit 1
 fi
 grep -q 'install one first: pip install torch==.* --index-url https://' "$folder/bare.log" || {
-    echo 'Without PyTorch no sentence says what to do:'
+    echo 'Without PyTorch, no sentence says what to do:'
     cat "$folder/bare.log"
     exit 1
 }

@@ -1,13 +1,13 @@
 """One operator of PyTorch's own list (op_db) on the device and on the CPU, with the same inputs.
 
-The method is the one that other out-of-tree devices were measured with: the first samples of each OpInfo in float32,
-contiguous and not, outputs compared at 1e-3, gradients of a weighted sum of the outputs at 2e-3 (weights that differ
-from element to element, so that a gradient that is merely constant does not pass). Repaired here: the devices among the
-arguments, arguments that belong on the host, the order of eigenvalues, outputs that are no tensors, and operators that
-return their input where the CPU returns a new tensor. A backward that fails does not count against the forward.
+The method is the one used to measure other out-of-tree devices: the first samples of each OpInfo in float32, contiguous
+and not, outputs compared at 1e-3, gradients of a weighted sum of the outputs at 2e-3 (the weights differ from element
+to element, so that a merely constant gradient does not pass). This version also handles devices in the arguments,
+arguments that belong on the host, the order of eigenvalues, outputs that are not tensors, and operators that return
+their input where the CPU returns a new tensor. A backward that fails does not count against the forward.
 
-Nothing but the operator and its backward runs on the device: inputs are laid out on the host and copied with their
-storage, so that the figure under REKINDLE_STRICT=1 is the operator's own.
+Only the operator and its backward run on the device: inputs are laid out on the host and copied with their storage, so
+that the result under REKINDLE_STRICT=1 is that of the operator alone.
 """
 
 import dataclasses
@@ -24,31 +24,31 @@ import expectations
 FORWARD_TOLERANCE = 1e-3
 GRADIENT_TOLERANCE = 2e-3
 
-# Their outputs are drawn, so there is nothing to compare with the CPU's; test_generator.py has tests of distributions.
+# Their outputs are random, so they cannot be compared with the CPU's; test_generator.py tests the distributions.
 RANDOM_OPERATORS = frozenset((
     "cauchy", "exponential", "geometric", "log_normal", "uniform", "bernoulli", "multinomial", "normal",
     "nn.functional.rrelu", "nn.functional.fractional_max_pool2d", "nn.functional.fractional_max_pool3d",
     "nn.functional.multi_head_attention_forward", "nn.functional.scaled_dot_product_attention"))
 
-# Their tensor arguments are read on the host by contract: the positions and names that stay there.
+# Some tensor arguments are read on the host by contract: the positions and names of those that stay there.
 ARGUMENTS_ON_THE_HOST = {"tensor_split": {0, "indices_or_sections", "tensor_indices_or_sections"}}
 
-# The order of equal values is the algorithm's own, unless a sample asks for a stable one: their indices are compared by what
-# they pick. The position of the argument that is the dimension.
+# The order of equal values depends on the algorithm, unless a sample asks for a stable sort: indices are compared by
+# the values that they select. Maps to the position of the dimension argument.
 UNORDERED_TIES = {"argsort": 0, "sort": 0, "kthvalue": 1, "topk": 1}
 
-# The CPU computes them in 16 bits, the device in float32: 16-bit results are compared with float64's.
+# The CPU computes these in 16 bits, the device in float32: 16-bit results are compared with float64.
 IN_16_BITS_ON_CPU = frozenset(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d"))
 
-# Statistics that they keep for the backward are float32 of 16-bit inputs, as on CUDA; the CPU rounds them to 16 bits.
+# The statistics saved for the backward pass are float32 for 16-bit inputs, as on CUDA; the CPU rounds them to 16 bits.
 STATISTICS_IN_FLOAT = frozenset(("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"))
 
-# The order of their results is the algorithm's own.
+# The order of their results depends on the algorithm.
 UNORDERED_EIGENVALUES = frozenset(("linalg.eig", "linalg.eigvals"))
 
 
 class Part(enum.Enum):
-    """What is compared: outputs or gradients, of contiguous or of non-contiguous inputs."""
+    """What is compared: outputs or gradients, for contiguous or non-contiguous inputs."""
     FORWARD = "forward"
     GRADIENT = "gradient"
     FORWARD_NONCONTIGUOUS = "forward_noncontiguous"
@@ -57,7 +57,7 @@ class Part(enum.Enum):
 
 @dataclasses.dataclass
 class Tally:
-    """Samples that agreed, of those that the CPU could compute."""
+    """How many samples agreed, of those that the CPU could compute."""
     passed: int = 0
     total: int = 0
 
@@ -65,7 +65,7 @@ class Tally:
 @dataclasses.dataclass
 class OperatorResult:
     operator: str
-    skipped: str | None = None  # the class of operators that is not compared
+    skipped: str | None = None  # why the operator is not compared
     parts: dict[str, Tally] = dataclasses.field(default_factory=lambda: {part.value: Tally() for part in Part})
     errors: list[str] = dataclasses.field(default_factory=list)  # "part: message", the first few
     fallbacks: list[str] = dataclasses.field(default_factory=list)  # operators that ran on the CPU instead
@@ -73,7 +73,7 @@ class OperatorResult:
 
 
 def reason_to_skip(op: OpInfo) -> str | None:
-    """The class of operators that are not compared, or None."""
+    """Why the operator is not compared, or None."""
     if op.name.startswith("jiterator"):
         return "compiled by CUDA's own compiler (jiterator)"
     if "empty" in op.name:
@@ -81,21 +81,22 @@ def reason_to_skip(op: OpInfo) -> str | None:
     if op.name in RANDOM_OPERATORS or "dropout" in op.name or "rand" in op.name:
         return "random"
     if op.is_factory_function:
-        return "factory: no tensor comes in"
+        return "factory: no tensor inputs"
     if torch.float32 not in op.supported_dtypes("cpu"):
         return "no float32"
     return None
 
 
 def native_operators() -> list[OpInfo]:
-    """Those whose outputs are compared and that operators.json does not except."""
+    """Operators whose outputs are compared and that operators.json does not list."""
     gaps = expectations.read()
     return [op for op in op_db if not reason_to_skip(op)
             and Part.FORWARD.value not in getattr(gaps.get(op.full_name), "not_native", ())]
 
 
 def move(tensor: torch.Tensor, device: str) -> torch.Tensor:
-    """A leaf on `device` with the tensor's values, strides, offset and storage (also what its view does not show)."""
+    """A leaf on `device` with the tensor's values, strides, offset and storage (including what its view does not
+    show)."""
     source = tensor.detach()
     plain = source.layout == torch.strided and not source.is_conj() and not source.is_neg() and not source.is_quantized
     if plain and not source.is_nested:
@@ -142,16 +143,16 @@ def storage_identity(tensor: torch.Tensor) -> int | None:
 
 @dataclasses.dataclass
 class Outcome:
-    """What came out of one call, and what its backward needs."""
+    """The result of one call, and what its backward needs."""
     outputs: list[Any]  # on the host
     aliases: list[tuple[int, int]]  # (output, input) pairs that share their storage
     differentiable: list[torch.Tensor]  # outputs on the device
-    leaves: list[torch.Tensor]  # inputs that want a gradient
+    leaves: list[torch.Tensor]  # inputs that require a gradient
     order: torch.Tensor | None  # see order_of_eigenvalues
 
 
 def order_of_eigenvalues(op: OpInfo, outputs: list[Any]) -> torch.Tensor | None:
-    """Indices along the last dimension that sort the eigenvalues, or None where the order is the operator's contract."""
+    """Indices along the last dimension that sort the eigenvalues, or None if the operator defines the order."""
     if op.name not in UNORDERED_EIGENVALUES:
         return None
     values = outputs[0].resolve_conj()
@@ -167,7 +168,7 @@ def sort_last_dimension(tensor: torch.Tensor, order: torch.Tensor) -> torch.Tens
 
 
 def weights_like(output: torch.Tensor, order: torch.Tensor | None) -> torch.Tensor:
-    """The derivative of the weighted sum by this output: 0.5 to 1.5 over its elements, on the host."""
+    """The derivative of the weighted sum with respect to this output: 0.5 to 1.5 over its elements, on the host."""
     weights = torch.linspace(0.5, 1.5, output.numel()).to(output.dtype).reshape(output.shape)
     return weights if order is None else sort_last_dimension(weights, torch.argsort(order, dim=-1))
 
@@ -215,14 +216,14 @@ def assert_same_outputs(actual: list[Any], expected: list[Any]) -> None:
 
 def assert_same_gradients(actual: list[torch.Tensor | None], expected: list[torch.Tensor | None]) -> None:
     for index, (mine, reference) in enumerate(zip(actual, expected, strict=True)):
-        assert (mine is None) == (reference is None), f"gradient {index} is there on one device only"
+        assert (mine is None) == (reference is None), f"gradient {index} exists on one device only"
         if reference is not None:
             torch.testing.assert_close(mine, reference, rtol=GRADIENT_TOLERANCE, atol=GRADIENT_TOLERANCE,
                                        equal_nan=True, check_stride=False)
 
 
 def assert_same_aliases(actual: Outcome, expected: Outcome) -> None:
-    """A functional operator makes new tensors; a view is one on every device."""
+    """A functional operator creates new tensors; a view is a view on every device."""
     surplus = set(actual.aliases) - set(expected.aliases)
     assert not surplus, f"returns its input: output {min(surplus)[0]} shares the storage of tensor {min(surplus)[1]}"
     missing = set(expected.aliases) - set(actual.aliases)
@@ -234,7 +235,7 @@ def one_line(error: BaseException) -> str:
 
 
 def compare_operator(op: OpInfo, device: str, samples: int) -> OperatorResult:
-    """Compares the first `samples` samples of `op`. Raises nothing but what ends the process."""
+    """Compares the first `samples` samples of `op`. Raises only what ends the process."""
     result = OperatorResult(op.full_name, skipped=reason_to_skip(op))
     if result.skipped:
         return result
@@ -284,24 +285,25 @@ def compare_sample(op: OpInfo, sample: SampleInput, noncontiguous: bool, device:
             result.errors.append(message)
 
 
-# The columns of docs/operators.md.
+# The columns of docs/reference/operators.md.
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8,
           torch.uint8, torch.bool, torch.complex64)
 
-# (relative, absolute); integers and truth values are exact. Both sides round to 16 bits after each operation.
+# (relative, absolute); integers and bools must be exact. Both sides round to 16 bits after each operation.
 TOLERANCE = {torch.float32: (1e-3, 1e-3), torch.float16: (2e-2, 1e-2), torch.bfloat16: (1e-1, 5e-2),
              torch.float64: (1e-6, 1e-6), torch.complex64: (1e-3, 1e-3)}
 
 
 def compare_dtypes(op: OpInfo, device: str, samples: int) -> dict[str, str]:
-    """Of each dtype that the CPU supports, "ok" or what went wrong, of the forward of the first `samples` samples."""
+    """For each dtype that the CPU supports, "ok" or what went wrong in the forward pass of the first `samples`
+    samples."""
     supported = op.supported_dtypes("cpu")
     return {str(dtype).removeprefix("torch."): compare_dtype(op, dtype, device, samples)
             for dtype in DTYPES if dtype in supported}
 
 
 def comparable(op: OpInfo, sample: SampleInput, outputs: list[Any]) -> list[Any]:
-    """The outputs with what only the algorithm decides taken out."""
+    """The outputs without the parts that depend on the algorithm."""
     if op.name in STATISTICS_IN_FLOAT:
         return [outputs[0], *(output.to(outputs[0].dtype) for output in outputs[1:])]
     if op.name in UNORDERED_TIES and sample.input.dim() and not sample.kwargs.get("stable"):
@@ -313,7 +315,7 @@ def comparable(op: OpInfo, sample: SampleInput, outputs: list[Any]) -> list[Any]
 
 
 def expected_outputs(op: OpInfo, sample: SampleInput, dtype: torch.dtype) -> list[Any]:
-    """What the CPU gives, or float64 where that is the better oracle."""
+    """The CPU's results, or float64 where that is the better reference."""
     if op.name not in IN_16_BITS_ON_CPU or dtype not in (torch.float16, torch.bfloat16):
         return run_forward(op, sample, "cpu").outputs
 

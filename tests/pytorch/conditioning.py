@@ -1,9 +1,9 @@
-"""How well conditioned the cases of model_cases.py and workload_cases.py are, on the CPU alone.
+"""How well conditioned the cases of model_cases.py and workload_cases.py are, using only the CPU.
 
 usage: conditioning.py [NAME…]
 
-Of each case: the largest relative change of a loss within its 20 steps when the weights change by 5e-7 of themselves (six
-draws), against float64, and under bfloat16; and what part of the loss is left.
+For each case: the largest relative change of a loss within its 20 steps when the weights change by 5e-7 of themselves
+(six draws), compared with float64, and under bfloat16; and the fraction of the loss that is left.
 """
 
 import copy

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Trains ResNet-18 for a long time with batches of changing sizes and watches the memory of the host and the device.
+"""Trains ResNet-18 for a long time with varying batch sizes and watches the memory of the host and the device.
 
     python tests/pytorch/endurance.py [--steps 10000]
 
-Also proves that a program goes on after it ran out of memory, and that a lost device ends it with a report and not with
-silence. Exit status 0: no growth, and both ended as they should.
+Also checks that a program can continue after running out of memory, and that a lost device ends it with a report. Exit
+status 0: no growth, and both checks passed.
 """
 
 import argparse
@@ -20,10 +20,10 @@ from torch import nn
 from models.residual import ResNet18
 from support import DEVICE, child_environment, device_is_there, device_module
 
-BATCH_SIZES = (4, 7, 2, 8, 2, 5)  # in turn; every size comes before the watch begins
+BATCH_SIZES = (4, 7, 2, 8, 2, 5)  # in turn; every size occurs before the watch begins
 ALLOWED_HOST_GROWTH = 32 << 20  # bytes over the whole watch: the interpreter's own arenas
-# Driver allocations, over the whole watch: which free block a request finds depends on how far the device has got, so that
-# a run on a busy machine sometimes makes one more. The tensors that live may not grow by one, nor by a single byte.
+# Driver allocations over the whole watch: which free block a request finds depends on the device's progress, so a run
+# on a busy machine sometimes makes one more. The number of live tensors may not grow, nor their size by a single byte.
 ALLOWED_DRIVER_ALLOCATIONS = 1
 DEVICE_LOST_LIMIT = 600  # seconds: it must end, however slow the driver is
 
@@ -35,14 +35,14 @@ def resident_bytes() -> int:
 
 
 def train(steps: int, report_every: int) -> list[str]:
-    """Trains and returns what grew, in sentences."""
+    """Trains and returns sentences about what grew."""
     torch.manual_seed(0)
     module = device_module()
     network = ResNet18(10).to(DEVICE)
     optimizer = torch.optim.SGD(network.parameters(), 0.01, momentum=0.9)
     images, labels = torch.randn(max(BATCH_SIZES), 3, 32, 32), torch.randint(10, (max(BATCH_SIZES),))
     watched_from = max(2 * len(BATCH_SIZES), steps // 10)
-    watched_from += (steps - watched_from) % len(BATCH_SIZES)  # the last step has the same batch
+    watched_from += (steps - watched_from) % len(BATCH_SIZES)  # the last step has the same batch size
     watched: dict[str, int] = {}
     began = time.monotonic()
 
@@ -50,7 +50,7 @@ def train(steps: int, report_every: int) -> list[str]:
         module.synchronize()
         gc.collect()
         memory = module.memory_stats()
-        # What tensors asked for: the blocks they are given may be larger, as the device's progress has it.
+        # What tensors requested: the blocks that they get may be larger, depending on the device's progress.
         return {"host memory": resident_bytes(), "requested device memory": memory["requested_bytes.all.current"],
                 "tensors": memory["allocation.all.current"], "reserved device memory": module.memory_reserved(),
                 "driver allocations": memory["segment.all.current"]}
@@ -70,7 +70,7 @@ def train(steps: int, report_every: int) -> list[str]:
             print(f"step {step}: loss {loss.item():.4f}, {figures}, {time.monotonic() - began:.0f} s", flush=True)
     now = measure()
     reserved = max(0, now["reserved device memory"] - watched["reserved device memory"])
-    # A CPU driver's device memory is the process's own.
+    # A CPU driver's device memory is part of the process.
     allowed = {"host memory": ALLOWED_HOST_GROWTH + reserved, "reserved device memory": reserved,
                "driver allocations": ALLOWED_DRIVER_ALLOCATIONS}
     return [f"{name} grew from {before} to {now[name]}" for name, before in watched.items()
@@ -85,7 +85,7 @@ def out_of_memory_is_survived() -> list[str]:
         torch.empty(8 * total, dtype=torch.uint8, device=DEVICE)
         return [f"{8 * total} bytes were allocated on a device that has {total}"]
     except torch.OutOfMemoryError as error:
-        print(f"out of memory, as it should be: {str(error).splitlines()[0][:160]}")
+        print(f"out of memory, as expected: {str(error).splitlines()[0][:160]}")
     if (torch.ones(1000, device=DEVICE) * 2).sum().item() != 2000:
         return ["wrong values after out of memory"]
     gc.collect()
@@ -93,7 +93,7 @@ def out_of_memory_is_survived() -> list[str]:
 
 
 def lost_device_is_reported() -> list[str]:
-    """A child whose device is lost must end by itself, with a status that is not 0 and a report that names the operator."""
+    """A child whose device is lost must end by itself, with a nonzero status and a report that names the operator."""
     program = ("import support, torch\nvalues = torch.ones(1000, device=support.DEVICE)\n"
                "for step in range(1000):\n    values = values + 1\n    values.sum().item()")
     faults = []
@@ -103,11 +103,11 @@ def lost_device_is_reported() -> list[str]:
             done = subprocess.run([sys.executable, "-c", program], env=child_environment(**variables), capture_output=True,
                                   text=True, timeout=DEVICE_LOST_LIMIT)
         except subprocess.TimeoutExpired:
-            faults.append(f"{fault}: the process does not end")
+            faults.append(f"{fault}: the process did not end")
             continue
         named = re.search(r"\b(add|sum)[.\w]*: \w+ \(\d+ workgroups\)", done.stderr)  # the operator and its kernel
         if done.returncode == 0 or "lost" not in done.stderr.lower() or not named:
-            faults.append(f"{fault}: status {done.returncode}, said: {done.stderr[-300:]}")
+            faults.append(f"{fault}: status {done.returncode}, output: {done.stderr[-300:]}")
         else:
             print(f"{fault}: status {done.returncode}: {done.stderr.strip().splitlines()[-1][:200]}")
     return faults

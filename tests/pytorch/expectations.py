@@ -1,8 +1,8 @@
-"""What the sweep expects of each operator that is not native in every part: a typed reason.
+"""What the sweep expects of each operator that is not native in every part, with a typed reason.
 
 The file is operators.json: one object for each operator, sorted by name. An operator that is not in it must be correct
-and native, forward and gradients, contiguous and not. One that is in it must behave as it says: an operator that became
-native is as much a failure as one that broke, so that the file stays true. `sweep.py --update` rewrites it.
+and native, forward and gradients, contiguous and not. One that is in it must behave as listed: an operator that became
+native is as much a failure as one that broke, so that the file stays accurate. `sweep.py --update` rewrites it.
 """
 
 import dataclasses
@@ -14,10 +14,10 @@ PATH = pathlib.Path(__file__).with_name("operators.json")
 
 
 class Reason(enum.Enum):
-    """Why an operator is not native, or not there."""
-    SPARSE = "a sparse layout has a dispatch key of its own"
+    """Why an operator is not native, or missing."""
+    SPARSE = "a sparse layout has its own dispatch key"
     COMPLEX = "complex numbers are computed on the CPU"
-    LINEAR_ALGEBRA = "decompositions and solvers are LAPACK's, on the CPU"
+    LINEAR_ALGEBRA = "decompositions and solvers use LAPACK on the CPU"
     FOURIER = "Fourier transforms run on the CPU"
     SPECIAL_FUNCTION = "a special function without a kernel"
     MISSING_KERNEL = "no kernel yet"
@@ -34,15 +34,15 @@ class Expectation:
 
 
 def read(path: pathlib.Path = PATH) -> dict[str, Expectation]:
-    """Raises ValueError or KeyError when the file is not as described."""
+    """Raises ValueError or KeyError if the file is not as described."""
     expectations = {}
     for entry in json.loads(path.read_text(encoding="utf-8")):
         expectation = Expectation(entry["operator"], Reason[entry["reason"]], frozenset(entry["not_native"]),
                                   frozenset(entry.get("not_correct", ())), entry.get("missing", ""))
         if expectation.operator in expectations:
-            raise ValueError(f"{path}: {expectation.operator} is there twice")
+            raise ValueError(f"{path}: {expectation.operator} appears twice")
         if not expectation.not_correct <= expectation.not_native:
-            raise ValueError(f"{path}: {expectation.operator} is wrong with fallback allowed and yet native")
+            raise ValueError(f"{path}: {expectation.operator} is listed as wrong with fallback allowed, yet as native")
         expectations[expectation.operator] = expectation
     return expectations
 

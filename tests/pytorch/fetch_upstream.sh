@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: tests/pytorch/fetch_upstream.sh FOLDER
 #
-# The tests of PyTorch's own that upstream.py runs, from Debian's source package of PyTorch (trixie), into FOLDER.
-# Fetches about 37 MB (10 of them the package list), checked by apt against Debian's signatures; nothing is installed.
+# Puts PyTorch's own tests, which upstream.py runs, into FOLDER, from Debian's source package of PyTorch (trixie).
+# Fetches about 37 MB (10 of them the package list), which apt checks against Debian's signatures; nothing is installed.
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
 source "$REPOSITORY/scripts/lib/debian.sh"
 [[ $# == 1 ]] || wrong_use "Usage: ${0##*/} FOLDER"
@@ -17,7 +17,7 @@ private_apt "$part" deb-src trixie
     fail 'apt-get could not fetch the source package of PyTorch; its message is above.'
 archives=("$part"/pytorch_*.orig.tar.xz)
 [[ -f ${archives[0]} ]] || fail 'The source package of PyTorch has no pytorch_*.orig.tar.xz.'
-# Of test/: the files at its top, and the folders that they import from or compare with.
+# From test/: the files at its top level, and the folders that they import from or compare with.
 tar -xf "${archives[0]}" -C "$part" --strip-components=2 --wildcards --no-wildcards-match-slash \
     '*/test/*.py' '*/test/nn' '*/test/autograd' '*/test/optim' '*/test/expect' ||
     fail 'The source package of PyTorch could not be unpacked; the message is above.'

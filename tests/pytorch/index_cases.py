@@ -1,7 +1,7 @@
 """Every operator that takes indexes or classes, as a function of a device and a tensor of one index.
 
-CASES: name → (size of the indexed dimension, function). UNCHECKED: the CPU reads or writes out of bounds without a word
-where an index is out of range, so it is not asked; the device has to report it.
+CASES: name → (size of the indexed dimension, function). UNCHECKED: for an index out of range the CPU silently reads or
+writes out of bounds, so it is not run; the device has to report an error.
 """
 
 import torch
@@ -15,7 +15,7 @@ UNCHECKED = frozenset(("embedding_dense_backward", "embedding_dense_backward by 
                        "nll_loss_backward", "nll_loss2d_backward", "embedding_bag backward sum", "embedding_bag backward mean",
                        "embedding_bag backward max", "_unsafe_masked_index", "select backward"))
 
-# The CPU takes int64 alone here, the device int32, too: it is asked with int64.
+# The CPU supports only int64 here, the device also int32: the CPU runs with int64.
 INT64_ON_CPU = {"index_fill", "index_fill tensor", "nll_loss_backward"}
 if pytorch_before(2, 13):
     INT64_ON_CPU |= {"cross_entropy of one", "cross_entropy ignoring -1", "cross_entropy many"}

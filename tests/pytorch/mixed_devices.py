@@ -1,8 +1,8 @@
-"""Operators with one tensor left on the CPU, as in a program that forgot a `.to(device)`: refused or taken?
+"""Operators with one tensor left on the CPU, as in a program that forgot a `.to(device)`: are they refused or taken?
 
-CUDA is the oracle: which operands it takes from the CPU was recorded on a GPU, operator by operator, with the samples of
-PyTorch's own list (`python mixed_devices.py --record`, REKINDLE_TEST_DEVICE=cuda), and is kept in mixed_devices.json. What
-CUDA refuses must be refused, and what it takes must be taken and give the CPU's values.
+CUDA is the reference: which operands it takes from the CPU was recorded on a GPU, operator by operator, with the
+samples of PyTorch's own list (`python mixed_devices.py --record`, REKINDLE_TEST_DEVICE=cuda), and is stored in
+mixed_devices.json. What CUDA refuses must be refused, and what it takes must be taken and give the CPU's values.
 
     python mixed_devices.py [--only NAME…] [--record]
 """
@@ -24,7 +24,7 @@ from support import DEVICE
 RECORD = pathlib.Path(__file__).resolve().with_name("mixed_devices.json")
 
 REFUSED, TAKEN, WRONG = "refused", "taken", "wrong"
-#: An error that does not say what is wrong: the message names neither a device nor the CPU.
+#: An unclear error: the message names neither a device nor the CPU.
 UNCLEAR = "unclear"
 
 
@@ -44,7 +44,7 @@ def is_mixable(leaf: Any) -> bool:
 
 
 def outcome_of(call, expected) -> tuple[str, str]:
-    """What became of a call: REFUSED, TAKEN, WRONG or UNCLEAR, and why."""
+    """The outcome of a call: REFUSED, TAKEN, WRONG or UNCLEAR, and why."""
     try:
         outputs = [leaf.cpu() if isinstance(leaf, torch.Tensor) else leaf for leaf in tree_flatten(call())[0]]
         if DEVICE != "cpu":
@@ -63,8 +63,8 @@ def outcome_of(call, expected) -> tuple[str, str]:
 
 
 def probe(op: OpInfo, device: str, most_samples: int) -> dict[str, dict[str, str]]:
-    """{operand: {outcome: an example}}. An operand is its number among the tensors, "0", with "n" behind it where it has no
-    dimension; "out" is an output on the CPU."""
+    """{operand: {outcome: an example}}. An operand is its number among the tensors, "0", with "n" appended if it has no
+    dimensions; "out" is an output on the CPU."""
     found: dict[str, dict[str, str]] = {}
 
     def note(operand: str, outcome: tuple[str, str]) -> None:
@@ -114,7 +114,8 @@ def verdicts(probed: dict[str, dict[str, str]]) -> dict[str, list[str]]:
 
 
 def differences(op: OpInfo, mine: dict[str, dict[str, str]], oracle: dict[str, list[str]] | None) -> list[str]:
-    """Sentences about what differs from CUDA's rules; an operand that CUDA was not asked about must not be wrong."""
+    """Sentences about what differs from CUDA's rules; an operand that was not recorded on CUDA must not give wrong
+    values."""
     said = []
     for operand, outcomes in mine.items():
         where = f"{op.full_name}, operand {operand}"
@@ -157,7 +158,7 @@ def main() -> int:
         operands += len(answer["operands"])
         failures += differences(op_db[i], answer["operands"], oracle.get(op_db[i].full_name))
     print(*failures, sep="\n")
-    print(f"{len(answers)} operators, {operands} operands left on the CPU, {len(failures)} against CUDA's rules")
+    print(f"{len(answers)} operators, {operands} operands left on the CPU, {len(failures)} violate CUDA's rules")
     return 1 if failures else 0
 
 

@@ -1,8 +1,9 @@
 """The networks of test_models.py with batches and optimizers.
 
-20 steps amplify rounding where batch norm has few values and where an input of ReLU or two of a maximum nearly tie. The
-cases are well conditioned: on the CPU, weights that differ by 5e-7 of themselves change no loss by more than 4e-5, and the
-loss falls by half or more. (ResNet-18 with PyTorch's initial weights and SGD: up to 3e-2, whatever the rate.) conditioning.py measures.
+20 steps amplify rounding errors if batch norm has few values, or if an input of ReLU is near zero or two inputs of a
+maximum nearly tie. The cases are well conditioned: on the CPU, a relative change of the weights by 5e-7 changes no loss
+by more than 4e-5, and the loss falls by half or more. (ResNet-18 with PyTorch's initial weights and SGD: up to 3e-2,
+whatever the rate.) conditioning.py measures this.
 """
 
 import torch
@@ -102,5 +103,5 @@ CASES: dict[str, TrainingCase] = {
 
 
 def seeded_network(name: str) -> nn.Module:
-    """The network of a case on the CPU; the same weights at every call."""
+    """The network of a case on the CPU, with the same weights at every call."""
     return seeded(CASES[name].make_network)

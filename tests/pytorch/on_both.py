@@ -1,4 +1,4 @@
-"""Runs a function of tensors on the CPU and on the device and compares what comes out, gradients too."""
+"""Runs a function of tensors on the CPU and on the device and compares the results, including gradients."""
 
 import unittest
 
@@ -46,7 +46,7 @@ class OnBoth(unittest.TestCase):
         return results, outputs
 
     def same(self, function, *arguments, gradients=None, tolerance=None, strides=False):
-        """Both give the same values (and gradients, where an argument requires them)."""
+        """Checks that both give the same values (and gradients, if an argument requires them)."""
         if gradients is None:
             gradients = any(isinstance(x, torch.Tensor) and x.requires_grad for x in tree_leaves(arguments))
         before = support.fallback_counts()

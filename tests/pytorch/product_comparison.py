@@ -1,4 +1,4 @@
-"""One function on the CPU and on the device, values and gradients, with the same strides of the inputs."""
+"""Compares one function on the CPU and on the device, values and gradients, with the same input strides."""
 
 import unittest
 
@@ -18,7 +18,7 @@ def on_device(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def relative_error(expected: torch.Tensor, found: torch.Tensor) -> float:
-    """The largest difference, in parts of the largest expected number."""
+    """The largest difference, relative to the largest expected number."""
     if expected.numel() == 0:
         return 0.0
     wide = torch.complex128 if expected.is_complex() else torch.float64
@@ -27,7 +27,7 @@ def relative_error(expected: torch.Tensor, found: torch.Tensor) -> float:
 
 
 class AgainstCpu(unittest.TestCase):
-    """Every operator that the test calls must have run on the device."""
+    """Every operator that the test calls must run on the device."""
 
     def setUp(self):
         torch.manual_seed(0)
@@ -49,7 +49,7 @@ class AgainstCpu(unittest.TestCase):
         self.same(expected, function(*map(on_device, tensors)), tolerance, message)
 
     def compare_gradients(self, function, *tensors, tolerance=None, message=""):
-        """Values and the gradients of all floating-point inputs for one random gradient of the result."""
+        """Compares values, and the gradients of all floating-point inputs for one random gradient of the result."""
         inputs = [t.detach().requires_grad_() for t in tensors]
         copies = [on_device(t).detach().requires_grad_() for t in tensors]
         expected, found = function(*inputs), function(*copies)

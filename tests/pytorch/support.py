@@ -1,4 +1,4 @@
-"""What the tests of the device share: which device is tested, and how they read its counters."""
+"""Shared by the device tests: which device is tested, and how to read its counters."""
 
 import functools
 import os
@@ -11,7 +11,7 @@ DEVICE = os.environ.get("REKINDLE_TEST_DEVICE", "rvk")
 
 
 def load_device(device: str = DEVICE) -> None:
-    """Makes the device known where it is not loaded with torch itself (not installed, but on PYTHONPATH)."""
+    """Registers the device if it is not loaded with torch itself (not installed, but on PYTHONPATH)."""
     try:
         torch.device(device)
     except RuntimeError:
@@ -31,7 +31,7 @@ def device_is_there(device: str = DEVICE) -> bool:
 def device_module():
     """torch.rvk, or a skip that says why."""
     if DEVICE == "cpu":
-        raise unittest.SkipTest("torch.cpu has no memory, streams or generators of a device")
+        raise unittest.SkipTest("torch.cpu has no device memory, streams or generators")
     return getattr(torch, torch.device(DEVICE).type)
 
 
@@ -41,27 +41,27 @@ def pytorch_before(major: int, minor: int) -> bool:
 
 @functools.cache
 def flushes_subnormals() -> bool:
-    """Whether the device takes float32's subnormal numbers for zero, as Vulkan allows; bfloat16 has the same ones."""
+    """Whether the device treats float32's subnormal numbers as zero, as Vulkan allows; bfloat16 has the same ones."""
     flushes = device_is_there() and (torch.tensor([1e-40], device=DEVICE) * 1).item() == 0
     if flushes:
-        print(f"{DEVICE} takes subnormal numbers of float32 and bfloat16 for zero: they are left out")
+        print(f"{DEVICE} treats subnormal numbers of float32 and bfloat16 as zero: they are skipped")
     return flushes
 
 
 def without_flushed(numbers: torch.Tensor) -> torch.Tensor:
-    """The numbers without those that the device takes for zero."""
+    """The numbers without those that the device treats as zero."""
     if numbers.dtype not in (torch.float32, torch.bfloat16) or not flushes_subnormals():
         return numbers
     return numbers[(numbers == 0) | ~(numbers.abs() < torch.finfo(numbers.dtype).tiny)]
 
 
-#: PyTorch asks CUDA alone for pinned memory where it has CUDA, whatever the accelerator is.
+#: A PyTorch with CUDA asks only CUDA for pinned memory, whatever the accelerator is.
 PINS_FOR_THE_DEVICE = torch.version.cuda is None
-WHY_NOT_PINNED = "a PyTorch that has CUDA makes new tensors with pin_memory=True for CUDA alone"
+WHY_NOT_PINNED = "a PyTorch with CUDA pins new tensors with pin_memory=True only for CUDA"
 
 
 def fallback_counts(device: str = DEVICE) -> dict[str, int]:
-    """How often each operator ran on the CPU instead so far; empty for the CPU itself."""
+    """How often each operator has fallen back to the CPU so far; empty for the CPU itself."""
     if torch.device(device).type == "cpu":
         return {}
     return dict(getattr(torch, torch.device(device).type).fallback_stats())

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Every operator of PyTorch's own list on the device against the CPU: how many agree, and how many are native.
+"""Compares every operator of PyTorch's own list on the device with the CPU: how many agree, and how many are native.
 
     python tests/pytorch/sweep.py [--native | --fallback] [--only NAME…] [--jobs N] [--out FILE] [--update]
 
-Two passes. Native: REKINDLE_STRICT=1, so that an operator without a kernel is an error. Fallback: what did not agree
-in the first pass once more, with the CPU's help allowed (an operator that agreed under strict cannot need it).
-Operators run in child processes; one that ends its process, or takes longer than --limit seconds, is recorded and the
-others go on. The result is compared with operators.json: a regression or an unexpected success ends with status 1.
+Two passes. Native: REKINDLE_STRICT=1, so that an operator without a kernel is an error. Fallback: repeats what did not
+agree in the first pass, with CPU fallback allowed (an operator that agreed in strict mode cannot need it). Operators
+run in child processes; one that ends its process, or takes longer than --limit seconds, is recorded and the others
+continue. The result is compared with operators.json: a regression or an unexpected success ends with status 1.
 
-Environment: REKINDLE_TEST_DEVICE (default rvk); REKINDLE_POISON is 1 unless set; REKINDLE_CACHE_DIR as it is.
+Environment: REKINDLE_TEST_DEVICE (default rvk); REKINDLE_POISON is 1 unless set; REKINDLE_CACHE_DIR is used unchanged.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from support import DEVICE
 from worker_pool import Plan, ask_all
 
 def result_of(answer: dict | str, name: str) -> OperatorResult:
-    """What a child answered; of one that ended, what is not known counts as one sample that failed in every part."""
+    """A child's answer as a result; for a child that ended, each part counts as one failed sample."""
     if isinstance(answer, str):
         return OperatorResult(name, errors=[f"forward: {answer}"], parts={part.value: Tally(0, 1) for part in Part})
     parts = {part: Tally(**tally) for part, tally in answer["parts"].items()}
@@ -57,20 +57,20 @@ def failed_parts(result: OperatorResult) -> frozenset[str]:
 
 def describe(result: OperatorResult) -> str:
     if result.skipped:
-        return f"{result.operator}: left out: {result.skipped}"
+        return f"{result.operator}: skipped: {result.skipped}"
     tallies = " ".join(f"{name} {tally.passed}/{tally.total}" for name, tally in result.parts.items())
     text = f"{result.operator}: {tallies} ({result.seconds} s)"
     return "\n    ".join([text, *result.errors])
 
 
 def count(results: list[OperatorResult], part: str) -> tuple[int, int]:
-    """Operators all of whose samples agree, of those that have samples."""
+    """How many operators agree in all of their samples, of those that have samples."""
     tallies = [result.parts[part] for result in results if result.parts[part].total]
     return sum(tally.passed == tally.total for tally in tallies), len(tallies)
 
 
 def missing_operator(result: OperatorResult) -> str:
-    """The aten operator named by the errors of a strict run, or nothing."""
+    """The aten operator that the errors of a strict run name, or an empty string."""
     for error in result.errors:
         for word in error.replace("'", " ").replace(",", " ").split():
             if word.startswith("aten::"):
@@ -79,7 +79,7 @@ def missing_operator(result: OperatorResult) -> str:
 
 
 def compare_with_file(native: list[OperatorResult] | None, correct: list[OperatorResult] | None) -> list[str]:
-    """What differs from operators.json, in sentences."""
+    """Sentences about what differs from operators.json."""
     expected = expectations.read()
     differences = []
     for results, attribute, what in ((native, "not_native", "native"), (correct, "not_correct", "correct")):
@@ -90,13 +90,13 @@ def compare_with_file(native: list[OperatorResult] | None, correct: list[Operato
             for part in sorted(failed - allowed):
                 error = next((error for error in result.errors if error.startswith(part + ":")), "; ".join(result.errors[:1]))
                 differences.append(f"{result.operator} is no longer {what}: {part}: {error}")
-            differences.extend(f"{result.operator} is {what} now ({part}), and operators.json says that it is not"
+            differences.extend(f"{result.operator} is {what} now ({part}), but operators.json says that it is not"
                                for part in sorted(allowed - failed))
     return differences
 
 
 def update_file(native: list[OperatorResult], correct: list[OperatorResult] | None, whole: bool) -> None:
-    """Writes operators.json from the results; reasons that are there stay, and so does what was not measured."""
+    """Writes operators.json from the results; keeps existing reasons and what was not measured."""
     old = expectations.read() if expectations.PATH.exists() else {}
     new = {} if whole else dict(old)
     wrong = {name: entry.not_correct for name, entry in old.items()}
@@ -139,7 +139,7 @@ def write_line(path: pathlib.Path, mode: str, result: OperatorResult) -> None:
 
 
 def read_lines(path: pathlib.Path) -> dict[str, list[OperatorResult]]:
-    """What write_line wrote, of the modes "native" and "fallback"."""
+    """Reads what write_line wrote, for the modes "native" and "fallback"."""
     results: dict[str, list[OperatorResult]] = {"native": [], "fallback": []}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         entry = json.loads(line)
@@ -153,15 +153,15 @@ def parse_arguments() -> argparse.Namespace:
     passes = parser.add_mutually_exclusive_group()
     passes.add_argument("--native", action="store_true", help="only the pass under REKINDLE_STRICT=1")
     passes.add_argument("--fallback", action="store_true", help="only the pass with fallback allowed, of all operators")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="OpInfo names; a trailing * takes all that begin so")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="child processes (default: one a core)")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="OpInfo names; a trailing * matches any ending")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="child processes (default: one per core)")
     parser.add_argument("--limit", type=float, default=120, help="seconds for one operator (default 120)")
     parser.add_argument("--samples", type=int, default=3, help="samples of each operator (default 3)")
-    parser.add_argument("--out", type=pathlib.Path, help="one JSON line for each operator and pass, at once")
-    parser.add_argument("--resume", action="store_true", help="keep what --out holds and do the rest")
-    parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE", help="runs nothing: the results that --out wrote")
-    parser.add_argument("--update", action="store_true", help="rewrite operators.json with what was found")
-    parser.add_argument("--verbose", "-v", action="store_true", help="every operator as it is done")
+    parser.add_argument("--out", type=pathlib.Path, help="write a JSON line for each operator and pass as it finishes")
+    parser.add_argument("--resume", action="store_true", help="keep what --out contains and run the rest")
+    parser.add_argument("--from", dest="source", type=pathlib.Path, metavar="FILE", help="run nothing; read the results of --out")
+    parser.add_argument("--update", action="store_true", help="rewrite operators.json with the results")
+    parser.add_argument("--verbose", "-v", action="store_true", help="print every operator as it finishes")
     arguments = parser.parse_args()
     if arguments.update and arguments.fallback:
         parser.error("--update needs the native pass")
@@ -173,9 +173,9 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def selected(names: list[str], only: list[str] | None) -> list[int]:
-    def wanted(name: str) -> bool:
+    def matches(name: str) -> bool:
         return any(name == one or name.split(".")[-1] == one or (one.endswith("*") and name.startswith(one[:-1])) for one in only)
-    return [position for position, name in enumerate(names) if only is None or wanted(name)]
+    return [position for position, name in enumerate(names) if only is None or matches(name)]
 
 
 def measure(names: list[str], positions: list[int],
@@ -193,7 +193,8 @@ def measure(names: list[str], positions: list[int],
 
 
 def merged(native: list[OperatorResult], repeated: list[OperatorResult]) -> list[OperatorResult] | None:
-    """Results with fallback allowed: those of the pass itself, else those under strict. None where that pass was not run."""
+    """Results with fallback allowed: those of the pass itself, otherwise those in strict mode. None if that pass was
+    not run."""
     if not repeated and any(failed_parts(result) for result in native):
         return None
     by_name = {result.operator: result for result in native} | {result.operator: result for result in repeated}
@@ -208,7 +209,7 @@ def main() -> int:
     left_out = collections.Counter(filter(None, (reason_to_skip(op) for op in op_db)))
     chosen = selected(names, arguments.only)
     if not chosen:
-        print(f"no operator is called {' '.join(arguments.only)}", file=sys.stderr)
+        print(f"no operator has the name {' '.join(arguments.only)}", file=sys.stderr)
         return 2
     positions = [position for position in chosen if not reason_to_skip(op_db[position])]
 
@@ -222,7 +223,7 @@ def main() -> int:
     if correct is not None:
         print_summary("correct, fallback to the CPU allowed:", correct)
     for reason, number in sorted(left_out.items()):
-        print(f"left out: {number} operators: {reason}")
+        print(f"skipped: {number} operators: {reason}")
     print(f"{len(positions)} operators, {time.monotonic() - began:.0f} s, {arguments.jobs} processes, device {DEVICE}")
 
     if arguments.update:
@@ -230,7 +231,7 @@ def main() -> int:
     differences = compare_with_file(native, correct)
     for difference in differences:
         print(f"DIFFERENT: {difference}")
-    print(f"{len(differences)} differences from {expectations.PATH.name}")
+    print(f"differences from {expectations.PATH.name}: {len(differences)}")
     return 1 if differences else 0
 
 

@@ -3,8 +3,9 @@
     sweep_worker.py compare|dtypes|mixed DEVICE SAMPLES
 
 compare: float32, contiguous and not, forward and gradients. dtypes: forward in every dtype. mixed: with one
-tensor left on the CPU (mixed_devices.py). Reads positions in op_db from standard input, one a line, and writes one JSON line
-for each to the descriptor that was its standard output. Whatever else is printed goes to standard error.
+tensor left on the CPU (mixed_devices.py). Reads positions in op_db from standard input, one per line, and writes one
+JSON line for each to the descriptor that was its standard output. Everything else that is printed goes to standard
+error.
 """
 
 import dataclasses
@@ -50,8 +51,8 @@ def main() -> None:
         print(json.dumps(answer), file=answers, flush=True)
     answers.close()
     if torch.device(device).type == "rvk":
-        torch.ops.rvk.finish()  # keeps the compiled pipelines
-    os._exit(0)  # the interpreter's end has tests of its own
+        torch.ops.rvk.finish()  # saves the compiled pipelines
+    os._exit(0)  # other tests cover the interpreter's exit
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention against the CPU: the fused kernels, and what goes through matrix products."""
+"""Scaled dot-product attention compared with the CPU: the fused kernels, and the path through matrix products."""
 
 import unittest
 
@@ -19,7 +19,7 @@ def on_math_path(*tensors, **options):
 
 class Attention(AgainstCpu):
     def check(self, q, k, v, tolerance=None, message="", **options):
-        """The CPU's side goes through matrix products: it has no gradient of a mask otherwise."""
+        """The CPU uses matrix products; otherwise it has no gradient for a mask."""
         def run(*tensors):
             mask = {"attn_mask": tensors[3]} if len(tensors) > 3 else {}
             function = on_math_path if tensors[0].device.type == "cpu" else attend
@@ -62,7 +62,7 @@ class Attention(AgainstCpu):
             self.check(*(randn(2, 3, 40, 32).to(dtype) for _ in range(3)), tolerance=tolerance, message=str(dtype))
         self.check(*(randn(1, 2, 9, 8, dtype=torch.float64) for _ in range(3)), tolerance=1e-12, message="float64")
 
-    def test_what_the_kernels_do_not_take(self):
+    def test_what_the_kernels_do_not_support(self):
         self.check(*(randn(1, 2, 9, 160) for _ in range(3)), message="wide heads")
         self.check(*(randn(2, 9, 16) for _ in range(3)), message="without heads")
         self.check(randn(1, 4, 9, 16), randn(1, 2, 9, 16), randn(1, 2, 9, 16), enable_gqa=True, message="shared keys")
@@ -90,7 +90,7 @@ class Attention(AgainstCpu):
         self.same(layer(x, x, x)[0], copy(x.to(DEVICE), x.to(DEVICE), x.to(DEVICE))[0], 1e-5)
 
     def test_encoder_layers_without_gradients(self):
-        """PyTorch calls a whole layer as one operator there."""
+        """Without gradients, PyTorch calls a whole layer as one operator."""
         x, padding = randn(2, 7, 16), torch.tensor([[False] * 7, [False] * 4 + [True] * 3])
         for first in (False, True):
             layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, norm_first=first, activation="gelu").eval()

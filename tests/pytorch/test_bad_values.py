@@ -1,5 +1,5 @@
-"""Operands whose values an operator does not allow: refused where the CPU refuses them, at the latest when the device is
-synchronized, and the device stays usable. An index of -1 that the CPU takes stays legal."""
+"""Operands whose values an operator does not allow: rejected where the CPU rejects them, at the latest when the device
+is synchronized, and the device stays usable. An index of -1 that the CPU accepts stays legal."""
 
 import unittest
 
@@ -97,7 +97,7 @@ class Probabilities(BadValues):
                 with self.subTest(dtype=dtype, value=value):
                     def call(device):
                         torch.bernoulli(torch.tensor([.5, value], dtype=dtype, device=device))
-                        return torch.zeros(())  # what is drawn differs
+                        return torch.zeros(())  # the random numbers differ
                     self.assert_as_on_cpu(call)
 
     def test_bernoulli_in_place(self):

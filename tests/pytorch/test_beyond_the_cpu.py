@@ -1,4 +1,4 @@
-"""What CUDA has a kernel for and the CPU has none, by dtype: it runs here, too, or its reason stands in MISSING."""
+"""Operators and dtypes that CUDA supports and the CPU does not: they run here too, or MISSING gives the reason."""
 
 import itertools
 import unittest
@@ -13,15 +13,15 @@ from support import DEVICE, device_is_there, device_module
 
 DTYPES = set(all_types_and_complex_and(torch.bool, torch.float16, torch.bfloat16))
 MISSING = {
-    "fft.": "PyTorch refuses float16 on every device but CUDA before a kernel is asked",
-    "torch.ops.aten._flash_attention_forward": "CUDA's own; scaled_dot_product_attention is the public one",
-    "torch.ops.aten._efficient_attention_forward": "CUDA's own; scaled_dot_product_attention is the public one",
+    "fft.": "PyTorch rejects float16 on every device except CUDA before it calls a kernel",
+    "torch.ops.aten._flash_attention_forward": "CUDA only; scaled_dot_product_attention is the public operator",
+    "torch.ops.aten._efficient_attention_forward": "CUDA only; scaled_dot_product_attention is the public operator",
 }
 
 
-# What the device computes in dtypes that neither the CPU nor CUDA takes.
+# What the device computes in dtypes that neither the CPU nor CUDA supports.
 TAKEN = {
-    "nn.functional.max_pool1d": "PyTorch makes it from max_pool2d, which takes integers on the CPU",
+    "nn.functional.max_pool1d": "PyTorch implements it with max_pool2d, which accepts integers on the CPU",
 }
 
 
@@ -37,16 +37,16 @@ def samples_of(op, dtype):
     try:
         return list(itertools.islice(op.sample_inputs("cpu", dtype), 3))
     except (RuntimeError, ValueError, TypeError, AssertionError):
-        return []  # not even samples of this dtype
+        return []  # there are not even samples for this dtype
 
 
 def raises(op, sample, move) -> bool:
-    """Whether the operator refuses a copy of the sample."""
+    """Whether the operator rejects a copy of the sample."""
     given = sample.transform(lambda x: move(x.detach().clone()) if isinstance(x, torch.Tensor) else x)
     try:
         op.op(given.input, *given.args, **given.kwargs)
         device_module().synchronize()
-    except Exception:  # whichever way PyTorch says it
+    except Exception:  # PyTorch raises various exceptions here
         return True
     return False
 
@@ -67,7 +67,7 @@ class BeyondTheCPU(unittest.TestCase):
                         op.op(there(sample.input), *there(sample.args), **there(sample.kwargs))
                         device_module().synchronize()
 
-    def test_what_neither_of_them_takes_is_refused(self):
+    def test_what_neither_supports_is_rejected(self):
         for op in op_db:
             if reason_not_to_run(op) or op.full_name in TAKEN or "jiterator" in op.name:
                 continue

@@ -1,4 +1,5 @@
-"""Operators that work in blocks: sizes around every limit, quickly. exhaustive/test_blocks.py has the whole."""
+"""Operators that work in blocks: a quick test of sizes around every limit. exhaustive/test_blocks.py tests all of
+them."""
 
 import unittest
 

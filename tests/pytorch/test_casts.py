@@ -1,4 +1,4 @@
-"""Every dtype converted to every other, by to(), copy_ and what asks whether a number is not zero, against the CPU."""
+"""Converts every dtype to every other with to(), copy_ and operators that test for nonzero, compared with the CPU."""
 
 import itertools
 import unittest
@@ -31,7 +31,7 @@ def values_of(dtype):
 
 
 def defined(values, to):
-    """Those whose conversion C++ defines: a real number truncated into the integer's range."""
+    """The values whose conversion C++ defines: real numbers that truncate into the integer's range."""
     if to not in INTEGERS or values.dtype not in FLOATS + COMPLEX:
         return values
     real = (values.real if values.is_complex() else values).double().trunc()
@@ -66,7 +66,7 @@ class Casts(unittest.TestCase):
                 values = defined(values_of(source), target)
                 self.compare(lambda x: torch.zeros(x.shape, dtype=target, device=x.device).copy_(x), values)
 
-    def test_truth(self):
+    def test_conversion_to_bool(self):
         functions = {"bool": lambda x: x.bool(), "any": lambda x: x.any(), "all": lambda x: x.all(),
                      "any of each": lambda x: x[:, None].any(1), "all of each": lambda x: x[:, None].all(1),
                      "nonzero": lambda x: x.nonzero(), "count_nonzero": torch.count_nonzero,
@@ -91,8 +91,9 @@ class Casts(unittest.TestCase):
             tensor = torch.tensor([1j], dtype=dtype, device=DEVICE)
             self.assertEqual((tensor.bool().item(), tensor.any().item(), tensor.all().item()), (True, True, True))
 
-    def test_unsigned_numbers_are_no_floats(self):
-        """What no kernel knows goes to the CPU or is refused; it is never taken for the bits of another dtype."""
+    def test_unsigned_integers_are_not_treated_as_floats(self):
+        """A dtype that no kernel supports runs on the CPU or is rejected; its bits are never interpreted as another
+        dtype."""
         functions = {"sum": torch.sum, "prod": torch.prod, "max": torch.max, "argmax": torch.argmax, "sort": lambda x: x.sort()[0],
                      "topk": lambda x: x.topk(2)[0], "cumsum": lambda x: x.cumsum(0), "cummax": lambda x: x.cummax(0)[0],
                      "add": lambda x: x + x, "mul": lambda x: x * 2, "eq": lambda x: x == x.flip(0), "lt": lambda x: x < x.flip(0),

@@ -1,4 +1,5 @@
-"""Convolutions against the CPU, values and gradients. First those on which an RX 5600 XT crashed or hung under ROCm."""
+"""Convolutions compared with the CPU, values and gradients; first those that crashed or hung an RX 5600 XT under
+ROCm."""
 
 import unittest
 
@@ -59,7 +60,7 @@ class Convolution(AgainstCpu):
         self.check(F.conv2d, randn(8, 36, 56, 56), randn(64, 36, 1, 1), randn(64), tolerance=3e-5)
 
     def test_tiles_of_one_tap(self):
-        """Many channels: within the edges of the matrices and over them, with a stride, groups and the other direction."""
+        """Many channels: inside the matrices and across their edges, with a stride, groups and transposed."""
         self.check(F.conv2d, randn(6, 64, 60, 60), randn(64, 64, 3, 3), randn(64), padding=1, tolerance=3e-5)
         self.check(F.conv2d, randn(5, 128, 33, 32), randn(72, 128, 3, 3), padding=1, tolerance=3e-5)
         self.check(F.conv_transpose2d, randn(2, 128, 44, 44), randn(128, 40, 4, 4), stride=2, padding=1, groups=2,

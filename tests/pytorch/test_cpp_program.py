@@ -1,4 +1,4 @@
-"""A C++ program with libtorch trains on rvk without Python; what it saves loads here."""
+"""A C++ program with libtorch trains on rvk without Python; the file that it saves loads here."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ import unittest
 
 import torch
 
-# Set by whoever built it; in a build tree it lies at a fixed place beside the package.
+# Set by the build; in a build tree it is at a fixed place next to the package.
 PROGRAM = os.environ.get("RVK_CPP_PROGRAM") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.dirname(torch.rvk.__file__))), "pytorch", "cpp_test", "torch_rvk_cpp_test"
 )

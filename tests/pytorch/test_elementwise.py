@@ -1,4 +1,4 @@
-"""Operators on each element against the CPU: every dtype, layout and edge that their kernels distinguish."""
+"""Elementwise operators compared with the CPU: every dtype, layout and edge case that their kernels distinguish."""
 
 import math
 import unittest
@@ -38,7 +38,7 @@ class OnBoth(unittest.TestCase):
 
 
 def spread(dtype, *shape, low=-4.0, high=4.0):
-    """Numbers that differ, some of them whole, in no order."""
+    """Distinct numbers, some of them integers, in no particular order."""
     count = math.prod(shape)
     steps = torch.arange(count, dtype=torch.float64) * 0.61803398875 % 1
     values = (low + (high - low) * steps).reshape(shape)
@@ -131,7 +131,8 @@ class Binary(OnBoth):
         a = torch.tensor(EDGES).repeat_interleave(len(EDGES))
         b = torch.tensor(EDGES).repeat(len(EDGES))
         for name in BINARY:
-            # PyTorch's vectors give NaN where the quotient has more bits than a float; the exact rest is asked for.
+            # PyTorch's vectorized code gives NaN if the quotient has more bits than a float; the exact remainder is
+            # required here.
             usable = (a.abs() < 1e20) | (b.abs() > 1e-20) if name in ("fmod", "remainder") else torch.ones_like(a, dtype=torch.bool)
             with self.subTest(name=name):
                 self.check(getattr(torch, name), a[usable], b[usable], tolerance=(1e-5, 1e-6))
@@ -246,7 +247,7 @@ class Activations(OnBoth):
             for dtype in FLOATS:
                 with self.subTest(name=name, dtype=dtype):
                     x, weight = spread(dtype, 6, 10), spread(dtype, 6, 10, low=0.5)
-                    # The CPU multiplies by a sixth that is rounded to float32, in float64 too.
+                    # The CPU multiplies by 1/6 rounded to float32, even in float64.
                     tolerance = (5e-8, 5e-8) if name == "hardsigmoid" and dtype == torch.float64 else None
                     self.check(lambda x, w, f=function: both(f, x, w), x, weight, native=name != "prelu",
                                tolerance=tolerance)
@@ -268,7 +269,7 @@ class Activations(OnBoth):
                     lambda a, b: F.binary_cross_entropy(a, b, weight=w, reduction=r), x, y), x, y, y[0] + 1)
                 self.check(lambda x, y, r=reduction: loss(
                     lambda a, b: F.binary_cross_entropy(a, b, reduction=r), x, y), x, y)
-        certain = torch.tensor([0.0, 1.0, 0.0, 1.0])  # logarithms from -100 up
+        certain = torch.tensor([0.0, 1.0, 0.0, 1.0])  # logarithms are clamped at -100
         self.check(lambda x, y: loss(F.binary_cross_entropy, x, y), certain, torch.tensor([0.0, 1.0, 1.0, 0.0]))
 
 
@@ -324,7 +325,7 @@ class CopiesAndFills(OnBoth):
             self.check(lambda t, d=dtype: torch.arange(3, 40, 3, dtype=d, device=t.device), torch.zeros(1))
         self.check(lambda t: torch.arange(0, 1, 0.001, device=t.device), torch.zeros(1), tolerance=(1.3e-7, 0))
         for dtype in FLOATS:
-            # The CPU steps in the dtype itself, so that sums near zero are wrong by the last place of the ends.
+            # The CPU steps in the dtype itself, so sums near zero are off by the last place of the endpoints.
             tolerance = {torch.float16: (2e-3, 4e-3), torch.bfloat16: (1.6e-2, 3.2e-2)}.get(dtype)
             self.check(lambda t, d=dtype: torch.linspace(-3, 7, 101, dtype=d, device=t.device), torch.zeros(1),
                        tolerance=tolerance)

@@ -1,4 +1,4 @@
-"""Indexing on the device against the CPU: what index tensors and masks name, read, written and accumulated."""
+"""Indexing compared with the CPU: reading, writing and accumulating with index tensors and masks."""
 
 import unittest
 
@@ -14,7 +14,7 @@ NUMBERS = tuple(dtype for dtype in DTYPES if dtype != torch.bool)
 
 
 def numbers(*shape, dtype=torch.float32):
-    """Whole numbers, so that sums are exact in every dtype and order."""
+    """Integers, so that sums are exact in every dtype and order."""
     return torch.randint(0, 5, shape).to(dtype)
 
 
@@ -79,11 +79,11 @@ class Reading(OnBoth):
             with self.assertRaisesRegex(IndexError, "out of bounds"):
                 x.index_add_(0, wrong.to(DEVICE), torch.ones(len(wrong), 3, device=DEVICE))
                 torch.accelerator.synchronize()
-        self.assertEqual(x[torch.tensor([4]).to(DEVICE)].cpu().shape, (1, 3))  # and the device works on
+        self.assertEqual(x[torch.tensor([4]).to(DEVICE)].cpu().shape, (1, 3))  # and the device keeps working
 
 
 class Writing(OnBoth):
-    def test_the_last_of_several_values_stays(self):
+    def test_the_last_of_several_values_wins(self):
         i = torch.tensor([2, 0, 2, -3, 2])
         for dtype in DTYPES:
             with self.subTest(dtype=dtype):
@@ -119,7 +119,7 @@ class Writing(OnBoth):
         self.same(lambda x, i, j, v: put(x, [None, i, j], v, True), numbers(3, 4, 5), index(4, 20), index(5, 20),
                   numbers(20))
 
-    @unittest.skipIf(pytorch_before(2, 13), "with PyTorch before 2.13 complex numbers are accumulated on the CPU, counted")
+    @unittest.skipIf(pytorch_before(2, 13), "before PyTorch 2.13, complex numbers are accumulated on the CPU, counted")
     def test_accumulating_index_put_of_complex_numbers(self):
         self.same(lambda x, i, v: x.index_put_((i,), v, accumulate=True), numbers(7, 4).to(torch.complex64), index(7, 30),
                   numbers(30, 4).to(torch.complex64))
@@ -164,13 +164,14 @@ class Writing(OnBoth):
                                    x.scatter(0, i, 2.0, reduce="multiply")), torch.randn(6, 5), torch.randint(0, 6, (4, 5)),
                   torch.randn(4, 5))
 
-    def test_maxima_of_what_is_not_a_number(self):
+    def test_maxima_with_nan(self):
         x = torch.tensor([1.0, float("nan"), -float("inf")])
         self.same(lambda x, i, v: x.scatter_reduce_(0, i, v, "amax"), x, torch.tensor([0, 1, 2, 2]),
                   torch.tensor([float("nan"), 1.0, -1.0, -2.0]))
 
     def test_many_values_of_few_places(self):
-        # More values than one piece of accumulate.slang and one block of grouping.slang; all in one place, and spread.
+        # More values than one piece of accumulate.slang and one block of grouping.slang; all for one place, and spread
+        # out.
         for places in (1, 3, 5000):
             with self.subTest(places=places):
                 i = torch.randint(0, places, (30000,))
@@ -247,7 +248,7 @@ class Gradients(OnBoth):
         self.same(lambda x, m, v: x.masked_scatter(m, v), x, torch.rand(5, 6) > 0.6, torch.randn(30, requires_grad=True))
 
     def test_of_one_number(self):
-        """Tensors without a dimension take part in every operation of one with a single element."""
+        """Scalar tensors work in every operation that takes a tensor with a single element."""
         def real(y):
             return torch.view_as_real(y) if y.is_complex() else y
 

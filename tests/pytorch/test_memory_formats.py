@@ -1,5 +1,5 @@
-"""Operators that keep the order of dimensions in memory on the CPU keep it here: channels last, forward and backward, and any
-order of a tensor with gaps."""
+"""Operators that keep the memory order of dimensions on the CPU keep it here too: channels_last, forward and backward,
+and any order of a tensor with gaps."""
 
 import itertools
 import unittest
@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves
 from support import DEVICE, device_is_there
 
 FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
-# PyTorch's formula of the gradient makes the input contiguous on every device but the CPU.
+# PyTorch's gradient formula makes the input contiguous on every device except the CPU.
 FORWARD_ALONE = ("group_norm",)
 IMAGE, VOLUME = (2, 8, 4, 4), (2, 4, 4, 4, 4)
 
@@ -91,7 +91,7 @@ def with_gaps(device):
 
 
 def strides(tensor):
-    """Those that say where elements are."""
+    """The strides that matter for where elements are."""
     return [stride for size, stride in zip(tensor.size(), tensor.stride()) if size > 1]
 
 
@@ -114,7 +114,7 @@ class MemoryFormats(unittest.TestCase):
         return formats_of(outputs) + formats_of(gradients)
 
     def compare(self, function, *tensors, results=None):
-        """results: how many of the outputs and gradients; all."""
+        """results: how many of the outputs and gradients to compare; None: all."""
         found, expected = (self.formats(function, tensors, device)[:results] for device in (DEVICE, "cpu"))
         self.assertEqual(found, expected)
 
@@ -126,7 +126,7 @@ class MemoryFormats(unittest.TestCase):
                     self.compare(function, image, results=1 if name in FORWARD_ALONE else None)
 
     def test_dropout_keeps_every_order(self):
-        # The CPU's operator of this name is what PyTorch runs on other devices for F.dropout.
+        # For F.dropout, PyTorch runs on other devices what is this operator on the CPU.
         for (order, what, x), (_, _, on_cpu) in zip(with_gaps(DEVICE), with_gaps("cpu")):
             for name, found, expected in zip(("output", "mask"), torch.native_dropout(x, .5, True),
                                              torch.native_dropout(on_cpu, .5, True)):
@@ -135,7 +135,7 @@ class MemoryFormats(unittest.TestCase):
                     self.assertEqual(strides(found), strides(torch.empty_like(on_cpu)))
 
     def test_operators_of_elements_keep_every_order(self):
-        """All of PyTorch's list that take one tensor, or two of one order."""
+        """All operators of PyTorch's list that take one tensor, or two with the same order."""
         compared = 0
         for op in op_db:
             if not isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo)) or torch.float32 not in op.dtypes or "jiterator" in op.name:
@@ -149,7 +149,7 @@ class MemoryFormats(unittest.TestCase):
                 if order not in ((0, 1, 2, 3), (0, 2, 3, 1), (3, 1, 0, 2)):
                     continue
                 found, expected = (op(*[tensor] * operands, *options, **sample.kwargs) for tensor in (x, on_cpu))
-                kept = strides(torch.empty_like(on_cpu))  # where the CPU's kernel makes its input contiguous
+                kept = strides(torch.empty_like(on_cpu))  # if the CPU's kernel makes its input contiguous
                 with self.subTest(op.formatted_name, order=order, what=what):
                     for result, of_cpu in zip(tree_leaves(found), tree_leaves(expected)):
                         self.assertIn(strides(result), (strides(of_cpu), kept))

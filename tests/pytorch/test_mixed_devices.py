@@ -1,4 +1,5 @@
-"""A tensor that was left on the CPU, or is on a second device, is refused by name; numbers and indices are taken."""
+"""A tensor that was left on the CPU, or is on a second device, is rejected by name; numbers and indices are
+accepted."""
 
 import unittest
 
@@ -22,7 +23,7 @@ def long(device, *values):
     return torch.tensor(values or (0, 1, 2, 3)).to(device)
 
 
-#: Each takes a device for the operand that was forgotten. With DEVICE itself all of them work.
+#: Each takes the device of the forgotten operand. With DEVICE itself all of them work.
 CALLS = {
     "mm, right": lambda d: matrix() @ matrix(d),
     "mm, left": lambda d: matrix(d) @ matrix(),
@@ -94,7 +95,7 @@ CALLS = {
         weight_decay=0.0, eps=1e-8, amsgrad=False, maximize=False),
 }
 
-#: CPU tensors that CUDA takes: numbers without dimensions, and indices of advanced indexing.
+#: CPU tensors that CUDA accepts: numbers without dimensions, and indices of advanced indexing.
 TAKEN = {
     "add a number": lambda d: matrix(d) + torch.tensor(2.0),
     "number first": lambda d: torch.tensor(2.0) * matrix(d),
@@ -111,12 +112,12 @@ TAKEN = {
 }
 
 
-@unittest.skipUnless(device_is_there(), "the device is not there")
+@unittest.skipUnless(device_is_there(), "there is no device")
 class ForgottenOnTheCpuTest(unittest.TestCase):
     pass
 
 
-@unittest.skipUnless(device_is_there(), "the device is not there")
+@unittest.skipUnless(device_is_there(), "there is no device")
 class TakenFromTheCpuTest(unittest.TestCase):
     pass
 
@@ -124,7 +125,7 @@ class TakenFromTheCpuTest(unittest.TestCase):
 def refuses(name):
     def test(self):
         call = CALLS[name]
-        call(DEVICE)  # the call itself is right
+        call(DEVICE)  # the call itself is correct
         with self.assertRaisesRegex(RuntimeError, MESSAGE):
             call("cpu")
             if DEVICE != "cpu":
@@ -148,7 +149,7 @@ for name in TAKEN:
     setattr(TakenFromTheCpuTest, identifier(name), takes(name))
 
 
-@unittest.skipUnless(device_is_there() and DEVICE != "cpu", "the device is not there")
+@unittest.skipUnless(device_is_there() and DEVICE != "cpu", "there is no device")
 class MessageTest(unittest.TestCase):
     def test_names_both_devices_the_argument_and_the_operator(self):
         with self.assertRaisesRegex(RuntimeError, r"Expected all tensors to be on the same device, but found at least two "
@@ -159,7 +160,7 @@ class MessageTest(unittest.TestCase):
         class Groups(torch.nn.Module):
             def __init__(self):
                 super().__init__()
-                self.groups = torch.eye(4)  # no buffer, so .to() does not move it
+                self.groups = torch.eye(4)  # not a buffer, so .to() does not move it
 
             def forward(self, x):
                 return torch.matmul(x, self.groups)

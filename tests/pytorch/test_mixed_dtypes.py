@@ -1,5 +1,5 @@
-"""One tensor in another dtype (a forgotten .half()): where the CPU refuses it, so does the device, or its result is
-that of the tensor brought to the others' dtype."""
+"""One tensor in another dtype (a forgotten .half()): if the CPU rejects it, so does the device, or its result is that
+of the tensor converted to the others' dtype."""
 
 import itertools
 import unittest
@@ -42,7 +42,7 @@ class MixedDtypes(unittest.TestCase):
             try:
                 samples = list(itertools.islice(op.sample_inputs("cpu", torch.float32), SAMPLES))
             except (RuntimeError, ValueError, TypeError, AssertionError):
-                continue  # no samples of this dtype
+                continue  # no samples for this dtype
             for sample in samples:
                 flat, spec = tree_flatten((sample.input, sample.args, sample.kwargs))
                 places = [i for i, v in enumerate(flat) if isinstance(v, torch.Tensor) and v.dtype == torch.float32]
@@ -52,11 +52,11 @@ class MixedDtypes(unittest.TestCase):
         self.assertGreater(refused, 100)
 
     def check(self, op, flat, spec, place, dtype) -> bool:
-        """Whether the CPU refuses it; then the device does, too, or is right."""
+        """Whether the CPU rejects it; then the device does too, or gives the right result."""
         try:
             call(op, moved(flat, "cpu", place, dtype), spec)
             return False
-        except Exception:  # whichever way PyTorch says it
+        except Exception:  # PyTorch raises various exceptions here
             pass
         try:
             found = call(op, moved(flat, DEVICE, place, dtype), spec)

@@ -1,4 +1,4 @@
-"""Fused optimizers, operators on lists and gradient scaling against the CPU; random numbers by their moments."""
+"""Fused optimizers, operators on lists and gradient scaling compared with the CPU; random numbers by their moments."""
 
 import unittest
 
@@ -7,7 +7,7 @@ from support import DEVICE, fallback_counts
 
 
 def trained(make, device, steps=4, scaled=False):
-    """Parameters of odd sizes after steps with gradients that depend on the step."""
+    """Parameters of unusual sizes after steps with gradients that depend on the step."""
     parameters = [torch.linspace(-1, 1, count).reshape(shape).to(device).requires_grad_()
                   for count, shape in ((7, (7,)), (1500, (30, 50)), (1, ()), (4099, (4099,)))]
     optimizer = make(parameters)
@@ -68,10 +68,10 @@ class RandomNumbers(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(5)
 
-    def check_moments(self, values, mean, deviation):
+    def check_moments(self, values, mean, std):
         values = values.cpu().double()
-        self.assertAlmostEqual(values.mean().item(), mean, delta=6 * deviation / len(values) ** 0.5)
-        self.assertAlmostEqual(values.std().item(), deviation, delta=0.03 * deviation)
+        self.assertAlmostEqual(values.mean().item(), mean, delta=6 * std / len(values) ** 0.5)
+        self.assertAlmostEqual(values.std().item(), std, delta=0.03 * std)
 
     def test_moments(self):
         count = 40000

@@ -1,4 +1,4 @@
-"""Pooling on the device against the CPU."""
+"""Pooling compared with the CPU."""
 
 import itertools
 import unittest
@@ -14,7 +14,7 @@ LAST = {2: torch.channels_last, 3: torch.channels_last_3d}
 
 
 def image(axes, dtype=torch.float32, gradient=True):
-    """Values that all differ, so that the largest of a window is one place in every dtype."""
+    """Distinct values, so that the maximum of a window is unique in every dtype."""
     shape = SHAPES[axes]
     size = torch.Size(shape).numel()
     values = (torch.randperm(size) - size // 2).reshape(shape)
@@ -68,11 +68,11 @@ class Maximum(OnBoth):
         self.same(lambda x: F.adaptive_max_pool2d(x, 3), image(2, gradient=False).to(memory_format=torch.channels_last))
 
     def test_long_axis(self):
-        """The places times the windows do not fit 32 bits."""
+        """The number of positions times the number of windows does not fit in 32 bits."""
         x = torch.randperm(70_001).float().reshape(1, 1, 70_001).requires_grad_()
         self.same(lambda x: F.adaptive_max_pool1d(x, 66_000), x)
 
-    def test_put_back(self):
+    def test_unpooling(self):
         for axes in SHAPES:
             x, places = pool("max", axes)(image(axes, gradient=False), 2, return_indices=True)
             with self.subTest(axes=axes):

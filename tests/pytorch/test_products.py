@@ -1,4 +1,5 @@
-"""Products of matrices and vectors against the CPU: sizes, strides, dtypes, alpha and beta, long sums, empty tensors."""
+"""Products of matrices and vectors compared with the CPU: sizes, strides, dtypes, alpha, beta, long sums, empty
+tensors."""
 
 import unittest
 

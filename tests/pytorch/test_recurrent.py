@@ -1,4 +1,4 @@
-"""LSTM and GRU, cells and layers, against the CPU."""
+"""LSTM and GRU, cells and layers, compared with the CPU."""
 
 import copy
 import itertools
@@ -13,7 +13,7 @@ from support import DEVICE
 
 class Recurrent(AgainstCpu):
     def check(self, make, *inputs, dtype=torch.float32, tolerance=None):
-        """All results and the gradients of inputs and parameters."""
+        """Compares all results and the gradients of inputs and parameters."""
         torch.manual_seed(3)
         network = make().to(dtype)
         twin = make().to(dtype)
@@ -73,7 +73,8 @@ class Recurrent(AgainstCpu):
 
 
 class SixteenBits(AgainstCpu):
-    """In 16 bits no two orders of rounding agree: the device is as close to float64 as the CPU is, over several seeds."""
+    """In 16 bits, results depend on the order of rounding: the device is as close to float64 as the CPU, over several
+    seeds."""
     SEEDS = 6
 
     def gradients(self, network, inputs, dtype, device):
@@ -92,7 +93,7 @@ class SixteenBits(AgainstCpu):
                 distances = {"cpu": 0., DEVICE: 0.}
                 for seed in range(self.SEEDS):
                     torch.manual_seed(seed)
-                    network = make().to(dtype).double()  # what 16 bits hold
+                    network = make().to(dtype).double()  # values that 16 bits can represent
                     inputs = randn(5, 6, 8 if name.startswith("T") else 7).to(dtype).double()
                     exact = self.gradients(network, inputs, torch.float64, "cpu")
                     for device in distances:

@@ -22,7 +22,7 @@ def numbers(shape, dtype=torch.float32, low=-3, high=4):
 
 
 def layouts(dtype=torch.float32):
-    """Contiguous, transposed, sliced, expanded, channels_last, with nothing in it, without dimensions."""
+    """Contiguous, transposed, sliced, expanded, channels_last, empty, and without dimensions."""
     yield numbers((5, 7, 33), dtype), (0, 1, 2)
     yield numbers((33, 7, 12), dtype).transpose(0, 2), (0, 2, (0, 2))
     yield numbers((9, 40, 30), dtype)[::2, 3:37, 1::3], (1, (0, 1))

@@ -1,4 +1,5 @@
-"""python -m torch_rvk.run: scripts for CUDA run unchanged, mappings are said once, the rest ends with a named line."""
+"""python -m torch_rvk.run: scripts for CUDA run unchanged, mappings are reported once, the rest ends with a line
+number."""
 
 import json
 import os
@@ -9,7 +10,7 @@ import unittest
 import zipfile
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts")
-SECONDS = 900  # a hang fails; the machine may be busy
+SECONDS = 900  # a hang fails the test; the machine may be busy
 
 
 def run(*arguments, **options):
@@ -18,7 +19,7 @@ def run(*arguments, **options):
 
 
 def run_text(text):
-    """Runs a script of these lines; line 1 is the first."""
+    """Runs a script with this text."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "script.py")
         with open(path, "w", encoding="utf-8") as file:
@@ -27,7 +28,8 @@ def run_text(text):
 
 
 def run_statements(statements):
-    """Runs each statement in one mapped process: how each ended ("done", "SystemExit 3"), and the lines of standard error."""
+    """Runs each statement in one mapped process; returns how each ended ("done", "SystemExit 3") and the lines of
+    standard error."""
     text = "import json, torch\noutcomes = {}\n"
     for number, (name, statement) in enumerate(statements.items()):
         text += f"def f{number}():\n    {statement}\n"
@@ -55,7 +57,7 @@ class WrongUse(unittest.TestCase):
     def test_missing_script_is_named(self):
         result = run("no_such_script.py")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("there is no file no_such_script.py", result.stderr)
+        self.assertIn("no_such_script.py does not exist", result.stderr)
         self.assertIn("usage:", result.stderr)
 
 
@@ -63,7 +65,7 @@ class Scripts(unittest.TestCase):
     def check_ran(self, result):
         self.assertEqual(result.returncode, 0, f"{result.stdout}\n{result.stderr}")
         said = [line for line in result.stderr.splitlines() if line.startswith("torch_rvk.run: ")]
-        self.assertEqual(len(said), len(set(said)), "a mapping was said twice")
+        self.assertEqual(len(said), len(set(said)), "a mapping was reported twice")
         return "\n".join(said)
 
     def test_market_script_trains_and_saves(self):
@@ -103,7 +105,7 @@ class Scripts(unittest.TestCase):
 
 
 class LikePython(unittest.TestCase):
-    """Python itself is the oracle: the same program, with and without torch_rvk.run."""
+    """Python itself is the reference: the same program, with and without torch_rvk.run."""
 
     PROGRAM = """import sys
 import __main__
@@ -165,8 +167,8 @@ if "seven" in sys.argv: sys.exit(7)
                     self.assertEqual(mapped.stderr.splitlines()[-1:], plain.stderr.splitlines()[-1:])
                     self.assertNotIn("torch_rvk", mapped.stderr)
 
-    def test_modules_that_are_not_there(self):
-        for arguments in (["-m", "no_such_module"], ["elsewhere"], ["-c", "this is no Python"]):
+    def test_missing_modules(self):
+        for arguments in (["-m", "no_such_module"], ["elsewhere"], ["-c", "this text is not Python"]):
             plain, mapped = self.both(*arguments)
             self.assertEqual((mapped.returncode, mapped.stderr), (plain.returncode, plain.stderr))
 
@@ -178,7 +180,7 @@ if "seven" in sys.argv: sys.exit(7)
 
 
 class VisibleDevices(unittest.TestCase):
-    """CUDA's and ROCm's lists of devices, in the environment and set by the program before it uses a device."""
+    """CUDA's and ROCm's device lists, in the environment or set by the program before it uses a device."""
 
     PROGRAM = "import os{setting}\nimport torch\nprint(torch.cuda.is_available(), torch.cuda.device_count())\n"
     NONE, ONE = "False 0", "True 1"
@@ -232,7 +234,7 @@ class VisibleDevices(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (1, ""))
         self.assertIn("there is no device to run on", result.stderr)
 
-    def test_they_do_not_hold_without_run(self):
+    def test_variables_have_no_effect_without_run(self):
         text = "import torch_rvk, torch; print(torch.rvk.is_available())"
         result = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=SECONDS, check=True,
                                 env=os.environ | {"CUDA_VISIBLE_DEVICES": ""})
@@ -240,7 +242,7 @@ class VisibleDevices(unittest.TestCase):
 
 
 class Mappings(unittest.TestCase):
-    """One statement each, for what the scripts do not use."""
+    """One statement for each mapping that the scripts do not use."""
 
     STATEMENTS = {
         "default device": "torch.set_default_device('cuda'); assert torch.ones(2).device.type == 'rvk'",

@@ -1,4 +1,4 @@
-"""Joining, turning, padding, repeating and interpolating on the device against the CPU."""
+"""cat, flip, padding, repetition and interpolation compared with the CPU."""
 
 import itertools
 import unittest
@@ -17,7 +17,7 @@ def numbers(*shape, dtype=torch.float32):
     return torch.randint(0, 2 if dtype == torch.bool else 100, shape).to(dtype)
 
 
-class Joining(OnBoth):
+class Concatenation(OnBoth):
     def test_cat_of_every_dtype(self):
         for dtype in DTYPES:
             with self.subTest(dtype=dtype):
@@ -45,7 +45,7 @@ class Joining(OnBoth):
         self.assertNotEqual(one.data_ptr(), out.data_ptr())
 
 
-class Turning(OnBoth):
+class FlipsAndTriangles(OnBoth):
     def test_flip_and_roll(self):
         for dtype in DTYPES:
             x = numbers(4, 5, 6, dtype=dtype)
@@ -106,7 +106,7 @@ class Padding(OnBoth):
                 x = torch.randn(shapes[axes]).to(dtype).requires_grad_()
                 amount = (2, 1, 3, 2, 1, 3)[:2 * axes]
                 with self.subTest(axes=axes, mode=mode, dtype=dtype):
-                    # The CPU rounds every addition of a gradient to bfloat16; here its sum is rounded once.
+                    # The CPU rounds every addition to a gradient to bfloat16; the device rounds the sum once.
                     self.same(lambda x: F.pad(x, amount, mode), x, tolerance=0.05 if dtype == torch.bfloat16 else None)
 
     def test_layouts(self):

@@ -1,4 +1,5 @@
-"""upstream.py itself: the order of the tests, the results on disk, the table, and a run over tests of this file's own."""
+"""Tests upstream.py itself: the order of the tests, the results on disk, the table, and a run over tests in this
+file."""
 
 import argparse
 import json
@@ -27,7 +28,7 @@ class ChoiceTest(unittest.TestCase):
         self.assertEqual((len(small), len(large)), (20, 50))
         self.assertEqual(large[:20], small)
 
-    def test_the_order_depends_on_nothing_but_the_names(self):
+    def test_the_order_depends_only_on_the_names(self):
         self.assertEqual(choose("test_x", TESTS[::-1], 0.1), choose("test_x", TESTS, 0.1))
         self.assertNotEqual(choose("test_y", TESTS, 0.1), choose("test_x", TESTS, 0.1))
 
@@ -43,7 +44,7 @@ class StoreTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def test_a_line_that_was_cut_off_is_left_out_and_the_last_result_counts(self):
+    def test_a_truncated_line_is_skipped_and_the_last_result_counts(self):
         store = Store(self.folder, "nn/test_x", "rvk", "1of2")
         store.add(Result("a", Outcome.FAILED, 1.0, "why"))
         store.add(Result("a", Outcome.PASSED, 2.0, ""))
@@ -52,7 +53,7 @@ class StoreTest(unittest.TestCase):
             file.write('{"test": "b", "outc')
         self.assertEqual(store.read(), {"a": Result("a", Outcome.PASSED, 2.0, "")})
 
-    def test_what_follows_a_line_that_was_cut_off_is_kept(self):
+    def test_results_after_a_truncated_line_are_kept(self):
         store = Store(self.folder, "test_x", "rvk", "1of1")
         next_store = Store(self.folder, "test_x", "rvk", "1of1")
         store.add(Result("a", Outcome.PASSED, 1.0, ""))
@@ -61,13 +62,13 @@ class StoreTest(unittest.TestCase):
         next_store.add(Result("c", Outcome.PASSED, 1.0, ""))
         self.assertEqual(set(next_store.read()), {"a", "c"})
 
-    def test_shards_are_read_together_and_devices_apart(self):
+    def test_shards_are_combined_and_devices_kept_separate(self):
         Store(self.folder, "test_x", "rvk", "1of2").add(Result("a", Outcome.PASSED, 1.0, ""))
         Store(self.folder, "test_x", "cpu", "1of2").add(Result("b", Outcome.PASSED, 1.0, ""))
         Store(self.folder, "test_x_more", "rvk", "1of2").add(Result("c", Outcome.PASSED, 1.0, ""))
         self.assertEqual(set(Store(self.folder, "test_x", "rvk", "2of2").read()), {"a"})
 
-    def test_forgotten_results_are_gone(self):
+    def test_forgotten_results_are_removed(self):
         store = Store(self.folder, "test_x", "rvk", "1of1")
         for name in "abc":
             store.add(Result(name, Outcome.FAILED, 1.0, "why"))
@@ -94,8 +95,8 @@ class TableTest(unittest.TestCase):
                   + [Result("T.other", Outcome.LATE, 1.0, "timeout")])
         self.assertEqual(failing_groups([row]).splitlines(), [
             "FAILING: 3 tests: failed: off by #: test_x T.test_0, test_x T.test_1, test_x T.test_2",
-            "FAILING: 1 tests: late: timeout: test_x T.other"])
-        self.assertEqual(failing_groups([row], most=1).splitlines()[1], "FAILING: 1 tests in 1 groups more")
+            "FAILING: 1 test: late: timeout: test_x T.other"])
+        self.assertEqual(failing_groups([row], most=1).splitlines()[1], "FAILING: 1 test in 1 more group")
 
     def test_the_committed_file_of_expectations_is_valid(self):
         self.assertIsInstance(read_expectations(), list)
@@ -108,7 +109,7 @@ class TableTest(unittest.TestCase):
 
 
 class TurnTest(unittest.TestCase):
-    """A worker leaves its file where another has not begun, so that a short run reaches them all."""
+    """A worker leaves its file if another file has not been started, so that a short run reaches all files."""
 
     def setUp(self):
         self.now = time.monotonic()
@@ -126,10 +127,10 @@ class TurnTest(unittest.TestCase):
         self.assertEqual(queue._next_test("test_0", began), "a")
         self.now += 26  # of 100 seconds for two files
         self.assertIsNone(queue._next_test("test_0", began))
-        queue._busy["test_1"] = 1  # another worker began it
+        queue._busy["test_1"] = 1  # another worker started it
         self.assertEqual(queue._next_test("test_0", began), "b")
 
-    def test_a_worker_stays_where_every_file_has_begun(self):
+    def test_a_worker_stays_if_every_file_has_started(self):
         queue, began = self.queue(True, True), self.now
         self.now += 99
         self.assertEqual(queue._next_test("test_0", began), "a")
@@ -172,7 +173,7 @@ SOURCE = HEAD + """
     instantiate_device_type_tests(TestCpuAndCuda, globals(), only_for=("cpu", "cuda"))
     instantiate_device_type_tests(TestOnlyCuda, globals(), only_for="cuda")
 """
-# Hangs when it is run for the first time.
+# Hangs on its first run.
 SLOW_ONCE = HEAD + """
     import pathlib
     class TestX(TestCase):
@@ -183,7 +184,7 @@ SLOW_ONCE = HEAD + """
                 time.sleep(1e6)
     instantiate_device_type_tests(TestX, globals())
 """
-# Written for PyTorch 2.6, where the class of a device was no subclass of the general one.
+# Written for PyTorch 2.6, where a device's class was not a subclass of the general one.
 SUPER = HEAD + """
     class TestX(TestCase):
         def setUp(self):
@@ -192,7 +193,7 @@ SUPER = HEAD + """
             pass
     instantiate_device_type_tests(TestX, globals())
 """
-# Upstream marks the CPU's failure: the device's is the same, or another.
+# Upstream marks the CPU's failure as expected: the device's failure is the same, or a different one.
 MARKED = HEAD + """
     class TestX(TestCase):
         def test_is_the_same(self, device):
@@ -244,24 +245,24 @@ class RunTest(unittest.TestCase):
         store = Store(self.folder / "results", "test_shape_ops", "rvk", "1of1")
         self.assertEqual([result.outcome for result in store.read().values()], [Outcome.LATE], done.stdout)
 
-    def test_a_late_test_is_tried_once_more_with_a_longer_limit(self):
+    def test_a_late_test_is_retried_with_a_longer_limit(self):
         done = self.run_upstream("test_shape_ops", SLOW_ONCE.format(folder=self.folder), "--limit", "5", "--late-limit", "600")
         row = next((line for line in done.stdout.splitlines() if line.startswith("| test_shape_ops")), done.stdout)
         self.assertEqual(row.split(), "| test_shape_ops | 1 | 1 | 100.0 % | 1 | 0 | 0 | 0 | 0 |".split())
         self.assertEqual(done.returncode, 0, done.stdout)
 
-    def test_setup_of_2_6_does_not_call_itself(self):
+    def test_setup_of_2_6_does_not_recurse(self):
         done = self.run_upstream("test_linalg", SUPER)
         row = next((line for line in done.stdout.splitlines() if line.startswith("| test_linalg")), done.stdout)
         self.assertEqual(row.split(), "| test_linalg | 1 | 1 | 100.0 % | 1 | 0 | 0 | 0 | 0 |".split())
 
-    def test_a_failure_that_upstream_marks_on_the_cpu_explains_the_same_one_alone(self):
+    def test_a_marked_cpu_failure_explains_only_the_same_failure(self):
         done = self.run_upstream("test_sort_and_select", MARKED)
         row = next((line for line in done.stdout.splitlines() if line.startswith("| test_sort_and_select")), done.stdout)
         self.assertEqual(row.split(), "| test_sort_and_select | 2 | 2 | 100.0 % | 0 | 0 | 1 | 0 | 1 |".split())
         self.assertIn("TestX.test_is_another_rvk", done.stdout)
 
-    def test_a_file_that_cannot_be_imported_is_said(self):
+    def test_a_file_that_cannot_be_imported_is_reported(self):
         done = self.run_upstream("test_view_ops", "import there_is_no_such_module")
         self.assertIn("test_view_ops could not be loaded: ModuleNotFoundError", done.stdout)
         self.assertEqual(done.returncode, 1)

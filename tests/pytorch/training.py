@@ -14,12 +14,12 @@ LOSS_TOLERANCE = 1e-4  # relative, float32
 AUTOCAST_LOSS_TOLERANCE = 2e-2  # relative
 FORWARD_TOLERANCE = 1e-4  # of the largest output
 GRADIENT_TOLERANCE = 1e-3  # of the largest gradient of the network
-SCALE = 2.0**10  # of the loss in float16; with the usual 2**16 the first step overflows and is left out
+SCALE = 2.0**10  # of the loss in float16; with the usual 2**16 the first step overflows and is skipped
 
 
 @dataclasses.dataclass(frozen=True)
 class TrainingCase:
-    """A network, a fixed batch that it learns by heart, and how it learns."""
+    """A network, a fixed batch that it memorizes, and how it is trained."""
     make_network: Callable[[], nn.Module]
     make_batch: Callable[[], tuple[Any, torch.Tensor]]  # (inputs, targets)
     loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]

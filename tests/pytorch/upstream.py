@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""PyTorch's own tests on the device, as a table: file by file what passed, what the CPU fails as well, what is expected.
+"""Runs PyTorch's own tests on the device and prints a table: for each file what passed, what also fails on the CPU, and
+what is expected to fail.
 
     python tests/pytorch/upstream.py [--sample 5%] [--shard K/N] [--minutes M] [--files NAME…] [--source FOLDER]
 
-The tests are those of Debian's source package of PyTorch (fetch_upstream.sh, fetched when build/upstream/test is not
-there), or of the folder test/ of a checkout of PyTorch (--source). They run in child processes; one that ends its process
-or takes longer than --limit seconds has failed, and the others go on. What failed runs once more on the CPU alone. What
-was late is tried once more with --late-limit, before it counts as failing. Every result is written at once into --results,
-and a run goes on where the last one ended. upstream_expected.json names the
-failures that are expected, and why. The status is 1 where something else failed.
+The tests come from Debian's source package of PyTorch (fetch_upstream.sh, run if build/upstream/test does not exist),
+or from the folder test/ of a checkout of PyTorch (--source). They run in child processes; a test that ends its process
+or takes longer than --limit seconds has failed, and the others continue. Failed tests run again on the CPU alone. A
+late test is tried again with --late-limit before it counts as failing. Every result is written to --results
+immediately, and a run continues where the last one ended. upstream_expected.json names the expected failures and their
+reasons. The exit status is 1 if something else failed.
 
 Packages: numpy, expecttest, hypothesis; with pytest, psutil and scipy fewer tests are skipped.
 Environment: REKINDLE_POISON is 1 unless set. CUDA is hidden from the tests, so that the device is PyTorch's only one.
@@ -39,13 +40,13 @@ FILES = ("test_indexing", "test_view_ops", "test_ops", "test_ops_gradients", "te
          "test_type_promotion", "nn/test_pooling", "nn/test_embedding", "nn/test_dropout", "test_tensor_creation_ops",
          "nn/test_convolution", "test_autograd", "test_nn", "test_torch", "test_unary_ufuncs", "test_binary_ufuncs",
          "test_linalg", "test_transformers")
-TESTS_PER_PROCESS = 400  # then a fresh one, so that memory held by one test does not reach them all
-LOADING_LIMIT = 3600  # seconds until a process has imported a file and made its tests, on a machine that is busy
-SHARES = (0.7, 0.85, 1)  # of --minutes: when the device's tests end, the second try of the late ones, and the CPU's
+TESTS_PER_PROCESS = 400  # then a fresh process, so that memory held by one test does not affect all others
+LOADING_LIMIT = 3600  # seconds for a process to import a file and create its tests, on a busy machine
+SHARES = (0.7, 0.85, 1)  # of --minutes: when the device's tests end, the second try of late ones, and the CPU's
 
 
 class Suite:
-    """One file of upstream's tests: its list of tests for the device, those chosen, and the results so far."""
+    """One file of upstream's tests: its tests for the device, those chosen, and the results so far."""
 
     def __init__(self, file: str, arguments: argparse.Namespace):
         self.file = file
@@ -74,7 +75,8 @@ class Suite:
                       self._path.parent.parent if "/" in self.file else self._path.parent, LOADING_LIMIT)
 
     def list_tests(self, worker: Worker) -> None:
-        """Asks the worker, which has the device, for the names. They are kept: importing a file takes up to a minute."""
+        """Asks the worker, which has the device, for the names. They are stored: importing a file takes up to a
+        minute."""
         answer = worker.ask("list", LOADING_LIMIT) or {"tests": [], "problem": "the process ended while it imported the file"}
         if not answer["problem"]:
             self._list.write_text(json.dumps(answer), encoding="utf-8")
@@ -90,12 +92,12 @@ class Suite:
         return {test: result for test, result in self.stores[device].read().items() if test in chosen}
 
     def late(self, limit: float) -> list[str]:
-        """The tests that took too long on the device, and have not had this limit yet."""
+        """The tests that took too long on the device and have not been tried with this limit yet."""
         return [test for test, result in self.results(DEVICE).items()
                 if result.outcome is Outcome.LATE and result.seconds < limit]
 
     def missing(self, device: str) -> list[str]:
-        """The tests without a result: on the CPU only those that failed on the device."""
+        """The tests without a result; on the CPU, only those that failed on the device."""
         done = self.results(device)
         wanted = self.chosen if device == DEVICE else [
             test for test, result in self.results(DEVICE).items() if result.outcome.is_failure]
@@ -106,18 +108,18 @@ class Suite:
 class Round:
     """One pass over the files."""
     device: str
-    tests: Callable[[Suite], list[str]]  # those to be run
+    tests: Callable[[Suite], list[str]]  # the tests to run
     limit: float  # seconds for one test
     end: float  # of time.monotonic()
-    lists_tests: bool = False  # it asks the files that no one has asked for their tests
-    cuts: bool = False  # a test that is running at the end of the round is late
+    lists_tests: bool = False  # lists the tests of files that have not been listed yet
+    cuts: bool = False  # a test still running at the end of the round is late
 
     def limit_now(self) -> float:
         return min(self.limit, max(1.0, self.end - time.monotonic())) if self.cuts else self.limit
 
 
 class Queue:
-    """The tests of a round; hands out those of one file together, and a worker keeps its file."""
+    """The tests of a round; tests of one file are handed out together, and a worker keeps its file."""
 
     def __init__(self, tests: Round, suites: list[Suite], arguments: argparse.Namespace):
         self._round = tests
@@ -125,12 +127,12 @@ class Queue:
         self._waiting = {suite.file: tests.tests(suite)[::-1] for suite in suites if suite.is_listed}
         self._busy = dict.fromkeys(self._suites, 0)
         self._verbose = arguments.verbose
-        # Half of what there is for each file, so that in a short run every file has its turn.
+        # Half of the available time per file, so that in a short run every file gets a turn.
         self._turn = (tests.end - time.monotonic()) * arguments.jobs / (2 * max(1, len(self._suites)))
         self._lock = threading.Condition()
 
     def _next_file(self) -> str | None:
-        """The file with the most tests for each worker that is at it; one whose tests are not known yet comes first."""
+        """The file with the most remaining tests per worker on it; a file whose tests are not known yet comes first."""
         with self._lock:
             while time.monotonic() < self._round.end:
                 unknown = [file for file in self._suites if file not in self._waiting]
@@ -146,7 +148,7 @@ class Queue:
             return None
 
     def _next_test(self, file: str, began: float) -> str | None:
-        """None: the file is done, the time is up, or its turn is over and another file has not been begun."""
+        """None: the file is done, the time is up, or its turn is over and another file has not been started."""
         with self._lock:
             tests, now = self._waiting[file], time.monotonic()
             not_begun = any(name not in self._waiting and not busy for name, busy in self._busy.items())
@@ -154,7 +156,7 @@ class Queue:
             return tests.pop() if tests and not over else None
 
     def _start(self, suite: Suite) -> Worker | None:
-        """None: the file's tests cannot be run, and the table says why."""
+        """None: the file's tests cannot run, and the table says why."""
         try:
             worker = suite.start(self._round.device)
             if not suite.is_listed:
@@ -220,14 +222,14 @@ def torch_version() -> str:
 
 
 def check_folder(arguments: argparse.Namespace) -> None:
-    """Results of another PyTorch, or of other tests, are not mixed with these."""
+    """Prevents mixing these results with those of another PyTorch or of other tests."""
     what = {"torch": torch_version(), "source": str(arguments.source)}
     arguments.results.mkdir(parents=True, exist_ok=True)
     path = arguments.results / "run.json"
     if not path.exists():
         path.write_text(json.dumps(what) + "\n", encoding="utf-8")
     elif (there := json.loads(path.read_text(encoding="utf-8"))) != what:
-        sys.exit(f"{arguments.results} has results of PyTorch {there['torch']} and the tests in {there['source']}, and this is "
+        sys.exit(f"{arguments.results} has results of PyTorch {there['torch']} and the tests in {there['source']}, but this is "
                  f"PyTorch {what['torch']} and {what['source']}: name another folder with --results, or delete that one.")
 
 
@@ -239,7 +241,7 @@ def forget_failures(suites: list[Suite], expected: list[upstream_results.Expecta
 
 
 def report(suites: list[Suite], arguments: argparse.Namespace, seconds: float) -> int:
-    """Prints what fails, then the table; returns how many failures are not explained."""
+    """Prints the failures, then the table; returns the number of unexplained failures."""
     expected = upstream_results.read_expectations()
     rows = [upstream_results.make_row(suite.file, len(suite.tests), suite.results(DEVICE), suite.results("cpu"), expected)
             for suite in suites]
@@ -256,7 +258,7 @@ def report(suites: list[Suite], arguments: argparse.Namespace, seconds: float) -
           f"{seconds:.0f} s, {arguments.jobs} processes, PyTorch {torch_version()}")
     not_compared = sum(len(suite.missing("cpu")) for suite in suites)
     if not_compared:
-        print(f"{not_compared} failures have not run on the CPU yet and count as the device's: run it again without --only-report.")
+        print(f"{not_compared} failures have not run on the CPU yet and count as the device's: run again without --only-report.")
     return sum(len(row.failing) for row in rows) + len(problems)
 
 
@@ -279,20 +281,20 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--source", type=pathlib.Path, default=BUILD / "test", metavar="FOLDER", help="PyTorch's folder test/")
     parser.add_argument("--results", type=pathlib.Path, default=BUILD / "results", metavar="FOLDER")
     parser.add_argument("--files", nargs="+", metavar="NAME", help="only these files, such as test_indexing nn/test_pooling")
-    parser.add_argument("--sample", type=share, default=1.0, help="the share of each file's tests, in the order of their hashes")
+    parser.add_argument("--sample", type=share, default=1.0, help="the share of each file's tests, in hash order")
     parser.add_argument("--shard", type=shard, default="1/1", metavar="K/N", help="the K-th of N parts of the sample")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="child processes (default: one a core)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="child processes (default: one per core)")
     parser.add_argument("--limit", type=float, default=180, help="seconds for one test (default 180)")
     parser.add_argument("--late-limit", type=float, metavar="SECONDS",
                         help="for the second try of a test that took longer than --limit (default: five times as long)")
-    parser.add_argument("--minutes", type=float, default=1e6, help="stop after this time and print what there is")
-    parser.add_argument("--again", action="store_true", help="run the tests once more that failed without a reason")
-    parser.add_argument("--only-report", action="store_true", help="runs nothing: the table of the results that are there")
-    parser.add_argument("--verbose", "-v", action="store_true", help="every test as it is done")
+    parser.add_argument("--minutes", type=float, default=1e6, help="stop after this time and print the results so far")
+    parser.add_argument("--again", action="store_true", help="repeat the tests with unexplained failures")
+    parser.add_argument("--only-report", action="store_true", help="run nothing; print the table of the existing results")
+    parser.add_argument("--verbose", "-v", action="store_true", help="print every test as it finishes")
     arguments = parser.parse_args()
     for file in arguments.files or ():
         if file not in FILES:
-            parser.error(f"there is no file {file}; the files are: {' '.join(FILES)}")
+            parser.error(f"unknown file {file}; the files are: {' '.join(FILES)}")
     return arguments
 
 

@@ -1,4 +1,4 @@
-"""Which of PyTorch's own tests are run, what came out, and the table of it.
+"""Which of PyTorch's own tests run, their results, and the table.
 
 A test has one name in every run: "TestIndexing.test_index_rvk", the class without the suffix of its device. Its place in
 the order, and its shard, come from a hash of file and name, so that they are the same on every machine.
@@ -14,14 +14,14 @@ import math
 import pathlib
 import re
 
-EXPECTED_FAILURE = "upstream expects a failure"  # begins the detail of a test that is marked as one, and failed
+EXPECTED_FAILURE = "upstream expects a failure"  # begins the detail of such a test
 EXPECTED = pathlib.Path(__file__).with_name("upstream_expected.json")
 
 
 class Outcome(enum.Enum):
-    PASSED = "passed"  # or it failed where upstream marks it as an expected failure
+    PASSED = "passed"  # or it failed and upstream marks it as an expected failure
     SKIPPED = "skipped"
-    FAILED = "failed"  # also: it passed where upstream expects a failure
+    FAILED = "failed"  # or it passed although upstream expects a failure
     CRASHED = "crashed"  # the process ended
     LATE = "late"  # it took longer than the limit
 
@@ -31,13 +31,13 @@ class Outcome(enum.Enum):
 
 
 class Reason(enum.Enum):
-    """Why a test of upstream's is expected to fail on the device."""
+    """Why an upstream test is expected to fail on the device."""
     CUDA_OR_CPU_ONLY = "the test is written for the CPU and CUDA: it names them, or expects their messages or memory"
     SPARSE = "sparse tensors are not supported"
     QUANTIZED = "quantized tensors are not supported"
     COMPILER = "torch.compile has no code generator for the device"
-    ROUNDING = "float arithmetic rounds differently, within what docs/operators.md states"
-    NO_KERNEL = "the operator has no kernel of the device, and none of the CPU's takes these types"
+    ROUNDING = "float arithmetic rounds differently, within the limits that docs/reference/operators.md states"
+    NO_KERNEL = "the operator has no kernel for the device, and no CPU kernel supports these dtypes"
     OTHER_VERSION = "the test of PyTorch 2.6 contradicts the PyTorch that is installed"
     LIMIT = "a documented limit of the device"
 
@@ -47,11 +47,11 @@ class Result:
     test: str
     outcome: Outcome
     seconds: float
-    detail: str  # the reason of a skip, or the exception and where it was raised
+    detail: str  # the reason for a skip, or the exception and where it was raised
 
     def explains(self, device: "Result") -> bool:
-        """Of a result on the CPU: it failed there as well. Where upstream marks the CPU's failure as expected, only one that
-        says the same on the device is the CPU's, too."""
+        """For a result on the CPU: whether it explains the device's failure, because the test failed there too. If
+        upstream marks the CPU's failure as expected, the device's failure must have the same message."""
         return self.outcome.is_failure or self.detail == f"{EXPECTED_FAILURE}: {device.detail}"
 
 
@@ -62,7 +62,7 @@ class Expectation:
     tests: str  # a pattern of fnmatch over the names
     says: str  # a regular expression that the failure's detail must contain
     reason: Reason
-    note: str  # what differs, in a few words
+    note: str  # a short description of the difference
 
     def explains(self, file: str, result: Result) -> bool:
         return (file == self.file and fnmatch.fnmatchcase(result.test, self.tests)
@@ -70,7 +70,7 @@ class Expectation:
 
 
 def read_expectations(path: pathlib.Path = EXPECTED) -> list[Expectation]:
-    """Raises ValueError or KeyError when the file is not as described."""
+    """Raises ValueError or KeyError if the file is not as described."""
     entries = []
     for entry in json.loads(path.read_text(encoding="utf-8")):
         if not entry["says"]:
@@ -81,19 +81,21 @@ def read_expectations(path: pathlib.Path = EXPECTED) -> list[Expectation]:
 
 
 def place(file: str, test: str) -> int:
-    """Where the test stands in the order, from 0 to 2^64 - 1."""
+    """The test's position in the order, from 0 to 2^64 - 1."""
     return int.from_bytes(hashlib.sha256(f"{file} {test}".encode()).digest()[:8], "big")
 
 
 def choose(file: str, tests: list[str], share: float, shard: int = 1, shards: int = 1) -> list[str]:
-    """The first share (0 to 1) of the tests in the order of their hashes, of these those of the shard (1 to shards)."""
+    """The first share (0 to 1) of the tests in the order of their hashes, and of these the given shard (1 to
+    shards)."""
     ordered = sorted(set(tests), key=lambda test: place(file, test))
     sample = ordered[:math.ceil(len(ordered) * share)]
     return [test for test in sample if place(file, test) % shards == shard - 1]
 
 
 class Store:
-    """Results of one file of tests on one device: a line of JSON for each, written at once. Shards have files of their own."""
+    """Results of one file of tests on one device: one line of JSON for each, written immediately. Each shard has its
+    own file."""
 
     def __init__(self, folder: pathlib.Path, file: str, device: str, shard: str):
         self._pattern = f"{file.replace('/', '.')}.{device}.*.jsonl"
@@ -101,7 +103,7 @@ class Store:
         self._path = folder / self._pattern.replace("*", shard)
 
     def read(self) -> dict[str, Result]:
-        """The last result of each test; a line that was cut off by the end of the process is left out."""
+        """The last result of each test; skips a line that was cut off when the process ended."""
         results = {}
         for path in sorted(self._folder.glob(self._pattern)):
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -120,7 +122,7 @@ class Store:
             file.write(("\n" * cut_off + json.dumps(entry) + "\n").encode())
 
     def forget(self, tests: set[str]) -> None:
-        """Takes the results of these tests out, so that they are run again."""
+        """Removes the results of these tests, so that they run again."""
         for path in self._folder.glob(self._pattern):
             lines = [line for line in path.read_text(encoding="utf-8").splitlines()
                      if line.endswith("}") and json.loads(line)["test"] not in tests]
@@ -131,7 +133,7 @@ class Store:
 class Row:
     """One file of tests in the table."""
     file: str
-    tests: int  # that the file has for the device
+    tests: int  # in the file, for the device
     ran: int = 0
     passed: int = 0
     skipped: int = 0
@@ -150,7 +152,7 @@ class Row:
 
 
 def make_row(file: str, tests: int, device: dict[str, Result], cpu: dict[str, Result], expected: list[Expectation]) -> Row:
-    """Counts the results of one file. A failure that the CPU has too is not the device's."""
+    """Counts the results of one file. A failure that also happens on the CPU is not the device's."""
     row = Row(file, tests, ran=len(device))
     for result in device.values():
         if result.outcome is Outcome.PASSED:
@@ -172,7 +174,7 @@ TITLES = ("file", "tests", "ran", "share", "passed", "skipped", "CPU fails too",
 
 
 def table(rows: list[Row]) -> str:
-    """The rows and their sum as a table of Markdown, then the expected failures by reason."""
+    """The rows and their sum as a Markdown table, then the expected failures by reason."""
     total = Row("all", sum(row.tests for row in rows))
     for row in rows:
         for field in ("ran", "passed", "skipped", "on_cpu_too"):
@@ -194,18 +196,24 @@ def one_line(result: Result, most: int) -> str:
 
 
 def failing_list(rows: list[Row]) -> str:
-    """A line for each test that failed without a reason."""
+    """One line for each unexplained failure."""
     return "".join(f"{row.file} {result.test}: {one_line(result, 600)}\n" for row in rows for result in row.failing)
 
 
+def counted(number: int, noun: str) -> str:
+    """ "1 test", "2 tests"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def failing_groups(rows: list[Row], most: int = 40) -> str:
-    """The failures that say the same but for numbers, the most frequent first."""
+    """Failures grouped by their message without numbers, the most frequent first."""
     groups = collections.defaultdict(list)
     for row in rows:
         for result in row.failing:
             groups[re.sub(r"[\d.]+(e[-+]\d+)?", "#", one_line(result, 160))].append(f"{row.file} {result.test}")
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
-    lines = [f"FAILING: {len(tests)} tests: {said}: {', '.join(tests[:3])}" for said, tests in ordered[:most]]
+    lines = [f"FAILING: {counted(len(tests), 'test')}: {said}: {', '.join(tests[:3])}" for said, tests in ordered[:most]]
     if len(ordered) > most:
-        lines.append(f"FAILING: {sum(len(tests) for _, tests in ordered[most:])} tests in {len(ordered) - most} groups more")
+        left = sum(len(tests) for _, tests in ordered[most:])
+        lines.append(f"FAILING: {counted(left, 'test')} in {counted(len(ordered) - most, 'more group')}")
     return "\n".join(lines)

@@ -3,7 +3,7 @@
     upstream_worker.py FILE.py rvk|cpu      in the folder of the tests
 
 Reads lines from standard input and answers each with a line of JSON on the descriptor that was its standard output:
-"list" with the names of the tests, a name with its outcome. Whatever else is printed goes to standard error.
+"list" with the names of the tests, a name with its outcome. Everything else that is printed goes to standard error.
 """
 
 import faulthandler
@@ -23,12 +23,13 @@ import warnings
 from upstream_results import EXPECTED_FAILURE
 
 MOST_DETAIL = 1500  # characters of an exception's message
-# PyTorch made a device's classes siblings of the general ones up to 2.6, and subclasses since: this call then never ends.
+# Up to 2.6, a device's classes were siblings of the general ones; they are subclasses now, with which this call never
+# ends.
 SUPER_OF_2_6 = "super(self.__class__, self)"
 
 
 def accept_devices_like_cuda(device_types) -> None:
-    """Classes for "cpu" and "cuda" are for every device: upstream names the two where no other was tried."""
+    """Runs classes for "cpu" and "cuda" on every device: upstream names only these two if no other was tried."""
     original = device_types.instantiate_device_type_tests
 
     @functools.wraps(original)
@@ -41,7 +42,7 @@ def accept_devices_like_cuda(device_types) -> None:
 
 
 def add_names_of_2_6(device_types) -> None:
-    """What the tests of PyTorch 2.6 import and a later PyTorch has in another place, or no longer."""
+    """Supplies names that the tests of PyTorch 2.6 import and that later versions have moved or removed."""
     internal = "torch.testing._internal."
     methods, cuda, nn, mkldnn = (importlib.import_module(internal + name) for name in (
         "common_methods_invocations", "common_cuda", "common_nn", "common_mkldnn"))
@@ -61,7 +62,7 @@ def add_names_of_2_6(device_types) -> None:
 
 
 def load(path: pathlib.Path):
-    """The module of the file, under the name that it has when it is run alone (tests pickle their classes)."""
+    """The module of the file, under the name that it has when run alone (tests pickle their classes)."""
     specification = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
     sys.modules[path.stem] = module
@@ -71,8 +72,8 @@ def load(path: pathlib.Path):
 
 
 def tests_of(module, device_types, device: str) -> dict[str, unittest.TestCase]:
-    """The tests of the classes made for the device, by the name that they have on rvk."""
-    # PyTorch makes the first class of a process with the general name, and the others with the device's own.
+    """The tests of the classes created for the device, by the name that they have on rvk."""
+    # PyTorch names the first class of a process with the general name, and the others with the device's own.
     suffix = "CPU" if device == "cpu" else f"PRIVATEUSE1|{device.upper()}"
     tests = {}
     for name, test_class in vars(module).items():
@@ -88,7 +89,7 @@ def tests_of(module, device_types, device: str) -> dict[str, unittest.TestCase]:
 
 
 class Watcher(unittest.TestResult):
-    """What became of one test, its subtests with it."""
+    """The outcome of one test, including its subtests."""
 
     def __init__(self):
         super().__init__()
@@ -101,7 +102,7 @@ class Watcher(unittest.TestResult):
         frames = [frame for frame in traceback.extract_tb(trace) if "/unittest/" not in frame.filename]
         where = next((f"{pathlib.Path(frame.filename).name}:{frame.lineno}" for frame in reversed(frames)
                       if pathlib.Path(frame.filename).parent in (pathlib.Path.cwd(), pathlib.Path.cwd() / "nn")), "")
-        # Upstream's own decorators add the sample they were at; the cause is what matters.
+        # Upstream's own decorators add the current sample; the cause is what matters.
         while value.__cause__ is not None:
             value = value.__cause__
         return f"{type(value).__name__}: {str(value)[:MOST_DETAIL]} ({where})"
@@ -129,7 +130,7 @@ class Watcher(unittest.TestResult):
 
     def outcome(self) -> tuple[str, str]:
         if self.exceptions:
-            more = f" and {len(self.exceptions) - 1} subtests more" if len(self.exceptions) > 1 else ""
+            more = f" and {len(self.exceptions) - 1} more subtests" if len(self.exceptions) > 1 else ""
             return "failed", self.exceptions[0] + more
         if self.skipped:
             return "skipped", self.skipped[0][1][:MOST_DETAIL]
@@ -157,7 +158,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     questions = os.fdopen(os.dup(0), encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # processes that tests start must not read the questions
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # processes started by tests must not read the questions
     faulthandler.enable()
     del sys.argv[1:]  # upstream's modules parse the arguments
     sys.path.insert(0, os.getcwd())
@@ -174,7 +175,7 @@ def main() -> None:
         with warnings.catch_warnings():  # not while the tests run: some of them look for warnings
             warnings.simplefilter("ignore")
             tests = tests_of(load(path), device_types, device)
-    except Exception as error:  # the file is not for this PyTorch: an answer, too
+    except Exception as error:  # the file is not for this PyTorch: that is an answer too
         problem = f"{type(error).__name__}: {error}"
 
     print("ready", file=answers, flush=True)
@@ -192,7 +193,7 @@ def main() -> None:
             break
     answers.close()
     if device != "cpu":
-        torch.ops.rvk.finish()  # keeps the compiled pipelines
+        torch.ops.rvk.finish()  # saves the compiled pipelines
     os._exit(0)  # tests leave threads and hooks behind
 
 

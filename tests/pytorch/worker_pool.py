@@ -1,4 +1,5 @@
-"""Child processes that answer questions: restarted when one crashes or takes too long, which is an answer too."""
+"""Child processes that answer questions. A child that crashes or takes too long is restarted, and that counts as its
+answer."""
 
 import dataclasses
 import json
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from support import DEVICE
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-QUESTIONS_PER_PROCESS = 150  # then a fresh one, so that memory held by one operator does not reach them all
+QUESTIONS_PER_PROCESS = 150  # then a fresh process, so that memory held by one operator does not affect all others
 START_LIMIT = 600  # seconds until a child has loaded PyTorch and its list of operators
 
 
@@ -32,7 +33,7 @@ class Plan:
 
 
 class Worker:
-    """A child process that answers a line with a line of JSON. Not shared between threads."""
+    """A child process that answers each line with a line of JSON. Not shared between threads."""
 
     def __init__(self, command: list[str], environment: dict[str, str], folder: pathlib.Path | None = None,
                  start_limit: float = START_LIMIT):
@@ -61,7 +62,7 @@ class Worker:
         return line.decode()
 
     def ask(self, question: str, limit: float) -> dict | None:
-        """What the child answers; None: the process is gone or late, close() says why."""
+        """The child's answer; None: the process ended or is late, and close() says why."""
         self.asked += 1
         try:
             self._process.stdin.write(f"{question}\n".encode())
@@ -71,7 +72,7 @@ class Worker:
         return None if line is None else json.loads(line)
 
     def close(self) -> str:
-        """Ends the process; returns how it ended and the last of what it said. A second call says the same."""
+        """Ends the process; returns how it ended and the last lines of its output. A second call returns the same."""
         self._ended = self._ended or self._end()
         return self._ended
 
@@ -102,7 +103,8 @@ def start_worker(plan: Plan) -> Worker:
 
 
 def ask_all(positions: list[int], plan: Plan, said: Callable[[int, dict | str], None] = lambda *_: None) -> dict[int, dict | str]:
-    """The answer for each position of op_db, or a string that says how the child ended. `said` is told each at once."""
+    """The answer for each position of op_db, or a string that says how the child ended. `said` is called with each
+    answer immediately."""
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     for position in positions:
         waiting.put(position)

@@ -1,7 +1,7 @@
-"""Operations of programs in which PyTorch crashed or hung on RDNA1 cards, as networks that learn.
+"""Operations from programs in which PyTorch crashed or hung on RDNA1 GPUs, as networks that can be trained.
 
-A layer learns another layer of its kind from what that makes of random inputs: its loss is quadratic, so that it falls at
-a known rate. Layers with more than `TRAINED_OPERATIONS` allow in 20 steps on a CPU driver take one.
+A layer learns another layer of its kind from that layer's outputs for random inputs: its loss is quadratic, so that it
+falls at a known rate. Layers with too many operations for 20 steps on a CPU driver (`TRAINED_OPERATIONS`) run one step.
 """
 
 import torch
@@ -53,8 +53,8 @@ def random(*shape: int, seed: int = 11) -> torch.Tensor:
 
 
 def learned(make_layer, shape: tuple[int, ...], rate: float) -> TrainingCase:
-    """A layer that learns another one of its kind from inputs of this shape. The loss is a mean over the channels, too: with
-    a rate of a fortieth of their number the error of a weight falls by a twentieth in a step."""
+    """A layer that learns another one of its kind from inputs of this shape. The loss is also a mean over the channels:
+    with a rate of 1/40 of their number, the error of a weight falls by 1/20 per step."""
     def batch():
         with torch.random.fork_rng(devices=()), torch.no_grad():
             torch.manual_seed(12)

@@ -19,7 +19,7 @@ void add(Words& words, std::uint32_t operation, std::initializer_list<std::uint3
     words.insert(words.end(), operands);
 }
 
-/// Id 7 is the constant of SpecId 4, id 8 that of SpecId 5.
+/// Id 7 is the constant with SpecId 4, id 8 the one with SpecId 5.
 Words module_with_switches() {
     Words words{0x07230203, 0x00010500, 0, 100, 0};
     add(words, op_decorate, {7, spec_id, 4});
@@ -49,16 +49,16 @@ Words expected(std::uint32_t first, std::uint32_t last) {
     return words;
 }
 
-TEST(ChosenCases, KeepTheTargetOfTheValueAlone) {
+TEST(ChosenCases, OnlyTheTargetOfTheValueRemains) {
     EXPECT_EQ(chosen(0, 1), expected(21, 41));
     EXPECT_EQ(chosen(6, 1), expected(22, 41));
 }
 
-TEST(ChosenCases, KeepTheDefaultWhereNoCaseHasTheValue) {
+TEST(ChosenCases, TheDefaultRemainsIfNoCaseMatches) {
     EXPECT_EQ(chosen(1, 2), expected(20, 40));
 }
 
-TEST(ChosenCases, LeaveModulesWithoutSwitchesOnConstantsAsTheyAre) {
+TEST(ChosenCases, ModulesWithoutSwitchesOnConstantsAreUnchanged) {
     const auto& module = kernels::fill_words.kernel.module;
     EXPECT_EQ(runtime::with_chosen_cases(module, {}, {}), Words(module.begin(), module.end()));
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// Whether code is killed by a signal, found out in a copy of the process that does nothing else. Unlike a
-/// death test it runs nothing anew, which takes milliseconds; `code` may not use locks or threads.
+/// Checks whether code is killed by a signal, in a fork of the process that does nothing else. Unlike a death
+/// test it does not rerun anything, so it takes milliseconds; `code` must not use locks or threads.
 
 #include <csignal>
 #include <sys/wait.h>
@@ -12,8 +12,7 @@ template <class Code>
 bool crashes(Code code) {
     const pid_t child = ::fork();
     if (child == 0) {
-        for (const int signal :
-             {SIGSEGV, SIGBUS}) // a sanitizer's handler would report what is meant to happen
+        for (const int signal : {SIGSEGV, SIGBUS}) // a sanitizer's handler would report the expected crash
             std::signal(signal, SIG_DFL);
         code();
         ::_exit(0);

@@ -14,7 +14,7 @@ using testing::Not;
 using testing::SizeIs;
 using testing::ThrowsMessage;
 
-TEST_F(DeviceTest, ADeviceIsDescribedAsItsDriverDescribesIt) {
+TEST_F(DeviceTest, DescribesADeviceAsItsDriverDoes) {
     const DeviceInfo info = first_device();
     EXPECT_THAT(info.name, Not(IsEmpty()));
     EXPECT_THAT(info.driver_name, Not(IsEmpty()));
@@ -29,7 +29,7 @@ TEST_F(DeviceTest, ADeviceIsDescribedAsItsDriverDescribesIt) {
     EXPECT_EQ(info.can.features.contains(kernels::Feature::shared_64k), info.can.shared_bytes >= 65'536);
 }
 
-TEST_F(DeviceTest, ProcessorsComeLastAndNumbersFollowTheOrder) {
+TEST_F(DeviceTest, CpuDriversComeLastAndNumbersFollowTheOrder) {
     const std::vector<DeviceInfo> devices = list_devices();
     for (std::uint32_t i = 0; i < devices.size(); ++i)
         EXPECT_EQ(devices[i].number, i);
@@ -37,7 +37,7 @@ TEST_F(DeviceTest, ProcessorsComeLastAndNumbersFollowTheOrder) {
         devices, {}, [](const DeviceInfo& device) { return device.type == DeviceType::cpu; }));
 }
 
-TEST_F(DeviceTest, AUuidHasTheUsualForm) {
+TEST_F(DeviceTest, UuidsHaveTheUsualFormat) {
     DeviceInfo info;
     info.number = 3;
     for (std::uint8_t i = 0; i < 16; ++i)
@@ -46,7 +46,7 @@ TEST_F(DeviceTest, AUuidHasTheUsualForm) {
     EXPECT_EQ(info.address(), "gpu:3");
 }
 
-TEST_F(DeviceTest, ADeviceIsSelectedByAnyOfItsNames) {
+TEST_F(DeviceTest, SelectsADeviceByAnyOfItsNames) {
     const DeviceInfo info = first_device();
     const std::string number = std::to_string(info.number);
     std::string upper = info.uuid_text();
@@ -59,7 +59,7 @@ TEST_F(DeviceTest, ADeviceIsSelectedByAnyOfItsNames) {
             << name;
 }
 
-TEST_F(DeviceTest, TheVariableLeavesThoseThatItNames) {
+TEST_F(DeviceTest, VisibleDevicesKeepsTheDevicesItNames) {
     const std::vector<DeviceInfo> all = list_devices();
     ASSERT_THAT(all, Not(IsEmpty()));
     const std::string last = std::to_string(all.size() - 1);
@@ -76,10 +76,10 @@ TEST_F(DeviceTest, TheVariableLeavesThoseThatItNames) {
     EXPECT_THAT(list_devices(&reason), IsEmpty());
     EXPECT_EQ(reason, "REKINDLE_VISIBLE_DEVICES hides every device");
     environment.set("REKINDLE_VISIBLE_DEVICES", "0,77");
-    EXPECT_THAT([] { list_devices(); }, ThrowsMessage<Error>(HasSubstr("names 77, which is no device here")));
+    EXPECT_THAT([] { list_devices(); }, ThrowsMessage<Error>(HasSubstr("names 77, which is not a device")));
 }
 
-TEST_F(DeviceTest, WithoutADriverTheListIsEmptyAndSaysWhy) {
+TEST_F(DeviceTest, WithoutADriverTheListIsEmptyWithAReason) {
     const std::string nothing = testing::TempDir() + "rekindle-no-such-driver.json";
     environment.set("VK_ICD_FILENAMES", nothing);
     environment.set("VK_DRIVER_FILES", nothing);
@@ -90,7 +90,7 @@ TEST_F(DeviceTest, WithoutADriverTheListIsEmptyAndSaysWhy) {
     EXPECT_THAT([] { select_device("gpu"); }, ThrowsMessage<Unsupported>(HasSubstr(reason)));
 }
 
-TEST_F(DeviceTest, ADeviceThatWasNotAcceptedIsNotOpened) {
+TEST_F(DeviceTest, RefusesToOpenAnUnusableDevice) {
     DeviceInfo info = first_device();
     info.unusable = "lacks bufferDeviceAddress";
     EXPECT_THAT([&] { Device::open(info); },
@@ -100,7 +100,7 @@ TEST_F(DeviceTest, ADeviceThatWasNotAcceptedIsNotOpened) {
     EXPECT_THAT([&] { Device::open(info); }, ThrowsMessage<Error>(HasSubstr("no longer there")));
 }
 
-TEST_F(DeviceTest, SeveralDevicesOfOneGpuLiveSideBySide) {
+TEST_F(DeviceTest, SeveralDevicesOfOneGpuCoexist) {
     const std::shared_ptr<Device> first = open();
     const std::shared_ptr<Device> second = open();
     EXPECT_NE(first, second);

@@ -1,7 +1,7 @@
 #pragma once
-/// An opened device for the tests of the runtime, in the default test mode: guard pages and random order
-/// wherever the device allows them, the validation layer where it is installed, and every warning or error in
-/// the log a failure. A machine without a Vulkan device fails these tests: lavapipe is one on every machine.
+/// An opened device for the runtime tests, in the default test mode: guard pages and random order where the
+/// device allows them, the validation layer where it is installed, and every warning or error in the log is a
+/// failure. A machine without a Vulkan device fails these tests; lavapipe provides one on every machine.
 
 #include <rekindle/runtime/device.h>
 
@@ -17,7 +17,7 @@
 
 namespace rekindle::runtime::test {
 
-/// Environment variables for as long as it lives; those that were there come back.
+/// Sets environment variables for its lifetime; previous values are restored.
 class Environment {
   public:
     Environment() = default;
@@ -36,7 +36,7 @@ class Environment {
         keep(name);
         put(name, std::nullopt);
     }
-    /// Unless somebody asks for something else from outside.
+    /// Unless the variable is already set from outside.
     void set_by_default(const std::string& name, const std::string& value) {
         if (std::getenv(name.c_str()) == nullptr)
             set(name, value);
@@ -56,7 +56,7 @@ class Environment {
     std::map<std::string, std::optional<std::string>> before_;
 };
 
-/// What a device logged. Thread-safe.
+/// Collects what a device logged. Thread-safe.
 class Log {
   public:
     LogCallback callback() {
@@ -109,7 +109,7 @@ class DeviceTest : public testing::Test {
         return Device::open(first_device(), std::move(options));
     }
 
-    /// Tests that provoke a warning look at `log` and clear it.
+    /// Tests that provoke a warning check `log` and clear it.
     void TearDown() override { EXPECT_THAT(log.lines(LogLevel::warning), testing::IsEmpty()); }
 
     Environment environment;

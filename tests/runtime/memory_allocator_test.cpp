@@ -1,4 +1,4 @@
-/// The allocator over memory that is none and streams that complete when they are told to.
+/// The allocator with fake memory and with streams that complete on command.
 #include "memory_allocator.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ class FakeStream final : public StreamTimeline {
     std::atomic<std::uint64_t> queued_ = 0, completed_ = 0;
 };
 
-/// Host memory of a device with a fixed capacity.
+/// A device with a fixed capacity, whose memory is host memory.
 struct FakeDriver {
     std::uint64_t capacity = 1 << 30, used = 0, next_address = 1 << 20, taken = 0;
     std::vector<std::shared_ptr<StreamTimeline>> streams;
@@ -123,7 +123,7 @@ class CachingAllocatorTest : public testing::Test {
     std::unique_ptr<CachingAllocator> allocator;
 };
 
-TEST_F(CachingAllocatorTest, AReleasedBlockIsItsStreamsAtOnce) {
+TEST_F(CachingAllocatorTest, AReleasedBlockIsImmediatelyReusableOnItsStream) {
     const auto a = stream();
     Buffer first = device(1000, a);
     const DevicePointer pointer = first.pointer();
@@ -136,7 +136,7 @@ TEST_F(CachingAllocatorTest, AReleasedBlockIsItsStreamsAtOnce) {
     EXPECT_EQ(a->waits, 0);
 }
 
-TEST_F(CachingAllocatorTest, AnotherStreamGetsTheSegmentOnlyWhenTheWorkHasCompleted) {
+TEST_F(CachingAllocatorTest, AnotherStreamGetsTheSegmentOnlyAfterTheWorkCompletes) {
     const auto a = stream(), b = stream();
     Buffer first = device(1000, a);
     const DevicePointer pointer = first.pointer();
@@ -167,7 +167,7 @@ TEST_F(CachingAllocatorTest, ABlockUsedOnAnotherStreamWaitsForThatStream) {
     EXPECT_EQ(device(1000, a).pointer(), pointer);
 }
 
-TEST_F(CachingAllocatorTest, WithoutAStreamABlockWaitsForAll) {
+TEST_F(CachingAllocatorTest, WithoutAStreamABlockWaitsForAllStreams) {
     const auto a = stream(), b = stream();
     Buffer first = device(1 << 20);
     const DevicePointer pointer = first.pointer();
@@ -196,7 +196,7 @@ TEST_F(CachingAllocatorTest, HostBlocksWaitForTheWorkThatUsedThem) {
     EXPECT_EQ(upload(1 << 20, b).pointer(), pointer) << "b never used it";
 }
 
-TEST_F(CachingAllocatorTest, BlocksOfAStreamThatIsGoneAreFree) {
+TEST_F(CachingAllocatorTest, BlocksOfADestroyedStreamAreFree) {
     auto a = stream();
     Buffer kept = device(1000, a), released = device(5000, a);
     const DevicePointer pointer = kept.pointer();
@@ -210,7 +210,7 @@ TEST_F(CachingAllocatorTest, BlocksOfAStreamThatIsGoneAreFree) {
     EXPECT_EQ(statistics().allocated_bytes, 0u);
 }
 
-TEST_F(CachingAllocatorTest, KindsAreKeptApart) {
+TEST_F(CachingAllocatorTest, KindsDoNotShareMemory) {
     const Buffer a = device(100), b = upload(100),
                  c = allocator->allocate_on(100, MemoryKind::readback, nullptr);
     EXPECT_EQ(driver.taken, 3u);
@@ -218,7 +218,7 @@ TEST_F(CachingAllocatorTest, KindsAreKeptApart) {
     EXPECT_EQ(statistics(MemoryKind::readback).allocated_bytes, 256u);
 }
 
-TEST_F(CachingAllocatorTest, LevelsOfBlocksAndSegments) {
+TEST_F(CachingAllocatorTest, CountsLevelsOfBlocksAndSegments) {
     const auto a = stream(), b = stream();
     const auto expect = [](const Level& level, std::int64_t current, std::int64_t peak, std::int64_t risen) {
         EXPECT_EQ(level.current, current);
@@ -326,7 +326,7 @@ TEST_F(CachingAllocatorTest, EmptyingTheCacheWaitsForQueuedWork) {
     EXPECT_EQ(driver.used, 0u);
 }
 
-TEST_F(CachingAllocatorTest, OutOfMemoryGivesTheCacheBackAndTriesAgain) {
+TEST_F(CachingAllocatorTest, OutOfMemoryEmptiesTheCacheAndRetries) {
     driver.capacity = 40 << 20;
     const auto a = stream();
     Buffer x = device(30 << 20, a);
@@ -339,7 +339,7 @@ TEST_F(CachingAllocatorTest, OutOfMemoryGivesTheCacheBackAndTriesAgain) {
     EXPECT_EQ(driver.used, 35u << 20);
 }
 
-TEST_F(CachingAllocatorTest, ReleasedHostBlocksAreWaitedForBeforeGivingUp) {
+TEST_F(CachingAllocatorTest, WaitsForReleasedHostBlocksBeforeGivingUp) {
     driver.capacity = 40 << 20;
     const auto a = stream();
     Buffer x = upload(30 << 20, a);
@@ -349,7 +349,7 @@ TEST_F(CachingAllocatorTest, ReleasedHostBlocksAreWaitedForBeforeGivingUp) {
     EXPECT_EQ(statistics().retries, 1u);
 }
 
-TEST_F(CachingAllocatorTest, TheLastResortIsFreeMemoryOfIdleStreams) {
+TEST_F(CachingAllocatorTest, UsesFreeMemoryOfIdleStreamsAsALastResort) {
     driver.capacity = 2 << 20;
     const auto a = stream(), b = stream();
     const Buffer x = device(1000, a);
@@ -364,7 +364,7 @@ TEST_F(CachingAllocatorTest, TheLastResortIsFreeMemoryOfIdleStreams) {
     EXPECT_EQ(device(1000, a).pointer(), pointer);
 }
 
-TEST_F(CachingAllocatorTest, OutOfMemorySaysTheNumbers) {
+TEST_F(CachingAllocatorTest, OutOfMemoryReportsTheNumbers) {
     driver.capacity = 40 << 20;
     const Buffer x = device(30 << 20);
     try {
@@ -384,10 +384,10 @@ TEST_F(CachingAllocatorTest, OutOfMemorySaysTheNumbers) {
     EXPECT_THROW(device(~0ull), OutOfMemory);
     EXPECT_EQ(statistics().out_of_memory, 3u);
     EXPECT_EQ(statistics().allocated_bytes, 30u << 20);
-    EXPECT_NO_THROW(device(5 << 20)) << "and goes on";
+    EXPECT_NO_THROW(device(5 << 20)) << "and continues";
 }
 
-TEST_F(CachingAllocatorTest, FindsWhereAnAddressLies) {
+TEST_F(CachingAllocatorTest, FindsTheBlockOfAnAddress) {
     const Buffer x = device(1000), y = device(1000);
     const BufferLocation at = allocator->locate(y.pointer() + 100, 900);
     EXPECT_EQ(at.offset, y.pointer().address + 100 - (1 << 20));
@@ -406,14 +406,14 @@ class PoisonTest : public CachingAllocatorTest {
   protected:
     void SetUp() override { make({.rules = {}, .poison = true}); }
     static std::uint64_t raw(const Buffer& buffer) { return raw_address(buffer.pointer()); }
-    /// The host's view of a device address, for writes that no block allows.
+    /// The host's view of a device address, for writes outside of any block.
     std::byte* at(const Buffer& buffer) const {
         const Buffer::Block& block = *buffer.block();
         return block.place->segment->memory->host + block.place->offset + block.begin;
     }
 };
 
-TEST_F(PoisonTest, PointersCarryABitThatIsTakenOffOnlyFromPointers) {
+TEST_F(PoisonTest, ThePoisonBitIsRemovedOnlyFromPointers) {
     const Buffer x = device(1000), y = device(64);
     EXPECT_EQ(x.pointer().address >> 48, 0x4000u);
     EXPECT_EQ(raw(x) % 256, 0u);
@@ -429,12 +429,12 @@ TEST_F(PoisonTest, PointersCarryABitThatIsTakenOffOnlyFromPointers) {
     EXPECT_EQ(parameters[0], raw(x));
     EXPECT_EQ(parameters[1], raw(y) + 60);
     EXPECT_EQ(parameters[2], 7u);
-    EXPECT_EQ(parameters[3], before[3]) << "2.0 is no pointer";
-    EXPECT_EQ(parameters[4], before[4]) << "points into no block";
+    EXPECT_EQ(parameters[3], before[3]) << "2.0 is not a pointer";
+    EXPECT_EQ(parameters[4], before[4]) << "not inside any block";
     EXPECT_EQ(allocator->locate(x.pointer() + 8, 4).remaining, 992u);
 }
 
-TEST_F(PoisonTest, FreshMemoryIsNoNumber) {
+TEST_F(PoisonTest, FreshMemoryIsNan) {
     const auto a = stream();
     const Buffer x = upload(103, a);
     for (const float value : x.host_as<float>())
@@ -455,7 +455,7 @@ TEST_F(PoisonTest, FreshMemoryIsNoNumber) {
         EXPECT_NE(at(again)[i], std::byte{1});
 }
 
-TEST_F(PoisonTest, AWriteOneByteBesideABlockIsReportedAtItsRelease) {
+TEST_F(PoisonTest, AWriteOneByteOutsideABlockIsReportedAtItsRelease) {
     for (const std::int64_t offset : {-256, -1, 1000, 1255}) {
         Buffer x = device(1000);
         EXPECT_NO_THROW(allocator->throw_on_damage());
@@ -464,25 +464,25 @@ TEST_F(PoisonTest, AWriteOneByteBesideABlockIsReportedAtItsRelease) {
         ASSERT_EQ(driver.log.size(), 1u) << offset;
         EXPECT_THAT(driver.log[0], HasSubstr("block of 1000 bytes"));
         EXPECT_THAT(driver.log[0],
-                    HasSubstr(offset < 0 ? std::to_string(-offset) + " bytes before its begin"
-                                         : std::to_string(offset - 1000) + " bytes behind its end"));
+                    HasSubstr(offset < 0 ? "offset " + std::to_string(-offset) + " before its start"
+                                         : "offset " + std::to_string(offset - 1000) + " after its end"));
         EXPECT_THROW(allocator->throw_on_damage(), Error);
         EXPECT_NO_THROW(allocator->throw_on_damage()) << "once";
         driver.log.clear();
     }
 }
 
-TEST_F(PoisonTest, WritesOfQueuedWorkAreLookedForWhenItHasCompleted) {
+TEST_F(PoisonTest, WritesOfQueuedWorkAreCheckedWhenItHasCompleted) {
     const auto a = stream();
     Buffer x = device(1000, a);
     std::byte* const end = at(x) + 1000;
     x = {};
-    *end = std::byte{0}; // the work runs now
+    *end = std::byte{0}; // simulates the work running now
     a->complete_all();
     EXPECT_THROW(allocator->throw_on_damage(), Error);
 }
 
-TEST_F(PoisonTest, MemoryThatTheHostCannotSeeIsFilledByTheStreamAndSaidToBeUnchecked) {
+TEST_F(PoisonTest, MemoryThatTheHostCannotSeeIsFilledByTheStreamAndReportedAsUnchecked) {
     driver.mapped = false;
     const auto a = stream();
     const Buffer x = device(1000, a), y = device(1000, a);
@@ -492,7 +492,7 @@ TEST_F(PoisonTest, MemoryThatTheHostCannotSeeIsFilledByTheStreamAndSaidToBeUnche
 }
 
 /// Streams queue and complete at random; blocks come and go. What a stream writes into a block must still be
-/// there when the block is used last: no other block of unfinished work may overlap it.
+/// there at the block's last use: no other block with unfinished work may overlap it.
 TEST_F(CachingAllocatorTest, NoTwoUnfinishedUsesOfMemoryOverlap) {
     std::mt19937 random(3);
     const auto below = [&](std::size_t n) {
@@ -506,11 +506,11 @@ TEST_F(CachingAllocatorTest, NoTwoUnfinishedUsesOfMemoryOverlap) {
     };
     struct Held {
         Buffer buffer;
-        std::vector<std::shared_ptr<FakeStream>> streams; // the first: its own
+        std::vector<std::shared_ptr<FakeStream>> streams; // the first one is its own
     };
     std::vector<std::shared_ptr<FakeStream>> streams{stream(), stream(), stream()};
     std::vector<Held> held;
-    std::vector<Use> uses; // of released blocks
+    std::vector<Use> uses; // uses of released blocks
     std::uint64_t refused = 0;
     for (int step = 0; step < 30'000; ++step) {
         const std::size_t what = below(10);
@@ -537,7 +537,7 @@ TEST_F(CachingAllocatorTest, NoTwoUnfinishedUsesOfMemoryOverlap) {
             std::erase_if(uses, [](const Use& use) { return use.on->completed() >= use.until; });
             for (const Use& use : uses)
                 ASSERT_TRUE(use.on == s || end <= use.begin || use.end <= begin)
-                    << "a block that queued work of another stream uses";
+                    << "a block that another stream's queued work uses";
             held.push_back(std::move(h));
         } else if (what < 8 && !held.empty()) {
             Held& h = held[below(held.size())];
@@ -559,7 +559,7 @@ TEST_F(CachingAllocatorTest, NoTwoUnfinishedUsesOfMemoryOverlap) {
             allocator->collect();
         }
     }
-    EXPECT_GT(refused, 0u) << "the memory ran out now and then";
+    EXPECT_GT(refused, 0u) << "memory never ran out";
     held.clear();
     allocator->empty_cache();
     EXPECT_EQ(driver.used, 0u);

@@ -14,7 +14,7 @@ namespace {
 using Block = BlockArena::Block;
 using Segment = BlockArena::Segment;
 
-/// Every byte range that is taken, by segment: what the arena must agree with. It knows no lists and no
+/// Every taken byte range, per segment: the arena must agree with it. The model has no lists and no
 /// neighbors.
 class Model {
   public:
@@ -41,7 +41,7 @@ class Model {
             sum += key.first == segment ? size : 0;
         return sum;
     }
-    /// The smallest gap of a segment of that bin and kind that holds `size` bytes; 0: there is none.
+    /// The smallest gap in a segment of that bin and kind with at least `size` bytes; 0 if there is none.
     std::uint64_t smallest_gap(const BlockArena& arena, std::uint32_t bin, bool small,
                                std::uint64_t size) const {
         std::uint64_t best = 0;
@@ -75,7 +75,7 @@ TEST(BlockRules, SizesCoverTheRequestWithLittleWaste) {
         ASSERT_GE(size, std::max<std::uint64_t>(bytes, 1));
         ASSERT_EQ(size % BlockRules::alignment, 0u);
         ASSERT_GE(size, last) << "monotonic";
-        ASSERT_EQ(rules.block_size(size), size) << "a size is its own class";
+        ASSERT_EQ(rules.block_size(size), size) << "a class size maps to itself";
         ASSERT_LE(size - bytes,
                   std::max<std::uint64_t>(bytes / 8 + 1, bytes > rules.small_block ? 4096 : 256))
             << bytes;
@@ -106,7 +106,7 @@ TEST(BlockArena, BestFitSplitsAndMerges) {
     BlockArena arena{BlockRules{}};
     EXPECT_EQ(arena.take(0, 256), nullptr);
     arena.add(0, 2 << 20, true);
-    EXPECT_EQ(arena.take(1, 256), nullptr) << "another bin's";
+    EXPECT_EQ(arena.take(1, 256), nullptr) << "belongs to another bin";
     EXPECT_EQ(arena.take(0, 2 << 20), nullptr) << "a large block does not lie in a small segment";
     Block* a = arena.take(0, 1024);
     Block* b = arena.take(0, 512);
@@ -116,14 +116,14 @@ TEST(BlockArena, BestFitSplitsAndMerges) {
     arena.give(a);
     arena.give(b);
     arena.give(d);
-    EXPECT_EQ(arena.take(0, 1536)->offset, 0u) << "a and b are one again, and fit exactly";
+    EXPECT_EQ(arena.take(0, 1536)->offset, 0u) << "a and b are merged again and fit exactly";
     arena.give(c);
     Block* all = arena.take(0, (2 << 20) - 1536);
-    EXPECT_EQ(all, nullptr) << "no small block is that large";
+    EXPECT_EQ(all, nullptr) << "small blocks are not that large";
     EXPECT_EQ(arena.take(0, 1 << 20)->offset, 1536u);
 }
 
-TEST(BlockArena, ALargeRemainderBecomesABlockASmallOneDoesNot) {
+TEST(BlockArena, OnlyALargeRemainderBecomesABlock) {
     const BlockRules rules;
     BlockArena arena{rules};
     arena.add(0, 8 << 20, false);
@@ -135,10 +135,11 @@ TEST(BlockArena, ALargeRemainderBecomesABlockASmallOneDoesNot) {
     EXPECT_EQ(part->size, (8u << 20) - rules.large_remainder);
 }
 
-/// Random requests, returns, moves between bins and removals; after each the arena agrees with the model.
+/// Random requests, returns, moves between bins and removals; after each one the arena must agree with the
+/// model.
 class BlockArenaRandom : public testing::TestWithParam<unsigned> {};
-/// Free bytes of segments that hold something, too.
-std::int64_t free_beside_taken(const BlockArena& arena, bool small) {
+/// Free bytes in segments that also hold taken blocks.
+std::int64_t free_in_used_segments(const BlockArena& arena, bool small) {
     std::uint64_t sum = 0;
     for (const auto& segment : arena.segments())
         if (segment->small == small && segment->taken > 0)
@@ -171,7 +172,7 @@ TEST_P(BlockArenaRandom, AgreesWithBruteForce) {
             rules.block_size(below(4) == 0 ? 1 + below(20 << 20) : 1 + below(std::uint64_t{1} << below(21)));
         const std::uint64_t gap = model.smallest_gap(arena, bin, rules.is_small(size), size);
         Block* block = arena.take(bin, size);
-        ASSERT_EQ(block != nullptr, gap != 0) << "found exactly when a gap is there";
+        ASSERT_EQ(block != nullptr, gap != 0) << "a block must be found exactly if there is a gap";
         if (!block) {
             const std::uint64_t bytes = rules.segment_size(size, arena.reserved_large());
             ASSERT_LE(bytes, rules.largest_segment);
@@ -220,7 +221,7 @@ TEST_P(BlockArenaRandom, AgreesWithBruteForce) {
                             offset < found->offset + found->size);
             }
             for (const bool small : {false, true})
-                ASSERT_EQ(arena.splits(small).bytes.current, free_beside_taken(arena, small));
+                ASSERT_EQ(arena.splits(small).bytes.current, free_in_used_segments(arena, small));
         }
     }
     while (!live.empty())
@@ -237,7 +238,7 @@ TEST_P(BlockArenaRandom, AgreesWithBruteForce) {
     EXPECT_EQ(arena.reserved_large(), 0u);
 }
 
-TEST(BlockArena, TakesTheBestGapOfTheSizesList) {
+TEST(BlockArena, TakesTheBestGapOfTheSizeList) {
     std::mt19937 random(1);
     BlockRules rules;
     BlockArena arena{rules};
@@ -262,7 +263,7 @@ TEST(BlockArena, TakesTheBestGapOfTheSizesList) {
         if (!block)
             continue;
         EXPECT_EQ(block->size, gap - size >= rules.large_remainder ? size : gap)
-            << "of the smallest gap that fits";
+            << "from the smallest gap that fits";
         model.taken(*block);
     }
 }

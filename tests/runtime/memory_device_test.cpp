@@ -1,4 +1,4 @@
-/// The allocator over a Vulkan driver.
+/// The allocator with a Vulkan driver.
 #include "crashes.h"
 #include "fixture.h"
 #include "memory_allocator.h"
@@ -26,8 +26,8 @@ class MemoryTest : public DeviceTest {
     static DeviceAllocator& internal(Device& device) {
         return dynamic_cast<DeviceAllocator&>(device.allocator());
     }
-    /// Where the host sees a block, of any kind, if it does.
-    static std::byte* seen(const Buffer& buffer) {
+    /// Where the host sees a block of any kind, if it does.
+    static std::byte* host_view(const Buffer& buffer) {
         const Buffer::Block& block = *buffer.block();
         std::byte* const host = block.place->segment->memory->host;
         return host ? host + block.place->offset + block.begin : nullptr;
@@ -62,7 +62,7 @@ TEST_F(MemoryTest, BlocksOfAllKindsWithoutGuardPages) {
         EXPECT_EQ(device->allocator().statistics(kind).reserved_bytes, 0u);
 }
 
-TEST_F(MemoryTest, TheHeapOfDeviceMemoryIsKnown) {
+TEST_F(MemoryTest, ReportsTheHeapOfDeviceMemory) {
     no_guard_pages();
     environment.set("REKINDLE_POISON", "0");
     const auto device = open();
@@ -79,7 +79,7 @@ TEST_F(MemoryTest, TheHeapOfDeviceMemoryIsKnown) {
     }
 }
 
-TEST_F(MemoryTest, TheAddressOfABlockIsThatOfItsPlaceInTheVkBuffer) {
+TEST_F(MemoryTest, TheAddressOfABlockMatchesItsPlaceInTheVkBuffer) {
     no_guard_pages();
     const auto opened = open();
     auto& device = dynamic_cast<VulkanDevice&>(*opened);
@@ -90,7 +90,7 @@ TEST_F(MemoryTest, TheAddressOfABlockIsThatOfItsPlaceInTheVkBuffer) {
     EXPECT_EQ(at.buffer, device.allocator().locate(first.pointer(), 4).buffer);
 }
 
-TEST_F(MemoryTest, BuffersKeepTheirDevice) {
+TEST_F(MemoryTest, BuffersKeepTheirDeviceAlive) {
     auto device = open();
     const std::weak_ptr<Device> weak = device;
     Buffer buffer = device->allocator().allocate(100, MemoryKind::upload);
@@ -101,7 +101,7 @@ TEST_F(MemoryTest, BuffersKeepTheirDevice) {
     EXPECT_TRUE(weak.expired());
 }
 
-TEST_F(MemoryTest, DevicesHaveMemoryOfTheirOwn) {
+TEST_F(MemoryTest, DevicesHaveSeparateMemory) {
     const auto a = open(), b = open();
     const Buffer x = a->allocator().allocate(1000, MemoryKind::device);
     EXPECT_EQ(a->allocator().statistics(MemoryKind::device).allocations, 1u);
@@ -109,20 +109,20 @@ TEST_F(MemoryTest, DevicesHaveMemoryOfTheirOwn) {
     EXPECT_THROW(internal(*b).locate(x.pointer(), 1), Error);
 }
 
-TEST_F(MemoryTest, ADriverAllocationThatFailsOnceIsTriedAgain) {
+TEST_F(MemoryTest, ADriverAllocationThatFailsOnceIsRetried) {
     no_guard_pages();
     environment.set("REKINDLE_FAULT", "out-of-memory:2");
     const auto device = open();
     if (device->info().type != DeviceType::cpu)
-        GTEST_SKIP() << "a GPU has other memory for uploads: it is taken before anything is tried again";
+        GTEST_SKIP() << "a GPU has other memory for uploads, which is used before any retry";
     const Buffer small = device->allocator().allocate(1000, MemoryKind::upload);
-    const Buffer large = device->allocator().allocate(9 << 20, MemoryKind::upload); // a segment of its own
+    const Buffer large = device->allocator().allocate(9 << 20, MemoryKind::upload); // its own segment
     EXPECT_EQ(device->allocator().statistics(MemoryKind::upload).retries, 1u);
     EXPECT_EQ(device->allocator().statistics(MemoryKind::upload).out_of_memory, 0u);
     std::ranges::fill(large.host(), std::byte{1});
 }
 
-TEST_F(MemoryTest, ADriverWithoutMemoryIsSaidWithTheNumbers) {
+TEST_F(MemoryTest, ADriverOutOfMemoryIsReportedWithTheNumbers) {
     environment.set("REKINDLE_FAULT", "out-of-memory:3+");
     const auto device = open();
     const Buffer first = device->allocator().allocate(5 << 20, MemoryKind::device);
@@ -140,21 +140,21 @@ TEST_F(MemoryTest, ADriverWithoutMemoryIsSaidWithTheNumbers) {
     EXPECT_EQ(device->allocator().statistics(MemoryKind::device).out_of_memory, 1u);
 }
 
-TEST_F(MemoryTest, MoreThanTheDriverGivesAtOnceIsRefused) {
+TEST_F(MemoryTest, MoreThanTheLargestAllocationIsRefused) {
     const auto device = open();
     const std::uint64_t largest = device->info().can.maximum_allocation_bytes;
     EXPECT_THROW(device->allocator().allocate(largest + 1, MemoryKind::device), OutOfMemory);
     EXPECT_THROW(device->allocator().allocate(~0ull, MemoryKind::upload), OutOfMemory);
 }
 
-TEST_F(MemoryTest, PoisonedPointersAndSentinelsOnTheDriversMemory) {
+TEST_F(MemoryTest, PoisonedPointersAndSentinelsInDriverMemory) {
     no_guard_pages();
     environment.set("REKINDLE_POISON", "1");
     const auto device = open();
     Buffer x = device->allocator().allocate(1000, MemoryKind::device);
     EXPECT_EQ(x.pointer().address >> 48, 0x4000u);
     EXPECT_EQ(raw_address(x.pointer()) % 256, 0u);
-    std::byte* const host = seen(x);
+    std::byte* const host = host_view(x);
     if (!host)
         GTEST_SKIP() << "this device has no device-local memory that the host sees";
     float value = 0;
@@ -162,18 +162,18 @@ TEST_F(MemoryTest, PoisonedPointersAndSentinelsOnTheDriversMemory) {
     EXPECT_TRUE(std::isnan(value));
     host[1000] = std::byte{0};
     x = {};
-    EXPECT_THAT(log.lines(LogLevel::error), testing::ElementsAre(HasSubstr("0 bytes behind its end")));
+    EXPECT_THAT(log.lines(LogLevel::error), testing::ElementsAre(HasSubstr("offset 0 after its end")));
     log.clear();
     EXPECT_THROW(internal(*device).throw_on_damage(), Error);
     EXPECT_NO_THROW(internal(*device).throw_on_damage());
 }
 
-/// Guard pages, which the fixture switches on.
+/// Guard pages, which the fixture enables.
 class GuardPagesTest : public MemoryTest {
   protected:
     void SetUp() override {
         if (!first_device().can.external_host_memory || first_device().type != DeviceType::cpu)
-            GTEST_SKIP() << "guard pages are for CPU drivers: " << first_device().name << " is none";
+            GTEST_SKIP() << "guard pages need a CPU driver, and " << first_device().name << " is not one";
         device = open();
     }
     void TearDown() override {
@@ -183,26 +183,26 @@ class GuardPagesTest : public MemoryTest {
     std::shared_ptr<Device> device;
 };
 
-TEST_F(GuardPagesTest, AByteBehindABlockCrashes) {
+TEST_F(GuardPagesTest, AccessingAByteAfterABlockCrashes) {
     for (const MemoryKind kind : kinds)
         for (const std::uint64_t bytes : {16ull, 4096ull, 100'000ull, 100'016ull}) {
             const Buffer buffer = device->allocator().allocate(bytes, kind);
-            std::byte* const host = seen(buffer);
+            std::byte* const host = host_view(buffer);
             EXPECT_EQ(reinterpret_cast<std::uintptr_t>(host), raw_address(buffer.pointer()));
             host[0] = host[bytes - 1] = std::byte{1};
             EXPECT_TRUE(crashes([&] { host[bytes] = std::byte{1}; })) << bytes;
         }
 }
 
-TEST_F(GuardPagesTest, APageBeforeABlockIsProtectedToo) {
+TEST_F(GuardPagesTest, ThePageBeforeABlockIsProtectedToo) {
     const Buffer buffer = device->allocator().allocate(4096, MemoryKind::device);
-    std::byte* const host = seen(buffer);
+    std::byte* const host = host_view(buffer);
     EXPECT_TRUE(crashes([&] { host[-1] = std::byte{1}; }));
 }
 
-TEST_F(GuardPagesTest, AReleasedBlockIsGone) {
+TEST_F(GuardPagesTest, AReleasedBlockIsUnmapped) {
     Buffer buffer = device->allocator().allocate(4096, MemoryKind::device);
-    std::byte* const host = seen(buffer);
+    std::byte* const host = host_view(buffer);
     buffer = {};
     EXPECT_TRUE(crashes([&] { host[0] = std::byte{1}; }));
     EXPECT_EQ(device->allocator().statistics(MemoryKind::device).reserved_bytes, 0u);
@@ -211,25 +211,25 @@ TEST_F(GuardPagesTest, AReleasedBlockIsGone) {
 TEST_F(GuardPagesTest, WritesIntoTheRoundingAreReported) {
     Buffer buffer = device->allocator().allocate(1001, MemoryKind::device);
     EXPECT_EQ(raw_address(buffer.pointer()) % 16, 0u);
-    seen(buffer)[1001] = std::byte{1};
+    host_view(buffer)[1001] = std::byte{1};
     buffer = {};
-    EXPECT_THAT(log.lines(LogLevel::error), testing::ElementsAre(HasSubstr("0 bytes behind its end")));
+    EXPECT_THAT(log.lines(LogLevel::error), testing::ElementsAre(HasSubstr("offset 0 after its end")));
     log.clear();
     EXPECT_THROW(internal(*device).throw_on_damage(), Error);
     buffer = device->allocator().allocate(1008, MemoryKind::device);
-    seen(buffer)[-1] = std::byte{1};
+    host_view(buffer)[-1] = std::byte{1};
     buffer = {};
-    EXPECT_THAT(log.lines(LogLevel::error), testing::ElementsAre(HasSubstr("1 bytes before its begin")));
+    EXPECT_THAT(log.lines(LogLevel::error), testing::ElementsAre(HasSubstr("offset 1 before its start")));
     log.clear();
 }
 
-TEST_F(GuardPagesTest, WhatALaunchOnlyReadsCannotBeWrittenMeanwhile) {
+TEST_F(GuardPagesTest, MemoryThatALaunchOnlyReadsIsWriteProtectedMeanwhile) {
     const Buffer a = device->allocator().allocate(3 * 4096, MemoryKind::device);
     const Buffer b = device->allocator().allocate(100, MemoryKind::device);
-    std::byte* const host = seen(a);
+    std::byte* const host = host_view(a);
     const std::vector<Access> first{{a.pointer(), 3 * 4096, false}, {a.pointer() + 5000, 8, true}, writes(b)};
     auto held = internal(*device).protect(first);
-    host[4096] = seen(b)[0] = std::byte{1}; // pages that are written too
+    host[4096] = host_view(b)[0] = std::byte{1}; // pages that are also written
     EXPECT_EQ(host[0], host[0]) << "reading is allowed";
     EXPECT_TRUE(crashes([&] { host[0] = std::byte{1}; }));
     EXPECT_TRUE(crashes([&] { host[3 * 4096 - 1] = std::byte{1}; }));
@@ -257,7 +257,7 @@ TEST_F(MemoryTest, TheHostCrashesOnAPoisonedPointer) {
     const auto device = open();
     const Buffer x = device->allocator().allocate(1000, MemoryKind::device);
     EXPECT_TRUE(crashes([&] { *reinterpret_cast<volatile char*>(x.pointer().address) = 1; }));
-    log.clear(); // a device whose memory cannot be seen says so
+    log.clear(); // a device whose memory the host cannot see logs a warning
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-/// What the test modes find in kernels: writes and reads where there is nothing to be written or read.
+/// What the test modes find in kernels: writes and reads where they are not allowed.
 #include "stream_fixture.h"
 
 #include <bit>
@@ -28,13 +28,13 @@ class GuardedKernelDeathTest : public TestModes {
   protected:
     void SetUp() override {
         if (first_device().type != DeviceType::cpu)
-            GTEST_SKIP() << "guard pages are for CPU drivers: " << first_device().name << " is none";
+            GTEST_SKIP() << "guard pages need a CPU driver, and " << first_device().name << " is not one";
         testing::FLAGS_gtest_death_test_style =
             "threadsafe"; // the driver's threads do not survive a plain fork
     }
 };
 
-TEST_F(GuardedKernelDeathTest, OneElementTooFarCrashes) {
+TEST_F(GuardedKernelDeathTest, AccessingOneElementTooFarCrashes) {
     const auto s = stream();
     const Words words = numbered(1000);
     const Buffer block = memory(*s, words);
@@ -51,7 +51,7 @@ TEST_F(GuardedKernelDeathTest, OneElementTooFarCrashes) {
         "");
 }
 
-TEST_F(GuardedKernelDeathTest, WritingWhatTheStreamWasToldIsOnlyReadCrashes) {
+TEST_F(GuardedKernelDeathTest, WritingMemoryDeclaredAsReadOnlyCrashes) {
     const auto s = stream();
     const Buffer block = memory(*s, numbered(1000));
     s->synchronize();
@@ -87,7 +87,7 @@ TEST_F(PoisonedStreamTest, KernelsCopiesAndFillsWorkOnPoisonedPointers) {
     EXPECT_EQ(contents(*s, b), Words(100, 3));
 }
 
-TEST_F(PoisonedStreamTest, WhatWasNeverWrittenIsNoNumber) {
+TEST_F(PoisonedStreamTest, MemoryThatWasNeverWrittenIsNan) {
     const auto s = stream();
     const Buffer block = memory(*s, 100);
     for (const std::uint32_t word : contents(*s, block))
@@ -101,7 +101,7 @@ TEST_F(PoisonedStreamTest, AReleasedBlockIsFilledBeforeLaterWorkReadsIt) {
     kernels::TestingParameters p; // result = 3 · first + second + value
     p.result = out.pointer().address;
     const DevicePointer kept = block.pointer();
-    p.first = raw_address(kept); // as a pointer kept in a table would
+    p.first = raw_address(kept); // like a pointer stored in a table
     p.second = zero.pointer().address;
     p.count = 100;
     p.value = 0;
@@ -109,7 +109,7 @@ TEST_F(PoisonedStreamTest, AReleasedBlockIsFilledBeforeLaterWorkReadsIt) {
     s->launch(kernels::test_combine, groups_of(100), p,
               std::array{writes(out), Access{kept, 400, false}, reads(zero)});
     for (const std::uint32_t word : contents(*s, out))
-        EXPECT_NE(word, 3u) << "the released block's number";
+        EXPECT_NE(word, 3u) << "the released block's value";
 }
 
 TEST_F(PoisonedStreamTest, AnAddressWithoutThePoisonBitIsRefused) {
@@ -125,25 +125,25 @@ TEST_F(PoisonedStreamTest, AnAddressWithoutThePoisonBitIsRefused) {
                  Error);
 }
 
-TEST_F(PoisonedStreamTest, AKernelsWriteBesideABlockMakesTheNextWaitThrow) {
+TEST_F(PoisonedStreamTest, AKernelWriteOutsideABlockMakesTheNextWaitThrow) {
     const auto s = stream();
     Buffer block = memory(*s, numbered(1000));
     const bool seen = block.block() && log.lines(LogLevel::warning).empty();
     if (!seen) {
         log.clear();
-        GTEST_SKIP() << "the host does not see the memory of " << first_device().name;
+        GTEST_SKIP() << "the host cannot see the memory of " << first_device().name;
     }
     advance_at(*s, block.pointer().address, 1001, 5, std::array{writes(block)});
     block = {};
     EXPECT_THROW(s->synchronize(), Error);
-    EXPECT_THAT(log.lines(LogLevel::error), ElementsAre(HasSubstr("0 bytes behind its end")));
+    EXPECT_THAT(log.lines(LogLevel::error), ElementsAre(HasSubstr("offset 0 after its end")));
     log.clear();
     s->synchronize();
 }
 
-TEST_F(PoisonedStreamDeathTest, AReleasedBlocksPointerCrashesInTheKernel) {
+TEST_F(PoisonedStreamDeathTest, UsingAReleasedBlockCrashesInTheKernel) {
     if (first_device().type != DeviceType::cpu)
-        GTEST_SKIP() << "a stray address of " << first_device().name
+        GTEST_SKIP() << "a stray address on " << first_device().name
                      << " loses the device instead of the process";
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     const auto s = stream();
@@ -158,13 +158,13 @@ TEST_F(PoisonedStreamDeathTest, AReleasedBlocksPointerCrashesInTheKernel) {
         "");
 }
 
-TEST_F(TestModes, OutOfMemoryIsOvercomeInTheMiddleOfQueuedWork) {
+TEST_F(TestModes, RecoversFromOutOfMemoryDuringQueuedWork) {
     environment.set("REKINDLE_GUARD_PAGES", "0");
     environment.set("REKINDLE_FAULT",
                     "out-of-memory:4"); // the third block's segment, while the second is in use
     const auto s = stream();
     if (device().info().type != DeviceType::cpu)
-        GTEST_SKIP() << "a GPU has other memory for the block: it is taken before anything is tried again";
+        GTEST_SKIP() << "a GPU has other memory for the block, which is used before any retry";
     const Words words = numbered(3 << 20);
     const Buffer first = memory(*s, words);
     advance(*s, first, 1);

@@ -1,4 +1,4 @@
-/// Which memory type is chosen, on the tables that drivers of the field show.
+/// Which memory type is chosen, on the memory tables of real drivers.
 #include "memory_source.h"
 
 #include <gmock/gmock.h>
@@ -66,13 +66,13 @@ TEST(MemoryTypes, OneHeapForAll) {
         EXPECT_THAT(memory_types(p, kind, false), ElementsAre(0));
 }
 
-TEST(MemoryTypes, OfSeveralHeapsTheLarger) {
+TEST(MemoryTypes, PrefersTheLargerHeap) {
     const auto p = table({2'000, 8'000}, {{0, local}, {1, local}});
     EXPECT_THAT(memory_types(p, MemoryKind::device, false), ElementsAre(1, 0));
     EXPECT_THAT(memory_types(p, MemoryKind::upload, false), IsEmpty());
 }
 
-TEST(MemoryTypes, ProtectedAndLazyMemoryIsNotUsed) {
+TEST(MemoryTypes, ProtectedAndLazilyAllocatedMemoryIsNotUsed) {
     const auto p = table({8'000}, {{0, local | VK_MEMORY_PROPERTY_PROTECTED_BIT},
                                    {0, local | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT},
                                    {0, local}});

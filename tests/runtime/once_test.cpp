@@ -11,7 +11,7 @@
 namespace rekindle::runtime {
 namespace {
 
-TEST(Once, TriesAgainAfterAnExceptionAndThenNoMore) {
+TEST(Once, RetriesAfterAnExceptionButNotAfterSuccess) {
     Once once;
     int calls = 0;
     EXPECT_THROW(once([&] {

@@ -26,7 +26,7 @@ class PipelineTest : public DeviceTest {
 
     static VulkanDevice& internals(Device& device) { return dynamic_cast<VulkanDevice&>(device); }
 
-    /// Compiles a kernel and closes the device again; the file that is left.
+    /// Compiles a kernel and closes the device again; returns the file that was written.
     std::filesystem::path file_after_use() {
         open({.self_test = false})->prepare(kernel);
         std::vector<std::filesystem::path> files;
@@ -46,7 +46,7 @@ class PipelineTest : public DeviceTest {
     const kernels::Kernel& kernel = kernels::fill_words.kernel;
 };
 
-TEST_F(PipelineTest, TheSamePipelineIsMadeOnce) {
+TEST_F(PipelineTest, CompilesTheSamePipelineOnce) {
     const std::shared_ptr<Device> device = open({.self_test = false});
     std::vector<const Pipeline*> seen(8);
     {
@@ -59,7 +59,7 @@ TEST_F(PipelineTest, TheSamePipelineIsMadeOnce) {
     EXPECT_THAT(seen, testing::Each(seen[0]));
 }
 
-TEST_F(PipelineTest, UnknownConstantsAndMissingFeaturesAreRefused) {
+TEST_F(PipelineTest, RefusesUnknownConstantsAndMissingFeatures) {
     const std::shared_ptr<Device> device = open({.self_test = false});
     const kernels::ConstantValue unknown[] = {{"no_such_constant", 1}};
     EXPECT_THAT([&] { device->prepare(kernel, unknown); },
@@ -75,7 +75,7 @@ TEST_F(PipelineTest, UnknownConstantsAndMissingFeaturesAreRefused) {
     EXPECT_THAT([&] { device->prepare(large); }, ThrowsMessage<Unsupported>(HasSubstr("workgroups of")));
 }
 
-TEST_F(PipelineTest, TheDriversCacheIsKeptOnDisk) {
+TEST_F(PipelineTest, KeepsTheDriversCacheOnDisk) {
     const std::filesystem::path file = file_after_use();
     EXPECT_GE(std::filesystem::file_size(file), 24u + sizeof(VkPipelineCacheHeaderVersionOne));
     const auto written = std::filesystem::last_write_time(file);
@@ -84,7 +84,7 @@ TEST_F(PipelineTest, TheDriversCacheIsKeptOnDisk) {
     EXPECT_THAT(log.lines(LogLevel::warning), IsEmpty());
 }
 
-TEST_F(PipelineTest, ADamagedCacheIsMadeAnew) {
+TEST_F(PipelineTest, RebuildsADamagedCache) {
     const std::filesystem::path file = file_after_use();
     const std::string whole = bytes_of(file);
     std::string flipped = whole;
@@ -99,29 +99,29 @@ TEST_F(PipelineTest, ADamagedCacheIsMadeAnew) {
     }
 }
 
-TEST_F(PipelineTest, TheCacheOfAnotherDriverIsNotGivenToThisOne) {
+TEST_F(PipelineTest, DoesNotUseTheCacheOfAnotherDriver) {
     const std::filesystem::path file = file_after_use();
     std::vector<std::byte> other = CacheFile(file, "RKPIPE01").read().value();
     other[offsetof(VkPipelineCacheHeaderVersionOne, pipelineCacheUUID)] ^= std::byte{1};
     CacheFile(file, "RKPIPE01").write(other);
     file_after_use();
-    EXPECT_THAT(log.lines(LogLevel::warning), ElementsAre(HasSubstr("of another driver or device")));
+    EXPECT_THAT(log.lines(LogLevel::warning), ElementsAre(HasSubstr("belongs to another driver or device")));
     log.clear();
 }
 
-TEST_F(PipelineTest, AFolderThatCannotBeWrittenIsSaidOnce) {
+TEST_F(PipelineTest, WarnsOnceAboutAFolderThatIsNotWritable) {
     write(cache, "a file where the folder should be");
     {
         const std::shared_ptr<Device> device = open({.self_test = false});
         device->prepare(kernel);
         device->save_pipeline_cache();
-        EXPECT_THAT(log.lines(LogLevel::warning), ElementsAre(HasSubstr("pipelines are not kept")));
+        EXPECT_THAT(log.lines(LogLevel::warning), ElementsAre(HasSubstr("pipelines cannot be saved")));
     }
     EXPECT_THAT(log.lines(LogLevel::warning), testing::SizeIs(1));
     log.clear();
 }
 
-TEST_F(PipelineTest, StatisticsComeOnlyWhenTheyWereAskedFor) {
+TEST_F(PipelineTest, StatisticsAreAvailableOnlyOnRequest) {
     EXPECT_THAT([&] { open({.self_test = false})->pipeline_statistics(kernel); },
                 ThrowsMessage<Unsupported>(HasSubstr("without DeviceOptions::pipeline_statistics")));
     const std::shared_ptr<Device> device = open({.pipeline_statistics = true, .self_test = false});
@@ -129,9 +129,9 @@ TEST_F(PipelineTest, StatisticsComeOnlyWhenTheyWereAskedFor) {
         EXPECT_THAT(device->pipeline_statistics(kernel), Not(IsEmpty()));
     } else {
         EXPECT_THAT([&] { device->pipeline_statistics(kernel); },
-                    ThrowsMessage<Unsupported>(HasSubstr("gives no statistics")));
+                    ThrowsMessage<Unsupported>(HasSubstr("reports no pipeline statistics")));
     }
-    EXPECT_FALSE(std::filesystem::exists(cache + "/pipelines")) << "what is looked at is compiled anew";
+    EXPECT_FALSE(std::filesystem::exists(cache + "/pipelines")) << "what is inspected is always compiled";
 }
 
 } // namespace rekindle::runtime::test

@@ -1,4 +1,4 @@
-/// What a process may do with Vulkan after a fork, and how it ends.
+/// What a process may do with Vulkan after a fork, and how it exits.
 #include "stream_fixture.h"
 
 #include <cstdlib>
@@ -12,7 +12,8 @@ namespace {
 
 class ForkTest : public StreamTest {
   protected:
-    /// Runs `code` in a forked child, which has two minutes; what it returned, or -1 when it hung or crashed.
+    /// Runs `code` in a forked child with a limit of two minutes; returns its result, or -1 if it hung or
+    /// crashed.
     template <class Code>
     static int in_child(Code code) {
         const pid_t child = ::fork();
@@ -30,7 +31,7 @@ class ForkTest : public StreamTest {
             return -1;
         return WEXITSTATUS(status);
     }
-    /// 1 when the call is refused in one sentence that names the reason.
+    /// 1 if the call is refused with one sentence that names the reason.
     template <class Call>
     static int refused(Call call) {
         try {
@@ -45,7 +46,7 @@ class ForkTest : public StreamTest {
     }
 };
 
-TEST_F(ForkTest, every_call_of_a_child_is_refused_and_none_hangs) {
+TEST_F(ForkTest, EveryCallInAChildIsRefusedAndNoneHangs) {
     auto s = stream();
     Buffer words = memory(*s, Words(64, 1));
     const Pipeline& pipeline = device().prepare(kernels::test_advance);
@@ -72,10 +73,10 @@ TEST_F(ForkTest, every_call_of_a_child_is_refused_and_none_hangs) {
                refused([&] { select_device("gpu"); });
     });
     EXPECT_EQ(refusals, 20);
-    EXPECT_EQ(contents(*s, words), Words(64, 4)) << "the parent goes on";
+    EXPECT_EQ(contents(*s, words), Words(64, 4)) << "the parent continues";
 }
 
-TEST_F(ForkTest, a_child_lets_its_objects_go_and_lists_no_device) {
+TEST_F(ForkTest, AChildDestroysItsObjectsAndListsNoDevice) {
     auto s = stream();
     Buffer words = memory(*s, Words(64, 1));
     Event event = s->record(true);
@@ -100,17 +101,17 @@ std::size_t threads_of_this_process() {
     return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-/// Each statement of a death test of this style runs in a process of its own that has opened nothing before.
+/// Each statement of a death test of this style runs in its own process, which has opened nothing before.
 class ProcessDeathTest : public ForkTest {
   protected:
     ProcessDeathTest() {
-        // The children leave devices open on purpose; read by a sanitizer when they start.
+        // The children leave devices open on purpose; sanitizers read this when they start.
         ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
         GTEST_FLAG_SET(death_test_style, "threadsafe");
         environment.set("REKINDLE_GUARD_PAGES", "0");
     }
 
-    /// A stream with work under way, of a device that is closed after main, or never.
+    /// A stream with work in flight, on a device that is closed after main, or never.
     struct Objects {
         std::shared_ptr<Device> device;
         std::unique_ptr<Stream> stream;
@@ -138,7 +139,7 @@ class ProcessDeathTest : public ForkTest {
     }
 };
 
-TEST_F(ProcessDeathTest, counting_devices_starts_no_thread_and_a_child_may_open_one) {
+TEST_F(ProcessDeathTest, CountingDevicesStartsNoThreadAndAChildMayOpenOne) {
     EXPECT_EXIT(
         {
             const std::size_t before = threads_of_this_process();
@@ -154,7 +155,7 @@ TEST_F(ProcessDeathTest, counting_devices_starts_no_thread_and_a_child_may_open_
         testing::ExitedWithCode(7), "");
 }
 
-TEST_F(ProcessDeathTest, static_objects_may_go_in_any_order) {
+TEST_F(ProcessDeathTest, StaticObjectsMayBeDestroyedInAnyOrder) {
     EXPECT_EXIT(
         {
             static Event event; // destroyed last
@@ -176,7 +177,7 @@ TEST_F(ProcessDeathTest, static_objects_may_go_in_any_order) {
         testing::ExitedWithCode(7), "");
 }
 
-TEST_F(ProcessDeathTest, threads_that_still_work_are_no_obstacle) {
+TEST_F(ProcessDeathTest, ThreadsThatAreStillWorkingDoNotBlockExit) {
     EXPECT_EXIT(
         {
             Objects& o = *new Objects(busy_objects()); // never closed: threads work on it until the end
@@ -200,7 +201,7 @@ TEST_F(ProcessDeathTest, threads_that_still_work_are_no_obstacle) {
         testing::ExitedWithCode(7), "");
 }
 
-TEST_F(ProcessDeathTest, what_is_called_while_the_process_ends_is_refused) {
+TEST_F(ProcessDeathTest, CallsDuringProcessExitAreRefused) {
     EXPECT_EXIT(
         {
             struct CallsAtTheEnd {
@@ -213,7 +214,7 @@ TEST_F(ProcessDeathTest, what_is_called_while_the_process_ends_is_refused) {
                     }
                 }
             };
-            static CallsAtTheEnd last; // from before the device was opened: it goes after
+            static CallsAtTheEnd last; // created before the device was opened, so destroyed after it
             last.objects = busy_objects();
             ::alarm(120);
             std::exit(1);
@@ -221,7 +222,7 @@ TEST_F(ProcessDeathTest, what_is_called_while_the_process_ends_is_refused) {
         testing::ExitedWithCode(7), "");
 }
 
-TEST_F(ProcessDeathTest, pipelines_of_a_device_that_is_never_closed_are_kept) {
+TEST_F(ProcessDeathTest, PipelinesOfADeviceThatIsNeverClosedAreSaved) {
     cache = testing::TempDir() + "rekindle-process-test";
     std::filesystem::remove_all(cache);
     EXPECT_EXIT(

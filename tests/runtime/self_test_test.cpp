@@ -27,7 +27,7 @@ class SelfTestTest : public DeviceTest {
     }
     ~SelfTestTest() override { std::filesystem::remove_all(cache); }
 
-    /// N of REKINDLE_FAULT=wrong-answer:N for a row: rows that this device can run are counted.
+    /// The N of REKINDLE_FAULT=wrong-answer:N for a row; only rows that this device can run are counted.
     static std::string number_of(const std::string& name) {
         std::size_t number = 0;
         const Capabilities can = first_device().can;
@@ -36,14 +36,14 @@ class SelfTestTest : public DeviceTest {
             if (answer.name == name)
                 return std::to_string(number);
         }
-        throw Error("no row " + name);
+        throw Error("there is no row " + name);
     }
     std::filesystem::path file() const {
         return std::filesystem::path(cache) / "self-test" / file_name_of(first_device());
     }
 };
 
-TEST_F(SelfTestTest, ADeviceThatIsRightPasses) {
+TEST_F(SelfTestTest, ACorrectDevicePasses) {
     const std::shared_ptr<Device> device = open();
     const SelfTestResult& result = device->self_test();
     EXPECT_GE(result.rows.size(), 20u);
@@ -61,7 +61,7 @@ TEST_F(SelfTestTest, ADeviceThatIsRightPasses) {
     EXPECT_GT(result.milliseconds, 0);
 }
 
-TEST_F(SelfTestTest, EverySizeOfSubgroupIsTried) {
+TEST_F(SelfTestTest, TestsEverySubgroupSize) {
     Capabilities can;
     can.minimum_subgroup = 8;
     can.maximum_subgroup = 64;
@@ -73,7 +73,7 @@ TEST_F(SelfTestTest, EverySizeOfSubgroupIsTried) {
                                    "subgroup operations, size 32", "subgroup operations, size 64"));
 }
 
-TEST_F(SelfTestTest, TheResultIsKeptForTheSameBuildAlone) {
+TEST_F(SelfTestTest, TheResultIsKeptOnlyForTheSameBuild) {
     const std::vector<SelfTestRow> first = open()->self_test().rows;
     const std::shared_ptr<Device> again = open();
     EXPECT_TRUE(again->self_test().from_cache);
@@ -86,14 +86,14 @@ TEST_F(SelfTestTest, TheResultIsKeptForTheSameBuildAlone) {
     }
     const CacheFile kept(file(), "RKSELF01");
     std::vector<std::byte> payload = kept.read().value();
-    payload[0] = payload[0] == std::byte{'1'} ? std::byte{'2'} : std::byte{'1'}; // of another build
+    payload[0] = payload[0] == std::byte{'1'} ? std::byte{'2'} : std::byte{'1'}; // a different build
     kept.write(payload);
     EXPECT_FALSE(open()->self_test().from_cache);
     EXPECT_TRUE(open()->self_test().from_cache);
     EXPECT_FALSE(run_self_test(*open()).from_cache);
 }
 
-TEST_F(SelfTestTest, ADamagedFileIsRunAgain) {
+TEST_F(SelfTestTest, ADamagedResultFileMakesTheTestRunAgain) {
     open();
     const CacheFile kept(file(), "RKSELF01");
     std::vector<std::byte> payload = kept.read().value();
@@ -104,13 +104,12 @@ TEST_F(SelfTestTest, ADamagedFileIsRunAgain) {
     EXPECT_FALSE(open()->self_test().from_cache);
     std::filesystem::resize_file(file(), 5);
     EXPECT_FALSE(open()->self_test().from_cache);
-    EXPECT_THAT(log.lines(LogLevel::warning),
-                ElementsAre(HasSubstr("a row is not understood; it is run again"),
-                            HasSubstr("it has no header; it is run again")));
+    EXPECT_THAT(log.lines(LogLevel::warning), ElementsAre(HasSubstr("a row cannot be read; it is run again"),
+                                                          HasSubstr("it has no header; it is run again")));
     log.clear();
 }
 
-TEST_F(SelfTestTest, APathThatIsWrongIsNotUsedAndSaid) {
+TEST_F(SelfTestTest, AFeatureWithWrongAnswersIsDisabledWithAWarning) {
     environment.set("REKINDLE_FAULT", "wrong-answer:" + number_of("64-bit atomics"));
     const std::shared_ptr<Device> device = open();
     ASSERT_TRUE(device->info().can.features.contains(kernels::Feature::int64_atomics));
@@ -127,7 +126,7 @@ TEST_F(SelfTestTest, APathThatIsWrongIsNotUsedAndSaid) {
     log.clear();
 }
 
-TEST_F(SelfTestTest, ADeviceThatCannotAddIsRefused) {
+TEST_F(SelfTestTest, RefusesADeviceThatCannotAdd) {
     environment.set("REKINDLE_FAULT", "wrong-answer:" + number_of("float32 arithmetic"));
     EXPECT_THAT([&] { open(); },
                 ThrowsMessage<Unsupported>(AllOf(HasSubstr("computes wrong answers and is not used"),
@@ -135,7 +134,7 @@ TEST_F(SelfTestTest, ADeviceThatCannotAddIsRefused) {
     log.clear();
 }
 
-TEST_F(SelfTestTest, EveryRowFindsAWrongAnswer) {
+TEST_F(SelfTestTest, EveryRowDetectsAWrongAnswer) {
     environment.set("REKINDLE_FAULT", "wrong-answer:1+");
     const SelfTestResult result = run_self_test(*open({.self_test = false}));
     for (const SelfTestRow& row : result.rows) {
@@ -145,7 +144,7 @@ TEST_F(SelfTestTest, EveryRowFindsAWrongAnswer) {
     EXPECT_FALSE(result.usable());
 }
 
-TEST_F(SelfTestTest, WhatNoKernelWroteIsWrong) {
+TEST_F(SelfTestTest, UnwrittenOutputIsWrong) {
     for (const KnownAnswer& answer : known_answers(first_device().can))
         EXPECT_THAT(answer.mistake(answer.output), Not(IsEmpty())) << answer.name;
 }

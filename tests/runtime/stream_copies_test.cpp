@@ -18,7 +18,7 @@ class AsynchronousCopyTest : public StreamTest {
     }
 };
 
-TEST_F(AsynchronousCopyTest, to_the_device_and_back_with_events) {
+TEST_F(AsynchronousCopyTest, CopiesToTheDeviceAndBackWithEvents) {
     StreamOptions pieces;
     pieces.piece_bytes = 1 << 20;
     const auto s = stream(pieces);
@@ -33,7 +33,7 @@ TEST_F(AsynchronousCopyTest, to_the_device_and_back_with_events) {
     s->flush();
     EXPECT_EQ(thread_synchronizations(), before);
     uploaded.wait();
-    std::ranges::fill(from.host_as<std::uint32_t>(), 0u); // the host may write it again
+    std::ranges::fill(from.host_as<std::uint32_t>(), 0u); // the host may overwrite it now
     downloaded.wait();
     Words expected = numbered(count);
     for (std::uint32_t& w : expected)
@@ -41,7 +41,7 @@ TEST_F(AsynchronousCopyTest, to_the_device_and_back_with_events) {
     EXPECT_TRUE(std::ranges::equal(to.host_as<std::uint32_t>(), expected));
 }
 
-TEST_F(AsynchronousCopyTest, a_copying_stream_beside_a_computing_one) {
+TEST_F(AsynchronousCopyTest, ACopyingStreamNextToAComputingOne) {
     const auto computing = stream(), copying = stream();
     constexpr std::size_t words = 20000;
     const Buffer from = upload_memory(words), to = readback_memory(words);
@@ -63,11 +63,11 @@ TEST_F(AsynchronousCopyTest, a_copying_stream_beside_a_computing_one) {
     }
 }
 
-TEST_F(AsynchronousCopyTest, a_mapped_block_is_not_used_again_before_its_copy_is_done) {
+TEST_F(AsynchronousCopyTest, AMappedBlockIsNotReusedBeforeItsCopyIsDone) {
     const auto s = stream();
     const Buffer more = memory(*s, numbered(8192)), spinning = memory(*s, 8192);
     const Buffer words = memory(*s, 4096);
-    spin(*s, spinning, more, 60000); // the copy waits behind it
+    spin(*s, spinning, more, 60000); // the copy waits for it
     s->copy(words.pointer(), spinning.pointer(), 4);
     {
         const Buffer from = upload_memory(4096);

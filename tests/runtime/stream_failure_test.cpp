@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The text of the DeviceLost that the call throws; "" when it throws none.
+/// The text of the DeviceLost that the call throws; "" if it throws none.
 template <class Call>
 std::string loss(const Call& call) {
     try {
@@ -36,7 +36,7 @@ class StreamFailureTest : public StreamTest {
     Buffer words_;
 };
 
-TEST_F(StreamFailureTest, a_lost_device_says_what_ran_last_and_stays_lost) {
+TEST_F(StreamFailureTest, ALostDeviceReportsWhatRanLastAndStaysLost) {
     environment.set("REKINDLE_GUARD_PAGES", "0");
     environment.set("REKINDLE_FAULT", "device-lost:3");
     const auto s = stream(), other = stream();
@@ -57,7 +57,7 @@ TEST_F(StreamFailureTest, a_lost_device_says_what_ran_last_and_stays_lost) {
     log.clear();
 }
 
-TEST_F(StreamFailureTest, a_lost_device_names_the_operation_that_the_caller_was_in) {
+TEST_F(StreamFailureTest, ALostDeviceNamesTheCallersOperation) {
     environment.set("REKINDLE_GUARD_PAGES", "0");
     environment.set("REKINDLE_RANDOM_ORDER", "");
     environment.set("REKINDLE_FAULT", "device-lost:3");
@@ -72,7 +72,7 @@ TEST_F(StreamFailureTest, a_lost_device_names_the_operation_that_the_caller_was_
     log.clear();
 }
 
-TEST_F(StreamFailureTest, a_submit_that_never_ends_is_a_lost_device) {
+TEST_F(StreamFailureTest, ASubmitThatNeverEndsIsALostDevice) {
     environment.set("REKINDLE_GUARD_PAGES", "0");
     environment.set("REKINDLE_FAULT", "hang:3");
     environment.set("REKINDLE_WATCHDOG_SECONDS", "0.5");
@@ -86,18 +86,18 @@ TEST_F(StreamFailureTest, a_submit_that_never_ends_is_a_lost_device) {
         EXPECT_THAT(text, HasSubstr("no progress for 0.5 s"));
         EXPECT_THAT(text, HasSubstr("test_advance (10 workgroups)"));
         EXPECT_EQ(loss([&] { other->synchronize(); }), text);
-    } // streams end, although work was under way
+    } // streams are destroyed while work is in flight
     words_ = {};
     device_.reset();
     EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(500));
     log.clear();
     environment.unset("REKINDLE_FAULT");
-    const auto s = stream(); // a device opened anew works
+    const auto s = stream(); // a newly opened device works
     const Buffer words = memory(*s, Words{1, 2});
     EXPECT_EQ(contents(*s, words), (Words{1, 2}));
 }
 
-TEST_F(StreamFailureTest, a_hang_behind_guard_pages_is_found_too) {
+TEST_F(StreamFailureTest, AHangWithGuardPagesIsFoundToo) {
     environment.set("REKINDLE_FAULT", "hang:3");
     environment.set("REKINDLE_WATCHDOG_SECONDS", "0.3");
     const auto s = stream();
@@ -110,7 +110,7 @@ TEST_F(StreamFailureTest, a_hang_behind_guard_pages_is_found_too) {
     log.clear();
 }
 
-TEST_F(StreamFailureTest, a_stream_that_is_destroyed_while_its_work_hangs_ends) {
+TEST_F(StreamFailureTest, DestroyingAStreamWhoseWorkHangsReturns) {
     environment.set("REKINDLE_GUARD_PAGES", "0");
     environment.set("REKINDLE_FAULT", "hang:1");
     environment.set("REKINDLE_WATCHDOG_SECONDS", "0.3");
@@ -123,17 +123,17 @@ TEST_F(StreamFailureTest, a_stream_that_is_destroyed_while_its_work_hangs_ends) 
     log.clear();
 }
 
-TEST_F(StreamFailureTest, a_process_ends_with_its_status_although_its_work_still_runs) {
+TEST_F(StreamFailureTest, AProcessExitsWithItsStatusWhileItsWorkStillRuns) {
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     environment.set("REKINDLE_GUARD_PAGES", "0");
     environment.set("REKINDLE_RANDOM_ORDER", "");
     environment.set("REKINDLE_WATCHDOG_SECONDS", "0.5");
     if (device().info().type != DeviceType::cpu)
         GTEST_SKIP()
-            << "a GPU that also drives a screen would freeze it, and its driver ends such work itself";
+            << "a GPU that also drives a screen would freeze it, and its driver ends such work by itself";
     const auto leave_in_the_middle = [&] {
         StreamOptions options;
-        options.seconds_per_submit = 1e9; // one submit of minutes
+        options.seconds_per_submit = 1e9; // one submit that takes minutes
         auto s = stream(options);
         words_ = memory(*s, std::size_t{64} * 65535);
         Buffer result = memory(*s, std::size_t{64} * 65535);
@@ -145,19 +145,19 @@ TEST_F(StreamFailureTest, a_process_ends_with_its_status_although_its_work_still
         result = {};
         words_ = {};
         device_.reset();
-        std::this_thread::sleep_for(std::chrono::milliseconds(300)); // the driver goes on
+        std::this_thread::sleep_for(std::chrono::milliseconds(300)); // the driver continues
         std::fputs(text.c_str(), stderr);
         std::exit(3);
     };
     EXPECT_EXIT(leave_in_the_middle(), testing::ExitedWithCode(3), "no progress for 0.5 s.*test_spin");
 }
 
-/// What a process says and how it ends when its GPU never comes back. On a GPU that drives a screen such work
-/// would freeze it, so a GPU has to be offered: REKINDLE_TEST_HANGS=1.
+/// What a process reports and how it exits when its GPU never responds. On a GPU that drives a screen such
+/// work would freeze it, so a GPU must be offered explicitly: REKINDLE_TEST_HANGS=1.
 class EndlessWorkTest : public StreamFailureTest {
   protected:
     static constexpr const char* watchdog_seconds = "2";
-    static constexpr unsigned most_seconds = 60; ///< of the whole process; then SIGALRM ends it
+    static constexpr unsigned most_seconds = 60; ///< for the whole process; then SIGALRM ends it
 
     void SetUp() override {
         StreamFailureTest::SetUp();
@@ -168,11 +168,11 @@ class EndlessWorkTest : public StreamFailureTest {
         environment.set("REKINDLE_WATCHDOG_SECONDS", watchdog_seconds);
         const char* const offered = std::getenv("REKINDLE_TEST_HANGS");
         if (device().info().type == DeviceType::cpu)
-            GTEST_SKIP() << "a CPU driver reads host addresses, and lavapipe ends every loop";
+            GTEST_SKIP() << "a CPU driver can read host addresses, and lavapipe ends every loop";
         if (!offered || std::string_view(offered) != "1")
             GTEST_SKIP() << "it would freeze a GPU that drives a screen: set REKINDLE_TEST_HANGS=1 to try it";
     }
-    /// Queues work, waits for it in vain, closes what can be closed and ends the process with status 3.
+    /// Queues work, waits for it in vain, closes what can be closed and exits with status 3.
     template <class Queue>
     [[noreturn]] void end_after(const Queue& queue) {
         ::alarm(most_seconds);
@@ -188,7 +188,7 @@ class EndlessWorkTest : public StreamFailureTest {
         device_.reset();
         std::exit(3);
     }
-    /// A stream with work that never ends; nothing of it is ever closed, as by PyTorch's device.
+    /// A stream with work that never ends; nothing of it is ever closed, as with PyTorch's device.
     Stream& leave_open() {
         ::alarm(most_seconds);
         new std::shared_ptr<Device>(device_);
@@ -201,19 +201,19 @@ class EndlessWorkTest : public StreamFailureTest {
     }
 };
 
-TEST_F(EndlessWorkTest, a_kernel_that_never_ends_is_reported_and_the_process_ends) {
+TEST_F(EndlessWorkTest, AKernelThatNeverEndsIsReportedAndTheProcessExits) {
     const auto run = [&] {
         end_after([&](Stream& s) {
             Buffer flag = device().allocator().allocate(64, MemoryKind::readback);
             std::ranges::fill(flag.host(), std::byte{0});
             wait_for_word(s, words_, flag.pointer());
-            new Buffer(std::move(flag)); // the kernel goes on reading it
+            new Buffer(std::move(flag)); // the kernel keeps reading it
         });
     };
     EXPECT_EXIT(run(), testing::ExitedWithCode(3), "no progress for 2 s.*test_wait");
 }
 
-TEST_F(EndlessWorkTest, a_kernel_that_reads_a_host_address_is_reported_and_the_process_ends) {
+TEST_F(EndlessWorkTest, AKernelThatReadsAHostAddressIsReportedAndTheProcessExits) {
     const auto run = [&] {
         end_after([&](Stream& s) {
             const auto host = std::make_unique<Words>(1024, 1u);
@@ -231,14 +231,14 @@ TEST_F(EndlessWorkTest, a_kernel_that_reads_a_host_address_is_reported_and_the_p
     EXPECT_EXIT(run(), testing::ExitedWithCode(3), "is lost.*test_combine");
 }
 
-/// Drivers may wait for the device in calls that have no time limit, too.
-TEST_F(EndlessWorkTest, allocations_and_pipelines_behind_work_that_never_ends_do_not_wait_for_ever) {
+/// Drivers may also wait for the device in calls that have no time limit.
+TEST_F(EndlessWorkTest, AllocationsAndPipelinesAfterWorkThatNeverEndsDoNotWaitForever) {
     const auto run = [&] {
         end_after([&](Stream& s) {
             Buffer& flag = *new Buffer(device().allocator().allocate(64, MemoryKind::readback));
             std::ranges::fill(flag.host(), std::byte{0});
             wait_for_word(s, words_, flag.pointer());
-            for (std::uint32_t i = 0; i < 4; ++i) { // fewer submits than may be under way
+            for (std::uint32_t i = 0; i < 4; ++i) { // fewer submits than may be in flight
                 s.flush();
                 const std::array constants{kernels::ConstantValue{"factor", 100 + i}};
                 const Buffer fresh = memory(s, std::size_t{64} << 18); // 64 MiB
@@ -250,7 +250,7 @@ TEST_F(EndlessWorkTest, allocations_and_pipelines_behind_work_that_never_ends_do
     EXPECT_EXIT(run(), testing::ExitedWithCode(3), "no progress for 2 s.*test_wait");
 }
 
-TEST_F(EndlessWorkTest, a_process_that_leaves_everything_open_ends) {
+TEST_F(EndlessWorkTest, AProcessThatLeavesEverythingOpenExits) {
     const auto run = [&] {
         Stream& s = leave_open();
         const std::string text = loss([&] { s.synchronize(); });
@@ -259,7 +259,7 @@ TEST_F(EndlessWorkTest, a_process_that_leaves_everything_open_ends) {
     };
     EXPECT_EXIT(run(), testing::ExitedWithCode(3), "no progress for 2 s.*test_wait");
 }
-TEST_F(EndlessWorkTest, a_process_that_ends_without_waiting_ends) {
+TEST_F(EndlessWorkTest, AProcessThatExitsWithoutWaitingExits) {
     const auto run = [&] {
         leave_open().flush();
         std::exit(3);
@@ -267,8 +267,8 @@ TEST_F(EndlessWorkTest, a_process_that_ends_without_waiting_ends) {
     EXPECT_EXIT(run(), testing::ExitedWithCode(3), "");
 }
 
-TEST_F(StreamFailureTest, long_work_in_short_submits_is_progress) {
-    // Longer in all than the watchdog allows to stand still.
+TEST_F(StreamFailureTest, LongWorkInShortSubmitsCountsAsProgress) {
+    // Longer in total than the watchdog tolerates without progress.
     environment.set("REKINDLE_GUARD_PAGES", "0");
     environment.set("REKINDLE_WATCHDOG_SECONDS", "3");
     StreamOptions options;
@@ -281,7 +281,7 @@ TEST_F(StreamFailureTest, long_work_in_short_submits_is_progress) {
     const Buffer few = memory(*other, numbered(64));
     s->synchronize();
     other->synchronize();
-    double one = 1e9; // seconds of a launch, at the best of times
+    double one = 1e9; // seconds per launch, the fastest measured
     for (int i = 0; i < 5; ++i) {
         const auto before = std::chrono::steady_clock::now();
         spin(*s, result, words, 60000);
@@ -293,12 +293,12 @@ TEST_F(StreamFailureTest, long_work_in_short_submits_is_progress) {
     for (int i = 0; i < launches; ++i)
         spin(*s, result, words, 60000);
     s->flush();
-    // The other stream stands still all the while, but not the device.
+    // The other stream makes no progress all the while, but the device does.
     advance(*other, few, 1);
     other->synchronize();
     s->synchronize();
     EXPECT_GT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(3))
-        << "too short to show anything";
+        << "too short to prove anything";
 }
 
 } // namespace

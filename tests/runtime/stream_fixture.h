@@ -1,6 +1,6 @@
 #pragma once
-/// Streams for tests: words in device memory and kernels of whole-number arithmetic whose results tell the
-/// order.
+/// Streams for tests: words in device memory, and kernels with integer arithmetic whose results depend on
+/// their order.
 
 #include "fixture.h"
 #include "stream_core.h"
@@ -36,7 +36,7 @@ inline Groups groups_of(std::uint64_t words) {
 
 class StreamTest : public DeviceTest {
   protected:
-    /// The device, opened at first use: a test may set its environment before.
+    /// The device, opened at first use, so a test may set its environment first.
     Device& device() {
         if (!device_)
             device_ = open();

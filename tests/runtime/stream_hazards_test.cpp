@@ -19,7 +19,7 @@ Access writing(std::uint64_t begin, std::uint64_t bytes) {
     return {{begin}, bytes, true};
 }
 
-/// The same questions answered byte by byte.
+/// Answers the same questions byte by byte.
 struct ByteModel {
     std::bitset<space> read, written;
 
@@ -37,7 +37,7 @@ struct ByteModel {
     }
 };
 
-TEST(HazardTracker, agrees_with_a_model_of_single_bytes) {
+TEST(HazardTracker, AgreesWithAModelOfSingleBytes) {
     std::mt19937_64 random(5);
     std::size_t barriers = 0, free_runs = 0;
     for (int round = 0; round < 400; ++round) {
@@ -64,12 +64,12 @@ TEST(HazardTracker, agrees_with_a_model_of_single_bytes) {
             ASSERT_EQ(tracker.pending(), (model.read | model.written).any());
         }
     }
-    // Both answers were met often, or the comparison would show little.
+    // Both answers must have occurred often, or the comparison would prove little.
     EXPECT_GT(barriers, 2000u);
     EXPECT_GT(free_runs, 2000u);
 }
 
-TEST(AddressRanges, neighbors_and_overlaps_are_one_range) {
+TEST(AddressRanges, NeighborsAndOverlapsBecomeOneRange) {
     AddressRanges ranges;
     for (std::uint64_t i = 0; i < 1000; ++i)
         ranges.insert(16 * (i * 7 % 1000), 16);
@@ -84,7 +84,7 @@ TEST(AddressRanges, neighbors_and_overlaps_are_one_range) {
     EXPECT_FALSE(ranges.overlaps(21000, 100));
 }
 
-TEST(AddressRanges, ends_of_the_address_space) {
+TEST(AddressRanges, HandlesTheEndsOfTheAddressSpace) {
     constexpr auto end = std::numeric_limits<std::uint64_t>::max();
     AddressRanges ranges;
     ranges.insert(end - 8, 8);
@@ -95,7 +95,7 @@ TEST(AddressRanges, ends_of_the_address_space) {
     EXPECT_THROW(ranges.insert(end - 8, 9), Error);
 }
 
-TEST(HazardTracker, independent_work_needs_no_barrier) {
+TEST(HazardTracker, IndependentWorkNeedsNoBarrier) {
     HazardTracker tracker;
     const std::array first{writing(0, 64), reading(256, 64)};
     tracker.add(first);
@@ -107,7 +107,7 @@ TEST(HazardTracker, independent_work_needs_no_barrier) {
     EXPECT_FALSE(tracker.needs_barrier(first));
 }
 
-TEST(HazardTracker, gathers_a_bounded_number_of_ranges) {
+TEST(HazardTracker, KeepsABoundedNumberOfRanges) {
     HazardTracker tracker;
     std::uint64_t address = 0;
     std::size_t added = 0;

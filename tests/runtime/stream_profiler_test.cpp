@@ -10,14 +10,14 @@ namespace {
 
 class ProfilerTest : public StreamTest {};
 
-TEST_F(ProfilerTest, sums_the_time_of_each_kernel) {
+TEST_F(ProfilerTest, SumsTheTimeOfEachKernel) {
     const auto s = stream();
     const Buffer words = memory(*s, numbered(2048)), result = memory(*s, 2048);
     Profiler& profiler = device().profiler();
     advance(*s, words, 1);
     s->synchronize();
     EXPECT_FALSE(profiler.enabled());
-    EXPECT_TRUE(profiler.rows().empty()); // off at the start
+    EXPECT_TRUE(profiler.rows().empty()); // disabled at the start
 
     profiler.enable(true);
     const auto begun = std::chrono::steady_clock::now();
@@ -44,7 +44,7 @@ TEST_F(ProfilerTest, sums_the_time_of_each_kernel) {
     EXPECT_TRUE(profiler.rows().empty());
 }
 
-TEST_F(ProfilerTest, counts_every_launch_of_full_submits) {
+TEST_F(ProfilerTest, CountsEveryLaunchOfFullSubmits) {
     const auto s = stream();
     const Buffer words = memory(*s, Words(64, 1));
     device().profiler().enable(true);
@@ -57,7 +57,7 @@ TEST_F(ProfilerTest, counts_every_launch_of_full_submits) {
     EXPECT_EQ(rows[0].launches, 700u);
 }
 
-TEST_F(ProfilerTest, records_what_was_done_when) {
+TEST_F(ProfilerTest, RecordsOperationsWithTheirTimes) {
     const auto s = stream(), other = stream();
     const Buffer words = memory(*s, numbered(8192)), result = memory(*s, 8192);
     const Buffer back = device().allocator().allocate(4096, MemoryKind::readback);
@@ -105,8 +105,9 @@ TEST_F(ProfilerTest, records_what_was_done_when) {
     EXPECT_EQ(find("test_spin").stream, s->number());
     EXPECT_EQ(find("test_advance").stream, other->number());
     EXPECT_NE(s->number(), other->number());
-    EXPECT_GE(find("copy").begin_ns, find("test_spin").end_ns) << "which it reads";
-    // An estimate is off by less than the submits took that it was made with, here not on an idle machine.
+    EXPECT_GE(find("copy").begin_ns, find("test_spin").end_ns) << "the copy reads its result";
+    // The error of an estimate is less than the duration of the submits that it was made with, here on a busy
+    // machine.
     const std::int64_t off = find("copy").calibrated ? 1'000'000 : 200'000'000;
     for (const Profiler::Record& r : records) {
         EXPECT_LE(r.begin_ns, r.end_ns) << r.name;
@@ -114,10 +115,10 @@ TEST_F(ProfilerTest, records_what_was_done_when) {
         EXPECT_LE(r.end_ns, ended + off) << r.name;
         EXPECT_EQ(r.calibrated, vulkan().enabled().calibrated_timestamps);
     }
-    EXPECT_TRUE(profiler.take_records().empty()) << "they were taken";
+    EXPECT_TRUE(profiler.take_records().empty()) << "they were taken already";
 }
 
-TEST_F(ProfilerTest, correlations_are_of_the_thread_that_queues) {
+TEST_F(ProfilerTest, CorrelationsBelongToTheQueueingThread) {
     const auto s = stream();
     const Buffer words = memory(*s, Words(64, 1));
     device().profiler().enable_records(true);
@@ -135,7 +136,7 @@ TEST_F(ProfilerTest, correlations_are_of_the_thread_that_queues) {
     EXPECT_EQ(records[1].correlation, 1u);
 }
 
-TEST(HostTime, is_counted_from_a_pair_in_both_directions_and_over_the_wrap) {
+TEST(HostTime, CountsFromAPairInBothDirectionsAndAcrossTheWrap) {
     const ClockPair pair{1000, 5'000'000, true};
     EXPECT_EQ(host_time(pair, 1000, 64, 10.0), 5'000'000);
     EXPECT_EQ(host_time(pair, 1007, 64, 10.0), 5'000'070);

@@ -5,7 +5,7 @@ namespace {
 
 class RandomOrderTest : public StreamTest {
   protected:
-    /// Three launches that depend on each other; what a and b hold afterwards.
+    /// Three launches that depend on each other; returns what a and b hold afterwards.
     std::pair<Words, Words> chain(Stream& s) {
         const Buffer a = memory(s, Words(64, 1)), b = memory(s, Words(64, 0));
         s.synchronize();
@@ -19,7 +19,7 @@ class RandomOrderTest : public StreamTest {
     const std::pair<Words, Words> expected_{Words(64, 17), Words(64, 45)};
 };
 
-TEST_F(RandomOrderTest, right_dependencies_give_right_values_in_any_order) {
+TEST_F(RandomOrderTest, CorrectDependenciesGiveCorrectValuesInAnyOrder) {
     for (int seed = 1; seed <= 10; ++seed) {
         environment.set("REKINDLE_RANDOM_ORDER", std::to_string(seed));
         device_ = open();
@@ -27,8 +27,8 @@ TEST_F(RandomOrderTest, right_dependencies_give_right_values_in_any_order) {
     }
 }
 
-// The test of the tests: without barriers random order must show wrong values.
-TEST_F(RandomOrderTest, a_missing_barrier_shows) {
+// The test of the tests: without barriers, random order must show wrong values.
+TEST_F(RandomOrderTest, DetectsAMissingBarrier) {
     StreamOptions without;
     without.barriers = false;
     int wrong = 0;
@@ -41,8 +41,8 @@ TEST_F(RandomOrderTest, a_missing_barrier_shows) {
     EXPECT_GE(wrong, 5);
 }
 
-// A launch that says too little about what it uses is found in the same way.
-TEST_F(RandomOrderTest, an_undeclared_access_shows) {
+// A launch that does not declare everything it uses is found in the same way.
+TEST_F(RandomOrderTest, DetectsAnUndeclaredAccess) {
     int wrong = 0;
     for (int seed = 1; seed <= 20; ++seed) {
         environment.set("REKINDLE_RANDOM_ORDER", std::to_string(seed));
@@ -62,10 +62,11 @@ TEST_F(RandomOrderTest, an_undeclared_access_shows) {
     EXPECT_GE(wrong, 3);
 }
 
-TEST_F(RandomOrderTest, orders_differ_between_seeds_and_repeat_with_one) {
+TEST_F(RandomOrderTest, OrdersDifferBetweenSeedsAndRepeatForASeed) {
     if (device().info().type != DeviceType::cpu)
-        GTEST_SKIP() << "a GPU runs work without barriers at the same time: its results tell no order";
-    // Without barriers the result tells the order.
+        GTEST_SKIP()
+            << "a GPU runs work without barriers at the same time, so its results do not reveal an order";
+    // Without barriers the result reveals the order.
     StreamOptions without;
     without.barriers = false;
     environment.set("REKINDLE_GUARD_PAGES", "0");
@@ -88,19 +89,19 @@ TEST_F(RandomOrderTest, orders_differ_between_seeds_and_repeat_with_one) {
     EXPECT_NE(results[2], results[3]);
 }
 
-TEST_F(RandomOrderTest, the_seed_is_logged) {
+TEST_F(RandomOrderTest, LogsTheSeed) {
     environment.set("REKINDLE_RANDOM_ORDER", "4711");
     const auto s = stream();
     EXPECT_THAT(log.lines(LogLevel::debug),
                 testing::Contains(testing::HasSubstr("REKINDLE_RANDOM_ORDER=4711")));
 }
 
-TEST_F(RandomOrderTest, timed_events_keep_their_place) {
+TEST_F(RandomOrderTest, TimedEventsKeepTheirPlace) {
     const auto s = stream();
     const Buffer words = memory(*s, numbered(64));
     s->synchronize();
     for (int round = 0; round < 20; ++round) {
-        // Whatever is shuffled between them, no event comes before an earlier one.
+        // Whatever is shuffled between them, no event may come before an earlier one.
         std::vector<Buffer> results;
         std::vector<Event> events{s->record(true)};
         for (int i = 0; i < 4; ++i) {

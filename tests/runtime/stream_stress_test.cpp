@@ -1,4 +1,5 @@
-/// Thousands of random operations on several streams of two threads; the host knows what every buffer holds.
+/// Thousands of random operations on several streams of two threads; the host tracks what every buffer must
+/// hold.
 
 #include "stream_fixture.h"
 
@@ -11,13 +12,13 @@
 namespace rekindle::runtime::test {
 namespace {
 
-/// Device memory and what it must hold.
+/// Device memory and its expected contents.
 struct Block {
     Buffer buffer;
     Words expected;
 };
 
-/// A block on its way to another thread; the event is behind the work that fills it.
+/// A block on its way to another thread; the event comes after the work that fills it.
 struct Parcel {
     Block block;
     Event event;
@@ -198,15 +199,15 @@ class Worker {
         Words words(count);
         s.download(std::as_writable_bytes(std::span(words)), block.buffer.pointer() + 4 * first);
         checked_words_ += count;
-        const auto wanted = block.expected.begin() + static_cast<std::ptrdiff_t>(first);
-        const auto [found, wish] = std::mismatch(words.begin(), words.end(), wanted);
+        const auto expected = block.expected.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto [found, correct] = std::mismatch(words.begin(), words.end(), expected);
         if (found == words.end())
             return;
         if (wrong_++ == 0)
             first_wrong_ = "word " + std::to_string(found - words.begin()) + " of " + std::to_string(count) +
-                           " is " + std::to_string(*found) + ", not " + std::to_string(*wish);
+                           " is " + std::to_string(*found) + ", not " + std::to_string(*correct);
     }
-    /// To another stream of this thread, or to the other thread.
+    /// Hands a block to another stream of this thread, or to the other thread.
     void hand_over(Stream& s, std::vector<Block>& blocks, std::size_t lane) {
         const std::size_t index = pick(blocks.size());
         std::swap(blocks[index], blocks.back());
@@ -243,7 +244,7 @@ class Worker {
 
 class StressTest : public StreamTest {
   protected:
-    /// How many reads found wrong values.
+    /// Returns how many reads found wrong values.
     std::size_t run(std::uint64_t seed, int operations, const StreamOptions& options = {}) {
         device();
         Mailbox there, back;
@@ -272,28 +273,28 @@ class StressTest : public StreamTest {
     std::string first_wrong_;
 };
 
-TEST_F(StressTest, random_work_on_three_streams_and_two_threads) {
+TEST_F(StressTest, RandomWorkOnThreeStreamsAndTwoThreads) {
     EXPECT_EQ(run(1, 1500), 0u) << first_wrong_;
 }
 
-TEST_F(StressTest, the_same_with_poison) {
+TEST_F(StressTest, RandomWorkWithPoison) {
     environment.set("REKINDLE_POISON", "1");
     EXPECT_EQ(run(2, 700), 0u) << first_wrong_;
 }
 
-TEST_F(StressTest, the_same_without_test_modes) {
+TEST_F(StressTest, RandomWorkWithoutTestModes) {
     environment.set("REKINDLE_GUARD_PAGES", "0");
     environment.unset("REKINDLE_RANDOM_ORDER");
     EXPECT_EQ(run(3, 3000), 0u) << first_wrong_;
 }
 
-TEST_F(StressTest, random_order_without_guard_pages) {
+TEST_F(StressTest, RandomOrderWithoutGuardPages) {
     environment.set("REKINDLE_GUARD_PAGES", "0");
     EXPECT_EQ(run(4, 3000), 0u) << first_wrong_;
 }
 
-TEST_F(StressTest, uploads_on_a_queue_of_their_own) {
-    // A transfer queue where the device has one; else a second lane of the compute queue with the same
+TEST_F(StressTest, UploadsOnTheirOwnQueue) {
+    // A transfer queue if the device has one; otherwise a second lane of the compute queue with the same
     // semaphores.
     StreamOptions options;
     options.upload_queue = UploadQueue::second;
@@ -306,7 +307,7 @@ TEST_F(StressTest, uploads_on_a_queue_of_their_own) {
 }
 
 // The test of the test.
-TEST_F(StressTest, missing_barriers_are_found) {
+TEST_F(StressTest, DetectsMissingBarriers) {
     environment.set("REKINDLE_GUARD_PAGES", "0");
     StreamOptions without;
     without.barriers = false;

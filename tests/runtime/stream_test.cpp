@@ -7,11 +7,11 @@ namespace {
 
 using kernels::ConstantValue;
 
-TEST_F(StreamTest, launches_of_one_stream_happen_in_order) {
+TEST_F(StreamTest, LaunchesOfOneStreamRunInOrder) {
     const auto s = stream();
     Words expected = numbered(1000);
     const Buffer words = memory(*s, expected);
-    for (std::uint32_t i = 0; i < 300; ++i) { // more than one submit holds
+    for (std::uint32_t i = 0; i < 300; ++i) { // more than fit into one submit
         advance(*s, words, i);
         for (std::uint32_t& w : expected)
             w = 3 * w + i;
@@ -19,13 +19,13 @@ TEST_F(StreamTest, launches_of_one_stream_happen_in_order) {
     EXPECT_EQ(contents(*s, words), expected);
 }
 
-TEST_F(StreamTest, constants_make_pipelines_of_their_own) {
+TEST_F(StreamTest, ConstantsMakeSeparatePipelines) {
     const auto s = stream();
     const Buffer a = memory(*s, Words{1, 2, 3}), b = memory(*s, Words{10, 20, 30});
     const Buffer three = memory(*s, 3), five = memory(*s, 3), seven = memory(*s, 3);
     combine(*s, three, a, b, 1);
     combine(*s, five, a, b, 1, std::array{ConstantValue{"factor", 5}});
-    // The same name in another place is the same constant.
+    // The same name at another address is the same constant.
     const std::string name = "factor";
     combine(*s, seven, a, b, 1, std::array{ConstantValue{name, 7}});
     EXPECT_EQ(contents(*s, three), (Words{14, 27, 40}));
@@ -33,25 +33,25 @@ TEST_F(StreamTest, constants_make_pipelines_of_their_own) {
     EXPECT_EQ(contents(*s, seven), (Words{18, 35, 52}));
 }
 
-TEST_F(StreamTest, copies_and_fills_at_any_offset) {
+TEST_F(StreamTest, CopiesAndFillsAtAnyOffset) {
     const auto s = stream();
-    Words expected = numbered(5000);
-    const Buffer from = memory(*s, expected), to = memory(*s, 6000);
+    Words source_words = numbered(5000);
+    const Buffer from = memory(*s, source_words), to = memory(*s, 6000);
     s->fill(to.pointer(), 24000, 0xABCD1234);
     s->copy(to.pointer() + 4 * 17, from.pointer() + 4 * 3, 4 * 100);
-    s->copy(to.pointer() + 8001, from.pointer() + 2, 1003); // no multiple of four bytes
+    s->copy(to.pointer() + 8001, from.pointer() + 2, 1003); // not a multiple of four bytes
     s->fill(to.pointer() + 400, 8, 7);
     s->copy(to.pointer(), from.pointer(), 0);
-    Words wanted(6000, 0xABCD1234);
-    auto* bytes = reinterpret_cast<char*>(wanted.data());
-    const auto* source = reinterpret_cast<const char*>(expected.data());
+    Words expected(6000, 0xABCD1234);
+    auto* bytes = reinterpret_cast<char*>(expected.data());
+    const auto* source = reinterpret_cast<const char*>(source_words.data());
     std::copy_n(source + 12, 400, bytes + 68);
     std::copy_n(source + 2, 1003, bytes + 8001);
-    wanted[100] = wanted[101] = 7;
-    EXPECT_EQ(contents(*s, to), wanted);
+    expected[100] = expected[101] = 7;
+    EXPECT_EQ(contents(*s, to), expected);
 }
 
-TEST_F(StreamTest, uploads_and_downloads_of_any_size) {
+TEST_F(StreamTest, UploadsAndDownloadsOfAnySize) {
     StreamOptions small;
     small.staging_bytes = 10000; // many pieces
     small.piece_bytes = 3000;
@@ -67,7 +67,7 @@ TEST_F(StreamTest, uploads_and_downloads_of_any_size) {
     }
 }
 
-TEST_F(StreamTest, an_upload_is_taken_before_the_call_returns) {
+TEST_F(StreamTest, AnUploadIsCopiedBeforeTheCallReturns) {
     const auto s = stream();
     for (const std::size_t count : {16u, 5000u}) {
         Words words = numbered(count);
@@ -77,7 +77,7 @@ TEST_F(StreamTest, an_upload_is_taken_before_the_call_returns) {
     }
 }
 
-TEST_F(StreamTest, mapped_memory_is_written_and_read_by_kernels) {
+TEST_F(StreamTest, KernelsReadAndWriteMappedMemory) {
     const auto s = stream();
     const Buffer in = device().allocator().allocate(4 * 100, MemoryKind::upload);
     const Buffer out = device().allocator().allocate(4 * 100, MemoryKind::readback);
@@ -89,20 +89,20 @@ TEST_F(StreamTest, mapped_memory_is_written_and_read_by_kernels) {
     EXPECT_EQ(Words(seen.begin(), seen.end()), spun(words, 5));
 }
 
-TEST_F(StreamTest, barriers_stand_only_between_dependent_operations) {
+TEST_F(StreamTest, BarriersOnlySeparateDependentOperations) {
     const auto s = stream();
     const Buffer a = memory(*s, Words(64, 1)), b = memory(*s, Words(64, 2));
     const Buffer x = memory(*s, 64), y = memory(*s, 64), z = memory(*s, 64);
     s->synchronize();
     core(*s).queued();
     const std::uint64_t before = core(*s).barriers();
-    combine(*s, x, a, b, 1); // the one barrier: a and b were written
+    combine(*s, x, a, b, 1); // the only barrier: a and b were written
     combine(*s, y, a, b, 2);
     combine(*s, z, a, b, 3);
     EXPECT_EQ(core(*s).barriers(), before + 1);
     combine(*s, a, x, y, 4);
     EXPECT_EQ(core(*s).barriers(), before + 2);
-    s->copy(b.pointer(), z.pointer(), 256); // neither was used since
+    s->copy(b.pointer(), z.pointer(), 256); // neither has been used since
     EXPECT_EQ(core(*s).barriers(), before + 2);
     s->fill(x.pointer(), 256, 0); // read by the launch
     EXPECT_EQ(core(*s).barriers(), before + 3);
@@ -110,7 +110,7 @@ TEST_F(StreamTest, barriers_stand_only_between_dependent_operations) {
     EXPECT_EQ(contents(*s, b), Words(64, 8));
 }
 
-TEST_F(StreamTest, both_ways_of_synchronization) {
+TEST_F(StreamTest, WorksWithAndWithoutSynchronization2) {
     for (const bool second : {false, true}) {
         StreamOptions options;
         options.synchronization2 = second;
@@ -124,7 +124,7 @@ TEST_F(StreamTest, both_ways_of_synchronization) {
     EXPECT_TRUE(vulkan().enabled().synchronization2 || vulkan().info().api_version < VK_API_VERSION_1_3);
 }
 
-TEST_F(StreamTest, a_stream_waits_for_another_one) {
+TEST_F(StreamTest, AStreamWaitsForAnotherOne) {
     const auto one = stream(), two = stream();
     const Buffer a = memory(*one, Words(1000, 1));
     const Buffer b = memory(*two, Words(1000, 0));
@@ -143,7 +143,7 @@ TEST_F(StreamTest, a_stream_waits_for_another_one) {
     EXPECT_EQ(contents(*one, a), Words(1000, x));
 }
 
-TEST_F(StreamTest, events_are_done_after_what_came_before) {
+TEST_F(StreamTest, EventsAreDoneAfterEarlierWork) {
     const auto s = stream();
     EXPECT_TRUE(Event{}.done());
     EXPECT_TRUE(s->record().done()); // nothing was queued
@@ -160,7 +160,7 @@ TEST_F(StreamTest, events_are_done_after_what_came_before) {
     EXPECT_EQ(contents(*s, words), Words(64, 14));
 }
 
-TEST_F(StreamTest, events_outlive_their_stream) {
+TEST_F(StreamTest, EventsOutliveTheirStream) {
     auto s = stream();
     const Buffer words = memory(*s, Words(64, 1));
     advance(*s, words, 1);
@@ -175,7 +175,7 @@ TEST_F(StreamTest, events_outlive_their_stream) {
     EXPECT_EQ(contents(*other, words), Words(64, 4));
 }
 
-TEST_F(StreamTest, events_tell_time) {
+TEST_F(StreamTest, EventsMeasureTime) {
     const auto s = stream();
     const Buffer words = memory(*s, numbered(8192)), result = memory(*s, 8192);
     s->synchronize();
@@ -194,7 +194,7 @@ TEST_F(StreamTest, events_tell_time) {
     EXPECT_THROW(plain.seconds_since(first), Error);
 }
 
-TEST_F(StreamTest, more_events_than_one_submit_has_room_for) {
+TEST_F(StreamTest, MoreEventsThanFitIntoOneSubmit) {
     const auto s = stream();
     const Buffer words = memory(*s, Words(64, 1));
     std::vector<Event> events;
@@ -207,7 +207,7 @@ TEST_F(StreamTest, more_events_than_one_submit_has_room_for) {
         ASSERT_GE(events[i].seconds_since(events[i - 1]), 0) << i;
 }
 
-TEST_F(StreamTest, destruction_waits_for_the_work) {
+TEST_F(StreamTest, DestructionWaitsForTheWork) {
     const auto reader = stream();
     const Buffer words = memory(*reader, numbered(2048)), result = memory(*reader, 2048);
     reader->synchronize();
@@ -218,17 +218,17 @@ TEST_F(StreamTest, destruction_waits_for_the_work) {
     EXPECT_EQ(contents(*reader, result), spun(numbered(2048), 60000));
 }
 
-TEST_F(StreamTest, streams_keep_their_device) {
+TEST_F(StreamTest, StreamsKeepTheirDeviceAlive) {
     auto s = stream();
     device_.reset();
     device_ = open();
     s->synchronize();
     const Buffer words = memory(*device_->make_stream(), 4);
     s.reset();
-    device_.reset(); // the buffer keeps it
+    device_.reset(); // the buffer keeps it alive
 }
 
-TEST_F(StreamTest, wrong_calls_are_refused) {
+TEST_F(StreamTest, RefusesWrongCalls) {
     const auto s = stream();
     const Buffer words = memory(*s, Words(64, 1));
     kernels::TestingParameters p;
@@ -249,7 +249,7 @@ TEST_F(StreamTest, wrong_calls_are_refused) {
     EXPECT_EQ(contents(*s, words), Words(64, 1)); // nothing happened
 }
 
-TEST_F(StreamTest, submits_are_bounded_by_number_and_by_time) {
+TEST_F(StreamTest, SubmitsAreLimitedByNumberAndByTime) {
     StreamOptions options;
     options.operations_per_submit = 10;
     const auto s = stream(options);
@@ -262,7 +262,7 @@ TEST_F(StreamTest, submits_are_bounded_by_number_and_by_time) {
     s->synchronize();
 
     if (device().info().type != DeviceType::cpu)
-        GTEST_SKIP() << "on a GPU the launches are measured to be far shorter than the test says";
+        GTEST_SKIP() << "on a GPU the launches are measured to be far shorter than the test claims";
     StreamOptions timed;
     const auto t = stream(timed);
     for (int i = 0; i < 10; ++i)
@@ -271,7 +271,7 @@ TEST_F(StreamTest, submits_are_bounded_by_number_and_by_time) {
     t->synchronize();
 }
 
-TEST_F(StreamTest, streams_of_several_threads_run_side_by_side) {
+TEST_F(StreamTest, StreamsOfSeveralThreadsRunInParallel) {
     device();
     std::vector<Words> results(4);
     std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-/// One stream used by several threads, and what is counted of each thread.
+/// One stream used by several threads, and what is counted per thread.
 #include "stream_fixture.h"
 
 #include <atomic>
@@ -19,7 +19,7 @@ class StreamThreadsTest : public StreamTest {
     }
 };
 
-TEST_F(StreamThreadsTest, each_thread_keeps_its_order_on_a_stream_of_all) {
+TEST_F(StreamThreadsTest, EachThreadKeepsItsOrderOnASharedStream) {
     const auto s = stream();
     std::vector<Buffer> words;
     for (std::uint32_t t = 0; t < threads; ++t)
@@ -44,7 +44,7 @@ TEST_F(StreamThreadsTest, each_thread_keeps_its_order_on_a_stream_of_all) {
     }
 }
 
-TEST_F(StreamThreadsTest, memory_and_parameter_blocks_of_all_threads) {
+TEST_F(StreamThreadsTest, MemoryAndParameterBlocksOfAllThreads) {
     const auto s = stream();
     const Buffer zero = memory(*s, Words(64, 0));
     std::array<std::atomic<bool>, threads> right{};
@@ -71,7 +71,7 @@ TEST_F(StreamThreadsTest, memory_and_parameter_blocks_of_all_threads) {
         EXPECT_TRUE(right[t]) << "thread " << t;
 }
 
-TEST_F(StreamThreadsTest, uploads_of_all_threads) {
+TEST_F(StreamThreadsTest, UploadsOfAllThreads) {
     StreamOptions options;
     options.upload_queue = UploadQueue::second;
     options.large_upload_bytes = 8192;
@@ -90,7 +90,7 @@ TEST_F(StreamThreadsTest, uploads_of_all_threads) {
         EXPECT_TRUE(right[t]) << "thread " << t;
 }
 
-TEST_F(StreamThreadsTest, events_are_asked_and_let_go_by_other_threads) {
+TEST_F(StreamThreadsTest, OtherThreadsQueryAndReleaseEvents) {
     const auto s = stream(), other = stream();
     const Buffer words = memory(*s, Words(64, 1)), sums = memory(*other, Words(64, 0));
     for (std::uint32_t round = 0; round < 20; ++round) {
@@ -106,7 +106,7 @@ TEST_F(StreamThreadsTest, events_are_asked_and_let_go_by_other_threads) {
             EXPECT_GE(second.seconds_since(first), 0);
             s->wait(other->record());
         }).join();
-        first = {}; // the last reference, but for the stream's
+        first = {}; // the last reference except the stream's
     }
     std::uint32_t word = 1, sum = 0;
     for (std::uint32_t round = 0; round < 20; ++round) {
@@ -116,7 +116,7 @@ TEST_F(StreamThreadsTest, events_are_asked_and_let_go_by_other_threads) {
     EXPECT_EQ(contents(*other, sums), Words(64, sum));
 }
 
-TEST_F(StreamThreadsTest, waits_are_counted_for_the_thread_that_asked) {
+TEST_F(StreamThreadsTest, WaitsAreCountedForTheCallingThread) {
     const auto s = stream();
     const Buffer words = memory(*s, Words(64, 1));
     const Synchronizations before = thread_synchronizations();
@@ -147,7 +147,7 @@ class EarlySubmitTest : public StreamTest {
         environment.set("REKINDLE_GUARD_PAGES", "0");
         environment.unset("REKINDLE_RANDOM_ORDER");
     }
-    /// Submits are not bounded by how long they are estimated to take.
+    /// Submits are not limited by their estimated duration.
     static StreamOptions any_time() {
         StreamOptions options;
         options.seconds_per_submit = 1e9;
@@ -155,7 +155,7 @@ class EarlySubmitTest : public StreamTest {
     }
 };
 
-TEST_F(EarlySubmitTest, an_idle_device_is_given_the_first_operations) {
+TEST_F(EarlySubmitTest, AnIdleDeviceGetsTheFirstOperations) {
     const auto s = stream(any_time());
     const Buffer words = memory(*s, Words(64, 1));
     const std::uint32_t early = StreamOptions{}.operations_of_early_submit;
@@ -178,7 +178,7 @@ TEST_F(EarlySubmitTest, an_idle_device_is_given_the_first_operations) {
     EXPECT_EQ(core(*t).submitted(), before);
 }
 
-TEST_F(EarlySubmitTest, a_busy_device_gets_fuller_submits) {
+TEST_F(EarlySubmitTest, ABusyDeviceGetsFullerSubmits) {
     const auto s = stream(any_time());
     const Buffer words = memory(*s, Words(64, 1)), more = memory(*s, numbered(8192));
     const Buffer result = memory(*s, 8192);

@@ -7,7 +7,7 @@
 namespace rekindle::runtime {
 namespace {
 
-/// Submits `launches` launches as one submit that takes what they really take, and learns from it.
+/// Submits `launches` launches as one submit that takes their real time, and learns from it.
 void submit(LaunchTime& time, std::uint64_t groups, double expected, double real_seconds, int launches) {
     double estimated = 0;
     LaunchTime::Sample sample;
@@ -18,30 +18,30 @@ void submit(LaunchTime& time, std::uint64_t groups, double expected, double real
     time.learn(sample, real_seconds * launches / estimated);
 }
 
-TEST(LaunchTime, comes_to_the_measured_time) {
+TEST(LaunchTime, ConvergesToTheMeasuredTime) {
     LaunchTime time;
     EXPECT_EQ(time.estimate(64, 0).seconds, LaunchTime::unknown_seconds);
     for (int i = 0; i < 20; ++i)
         submit(time, 64, 0, 5e-6, 100);
     EXPECT_NEAR(time.estimate(64, 0).seconds, 5e-6, 5e-8);
-    submit(time, 64, 0, 0.1, 1); // slower: believed at once
+    submit(time, 64, 0, 0.1, 1); // slower: applied immediately
     EXPECT_NEAR(time.estimate(64, 0).seconds, 0.1, 1e-6);
 }
 
-TEST(LaunchTime, larger_launches_count_as_longer_until_they_are_measured) {
+TEST(LaunchTime, LargerLaunchesCountAsLongerUntilMeasured) {
     LaunchTime time;
     for (int i = 0; i < 20; ++i)
         submit(time, 64, 0, 1e-3, 1);
     EXPECT_NEAR(time.estimate(64 * 16, 0).seconds, 16e-3, 1e-4);
-    EXPECT_NEAR(time.estimate(8, 0).seconds, 1e-3, 1e-5); // a larger one took so long
+    EXPECT_NEAR(time.estimate(8, 0).seconds, 1e-3, 1e-5); // a larger one took this long
     for (int i = 0; i < 20; ++i)
         submit(time, 64 * 16, 0, 2e-3, 1);
     EXPECT_NEAR(time.estimate(64 * 16, 0).seconds, 2e-3, 2e-5);
-    EXPECT_NEAR(time.estimate(64, 0).seconds, 1e-3, 1e-5); // kept apart
+    EXPECT_NEAR(time.estimate(64, 0).seconds, 1e-3, 1e-5); // a different size class
     EXPECT_GT(time.estimate(std::numeric_limits<std::uint64_t>::max(), 0).seconds, 1.0);
 }
 
-TEST(LaunchTime, corrects_what_callers_expect) {
+TEST(LaunchTime, CorrectsCallersEstimates) {
     LaunchTime time;
     EXPECT_EQ(time.estimate(1, 0.01).seconds, 0.01);
     for (int i = 0; i < 20; ++i)
@@ -50,7 +50,7 @@ TEST(LaunchTime, corrects_what_callers_expect) {
     EXPECT_EQ(time.estimate(1, 0).seconds, LaunchTime::unknown_seconds);
 }
 
-TEST(LaunchTime, learns_nothing_from_a_clock_that_stands_still) {
+TEST(LaunchTime, LearnsNothingFromAStoppedClock) {
     LaunchTime time;
     const auto sample = time.estimate(1, 0);
     time.learn(sample, 0);
@@ -59,12 +59,12 @@ TEST(LaunchTime, learns_nothing_from_a_clock_that_stands_still) {
     EXPECT_EQ(time.estimate(1, 0).seconds, LaunchTime::unknown_seconds);
 }
 
-TEST(ProgressDeadline, starts_anew_when_something_moves) {
+TEST(ProgressDeadline, RestartsWhenSomethingMoves) {
     using namespace std::chrono_literals;
     const ProgressDeadline::Clock::time_point start{};
     ProgressDeadline deadline(30, 7, start);
     EXPECT_FALSE(deadline.expired(7, start + 29s));
-    EXPECT_FALSE(deadline.expired(8, start + 40s)); // late to look, but there was progress
+    EXPECT_FALSE(deadline.expired(8, start + 40s)); // checked late, but there was progress
     EXPECT_FALSE(deadline.expired(8, start + 69s));
     EXPECT_TRUE(deadline.expired(8, start + 70s));
 }

@@ -5,7 +5,7 @@
 namespace rekindle::runtime::test {
 namespace {
 
-/// Without guard pages and poison, in which every block is an allocation of its own.
+/// Without guard pages and poison, where every block is its own allocation.
 class TransientRingTest : public StreamTest {
   protected:
     TransientRingTest() {
@@ -34,7 +34,7 @@ void write(const Transient& block, std::uint32_t word) {
                       word);
 }
 
-/// Every launch reads a block of its own; more than the ring holds at once.
+/// Every launch reads its own block; together they are more than the ring holds.
 void check_many_blocks(Stream& s, const Buffer& result, const Buffer& zero, std::uint32_t count) {
     constexpr std::uint32_t words = 64;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -51,7 +51,7 @@ Words expected_of(std::uint32_t count) {
     return expected;
 }
 
-TEST_F(StreamTest, a_kernel_reads_a_transient_block) {
+TEST_F(StreamTest, AKernelReadsATransientBlock) {
     for (const char* poison : {"0", "1"}) {
         environment.set("REKINDLE_POISON", poison);
         device_ = open();
@@ -63,7 +63,7 @@ TEST_F(StreamTest, a_kernel_reads_a_transient_block) {
     }
 }
 
-TEST_F(StreamTest, transient_blocks_have_the_size_that_was_asked_for) {
+TEST_F(StreamTest, TransientBlocksHaveTheRequestedSize) {
     const auto s = stream();
     for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{17},
                                       std::uint64_t{4096}, Stream::largest_transient}) {
@@ -74,9 +74,9 @@ TEST_F(StreamTest, transient_blocks_have_the_size_that_was_asked_for) {
     EXPECT_THROW((void)s->transient(Stream::largest_transient + 1), Error);
 }
 
-TEST_F(TransientRingTest, turns_round_and_asks_the_driver_no_more) {
+TEST_F(TransientRingTest, ReusesChunksWithoutFurtherDriverAllocations) {
     const auto s = stream();
-    constexpr std::uint32_t count = 4000; // 1 MiB in all
+    constexpr std::uint32_t count = 4000; // 1 MiB in total
     const Buffer zero = memory(*s, Words(64, 0)), result = memory(*s, 64 * count);
     check_many_blocks(*s, result, zero, count);
     EXPECT_EQ(contents(*s, result), expected_of(count));
@@ -90,29 +90,29 @@ TEST_F(TransientRingTest, turns_round_and_asks_the_driver_no_more) {
     EXPECT_EQ(driver_allocations(), before);
 }
 
-TEST_F(TransientRingTest, a_block_that_is_held_is_not_used_again) {
+TEST_F(TransientRingTest, ABlockThatIsHeldIsNotReused) {
     const auto s = stream();
     const Buffer zero = memory(*s, Words(64, 0)), result = memory(*s, 64);
     const Transient held = s->transient(256);
     write(held, 5);
     write(s->transient(Stream::largest_transient), 9);
     std::uint64_t before = 0;
-    for (int i = 0; i < 100; ++i) { // more than twice round
+    for (int i = 0; i < 100; ++i) { // more than twice around the ring
         write(s->transient(Stream::largest_transient), 9);
         s->synchronize();
         if (i == 10)
             before = driver_allocations();
     }
-    EXPECT_EQ(driver_allocations(), before) << "the others turn round meanwhile";
+    EXPECT_EQ(driver_allocations(), before) << "the other chunks are reused meanwhile";
     combine_block(*s, writes(result), held.pointer, zero, 1);
     EXPECT_EQ(contents(*s, result), Words(64, 16));
 }
 
-TEST_F(TransientRingTest, a_block_stays_until_the_work_that_reads_it_is_done) {
+TEST_F(TransientRingTest, ABlockStaysUntilTheWorkThatReadsItIsDone) {
     const auto s = stream();
     const Buffer zero = memory(*s, Words(64, 0)), result = memory(*s, 64), long_result = memory(*s, 4096);
     const Buffer long_words = memory(*s, numbered(4096));
-    spin(*s, long_result, long_words, 60000); // the launch behind it waits for it
+    spin(*s, long_result, long_words, 60000); // the next launch waits for it
     s->copy(zero.pointer(), long_result.pointer(), 4);
     s->fill(zero.pointer(), 256, 0);
     {
@@ -126,7 +126,7 @@ TEST_F(TransientRingTest, a_block_stays_until_the_work_that_reads_it_is_done) {
     EXPECT_EQ(contents(*s, result), Words(64, 16));
 }
 
-TEST_F(StreamTest, prepared_pipelines_are_launched_without_names) {
+TEST_F(StreamTest, LaunchesPreparedPipelinesWithoutNames) {
     const auto s = stream();
     const Buffer a = memory(*s, Words{1, 2, 3}), b = memory(*s, Words{10, 20, 30}), sum = memory(*s, 3);
     const std::array factor{kernels::ConstantValue{"factor", 5}};

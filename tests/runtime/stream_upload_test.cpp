@@ -6,7 +6,7 @@ namespace {
 /// Uploads that do not go through the stream's own queue.
 class UploadQueueTest : public StreamTest {
   protected:
-    /// As on a device with a transfer queue: a second lane of the compute queue where there is none.
+    /// As on a device with a transfer queue; without one, a second lane of the compute queue.
     static StreamOptions second() {
         StreamOptions options;
         options.upload_queue = UploadQueue::second;
@@ -19,7 +19,7 @@ class UploadQueueTest : public StreamTest {
     }
 };
 
-TEST_F(UploadQueueTest, is_the_transfer_queue_where_there_is_one) {
+TEST_F(UploadQueueTest, IsTheTransferQueueIfThereIsOne) {
     const auto s = stream();
     const Buffer words = memory(*s, 16);
     EXPECT_EQ(core(*s).upload_lane(whole(words)) != nullptr, device().info().can.transfer_queue);
@@ -29,14 +29,14 @@ TEST_F(UploadQueueTest, is_the_transfer_queue_where_there_is_one) {
     EXPECT_NE(core(*stream(second())).upload_lane(whole(words)), nullptr);
 }
 
-TEST_F(UploadQueueTest, uploads_keep_the_order_of_the_stream) {
+TEST_F(UploadQueueTest, UploadsKeepTheOrderOfTheStream) {
     const auto s = stream(second());
     const Buffer words = memory(*s, 30000), sum = memory(*s, Words(30000, 0));
     Words expected(30000, 0);
     for (std::uint32_t round = 0; round < 12; ++round) {
         const Words fresh = numbered(30000, 17 * round);
         s->upload(words.pointer(),
-                  std::as_bytes(std::span(fresh))); // behind the launch that read the last ones
+                  std::as_bytes(std::span(fresh))); // after the launch that read the previous ones
         if (round % 3 == 1)
             advance(*s, words, round);
         const Buffer next = memory(*s, 30000);
@@ -50,7 +50,7 @@ TEST_F(UploadQueueTest, uploads_keep_the_order_of_the_stream) {
     EXPECT_EQ(contents(*s, sum), expected);
 }
 
-TEST_F(UploadQueueTest, an_event_is_behind_the_upload) {
+TEST_F(UploadQueueTest, AnEventComesAfterTheUpload) {
     const auto s = stream(second()), other = stream();
     const Buffer words = memory(*s, 30000);
     const Words fresh = numbered(30000);
@@ -59,7 +59,7 @@ TEST_F(UploadQueueTest, an_event_is_behind_the_upload) {
     EXPECT_EQ(contents(*other, words), fresh);
 }
 
-TEST_F(UploadQueueTest, an_upload_waits_for_what_the_stream_waited_for) {
+TEST_F(UploadQueueTest, AnUploadWaitsForWhatTheStreamWaitedFor) {
     const auto s = stream(second()), other = stream();
     const Buffer words = memory(*other, Words(30000, 1)), seen = memory(*other, 30000);
     for (int i = 0; i < 10; ++i)
@@ -71,8 +71,8 @@ TEST_F(UploadQueueTest, an_upload_waits_for_what_the_stream_waited_for) {
     EXPECT_EQ(contents(*other, seen), spun(Words(30000, 1), 1000));
 }
 
-TEST_F(UploadQueueTest, an_upload_waits_only_for_work_on_its_range) {
-    // The second submit stays under way.
+TEST_F(UploadQueueTest, AnUploadWaitsOnlyForWorkOnItsRange) {
+    // The second submit stays in flight.
     environment.set("REKINDLE_GUARD_PAGES", "0");
     environment.set("REKINDLE_FAULT", "hang:2");
     environment.set("REKINDLE_WATCHDOG_SECONDS", "0.3");
@@ -85,11 +85,11 @@ TEST_F(UploadQueueTest, an_upload_waits_only_for_work_on_its_range) {
     EXPECT_EQ(core(*s).last_use(whole(unused)), 0u);
     EXPECT_EQ(core(*s).last_use(whole(used)), 2u);
     s->fill(unused.pointer(), 4, 0);
-    EXPECT_EQ(core(*s).last_use(whole(unused)), 3u); // submitted by the question
+    EXPECT_EQ(core(*s).last_use(whole(unused)), 3u); // submitted by the query
     EXPECT_EQ(core(*s).submitted(), 3u);
     EXPECT_EQ(core(*s).last_use(whole(result)), 2u);
     s.reset();
-    log.clear(); // the hang
+    log.clear(); // reports the hang
 }
 
 } // namespace

@@ -17,7 +17,7 @@ class TestModeTest : public testing::Test {
     Environment environment;
 };
 
-TEST_F(TestModeTest, NothingIsOnByItself) {
+TEST_F(TestModeTest, EverythingIsOffByDefault) {
     const TestMode mode = test_mode_from_environment();
     EXPECT_FALSE(mode.poison || mode.guard_pages || mode.validation || mode.random_order);
     EXPECT_EQ(mode.fault, TestMode::Fault::none);
@@ -25,7 +25,7 @@ TEST_F(TestModeTest, NothingIsOnByItself) {
     EXPECT_EQ(mode.watchdog(true), 600);
 }
 
-TEST_F(TestModeTest, EachVariableIsRead) {
+TEST_F(TestModeTest, ReadsEachVariable) {
     environment.set("REKINDLE_POISON", "1");
     environment.set("REKINDLE_GUARD_PAGES", "1");
     environment.set("REKINDLE_VALIDATION", "0");
@@ -47,7 +47,7 @@ TEST_F(TestModeTest, EachVariableIsRead) {
     EXPECT_EQ(test_mode_from_environment().fault, TestMode::Fault::device_lost);
 }
 
-TEST_F(TestModeTest, WhatIsNotUnderstoodIsRefused) {
+TEST_F(TestModeTest, RefusesInvalidValues) {
     const std::pair<const char*, std::vector<const char*>> refused[] = {
         {"REKINDLE_POISON", {"yes", "2", " 1"}},
         {"REKINDLE_GUARD_PAGES", {"true"}},

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Tests of the set-up, with a package system of this file's own in place of the real one: nothing is installed.
+# Tests of the scripts, with fake package tools instead of the real ones: nothing is installed.
 repository=$(cd -- "$(dirname -- "$0")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf -- "$folder"' EXIT
 failures=0
 
-# A system of three packages: 'there' is installed, 'offered' can be, 'unknown' cannot.
+# A system with three packages: 'there' is installed, 'offered' can be installed, 'unknown' cannot.
 cat >"$folder/system.sh" <<'END'
 dpkg-query() { if [[ ${*: -1} == there || -e $SYSTEM/${*: -1} ]]; then printf installed; else return 1; fi; }
 apt-cache() { if [[ $2 == offered ]]; then printf '%s:\n  Candidate: 1.0\n' "$2"; else printf '%s:\n  Candidate: (none)\n' "$2"; fi; }
@@ -20,7 +20,7 @@ apt-get() {
 as_root() { if [[ $1 == env ]]; then "${@:3}"; else "$@"; fi; }
 END
 
-# install YES PACKAGE…: install_packages on a new such system; output in $folder/output, status in $status.
+# install YES PACKAGE…: runs install_packages on a new such system; output in $folder/output, status in $status.
 install() {
     rm -rf -- "$folder/system" "$folder/state"
     mkdir "$folder/system"
@@ -43,9 +43,9 @@ calls() { cat "$folder/system/calls" 2>/dev/null; }
 says() { grep -cF -- "$1" "$folder/output"; }
 
 install 0 there
-check 'nothing happens when all is there: status' "$status" 0
-check 'nothing happens when all is there: output' "$(cat "$folder/output")" ''
-check 'nothing happens when all is there: apt-get' "$(calls)" ''
+check 'nothing happens when everything is installed: status' "$status" 0
+check 'nothing happens when everything is installed: output' "$(cat "$folder/output")" ''
+check 'nothing happens when everything is installed: apt-get' "$(calls)" ''
 
 install 0 there offered
 check 'without a terminal and without --yes: status' "$status" 2
@@ -54,31 +54,33 @@ check 'without a terminal and without --yes: names the option' "$(says 'run it a
 
 install 1 there offered
 check 'with --yes: status' "$status" 0
-check 'with --yes: only what is missing is installed' "$(calls)" 'install offered'
-check 'with --yes: names the size' "$(says 'fetches 12.3 MB and takes 45.6 MB of disk')" 1
-check 'with --yes: remembers what is new, and no upgrade' \
+check 'with --yes: only missing packages are installed' "$(calls)" 'install offered'
+check 'with --yes: names the size' "$(says 'fetches 12.3 MB and uses 45.6 MB of disk space')" 1
+check 'with --yes: records new packages, not upgraded ones' \
     "$(tr '\n' ' ' <"$folder/state/rekindle/installed-packages")" 'dependency offered '
 
 install 1 unknown
-check 'a package that is nowhere: status' "$status" 1
-check 'a package that is nowhere: the lists are fetched once' "$(calls)" 'update'
-check 'a package that is nowhere: is named' "$(says 'do not have: unknown.')" 1
+check 'an unavailable package: status' "$status" 1
+check 'an unavailable package: the lists are fetched once' "$(calls)" 'update'
+check 'an unavailable package: is named' "$(says 'do not have: unknown.')" 1
 
-# python_beside_torch in a tree of its own, where the environment has to be made and cannot be.
+# python_with_torch_and in a separate tree where the environment cannot be created.
 status=0
 mkdir -p "$folder/tree/scripts"
 cp -r "$repository/scripts/lib" "$folder/tree/scripts/"
 bash -c 'source "$1/scripts/lib/common.sh"; source "$1/scripts/lib/pytorch.sh"
     python_with_torch() { PYTHON=false; }
-    python_beside_torch python-device "25 MB" one two three' - "$folder/tree" >"$folder/output" 2>&1 || status=$?
-check 'packages of the tests: a failure ends it' "$status" 1
-check 'packages of the tests: are named in words' "$(says 'Fetching the packages one, two and three for the tests')" 1
+    python_with_torch_and python-device "25 MB" one two three' - "$folder/tree" >"$folder/output" 2>&1 || status=$?
+check 'packages for the tests: a failure ends the script' "$status" 1
+check 'packages for the tests: are named in words' "$(says 'Fetching the packages one, two and three for the tests')" 1
 words() { bash -c 'source "$1/scripts/lib/common.sh"; in_words "${@:2}"' - "$repository" "$@"; }
 check 'in_words: one' "$(words a)" 'a'
 check 'in_words: two' "$(words a b)" 'a and b'
 check 'in_words: three' "$(words a b c)" 'a, b and c'
+check 'counted: one' "$(bash -c 'source "$1/scripts/lib/common.sh"; counted 1 package' - "$repository")" '1 package'
+check 'counted: two' "$(bash -c 'source "$1/scripts/lib/common.sh"; counted 2 package' - "$repository")" '2 packages'
 
-# slang [NAME=VALUE…]: slang_compiler in a tree of its own, where pip is a function of this file's.
+# slang [NAME=VALUE…]: runs slang_compiler in a separate tree, with a fake pip.
 slang() {
     rm -rf -- "$folder/tree"
     mkdir -p "$folder/tree/scripts"
@@ -93,19 +95,19 @@ slang() {
     ) >"$folder/output" 2>&1 || status=$?
 }
 slang REKINDLE_SLANGC="$folder/none"
-check 'a REKINDLE_SLANGC that is no program: status' "$status" 2
+check 'a REKINDLE_SLANGC that is not executable: status' "$status" 2
 slang REKINDLE_SLANGC=/bin/true
-check 'a REKINDLE_SLANGC is taken, nothing is fetched' "$status $(cat "$folder/output")" '0 '
+check 'REKINDLE_SLANGC is used, nothing is fetched' "$status $(cat "$folder/output")" '0 '
 slang REKINDLE_SPIRV_DIR="$folder"
-check 'ready SPIR-V needs no compiler' "$status $(cat "$folder/output")" '0 '
+check 'precompiled SPIR-V needs no compiler' "$status $(cat "$folder/output")" '0 '
 slang REKINDLE_SLANGC=
 check 'the Slang compiler cannot be fetched: status' "$status" 1
-check 'the Slang compiler cannot be fetched: it was asked for with its hash' "$(says '--require-hashes')" 1
+check 'the Slang compiler cannot be fetched: it was requested with its hash' "$(says '--require-hashes')" 1
 check 'the Slang compiler cannot be fetched: says what to do' "$(says 'REKINDLE_SLANGC names it')" 1
-check 'the Slang compiler cannot be fetched: no half of it stays' "$([[ -e $folder/tree/build/tools/slang ]] || echo none)" none
+check 'the Slang compiler cannot be fetched: no part of it remains' "$([[ -e $folder/tree/build/tools/slang ]] || echo none)" none
 
-# isa_table SPILLED_VGPRS SCRATCH CASE…: the judgment of one family's rows, one for each CASE, of a registry of the
-# two cases 'a' and 'b' of one kernel.
+# isa_table SPILLED_VGPRS SCRATCH CASE…: checks one family's rows, one for each CASE, against a registry with the two
+# cases 'a' and 'b' of one kernel.
 isa_table() {
     local spilled=$1 scratch=$2 case
     shift 2
@@ -121,12 +123,12 @@ isa_table() {
         done
     } >"$folder/isa/navi10.tsv"
     status=0
-    python3 "$repository/scripts/lib/isa_table.py" "$folder/isa" 25.0 "$folder/isa/isa.md" navi10 \
+    python3 "$repository/scripts/lib/isa_table.py" "$folder/isa" 25.0 "$folder/isa/isa.md" "$folder/isa/isa.tsv" navi10 \
         >"$folder/output" 2>&1 || status=$?
 }
 isa_table 0 0 a b
 check 'ISA audit, nothing wrong: status' "$status" 0
-check 'ISA audit, nothing wrong: a row in the table' "$(grep -c '^| kernel | a | 1024 | 960 | 24 · 128 · 32 · 360 |$' "$folder/isa/isa.md")" 1
+check 'ISA audit, nothing wrong: a row in the table' "$(grep -c $'^family\tkernel\ta\t1024\t960\t24 128 32 360$' "$folder/isa/isa.tsv")" 1
 isa_table 3 0 a b
 check 'ISA audit, a spill: status' "$status" 1
 check 'ISA audit, a spill: is named' "$(says 'navi10: kernel (a): spilled_vgprs 3')" 1
@@ -136,13 +138,16 @@ check 'ISA audit, scratch: status' "$status $(says 'scratch_bytes 16')" '1 2'
 SHARED=1000 isa_table 0 0 a b
 check 'ISA audit, too much shared memory: status' "$status $(says 'kernel (b): 1024 bytes of shared memory')" '1 1'
 isa_table 0 0 a
-check 'ISA audit, a case that no family compiled: status' "$status $(says 'kernel (b): audited for no family')" '1 1'
+check 'ISA audit, a case that no family compiled: status' "$status $(says 'kernel (b): not audited for any family')" '1 1'
 isa_table 0 0
-check 'ISA audit, an empty list: status' "$status $(says 'not one pipeline')" '1 1'
+check 'ISA audit, an empty list: status' "$status $(says 'no pipeline was audited')" '1 1'
 
 status=0
 python3 "$repository/tests/scripts/plurals.py" "$repository" >"$folder/output" 2>&1 || status=$?
-check 'every number of things agrees with its noun' "$status" 0
+check 'every count agrees with its noun' "$status" 0
+status=0
+python3 "$repository/tests/scripts/architecture.py" "$repository" >"$folder/output" 2>&1 || status=$?
+check 'ARCHITECTURE.md matches the build' "$status" 0
 
 for script in set-up test test-gpu demo package isa-audit sample-data uninstall; do
     status=0

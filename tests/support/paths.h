@@ -1,6 +1,5 @@
 #pragma once
-/// Where a test program finds its files. Every test file sees this header (cmake/RekindleLibrary.cmake
-/// includes it).
+/// Where a test program finds its files. cmake/RekindleLibrary.cmake includes this header in every test file.
 
 namespace rekindle::test {
 

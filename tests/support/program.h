@@ -1,5 +1,5 @@
 #pragma once
-/// For tests that drive the built program as a person does: run it, read what it prints, kill it.
+/// For tests that use the built program like a user: run it, read its output, kill it.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@
 namespace rekindle {
 
 struct ProgramResult {
-    int status = -1; ///< exit status; 128 + signal when a signal ended it
+    int status = -1; ///< exit status; 128 + signal number if a signal ended it
     std::string output;
     std::string error;
 };
@@ -31,7 +31,7 @@ inline std::string read_whole(const std::filesystem::path& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The program under test (the macro REKINDLE_PROGRAM), started with its output going into files.
+/// The program under test (the macro REKINDLE_PROGRAM), with its output redirected to files.
 class RunningProgram {
   public:
     using Environment = std::vector<std::pair<std::string, std::string>>;
@@ -56,7 +56,7 @@ class RunningProgram {
 
     void send(int signal) const { ::kill(child_, signal); }
 
-    /// SIGKILL after so many seconds. False when it had ended by itself before.
+    /// Sends SIGKILL after this many seconds. Returns false if the program ended before that.
     bool kill_after(double seconds) {
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
         while (std::chrono::steady_clock::now() < deadline) {
@@ -128,7 +128,7 @@ inline ProgramResult run_program(const std::vector<std::string>& arguments,
     return RunningProgram(arguments, environment, working_folder).wait_for_end();
 }
 
-/// A test with a folder of its own, removed at the end.
+/// A test with its own folder, which is removed at the end.
 class ScratchFolderTest : public ::testing::Test {
   protected:
     void SetUp() override {

@@ -1,5 +1,5 @@
 #pragma once
-/// A folder of its own for a test, removed with everything in it.
+/// A temporary folder for a test, removed with everything in it.
 
 #include <filesystem>
 #include <stdexcept>
@@ -13,13 +13,13 @@ class TemporaryFolder {
     TemporaryFolder() {
         std::string pattern = (std::filesystem::temp_directory_path() / "rekindle-test-XXXXXX").string();
         if (!::mkdtemp(pattern.data()))
-            throw std::runtime_error("cannot make a temporary folder");
+            throw std::runtime_error("cannot create a temporary folder");
         path_ = pattern;
     }
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
     ~TemporaryFolder() {
-        std::error_code ignored; // a test's folder that cannot be removed is no failure of the test
+        std::error_code ignored; // failing to remove the folder does not fail the test
         std::filesystem::remove_all(path_, ignored);
     }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// One function per command: takes what was asked for, calls the libraries, prints.
+/// One function per command: reads the command line, calls the libraries, prints.
 
 #include <rekindle/base/error.h>
 #include <rekindle/cli/command_line.h>
@@ -18,7 +18,7 @@ struct Context {
     Environment environment;
     UserFolders folders;
 
-    /// The configuration that is in force; says when the user's own defaults take part.
+    /// The effective configuration; logs a note when it includes the user's defaults.
     EffectiveConfig config(LogSink& log) const;
     /// Prints a result as JSON: as one line with "event":"result" under --log-format json, else indented.
     void result(const nlohmann::ordered_json& result);

@@ -19,12 +19,11 @@ namespace rekindle::cli {
 namespace {
 
 constexpr std::string_view gpu_note =
-    "rekindle train takes the processor, or a GPU by its address: --device gpu:0; --device auto measures "
-    "which is "
-    "fastest for the network at hand. The other ways are what other software can do";
+    "rekindle train runs on the CPU, or on a GPU given by its address: --device gpu:0; --device auto "
+    "measures which is fastest for the network at hand. The ROCm and CUDA lines are about other software";
 
-struct Processors {
-    std::size_t usable = available_processors();
+struct Cpus {
+    std::size_t usable = available_cpus();
     std::size_t present = std::max<std::size_t>(std::thread::hardware_concurrency(), usable);
 };
 
@@ -33,9 +32,9 @@ nlohmann::ordered_json json_of(const std::vector<doctor::DeviceStatus>& devices)
     for (const doctor::DeviceStatus& device : devices) {
         nlohmann::ordered_json entry{{"device", device.address}, {"name", device.name}};
         if (device.address == "cpu") {
-            const Processors processors;
-            entry["processors"] = processors.present;
-            entry["usable_processors"] = processors.usable;
+            const Cpus cpus;
+            entry["processors"] = cpus.present;
+            entry["usable_processors"] = cpus.usable;
             entry["instruction_set"] = mlp::instruction_set();
         } else {
             entry.update({{"target", device.target},
@@ -64,11 +63,11 @@ ExitStatus run_devices(Context& context) {
             {{"devices", json_of(devices)}, {"vulkan_devices", json_of(gpus)}, {"note", gpu_note}});
         return ExitStatus::success;
     }
-    const Processors processors;
+    const Cpus cpus;
     const std::size_t width = context.output.traits().width;
     context.output.write(render_devices(devices, width));
-    context.output.line(fmt::format("       {} of {} usable; the engine chose {}", processors.usable,
-                                    counted(static_cast<std::int64_t>(processors.present), "processor"),
+    context.output.line(fmt::format("       {} of {} usable; the engine chose {}", cpus.usable,
+                                    counted(static_cast<std::int64_t>(cpus.present), "CPU"),
                                     mlp::instruction_set()));
     if (!gpus.empty())
         context.output.write("\nVulkan devices of rekindle train\n" + render_vulkan_devices(gpus, width));

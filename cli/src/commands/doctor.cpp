@@ -21,7 +21,7 @@ namespace {
 
 using namespace doctor;
 
-/// --knowledge DIR or what is inside the program.
+/// The knowledge of --knowledge DIR, or what is built in.
 class ChosenKnowledge {
   public:
     explicit ChosenKnowledge(const CommandLine& line)
@@ -43,24 +43,23 @@ void check_modes(const CommandLine& line) {
         std::replace(mode.begin() + 2, mode.end(), '_', '-');
     const bool only_facts = modes == std::vector<std::string>{"--log", "--replay"};
     if (modes.size() > 1 && !only_facts)
-        throw usage_error(fmt::format("{} and {} do not go together", modes[0], modes[1]))
+        throw usage_error(fmt::format("{} and {} cannot be combined", modes[0], modes[1]))
             .expected("one of them");
     if (line.has("facts") && (line.has("replay") || line.has("root")))
-        throw usage_error("--facts does not go together with --replay or --root")
+        throw usage_error("--facts cannot be combined with --replay or --root")
             .expected("one source of facts");
     const bool here = line.text("facts") == "here";
     for (const char* key : {"python", "probe", "pid"})
         if (line.has(key) && !here && (line.has("facts") || line.has("log")))
-            throw usage_error(fmt::format("--{} has no effect here: {}, and this machine is not examined",
-                                          key,
-                                          line.has("facts") ? "--facts names another machine's facts"
-                                                            : "--log is another machine's without --facts"))
+            throw usage_error(
+                fmt::format("--{} has no effect here: {}, and this machine is not examined", key,
+                            line.has("facts") ? "--facts names another machine's facts"
+                                              : "--log is about another machine without --facts"))
                 .expected("--facts here");
     if (line.flag("yes") && !line.has("fix"))
         throw usage_error("--yes without --fix").expected("--fix ID --yes");
     if ((line.has("hours_per_month") || line.has("price")) && !line.flag("alternatives"))
-        throw usage_error("--hours-per-month and --price belong to --alternatives")
-            .expected("--alternatives");
+        throw usage_error("--hours-per-month and --price need --alternatives").expected("--alternatives");
 }
 
 std::string read_text(const std::string& path) {
@@ -77,7 +76,7 @@ Recording read_recording(const std::string& path) {
     return recording_from_json(json, path);
 }
 
-/// Facts and probes from where the command line says.
+/// Facts and probes from the source that the command line names.
 Recording gather(const CommandLine& line, const Knowledge& knowledge) {
     if (line.has("replay"))
         return read_recording(line.text("replay"));
@@ -99,8 +98,8 @@ std::string dump(const nlohmann::ordered_json& json, const Stream& stream) {
     return json.dump(2, ' ', !stream.traits().utf8, nlohmann::json::error_handler_t::replace);
 }
 
-void write_report(const std::string& path, Report report, const Knowledge& knowledge, bool take_names_out) {
-    if (take_names_out)
+void write_report(const std::string& path, Report report, const Knowledge& knowledge, bool remove_names) {
+    if (remove_names)
         redact(report);
     const bool json = path.ends_with(".json");
     write_file_atomically(
@@ -135,7 +134,7 @@ ExitStatus examine(Context& context, const Knowledge& knowledge) {
             render_report(report, knowledge,
                           {.width = context.output.traits().width, .verbose = context.messages.verbose}));
     if (line.has("report") && !line.flag("json"))
-        context.output.line(fmt::format("\nThe report is in {}.", line.text("report")));
+        context.output.line(fmt::format("\nReport written to {}.", line.text("report")));
     return status;
 }
 
@@ -169,7 +168,7 @@ ExitStatus fix(Context& context, const Knowledge& knowledge) {
         return ExitStatus::success;
     }
     if (!here)
-        throw usage_error("--yes with the facts of another machine")
+        throw usage_error("--yes cannot act on the facts of another machine")
             .expected("--fix ID --yes without --replay, --root or --facts");
     ProgressView view(context.output, context.errors, context.messages);
     const std::string home = context.environment("HOME");
@@ -201,10 +200,9 @@ ExitStatus explain_term(Context& context, const Knowledge& knowledge) {
     const std::vector<std::string> paragraphs = explain(term, knowledge);
     if (paragraphs.empty())
         throw Error(
-            fmt::format("nothing is known of \"{}{}\"", term.substr(0, 80), term.size() > 80 ? "…" : ""))
-            .hint("An error text, a variable, a gfx target, a GPU's name, a cause, a remedy or a claim can "
-                  "be explained. "
-                  "A whole log goes to --log FILE.");
+            fmt::format("nothing is known about \"{}{}\"", term.substr(0, 80), term.size() > 80 ? "…" : ""))
+            .hint("--explain takes an error text, a variable, a gfx target, a GPU's name, a cause, a remedy "
+                  "or a claim. --log FILE reads a whole log.");
     for (std::size_t i = 0; i < paragraphs.size(); ++i) {
         if (i > 0)
             context.output.line("");
@@ -222,7 +220,7 @@ ExitStatus matrix(Context& context, const Knowledge& knowledge) {
         std::vector<std::string_view> names;
         for (const GfxTarget& target : knowledge.gfx_targets)
             names.push_back(target.name);
-        Error error = usage_error(fmt::format("\"{}\" is no gfx target or GPU that is known", gfx));
+        Error error = usage_error(fmt::format("\"{}\" is not a known gfx target or GPU", gfx));
         error.at("--matrix").expected("a name such as gfx1100, sm_86 or RX 5600 XT");
         if (const std::string_view near = nearest_word(gfx, names); !near.empty())
             error.hint(fmt::format("Did you mean {}?", near));
@@ -238,8 +236,7 @@ ExitStatus check(Context& context) {
     const std::vector<std::string> mistakes = check_knowledge(context.line.text("check_knowledge"));
     for (const std::string& mistake : mistakes)
         context.output.line(mistake);
-    context.output.line(mistakes.empty() ? "The knowledge is sound."
-                                         : counted(mistakes.size(), "mistake") + ".");
+    context.output.line(mistakes.empty() ? "No mistakes." : counted(mistakes.size(), "mistake") + ".");
     return mistakes.empty() ? ExitStatus::success : ExitStatus::failed;
 }
 

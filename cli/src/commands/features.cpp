@@ -41,7 +41,7 @@ ExitStatus run_features(Context& context) {
     ThreadPool pool(static_cast<std::size_t>(config.threads));
     const trainer::MarketData data =
         trainer::load_market_data(config, scratch.path(), pool, view, cancellation);
-    trainer::say_whether_vix_is_used(config, data.read.report, view);
+    trainer::note_unused_vix(config, data.read.report, view);
     const market::FeatureMatrix matrix = trainer::build_features(
         config, data, pool, trainer::workspace_of(config, scratch.path().parent_path()));
     stop_if_requested(cancellation);

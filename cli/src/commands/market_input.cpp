@@ -26,7 +26,7 @@ void write_rejected(std::span<const market::RejectedRow> rejected, const fs::pat
         return;
     const fs::path file = output.parent_path() / "rejected.csv";
     market::write_rejected_rows(file, rejected);
-    log.info(fmt::format("the rows that were left out are listed in {}", file.string()));
+    log.info(fmt::format("the skipped rows are listed in {}", file.string()));
 }
 
 void require_other_file(const fs::path& output, const trainer::TrainConfig& config) {
@@ -35,7 +35,7 @@ void require_other_file(const fs::path& output, const trainer::TrainConfig& conf
     std::error_code ignored;
     for (const std::string& input : inputs)
         if (!input.empty() && fs::is_regular_file(input, ignored) && fs::equivalent(input, output, ignored))
-            throw usage_error("the output would replace an input")
+            throw usage_error("the output would overwrite an input")
                 .at(output.string())
                 .expected("another file");
 }
@@ -48,7 +48,7 @@ void stop_if_requested(const CancellationToken& cancellation) {
 bool printed_config(Context& context, const trainer::TrainConfig& config) {
     if (!context.line.flag("print_config"))
         return false;
-    trainer::session_rules(config); // a zone or an hour that cannot be used is not printed as if it could
+    trainer::session_rules(config); // throws for an invalid zone or hour
     nlohmann::ordered_json json;
     trainer::to_json(json, config);
     context.output.line(json.dump(2));

@@ -1,5 +1,5 @@
 #pragma once
-/// What the commands that read bars share.
+/// Shared by the commands that read bars.
 
 #include "../interruption.h"
 #include "commands.h"
@@ -13,7 +13,7 @@
 
 namespace rekindle::cli {
 
-/// A name for a file that holds bars while a command runs; whatever is there is removed with the object.
+/// The path of a temporary file of bars; the file is removed with the object.
 class ScratchFile {
   public:
     /// In the user's cache folder, or in the system's folder for temporary files when there is none.
@@ -27,7 +27,7 @@ class ScratchFile {
     std::filesystem::path path_;
 };
 
-/// Writes rejected.csv beside `output` (in the working folder when that is empty), when rows were rejected.
+/// Writes rejected.csv next to `output` (in the working folder when that is empty) if rows were rejected.
 void write_rejected(std::span<const market::RejectedRow> rejected, const std::filesystem::path& output,
                     LogSink& log);
 

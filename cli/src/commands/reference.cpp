@@ -20,7 +20,7 @@ void write_all(const std::filesystem::path& folder, const std::map<std::string, 
     }
 }
 
-constexpr std::size_t widest_help = 100; ///< longer lines are hard to read
+constexpr std::size_t max_help_width = 100; ///< longer lines are hard to read
 
 } // namespace
 
@@ -35,8 +35,10 @@ ExitStatus run_generate_docs(Context& context) {
     if (only == "all" || only == "pages") {
         write_all(folder, reference_pages());
         write_all(folder, doctor::knowledge_pages(doctor::embedded_knowledge()));
-        if (std::filesystem::is_directory(folder / "hardware"))
-            write_all(folder, {{"hardware.md", trainer::hardware_page_of(folder)}});
+    }
+    if (only == "committed") {
+        write_all(folder, committed_pages());
+        write_all(folder, {{"hardware.md", trainer::hardware_page_of(folder)}});
     }
     if (only == "all" || only == "man")
         write_all(folder / "man1", manual_pages());
@@ -48,7 +50,7 @@ ExitStatus run_generate_docs(Context& context) {
 }
 
 ExitStatus run_help(Context& context) {
-    const std::size_t width = std::min(context.output.traits().width, widest_help);
+    const std::size_t width = std::min(context.output.traits().width, max_help_width);
     const UserFolders folders = shown_folders(context.folders, context.environment);
     if (context.line.positionals.empty()) {
         context.output.write(render_overview(width, folders));

@@ -18,7 +18,9 @@ ExitStatus run_simulate(Context& context) {
         static_cast<std::uint64_t>(context.line.integer("seed", static_cast<std::int64_t>(options.seed)));
     const std::string date = context.line.text("start_date", market::format_date(options.start_date));
     if (!market::parse_date(date, options.start_date))
-        throw usage_error(fmt::format("\"{}\" is not a day", date)).at("--start-date").expected("YYYY-MM-DD");
+        throw usage_error(fmt::format("\"{}\" is not a date", date))
+            .at("--start-date")
+            .expected("YYYY-MM-DD");
     const std::filesystem::path output = context.line.text("output");
     market::simulate_file(options, output);
 
@@ -26,7 +28,7 @@ ExitStatus run_simulate(Context& context) {
     if (context.messages.json)
         context.result({{"output", output.string()}, {"bars", options.bars}, {"bytes", bytes}});
     else if (!context.messages.quiet)
-        context.output.line(fmt::format("{}: {} from {} on, stamps in UTC ({})", output.string(),
+        context.output.line(fmt::format("{}: {} from {} on, timestamps in UTC ({})", output.string(),
                                         counted(options.bars, "synthetic one-minute bar"),
                                         market::format_date(options.start_date), format_bytes(bytes)));
     return ExitStatus::success;

@@ -33,11 +33,11 @@ void print_outcome(Context& context, const trainer::TrainOutcome& outcome) {
     }
     output.line("");
     if (!outcome.mean_lines.empty())
-        output.line("the best network, chosen among the seeds on these very rows:");
+        output.line("the best network, selected among the seeds on these same rows:");
     for (const std::string& line : outcome.score_lines)
         output.line(line);
     if (!outcome.mean_lines.empty())
-        output.line("the mean of all networks, for which nothing was chosen among seeds:");
+        output.line("the mean of all networks, with no selection among the seeds:");
     for (const std::string& line : outcome.mean_lines)
         output.line(line);
     output.line(outcome.verdict);
@@ -56,14 +56,14 @@ ExitStatus run_train(Context& context) {
     if (printed_config(context, effective.config))
         return ExitStatus::success;
     if (effective.config.data.empty() && effective.config.resume_from_checkpoint.empty())
-        throw usage_error("no bars were given")
+        throw usage_error("no bars given")
             .expected("--data PATH")
-            .hint("rekindle simulate --output bars.csv makes some to try.");
+            .hint("rekindle simulate --output bars.csv generates some to try.");
     if (const std::string sentence = ineffective_variables(process_variables()); !sentence.empty())
         view.info(sentence);
     if (!effective.given.contains("output") && effective.config.resume_from_checkpoint.empty())
-        view.info(fmt::format("the run folder goes to {} (--output chooses another place)",
-                              effective.config.output));
+        view.info(
+            fmt::format("the run folder goes into {} (--output changes that)", effective.config.output));
 
     CancellationToken cancellation;
     const InterruptionGuard guard(cancellation);

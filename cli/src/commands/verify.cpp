@@ -40,8 +40,8 @@ Cells cells_of(const mlp::VerifyRow& row) {
             std::string(mlp::name(row.outcome))};
 }
 
-/// The rows of one part. The first column is as wide as it must be; numbers that do not fit beside it go
-/// below it.
+/// The rows of one part. The first column is as wide as its text; numbers that do not fit next to it go below
+/// it.
 std::string part_table(std::span<const mlp::VerifyRow> rows, std::size_t width) {
     std::size_t name = rows.front().part.size(), expected = 8, measured = 8;
     for (const mlp::VerifyRow& row : rows) {

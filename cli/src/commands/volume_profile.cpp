@@ -45,7 +45,7 @@ void write_report(Context& context, const market::ProfileReport& report, const s
                          counted(static_cast<std::int64_t>(report.sessions.size()), "session"), output));
 }
 
-/// What is to be written and drawn.
+/// What to write and draw.
 struct Requests {
     std::string output, trends;
     std::size_t drawings = 0;
@@ -59,13 +59,13 @@ Requests requests_of(const Context& context, const trainer::TrainConfig& config)
     const auto place = [](const std::string& file) { return fs::absolute(file).lexically_normal(); };
     if (!requests.output.empty() && !requests.trends.empty() &&
         place(requests.output) == place(requests.trends))
-        throw usage_error("--output and --trends name the same file").expected("two files");
-    // Drawings are the result where nothing else is asked for, and an extra where quiet is.
+        throw usage_error("--output and --trends name the same file").expected("two different files");
+    // Without output files, the drawing is the result. With them it is an extra, which --quiet omits.
     const bool drawing = context.line.has("draw") || !files || !context.messages.quiet;
     if (drawing && !context.messages.json && requests.output != "-")
         requests.drawings = static_cast<std::size_t>(context.line.integer("draw", 1));
     if (!files && requests.drawings == 0 && !context.messages.json)
-        throw usage_error("nothing is asked for").expected("--output FILE, --trends FILE or --draw N");
+        throw usage_error("nothing to write or draw").expected("--output FILE, --trends FILE or --draw N");
     return requests;
 }
 

@@ -57,7 +57,7 @@ std::string shortened(const std::string& text, std::size_t width) {
     return result + "…";
 }
 
-/// Remarks that many rows share, said once.
+/// Footnotes for remarks that several rows share.
 class Footnotes {
   public:
     /// "[2]".
@@ -86,10 +86,9 @@ class Footnotes {
 
 std::string render_marks(const std::vector<Mark>& marks, ScreenOptions options) {
     if (marks.empty())
-        return "Nothing in it that the doctor could check: no variable, version pair, image, gfx name, "
-               "command or known claim.\n";
-    std::string text =
-        fmt::format("{} could be checked: {}.\n", counted(marks.size(), "thing"), counts_of(marks));
+        return "Nothing here that the doctor can check: no variable, version pair, image, gfx name, command "
+               "or known claim.\n";
+    std::string text = fmt::format("{} checked: {}.\n", counted(marks.size(), "item"), counts_of(marks));
     for (const Mark& mark : marks) {
         text += fmt::format("\nline {}  {}  {}\n", mark.line, word_of(mark.verdict), mark.kind);
         text += fmt::format("  {}\n", shortened(mark.text, options.width > 24 ? options.width - 2 : 22));
@@ -98,12 +97,12 @@ std::string render_marks(const std::vector<Mark>& marks, ScreenOptions options) 
             text += indented(fmt::format("[{}]", sources_of(mark.evidence)), options.width, 4);
     }
     if (!options.verbose)
-        text += "\n-v adds the evidence of each.\n";
+        text += "\n-v adds the evidence for each.\n";
     return text;
 }
 
 std::string render_matrix(const std::vector<MatrixRow>& rows, std::string_view gfx, ScreenOptions options) {
-    std::string text = gfx.empty() ? "torch × index; every wheel that is known\n"
+    std::string text = gfx.empty() ? "torch × index; all known wheels\n"
                                    : fmt::format("torch × index for {}; newest first\n", gfx);
     const auto able =
         std::count_if(rows.begin(), rows.end(), [](const MatrixRow& row) { return row.contains; });
@@ -132,12 +131,12 @@ std::string render_matrix(const std::vector<MatrixRow>& rows, std::string_view g
     }
     text += notes.text(options.width);
     if (!options.verbose)
-        text += "\n-v adds the address of each index, the date of the check and the source.\n";
+        text += "\n-v adds the URL of each index, the date of the check and the source.\n";
     return text;
 }
 
 std::string render_options(const std::vector<Option>& options, std::size_t width) {
-    std::string text = "Ways to train, the free ones first\n";
+    std::string text = "Ways to train, free ones first\n";
     for (std::size_t i = 0; i < options.size(); ++i) {
         const Option& option = options[i];
         text += fmt::format("\n{}. {}\n", i + 1, option.title);
@@ -153,7 +152,7 @@ std::string render_options(const std::vector<Option>& options, std::size_t width
 
 std::string report_markdown(const Report& report, const Knowledge& knowledge) {
     ScreenOptions options{.width = 100, .verbose = true};
-    return fmt::format("# rekindle doctor {}\n\nRead at {} on {}.\n\n```\n{}```\n", report.facts.program,
+    return fmt::format("# rekindle doctor {}\n\nCollected at {} on {}.\n\n```\n{}```\n", report.facts.program,
                        report.facts.read_at.empty() ? "an unknown time" : report.facts.read_at,
                        report.facts.origin.empty() ? "posted facts" : report.facts.origin,
                        render_report(report, knowledge, options));

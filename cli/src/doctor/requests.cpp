@@ -18,10 +18,10 @@ bool named(const doctor::PythonEnvironment& python) {
     return python.found_by == found_by_option && python.version.known();
 }
 
-void check_pythons(const std::vector<std::string>& wanted, const doctor::Facts& facts) {
-    if (std::count_if(facts.pythons.begin(), facts.pythons.end(), named) > 0 || wanted.empty())
+void check_pythons(const std::vector<std::string>& requested, const doctor::Facts& facts) {
+    if (std::count_if(facts.pythons.begin(), facts.pythons.end(), named) > 0 || requested.empty())
         return;
-    throw usage_error(fmt::format("no Python environment at {}", wanted.front()))
+    throw usage_error(fmt::format("no Python environment at {}", requested.front()))
         .at(std::string(found_by_option))
         .expected("an interpreter such as ~/venv/bin/python3, or the folder of an environment");
 }
@@ -34,12 +34,12 @@ doctor::Facts read_host(const CommandLine& line) {
     options.pythons = line.list("python");
     options.pid = line.integer("pid", 0);
     if (!std::filesystem::is_directory(options.root))
-        throw usage_error("no folder")
+        throw usage_error("no such folder")
             .at("--root " + options.root.string())
             .expected("the root of a recorded or mounted host");
     doctor::Facts facts = doctor::collect_facts(options);
     if (options.pid != 0 && !facts.environment.variables.known())
-        throw usage_error(fmt::format("the variables of process {} cannot be read: {}", options.pid,
+        throw usage_error(fmt::format("cannot read the environment variables of process {}: {}", options.pid,
                                       facts.environment.variables.unread))
             .at("--pid")
             .expected("a running process of the same user");

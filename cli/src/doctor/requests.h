@@ -1,5 +1,5 @@
 #pragma once
-/// What the command line asks of the doctor's library.
+/// Collects the facts and probe options that the command line asks for.
 
 #include <rekindle/cli/command_line.h>
 #include <rekindle/doctor/facts.h>
@@ -8,7 +8,7 @@
 namespace rekindle::cli {
 
 /// The facts of this host, or of the one below --root, with the Pythons that --python names and the variables
-/// of --pid. Throws usage_error for a Python, a folder or a process that is not there.
+/// of --pid. Throws usage_error for a Python, a folder or a process that does not exist.
 doctor::Facts read_host(const CommandLine& line);
 /// --probe and the first --python.
 doctor::ProbeOptions probe_options(const CommandLine& line, const doctor::Facts& facts);

@@ -14,7 +14,7 @@ namespace {
 
 using namespace doctor;
 
-constexpr std::size_t steps_at_once = 3; ///< of the plan, on the short screen
+constexpr std::size_t steps_without_verbose = 3; ///< steps of the plan that are shown without -v
 
 std::string_view word_of(Severity severity) {
     switch (severity) {
@@ -28,8 +28,8 @@ std::string_view word_of(Severity severity) {
     return "note";
 }
 
-/// A heading on the left and a text beside it, wrapped.
-std::string beside(std::string_view heading, std::string_view text, std::size_t width, std::size_t column) {
+/// A heading on the left and the wrapped text next to it.
+std::string labeled(std::string_view heading, std::string_view text, std::size_t width, std::size_t column) {
     const std::vector<std::string> lines = wrap(text, width > column + 20 ? width - column : 20);
     std::string result = std::string(heading);
     result.resize(std::max(column, display_width(heading) + 1), ' ');
@@ -51,41 +51,41 @@ std::string evidence_lines(const Finding& finding, std::size_t width) {
             line += (line.empty() ? "" : ": ") + one.value;
         if (!one.source.empty())
             line += fmt::format("  ({})", one.source);
-        text += beside("     -", line, width, 7);
+        text += labeled("     -", line, width, 7);
     }
     return text;
 }
 
 std::string finding_text(const Finding& finding, std::size_t number, const Knowledge& knowledge,
                          ScreenOptions options) {
-    const std::string rank = finding.primary ? ", the one to deal with first" : "";
-    std::string text = beside(fmt::format("  {}.", number),
-                              fmt::format("{} ({}{}): {}", code_of(finding, knowledge),
-                                          word_of(finding.severity), rank, finding.statement),
-                              options.width, 5);
+    const std::string rank = finding.primary ? ", deal with this one first" : "";
+    std::string text = labeled(fmt::format("  {}.", number),
+                               fmt::format("{} ({}{}): {}", code_of(finding, knowledge),
+                                           word_of(finding.severity), rank, finding.statement),
+                               options.width, 5);
     const Cause* cause = knowledge.cause(finding.cause);
     if (cause != nullptr && cause->sentence != finding.statement)
         text += indented(cause->sentence, options.width, 5);
     if (options.verbose) {
         text += evidence_lines(finding, options.width);
         if (!finding.tell_apart.empty())
-            text += indented("What would decide between this and the others:", options.width, 5);
+            text += indented("What would distinguish this from the others:", options.width, 5);
         for (const std::string& one : finding.tell_apart)
-            text += beside("     -", one, options.width, 7);
+            text += labeled("     -", one, options.width, 7);
         if (cause != nullptr && !cause->evidence.empty())
             text += indented(
-                fmt::format("Known from: {} (checked {})", cause->evidence.front().reference, cause->checked),
+                fmt::format("Source: {} (checked {})", cause->evidence.front().reference, cause->checked),
                 options.width, 5);
     } else if (!finding.evidence.empty()) {
         const Evidence& first = finding.evidence.front();
         text +=
-            beside("     -", fmt::format("{}{}{}", first.what, first.value.empty() ? "" : ": ", first.value),
-                   options.width, 7);
+            labeled("     -", fmt::format("{}{}{}", first.what, first.value.empty() ? "" : ": ", first.value),
+                    options.width, 7);
     }
     return text;
 }
 
-/// Findings, and apart from them what is only worth knowing.
+/// The findings, then the notes.
 std::string findings_text(const std::string& heading, const std::vector<Finding>& findings,
                           const Knowledge& knowledge, ScreenOptions options, bool with_notes = false) {
     std::string wrong;
@@ -96,7 +96,7 @@ std::string findings_text(const std::string& heading, const std::vector<Finding>
             wrong += finding_text(finding, ++number, knowledge, options);
     for (const Finding& finding : findings)
         if (finding.severity == Severity::note)
-            notes += beside("  -", finding.statement, options.width, 4);
+            notes += labeled("  -", finding.statement, options.width, 4);
     std::string text = wrong.empty() ? "" : fmt::format("\n{}\n{}", heading, wrong);
     if (!notes.empty() && (with_notes || options.verbose || !wrong.empty()))
         text += "\nWorth knowing\n" + notes;
@@ -118,7 +118,7 @@ std::string cost_of(const Step& step) {
 std::string commands_text(const std::vector<std::string>& commands) {
     std::string text;
     for (const std::string& command : commands)
-        for (const std::string_view line : split(command, '\n')) // never wrapped: it is copied as it stands
+        for (const std::string_view line : split(command, '\n')) // never wrapped, so that it can be copied
             text += fmt::format("       {}\n", line);
     return text;
 }
@@ -126,24 +126,24 @@ std::string commands_text(const std::vector<std::string>& commands) {
 std::string plan_text(const Plan& plan, ScreenOptions options) {
     if (plan.steps.empty())
         return "";
-    std::string text = "\nPlan, cheap and reversible first\n";
+    std::string text = "\nPlan, cheap and reversible steps first\n";
     const std::size_t shown =
-        options.verbose ? plan.steps.size() : std::min(plan.steps.size(), steps_at_once);
+        options.verbose ? plan.steps.size() : std::min(plan.steps.size(), steps_without_verbose);
     for (std::size_t i = 0; i < shown; ++i) {
         const Step& step = plan.steps[i];
-        text += beside(fmt::format("  {}.", i + 1),
-                       fmt::format("{} [{}] ({})", step.title, step.id, cost_of(step)), options.width, 5);
+        text += labeled(fmt::format("  {}.", i + 1),
+                        fmt::format("{} [{}] ({})", step.title, step.id, cost_of(step)), options.width, 5);
         if (options.verbose && !step.changes.empty())
             text += indented("Changes: " + step.changes, options.width, 5);
         if (!step.where.empty())
             text += indented(fmt::format("Where: {}", step.where), options.width, 5);
-        if (step.commands.empty() && !options.verbose) // then the words are what there is to do
+        if (step.commands.empty() && !options.verbose) // then this text says what to do
             text += indented(step.changes, options.width, 5);
         text += commands_text(step.commands);
         if (!step.verify.empty())
             text += "     check:\n" + commands_text({step.verify});
         if (!step.expect.empty())
-            text += indented("prints then: " + step.expect, options.width, 7);
+            text += indented("expected output: " + step.expect, options.width, 7);
         if (options.verbose && !step.undo.empty())
             text += "     undo:\n" + commands_text(step.undo);
     }
@@ -152,21 +152,20 @@ std::string plan_text(const Plan& plan, ScreenOptions options) {
             counted(plan.steps.size() - shown, "more step: -v shows it.", "more steps: -v shows them."),
             options.width, 5);
     for (const std::string& remark : plan.remarks)
-        text += beside("  Note:", remark, options.width, 8);
+        text += labeled("  Note:", remark, options.width, 8);
     if (options.verbose && !plan.ladder.empty())
-        text += "\nAfter a step, go up this ladder\n";
+        text += "\nAfter each step, check in this order\n";
     if (options.verbose)
         for (std::size_t i = 0; i < plan.ladder.size(); ++i)
-            text += beside(fmt::format("  {}.", i + 1), plan.ladder[i], options.width, 5);
+            text += labeled(fmt::format("  {}.", i + 1), plan.ladder[i], options.width, 5);
     if (!plan.stop.empty())
-        text += beside("  Stop:", plan.stop, options.width, 8);
+        text += labeled("  Stop:", plan.stop, options.width, 8);
     return text;
 }
 
 std::string probes_text(const std::vector<ProbeResult>& probes, std::size_t width) {
-    constexpr std::array<std::string_view, 5> words{"passed", "failed", "crashed", "no answer in time",
-                                                    "skipped"};
-    std::string text = probes.empty() ? "" : "\nTried out, each in a child process\n";
+    constexpr std::array<std::string_view, 5> words{"passed", "failed", "crashed", "timed out", "skipped"};
+    std::string text = probes.empty() ? "" : "\nProbes, each in a child process\n";
     for (const ProbeResult& probe : probes) {
         std::string result(words.at(static_cast<std::size_t>(probe.status)));
         for (const std::string* part : {&probe.reason, &probe.code})
@@ -174,7 +173,7 @@ std::string probes_text(const std::vector<ProbeResult>& probes, std::size_t widt
                 result += ": " + *part;
         if (probe.status != ProbeStatus::skipped)
             result += fmt::format(" ({})", format_duration(probe.seconds));
-        text += beside(fmt::format("  {} {}", probe.id, probe.device), result, width, 34);
+        text += labeled(fmt::format("  {} {}", probe.id, probe.device), result, width, 34);
     }
     return text;
 }
@@ -182,7 +181,7 @@ std::string probes_text(const std::vector<ProbeResult>& probes, std::size_t widt
 std::string list_text(const std::string& heading, const std::vector<std::string>& items, std::size_t width) {
     std::string text = items.empty() ? "" : fmt::format("\n{}\n", heading);
     for (const std::string& item : items)
-        text += beside("  -", item, width, 4);
+        text += labeled("  -", item, width, 4);
     return text;
 }
 
@@ -198,30 +197,30 @@ std::string render_devices(const std::vector<DeviceStatus>& devices, std::size_t
         for (const std::string* part : {&device.target, &device.memory})
             if (!part->empty())
                 name += ", " + *part;
-        text += beside("  " + device.address, name, width, column);
+        text += labeled("  " + device.address, name, width, column);
         if (device.address == "cpu")
-            text += beside("", "CPU: yes (rekindle train; any PyTorch)", width, column);
+            text += labeled("", "CPU: yes (rekindle train; any PyTorch)", width, column);
         for (const auto& [way, status] : {std::pair{"ROCm", &device.rocm}, std::pair{"CUDA", &device.cuda},
                                           std::pair{"Vulkan", &device.vulkan}})
             if (!status->empty())
-                text += beside("", fmt::format("{}: {}", way, *status), width, column);
+                text += labeled("", fmt::format("{}: {}", way, *status), width, column);
     }
     return text;
 }
 
 std::string render_step(const Step& step, std::size_t width) {
     std::string text = wrap(fmt::format("{} [{}]", step.title, step.id), width).front() + "\n";
-    text += beside("  Why:", step.why, width, 11);
-    text += beside("  Changes:", step.changes, width, 11);
-    text += beside("  Cost:", cost_of(step), width, 11);
+    text += labeled("  Why:", step.why, width, 11);
+    text += labeled("  Changes:", step.changes, width, 11);
+    text += labeled("  Cost:", cost_of(step), width, 11);
     if (!step.where.empty())
-        text += beside("  Where:", step.where, width, 11);
+        text += labeled("  Where:", step.where, width, 11);
     if (!step.commands.empty())
         text += "  Do:\n" + commands_text(step.commands);
     if (!step.verify.empty())
         text += "  Check:\n" + commands_text({step.verify});
     if (!step.expect.empty())
-        text += beside("", "prints then: " + step.expect, width, 7);
+        text += labeled("", "expected output: " + step.expect, width, 7);
     if (!step.undo.empty())
         text += "  Undo:\n" + commands_text(step.undo);
     return text;
@@ -233,18 +232,16 @@ std::string render_report(const Report& report, const Knowledge& knowledge, Scre
     if (report.log.empty())
         text += "\nDevices\n" + render_devices(report.devices, width);
     text += findings_text("Findings", report.findings, knowledge, options);
-    text += findings_text("Besides, the facts alone show", report.besides, knowledge, options, true);
+    text += findings_text("The facts alone also show", report.besides, knowledge, options, true);
     text += list_text("Harmless, though often blamed", report.noticed, width);
     text += list_text("These facts would help (--facts FILE with lines \"key: value\")", report.ask, width);
     text += plan_text(report.plan, options);
     if (options.verbose)
         text += probes_text(report.probes, width);
     if (!options.verbose && text.find("\nFindings\n") != std::string::npos)
-        text +=
-            "\n" +
-            indented(
-                "-v shows the evidence, all steps and what was tried; --report FILE writes it without names.",
-                width, 0);
+        text += "\n" + indented("-v shows the evidence, all steps and the probes; --report FILE writes "
+                                "everything without names.",
+                                width, 0);
     return text;
 }
 

@@ -14,12 +14,12 @@ struct ScreenOptions {
     bool verbose = false; ///< evidence, sources, probes and all steps
 };
 
-/// Verdict, devices, findings, plan: what fits ten seconds of reading, everything with `verbose`.
+/// Verdict, devices, findings and plan: ten seconds of reading, or everything with `verbose`.
 std::string render_report(const doctor::Report& report, const doctor::Knowledge& knowledge,
                           ScreenOptions options);
 /// The devices alone.
 std::string render_devices(const std::vector<doctor::DeviceStatus>& devices, std::size_t width);
-/// One step whole: why, what it changes, commands, check, undo.
+/// One step in full: why, what it changes, commands, check, undo.
 std::string render_step(const doctor::Step& step, std::size_t width);
 std::string render_marks(const std::vector<doctor::Mark>& marks, ScreenOptions options);
 std::string render_matrix(const std::vector<doctor::MatrixRow>& rows, std::string_view gfx,

@@ -28,7 +28,7 @@ VulkanDevice device_of(const ProbeResult& probe) {
     const std::string wrong = value_of(probe.values, "wrong");
     if (probe.status == ProbeStatus::passed) {
         device.usable = true;
-        device.note = fmt::format("the self-test's {} results are right", value_of(probe.values, "passed"));
+        device.note = fmt::format("all {} self-test results are correct", value_of(probe.values, "passed"));
     } else if (probe.status == ProbeStatus::failed && !wrong.empty()) {
         device.usable = value_of(probe.values, "usable") == "yes";
         device.note = fmt::format("wrong answers: {}; {} not used", wrong,

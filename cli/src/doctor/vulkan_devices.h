@@ -1,5 +1,5 @@
 #pragma once
-/// What the self-test's probes say of the Vulkan devices that rekindle train can use.
+/// What the self-test probes say about the Vulkan devices that rekindle train can use.
 
 #include <rekindle/doctor/probe.h>
 
@@ -13,7 +13,7 @@ namespace rekindle::cli {
 
 /// One device as `--device` takes it.
 struct VulkanDevice {
-    std::string address; ///< "gpu:0"; where it has none, the probe's name for it
+    std::string address; ///< "gpu:0"; the probe's name for it if it has none
     std::string place;   ///< address on the PCI bus, "vulkan:0" without one
     /// As the probe vulkan-self-test gives them: name, type, memory, driver, driver_info, subgroup,
     /// shared_memory, float16, matrix_units.
@@ -22,7 +22,7 @@ struct VulkanDevice {
     std::string note{}; ///< how the self-test ended, or why the device cannot be used
 };
 
-/// In the order of their addresses; empty when nothing was tried.
+/// In the order of their addresses; empty when no probe ran.
 std::vector<VulkanDevice> vulkan_devices(const std::vector<doctor::ProbeResult>& probes);
 std::string render_vulkan_devices(const std::vector<VulkanDevice>& devices, std::size_t width);
 nlohmann::ordered_json json_of(const std::vector<VulkanDevice>& devices);

@@ -1,4 +1,4 @@
-/// Options that would do nothing beside each other.
+/// Refuses combinations of options in which one would have no effect.
 
 #include <rekindle/base/error.h>
 #include <rekindle/cli/command_line.h>
@@ -74,8 +74,9 @@ std::vector<std::string> describe_exclusions(const OptionSpec& option) {
     std::vector<std::string> texts;
     for (const Exclusion& exclusion : option.not_with)
         texts.push_back(fmt::format(
-            "{}{} ({}{})", exclusion.own_word.empty() ? "" : fmt::format("{} beside ", exclusion.own_word),
-            shown(exclusion.option, exclusion.word), exclusion.reason,
+            "{}{} ({}{})", shown(exclusion.option, exclusion.word),
+            exclusion.own_word.empty() ? "" : fmt::format(" if this option is {}", exclusion.own_word),
+            exclusion.reason,
             exclusion.except_command.empty() ? "" : fmt::format("; not in {}", exclusion.except_command)));
     return texts;
 }

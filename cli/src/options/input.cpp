@@ -11,11 +11,11 @@ std::vector<OptionSpec> input() {
          .value_name = "PATH",
          .in_config = true,
          .group = group,
-         .brief = "Files or folders with bars: CSV, six-field ;-export, .gz",
-         .detail =
-             "The bars to read. Several files, or all files of a folder, are read as one history in order of "
-             "time. The format is recognized: the merged CSV with a header, the six-field export separated "
-             "by semicolons, any CSV with open, high, low, close and volume, each also as .gz.",
+         .brief = "Files or folders of bars: CSV, six-field ;-export, .gz",
+         .detail = "The bars to read. Several files, or all files in a folder, are read as one history in "
+                   "chronological order. The format is detected: the merged CSV with a header, the six-field "
+                   "export separated by semicolons, any CSV with open, high, low, close and volume, each "
+                   "also as .gz.",
          .example = "--data DATA/MERGED/merged_es_vix_test.csv",
          .commands = {"train", "predict", "volume-profile", "features"},
          .required = true},
@@ -24,10 +24,10 @@ std::vector<OptionSpec> input() {
          .value_name = "FILE",
          .in_config = true,
          .group = group,
-         .brief = "Daily VIX closes in a file of their own",
+         .brief = "Separate file of daily VIX closes",
          .detail =
-             "A CSV file with a date and a closing value. Each bar gets the last value that was published "
-             "before it. Without this option a VIX column of the bars is used where features ask for it.",
+             "A CSV file with a date and a closing value. Each bar gets the last value published before it. "
+             "Without this option, a VIX column of the bars is used where features ask for it.",
          .example = "--vix VIX_History.csv",
          .commands = vix_readers},
         {.name = "columns",
@@ -36,10 +36,8 @@ std::vector<OptionSpec> input() {
          .group = group,
          .brief = "Which column is what: time=1,open=Open,...",
          .detail = "Pairs NAME=COLUMN separated by commas, where COLUMN is a heading or a number that counts "
-                   "from 1. "
-                   "Names are time, date, open, high, low, close, volume, contract and vix. Without this "
-                   "option the "
-                   "columns are recognized by their headings.",
+                   "from 1. Names are time, date, open, high, low, close, volume, contract and vix. Without "
+                   "this option, the columns are recognized by their headings.",
          .example = "--columns time=1,open=Open,high=High,low=Low,close=Close,volume=Volume",
          .commands = readers},
         {.name = "contract",
@@ -49,9 +47,8 @@ std::vector<OptionSpec> input() {
          .in_config = true,
          .group = group,
          .brief = "Only contracts whose name begins with NAME",
-         .detail =
-             "Takes the contracts whose name begins with the text given, for example ES or \"ES 03-25\". The "
-             "word all takes every contract. It is an error when no contract matches.",
+         .detail = "Uses the contracts whose names begin with the given text, for example ES or \"ES "
+                   "03-25\". The word all uses every contract. It is an error when no contract matches.",
          .example = "--contract ES",
          .commands = readers},
         {.name = "data-fraction",
@@ -61,10 +58,9 @@ std::vector<OptionSpec> input() {
          .range = {.low = 0, .high = 1, .low_excluded = true},
          .in_config = true,
          .group = group,
-         .brief = "Use the latest part F of the sessions",
-         .detail = "A share of the sessions, counted from the end of the data: 0.25 keeps the latest "
-                   "quarter. Whole "
-                   "sessions are kept, so the minutes within a session stay complete.",
+         .brief = "Use only the latest fraction F of the sessions",
+         .detail = "A fraction of the sessions, counted from the end of the data: 0.25 keeps the latest "
+                   "quarter. Whole sessions are kept, so the minutes within a session stay complete.",
          .example = "--data-fraction 0.25",
          .commands = {"train", "features"}},
         {.name = "tick",
@@ -74,8 +70,8 @@ std::vector<OptionSpec> input() {
          .group = group,
          .brief = "Smallest price step in points; auto infers it",
          .detail =
-             "The smallest step between two prices, in points: 0.25 for ES. The word auto infers it from the "
-             "data and prints it. Prices within 2 % of a tick are rounded and counted; others are errors.",
+             "The smallest step between two prices, in points: 0.25 for ES. auto infers it from the data and "
+             "prints it. Prices within 2 % of a tick are rounded and counted; others are errors.",
          .example = "--tick 0.25",
          .commands = readers},
         {.name = "bad-rows",
@@ -87,7 +83,7 @@ std::vector<OptionSpec> input() {
          .brief = "Stop at malformed rows, or skip them and list them",
          .detail =
              "With error, the first ten malformed rows are shown with file, line and column, and nothing is "
-             "written. With skip, they are left out and listed with their reasons in rejected.csv.",
+             "written. With skip, they are skipped and listed with their reasons in rejected.csv.",
          .example = "--bad-rows skip",
          .commands = readers},
         {.name = "chunk-size",
@@ -97,11 +93,10 @@ std::vector<OptionSpec> input() {
          .in_config = true,
          .group = group,
          .brief = "Bars read at a time; 0: as many as fit",
-         .detail =
-             "How many bars are held in memory at a time. Results are the same for every value (with "
-             "--compat original it is also the "
-             "original's number of bars per profile chunk, which can move its float32 sums); a small one "
-             "needs less memory and more time, so a file larger than memory can be used.",
+         .detail = "How many bars are held in memory at a time. Results are the same for every value (with "
+                   "--compat original it is also the original's number of bars per profile chunk, which can "
+                   "change its float32 sums); a small value needs less memory and more time, so that a file "
+                   "larger than memory can be used.",
          .example = "--chunk-size 3500",
          .commands = profilers},
     };

@@ -10,8 +10,8 @@ std::vector<OptionSpec> network() {
          .value_name = "FILE",
          .in_config = true,
          .group = group,
-         .brief = "A network described in JSON",
-         .detail = "A model description (docs/formats/). Without it the default network is built from "
+         .brief = "JSON description of the network",
+         .detail = "A model description (see docs/formats/). Without it, the default network is built from "
                    "--hidden-layers, --dropout-rate and --activation.",
          .example = "--model network.json",
          .commands = trainers},
@@ -23,9 +23,8 @@ std::vector<OptionSpec> network() {
          .in_config = true,
          .group = group,
          .brief = "Width of each hidden layer",
-         .detail = "Widths of the hidden layers, separated by commas, taken as they are. The original "
-                   "rounded each up to "
-                   "a multiple of 32; --compat original does so too.",
+         .detail = "Widths of the hidden layers, separated by commas, used as given. The original system "
+                   "rounded each up to a multiple of 32; --compat original does so too.",
          .example = "--hidden-layers 32,16",
          .commands = trainers},
         {.name = "dropout-rate",
@@ -35,8 +34,8 @@ std::vector<OptionSpec> network() {
          .range = {.low = 0, .high = 1, .high_excluded = true},
          .in_config = true,
          .group = group,
-         .brief = "Share of hidden units dropped in training",
-         .detail = "The probability with which a hidden unit is dropped in a training step.",
+         .brief = "Dropout probability of hidden units",
+         .detail = "The probability that a hidden unit is dropped in a training step.",
          .example = "--dropout-rate 0.2",
          .commands = trainers},
         {.name = "activation",
@@ -45,7 +44,7 @@ std::vector<OptionSpec> network() {
          .words = {"silu", "relu", "gelu", "tanh"},
          .in_config = true,
          .group = group,
-         .brief = "Function between the layers",
+         .brief = "Activation function",
          .detail = "The activation function of the default network.",
          .example = "--activation gelu",
          .commands = trainers},
@@ -63,7 +62,7 @@ std::vector<OptionSpec> optimization() {
          .in_config = true,
          .group = group,
          .brief = "Passes over the training rows",
-         .detail = "How often every training row is used.",
+         .detail = "How many times each training row is used.",
          .example = "--epochs 3",
          .commands = trainers},
         {.name = "batch-size",
@@ -74,8 +73,8 @@ std::vector<OptionSpec> optimization() {
          .in_config = true,
          .group = group,
          .brief = "Rows per batch",
-         .detail = "How many rows give one gradient. An epoch has (training rows / batch size) batches, "
-                   "rounded up.",
+         .detail = "How many rows contribute to one gradient. An epoch has (training rows / batch size) "
+                   "batches, rounded up.",
          .example = "--batch-size 8",
          .commands = trainers},
         {.name = "learning-rate",
@@ -85,8 +84,8 @@ std::vector<OptionSpec> optimization() {
          .range = {.low = 0, .low_excluded = true},
          .in_config = true,
          .group = group,
-         .brief = "Step size at the start",
-         .detail = "The learning rate after warm-up; --schedule changes it later.",
+         .brief = "Initial learning rate",
+         .detail = "The learning rate after warmup; --schedule changes it later.",
          .example = "--learning-rate 0.0002",
          .commands = trainers},
         {.name = "loss",
@@ -95,10 +94,9 @@ std::vector<OptionSpec> optimization() {
          .words = {"auto", "mse", "huber", "bce", "gaussian-nll"},
          .in_config = true,
          .group = group,
-         .brief = "Loss; auto follows the target",
-         .detail = "auto takes mse for returns and bce (with logits) for direction. gaussian-nll predicts a "
-                   "variance too. "
-                   "A loss that does not fit the target is refused.",
+         .brief = "Loss function; auto follows the target",
+         .detail = "auto uses mse for returns and bce (with logits) for direction. gaussian-nll also "
+                   "predicts a variance. A loss that does not fit the target is refused.",
          .example = "--loss mse",
          .commands = trainers},
         {.name = "huber-delta",
@@ -108,7 +106,7 @@ std::vector<OptionSpec> optimization() {
          .in_config = true,
          .group = group,
          .brief = "Where the Huber loss becomes linear",
-         .detail = "Errors above this size count linearly in --loss huber, in units of the scaled target.",
+         .detail = "With --loss huber, errors above this size count linearly, in units of the scaled target.",
          .example = "--loss huber --huber-delta 0.5",
          .commands = trainers},
         {.name = "optimizer",
@@ -117,7 +115,7 @@ std::vector<OptionSpec> optimization() {
          .words = {"adamw", "sgd"},
          .in_config = true,
          .group = group,
-         .brief = "Rule that moves the weights",
+         .brief = "Optimizer",
          .detail = "adamw with decoupled weight decay, or sgd with --momentum.",
          .example = "--optimizer sgd --momentum 0.9",
          .commands = trainers},
@@ -128,8 +126,8 @@ std::vector<OptionSpec> optimization() {
          .in_config = true,
          .group = group,
          .brief = "Weight decay",
-         .detail = "How strongly weights are drawn to zero in each step; multiplied by the learning rate "
-                   "with adamw.",
+         .detail = "How strongly each step pulls the weights toward zero; with adamw it is multiplied by the "
+                   "learning rate.",
          .example = "--weight-decay 0.001",
          .commands = trainers},
         {.name = "momentum",
@@ -139,7 +137,7 @@ std::vector<OptionSpec> optimization() {
          .in_config = true,
          .group = group,
          .brief = "Momentum of --optimizer sgd",
-         .detail = "Share of the last step that is kept in the next one. Only sgd has it.",
+         .detail = "Share of the previous step that is carried into the next one. Only sgd uses it.",
          .example = "--optimizer sgd --momentum 0.9",
          .commands = trainers},
         {.name = "schedule",
@@ -150,8 +148,7 @@ std::vector<OptionSpec> optimization() {
          .group = group,
          .brief = "How the learning rate changes",
          .detail = "plateau halves it when the validation loss has not improved for --plateau-patience "
-                   "epochs, cosine "
-                   "lets it fall to zero over the run, constant keeps it.",
+                   "epochs, cosine lowers it to zero over the run, constant keeps it.",
          .example = "--schedule cosine",
          .commands = trainers},
         {.name = "warmup-steps",
@@ -160,8 +157,8 @@ std::vector<OptionSpec> optimization() {
          .range = {.low = 0},
          .in_config = true,
          .group = group,
-         .brief = "Steps over which the rate rises from zero",
-         .detail = "Optimizer steps during which the learning rate rises linearly to its value.",
+         .brief = "Steps over which the learning rate rises from zero",
+         .detail = "Optimizer steps during which the learning rate rises linearly to its full value.",
          .example = "--warmup-steps 1000",
          .commands = trainers},
         {.name = "plateau-patience",
@@ -181,8 +178,8 @@ std::vector<OptionSpec> optimization() {
          .range = {.low = 0},
          .in_config = true,
          .group = group,
-         .brief = "Largest norm of the gradient; 0: not clipped",
-         .detail = "A gradient whose norm over all weights is larger is scaled down to this norm.",
+         .brief = "Maximum gradient norm; 0: no clipping",
+         .detail = "When the norm over all weights is larger, the gradient is scaled down to this norm.",
          .example = "--clip-norm 0.5",
          .commands = trainers},
         {.name = "gradient-accumulation-steps",
@@ -192,7 +189,7 @@ std::vector<OptionSpec> optimization() {
          .in_config = true,
          .group = group,
          .brief = "Batches per optimizer step",
-         .detail = "The gradients of N batches are averaged before the weights move.",
+         .detail = "The gradients of N batches are averaged before the weights are updated.",
          .example = "--gradient-accumulation-steps 4",
          .commands = trainers},
         {.name = "early-stopping",
@@ -211,7 +208,7 @@ std::vector<OptionSpec> optimization() {
          .range = {.low = 0, .high = 1, .high_excluded = true},
          .in_config = true,
          .group = group,
-         .brief = "Decay of averaged weights; 0: none",
+         .brief = "Decay of the weight average; 0: no average",
          .detail = "Validation and the saved model use an exponential moving average of the weights.",
          .example = "--ema 0.999",
          .commands = trainers},
@@ -221,9 +218,8 @@ std::vector<OptionSpec> optimization() {
          .in_config = true,
          .group = group,
          .brief = "Store weights and activations as bf16",
-         .detail =
-             "Weights and activations are rounded to bf16; sums and master weights stay float32. On the CPU "
-             "this saves no time; it shows what a bf16 run would learn.",
+         .detail = "Weights and activations are rounded to bf16; sums and master weights stay float32. On "
+                   "the CPU this saves no time; it shows what a bf16 run would learn.",
          .example = "--use-mixed-precision",
          .commands = trainers},
         {.name = "seed",
@@ -233,10 +229,9 @@ std::vector<OptionSpec> optimization() {
          .range = {.low = 0},
          .in_config = true,
          .group = group,
-         .brief = "Seed of every random choice",
-         .detail = "Initial weights, the order of rows and dropout follow from it: two runs with the same "
-                   "seed, data "
-                   "and options have the same bits.",
+         .brief = "Seed of all random numbers",
+         .detail = "Initial weights, row order and dropout follow from it: two runs with the same seed, data "
+                   "and options produce the same bits.",
          .example = "--seed 7",
          .commands = trainers},
         {.name = "population",
@@ -245,12 +240,12 @@ std::vector<OptionSpec> optimization() {
          .range = {.low = 1, .high = 1e6},
          .in_config = true,
          .group = group,
-         .brief = "Networks at once, with seeds --seed, --seed + 1, ...",
-         .detail =
-             "Trains N networks that differ in their seed alone; network k is the one that --seed S+k gives "
-             "alone. The run folder's model is the best of them by validation loss, which is an optimistic "
-             "choice; the report shows how the losses of all seeds are spread and scores the mean of all "
-             "predictions, which is the fair figure. population.csv and population.safetensors hold all.",
+         .brief = "Networks to train together, with seeds --seed, --seed + 1, ...",
+         .detail = "Trains N networks that differ only in their seed; network k is the one that --seed S+k "
+                   "trains on its own. The run folder's model is the best of them by validation loss, which "
+                   "is an optimistic choice; the report shows how the losses of all seeds are distributed "
+                   "and scores the mean of all predictions, which is the fair figure. population.csv and "
+                   "population.safetensors hold all networks.",
          .example = "--population 64",
          .commands = trainers},
     };

@@ -104,23 +104,12 @@ std::string default_of(const OptionSpec& option) {
     return option.kind == ValueKind::flag ? "" : written(value);
 }
 
-namespace {
-std::string describe_range(const Range& range) {
-    if (std::isinf(range.low) && std::isinf(range.high))
-        return "";
-    if (std::isinf(range.high))
-        return fmt::format(", {} {}", range.low_excluded ? "more than" : "at least", range.low);
-    return fmt::format(" {} {} {} {}", range.low_excluded ? "above" : "from", range.low,
-                       range.high_excluded ? "and below" : (range.low_excluded ? "up to" : "to"), range.high);
-}
-} // namespace
-
 std::string describe_values(const OptionSpec& option) {
     switch (option.kind) {
     case ValueKind::flag:
-        return "nothing, or =true or =false";
+        return "no value, or =true or =false";
     case ValueKind::text:
-        return option.words.empty() ? "a text" : fmt::format("a text, or {}", fmt::join(option.words, ", "));
+        return option.words.empty() ? "text" : fmt::format("text, or {}", fmt::join(option.words, ", "));
     case ValueKind::path:
         return "a path";
     case ValueKind::path_list:
@@ -128,15 +117,13 @@ std::string describe_values(const OptionSpec& option) {
     case ValueKind::word:
         return fmt::format("one of {}", fmt::join(option.words, ", "));
     case ValueKind::word_list:
-        return fmt::format("some of {}, separated by commas", fmt::join(option.words, ", "));
+        return fmt::format("one or more of {}, separated by commas", fmt::join(option.words, ", "));
     case ValueKind::integer:
-        return "a whole number" + describe_range(option.range);
+        return option.range.text("a whole number");
     case ValueKind::integer_list:
-        return "whole numbers separated by commas, each" + (std::isinf(option.range.high)
-                                                                ? describe_range(option.range).substr(1)
-                                                                : describe_range(option.range));
+        return option.range.text("whole numbers separated by commas, each");
     case ValueKind::number:
-        return "a number" + describe_range(option.range);
+        return option.range.text("a number");
     case ValueKind::device_ids:
         return "device numbers separated by commas, such as 0 or 0,1";
     case ValueKind::device:

@@ -12,7 +12,7 @@ inline const std::vector<std::string_view> readers{"train", "predict", "inspect"
 inline const std::vector<std::string_view> profilers{"train", "volume-profile", "features"};
 /// Commands that cut sessions of one kind; inspect counts every kind.
 inline const std::vector<std::string_view> session_cutters{"train", "predict", "volume-profile", "features"};
-/// Commands in which the VIX has a use.
+/// Commands that use the VIX.
 inline const std::vector<std::string_view> vix_readers{"train", "predict", "inspect", "features"};
 inline const std::vector<std::string_view> feature_makers{"train", "features"};
 inline const std::vector<std::string_view> trainers{"train"};

@@ -7,13 +7,13 @@ std::vector<OptionSpec> sessions() {
     const std::vector<Exclusion> no_raw_labels{
         {.option = "clock",
          .word = "raw",
-         .reason = "raw labels are taken as they stand, without zone or calendar",
+         .reason = "raw labels are used as they are, without zone or calendar",
          .except_command = "inspect"}};
     std::vector<Exclusion> no_day_start = no_raw_labels;
     for (const std::string_view hours : {"rth", "eth"})
         no_day_start.push_back({.option = "session",
                                 .word = hours,
-                                .reason = "regular hours alone cut these sessions",
+                                .reason = "only the regular hours define these sessions",
                                 .except_command = "predict"});
     return {
         {.name = "clock",
@@ -22,11 +22,10 @@ std::vector<OptionSpec> sessions() {
          .words = {"utc", "exchange", "raw"},
          .in_config = true,
          .group = group,
-         .brief = "What the stamps are: UTC, exchange time, raw labels",
-         .detail =
-             "How to read stamps that carry no zone: utc takes them as UTC, exchange as local time of --zone "
-             "with daylight saving. raw uses the label as it stands, as the original system did, which "
-             "puts sessions of UTC files at the wrong hours; it is for comparisons.",
+         .brief = "How to read timestamps: UTC, exchange time, raw labels",
+         .detail = "How to read timestamps without a zone: utc reads them as UTC, exchange as local time of "
+                   "--zone with daylight saving. raw uses the label as it is, as the original system did, "
+                   "which puts sessions of UTC files at the wrong hours; it is for comparisons.",
          .example = "--clock exchange",
          .commands = readers},
         {.name = "zone",
@@ -34,8 +33,7 @@ std::vector<OptionSpec> sessions() {
          .in_config = true,
          .group = group,
          .brief = "Time zone of the exchange (IANA name)",
-         .detail =
-             "The zone in which session hours are meant, by its IANA name. Daylight saving is followed.",
+         .detail = "The time zone of the session hours, by its IANA name. Daylight saving is followed.",
          .example = "--zone America/Chicago",
          .commands = readers,
          .not_with = no_raw_labels},
@@ -45,8 +43,8 @@ std::vector<OptionSpec> sessions() {
          .words = {"end", "start"},
          .in_config = true,
          .group = group,
-         .brief = "Whether a stamp is the end or the start of its bar",
-         .detail = "A bar that covers 09:30 to 09:31 is stamped 09:31 with end and 09:30 with start.",
+         .brief = "Whether a timestamp is the end or the start of its bar",
+         .detail = "A bar that covers 09:30 to 09:31 has the timestamp 09:31 with end and 09:30 with start.",
          .example = "--stamp start",
          .commands = readers},
         {.name = "session",
@@ -67,9 +65,8 @@ std::vector<OptionSpec> sessions() {
          .in_config = true,
          .group = group,
          .brief = "One session is a trading day or a week",
-         .detail =
-             "With week, the trading days of a week form one session, labeled with its last day. It suits "
-             "files of daily bars, of which a single one has hardly a volume profile.",
+         .detail = "With week, the trading days of a week form one session, labeled with its last day. It "
+                   "suits files of daily bars, because a single daily bar barely has a volume profile.",
          .example = "--session-length week",
          .commands = session_cutters},
         {.name = "day-start",
@@ -77,9 +74,8 @@ std::vector<OptionSpec> sessions() {
          .in_config = true,
          .group = group,
          .brief = "Exchange time at which a trading day begins",
-         .detail =
-             "Local time, in the exchange's zone, at which a trading day begins on the evening before: 18:00 "
-             "for ES, 17:00 for currencies, 00:00 for days from midnight to midnight.",
+         .detail = "Exchange time, on the evening before, at which a trading day begins: 18:00 for ES, 17:00 "
+                   "for currencies, 00:00 for days from midnight to midnight.",
          .example = "--day-start 17:00",
          .commands = readers,
          .not_with = no_day_start},
@@ -88,11 +84,10 @@ std::vector<OptionSpec> sessions() {
          .words = {"auto"},
          .in_config = true,
          .group = group,
-         .brief = "Opening and close of --session rth and eth, local time",
-         .detail =
-             "Local time of --zone: 08:30-15:15 with America/Chicago. rth holds the bars that end after the "
-             "opening and up to the close. auto is 09:30-16:00 in America/New_York; in another zone the "
-             "hours must be given. A volume that rises at other hours than these is reported.",
+         .brief = "Open and close for --session rth and eth, local time",
+         .detail = "Local time of --zone: 08:30-15:15 with America/Chicago. rth holds the bars that end "
+                   "after the open and up to the close. auto is 09:30-16:00 in America/New_York; in another "
+                   "zone the hours must be given. If the volume rises at other hours, a warning says so.",
          .example = "--session rth --zone America/Chicago --regular-hours 08:30-15:15",
          .commands = readers,
          .not_with = {{.option = "session",
@@ -104,10 +99,9 @@ std::vector<OptionSpec> sessions() {
          .value_name = "FILE",
          .in_config = true,
          .group = group,
-         .brief = "Holidays and half days (YAML) in place of the embedded ones",
-         .detail =
-             "A dated calendar of holidays and half days. The program embeds one; days outside the span that "
-             "the calendar covers are said. docs/formats/ describes the file.",
+         .brief = "Holidays and half days (YAML) instead of the built-in ones",
+         .detail = "A dated calendar of holidays and half days. The program has a built-in one; days outside "
+                   "the span that the calendar covers are reported. docs/formats/ describes the file.",
          .example = "--calendar my-calendar.yaml",
          .commands = readers,
          .not_with = no_raw_labels},
@@ -117,11 +111,10 @@ std::vector<OptionSpec> sessions() {
          .words = {"volume", "calendar", "single"},
          .in_config = true,
          .group = group,
-         .brief = "When one contract follows another",
-         .detail =
-             "volume goes over to the next contract once it trades more, calendar on a fixed day before "
-             "expiry, single refuses data with more than one contract. Contracts are never mixed in a "
-             "session.",
+         .brief = "When to switch to the next contract",
+         .detail = "volume switches to the next contract once it trades more, calendar on a fixed day before "
+                   "expiry, single refuses data with more than one contract. Contracts are never mixed "
+                   "within a session.",
          .example = "--roll calendar",
          .commands = readers,
          .not_with = {{.option = "compat",

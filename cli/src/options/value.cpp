@@ -25,7 +25,7 @@ std::string lower(std::string_view text) {
 }
 
 [[noreturn]] void refuse(const OptionSpec& option, std::string_view value, std::string_view near = {}) {
-    Error error = usage_error(fmt::format("\"{}\" is not a value for it", value));
+    Error error = usage_error(fmt::format("invalid value \"{}\"", value));
     error.at("--" + std::string(option.name)).expected(describe_values(option));
     if (!near.empty())
         error.hint(fmt::format("Did you mean \"{}\"?", near));

@@ -6,7 +6,7 @@ std::vector<OptionSpec> volume_profile() {
     const std::string_view group = "Volume profile";
     const std::vector<Exclusion> no_profile_rules{
         {.option = "compat", .word = "original", .reason = "the original system's rules decide it"},
-        {.option = "features", .word = "minute", .reason = "features per bar take nothing from the profile"}};
+        {.option = "features", .word = "minute", .reason = "per-bar features do not use the profile"}};
     return {
         {.name = "weighting",
          .kind = ValueKind::word,
@@ -15,11 +15,9 @@ std::vector<OptionSpec> volume_profile() {
          .in_config = true,
          .group = group,
          .brief = "How a bar's volume is spread over its prices",
-         .detail =
-             "A bar tells how much traded between its low and its high, not where. uniform gives every price "
-             "of it the same share, close gives more the nearer a price is to the close, ohlc the nearer it "
-             "is "
-             "to open, high, low or close. docs/volume-profile.md has the formulas.",
+         .detail = "A bar says how much traded between its low and its high, not where. uniform gives each "
+                   "of its prices the same share, close gives more the nearer a price is to the close, ohlc "
+                   "the nearer it is to open, high, low or close. docs/volume-profile.md has the formulas.",
          .example = "--weighting close",
          .commands = profilers,
          .not_with = no_profile_rules},
@@ -30,11 +28,9 @@ std::vector<OptionSpec> volume_profile() {
          .in_config = true,
          .group = group,
          .brief = "How the 70 % value area grows",
-         .detail = "Every method begins at the point of control and ends once 70 % of the volume is held. "
-                   "contiguous "
-                   "adds the larger of the next prices above and below, two-row the larger of the next pairs "
-                   "(Dalton), "
-                   "greedy the prices of the most volume wherever they are.",
+         .detail = "Every method starts at the point of control and stops once it holds 70 % of the volume. "
+                   "contiguous adds the larger of the next prices above and below, two-row the larger of the "
+                   "next pairs (Dalton), greedy the prices with the most volume wherever they are.",
          .example = "--value-area two-row",
          .commands = profilers,
          .not_with = no_profile_rules},
@@ -44,9 +40,9 @@ std::vector<OptionSpec> volume_profile() {
          .words = {"lowest", "nearest-middle"},
          .in_config = true,
          .group = group,
-         .brief = "Which of equally large rows is the point of control",
+         .brief = "Which of several equal rows is the point of control",
          .detail =
-             "lowest takes the lowest price, nearest-middle the one nearest to the middle of the session.",
+             "lowest picks the lowest price, nearest-middle the one nearest to the middle of the session.",
          .example = "--tie nearest-middle",
          .commands = profilers,
          .not_with = no_profile_rules},
@@ -58,10 +54,9 @@ std::vector<OptionSpec> volume_profile() {
          .group = group,
          .brief = "Reproduce the original system's figures",
          .detail =
-             "original repeats the rules of the system that Rekindle replaces: its volume profile "
-             "(generation G), "
-             "sessions cut at its raw labels, mixed contracts, its clipped target and widths rounded up to "
-             "multiples of 32, so that results can be compared. It is not meant for real use.",
+             "original reproduces the rules of the system that Rekindle replaces: its volume profile "
+             "(generation G), sessions cut at its raw labels, mixed contracts, its clipped target and widths "
+             "rounded up to multiples of 32, so that results can be compared. It is not meant for real use.",
          .example = "--compat original",
          .commands = profilers},
     };
@@ -77,12 +72,12 @@ std::vector<OptionSpec> features_and_target() {
          .words = {"session", "vix", "returns", "gap", "calendar", "naked-poc", "minute"},
          .in_config = true,
          .group = features,
-         .brief = "Groups of features, separated by commas",
+         .brief = "Feature groups, separated by commas",
          .detail =
-             "session is the set of 54 columns made from each session's profile. The others add to it: vix "
-             "(level, change, z-score), returns (log returns, realized volatility), gap (overnight gap), "
+             "session is the set of 54 columns computed from each session's profile. The others add to it: "
+             "vix (level, change, z-score), returns (log returns, realized volatility), gap (overnight gap), "
              "calendar (day of week, expiry), naked-poc (distance to untested points of control). minute is "
-             "the per-minute set of 19 columns and stands alone.",
+             "the per-minute set of 19 columns and cannot be combined with the others.",
          .example = "--features session,returns,gap",
          .commands = feature_makers},
         {.name = "scaler",
@@ -92,9 +87,8 @@ std::vector<OptionSpec> features_and_target() {
          .in_config = true,
          .group = features,
          .brief = "How features are scaled",
-         .detail =
-             "robust subtracts the median and divides by the range between the quartiles, standard uses mean "
-             "and standard deviation. Both are fitted on the training part alone and saved with the model.",
+         .detail = "robust subtracts the median and divides by the interquartile range, standard uses mean "
+                   "and std. Both are fitted on the training set only and saved with the model.",
          .example = "--scaler standard",
          .commands = trainers},
         {.name = "target",
@@ -103,12 +97,12 @@ std::vector<OptionSpec> features_and_target() {
          .words = {"return", "direction", "bar-return"},
          .in_config = true,
          .group = target,
-         .brief = "What is predicted",
+         .brief = "What to predict",
          .detail =
              "return is the log return to the close of the next session (bar). direction is the probability "
              "that the close rises rather than falls; rows whose close does not move have no direction and "
-             "are left out. bar-return is the log return over --target-bars sessions (bars). With --features "
-             "minute, no target reaches beyond the end of its session unless --across-sessions is given.",
+             "are omitted. bar-return is the log return over --target-bars sessions (bars). With --features "
+             "minute, no target reaches past the end of its session unless --across-sessions is given.",
          .example = "--target direction",
          .commands = trainers},
         {.name = "target-bars",
@@ -118,21 +112,19 @@ std::vector<OptionSpec> features_and_target() {
          .in_config = true,
          .group = target,
          .brief = "Bars ahead, for --target bar-return",
-         .detail =
-             "How many bars ahead the return of --target bar-return reaches. Without that target it has no "
-             "effect, which is said.",
+         .detail = "How many bars ahead the return of --target bar-return reaches. Without that target it "
+                   "has no effect, and a note says so.",
          .example = "--features minute --target bar-return --target-bars 15",
          .commands = trainers},
         {.name = "across-sessions",
          .kind = ValueKind::flag,
          .in_config = true,
          .group = target,
-         .brief = "Targets of bars may reach into later sessions",
-         .detail =
-             "With --features minute, a target that would reach beyond the end of its session is left out, "
-             "so that no return holds the hours in which nothing traded; how many rows that takes is said. "
-             "This option keeps them: the bars of all sessions then count as one row of bars. It has no "
-             "effect on targets of sessions.",
+         .brief = "Let targets of bars reach into later sessions",
+         .detail = "With --features minute, a row whose target would reach past the end of its session is "
+                   "omitted, so that no return spans hours without trading; a note says how many rows that "
+                   "affects. This option keeps them: the bars of all sessions then count as one sequence. It "
+                   "has no effect on targets of sessions.",
          .example = "--features minute --target bar-return --across-sessions",
          .commands = trainers},
         {.name = "train-split",
@@ -142,8 +134,8 @@ std::vector<OptionSpec> features_and_target() {
          .range = {.low = 0, .high = 1, .low_excluded = true, .high_excluded = true},
          .in_config = true,
          .group = target,
-         .brief = "Share of the rows that trains; the later rest validates",
-         .detail = "The rows are split by time: the first share trains, the rest validates.",
+         .brief = "Share of the rows to train on; later rows validate",
+         .detail = "The rows are split by time: the first share is for training, the rest for validation.",
          .example = "--train-split 0.7",
          .commands = trainers},
         {.name = "purge",
@@ -152,10 +144,9 @@ std::vector<OptionSpec> features_and_target() {
          .range = {.low = 0},
          .in_config = true,
          .group = target,
-         .brief = "Rows left out before the split",
-         .detail = "Rows at the end of the training part that are left out, so that no training target "
-                   "reaches into "
-                   "the validation part.",
+         .brief = "Rows omitted before the split",
+         .detail = "Rows at the end of the training set that are omitted, so that no training target reaches "
+                   "into the validation set.",
          .example = "--purge 5",
          .commands = trainers,
          .not_with = {{.option = "compat",
@@ -167,10 +158,9 @@ std::vector<OptionSpec> features_and_target() {
          .range = {.low = 0},
          .in_config = true,
          .group = target,
-         .brief = "Rows left out after the split",
-         .detail =
-             "Rows at the beginning of the validation part that are left out, so that look-backs share less "
-             "with the training part.",
+         .brief = "Rows omitted after the split",
+         .detail = "Rows at the beginning of the validation set that are omitted, so that look-backs overlap "
+                   "less with the training set.",
          .example = "--embargo 20",
          .commands = trainers},
     };

@@ -9,11 +9,11 @@ namespace rekindle::cli {
 
 namespace {
 
-constexpr std::size_t narrowest_table = 64; ///< below it, explanations go under their headings
+constexpr std::size_t min_table_width = 64; ///< in narrower output, explanations go below their headings
 
-/// Two columns, or one below the other where the terminal is narrow.
+/// Two columns, or one below the other when the terminal is narrow.
 std::string entry(std::string_view heading, std::string_view text, std::size_t width, std::size_t column) {
-    if (width < narrowest_table)
+    if (width < min_table_width)
         return indented(heading, width, 2) + indented(text, width, 6);
     const std::vector<std::string> lines = wrap(text, width - column);
     std::string result = "  " + std::string(heading);
@@ -40,11 +40,11 @@ std::string explanation(const OptionSpec& option) {
 
 std::string folders_text(const UserFolders& folders, std::size_t width) {
     return "Folders:\n" +
-           entry(folders.config,
-                 "config.json there holds your own defaults, in the format of --config "
-                 "(XDG_CONFIG_HOME/rekindle)",
-                 width, 34) +
-           entry(folders.cache, "caches, safe to remove (XDG_CACHE_HOME/rekindle)", width, 34) + "\n" +
+           entry(
+               folders.config,
+               "config.json in it holds your defaults, in the format of --config (XDG_CONFIG_HOME/rekindle)",
+               width, 34) +
+           entry(folders.cache, "caches, safe to delete (XDG_CACHE_HOME/rekindle)", width, 34) + "\n" +
            indented("Nothing is ever sent anywhere: the program opens no network connection.", width, 0);
 }
 
@@ -59,11 +59,11 @@ std::string exit_status_text(std::size_t width) {
 
 const std::vector<std::pair<int, std::string_view>>& exit_statuses() {
     static const std::vector<std::pair<int, std::string_view>> statuses{
-        {0, "fine"},
+        {0, "success"},
         {1, "the job failed, or there are findings"},
-        {2, "wrong use or wrong input"},
-        {70, "a defect of Rekindle"},
-        {130, "interrupted; what was finished is saved"},
+        {2, "wrong usage or input"},
+        {70, "a bug in Rekindle"},
+        {130, "interrupted; finished work is saved"},
     };
     return statuses;
 }
@@ -101,11 +101,9 @@ std::string render_overview(std::size_t width, const UserFolders& folders) {
         }
     text += "\nOptions:\n" + entry("-h, --help", "Show this help", width, 28) +
             entry("--version", "Show version, revision and compiler", width, 28);
-    text +=
-        "\n" +
-        indented("rekindle COMMAND --help shows the options of a command. Options are written with hyphens; "
-                 "underscores are the same option (--batch_size).",
-                 width, 0);
+    text += "\n" + indented("rekindle COMMAND --help shows the options of a command. Options are written "
+                            "with hyphens; underscores work too (--batch_size).",
+                            width, 0);
     return text + "\n" + exit_status_text(width) + "\n" + folders_text(folders, width);
 }
 

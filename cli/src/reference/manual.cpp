@@ -11,7 +11,7 @@ namespace rekindle::cli {
 
 namespace {
 
-/// Text that troff prints as it stands; long lists without blanks may be broken after a comma.
+/// Text that troff prints as it is; long lists without spaces may be broken after a comma.
 std::string troff(std::string_view text) {
     std::string result;
     for (const char c : text) {
@@ -57,7 +57,9 @@ std::string option_entry(const OptionSpec& option) {
     if (const std::string value = default_of(option); !value.empty())
         text += troff("Default: " + value + ".") + "\n";
     if (!option.not_with.empty())
-        text += troff(fmt::format("Refused beside {}.", fmt::join(describe_exclusions(option), "; "))) + "\n";
+        text +=
+            troff(fmt::format("Cannot be combined with {}.", fmt::join(describe_exclusions(option), "; "))) +
+            "\n";
     return text;
 }
 
@@ -67,8 +69,8 @@ std::string common_end() {
         text += fmt::format(".TP\n.B {}\n{}\n", status, troff(meaning));
     return text +
            ".SH FILES\n.TP\n.I $XDG_CONFIG_HOME/rekindle/config.json\n"
-           "Your own defaults, in the format of \\-\\-config. Without XDG_CONFIG_HOME: ~/.config.\n"
-           ".TP\n.I $XDG_CACHE_HOME/rekindle\nCaches, safe to remove. Without XDG_CACHE_HOME: ~/.cache.\n"
+           "Your defaults, in the format of \\-\\-config. Without XDG_CONFIG_HOME: ~/.config.\n"
+           ".TP\n.I $XDG_CACHE_HOME/rekindle\nCaches, safe to delete. Without XDG_CACHE_HOME: ~/.cache.\n"
            ".SH NOTES\nNothing is ever sent anywhere: the program opens no network connection.\n";
 }
 

@@ -13,10 +13,10 @@ namespace rekindle::cli {
 
 namespace {
 
-constexpr double live_interval = 0.1;  ///< seconds between two drawings of the live line
-constexpr double plain_interval = 5.0; ///< seconds between two plain lines of a stage
+constexpr double live_interval = 0.1;  ///< seconds between updates of the live line
+constexpr double plain_interval = 5.0; ///< seconds between plain lines of a stage
 
-/// JSON has no NaN: what is not known is null.
+/// JSON has no NaN: unknown values are null.
 nlohmann::ordered_json known(double value) {
     return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
@@ -86,13 +86,13 @@ std::string epoch_line(const trainer::EpochMetrics& metrics) {
     const std::string direction =
         std::isnan(metrics.accuracy) ? "unknown" : fmt::format("{:.1f} %", 100 * metrics.accuracy);
     if (metrics.networks > 1)
-        return fmt::format(
-            "epoch {}/{}  {} networks  median loss {:.5g}  validation {:.5g}, lowest {:.5g}{}  direction "
-            "{}  {}  {}",
-            metrics.epoch, metrics.epochs, with_thousands(static_cast<std::int64_t>(metrics.networks)),
-            metrics.train_loss, metrics.validation_loss, metrics.lowest_validation_loss,
-            metrics.best ? " (best)" : "", direction, format_rate(metrics.rows_per_second, "rows"),
-            format_duration(metrics.seconds));
+        return fmt::format("epoch {}/{}  {} networks  median loss {:.5g}  validation {:.5g}, lowest {:.5g}{} "
+                           " direction {}  {}  {}",
+                           metrics.epoch, metrics.epochs,
+                           with_thousands(static_cast<std::int64_t>(metrics.networks)), metrics.train_loss,
+                           metrics.validation_loss, metrics.lowest_validation_loss,
+                           metrics.best ? " (best)" : "", direction,
+                           format_rate(metrics.rows_per_second, "rows"), format_duration(metrics.seconds));
     return fmt::format("epoch {}/{}  loss {:.5g}  validation {:.5g}{}  direction {}  rate {:.3g}  {}  {}",
                        metrics.epoch, metrics.epochs, metrics.train_loss, metrics.validation_loss,
                        metrics.best ? " (best)" : "", direction, metrics.learning_rate,

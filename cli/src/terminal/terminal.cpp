@@ -11,7 +11,7 @@ namespace rekindle::cli {
 
 namespace {
 
-constexpr std::size_t narrowest = 20;
+constexpr std::size_t min_width = 20;
 
 std::size_t width_of_terminal(int descriptor) {
     winsize size{};
@@ -49,7 +49,7 @@ TerminalTraits terminal_traits(int descriptor, const Environment& environment) {
     std::size_t width = parse_columns(environment("COLUMNS"));
     if (width == 0)
         width = width_of_terminal(descriptor);
-    traits.width = width == 0 ? 80 : std::max(width, narrowest);
+    traits.width = width == 0 ? 80 : std::max(width, min_width);
     return traits;
 }
 
@@ -65,7 +65,7 @@ void Stream::line(std::string_view text) {
 
 std::size_t Stream::current_width() const {
     const std::size_t width = width_of_terminal(fileno(file_));
-    return width == 0 ? traits_.width : std::max(width, narrowest);
+    return width == 0 ? traits_.width : std::max(width, min_width);
 }
 
 void Stream::flush() {

@@ -30,7 +30,7 @@ std::size_t MemorySource::read(std::uint64_t offset, std::span<std::byte> into) 
     return count;
 }
 
-// O_NONBLOCK: opening a pipe would wait for somebody who writes into it.
+// O_NONBLOCK: opening a pipe would otherwise wait for a writer.
 FileSource::FileSource(const std::filesystem::path& path)
     : path_(path.string()), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status {};

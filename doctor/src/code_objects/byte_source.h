@@ -1,6 +1,6 @@
 #pragma once
-/// Random access to bytes that nobody vouches for. Reads are copies, so a file that shrinks meanwhile gives a
-/// short read and not a fault; a file of many gigabytes costs what is really looked at.
+/// Random access to untrusted bytes. Reads are copies, so a file that shrinks in the meantime gives a short
+/// read and not a fault; a file of many gigabytes costs only what is actually read.
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
@@ -23,12 +23,12 @@ class ByteSource {
   public:
     virtual ~ByteSource() = default;
     virtual std::uint64_t size() const noexcept = 0;
-    /// Copies from `offset` and returns how many bytes there were: fewer than asked only at the end of the
+    /// Copies from `offset` and returns the number of bytes: fewer than requested only at the end of the
     /// data. Throws Error when the file cannot be read.
     virtual std::size_t read(std::uint64_t offset, std::span<std::byte> into) const = 0;
 };
 
-/// Bytes that lie in memory; they must outlive the object.
+/// Bytes in memory; they must outlive the object.
 class MemorySource final : public ByteSource {
   public:
     explicit MemorySource(std::span<const std::byte> bytes) noexcept : bytes_(bytes) {}
@@ -39,10 +39,11 @@ class MemorySource final : public ByteSource {
     std::span<const std::byte> bytes_;
 };
 
-/// A regular file. Small reads near one another share one system call.
+/// A regular file. Small reads close to one another share one system call.
 class FileSource final : public ByteSource {
   public:
-    /// Throws Error when the path is no regular file or cannot be opened; never waits for a pipe or a device.
+    /// Throws Error when the path is not a regular file or cannot be opened; never waits for a pipe or a
+    /// device.
     explicit FileSource(const std::filesystem::path& path);
     std::uint64_t size() const noexcept override { return size_; }
     std::size_t read(std::uint64_t offset, std::span<std::byte> into) const override;
@@ -65,7 +66,7 @@ struct ByteRange {
     std::uint64_t size() const noexcept { return end - begin; }
 };
 
-/// A number as it lies in the file (little-endian), or nothing when the file ends before.
+/// A number as stored in the file (little-endian), or nothing when the file ends before it.
 template <class T>
     requires std::is_trivially_copyable_v<T>
 std::optional<T> read_value(const ByteSource& source, std::uint64_t offset) {
@@ -79,7 +80,7 @@ std::optional<T> read_value(const ByteSource& source, std::uint64_t offset) {
 /// At most `size` bytes from `offset`.
 std::string read_text(const ByteSource& source, std::uint64_t offset, std::size_t size);
 
-/// What is wrong at a byte of a file that does not hold what it claims.
+/// The error for bytes of a file that are not what they claim to be.
 Error damaged(std::uint64_t offset, const std::string& reason);
 
 } // namespace rekindle::doctor

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <new>
 
-// Decoding block by block into one buffer needs no window of the size that the stream claims.
+// Decoding block by block into one buffer does not need a window of the size that the stream claims.
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zlib.h>
 #include <zstd.h>
@@ -28,10 +28,10 @@ struct HeaderStart {
 Expected<CompressedBundle> read_compressed_bundle(const ByteSource& source, ByteRange range) {
     const auto start = read_value<HeaderStart>(source, range.begin);
     if (!start)
-        return damaged(range.begin, "a compressed bundle is cut off in its header");
+        return damaged(range.begin, "the header of a compressed bundle is cut off");
     if (start->version != 2 && start->version != 3)
         return damaged(range.begin,
-                       fmt::format("a compressed bundle (CCOB) of version {}; 2 and 3 can be read{}",
+                       fmt::format("a compressed bundle (CCOB) of version {}; only 2 and 3 can be read{}",
                                    start->version,
                                    start->version == 1 ? ", version 1 does not say where it ends" : ""));
     if (start->method > 1)

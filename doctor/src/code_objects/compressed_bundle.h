@@ -1,5 +1,5 @@
 #pragma once
-/// Compressed clang offload bundles ("CCOB"): their header, and as much of their content as is asked for.
+/// Compressed clang offload bundles ("CCOB"): their header, and as much of their content as is requested.
 /// Format: clang/docs/ClangOffloadBundler.rst, "Compression and Decompression"; versions 2 and 3.
 
 #include "code_objects/byte_source.h"
@@ -21,17 +21,17 @@ enum class Compression { zlib = 0, zstd = 1 };
 
 struct CompressedBundle {
     Compression method{};
-    ByteRange data;                      ///< of the compressed stream
+    ByteRange data;                      ///< the compressed stream
     std::uint64_t end = 0;               ///< where the bundle ends; padding may follow
-    std::uint64_t uncompressed_size = 0; ///< as the header says
+    std::uint64_t uncompressed_size = 0; ///< according to the header
 };
 
-/// The header at range.begin. An error when the version or the method is none that can be read, or when the
-/// sizes do not fit into the range.
+/// The header at range.begin. An error when its version or method is unsupported, or when the sizes do not
+/// fit into the range.
 Expected<CompressedBundle> read_compressed_bundle(const ByteSource& source, ByteRange range);
 
-/// Decompresses the beginning of bundles, one after the other, into one buffer. Memory: at most `longest` and
-/// a block of 128 KiB, and only what is written is ever touched. Not thread-safe.
+/// Decompresses the beginning of bundles, one after the other, into one buffer. Memory: at most `longest`
+/// and a block of 128 KiB, and only what is written is ever touched. Not thread-safe.
 class BundleDecompressor {
   public:
     explicit BundleDecompressor(std::uint64_t longest);
@@ -40,8 +40,9 @@ class BundleDecompressor {
     BundleDecompressor& operator=(const BundleDecompressor&) = delete;
 
     void begin(const ByteSource& source, const CompressedBundle& bundle);
-    /// Continues until `size` bytes are there, the limit is reached or the stream ends. The bytes stay valid
-    /// until the next call. An error when the stream is damaged; what was there before it stays in content().
+    /// Continues until it has `size` bytes, the limit is reached or the stream ends. The bytes stay valid
+    /// until the next call. Returns an error when the stream is damaged; the bytes before the damage stay
+    /// in content().
     Expected<std::span<const std::byte>> extend(std::uint64_t size);
     std::span<const std::byte> content() const noexcept { return {buffer_.get(), size_}; }
 

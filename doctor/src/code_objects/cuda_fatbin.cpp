@@ -11,9 +11,9 @@ namespace {
 constexpr std::uint32_t region_magic = 0xba55ed50;
 constexpr std::uint16_t region_version = 1;
 constexpr std::uint16_t kind_ptx = 1, kind_machine_code = 2;
-constexpr std::uint64_t most_regions = 1'000'000;
-constexpr std::uint64_t most_fatbin_entries = 4'000'000;
-constexpr std::uint64_t most_padding = 16 << 20;
+constexpr std::uint64_t max_regions = 1'000'000;
+constexpr std::uint64_t max_fatbin_entries = 4'000'000;
+constexpr std::uint64_t max_padding = 16 << 20;
 constexpr std::uint32_t newest_architecture = 999;
 
 struct Region {
@@ -32,12 +32,12 @@ struct Entry {
 };
 static_assert(sizeof(Region) == 16 && sizeof(Entry) == 32);
 
-/// Returns false when an entry cannot be one.
+/// Returns false when this cannot be an entry.
 bool read_entries(const ByteSource& source, ByteRange region, std::uint64_t& entries,
                   TargetCollector& found) {
     for (std::uint64_t at = region.begin; at + sizeof(Entry) <= region.end;) {
         const auto entry = read_value<Entry>(source, at);
-        if (!entry || ++entries > most_fatbin_entries || entry->header_size < sizeof(Entry) ||
+        if (!entry || ++entries > max_fatbin_entries || entry->header_size < sizeof(Entry) ||
             entry->header_size > region.end - at || entry->size > region.end - at - entry->header_size ||
             entry->architecture > newest_architecture)
             return false;
@@ -58,7 +58,7 @@ void read_cuda_fatbin(const ByteSource& source, ByteRange range, const ScanOptio
         const auto region = read_value<Region>(source, at);
         if (!region)
             break;
-        if (region->magic == 0 && padding < most_padding) { // between regions
+        if (region->magic == 0 && padding < max_padding) { // between regions
             padding += 8;
             at += 8;
             continue;
@@ -68,12 +68,12 @@ void read_cuda_fatbin(const ByteSource& source, ByteRange range, const ScanOptio
         const std::uint64_t left = range.end - at;
         if (region->magic != region_magic || region->version != region_version ||
             region->header_size < sizeof(Region) || region->header_size > left ||
-            region->size > left - region->header_size || ++regions > most_regions)
+            region->size > left - region->header_size || ++regions > max_regions)
             return found.note(
-                fmt::format("byte {}: a CUDA fat binary of an unknown layout: the rest was not read", at));
+                fmt::format("byte {}: a CUDA fat binary with an unknown layout; the rest was not read", at));
         const ByteRange content{at + region->header_size, at + region->header_size + region->size};
         if (!read_entries(source, content, entries, found))
-            found.note(fmt::format("byte {}: a CUDA fat binary with an entry of an unknown layout", at));
+            found.note(fmt::format("byte {}: a CUDA fat binary with an entry of unknown layout", at));
         at = content.end;
     }
 }

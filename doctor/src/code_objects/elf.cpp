@@ -11,8 +11,8 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::uint64_t most_sections = 65'536;
-constexpr std::uint64_t most_dynamic_entries = 10'000;
+constexpr std::uint64_t max_sections = 65'536;
+constexpr std::uint64_t max_dynamic_entries = 10'000;
 constexpr std::size_t longest_name = 4096;
 constexpr std::uint32_t section_type_dynamic = 6;
 constexpr std::uint32_t section_type_without_bytes = 8;
@@ -74,13 +74,13 @@ std::vector<ElfSection> read_elf_sections(const ByteSource& source, const ElfHea
         return {};
     const auto first = read_value<RawSection>(source, header.section_table);
     if (!first || header.section_entry_size != sizeof(RawSection))
-        throw usage_error("the ELF file's table of sections lies outside the file")
+        throw usage_error("the ELF file's section table lies outside the file")
             .at(fmt::format("byte {}", header.section_table));
-    // More than 65,279 sections: the true count and index stand in the first entry.
+    // More than 65,279 sections: the real count and index are in the first entry.
     const std::uint64_t count = header.section_count != 0 ? header.section_count : first->size;
     const std::uint64_t names_index = header.section_names != 0xffff ? header.section_names : first->link;
-    if (count > most_sections || count > (source.size() - header.section_table) / sizeof(RawSection))
-        throw usage_error(fmt::format("the ELF file claims {} sections, more than it can hold", count))
+    if (count > max_sections || count > (source.size() - header.section_table) / sizeof(RawSection))
+        throw usage_error(fmt::format("the ELF file claims {} sections, more than fit in it", count))
             .at(fmt::format("byte {}", header.section_table));
     std::vector<ElfSection> sections;
     std::vector<std::uint32_t> name_offsets;
@@ -106,7 +106,7 @@ ElfDynamic read_elf_dynamic(const ByteSource& source, const std::vector<ElfSecti
         return dynamic;
     const ByteRange table = section->range(source);
     const ByteRange names = sections[section->link].range(source);
-    for (std::uint64_t i = 0; i < std::min(most_dynamic_entries, table.size() / sizeof(RawDynamic)); ++i) {
+    for (std::uint64_t i = 0; i < std::min(max_dynamic_entries, table.size() / sizeof(RawDynamic)); ++i) {
         const auto entry = read_value<RawDynamic>(source, table.begin + i * sizeof(RawDynamic));
         if (!entry || entry->tag == tag_end)
             break;

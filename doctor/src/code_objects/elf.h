@@ -1,6 +1,6 @@
 #pragma once
-/// The parts of an ELF file (64 bits, little-endian) that tell what it is, what lies in it and what it needs.
-/// Formats: System V ABI, gABI chapters 4 and 5; LLVM's AMDGPUUsage for EM_AMDGPU.
+/// The parts of an ELF file (64-bit, little-endian) that show what it is, what it contains and what it
+/// needs. Formats: System V ABI, gABI chapters 4 and 5; LLVM's AMDGPUUsage for EM_AMDGPU.
 
 #include "code_objects/byte_source.h"
 
@@ -32,26 +32,26 @@ struct ElfSection {
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
     std::uint32_t link = 0;
-    /// The part of the section that the file really has; empty for one without bytes in the file
+    /// The part of the section that the file really has; empty for a section without bytes in the file
     /// (SHT_NOBITS).
     ByteRange range(const ByteSource& source) const noexcept;
 };
 
-/// What the dynamic linker reads of a library.
+/// What the dynamic linker reads from a library.
 struct ElfDynamic {
     std::string soname;
     std::vector<std::string> needed;
     std::vector<std::string> search_paths; ///< DT_RPATH and DT_RUNPATH, split at ":"
 };
 
-/// Nothing when no 64-bit little-endian ELF header lies at `offset`.
+/// Returns nothing when there is no 64-bit little-endian ELF header at `offset`.
 std::optional<ElfHeader> read_elf_header(const ByteSource& source, std::uint64_t offset = 0);
 
-/// The sections of the file whose header this is. Throws Error when the table of sections lies outside the
-/// file or has more than 65,536 entries; a name outside the table of names is empty.
+/// The sections of the file that this header belongs to. Throws Error when the section table lies outside
+/// the file or has more than 65,536 entries; a name outside the name table is empty.
 std::vector<ElfSection> read_elf_sections(const ByteSource& source, const ElfHeader& header);
 
-/// Empty when there is no dynamic section. Entries that point outside the file are left out.
+/// Empty when there is no dynamic section. Entries that point outside the file are skipped.
 ElfDynamic read_elf_dynamic(const ByteSource& source, const std::vector<ElfSection>& sections);
 
 } // namespace rekindle::doctor

@@ -2,6 +2,8 @@
 
 #include "code_objects/msgpack.h"
 
+#include <rekindle/base/text.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t known_version = 1;
 constexpr std::uint64_t longest_table = 32 << 20;
-constexpr std::size_t most_packs = 256;
+constexpr std::size_t max_packs = 256;
 constexpr std::string_view target_placeholder = "@GFXARCH@";
 
 struct Header {
@@ -34,7 +36,7 @@ struct PackedCode {
     std::optional<std::uint64_t> ordinal, original_size;
 };
 
-/// The table of contents: a map whose keys come in any order.
+/// The table of contents: a map whose keys may be in any order.
 struct Table {
     std::vector<std::string> targets;
     std::vector<PackedCode> code;
@@ -144,7 +146,7 @@ std::optional<Table> read_table(std::string_view bytes) {
     return fields ? std::optional(std::move(table)) : std::nullopt;
 }
 
-/// Files that a pattern with at most one placeholder, in its last part, means.
+/// Files that match a pattern with at most one placeholder, in its last part.
 std::vector<std::filesystem::path> matching_packs(const std::filesystem::path& folder,
                                                   const std::string& pattern) {
     const std::filesystem::path path = (folder / pattern).lexically_normal();
@@ -157,7 +159,7 @@ std::vector<std::filesystem::path> matching_packs(const std::filesystem::path& f
     const std::string before = name.substr(0, at), after = name.substr(at + target_placeholder.size());
     std::vector<std::filesystem::path> packs;
     for (std::filesystem::directory_iterator file(path.parent_path(), error), end;
-         !error && file != end && packs.size() < most_packs; file.increment(error)) {
+         !error && file != end && packs.size() < max_packs; file.increment(error)) {
         const std::string candidate = file->path().filename().string();
         if (candidate.size() > before.size() + after.size() && candidate.starts_with(before) &&
             candidate.ends_with(after))
@@ -172,15 +174,15 @@ std::vector<std::filesystem::path> matching_packs(const std::filesystem::path& f
 Expected<Kpack> read_kpack(const ByteSource& source) {
     const auto header = read_value<Header>(source, 0);
     if (!header || std::string_view(header->magic, 4) != kpack_magic)
-        return usage_error("no kernel pack");
+        return usage_error("not a kernel pack");
     if (header->version != known_version)
-        return usage_error(fmt::format("a kernel pack of version {}; version {} can be read", header->version,
-                                       known_version));
+        return usage_error(fmt::format("a kernel pack of version {}; only version {} can be read",
+                                       header->version, known_version));
     if (header->table_offset < sizeof(Header) || header->table_offset >= source.size())
         return usage_error(
-            "the kernel pack is cut off: its table of contents lies behind the end of the file");
+            "the kernel pack is cut off: its table of contents lies beyond the end of the file");
     if (source.size() - header->table_offset > longest_table)
-        return usage_error("the kernel pack's table of contents is too long to be one");
+        return usage_error("the kernel pack's table of contents is too long");
     const std::string bytes = read_text(source, header->table_offset, longest_table);
     const std::optional<Table> table = read_table(bytes);
     if (!table)
@@ -241,8 +243,8 @@ void read_referenced_kpacks(const KpackReference& reference, const std::filesyst
     std::size_t packs = 0, packs_with_library = 0;
     for (const std::string& pattern : reference.patterns) {
         for (const std::filesystem::path& path : matching_packs(folder, pattern)) {
-            if (++packs > most_packs)
-                return found.note("more kernel packs than can be: the rest was not read");
+            if (++packs > max_packs)
+                return found.note("too many kernel packs; the rest was not read");
             try {
                 const Expected<Kpack> pack = read_kpack(FileSource(path));
                 if (!pack || !pack->damage.empty())
@@ -262,10 +264,11 @@ void read_referenced_kpacks(const KpackReference& reference, const std::filesyst
         }
     }
     if (packs == 0)
-        found.note(fmt::format("its code lies in kernel packs, and there is none at {}",
+        found.note(fmt::format("its code is in kernel packs, but there is none at {}",
                                fmt::join(reference.patterns, ", ")));
     else if (packs_with_library == 0)
-        found.note(fmt::format("none of its {} kernel packs has code for it ({})", packs, reference.library));
+        found.note(
+            fmt::format("no code for it ({}) in {}", reference.library, counted(packs, "kernel pack")));
 }
 
 } // namespace rekindle::doctor

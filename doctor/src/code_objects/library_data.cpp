@@ -18,9 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int deepest_archive = 4;
-constexpr std::size_t most_files = 300'000;
+constexpr std::size_t max_files = 300'000;
 
-/// Calls `visit` with each regular file below the folder; returns why it could not see them all, or "".
+/// Calls `visit` with each regular file below the folder; returns why it could not visit them all, or "".
 std::string for_each_file(const fs::path& folder,
                           const std::function<void(const fs::path&, std::uint64_t bytes)>& visit) {
     std::error_code error;
@@ -36,8 +36,8 @@ std::string for_each_file(const fs::path& folder,
             entry.disable_recursion_pending();
         if (!entry->is_regular_file(ignored))
             continue;
-        if (++files > most_files)
-            return fmt::format("more than {} files: the rest was not seen", most_files);
+        if (++files > max_files)
+            return fmt::format("more than {} files; the rest was not read", max_files);
         const std::uintmax_t size = entry->file_size(ignored);
         visit(entry->path(), ignored ? 0 : size);
     }
@@ -48,7 +48,7 @@ bool is_hex(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/// "gfx90a:xnack-" of "Kernels.so-000-gfx90a-xnack-.hsaco"; "" when the name has no target.
+/// "gfx90a:xnack-" from "Kernels.so-000-gfx90a-xnack-.hsaco"; "" when the name has no target.
 std::string target_in_kernel_name(std::string_view name) {
     const std::size_t at = name.find("gfx");
     if (at == std::string_view::npos)
@@ -73,8 +73,8 @@ std::string target_in_kernel_name(std::string_view name) {
     return target;
 }
 
-/// "gfx908" of "gfx90878.HIP.fdb.txt": MIOpen puts the number of compute units right after the name, in
-/// hexadecimal when it is above 64 (GetDbBasename of its source).
+/// "gfx908" from "gfx90878.HIP.fdb.txt": MIOpen puts the number of compute units right after the name, in
+/// hexadecimal when it is above 64 (GetDbBasename in its source).
 std::string target_in_database_name(std::string_view name) {
     if (!name.starts_with("gfx"))
         return {};
@@ -82,7 +82,7 @@ std::string target_in_database_name(std::string_view name) {
     return known.empty() ? target_in_kernel_name(name) : std::string(known);
 }
 
-/// Of the file's name, or of the folder in which it lies.
+/// From the file's name, or from the folder that contains it.
 std::string target_of_kernel_file(const fs::path& file) {
     std::string target = target_in_kernel_name(file.filename().string());
     return target.empty() ? target_in_kernel_name(file.parent_path().filename().string()) : target;
@@ -94,8 +94,8 @@ void finish(LibraryTargets& library) {
             library.targets.push_back(target);
 }
 
-/// rocBLAS and hipBLASLt open TensileLibrary_lazy_<target>.dat (older ones TensileLibrary.dat) before any
-/// kernel.
+/// rocBLAS and hipBLASLt open TensileLibrary_lazy_<target>.dat (in older releases TensileLibrary.dat)
+/// before any kernel.
 LibraryTargets read_tensile(const fs::path& folder) {
     LibraryTargets library;
     std::set<std::string> indexed;
@@ -178,7 +178,7 @@ LibraryTargets read_library_data(const fs::path& folder, std::string part) {
     else if (part == "kpack")
         library = read_kpacks(folder);
     else
-        throw internal_error(fmt::format("no library data of the part '{}' are known", part));
+        throw internal_error(fmt::format("unknown kind of library data '{}'", part));
     library.path = folder.string();
     library.part = std::move(part);
     return library;

@@ -17,7 +17,7 @@ std::optional<std::uint64_t> MsgpackReader::number(std::size_t at, int width) co
     return value;
 }
 
-// A length stands in the low bits of a "fixed" code, or in the 1, 2 or 4 bytes after one of `codes`
+// The length is in the low bits of a "fixed" code, or in the 1, 2 or 4 bytes after one of `codes`
 // consecutive codes.
 std::optional<std::uint64_t> MsgpackReader::read_length(std::uint8_t fixed, std::uint8_t fixed_mask,
                                                         std::uint8_t first_code, int first_width,
@@ -86,7 +86,7 @@ std::optional<std::uint64_t> MsgpackReader::read_unsigned() noexcept {
 }
 
 bool MsgpackReader::skip() noexcept {
-    // Values still to pass at each level of nesting.
+    // Values still to skip at each level of nesting.
     std::uint64_t pending[deepest_nesting] = {1};
     std::size_t depth = 0;
     for (;;) {

@@ -1,6 +1,6 @@
 #pragma once
-/// Just enough of MessagePack (msgpack.org's specification) to walk through a table: nothing is built up,
-/// lengths are checked against the bytes that are there, nesting is bounded.
+/// Just enough of MessagePack (specification at msgpack.org) to walk through a table: nothing is built,
+/// lengths are checked against the bytes that are present, nesting is bounded.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace rekindle::doctor {
 
-/// Reads one value after the other. A call that finds another type than it asks for, or too few bytes, gives
-/// nothing and leaves the position where it was.
+/// Reads one value after the other. A call that finds a type other than the requested one, or too few
+/// bytes, returns nothing and leaves the position unchanged.
 class MsgpackReader {
   public:
     explicit MsgpackReader(std::string_view bytes) noexcept : bytes_(bytes) {}
 
-    /// Number of key-value pairs that follow. Never more than there are bytes left.
+    /// Number of key-value pairs that follow. Never more than the number of bytes left.
     std::optional<std::uint64_t> read_map() noexcept;
     std::optional<std::uint64_t> read_array() noexcept;
     std::optional<std::string_view> read_text() noexcept;
     std::optional<std::uint64_t> read_unsigned() noexcept;
-    /// Passes over one value with everything in it; false when it is cut off or nested deeper than 32 levels.
+    /// Skips one value with everything in it; false when it is cut off or nested deeper than 32 levels.
     bool skip() noexcept;
 
   private:

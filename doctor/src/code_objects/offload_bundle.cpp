@@ -13,10 +13,10 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::uint64_t most_bundle_entries = 4096;
+constexpr std::uint64_t max_bundle_entries = 4096;
 constexpr std::uint64_t longest_id = 1024;
-constexpr std::uint64_t most_bundles = 200'000;
-constexpr std::uint64_t most_compressed_bundles = 32'768;
+constexpr std::uint64_t max_bundles = 200'000;
+constexpr std::uint64_t max_compressed_bundles = 32'768;
 constexpr std::uint64_t longest_header = 1 << 20;
 constexpr std::uint64_t longest_search = 64 << 20;
 
@@ -30,8 +30,8 @@ class BundleScan {
     void run() {
         std::uint64_t at = next_bundle(range_.begin, true);
         for (std::uint64_t bundles = 0; at < range_.end; ++bundles) {
-            if (bundles == most_bundles)
-                return found_.note(fmt::format("more than {} bundles: the rest was not read", most_bundles));
+            if (bundles == max_bundles)
+                return found_.note(fmt::format("more than {} bundles; the rest was not read", max_bundles));
             if (time_is_up(deadline_))
                 return found_.note(time_is_up_note);
             const std::uint64_t end = read_bundle(at);
@@ -45,13 +45,13 @@ class BundleScan {
         return start == bundle_magic || start.starts_with(compressed_bundle_magic);
     }
 
-    /// Where the next bundle begins; range_.end when there is none. Only zeros may lie before it, as padding:
-    /// something else is noted when `only_padding` says that a bundle's end was certain.
+    /// Where the next bundle begins; range_.end when there is none. Only zeros may precede it, as padding:
+    /// anything else is noted when `only_padding` says that the end of the previous bundle was certain.
     std::uint64_t next_bundle(std::uint64_t at, bool only_padding) {
         std::array<std::byte, 16'384> piece;
         while (at < range_.end) {
             if (searched_ > longest_search) {
-                found_.note("too much padding between bundles: the rest was not searched");
+                found_.note("too much padding between bundles; the rest was not searched");
                 break;
             }
             const std::size_t size = source_.read(
@@ -71,7 +71,7 @@ class BundleScan {
             if (magic_at(at + begin))
                 return at + begin;
             if (only_padding)
-                found_.note(fmt::format("byte {}: something that is no bundle", at + begin));
+                found_.note(fmt::format("byte {}: data that is not a bundle", at + begin));
             only_padding = false;
             at += begin + 1;
         }
@@ -82,7 +82,7 @@ class BundleScan {
         return std::min(text.find(bundle_magic), text.find(compressed_bundle_magic));
     }
 
-    /// Returns the end of the bundle, or `at` when it cannot be told.
+    /// Returns the end of the bundle, or `at` when it is unknown.
     std::uint64_t read_bundle(std::uint64_t at) {
         if (read_text(source_, at, compressed_bundle_magic.size()) == compressed_bundle_magic)
             return read_compressed(at);
@@ -94,8 +94,8 @@ class BundleScan {
         std::uint64_t end = at + header->size;
         for (const BundleEntry& entry : header->entries) {
             if (entry.offset > range_.end - at || entry.size > range_.end - at - entry.offset) {
-                found_.note(
-                    fmt::format("byte {}: the bundle's entry {} lies outside of what is left", at, entry.id));
+                found_.note(fmt::format("byte {}: the bundle's entry {} lies outside the remaining bytes", at,
+                                        entry.id));
                 continue;
             }
             end = std::max(end, at + entry.offset + entry.size);
@@ -110,9 +110,9 @@ class BundleScan {
             found_.note(bundle.error().render());
             return at;
         }
-        if (++compressed_bundles_ > most_compressed_bundles) {
-            found_.note(fmt::format("more than {} compressed bundles: the rest was not read",
-                                    most_compressed_bundles));
+        if (++compressed_bundles_ > max_compressed_bundles) {
+            found_.note(fmt::format("more than {} compressed bundles; the rest was not read",
+                                    max_compressed_bundles));
             return range_.end;
         }
         const bool verify = bundle->uncompressed_size <= unverified_bytes_left_;
@@ -144,7 +144,8 @@ class BundleScan {
         for (const BundleEntry& entry : header.entries) {
             if (entry.offset > bundle.uncompressed_size ||
                 entry.size > bundle.uncompressed_size - entry.offset) {
-                found_.note(fmt::format("byte {}: the bundle's entry {} lies outside of it", at, entry.id));
+                found_.note(
+                    fmt::format("byte {}: the bundle's entry {} lies outside the bundle", at, entry.id));
                 continue;
             }
             std::optional<ElfHeader> elf;
@@ -172,8 +173,8 @@ class BundleScan {
             return;
         const std::string by_flags = target_of_elf_flags(elf->flags, elf->abi_version);
         if (!by_flags.empty() && !same_target(target, by_flags))
-            found_.note(fmt::format("byte {}: the bundle calls a code object {}, its own header says {}", at,
-                                    target, by_flags));
+            found_.note(fmt::format("byte {}: the bundle calls a code object {}, but its own header says {}",
+                                    at, target, by_flags));
     }
 
     const ByteSource& source_;
@@ -190,13 +191,13 @@ class BundleScan {
 } // namespace
 
 Expected<BundleHeader> read_bundle_header(const ByteSource& source, ByteRange range) {
-    const auto cut_off = [&] { return damaged(range.begin, "a bundle is cut off in its header"); };
+    const auto cut_off = [&] { return damaged(range.begin, "the header of a bundle is cut off"); };
     if (read_text(source, range.begin, bundle_magic.size()) != bundle_magic)
-        return damaged(range.begin, "no bundle");
+        return damaged(range.begin, "not a bundle");
     const auto count = read_value<std::uint64_t>(source, range.begin + bundle_magic.size());
     if (!count)
         return cut_off();
-    if (*count > most_bundle_entries)
+    if (*count > max_bundle_entries)
         return damaged(range.begin, fmt::format("a bundle claims {} entries", *count));
     BundleHeader header;
     std::uint64_t at = range.begin + bundle_magic.size() + sizeof *count;

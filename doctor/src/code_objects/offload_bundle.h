@@ -1,6 +1,6 @@
 #pragma once
-/// Clang offload bundles, one after the other, as linkers leave them in .hip_fatbin.
-/// Format: clang/docs/ClangOffloadBundler.rst, "Bundled Binary File Layout".
+/// Clang offload bundles, one after the other, as linkers write them into .hip_fatbin. Format:
+/// clang/docs/ClangOffloadBundler.rst, "Bundled Binary File Layout".
 
 #include "code_objects/byte_source.h"
 #include "code_objects/targets.h"
@@ -27,12 +27,13 @@ struct BundleHeader {
     std::uint64_t size = 0; ///< of the header itself
 };
 
-/// The header at range.begin. An error when it is cut off or claims what cannot be; the sizes of entries are
-/// not checked against the range, since of a compressed bundle only the beginning may be there.
+/// The header at range.begin. Returns an error when it is cut off or contains impossible values; the sizes
+/// of entries are not checked against the range, since only the beginning of a compressed bundle may be
+/// available.
 Expected<BundleHeader> read_bundle_header(const ByteSource& source, ByteRange range);
 
-/// Adds the targets of every bundle in the range, plain and compressed. Damage is noted; the scan goes on at
-/// the next bundle that it finds.
+/// Adds the targets of every bundle in the range, plain and compressed. Damage is noted; the scan continues
+/// at the next bundle that it finds.
 void read_bundles(const ByteSource& source, ByteRange range, const ScanOptions& options,
                   TargetCollector& found);
 

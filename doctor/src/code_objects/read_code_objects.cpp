@@ -50,7 +50,7 @@ void read_bare_code_object(const ByteSource& source, const ElfHeader& header, Ta
               source.size());
 }
 
-/// `folder` is the library's, for code that lies in other files; empty when they are not to be looked for.
+/// `folder` is the library's, for code in other files; empty when those are not to be looked for.
 void read_elf(const ByteSource& source, const ElfHeader& header, const std::filesystem::path& folder,
               const ScanOptions& options, TargetCollector& found) {
     if (header.machine == elf_machine_amdgpu)
@@ -71,7 +71,7 @@ void read_elf(const ByteSource& source, const ElfHeader& header, const std::file
                 found.note(reference.error().message());
             else if (folder.empty())
                 found.note(
-                    fmt::format("its code lies in kernel packs: {}", fmt::join(reference->patterns, ", ")));
+                    fmt::format("its code is in kernel packs: {}", fmt::join(reference->patterns, ", ")));
             else
                 read_referenced_kpacks(*reference, folder, found);
         }
@@ -98,7 +98,7 @@ Expected<LibraryTargets> read_source(const ByteSource& source, const std::string
         if (!pack->damage.empty())
             found.note(pack->damage);
     } else {
-        return usage_error("no ELF file (64 bits, little-endian), no offload bundle and no kernel pack")
+        return usage_error("not an ELF file (64-bit, little-endian), an offload bundle or a kernel pack")
             .at(name);
     }
     return found.finish(name, part_of_file(name));

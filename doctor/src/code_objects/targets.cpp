@@ -12,8 +12,8 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::size_t most_targets = 1000;
-constexpr std::size_t most_notes = 6;
+constexpr std::size_t max_targets = 1000;
+constexpr std::size_t max_notes = 6;
 
 struct Machine {
     std::uint8_t flag;
@@ -58,7 +58,7 @@ std::string target_of_elf_flags(std::uint32_t flags, std::uint8_t abi_version) {
     std::string target(machine_name(flags));
     if (target.empty() || abi_version < 1)
         return target;
-    if (abi_version == 1) { // only "on" can be told
+    if (abi_version == 1) { // only "on" can be represented
         if (flags & 0x200)
             target += ":sramecc+";
         if (flags & 0x100)
@@ -113,7 +113,7 @@ void TargetCollector::add(std::string target, std::uint64_t bytes) {
     const auto found = bytes_.find(target);
     if (found != bytes_.end())
         found->second += std::min(bytes, UINT64_MAX - found->second);
-    else if (bytes_.size() < most_targets)
+    else if (bytes_.size() < max_targets)
         bytes_.emplace(std::move(target), bytes);
     else
         note("more than 1,000 different targets");
@@ -122,7 +122,7 @@ void TargetCollector::add(std::string target, std::uint64_t bytes) {
 void TargetCollector::note(std::string text) {
     if (std::ranges::find(notes_, text) != notes_.end())
         return;
-    if (notes_.size() < most_notes)
+    if (notes_.size() < max_notes)
         notes_.push_back(std::move(text));
     else
         ++more_notes_;
@@ -138,7 +138,7 @@ LibraryTargets TargetCollector::finish(std::string path, std::string part) const
             library.targets.push_back(target);
     library.unread = fmt::format("{}", fmt::join(notes_, "; "));
     if (more_notes_ > 0)
-        library.unread += fmt::format("; and {} more of the kind", more_notes_);
+        library.unread += "; and " + counted(more_notes_, "more problem");
     return library;
 }
 

@@ -74,7 +74,7 @@ Json write(const T& value) {
     }
 }
 
-/// Reads with the path of the field at hand, so that a mistake can be found.
+/// Keeps the path of the current field, so that a mistake can be located.
 class Reader {
   public:
     explicit Reader(std::string path) : path_(std::move(path)) {}
@@ -155,7 +155,7 @@ class Reader {
 
     void read_plain(const Json& json, std::string& value) const {
         if (!json.is_string())
-            fail("not a text", "a JSON string");
+            fail("not text", "a JSON string");
         value = json.get<std::string>();
     }
     void read_plain(const Json& json, bool& value) const {
@@ -174,8 +174,8 @@ class Reader {
                               ? std::in_range<T>(json.get<std::uint64_t>())
                               : json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
         if (!fits)
-            fail("not a whole number that fits",
-                 fmt::format("a whole number from {} to {}", std::numeric_limits<T>::min(),
+            fail("not an integer in range",
+                 fmt::format("an integer from {} to {}", std::numeric_limits<T>::min(),
                              std::numeric_limits<T>::max()));
         value = json.get<T>();
     }
@@ -200,10 +200,10 @@ Json to_json(const Facts& facts) {
 Facts facts_from_json(const Json& json, std::string_view where) {
     Facts facts;
     if (json.is_object() && json.contains("schema") && json["schema"] != facts_schema)
-        throw usage_error(fmt::format("facts of schema {}", json["schema"].dump()))
+        throw usage_error(fmt::format("the facts have schema {}", json["schema"].dump()))
             .at(std::string(where))
             .expected(fmt::format("schema {}", facts_schema))
-            .hint("Another version of Rekindle wrote this file: read it with that one.");
+            .hint("Another version of Rekindle wrote this file; read it with that version.");
     Reader(std::string(where)).read(json, facts);
     return facts;
 }

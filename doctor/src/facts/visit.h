@@ -1,5 +1,5 @@
 #pragma once
-/// The fields of every structure of facts, once: writing and reading are made from these lists.
+/// The fields of every structure of facts, listed once: both writing and reading use these lists.
 
 #include <rekindle/doctor/facts.h>
 

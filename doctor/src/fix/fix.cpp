@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::minutes command_deadline{60}; ///< since its last line: wheels of 4 GiB on a slow line
+/// Counted from the last line of output: wheels of 4 GiB over a slow connection take long.
+constexpr std::chrono::minutes command_deadline{60};
 constexpr std::chrono::minutes freeze_deadline{2};
 
 std::string stamp() {
@@ -29,7 +30,7 @@ std::string stamp() {
     return text;
 }
 
-/// A folder of its own, even for two fixes within one second.
+/// A new folder, even for two fixes within one second.
 fs::path new_folder(const fs::path& records, const std::string& id) {
     ensure_directory(records);
     for (int attempt = 0; attempt < 100; ++attempt) {
@@ -39,12 +40,13 @@ fs::path new_folder(const fs::path& records, const std::string& id) {
         if (fs::create_directory(folder, error))
             return folder;
         if (error)
-            throw Error("the folder cannot be made: " + error.message()).at(folder.string());
+            throw Error("the folder cannot be created: " + error.message()).at(folder.string());
     }
-    throw Error("no new folder could be made").at(records.string());
+    throw Error("no new folder could be created").at(records.string());
 }
 
-/// Everything that the script prints goes where the results of a child go, so that it is seen while it runs.
+/// The script's output goes to the result descriptor of the child, so that it is shown while the script
+/// runs.
 std::string script_of(const std::vector<std::string>& commands, bool to_results) {
     std::string text = "#!/bin/sh\nset -eu\n";
     if (to_results)
@@ -78,11 +80,11 @@ ScriptEnd run_script(const fs::path& script, std::chrono::milliseconds deadline,
         end.how = fmt::format("ended with status {}", outcome.exit_status);
         break;
     case ChildOutcome::End::signaled:
-        end.how = fmt::format("was ended by signal {}", outcome.signal);
+        end.how = fmt::format("was terminated by signal {}", outcome.signal);
         break;
     case ChildOutcome::End::killed:
     case ChildOutcome::End::unkillable:
-        end.how = outcome.why.empty() ? "gave no sign of life for too long" : outcome.why;
+        end.how = outcome.why.empty() ? "printed nothing for too long" : outcome.why;
         break;
     case ChildOutcome::End::not_started:
         end.how = "could not be started: " + outcome.why;
@@ -120,11 +122,11 @@ std::string reason_to_refuse(const Step& step) {
     if (step.root)
         return "it needs root";
     if (step.reboot)
-        return "it needs a restart";
+        return "it needs a reboot";
     if (!step.automatic || step.commands.empty() || step.undo.empty() || step.environment.empty())
-        return "it changes something that the program leaves to you";
+        return "it changes something that you have to change yourself";
     if (!fs::path(step.environment).is_absolute())
-        return "its environment has no absolute path";
+        return "the path of its environment is not absolute";
     std::error_code error;
     if (fs::exists(fs::symlink_status(step.environment, error)))
         return step.environment + " exists already";
@@ -133,7 +135,7 @@ std::string reason_to_refuse(const Step& step) {
 
 FixResult carry_out(const Step& step, const Facts& facts, const fs::path& records, LogSink& log) {
     if (const std::string reason = reason_to_refuse(step); !reason.empty())
-        throw usage_error(fmt::format("{} is not carried out: {}", step.id, reason))
+        throw usage_error(fmt::format("rekindle does not run {}: {}", step.id, reason))
             .hint(fmt::format("rekindle doctor --fix {} shows its commands.", step.id));
     FixResult result;
     result.folder = new_folder(records, step.id);

@@ -40,13 +40,13 @@ Fact<std::string> gfx_from_discovery(HostFiles& files, const std::string& folder
     const int revision = files.number<int>(block + "/revision").value_or(-1);
     const std::string gfx = gfx_of_gc_version(*major, minor, revision);
     if (gfx.empty())
-        return Fact<std::string>::failed(fmt::format("GC {}.{}.{} is not known", *major, minor, revision),
+        return Fact<std::string>::failed(fmt::format("GC {}.{}.{} is unknown", *major, minor, revision),
                                          block);
     return {gfx, block};
 }
 
-/// Metrics of the power firmware: their layouts 2 and 3 are those of processors with graphics, 1 that of
-/// cards. Source: Linux, kgd_pp_interface.h (gpu_metrics_v1_*: dGPU, v2_* and v3_*: APU).
+/// Metrics of the power firmware: layouts 2 and 3 are those of integrated GPUs, layout 1 that of discrete
+/// GPUs. Source: Linux, kgd_pp_interface.h (gpu_metrics_v1_*: dGPU, v2_* and v3_*: APU).
 Fact<bool> integrated_by_metrics(HostFiles& files, const std::string& folder) {
     return derive<bool>(files.read_part(folder + "/gpu_metrics", 0, 4),
                         [](const std::string& head) -> std::optional<bool> {
@@ -101,7 +101,7 @@ void read_amdgpu(HostFiles& files, const std::string& folder, Gpu& gpu) {
     else
         gpu.mes_firmware = firmware;
     if (const Fact<std::string> name = files.line(folder + "/product_name"); name.known())
-        gpu.name = name; // only cards with a chip that holds it
+        gpu.name = name; // only some boards store their name
     const Fact<std::uint64_t> unique = files.number<std::uint64_t>(folder + "/unique_id", 16);
     if (unique.known() && *unique != 0)
         gpu.uuid = {fmt::format("GPU-{:016x}", *unique), unique.source};

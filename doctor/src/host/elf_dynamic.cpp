@@ -8,7 +8,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::size_t most_segments = 256, most_entries = 4096, longest_name = 4096;
+constexpr std::size_t max_segments = 256, max_entries = 4096, longest_name = 4096;
 
 template <class T>
 std::optional<T> read_struct(const ReadBytes& read, std::uint64_t offset) {
@@ -20,14 +20,14 @@ std::optional<T> read_struct(const ReadBytes& read, std::uint64_t offset) {
     return value;
 }
 
-/// The parts of a 64-bit little-endian ELF file that matter here.
+/// The parts of a 64-bit little-endian ELF file that are needed here.
 class Reader {
   public:
     explicit Reader(const ReadBytes& read) : read_(read) {}
 
     std::optional<LibraryLinks> dynamic() {
         const auto head = read_struct<Elf64_Ehdr>(read_, 0);
-        if (!head || head->e_phentsize != sizeof(Elf64_Phdr) || head->e_phnum > most_segments)
+        if (!head || head->e_phentsize != sizeof(Elf64_Phdr) || head->e_phnum > max_segments)
             return std::nullopt;
         for (unsigned i = 0; i < head->e_phnum; ++i) {
             const auto segment = read_struct<Elf64_Phdr>(read_, head->e_phoff + i * sizeof(Elf64_Phdr));
@@ -38,7 +38,7 @@ class Reader {
         for (const Elf64_Phdr& segment : segments_)
             if (segment.p_type == PT_DYNAMIC)
                 return entries(segment);
-        return LibraryLinks{.needed = {}, .search_path = {}, .bits = 64}; // a static program
+        return LibraryLinks{.needed = {}, .search_path = {}, .bits = 64}; // a statically linked program
     }
 
   private:
@@ -52,7 +52,7 @@ class Reader {
 
     std::optional<LibraryLinks> entries(const Elf64_Phdr& segment) const {
         const std::string bytes = read_(
-            segment.p_offset, std::min<std::uint64_t>(segment.p_filesz, most_entries * sizeof(Elf64_Dyn)));
+            segment.p_offset, std::min<std::uint64_t>(segment.p_filesz, max_entries * sizeof(Elf64_Dyn)));
         std::vector<std::uint64_t> needed;
         std::optional<std::uint64_t> strings, run_path, old_path;
         for (std::size_t at = 0; at + sizeof(Elf64_Dyn) <= bytes.size(); at += sizeof(Elf64_Dyn)) {
@@ -98,8 +98,8 @@ std::optional<LibraryLinks> parse_elf_dynamic(const ReadBytes& read) {
     if (ident.size() < EI_NIDENT || !ident.starts_with(ELFMAG))
         return std::nullopt;
     if (ident[EI_CLASS] == ELFCLASS32)
-        return LibraryLinks{
-            .needed = {}, .search_path = {}, .bits = 32}; // no GPU library for training is one
+        // No GPU library for training is 32-bit.
+        return LibraryLinks{.needed = {}, .search_path = {}, .bits = 32};
     if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
         return std::nullopt;
     return Reader(read).dynamic();

@@ -102,8 +102,8 @@ Variables own_variables() {
 std::string own_process_folder(HostFiles& files) {
     if (files.live())
         return fmt::format("/proc/{}", ::getpid());
-    // A link is a live procfs of another root: it would lead to this process, which is not part of that
-    // host's record.
+    // A link is the live procfs of another root: it would lead to this process, which is not part of that
+    // host's recording.
     if (files.link("/proc/self").known() || !files.exists("/proc/self"))
         return "";
     return "/proc/self";

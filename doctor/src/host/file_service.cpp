@@ -23,8 +23,8 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr int most_links_of_path = 40;                // as the kernel's own limit
-constexpr std::size_t most_entries_of_answer = 65536; // of a folder
+constexpr int max_links_of_path = 40;                // the kernel's own limit
+constexpr std::size_t max_entries_of_answer = 65536; // entries of a folder
 
 FileAnswer failed(int error) {
     return {.error = error, .more = false, .data = {}};
@@ -53,7 +53,7 @@ std::vector<std::string> parts_of(std::string_view path) {
     return parts;
 }
 
-/// Walks a path as if `root` were "/". Gives the path inside the root, without links and without "..", or
+/// Walks a path as if `root` were "/". Returns the path inside the root, without links and without "..", or
 /// sets errno.
 std::optional<std::string> resolve_inside(const std::string& root, std::string_view path, bool follow_last) {
     std::vector<std::string> waiting = parts_of(path); // the next one is the last element
@@ -75,7 +75,7 @@ std::optional<std::string> resolve_inside(const std::string& root, std::string_v
             done = next;
             continue;
         }
-        if (++links > most_links_of_path || waiting.size() + target->size() > PATH_MAX) {
+        if (++links > max_links_of_path || waiting.size() + target->size() > PATH_MAX) {
             errno = ELOOP;
             return std::nullopt;
         }
@@ -88,7 +88,7 @@ std::optional<std::string> resolve_inside(const std::string& root, std::string_v
     return done.empty() ? "/" : done;
 }
 
-/// Where a path of the host lies for the kernel of this process.
+/// Where a path of the host is for the kernel of this process.
 std::optional<std::string> real_path(const std::string& root, const std::string& path,
                                      bool follow_last = true) {
     if (root.empty())
@@ -99,7 +99,7 @@ std::optional<std::string> real_path(const std::string& root, const std::string&
     return root + *inside;
 }
 
-/// Opens without waiting for anybody: a FIFO, a terminal or a device is not opened at all.
+/// Opens without blocking: a FIFO, a terminal or a device is not opened at all.
 int open_kind(const std::string& path, mode_t kind, FileDescriptor& file) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0)
@@ -116,7 +116,7 @@ FileAnswer read_bytes(const std::string& path, std::int64_t offset, std::uint64_
     if (const int error = open_kind(path, S_IFREG, file))
         return failed(error);
     if (offset != 0 && ::lseek(file.get(), offset, offset < 0 ? SEEK_END : SEEK_SET) < 0 &&
-        !(offset < 0 && errno == EINVAL)) // shorter than that: from its beginning
+        !(offset < 0 && errno == EINVAL)) // the file is shorter than that: read it from its beginning
         return failed(errno);
     FileAnswer answer;
     std::array<char, 65536> block{};
@@ -172,7 +172,7 @@ FileAnswer list_folder(const std::string& path) {
         const std::string_view name = entry->d_name;
         if (name == "." || name == "..")
             continue;
-        if (++count > most_entries_of_answer)
+        if (++count > max_entries_of_answer)
             return failed(too_many_entries);
         answer.data += kind_letter(entry->d_type);
         answer.data += name;
@@ -210,7 +210,7 @@ FileAnswer file_system_space(const std::string& path) {
 }
 
 /// The kernel's check of permission bits and of the device cgroup is the same as for open, without open's
-/// effects (opening a GPU's node wakes the GPU).
+/// side effects (opening a GPU's node wakes the GPU).
 FileAnswer may_use(const std::string& path) {
     const bool plain = ::getuid() == ::geteuid() && ::getgid() == ::getegid();
     const int refused = plain ? ::access(path.c_str(), R_OK | W_OK)
@@ -218,7 +218,8 @@ FileAnswer may_use(const std::string& path) {
     return refused ? failed(errno) : FileAnswer{};
 }
 
-/// One record per read; a record that was overwritten meanwhile is an EPIPE, and the next read goes on.
+/// One record per read; a record that was overwritten in the meantime gives EPIPE, and the next read
+/// continues.
 FileAnswer kernel_records(const std::string& path, std::uint64_t limit) {
     const FileDescriptor log(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!log)

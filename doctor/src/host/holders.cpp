@@ -13,10 +13,10 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// "/proc" numbers of the first PID namespace, in which KFD counts. Source: Linux, include/linux/proc_ns.h.
+/// Inode of the initial PID namespace, whose pids KFD uses. Source: Linux, include/linux/proc_ns.h.
 constexpr std::string_view first_pid_namespace = "pid:[4026531836]";
 
-/// What was found so far: GPU's address → holders by pid.
+/// What was found so far: GPU address → holders by pid.
 using Holders = std::map<std::string, std::map<std::int64_t, MemoryHolder>>;
 
 MemoryHolder& holder_of(Holders& holders, const std::string& address, std::int64_t pid) {
@@ -43,10 +43,10 @@ void read_kfd_processes(HostFiles& files, const KfdIds& ids, Holders& holders) {
     }
 }
 
-/// Descriptors of a process that may belong to a GPU; nullopt when this process may not see them.
+/// File descriptors of a process that may belong to a GPU; nullopt when this process may not see them.
 std::optional<std::vector<std::string>> graphics_descriptors(HostFiles& files, const std::string& process) {
     std::vector<std::string> numbers;
-    if (!files.live()) { // a record holds fdinfo as files and seldom the links
+    if (!files.live()) { // a recording has fdinfo as files and rarely the links
         const auto entries = files.list(process + "/fdinfo");
         for (const FolderEntry& entry : entries.value_or({}))
             numbers.push_back(entry.name);
@@ -81,7 +81,7 @@ void read_process(HostFiles& files, std::int64_t pid, const std::vector<std::str
         MemoryHolder& holder = holder_of(holders, address, pid);
         holder.gtt = sum.gtt;
         if (sum.vram > holder.vram ||
-            holder.source.empty()) { // KFD's number may contain this one, or be contained
+            holder.source.empty()) { // KFD's number may include this one, or be included in it
             holder.vram = std::max(holder.vram, sum.vram);
             holder.source = sum.address;
         }
@@ -133,7 +133,7 @@ DrmClient parse_fdinfo(std::string_view text) {
         else if (key == "drm-memory-gtt")
             client.gtt = bytes(value);
     }
-    client.vram = std::max(client.vram, resident); // newer kernels have both names
+    client.vram = std::max(client.vram, resident); // newer kernels print both names
     return client;
 }
 

@@ -1,6 +1,6 @@
 #include "collectors.h"
 #include "library_search.h"
-#include "pythons_apart.h"
+#include "python_reader.h"
 
 #include <rekindle/base/version.h>
 
@@ -12,9 +12,9 @@
 namespace rekindle::doctor {
 
 Facts collect_facts(const HostOptions& options) {
-    // They end by themselves in less than half of it.
+    // The collectors finish in less than half of this time.
     constexpr std::chrono::milliseconds patience_with_pythons{4000};
-    PythonsApart pythons(options); // reads meanwhile
+    PythonReader pythons(options); // reads in the background
     HostFiles files(options.root.string());
     Facts facts;
     facts.program = version_number();

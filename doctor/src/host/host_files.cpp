@@ -64,7 +64,7 @@ std::string_view raw_bytes(const T& value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// A message is a head, which tells the length of the rest, and the rest. 0, broken_connection or
+/// A message is a header, which gives the length of the rest, and the rest. Returns 0, broken_connection or
 /// deadline_passed.
 int receive_answer(int socket, Clock::time_point deadline, FileAnswer& answer) {
     std::string message;
@@ -173,16 +173,16 @@ void HostFiles::give_up(const std::string& path, milliseconds waited) {
     blocked_folders_.push_back(folder_of(path));
 }
 
-FileAnswer HostFiles::ask(const FileRequest& request, std::string& given_up) {
+FileAnswer HostFiles::ask(const FileRequest& request, std::string& failure) {
     const auto blocked = std::find(blocked_folders_.begin(), blocked_folders_.end(), folder_of(request.path));
     if (blocked != blocked_folders_.end()) {
-        given_up = "given up: another file of this folder did not answer";
+        failure = "skipped: another file in this folder did not respond";
         return {};
     }
     if (!child_)
         child_ = std::make_unique<ReadingChild>([this](int socket) { serve(socket, root_, service_); });
     if (child_->error() != 0) {
-        given_up = fmt::format("no process to read it: {}", reason_text(child_->error()));
+        failure = fmt::format("no process to read it: {}", reason_text(child_->error()));
         child_.reset();
         return {};
     }
@@ -195,10 +195,10 @@ FileAnswer HostFiles::ask(const FileRequest& request, std::string& given_up) {
     const bool sent = send_all(socket, std::string(raw_bytes(head)) + request.path);
     const int state = sent ? receive_answer(socket, deadline, answer) : broken_connection;
     if (state == deadline_passed) {
-        given_up = fmt::format("given up: no answer within {} ms", patience.count());
+        failure = fmt::format("skipped: no response within {} ms", patience.count());
         give_up(request.path, patience);
     } else if (state == broken_connection) {
-        given_up = reason_text(state);
+        failure = reason_text(state);
         child_.reset();
     }
     return answer;
@@ -206,10 +206,10 @@ FileAnswer HostFiles::ask(const FileRequest& request, std::string& given_up) {
 
 template <class T>
 Fact<T> HostFiles::fact(const FileRequest& request, const std::function<T(const FileAnswer&)>& make) {
-    std::string given_up;
-    const FileAnswer answer = ask(request, given_up);
-    if (!given_up.empty())
-        return Fact<T>::failed(given_up, request.path);
+    std::string failure;
+    const FileAnswer answer = ask(request, failure);
+    if (!failure.empty())
+        return Fact<T>::failed(failure, request.path);
     if (answer.error != 0)
         return Fact<T>::failed(reason_text(answer.error), request.path);
     return Fact<T>(make(answer), request.path);

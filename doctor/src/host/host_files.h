@@ -1,9 +1,9 @@
 #pragma once
-/// Every read of a host goes through here. Paths are those of the host itself; with a root they are looked up
-/// below it, and no link leads out of it. A read never blocks the program: it happens in a child process, and
-/// a file that does not answer is given up (the child is killed by its pid and left behind if it cannot die;
-/// a new one goes on). Files are read to their end or to a limit, whatever size they claim; FIFOs, sockets
-/// and devices are refused.
+/// Every read of a host goes through here. Paths are those of the host itself; with a root they are looked
+/// up below it, and no link leads out of it. A read never blocks the program: it happens in a child
+/// process, and a file that does not respond is skipped (the child is killed by its pid, and left behind if
+/// it cannot die; a new one continues). Files are read to their end or to a limit, whatever size they
+/// claim; FIFOs, sockets and devices are refused.
 
 #include "file_service.h"
 #include "reading_child.h"
@@ -25,7 +25,7 @@ namespace rekindle::doctor {
 struct FolderEntry {
     std::string name;
     char kind = '?';    ///< 'd' folder, 'f' file, 'l' link, 'c' and 'b' devices, '?' anything else
-    std::string target; ///< of a link, as it stands there
+    std::string target; ///< target of a link, as stored
 };
 
 struct FileStatus {
@@ -40,25 +40,25 @@ struct FileStatus {
 
 struct FileSystemSpace {
     std::uint64_t total = 0;
-    std::uint64_t free = 0; ///< for this user
+    std::uint64_t free = 0; ///< available to this user
 };
 
-/// "Permission denied" for EACCES and so on, and texts for file_service.h's own reasons.
+/// "Permission denied" for EACCES and so on, and texts for the errors of file_service.h.
 std::string reason_text(int error);
 
 /// Not thread-safe. The child starts with the first request and ends with the object.
 class HostFiles {
   public:
     struct Limits {
-        std::chrono::milliseconds deadline{400}; ///< of one request
-        std::chrono::milliseconds patience{
-            1200};                     ///< of all requests that blocked; after it a deadline is 20 ms
-        std::uint64_t bytes = 1 << 20; ///< most bytes of a file, where the caller names no limit
+        std::chrono::milliseconds deadline{400}; ///< for one request
+        /// For all requests that blocked; after that the deadline is 20 ms.
+        std::chrono::milliseconds patience{1200};
+        std::uint64_t bytes = 1 << 20; ///< maximum bytes of a file, unless the caller gives a limit
     };
     using Service = std::function<FileAnswer(const std::string& root, const FileRequest&)>;
 
     explicit HostFiles(std::string root = "/");
-    /// `service` answers in the child; tests give one that blocks.
+    /// `service` answers in the child; tests pass one that blocks.
     HostFiles(std::string root, Limits limits, Service service = answer_from_files);
     HostFiles(const HostFiles&) = delete;
     HostFiles& operator=(const HostFiles&) = delete;
@@ -72,15 +72,15 @@ class HostFiles {
     Fact<std::string> read(const std::string& path, std::uint64_t limit);
     /// At most `limit` bytes from `offset`; a negative offset counts from the end.
     Fact<std::string> read_part(const std::string& path, std::int64_t offset, std::uint64_t limit);
-    /// The first line without blanks at its ends; an empty one is "empty".
+    /// The first line, trimmed; an empty one gives "empty".
     Fact<std::string> line(const std::string& path);
     /// All lines; none when the file cannot be read.
     std::vector<std::string> lines(const std::string& path);
-    /// The first line as a whole number, decimal or (base 16) with or without "0x".
+    /// The first line as an integer, decimal or (base 16) with or without "0x".
     template <std::integral T>
     Fact<T> number(const std::string& path, int base = 10);
 
-    /// Sorted by name, numbers in names by value ("card2" before "card10").
+    /// Sorted by name, with numbers in names compared by value ("card2" before "card10").
     Fact<std::vector<FolderEntry>> list(const std::string& path);
     /// Names only; empty when the folder cannot be read.
     std::vector<std::string> names(const std::string& path);
@@ -91,11 +91,11 @@ class HostFiles {
     bool exists(const std::string& path) { return status(path).known(); }
     /// True when this process may read and write the file; else unread with the reason.
     Fact<bool> usable(const std::string& path);
-    /// Records of the kernel's ring buffer, as /dev/kmsg gives them.
+    /// Records of the kernel's ring buffer, in the form of /dev/kmsg.
     Fact<std::string> kernel_log();
 
   private:
-    FileAnswer ask(const FileRequest& request, std::string& given_up);
+    FileAnswer ask(const FileRequest& request, std::string& failure);
     template <class T>
     Fact<T> fact(const FileRequest& request, const std::function<T(const FileAnswer&)>& make);
     void give_up(const std::string& path, std::chrono::milliseconds waited);
@@ -104,12 +104,13 @@ class HostFiles {
     Limits limits_;
     Service service_;
     std::unique_ptr<ReadingChild> child_;
-    std::chrono::milliseconds waited_{0};      ///< for requests that blocked
-    std::vector<std::string> blocked_folders_; ///< in which a file blocked: the others there would, too
+    std::chrono::milliseconds waited_{0}; ///< total time spent on requests that blocked
+    /// Folders in which a file blocked: the others in them would, too.
+    std::vector<std::string> blocked_folders_;
 };
 
-/// Value of a fact made from another: same source, same reason. `make` gives an optional; nullopt: not
-/// understood.
+/// A fact derived from another: same source, same reason. `make` returns an optional; nullopt means "not
+/// understood".
 template <class T, class U, class Make>
 Fact<T> derive(const Fact<U>& fact, Make&& make) {
     if (!fact.known())
@@ -119,7 +120,7 @@ Fact<T> derive(const Fact<U>& fact, Make&& make) {
     return Fact<T>::failed("not understood", fact.source);
 }
 
-/// A whole number that is the whole text.
+/// An integer that makes up the whole text.
 template <std::integral T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {
     if (base == 16 && (text.starts_with("0x") || text.starts_with("0X")))

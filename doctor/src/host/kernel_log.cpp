@@ -11,16 +11,16 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::size_t most_lines = 2000;
+constexpr std::size_t max_lines = 2000;
 constexpr std::int64_t tail_of_a_log = 8 << 20;
 
-/// Words of lines by graphics drivers, by what stands between them and memory, and of processes that were
-/// ended.
+/// Words in lines by GPU drivers, by whatever is between them and memory, and about processes that were
+/// killed.
 constexpr std::array words{"amdgpu", "radeon",  "kfd",  "[drm",          " drm",     "NVRM",
                            "nvidia", "nouveau", "i915", " xe ",          "vfio",     "AMD-Vi",
                            "DMAR",   "iommu:",  "dxgk", "Out of memory", "oom-kill", "segfault"};
 
-/// "\x0a" in a record's text stands for the byte.
+/// Replaces "\x0a" in a record's text by the byte.
 std::string unescaped(std::string_view text) {
     std::string plain;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -39,7 +39,7 @@ std::string printable(std::string_view line) {
     return text;
 }
 
-/// A file holds the starts of many boots; the last one is this one's.
+/// A file has the log of many boots; the last one is the current one.
 std::string_view since_last_boot(std::string_view log) {
     const std::size_t start = log.rfind("Linux version ");
     if (start == std::string_view::npos)
@@ -72,7 +72,7 @@ std::vector<std::string> parse_kernel_records(std::string_view records) {
     std::vector<std::string> lines;
     for (const std::string_view record : split(records, '\n')) {
         const std::size_t text = record.find(';');
-        if (text == std::string_view::npos || record.starts_with(' ')) // a record's dictionary
+        if (text == std::string_view::npos || record.starts_with(' ')) // the dictionary of a record
             continue;
         const std::vector<std::string_view> head = split(record.substr(0, text), ',');
         const auto micros = head.size() >= 3 ? parse_number<std::uint64_t>(head[2]) : std::nullopt;
@@ -92,8 +92,8 @@ std::vector<std::string> graphics_lines(const std::vector<std::string>& lines, c
             std::any_of(addresses.begin(), addresses.end(), in_line))
             kept.push_back(line);
     }
-    if (kept.size() > most_lines)
-        kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(most_lines));
+    if (kept.size() > max_lines)
+        kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(max_lines));
     return kept;
 }
 

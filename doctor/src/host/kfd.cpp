@@ -52,7 +52,7 @@ Node read_node(HostFiles& files, int number) {
         node.properties = parse_kfd_properties(*text);
     if (!id || !text)
         node.unread = id ? text.unread : id.unread;
-    else if (node.properties.empty()) // the device cgroup does not allow its render node
+    else if (node.properties.empty()) // the device cgroup denies access to its render node
         node.unread = "empty";
     return node;
 }
@@ -125,8 +125,7 @@ void read_gpu_node(HostFiles& files, const Node& node, const std::vector<Node>& 
     if (const std::string gfx = gfx_of_kfd_version(static_cast<int>(version)); !gfx.empty())
         gpu.gfx = {gfx, source};
     else if (!gpu.gfx)
-        gpu.gfx =
-            Fact<std::string>::failed(fmt::format("gfx_target_version {} is not known", version), source);
+        gpu.gfx = Fact<std::string>::failed(fmt::format("gfx_target_version {} is unknown", version), source);
     if (node.get("simd_per_cu") != 0)
         gpu.compute_units = {static_cast<int>(node.get("simd_count") / node.get("simd_per_cu")), source};
     if (node.get("wave_front_size") != 0)
@@ -159,8 +158,9 @@ Gpu& gpu_of(const Node& node, std::vector<Gpu>& gpus) {
     return gpu;
 }
 
-/// Processors that have graphics with this gfx, and no card has. Source: B.1 of the targets in Linux' amdkfd.
-bool only_in_processors(const std::string& gfx) {
+/// CPUs whose integrated GPU has this gfx target, which no discrete GPU has. Source: B.1 of the targets in
+/// Linux' amdkfd.
+bool only_integrated(const std::string& gfx) {
     constexpr std::array targets{"gfx902",  "gfx909",  "gfx90c",  "gfx1013", "gfx1033", "gfx1035",
                                  "gfx1036", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"};
     return std::find(targets.begin(), targets.end(), gfx) != targets.end();
@@ -169,16 +169,16 @@ bool only_in_processors(const std::string& gfx) {
 void finish_integrated(Gpu& gpu) {
     if (gpu.vendor != "amd" || gpu.integrated)
         return;
-    if (gpu.gfx && only_in_processors(*gpu.gfx))
-        gpu.integrated = {true, fmt::format("{} exists in processors only", *gpu.gfx)};
+    if (gpu.gfx && only_integrated(*gpu.gfx))
+        gpu.integrated = {true, fmt::format("{} exists only as an integrated GPU", *gpu.gfx)};
     else if (gpu.gfx)
-        gpu.integrated = {false, fmt::format("no sign of a processor at {}", gpu.address)};
+        gpu.integrated = {false, fmt::format("nothing at {} suggests an integrated GPU", gpu.address)};
 }
 
 std::string why_not_listed(const std::vector<Node>& nodes) {
     for (const Node& node : nodes)
         if (!node.unread.empty())
-            return fmt::format("not among the nodes that can be read; node {}: {}", node.number, node.unread);
+            return fmt::format("not among the readable nodes; node {}: {}", node.number, node.unread);
     return "KFD lists no node for it";
 }
 

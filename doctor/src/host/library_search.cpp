@@ -11,11 +11,13 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::size_t most_libraries = 400; ///< that one search for missing ones opens
+/// Maximum number of libraries that one search for missing ones opens.
+constexpr std::size_t max_libraries = 400;
 
 constexpr std::uint64_t read_size = 32768, largest_offset = std::uint64_t{1} << 40;
 
-/// Layout of the cache. Source: glibc, sysdeps/generic/dl-cache.h (struct cache_file_new, file_entry_new).
+/// Layout of ld.so.cache. Source: glibc, sysdeps/generic/dl-cache.h (struct cache_file_new,
+/// file_entry_new).
 constexpr std::string_view cache_magic = "glibc-ld.so.cache1.1";
 constexpr std::size_t cache_head = 48, cache_entry = 24;
 constexpr std::uint32_t kind_mask = 0xff00, kind_x86_64 = 0x0300, kind_aarch64 = 0x0a00;
@@ -75,7 +77,7 @@ std::vector<CachedLibrary> parse_linker_cache(std::string_view bytes) {
     const std::size_t begin = bytes.find(cache_magic);
     if (begin == std::string_view::npos)
         return libraries;
-    bytes.remove_prefix(begin); // places count from here
+    bytes.remove_prefix(begin); // offsets count from here
     const std::uint32_t count = dword(bytes, cache_magic.size());
     for (std::size_t i = 0; i < count && cache_head + (i + 1) * cache_entry <= bytes.size(); ++i) {
         const std::size_t entry = cache_head + i * cache_entry;
@@ -122,7 +124,7 @@ bool LibrarySearch::usable(const std::string& path) {
     if (known != usable_.end())
         return known->second;
     const LibraryLinks* found = files_.exists(path) ? dynamic(path) : nullptr;
-    return usable_[path] = found && found->bits == 64; // the linker passes over a 32-bit library, too
+    return usable_[path] = found && found->bits == 64; // the linker skips a 32-bit library, too
 }
 
 std::string LibrarySearch::find(const std::string& name, const std::vector<std::string>& own_path) {
@@ -142,7 +144,7 @@ std::string LibrarySearch::find(const std::string& name, const std::vector<std::
 
 void LibrarySearch::find_missing(const std::string& library, std::set<std::string>& visited,
                                  std::set<std::string>& missing) {
-    if (visited.size() >= most_libraries || !visited.insert(library).second)
+    if (visited.size() >= max_libraries || !visited.insert(library).second)
         return;
     const LibraryLinks* dynamic = this->dynamic(library);
     if (!dynamic)

@@ -15,15 +15,15 @@
 
 namespace rekindle::doctor {
 
-/// What an ELF library says of others.
+/// What an ELF library says about other libraries.
 struct LibraryLinks {
     std::vector<std::string> needed; ///< DT_NEEDED
-    std::string search_path;         ///< DT_RUNPATH, or DT_RPATH where there is none
+    std::string search_path;         ///< DT_RUNPATH, or DT_RPATH if there is no DT_RUNPATH
     int bits = 0;                    ///< 64 or 32
 };
 /// At most `size` bytes from `offset`; fewer at the end.
 using ReadBytes = std::function<std::string(std::uint64_t offset, std::size_t size)>;
-/// nullopt: no ELF file, or one whose tables contradict themselves.
+/// nullopt: not an ELF file, or one whose tables are inconsistent.
 std::optional<LibraryLinks> parse_elf_dynamic(const ReadBytes& read);
 
 /// One library of /etc/ld.so.cache.
@@ -32,19 +32,20 @@ struct CachedLibrary {
     std::string path;
     std::uint32_t flags = 0;
 };
-/// The format that glibc writes since 2.2 ("glibc-ld.so.cache1.1"), alone or behind the older one. Empty for
-/// other bytes.
+/// The format that glibc has written since 2.2 ("glibc-ld.so.cache1.1"), alone or after the older one.
+/// Empty for any other bytes.
 std::vector<CachedLibrary> parse_linker_cache(std::string_view bytes);
 
-/// Looks where ld.so looks, in its order: the needing library's own path, LD_LIBRARY_PATH, its cache, the
-/// standard folders. Where there is no cache, the folders of /etc/ld.so.conf.d stand for it.
+/// Searches where ld.so searches, in the same order: the requesting library's own path, LD_LIBRARY_PATH,
+/// the cache, the standard folders. Without a cache, the folders of /etc/ld.so.conf.d are used in its
+/// place.
 class LibrarySearch {
   public:
     LibrarySearch(HostFiles& files, std::string_view ld_library_path, std::string_view architecture);
 
     /// The path of a library by its soname, as the linker would name it; "" when it is not found.
     std::string find(const std::string& name, const std::vector<std::string>& own_path = {});
-    /// Sonames that `library` needs, directly or through others, and that are not found. Each once, sorted.
+    /// Sonames that `library` needs, directly or indirectly, and that are not found. Each once, sorted.
     std::vector<std::string> missing(const std::string& library);
 
   private:

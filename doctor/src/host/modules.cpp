@@ -14,13 +14,13 @@ namespace {
 constexpr std::array graphics_modules{"amdgpu",  "radeon", "nvidia", "nvidia_uvm", "nvidia_drm",
                                       "nouveau", "i915",   "xe",     "vfio_pci",   "dxgkrnl"};
 
-/// "amdgpu/6.8.5-2009582.22.04, 6.8.0-45-generic, x86_64: installed", as `dkms status` says it, from dkms'
-/// own tree.
+/// "amdgpu/6.8.5-2009582.22.04, 6.8.0-45-generic, x86_64: installed", in the form of `dkms status`, from
+/// dkms' own tree.
 Fact<std::string> dkms_status(HostFiles& files, std::string_view name) {
     const std::string folder = fmt::format("/var/lib/dkms/{}", name);
     const Fact<std::vector<FolderEntry>> entries = files.list(folder);
     if (!entries)
-        return {}; // not a module that dkms knows
+        return {}; // dkms does not know the module
     std::vector<std::string> lines;
     for (const FolderEntry& version : *entries) {
         if (version.kind != 'd')
@@ -65,7 +65,7 @@ KernelModule read_module(HostFiles& files, const std::string& name) {
     return module;
 }
 
-/// Modules that are there, and those that a GPU of the host would want.
+/// Loaded modules, and those that a GPU of the host would need.
 std::vector<std::string> module_names(HostFiles& files, const std::vector<Gpu>& gpus) {
     std::vector<std::string> names;
     for (const char* name : graphics_modules) {
@@ -87,7 +87,7 @@ bool has_vendor(const std::vector<Gpu>& gpus, std::string_view vendor) {
     return std::any_of(gpus.begin(), gpus.end(), [&](const Gpu& gpu) { return gpu.vendor == vendor; });
 }
 
-/// "Version:" of the paragraph that begins with "Package: NAME".
+/// "Version:" in the paragraph that begins with "Package: NAME".
 std::optional<std::string> debian_version(std::string_view status, std::string_view package) {
     const std::string head = fmt::format("Package: {}\n", package);
     std::size_t at = status.starts_with(head) ? 0 : status.find("\n" + head);
@@ -118,7 +118,7 @@ Fact<std::string> firmware_package(HostFiles& files) {
         if (name.starts_with(prefix) && name.find_first_of("0123456789") == prefix.size())
             return {"linux-firmware " + name.substr(prefix.size()), arch};
     }
-    return Fact<std::string>::failed("no package database of Debian's or Arch's form", debian);
+    return Fact<std::string>::failed("no package database in Debian's or Arch's format", debian);
 }
 
 Fact<std::vector<std::string>> firmware_files(HostFiles& files) {

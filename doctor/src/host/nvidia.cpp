@@ -12,7 +12,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// Each toolkit of CUDA comes with the driver branch that first runs it. Source: CUDA Toolkit release notes,
+/// Each CUDA toolkit comes with the driver branch that first runs it. Source: CUDA Toolkit release notes,
 /// table of toolkits and drivers.
 struct Branch {
     int number;
@@ -34,7 +34,7 @@ Fact<std::string> module_version(HostFiles& files) {
     });
 }
 
-/// The library that programs get, by the name to which its link leads: libcuda.so.550.107.02.
+/// The library that programs load, by the name that its link points to: libcuda.so.550.107.02.
 Fact<std::string> library_version(HostFiles& files, LibrarySearch& libraries) {
     Fact<std::string> found = Fact<std::string>::failed("no libcuda.so.1 in the linker's folders", "");
     for (const char* name : {"libcuda.so.1", "libnvidia-ml.so.1"}) {
@@ -63,9 +63,9 @@ void read_information(HostFiles& files, Gpu& gpu) {
     };
     gpu.name = entry("Model:");
     gpu.uuid = entry("GPU UUID:");
-    if (gpu.uuid && gpu.uuid->find('?') != std::string::npos) // before the card is initialized
-        gpu.uuid = Fact<std::string>::failed("not known before the card is used", path);
-    const char* reason = "only the driver's library tells it";
+    if (gpu.uuid && gpu.uuid->find('?') != std::string::npos) // before the GPU is initialized
+        gpu.uuid = Fact<std::string>::failed("not known until the GPU is used", path);
+    const char* reason = "only the driver's library reports it";
     gpu.compute_capability = Fact<std::string>::failed(reason, "");
     gpu.vram_total = Fact<std::uint64_t>::failed(reason, "");
     gpu.vram_used = Fact<std::uint64_t>::failed(reason, "");

@@ -13,7 +13,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr unsigned vendor_amd = 0x1002, vendor_amd_processor = 0x1022, vendor_nvidia = 0x10de,
+constexpr unsigned vendor_amd = 0x1002, vendor_amd_cpu = 0x1022, vendor_nvidia = 0x10de,
                    vendor_intel = 0x8086;
 constexpr unsigned class_display = 0x03, class_accelerator = 0x12;
 
@@ -91,7 +91,7 @@ PciBridge read_bridge(HostFiles& files, const std::string& address) {
     return bridge;
 }
 
-/// The devices that stand before this one in its path of /sys/devices, the nearest first.
+/// The devices above this one in its path in /sys/devices, nearest first.
 std::vector<PciBridge> read_bridges(HostFiles& files, const std::string& folder) {
     std::vector<PciBridge> bridges;
     const std::string path = files.resolve(folder).value_or("");
@@ -105,8 +105,8 @@ std::vector<PciBridge> read_bridges(HostFiles& files, const std::string& folder)
     return bridges;
 }
 
-/// A processor's graphics part shares its PCI slot with other parts of the processor (its security processor,
-/// USB); a card shares it only with functions of the card.
+/// An integrated GPU shares its PCI slot with other parts of the CPU (its security processor, USB); a
+/// discrete GPU shares its slot only with functions of its own card.
 void read_integrated(HostFiles& files, Gpu& gpu, const std::vector<std::string>& addresses) {
     const std::string slot = gpu.address.substr(0, gpu.address.rfind('.'));
     if (gpu.vendor == "intel") {
@@ -114,7 +114,7 @@ void read_integrated(HostFiles& files, Gpu& gpu, const std::vector<std::string>&
         return;
     }
     if (gpu.vendor == "nvidia") {
-        gpu.integrated = {false, pci_folder(gpu.address)}; // those in a processor are not on the PCI bus
+        gpu.integrated = {false, pci_folder(gpu.address)}; // integrated ones are not on the PCI bus
         return;
     }
     if (gpu.vendor != "amd")
@@ -123,7 +123,7 @@ void read_integrated(HostFiles& files, Gpu& gpu, const std::vector<std::string>&
         if (other == gpu.address || !other.starts_with(slot))
             continue;
         const std::string file = pci_folder(other) + "/vendor";
-        if (files.number<unsigned>(file, 16).is(vendor_amd_processor))
+        if (files.number<unsigned>(file, 16).is(vendor_amd_cpu))
             gpu.integrated = {true, file};
     }
 }
@@ -152,7 +152,7 @@ Gpu read_gpu(HostFiles& files, const std::string& address, unsigned vendor) {
     return gpu;
 }
 
-/// Little-endian numbers of config space; 0 behind its end.
+/// Little-endian numbers in config space; 0 beyond its end.
 class ConfigSpace {
   public:
     explicit ConfigSpace(std::string_view bytes) : bytes_(bytes) {}
@@ -164,7 +164,7 @@ class ConfigSpace {
         return word(at) | static_cast<std::uint32_t>(word(at + 2)) << 16;
     }
 
-    /// Place of a capability, 0 when there is none. Loops in the list end the search.
+    /// Position of a capability, 0 when there is none. Loops in the list end the search.
     std::size_t capability(unsigned id) const {
         std::size_t at = byte(0x34) & ~3U;
         for (int steps = 0; at >= 0x40 && steps < 48; ++steps) {
@@ -203,20 +203,20 @@ PciConfig parse_pci_config(std::string_view bytes, const std::string& source) {
     PciConfig config;
     if (bytes.size() < header || ConfigSpace(bytes).word(0) == 0xffff) {
         config.routes_atomics = config.acs_redirects =
-            Fact<bool>::failed("the device does not answer", source);
+            Fact<bool>::failed("the device does not respond", source);
         return config;
     }
     if (bytes.size() < ordinary) {
         config.routes_atomics = config.acs_redirects =
-            Fact<bool>::failed("Permission denied: only root may read behind its first 64 bytes", source);
+            Fact<bool>::failed("Permission denied: only root may read beyond the first 64 bytes", source);
         return config;
     }
     const ConfigSpace space(bytes);
     const std::size_t at = space.capability(express);
-    const bool second_version = at != 0 && (space.word(at + 2) & 0xf) >= 2; // the first has no DevCap2
+    const bool second_version = at != 0 && (space.word(at + 2) & 0xf) >= 2; // version 1 has no DevCap2
     config.routes_atomics = {second_version && (space.dword(at + 0x24) >> 6 & 1) != 0, source};
     if (bytes.size() <= ordinary) {
-        config.acs_redirects = Fact<bool>::failed("the extended config space is not there", source);
+        config.acs_redirects = Fact<bool>::failed("there is no extended config space", source);
         return config;
     }
     const std::size_t control = space.extended_capability(access_control);

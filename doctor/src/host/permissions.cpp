@@ -62,7 +62,7 @@ Fact<std::vector<int>> own_groups() {
     return {std::vector<int>(groups.begin(), groups.end()), "getgroups"};
 }
 
-/// Numbers of a line of /proc/self/status: "Uid:\t1000\t1000\t1000\t1000".
+/// Numbers in a line of /proc/self/status: "Uid:\t1000\t1000\t1000\t1000".
 std::optional<std::vector<int>> status_numbers(std::string_view text, std::string_view key) {
     for (std::string_view line : split(text, '\n')) {
         if (!line.starts_with(key))
@@ -114,7 +114,7 @@ void read_account(HostFiles& files, const std::vector<Group>& groups, const std:
     const auto account = passwd.known() ? account_of(*passwd, *system.user_id) : std::nullopt;
     if (!account) {
         const std::string reason =
-            passwd.known() ? fmt::format("no user {} there", *system.user_id) : passwd.unread;
+            passwd.known() ? fmt::format("there is no user {}", *system.user_id) : passwd.unread;
         system.user_name = Fact<std::string>::failed(reason, passwd.source);
         system.account_groups = Fact<Names>::failed(reason, passwd.source);
         return;
@@ -134,7 +134,7 @@ std::string group_name(const std::vector<Group>& groups, int id) {
     return found == groups.end() ? "" : found->name;
 }
 
-/// Every node that a GPU program opens, whether it exists or not.
+/// Every device node that a GPU program opens, whether it exists or not.
 std::set<std::string> node_paths(HostFiles& files, const std::vector<Gpu>& gpus) {
     std::set<std::string> paths;
     bool amd = false;

@@ -15,9 +15,9 @@ namespace {
 
 constexpr int kept = 3;
 
-/// A child that is left behind must not hold the other end of a pipe, or a terminal.
+/// A child that is left behind must not keep the other end of a pipe, or a terminal, open.
 void keep_only(int socket) {
-    socket = ::fcntl(socket, F_DUPFD, kept + 1); // it may be 0, 1 or 2, where the parent has none of these
+    socket = ::fcntl(socket, F_DUPFD, kept + 1); // it may be 0, 1 or 2 if the parent has none of these
     const int nothing = ::open("/dev/null", O_RDWR);
     for (const int standard : {0, 1, 2})
         ::dup2(nothing, standard);
@@ -32,7 +32,7 @@ void keep_only(int socket) {
     keep_only(socket);
     try {
         work(kept);
-    } catch (...) { // the parent sees the end of the connection
+    } catch (...) { // the parent sees that the connection ended
         ::_exit(1);
     }
     ::_exit(0);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array tools{"rocminfo", "amd-smi", "rocm-smi", "hipcc",      "hipconfig",
                            "rocm-sdk", "clinfo",  "nvcc",     "nvidia-smi", "vulkaninfo"};
 
-/// rocRAND's headers and the C++ library's, which MIOpen's compiler includes in kernels.
+/// Headers of rocRAND and of the C++ library that MIOpen's compiler includes in kernels.
 Fact<std::string> miopen_headers(HostFiles& files, const std::string& installation) {
     std::string random, standard;
     for (const std::string& folder : {installation + "/include/rocrand", std::string("/usr/include/rocrand")})
@@ -43,7 +43,7 @@ Fact<std::string> installed_version(HostFiles& files, const std::string& path) {
     return version;
 }
 
-/// A distribution's own packages lie in /usr; their version stands in the name of the library.
+/// A distribution's own packages are in /usr; their version is in the name of the library.
 void read_distribution(HostFiles& files, RocmUserSpace& rocm) {
     for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"}) {
         for (const char* name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}) {
@@ -68,8 +68,8 @@ void read_installations(HostFiles& files, RocmUserSpace& rocm) {
         if (!name.starts_with("rocm"))
             continue;
         const std::string path = "/opt/" + name;
-        const std::string real =
-            files.resolve(path).value_or(path); // /opt/rocm is a link to one of the others
+        // /opt/rocm is a link to one of the others.
+        const std::string real = files.resolve(path).value_or(path);
         if (std::find(seen.begin(), seen.end(), real) != seen.end() || !files.exists(path))
             continue;
         seen.push_back(real);
@@ -101,7 +101,7 @@ void read_tools(HostFiles& files, const Variables& variables, RocmUserSpace& roc
         const std::vector<std::string> names = files.names(folder);
         for (const char* tool : tools)
             if (std::find(names.begin(), names.end(), tool) != names.end())
-                rocm.tools.emplace(tool, fmt::format("{}/{}", folder, tool)); // the first in PATH stays
+                rocm.tools.emplace(tool, fmt::format("{}/{}", folder, tool)); // the first one in PATH stays
     }
 }
 

@@ -30,12 +30,12 @@ const char* named(const std::array<Named, N>& table, std::string_view text) {
     return nullptr;
 }
 
-/// What hypervisors answer to CPUID leaf 0x40000000.
-constexpr std::array processor_signs{Named{"KVMKVMKVM", "kvm"},           Named{"VMwareVMware", "vmware"},
-                                     Named{"Microsoft Hv", "hyperv"},     Named{"XenVMMXenVMM", "xen"},
-                                     Named{"VBoxVBoxVBox", "virtualbox"}, Named{"TCGTCGTCGTCG", "qemu"},
-                                     Named{"bhyve bhyve", "bhyve"},       Named{"ACRNACRNACRN", "acrn"}};
-/// What their firmware calls the machine and its maker.
+/// What hypervisors return for CPUID leaf 0x40000000.
+constexpr std::array cpuid_signatures{Named{"KVMKVMKVM", "kvm"},           Named{"VMwareVMware", "vmware"},
+                                      Named{"Microsoft Hv", "hyperv"},     Named{"XenVMMXenVMM", "xen"},
+                                      Named{"VBoxVBoxVBox", "virtualbox"}, Named{"TCGTCGTCGTCG", "qemu"},
+                                      Named{"bhyve bhyve", "bhyve"},       Named{"ACRNACRNACRN", "acrn"}};
+/// How their firmware names the machine and its manufacturer.
 constexpr std::array firmware_signs{Named{"VMware", "vmware"},
                                     Named{"VirtualBox", "virtualbox"},
                                     Named{"innotek", "virtualbox"},
@@ -50,7 +50,7 @@ constexpr std::array firmware_signs{Named{"VMware", "vmware"},
                                     Named{"BHYVE", "bhyve"}};
 
 #if defined(__x86_64__)
-Text processor_says() {
+Text cpuid_hypervisor() {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
         return {};
@@ -61,16 +61,16 @@ Text processor_says() {
     std::memcpy(sign.data(), &ebx, 4);
     std::memcpy(sign.data() + 4, &ecx, 4);
     std::memcpy(sign.data() + 8, &edx, 4);
-    const char* name = named(processor_signs, {sign.data(), sign.size()});
+    const char* name = named(cpuid_signatures, {sign.data(), sign.size()});
     return {name ? name : "other", "CPUID"};
 }
 #else
-Text processor_says() {
+Text cpuid_hypervisor() {
     return {};
 }
 #endif
 
-Text firmware_says(HostFiles& files) {
+Text firmware_hypervisor(HostFiles& files) {
     for (const char* file : {"product_name", "sys_vendor"}) {
         const std::string path = fmt::format("/sys/class/dmi/id/{}", file);
         if (const Text name = files.line(path); name.known())
@@ -80,9 +80,9 @@ Text firmware_says(HostFiles& files) {
     return {};
 }
 
-/// A recorded host: the flag that the kernel saw, and the names of its firmware.
+/// For a recorded host: the flag that the kernel saw, and the names from its firmware.
 Text recorded_hypervisor(HostFiles& files) {
-    if (Text firmware = firmware_says(files); firmware.known())
+    if (Text firmware = firmware_hypervisor(files); firmware.known())
         return firmware;
     return derive<std::string>(files.read("/proc/cpuinfo", 16 << 20),
                                [](const std::string& text) -> std::optional<std::string> {
@@ -100,7 +100,7 @@ Fact<int> wsl_of(const Text& kernel) {
     });
 }
 
-/// What systemd and container tools call themselves → our names.
+/// The names that systemd and container tools use → our names.
 const char* container_name(std::string_view word) {
     constexpr std::array names{Named{"podman", "podman"},
                                Named{"libpod", "podman"},
@@ -151,10 +151,10 @@ Text container_of(HostFiles& files, const Variables& variables) {
                 if (mentions(line, " / / ") && mentions(line, " overlay "))
                     if (const char* name = container_name(line))
                         return {name, own + "/mountinfo"};
-    return {"none", "no sign of a container"};
+    return {"none", "nothing suggests a container"};
 }
 
-/// The host's groups are there only when all ids are mapped to themselves.
+/// The host's groups exist only when all ids are mapped to themselves.
 Fact<bool> rootless_of(HostFiles& files) {
     const std::string own = own_process_folder(files);
     if (own.empty())
@@ -171,7 +171,7 @@ Fact<bool> rootless_of(HostFiles& files) {
 } // namespace
 
 void read_surroundings(HostFiles& files, const Variables& variables, System& system) {
-    system.hypervisor = files.live() ? processor_says() : Text{};
+    system.hypervisor = files.live() ? cpuid_hypervisor() : Text{};
     if (!system.hypervisor.known())
         system.hypervisor = recorded_hypervisor(files);
     system.wsl = wsl_of(system.kernel);

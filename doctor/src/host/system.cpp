@@ -45,7 +45,7 @@ void read_release(HostFiles& files, System& system) {
         system.os_version = {};
 }
 
-/// Of a recorded host: what its shell was built for.
+/// For a recorded host: the architecture that its shell was built for.
 Fact<std::string> architecture_of_programs(HostFiles& files) {
     return derive<std::string>(files.read_part("/bin/sh", 0, 20),
                                [](const std::string& head) -> std::optional<std::string> {
@@ -83,7 +83,7 @@ void read_kernel(HostFiles& files, System& system) {
         });
 }
 
-/// The version that the C library carries in its own text, of a recorded host.
+/// For a recorded host: the version that the C library contains as text.
 Fact<std::string> recorded_glibc(HostFiles& files) {
     for (const char* path : {"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6",
                              "/lib/aarch64-linux-gnu/libc.so.6"}) {

@@ -28,7 +28,7 @@ void add_folders(std::string_view list, std::string_view below, Names& folders) 
 }
 
 /// Folders of manifests in the loader's order. Source: Vulkan-Loader, LoaderDriverInterface.md, "Driver
-/// Discovery on Linux"; seen in the loader's own log (VK_LOADER_DEBUG=driver).
+/// Discovery on Linux"; confirmed with the loader's own log (VK_LOADER_DEBUG=driver).
 Names manifest_folders(const Variables& variables, const char* kind) {
     const std::string below = fmt::format("/vulkan/{}", kind), home = value_of(variables, "HOME");
     const auto either = [&](const char* name, const std::string& otherwise) {
@@ -93,7 +93,7 @@ VulkanDriver read_driver(HostFiles& files, LibrarySearch& libraries, const std::
     const std::string path = libraries.find(name);
     driver.library_exists = {!path.empty(), manifest};
     if (path.empty()) {
-        driver.library = Fact<std::string>::failed(fmt::format("{} is not found", name), manifest);
+        driver.library = Fact<std::string>::failed(fmt::format("{} was not found", name), manifest);
         return driver;
     }
     driver.library = {path, manifest};
@@ -133,7 +133,7 @@ Variables texts_of(const nlohmann::json& object, const char* key) {
     return texts;
 }
 
-/// Manifests are small and flat; a text that nests deeper is none.
+/// Manifests are small and flat; text that nests deeper is not one.
 nlohmann::json parse_manifest(std::string_view text) {
     constexpr int deepest = 16;
     const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {

@@ -22,7 +22,7 @@
 namespace rekindle::doctor {
 namespace {
 
-/// One line of a file that could not be parsed: "file:12:3" → its Origin.
+/// A line of a file that could not be parsed: "file:12:3" → its Origin.
 Origin origin_of(const Error& error, const std::string& file) {
     std::string_view rest = error.where();
     if (!rest.starts_with(file + ":"))
@@ -44,7 +44,7 @@ bool is_date(std::string_view text) {
                .ok();
 }
 
-/// Every check of one folder. `all` is what references may name; `checked` is what is looked at (all of it,
+/// Every check of one folder. `all` is what references may name; `checked` is what is examined (all of it,
 /// or a template's entries).
 class Checker {
   public:
@@ -100,7 +100,7 @@ class Checker {
         for (const GpuModel& gpu : checked.gpus)
             for (const std::string& id : gpu.pci)
                 if (const auto [first, added] = ids.emplace(id, &gpu); !added)
-                    wrong(gpu, fmt::format("pci {} is {} too ({}:{})", id, first->second->name,
+                    wrong(gpu, fmt::format("pci {} also belongs to {} ({}:{})", id, first->second->name,
                                            first->second->origin.file, first->second->origin.line));
     }
 
@@ -113,27 +113,27 @@ class Checker {
         for (const T& entry : entries) {
             const auto [first, added] = seen.emplace(entry.*name, &entry);
             if (!added && !(entry.*name).empty())
-                wrong(entry, fmt::format("{} {} is there twice; first at {}:{}", key, entry.*name,
+                wrong(entry, fmt::format("duplicate {} {}; first at {}:{}", key, entry.*name,
                                          first->second->origin.file, first->second->origin.line));
         }
     }
 
     void matches(const Entry& entry, std::string_view key, const std::string& value, const char* form) {
-        if (!value.empty() && !RE2::FullMatch(value, form)) // that it is empty has been said
+        if (!value.empty() && !RE2::FullMatch(value, form)) // an empty value was reported already
             wrong(entry, fmt::format("{} \"{}\" does not have the form {}", key, value, form));
     }
 
     void check_entry(const Entry& entry) {
         if (!entry.checked.empty() && !is_date(entry.checked))
-            wrong(entry, fmt::format("checked \"{}\" is no date YYYY-MM-DD", entry.checked));
+            wrong(entry, fmt::format("checked \"{}\" is not a date of the form YYYY-MM-DD", entry.checked));
         for (const Backing& backing : entry.evidence)
             if (backing.kind == "thread" && backing.reference.find('#') == std::string::npos &&
                 backing.reference.find("://") == std::string::npos)
-                wrong(entry, fmt::format("thread \"{}\" must name repository#number or an address",
-                                         backing.reference));
+                wrong(entry,
+                      fmt::format("thread \"{}\" must be repository#number or a URL", backing.reference));
     }
 
-    /// Nobody can know how many hosts a remedy helps: such figures are invented.
+    /// Nobody can know how many hosts a remedy helps: such figures are made up.
     void prose(const Entry& entry, std::initializer_list<const std::string*> texts) {
         static const RE2 promise(
             "(?i)(\\d+(\\.\\d+)?\\s*(%|per ?cent)[^.]{0,40}"
@@ -170,8 +170,8 @@ class Checker {
         }
         if (!target.name.empty() && target.kfd_version != 0 &&
             kfd_version_of(target.name) != target.kfd_version)
-            wrong(target, fmt::format("kfd_version {} is not that of {}, {}", target.kfd_version, target.name,
-                                      kfd_version_of(target.name)));
+            wrong(target, fmt::format("kfd_version {} does not match {}, which has {}", target.kfd_version,
+                                      target.name, kfd_version_of(target.name)));
     }
 
     void check_gpu(const GpuModel& gpu) {
@@ -182,7 +182,7 @@ class Checker {
                                             : gpu.vendor == "nvidia" ? "10de:"
                                                                      : "8086:";
             if (!gpu.vendor.empty() && !id.starts_with(vendor))
-                wrong(gpu, fmt::format("pci {} is not of {}", id, gpu.vendor));
+                wrong(gpu, fmt::format("pci {} does not belong to {}", id, gpu.vendor));
         }
         if (gpu.vendor == "amd" && !gpu.target.empty() && all_.gfx(gpu.target) == nullptr)
             wrong(gpu, fmt::format("target {} is not in gfx_targets.yaml", gpu.target));
@@ -205,7 +205,7 @@ class Checker {
                 return known.name == name || known.architecture == name;
             };
             if (std::none_of(all_.gfx_targets.begin(), all_.gfx_targets.end(), is_named))
-                wrong(entry, fmt::format("{} is no target or architecture of gfx_targets.yaml", name));
+                wrong(entry, fmt::format("{} is not a target or architecture in gfx_targets.yaml", name));
         }
     }
 
@@ -226,7 +226,7 @@ class Checker {
         for (const WheelIndex::Release& release : index.releases) {
             matches(index, "torch", release.torch, "\\d+\\.\\d+\\.\\d+");
             if (!releases.insert(release.torch).second)
-                wrong(index, fmt::format("release {} is there twice", release.torch));
+                wrong(index, fmt::format("duplicate release {}", release.torch));
             for (const std::string& python : release.python)
                 matches(index, "python", python, "\\d\\.\\d+t?");
             check_targets(index, release.targets, index.kind);
@@ -239,7 +239,7 @@ class Checker {
         matches(cause, "code", cause.code, "D\\d{3}");
         for (const std::string& remedy : cause.remedies)
             if (all_.remedy(remedy) == nullptr)
-                wrong(cause, fmt::format("remedy {} is in no remedies file", remedy));
+                wrong(cause, fmt::format("remedy {} is not defined in any remedies file", remedy));
         check_condition(cause.unless);
         words(cause, "vendors", cause.vendors, {"amd", "nvidia", "intel"});
         prose(cause, {&cause.title, &cause.sentence, &cause.detail});
@@ -257,7 +257,7 @@ class Checker {
         for (const Signature::Candidate& candidate : signature.candidates) {
             if (all_.cause(candidate.cause) == nullptr)
                 mistakes_.add(candidate.origin,
-                              fmt::format("cause {} is in no causes file", candidate.cause));
+                              fmt::format("cause {} is not defined in any causes file", candidate.cause));
             check_condition(candidate.when);
             prose(signature, {&candidate.because});
         }
@@ -289,13 +289,13 @@ class Checker {
         check_condition(applies.requires_known);
         if (remedy.otherwise.empty())
             return;
-        std::set<std::string_view> seen; // a circle of replacements would never end
+        std::set<std::string_view> seen; // a circular chain of replacements would never end
         for (const Remedy* next = &remedy; next != nullptr && !next->otherwise.empty();
              next = all_.remedy(next->otherwise))
             if (!seen.insert(next->id).second)
-                return wrong(remedy, fmt::format("otherwise {} leads back to it", remedy.otherwise));
+                return wrong(remedy, fmt::format("otherwise {} leads back to this remedy", remedy.otherwise));
         if (all_.remedy(remedy.otherwise) == nullptr)
-            wrong(remedy, fmt::format("remedy {} is in no remedies file", remedy.otherwise));
+            wrong(remedy, fmt::format("remedy {} is not defined in any remedies file", remedy.otherwise));
     }
 
     void check_remedy(const Remedy& remedy) {
@@ -304,11 +304,11 @@ class Checker {
         matches(remedy, "id", remedy.id, "[a-z0-9]+(-[a-z0-9]+)*");
         matches(remedy, "risk", remedy.risk, "(none|low|medium|high)(: .+)?");
         if (remedy.cost < 0 || remedy.cost > 6)
-            wrong(remedy, "cost must be 0 to 6");
+            wrong(remedy, "cost must be from 0 to 6");
         if (remedy.automatic && (remedy.root || remedy.reboot || !remedy.reversible))
             wrong(remedy, "automatic, but it needs root or a reboot or cannot be undone");
         if (remedy.verify.empty() != remedy.expect.empty())
-            wrong(remedy, "verify and expect belong together");
+            wrong(remedy, "verify and expect must both be given or both be missing");
         for (const std::vector<std::string>* lines : {&remedy.commands, &remedy.undo})
             for (const std::string& line : *lines)
                 placeholders(remedy, line);
@@ -348,7 +348,7 @@ Mistakes find_mistakes(const std::filesystem::path& folder) {
     Knowledge templates;
     const std::vector<std::string> files = knowledge_files(folder);
     if (files.empty())
-        mistakes.add({".", 1}, "the folder holds no *.yaml");
+        mistakes.add({".", 1}, "the folder has no *.yaml files");
     for (const std::string& file : files) {
         try {
             read_entries(load_yaml_file(folder / file, file), file, is_template(file) ? templates : knowledge,

@@ -1,5 +1,5 @@
 #pragma once
-/// The mistakes of a knowledge folder with their places, before they become lines of text.
+/// The mistakes of a knowledge folder with their locations, before they are formatted as text.
 
 #include "mistakes.h"
 

@@ -245,11 +245,10 @@ std::vector<std::string> condition_values(const YamlNode& node, std::string_view
         if (item.kind == YamlNode::Kind::scalar)
             values.push_back(item.text);
         else
-            mistakes.add({std::string(file), item.line}, fmt::format("an item of {} must be a text", key));
+            mistakes.add({std::string(file), item.line}, fmt::format("an item of {} must be text", key));
     }
     if (node.kind != YamlNode::Kind::sequence || node.items.empty())
-        mistakes.add({std::string(file), node.line},
-                     fmt::format("{} must be a text or a list of texts", key));
+        mistakes.add({std::string(file), node.line}, fmt::format("{} must be text or a list of texts", key));
     return values;
 }
 
@@ -293,7 +292,7 @@ void read_entries(const YamlNode& document, std::string_view file, Knowledge& in
         for (const EntryType& known : entry_types)
             names.push_back(known.name);
         return wrong(
-            fmt::format("no type of entry has this file's name; the types are {}", fmt::join(names, ", ")));
+            fmt::format("this file name matches no type of entry; the types are {}", fmt::join(names, ", ")));
     }
     if (document.kind == YamlNode::Kind::null)
         return;
@@ -308,7 +307,7 @@ Condition read_condition(const YamlNode& node, std::string_view file, Mistakes& 
     if (node.kind != YamlNode::Kind::mapping || node.members.empty()) {
         mistakes.add(
             condition.origin,
-            fmt::format("{} where a condition must be: a mapping of at least one key", node.kind_name()));
+            fmt::format("expected a condition (a mapping with at least one key), not {}", node.kind_name()));
         return condition;
     }
     if (node.members.size() == 1)

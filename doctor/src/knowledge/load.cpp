@@ -20,12 +20,12 @@ constexpr std::size_t folder_entry_limit = 2000;
         .hint("rekindle doctor --check-knowledge FOLDER lists every mistake");
 }
 
-/// The embedded files in the order of their names; of templates nothing. The YAML parser takes most of the
-/// time of loading (10 MB/s), so a few threads share it.
+/// The embedded files in the order of their names; templates are empty. The YAML parser takes most of the
+/// loading time (10 MB/s), so a few threads share the work.
 std::vector<YamlNode> parse_embedded() {
     const auto names = embedded_names();
     std::vector<YamlNode> documents(names.size());
-    ThreadPool threads(std::min<std::size_t>(4, available_processors()));
+    ThreadPool threads(std::min<std::size_t>(4, available_cpus()));
     threads.for_each(names.size(), [&](std::size_t i) {
         if (!is_template(names[i]))
             documents[i] = load_yaml(embedded_file(names[i]), names[i]);
@@ -46,7 +46,7 @@ std::vector<std::string> knowledge_files(const std::filesystem::path& folder) {
         if (problem)
             throw usage_error(problem.message()).at(folder.string());
         if (++seen > folder_entry_limit)
-            throw usage_error("the folder holds more than 2000 files; it is no knowledge folder")
+            throw usage_error("the folder has more than 2000 files, so it is not a knowledge folder")
                 .at(folder.string());
         if (entry->path().extension() == ".yaml")
             files.push_back(entry->path().lexically_relative(folder).generic_string());

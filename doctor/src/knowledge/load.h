@@ -9,8 +9,8 @@
 
 namespace rekindle::doctor {
 
-/// The *.yaml below `folder`, relative to it, sorted; templates too. Links to folders are not followed.
-/// Throws usage_error when the folder cannot be read or is far too large.
+/// The *.yaml files below `folder`, relative to it, sorted; includes templates. Links to folders are not
+/// followed. Throws usage_error when the folder cannot be read or is far too large.
 std::vector<std::string> knowledge_files(const std::filesystem::path& folder);
 
 } // namespace rekindle::doctor

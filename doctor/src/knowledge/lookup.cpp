@@ -30,7 +30,8 @@ std::string lowered(std::string_view text) {
     return result;
 }
 
-/// Letters and digits as they are, everything else one blank: "RX-7900 XT [Navi 31]" → "rx 7900 xt navi 31".
+/// Keeps letters and digits, everything else becomes one space: "RX-7900 XT [Navi 31]" → "rx 7900 xt navi
+/// 31".
 std::string words_of(std::string_view text) {
     std::string words;
     for (const char c : text) {
@@ -44,13 +45,12 @@ std::string words_of(std::string_view text) {
     return words;
 }
 
-/// Whether the words before a place end in one of NVIDIA's series: "GTX 780M" is not the "780M" of Radeon.
+/// Whether the words before a position end in one of NVIDIA's series: "GTX 780M" is not the Radeon "780M".
 bool follows_other_series(std::string_view before) {
     return before.ends_with("gtx ") || before.ends_with("rtx ") || before.ends_with("geforce ");
 }
 
-/// Whether `part` stands in `text` with no letter or digit joined to it: "rx 7900 xt" is not in "rx 7900
-/// xtx".
+/// Whether `part` is in `text` with no letter or digit next to it: "rx 7900 xt" is not in "rx 7900 xtx".
 bool contains_words(std::string_view text, std::string_view part) {
     if (part.empty())
         return false;
@@ -64,8 +64,8 @@ bool contains_words(std::string_view text, std::string_view part) {
     return false;
 }
 
-/// People leave out the brand: "RX 7900 XT", "RTX 3090". Of very short names ("NVIDIA T4", "Radeon VII") they
-/// must not.
+/// People omit the brand: "RX 7900 XT", "RTX 3090". For very short names ("NVIDIA T4", "Radeon VII") the
+/// brand is required.
 std::string_view without_short_brand(std::string_view name) {
     constexpr std::size_t shortest = 4;
     for (const std::string_view brand : {"radeon ", "geforce ", "instinct ", "nvidia ", "intel "})

@@ -26,7 +26,7 @@ bool parse(std::string_view text, Number& into) {
 MappingReader::MappingReader(const YamlNode& node, std::string_view file, Mistakes& mistakes)
     : node_(node), file_(file), mistakes_(mistakes), usable_(node.kind == YamlNode::Kind::mapping) {
     if (!usable_)
-        mistakes_.add(origin(), fmt::format("{} where a mapping must be", node.kind_name()));
+        mistakes_.add(origin(), fmt::format("expected a mapping, not {}", node.kind_name()));
 }
 
 const YamlNode* MappingReader::take(std::string_view key, Need need) {
@@ -48,7 +48,7 @@ void MappingReader::wrong(const YamlNode& value, std::string_view key, std::stri
 const YamlNode* MappingReader::scalar(std::string_view key, Need need) {
     const YamlNode* value = take(key, need);
     if (value != nullptr && value->kind != YamlNode::Kind::scalar) {
-        wrong(*value, key, "a text");
+        wrong(*value, key, "text");
         return nullptr;
     }
     return value;
@@ -61,7 +61,7 @@ void MappingReader::read(std::string_view key, std::string& into, Need need) {
     if (trim(value->text).empty() && need == Need::required)
         return mistakes_.add(origin_at(value->line), fmt::format("{} is empty", key));
     into = value->text;
-    while (!into.empty() && into.back() == '\n') // of a block that was written with |
+    while (!into.empty() && into.back() == '\n') // from a block that was written with |
         into.pop_back();
 }
 
@@ -77,7 +77,7 @@ void MappingReader::read(std::string_view key, bool& into, Need need) {
 void MappingReader::read(std::string_view key, int& into, Need need) {
     const YamlNode* value = scalar(key, need);
     if (value != nullptr && !parse(value->text, into))
-        wrong(*value, key, "a whole number");
+        wrong(*value, key, "an integer");
 }
 
 void MappingReader::read(std::string_view key, double& into, Need need) {
@@ -86,7 +86,7 @@ void MappingReader::read(std::string_view key, double& into, Need need) {
         return;
     double number = 0;
     if (!parse(value->text, number) || !std::isfinite(number) || number < 0)
-        return wrong(*value, key, "a number that is not negative");
+        return wrong(*value, key, "a non-negative number");
     into = number;
 }
 
@@ -101,7 +101,7 @@ void MappingReader::read(std::string_view key, std::vector<std::string>& into, N
     std::vector<std::string> texts;
     for (const YamlNode& item : value->items) {
         if (item.kind != YamlNode::Kind::scalar || trim(item.text).empty())
-            wrong(item, fmt::format("an item of {}", key), "a text");
+            wrong(item, fmt::format("an item of {}", key), "text");
         else
             texts.push_back(item.text);
     }
@@ -155,7 +155,7 @@ void MappingReader::finish() {
         const std::string_view meant = nearest_word(member.key, known_);
         mistakes_.add(origin_at(member.line),
                       meant.empty() ? fmt::format("unknown key \"{}\"", member.key)
-                                    : fmt::format("unknown key \"{}\"; {} was meant?", member.key, meant));
+                                    : fmt::format("unknown key \"{}\"; did you mean {}?", member.key, meant));
     }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What is wrong in knowledge files: collected, so that one look tells all.
+/// Mistakes in knowledge files, collected so that all of them are reported together.
 
 #include <rekindle/doctor/knowledge.h>
 

@@ -44,7 +44,7 @@ class ViewBuffer : public std::streambuf {
     }
 };
 
-/// What can be seen without parsing and would cost the parser much or mislead it.
+/// Checks for what is visible without parsing and would be expensive or misleading for the parser.
 void check_bytes(std::string_view text, const Refusal& refuse) {
     if (text.size() > yaml_size_limit)
         refuse.at(1, 1, fmt::format("the file has more than {} bytes", yaml_size_limit));
@@ -57,14 +57,14 @@ void check_bytes(std::string_view text, const Refusal& refuse) {
             line_begin = i + 1;
         } else if (c == '\0' || c == '\x04') { // yaml-cpp takes \x04 for the end of the file
             refuse.at(line, static_cast<int>(i - line_begin) + 1,
-                      fmt::format("byte 0x{:02x} is no text", static_cast<unsigned>(c)));
+                      fmt::format("byte 0x{:02x} is not text", static_cast<unsigned>(c)));
         } else if (i - line_begin >= yaml_line_limit) {
             refuse.at(line, 1, fmt::format("the line has more than {} bytes", yaml_line_limit));
         }
     }
 }
 
-/// Builds the tree from the parser's events and refuses at the first one that is not wanted.
+/// Builds the tree from the parser's events and refuses at the first unwanted one.
 class TreeBuilder : public YAML::EventHandler {
   public:
     explicit TreeBuilder(const Refusal& refuse) : refuse_(refuse) {}
@@ -141,7 +141,8 @@ class TreeBuilder : public YAML::EventHandler {
             refuse_.at(mark, "anchors (&name) are not accepted");
     }
 
-    /// Puts a value where the document is; the place stays valid until its container gets another value.
+    /// Puts a value where the document currently is; the place stays valid until its container gets another
+    /// value.
     YamlNode* place(YamlNode value) {
         count(value.line, value.column);
         if (open_.empty()) {
@@ -161,7 +162,7 @@ class TreeBuilder : public YAML::EventHandler {
         if (!tag.empty() && tag != "?")
             refuse_.at(mark, "tags (!name) are not accepted");
         if (wants_key())
-            refuse_.at(mark, "a key must be a plain text");
+            refuse_.at(mark, "a key must be plain text");
         if (static_cast<int>(open_.size()) >= yaml_depth_limit)
             refuse_.at(mark, fmt::format("nested deeper than {} levels", yaml_depth_limit));
         open_.push_back(place(node(kind, mark)));
@@ -177,15 +178,14 @@ class TreeBuilder : public YAML::EventHandler {
         std::unordered_set<std::string_view> seen;
         for (const YamlMember& member : mapping.members)
             if (!seen.insert(member.key).second)
-                refuse_.at(member.line, member.column,
-                           fmt::format("the key \"{}\" is there twice", member.key));
+                refuse_.at(member.line, member.column, fmt::format("duplicate key \"{}\"", member.key));
     }
 
     const Refusal& refuse_;
     YamlNode root_;
     std::vector<YamlNode*>
-        open_; ///< containers from the root to here; a container's place never moves while it is open
-    std::vector<bool> key_open_; ///< per container: a key waits for its value
+        open_; ///< containers from the root to here; a container does not move while it is open
+    std::vector<bool> key_open_; ///< per container: a key is waiting for its value
     std::size_t nodes_ = 0;
 };
 
@@ -200,7 +200,7 @@ const YamlNode* YamlNode::find(std::string_view key) const noexcept {
 std::string_view YamlNode::kind_name() const noexcept {
     switch (kind) {
     case Kind::scalar:
-        return "a text";
+        return "text";
     case Kind::sequence:
         return "a list";
     case Kind::mapping:
@@ -224,7 +224,7 @@ YamlNode load_yaml(std::string_view text, std::string_view file) {
         YamlNode root = builder.take();
         TreeBuilder second(refuse);
         if (parser.HandleNextDocument(second))
-            refuse.at(second.take().line, 1, "a second document begins; one is accepted");
+            refuse.at(second.take().line, 1, "a second document begins; only one is accepted");
         return root;
     } catch (const YAML::Exception& error) {
         const int line = error.mark.is_null() ? 1 : error.mark.line + 1;

@@ -7,7 +7,7 @@
 
 namespace rekindle::doctor {
 
-/// A {name} that commands of remedies may hold, and what the plan puts there.
+/// A {name} that commands of remedies may contain, and what the plan replaces it with.
 struct Placeholder {
     std::string_view name;
     std::string_view meaning;

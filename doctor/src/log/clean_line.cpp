@@ -9,13 +9,13 @@ namespace rekindle::doctor {
 namespace {
 
 constexpr char escape = '\x1b';
-constexpr std::ptrdiff_t parts_limit = 256; ///< of one line, so that returns without end stay small in memory
+constexpr std::ptrdiff_t parts_limit = 256; ///< per line, so that endless carriage returns need little memory
 
 bool is_continuation(unsigned char byte) noexcept {
     return (byte & 0xC0U) == 0x80U;
 }
 
-/// Length of the UTF-8 character at the start of `text`, 0 when there is none.
+/// Length of the UTF-8 character at the start of `text`, 0 when it is not one.
 std::size_t utf8_length(std::string_view text) noexcept {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char first = byte(0);
@@ -30,8 +30,8 @@ std::size_t utf8_length(std::string_view text) noexcept {
     return overlong || outside ? 0 : length;
 }
 
-/// Bytes of the terminal sequence that starts with the escape character of `text` (ECMA-48: CSI, OSC and the
-/// short ones).
+/// Number of bytes in the terminal sequence that starts with the escape character of `text` (ECMA-48: CSI,
+/// OSC and the short ones).
 std::size_t escape_length(std::string_view text) noexcept {
     if (text.size() < 2)
         return text.size();
@@ -144,7 +144,7 @@ bool skip_time(std::string_view& text) noexcept {
     return true;
 }
 
-/// "web-1  | " of docker compose.
+/// "web-1  | " from docker compose.
 bool skip_service(std::string_view& text) noexcept {
     const std::size_t bar = text.substr(0, 40).find(" | ");
     if (bar == std::string_view::npos || bar == 0)

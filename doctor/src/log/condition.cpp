@@ -17,20 +17,20 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view ask_gfx =
     "gfx: the target of the GPU that fails (rocminfo prints it as \"Name: gfx…\")";
-constexpr std::string_view ask_gpu =
-    "gpu: every GPU of the host by its name, the processor's own graphics too";
+constexpr std::string_view ask_gpu = "gpu: the name of every GPU of the host, integrated ones too";
 constexpr std::string_view ask_torch =
-    "torch: the whole version (python3 -c 'import torch; print(torch.__version__)')";
+    "torch: the full version (python3 -c 'import torch; print(torch.__version__)')";
 constexpr std::string_view ask_rocm =
-    "rocm: the ROCm version, and whether it comes with the wheel or lies in /opt/rocm";
+    "rocm: the ROCm version, and whether it comes with the wheel or is in /opt/rocm";
 constexpr std::string_view ask_os = "os: distribution and version, or Windows, or WSL";
-constexpr std::string_view ask_container = "container: none, docker, podman, singularity …, and its run line";
+constexpr std::string_view ask_container =
+    "container: none, docker, podman, singularity …, and the command that started it";
 constexpr std::string_view ask_driver =
-    "driver: version of the kernel driver and of its user-space libraries";
+    "driver: versions of the kernel driver and of its user-space libraries";
 constexpr std::string_view ask_kernel_log =
     "kernel log: the lines of sudo dmesg that name amdgpu, kfd or nvidia";
-constexpr std::string_view ask_memory = "the whole out-of-memory message with its figures";
-constexpr std::string_view ask_log = "the whole log, from the start of the program";
+constexpr std::string_view ask_memory = "the full out-of-memory message with its numbers";
+constexpr std::string_view ask_log = "the full log, from the start of the program";
 
 // In the order in which a person should be asked.
 constexpr std::array keys{
@@ -45,7 +45,7 @@ constexpr std::array keys{
     KeyInfo{"torch_source", KeyKind::words, ask_torch},
     KeyInfo{"torch_nightly", KeyKind::flag, ask_torch},
     KeyInfo{"wheel_contains_gfx", KeyKind::flag,
-            "torch and gfx: the whole version of torch and the GPU's gfx target"},
+            "torch and gfx: the full version of torch and the GPU's gfx target"},
     KeyInfo{"rocm", KeyKind::version, ask_rocm},
     KeyInfo{"rocm_style", KeyKind::words, ask_rocm},
     KeyInfo{"override_native", KeyKind::flag,
@@ -60,7 +60,7 @@ constexpr std::array keys{
     KeyInfo{"wsl", KeyKind::flag, ask_os},
     KeyInfo{"container", KeyKind::words, ask_container},
     KeyInfo{"rootless", KeyKind::flag, ask_container},
-    KeyInfo{"hypervisor", KeyKind::words, "other: whether it is a virtual machine, and which"},
+    KeyInfo{"hypervisor", KeyKind::words, "other: whether it is a virtual machine, and which one"},
     KeyInfo{"kernel", KeyKind::version, "kernel: uname -r"},
     KeyInfo{"driver", KeyKind::version, ask_driver},
     KeyInfo{"driver_mismatch", KeyKind::flag, ask_driver},
@@ -97,7 +97,7 @@ constexpr std::array keys{
 
 constexpr KeyInfo variable_key{
     "env.", KeyKind::variable,
-    "env: the variables that steer GPU software (env | grep -E 'HSA|HIP|ROC|CUDA|TORCH|MIOPEN|NCCL')"};
+    "env: the variables that affect GPU software (env | grep -E 'HSA|HIP|ROC|CUDA|TORCH|MIOPEN|NCCL')"};
 constexpr KeyInfo package_key{"package.", KeyKind::version,
                               "other: versions of the Python packages (pip list)"};
 
@@ -107,7 +107,7 @@ bool same_word(std::string_view left, std::string_view right) {
     });
 }
 
-/// "gfx110X" takes gfx1100 … gfx110f; everything else is compared as it is.
+/// "gfx110X" matches gfx1100 … gfx110f; everything else must be equal.
 bool word_matches(std::string_view value, std::string_view wanted) {
     if (wanted.size() > 3 && wanted.back() == 'X' && value.size() == wanted.size())
         return same_word(value.substr(0, value.size() - 1), wanted.substr(0, wanted.size() - 1));
@@ -169,7 +169,7 @@ ConditionVerdict verdict_of_key(const Condition& condition, const Situation& sit
         return verdict_of_log(condition, situation);
     const Situation::Known* known = situation.find(condition.key);
     if (known == nullptr) {
-        // A note is there only where somebody wrote one.
+        // A note exists only where somebody wrote one.
         if (condition.key == "other")
             return {Truth::no, {}, {condition.key}};
         if (info->kind != KeyKind::variable || !situation.whole_environment)
@@ -196,7 +196,7 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
             to.push_back(text);
 }
 
-/// `decisive` is the truth that decides alone: no for "all", yes for "any".
+/// `decisive` is the value that decides alone: no for "all", yes for "any".
 ConditionVerdict combine(const Condition& condition, const Situation& situation, Truth decisive) {
     ConditionVerdict whole{decisive == Truth::no ? Truth::yes : Truth::no, {}, {}};
     for (const Condition& part : condition.parts) {
@@ -219,7 +219,7 @@ std::string mistake_in_value(const KeyInfo& info, const Condition& condition, co
     case KeyKind::words:
         return value.empty() ? about("an empty value") : "";
     case KeyKind::flag:
-        return is_flag(value) ? "" : about("neither true nor false:");
+        return is_flag(value) ? "" : about("not true or false:");
     case KeyKind::variable:
     case KeyKind::pattern:
     case KeyKind::log: {
@@ -227,9 +227,9 @@ std::string mistake_in_value(const KeyInfo& info, const Condition& condition, co
         return expression.ok() ? "" : about("not a pattern (" + expression.error() + "):");
     }
     case KeyKind::version:
-        return version_in("1", value) ? "" : about("not a range of versions:");
+        return version_in("1", value) ? "" : about("not a version range:");
     case KeyKind::number:
-        return number_in(1, value) ? "" : about("not a range of numbers:");
+        return number_in(1, value) ? "" : about("not a number range:");
     }
     return "";
 }
@@ -267,7 +267,7 @@ std::string mistake_in(const Condition& condition) {
         return "";
     if (condition.key == "any" || condition.key == "all" || condition.key == "not") {
         if (condition.parts.empty())
-            return condition.key + ": nothing in it";
+            return condition.key + " is empty";
         for (const Condition& part : condition.parts)
             if (std::string mistake = mistake_in(part); !mistake.empty())
                 return mistake;
@@ -277,7 +277,7 @@ std::string mistake_in(const Condition& condition) {
     if (info == nullptr)
         return "unknown condition \"" + condition.key + "\"";
     if (condition.values.empty())
-        return condition.key + ": no value";
+        return condition.key + " has no value";
     for (const std::string& value : condition.values)
         if (std::string mistake = mistake_in_value(*info, condition, value); !mistake.empty())
             return mistake;

@@ -1,5 +1,5 @@
 #pragma once
-/// Whether a condition of the knowledge holds for what is known.
+/// Whether a condition in the knowledge holds, given what is known.
 
 #include "log/situation.h"
 
@@ -15,20 +15,20 @@ enum class Truth { no, unknown, yes };
 
 struct ConditionVerdict {
     Truth truth = Truth::yes;
-    std::vector<std::string>
-        missing; ///< keys whose facts would decide, in the order of the condition; only for unknown
+    /// Keys whose facts would decide, in the order of the condition; only for unknown.
+    std::vector<std::string> missing;
     std::vector<std::string> used; ///< keys whose facts decided
 };
 
-/// A condition with an empty key always holds. Never throws: what cannot be evaluated (a wrong range) is
+/// A condition with an empty key always holds. Never throws: what cannot be evaluated (an invalid range) is
 /// unknown.
 ConditionVerdict evaluate(const Condition& condition, const Situation& situation);
 
-/// What is wrong with the condition ("unknown condition \"gpx\"", "not a range: \"2.x\""), "" when nothing
-/// is. Parts included.
+/// What is wrong with the condition, including its parts ("unknown condition \"gpx\"", "not a version
+/// range: \"2.x\""); "" when nothing is.
 std::string mistake_in(const Condition& condition);
 
-/// The patterns of every `log` condition in it.
+/// The patterns of all `log` conditions in it.
 void collect_log_patterns(const Condition& condition, std::vector<std::string>& patterns);
 
 /// How a key is compared.
@@ -39,9 +39,9 @@ struct KeyInfo {
     std::string_view name;
     KeyKind kind = KeyKind::words;
     std::string_view ask; ///< what to ask a person for: "gfx: the GPU's gfx target (rocminfo prints it)"; ""
-                          ///< when nobody can say
+                          ///< when nobody can know it
 };
-/// Null when there is no such key.
+/// nullptr when there is no such key.
 const KeyInfo* condition_key(std::string_view key);
 
 } // namespace rekindle::doctor

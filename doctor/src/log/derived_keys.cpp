@@ -28,7 +28,7 @@ std::string_view local_part(std::string_view version) {
     return plus == std::string_view::npos ? std::string_view() : version.substr(plus + 1);
 }
 
-/// Who built a wheel of this local version: the forms that the three publishers use.
+/// Who built a wheel with this local version, by the forms that the three publishers use.
 std::string_view publisher(std::string_view local) {
     if (local.find("git") != std::string_view::npos || local.find(".lw") != std::string_view::npos)
         return "amd";
@@ -64,14 +64,14 @@ void derive_torch(Situation& situation) {
     if (!torch.empty())
         situation.add_flag("torch_nightly", RE2::PartialMatch(torch, R"(\.dev\d{8}|^\d+\.\d+\.\d+a\d)"),
                            source);
-    // A wheel brings its own ROCm; the system's counts only where no wheel says otherwise.
+    // A wheel brings its own ROCm; the system's counts only if no wheel says otherwise.
     if (situation.find("rocm") == nullptr)
         for (const std::string& version : values_of(situation, "rocm_system"))
             situation.add("rocm", version, situation.source("rocm_system"));
 }
 
-/// "rocm6.2" of "2.5.1+rocm6.2"; "cu128"; for wheels of which only the ROCm version is known, "rocm" and
-/// that.
+/// "rocm6.2" for "2.5.1+rocm6.2"; "cu128"; for wheels of which only the ROCm version is known, "rocm"
+/// followed by that version.
 std::string index_id(const Situation& situation) {
     const std::string_view local = local_part(situation.first("torch"));
     if (!local.empty())
@@ -98,7 +98,7 @@ std::vector<std::string> wheel_targets(const Situation& situation, const Knowled
     return index->targets_of(torch.substr(0, torch.find('+')));
 }
 
-/// The targets that were read or named, without architecture names; discrete ones only when there are any.
+/// The targets that were read or named, without architecture names; only discrete ones if there are any.
 std::vector<std::string> device_targets(const Situation& situation, const Knowledge& knowledge) {
     std::vector<std::string> all;
     std::vector<std::string> discrete;
@@ -120,7 +120,7 @@ void derive_coverage(Situation& situation, const Knowledge& knowledge) {
     const auto count = std::count_if(devices.begin(), devices.end(), [&](const std::string& device) {
         return knowledge.covers(targets, device);
     });
-    // With some devices in the wheel and others not, it depends on which one was used.
+    // With some devices in the wheel and others not, the result depends on which one was used.
     if (count == 0 || count == std::ssize(devices))
         situation.add_flag("wheel_contains_gfx", count != 0, "targets of the wheel");
 }
@@ -173,7 +173,7 @@ void derive_soname(Situation& situation) {
                            &wanted))
         return;
     const std::vector<long> rocm = version_numbers(situation.first("rocm"));
-    // Only libamdhip64 and libhiprtc are numbered like ROCm itself.
+    // Only libamdhip64 and libhiprtc have the version numbers of ROCm itself.
     if (!rocm.empty() && (soname.starts_with("libamdhip64") || soname.starts_with("libhiprtc")))
         situation.add_flag("soname_matches_rocm", rocm.front() == wanted, situation.source("soname"));
 }
@@ -187,7 +187,7 @@ void derive_memory(Situation& situation) {
         if (const std::optional<double> gib = situation.number(amount))
             situation.set_number(key, *gib / *capacity, source);
     };
-    // torch before 2.1 states what is reserved together with what of it is in use.
+    // torch before 2.1 reports reserved memory including the part that is in use.
     const std::optional<double> reserved_gib = situation.number("oom.reserved_gib");
     const std::optional<double> allocated_gib = situation.number("oom.allocated_gib");
     if (reserved_gib && allocated_gib && !situation.number("oom.reserved_unallocated_gib"))
@@ -213,7 +213,7 @@ void derive_memory(Situation& situation) {
         situation.set_number("oom.capacity_of_vram_share", *capacity / *vram, source);
 }
 
-/// Of rocm-smi's figures for each card, the fullest.
+/// The fullest GPU, from the figures that rocm-smi prints for each.
 void derive_used_memory(Situation& situation) {
     constexpr std::string_view used_key = "vram_used_of_card";
     std::vector<std::string> cards;

@@ -14,7 +14,7 @@ namespace rekindle::doctor {
 namespace {
 
 constexpr std::size_t shown_line_bytes = 400;
-constexpr double clear_lead = 0.8;     ///< what the second cause may have of the first one's score
+constexpr double clear_lead = 0.8;     ///< maximum score of the second cause, as a share of the first one's
 constexpr std::size_t paragraph = 600; ///< bytes; a longer line is a whole log in one line
 
 double weight_of(std::string_view strength) {
@@ -45,21 +45,21 @@ void add_once(std::vector<std::string>& to, std::string text) {
         to.push_back(std::move(text));
 }
 
-/// AMD's targets are "gfx", NVIDIA's "sm": what is built for the one is nothing to the other.
+/// AMD's targets begin with "gfx", NVIDIA's with "sm": code for one does not run on the other.
 void add_targets(Finding& finding, const Situation& situation) {
     for (const std::string_view key : {"message_gfx", "gfx"}) {
         const Situation::Known* known = situation.find(key);
         if (known == nullptr)
             continue;
-        for (const std::string& target : known->values) // architectures' names are among them
+        for (const std::string& target : known->values) // includes names of architectures
             for (const std::string_view prefix : {"gfx", "sm_"})
                 if (target.starts_with(prefix))
                     finding.parameters.try_emplace(prefix == "gfx" ? "gfx" : "sm", target);
     }
 }
 
-/// The host or the log shows GPUs or libraries of vendors, and none of them is of these. The log counts
-/// beside the host, because it may be another host's.
+/// Whether the host or the log shows GPUs or libraries of known vendors, and none of them is in this list.
+/// The log counts in addition to the host, because it may come from another host.
 bool is_of_absent_vendor(const std::vector<std::string>& vendors, const Situation& situation) {
     const auto shows = [&](const std::string& vendor) {
         return situation.has("vendor", vendor) || situation.has("vendor_shown", vendor) ||
@@ -69,7 +69,7 @@ bool is_of_absent_vendor(const std::vector<std::string>& vendors, const Situatio
     return !vendors.empty() && known && std::none_of(vendors.begin(), vendors.end(), shows);
 }
 
-/// The compiled extension that a line names, as pip calls it; "" for none.
+/// The compiled extension that a line names, as pip calls it; "" when there is none.
 std::string extension_in(std::string_view line) {
     static const std::pair<const char*, const char*> extensions[]{
         {"bitsandbytes", "bitsandbytes"}, {"flash_attn", "flash-attn"},
@@ -86,7 +86,7 @@ std::string extension_in(std::string_view line) {
 
 } // namespace
 
-/// A cause with everything that speaks for it.
+/// A cause with everything that supports it.
 struct LogDiagnoser::Weighed {
     struct Support {
         const Hit* hit = nullptr;
@@ -95,10 +95,10 @@ struct LogDiagnoser::Weighed {
         double weight = 0;
     };
     std::string cause;
-    std::vector<Support> support; ///< the best candidate of each signature, heaviest first
+    std::vector<Support> support; ///< the best candidate of each signature, strongest first
     double score = 0;
-    std::size_t last = 0; ///< index of the last line that speaks for it
-    bool note = false;    ///< only harmless lines do
+    std::size_t last = 0; ///< index of the last line that supports it
+    bool note = false;    ///< supported by harmless lines only
 
     void add_up() {
         std::stable_sort(support.begin(), support.end(),
@@ -109,7 +109,7 @@ struct LogDiagnoser::Weighed {
         double share = 1;
         for (const Support& one : support) {
             if (one.hit->signature->harmless && !note)
-                continue; // it accompanies every cause alike
+                continue; // it accompanies all causes equally
             last = std::max(last, one.hit->last);
             score += one.weight * share;
             share = 0.25;
@@ -195,7 +195,8 @@ LogDiagnoser::Scan LogDiagnoser::scan(const LogText& log, const Facts& facts) {
         found.erase(std::unique(found.begin(), found.end()), found.end());
         for (const std::size_t signature : found) {
             Hit& hit = scan.hits[signature];
-            // What is known to be harmless is not an error by another reading of the same line.
+            // What is known to be harmless is not an error because of another signature that matches the
+            // same line.
             if (harmless && !hit.signature->harmless && line.text.size() <= paragraph)
                 continue;
             hit.first = i;
@@ -204,7 +205,7 @@ LogDiagnoser::Scan LogDiagnoser::scan(const LogText& log, const Facts& facts) {
     }
     for (Hit& hit : scan.hits)
         hit.survived = hit.count > 0 && !hit.signature->lasting && !hit.signature->harmless &&
-                       scan.progress.went_on_after(hit.last);
+                       scan.progress.progressed_after(hit.last);
     if (facts.kernel_log.lines)
         for (const std::string& line : *facts.kernel_log.lines) {
             match_both(line, numbers);
@@ -287,7 +288,8 @@ Finding LogDiagnoser::finding_of(const Weighed& weighed, const LogText& log,
 
 namespace {
 
-/// The last line that says that something failed: of a signature that is not harmless and was not survived.
+/// The last line that reports a failure: from a signature that is not harmless and that the run did not
+/// survive.
 template <class Hits>
 std::size_t last_failure(const Hits& hits) {
     std::size_t last = Progress::npos;
@@ -297,7 +299,7 @@ std::size_t last_failure(const Hits& hits) {
     return last;
 }
 
-/// What to ask a person for, with how much it would tell.
+/// What to ask a person for, with how much it would help.
 class Questions {
   public:
     void add(std::string question, double weight) {
@@ -334,10 +336,11 @@ class Questions {
     std::vector<std::pair<std::string, double>> asked_;
 };
 
-/// For a text that no signature knows: what the knowledge mostly turns on, less what is known already.
-void ask_in_general(const Situation& situation, Questions& questions) {
+/// For text that no signature matches: what most conditions of the knowledge depend on, except what is
+/// known already.
+void add_general_questions(const Situation& situation, Questions& questions) {
     double weight = 1;
-    questions.add("the whole log, from the start of the program: the first error counts, not the last",
+    questions.add("the full log, from the start of the program: the first error counts, not the last",
                   weight);
     for (const std::string_view key :
          {"gpu", "gfx", "torch", "rocm", "os", "kernel", "container", "python", "driver"}) {
@@ -345,10 +348,10 @@ void ask_in_general(const Situation& situation, Questions& questions) {
         if (situation.find(key) == nullptr)
             questions.add_key(key, weight);
     }
-    questions.add("kernel log: the lines of sudo dmesg that name amdgpu, kfd or nvidia, of the same minute",
+    questions.add("kernel log: the lines of sudo dmesg that name amdgpu, kfd or nvidia, from the same minute",
                   0.3);
     questions.add(
-        "env: the variables that steer GPU software (env | grep -E 'HSA|HIP|ROC|CUDA|TORCH|MIOPEN|NCCL')",
+        "env: the variables that affect GPU software (env | grep -E 'HSA|HIP|ROC|CUDA|TORCH|MIOPEN|NCCL')",
         0.25);
 }
 
@@ -363,7 +366,7 @@ LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
         if (hit.count == 0)
             continue;
         if (hit.survived) {
-            diagnosis.noticed.push_back(fmt::format("{}: {} (the run went on after it)",
+            diagnosis.noticed.push_back(fmt::format("{}: {} (the run continued after it)",
                                                     place_of(log.lines[hit.last]),
                                                     shortened(log.lines[hit.last].text)));
             continue;
@@ -402,11 +405,11 @@ LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
     const Situation::Known* killed = found.situation.find("killed");
     const bool another_program = killed != nullptr && weighed.empty() && !found.progress.complains();
     if (another_program)
-        diagnosis.noticed.push_back(fmt::format("{}: the kernel ended {}, which is another program",
+        diagnosis.noticed.push_back(fmt::format("{}: the kernel killed {}, which is another program",
                                                 killed->source, fmt::join(killed->values, " and ")));
     const bool well = diagnosis.outcome != Outcome::unknown || another_program;
     if (!explained)
-        ask_in_general(found.situation, questions);
+        add_general_questions(found.situation, questions);
     if (!well && (!explained || !findings[0].primary))
         diagnosis.ask = questions.most_useful_first();
     diagnosis.shown = with_shown(facts, found.situation, knowledge_);

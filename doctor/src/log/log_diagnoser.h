@@ -1,15 +1,16 @@
 #pragma once
-/// The engine behind diagnose_log: signatures found in a log, weighed by what is known of the host.
+/// The engine behind diagnose_log: signatures found in a log, weighted by what is known about the host.
 ///
-/// A signature that some line matches brings its candidates. A candidate counts strength × state:
+/// A signature that some line matches contributes its candidates. A candidate counts strength × state:
 ///   strength  decisive 8, strong 4, possible 2;
 ///   state     its condition holds 1.25, it has none 1, a fact for it is missing 0.45, it is violated 0
 ///   (out).
-/// A cause gets its best candidate's figure, and a quarter of each further signature's that leads to it.
-/// Equal causes are ordered by how near the end of the log they show. A cause below `finding_threshold` is
-/// not reported; what would have decided is asked for. Harmless lines are noticed; a candidate that they have
-/// is a note and stands behind everything else. What a run survived (outcome.h) is noticed too, and leads to
-/// no cause, but for what lasts; nor does a cause of which the facts say that it cannot be (`unless`).
+/// A cause gets the value of its best candidate, plus a quarter of the value of each further signature that
+/// leads to it. Equal causes are ordered by how close to the end of the log they show. A cause below
+/// `finding_threshold` is not reported; the facts that would have decided are asked for. Harmless lines are
+/// noticed; a candidate that they have is a note and comes after everything else. What a run survived
+/// (outcome.h) is noticed too, and leads to no cause, unless it is lasting; a cause that the facts rule out
+/// (`unless`) is not named either.
 
 #include "log/condition.h"
 #include "log/line_patterns.h"
@@ -25,7 +26,7 @@
 namespace rekindle::doctor {
 
 constexpr double finding_threshold = 2.25;
-/// From this on, and with a clear lead, the first finding is the primary one.
+/// From this score on, and with a clear lead, the first finding is the primary one.
 constexpr double primary_threshold = 4;
 
 /// Patterns compiled once for many logs. Keeps a reference to the knowledge. Not thread-safe.
@@ -42,10 +43,10 @@ class LogDiagnoser {
         std::size_t first = 0; ///< index of the first line
         std::size_t last = 0;  ///< index of the last line
         std::size_t count = 0;
-        bool survived = false; ///< the run went on after the last of them
+        bool survived = false; ///< the run continued after the last of them
     };
     struct Scan {
-        std::vector<Hit> hits; ///< of each signature, in the order of the knowledge; count 0: not found
+        std::vector<Hit> hits; ///< for each signature, in the order of the knowledge; count 0: not found
         Situation situation;
         Progress progress;
     };
@@ -62,7 +63,7 @@ class LogDiagnoser {
     LogFacts log_facts_;
     std::vector<int> signature_of_;          ///< pattern number → signature index, -1 for others
     std::vector<std::string> condition_log_; ///< pattern number → text of a `log` condition, "" for others
-    bool anchored_ = false;                  ///< some pattern looks at the start of a line
+    bool anchored_ = false;                  ///< at least one pattern is anchored to the start of a line
 };
 
 } // namespace rekindle::doctor

@@ -19,7 +19,7 @@ struct Shown {
     Situation& into;
     const Knowledge& knowledge;
 
-    /// What is there already stood further down in the log.
+    /// A value that is already there was found further down in the log.
     void set(std::string_view key, std::string_view value) const {
         if (into.find(key) == nullptr)
             into.add(key, value, source);
@@ -87,7 +87,7 @@ constexpr char vmware[] = "vmware";
 constexpr char cuda[] = "cuda";
 constexpr char rocm[] = "rocm";
 
-/// A line with three targets or more lists what a library has, not what a device is.
+/// A line with three or more targets lists what a library has, not what a device is.
 template <const char* key>
 void add_gfx(const RE2& pattern, const Shown& shown) {
     static const RE2 any_target(R"((?i)\bgfx\d{2,4}[0-9a-f]?)", RE2::Quiet);
@@ -146,7 +146,7 @@ void take_groups(const RE2& pattern, const Shown& shown) {
         shown.into.add("group", found, shown.source);
 }
 
-/// Assignments where a command line begins; "consider passing AMD_SERIALIZE_KERNEL=3" is none.
+/// Assignments at the start of a command line; "consider passing AMD_SERIALIZE_KERNEL=3" is not one.
 void take_assignments(const RE2&, const Shown& shown) {
     static const RE2 start(R"((?i)^(?:\S{0,80}[$#%>]\s+)?(?:(?:export|set|env|sudo|setx)\s+|\$env:)*)",
                            RE2::Quiet);
@@ -171,7 +171,7 @@ void take_docker_variable(const RE2& pattern, const Shown& shown) {
         shown.set("env." + name, value);
 }
 
-/// "numpy==1.26.4", "numpy   1.26.4" of pip list, and the names of "Successfully installed a-1 b-2".
+/// "numpy==1.26.4", "numpy   1.26.4" from pip list, and the names in "Successfully installed a-1 b-2".
 void take_package(const RE2& pattern, const Shown& shown) {
     re2::StringPiece rest = shown.line;
     std::string name;
@@ -212,7 +212,7 @@ void set_memory(const RE2& pattern, const Shown& shown) {
         shown.set_number(key, in_gib(amount, unit));
 }
 
-/// Every "Process 4711 has 3.91 GiB memory in use" of a message, added up.
+/// Sum over every "Process 4711 has 3.91 GiB memory in use" in a message.
 void take_other_processes(const RE2& pattern, const Shown& shown) {
     re2::StringPiece rest = shown.line;
     std::string amount;
@@ -230,7 +230,7 @@ constexpr char allocated[] = "oom.allocated_gib";
 constexpr char reserved_unallocated[] = "oom.reserved_unallocated_gib";
 constexpr char reserved_total[] = "oom.reserved_gib";
 
-/// "98304M" of the kernel log.
+/// "98304M" in the kernel log.
 template <const char* key>
 void set_mebibytes(const RE2& pattern, const Shown& shown) {
     double amount = 0;
@@ -238,8 +238,8 @@ void set_mebibytes(const RE2& pattern, const Shown& shown) {
         shown.set_number(key, amount / 1024);
 }
 
-/// Bytes or another unit of memory that a tool says is in use or there, with the number of the GPU: "GPU[1] :
-/// …".
+/// Memory, in bytes or another unit, that a tool reports as used or total, with the number of the GPU:
+/// "GPU[1] : …".
 template <const char* key>
 void set_of_card(const RE2& pattern, const Shown& shown) {
     static const RE2 number(R"((?i)\b(?:gpu|card)\s*\[?(\d{1,2})\b)", RE2::Quiet);
@@ -249,7 +249,7 @@ void set_of_card(const RE2& pattern, const Shown& shown) {
         shown.set_number(std::string(key) + first_group(number, shown.line), in_gib(amount, unit));
 }
 
-/// "24211MiB / 24564MiB", "21457534976 of 21458059264 bytes": the fullest card counts.
+/// "24211MiB / 24564MiB", "21457534976 of 21458059264 bytes": the fullest GPU counts.
 void take_used_of_total(const RE2& pattern, const Shown& shown) {
     std::string used;
     std::string used_unit;
@@ -436,8 +436,8 @@ void LogFacts::clear() {
 
 namespace {
 
-/// A device that nobody stated is believed when nothing was stated, or when it is a processor's graphics,
-/// which people leave out. Any other may be what an override shows.
+/// A device that was not stated is believed when nothing was stated, or when it is an integrated GPU, which
+/// people often do not mention. Any other may be the result of an override.
 void add_devices(Situation& situation, const Situation& shown, const Knowledge& knowledge) {
     const bool stated = situation.find("gfx") != nullptr;
     for (const std::string_view key : {"device_gfx", "message_gfx", "shown_gfx"}) {
@@ -453,7 +453,7 @@ void add_devices(Situation& situation, const Situation& shown, const Knowledge& 
     }
 }
 
-/// Targets and vendors of the names that the log shows.
+/// Targets and vendors from the GPU names that the log shows.
 void add_named(Situation& situation, const Situation& shown, const Knowledge& knowledge) {
     const Situation::Known* names = shown.find("gpu");
     if (names == nullptr)

@@ -1,5 +1,5 @@
 #pragma once
-/// What a log itself shows of the host on which it was written.
+/// What a log shows about the host on which it was written.
 
 #include "log/line_patterns.h"
 #include "log/situation.h"
@@ -10,19 +10,20 @@
 
 namespace rekindle::doctor {
 
-/// Adds its patterns to a LinePatterns, so that a log is walked once, and takes facts from the lines that
+/// Adds its patterns to a LinePatterns, so that a log is scanned once, and takes facts from the lines that
 /// they match.
 class LogFacts {
   public:
     explicit LogFacts(LinePatterns& patterns);
 
-    /// Whether pattern `number` is one of those that were added.
+    /// Whether pattern `number` is one of those added by this object.
     bool owns(int number) const noexcept { return number >= first_ && number < last_; }
-    /// Takes what pattern `number` finds in `line`. `source` is "log line 12". Lines come from the last
-    /// upwards: what a log says last of a thing stands, and after `take_limit` lines a pattern takes no more.
+    /// Takes the facts that pattern `number` finds in `line`. `source` is "log line 12". Lines come from
+    /// last to first: what a log says last about something counts, and after `take_limit` lines a pattern
+    /// is ignored.
     void take(int number, std::string_view line, std::string_view source, const Knowledge& knowledge);
 
-    /// Everything that was taken, not yet derived.
+    /// Everything that was taken, before keys are derived.
     const Situation& shown() const noexcept { return shown_; }
     /// Forgets the log.
     void clear();
@@ -37,8 +38,8 @@ class LogFacts {
     Situation shown_;
 };
 
-/// Puts what the log shows beside what the host's facts say. The facts win; a log adds devices and what
-/// nobody stated.
+/// Adds what the log shows to what the host's facts say. The facts win; a log adds devices and whatever was
+/// not stated.
 void add_shown(Situation& situation, const Situation& shown, const Knowledge& knowledge);
 
 } // namespace rekindle::doctor

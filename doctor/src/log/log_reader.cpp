@@ -17,13 +17,13 @@ namespace {
 constexpr std::size_t head_bytes = std::size_t{1} << 20;
 constexpr std::size_t tail_bytes = std::size_t{8} << 20;
 constexpr std::size_t head_lines = 30'000;
-constexpr std::size_t tail_lines = 240'000; ///< so that a file of very short lines stays small in memory
+constexpr std::size_t tail_lines = 240'000; ///< so that a file of very short lines needs little memory
 
-/// The first and the last bytes of a text that may be too long for memory.
+/// The first and the last bytes of text that may be too long for memory.
 struct Ends {
     std::string head;
-    std::string tail;        ///< "" when the head is all of it
-    std::uint64_t bytes = 0; ///< of the whole
+    std::string tail;        ///< "" when the head is the whole text
+    std::uint64_t bytes = 0; ///< size of the whole text
     std::uint64_t lines_before_tail = 0;
     bool lines_counted = true; ///< lines_before_tail is known
     bool shortened = false;
@@ -58,7 +58,7 @@ std::uint64_t count_lines(std::string_view text) {
     return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// Holes of a file that was cut while somebody wrote to it are runs of zero bytes: each ends a line.
+/// Holes in a file that was truncated while it was being written are runs of zero bytes: each ends a line.
 void close_holes(std::string& text) {
     static constexpr std::string_view hole("\0\0", 2);
     std::size_t out = text.find(hole);
@@ -76,11 +76,10 @@ void close_holes(std::string& text) {
     text.resize(out);
 }
 
-/// Programs, pictures and archives are no logs. A text with colors, progress lines or a foreign code page is
-/// one.
+/// Programs, images and archives are not logs. Text with colors, progress lines or another code page is.
 void refuse_binary(const Ends& ends, const std::string& path) {
     constexpr std::size_t sample = 256 << 10;
-    constexpr std::size_t most_percent = 5;
+    constexpr std::size_t max_percent = 5;
     const std::string_view head = std::string_view(ends.head).substr(0, sample);
     const auto is_control = [](char c) {
         const auto byte = static_cast<unsigned char>(c);
@@ -88,17 +87,17 @@ void refuse_binary(const Ends& ends, const std::string& path) {
                std::string_view("\t\n\r\b\f\x1b").find(c) == std::string_view::npos;
     };
     const auto controls = static_cast<std::size_t>(std::count_if(head.begin(), head.end(), is_control));
-    if (controls * 100 > head.size() * most_percent)
-        throw usage_error("this is no text: many of its bytes are control characters")
+    if (controls * 100 > head.size() * max_percent)
+        throw usage_error("this is not text: many of its bytes are control characters")
             .at(path)
             .expected("a log file");
 }
 
-/// The tail starts in the middle of a line: that line is left out.
+/// The tail starts in the middle of a line: that line is skipped.
 void drop_first_line(Ends& ends) {
     close_holes(ends.tail);
     const std::size_t end = ends.tail.find('\n');
-    // Without a line feed all of it is one line of which only the end is there.
+    // Without a line feed it is all one line, of which only the end is available.
     if (end == std::string::npos)
         return;
     ends.tail.erase(0, end + 1);
@@ -116,7 +115,7 @@ Ends ends_of_large_file(int descriptor, std::uint64_t size) {
     return ends;
 }
 
-/// Pipes, /proc files and everything else without a size.
+/// For pipes, /proc files and everything else without a size.
 Ends ends_of_stream(int descriptor) {
     Ends ends;
     std::array<char, 64 << 10> buffer{};
@@ -158,7 +157,7 @@ Ends ends_of_text(std::string_view text) {
     return ends;
 }
 
-/// Windows PowerShell writes UTF-16; what is not ASCII in it becomes "?".
+/// Windows PowerShell writes UTF-16; non-ASCII characters in it become "?".
 bool is_utf16(std::string_view text) noexcept {
     return text.size() >= 2 &&
            ((text[0] == '\xff' && text[1] == '\xfe') || (text[0] == '\xfe' && text[1] == '\xff'));
@@ -178,7 +177,7 @@ void narrow(Ends& ends) {
     const bool little_endian = ends.head[0] == '\xff';
     ends.head.erase(0, 2);
     narrow(ends.head, little_endian);
-    // After a line feed of UTF-16LE comes its zero byte.
+    // In UTF-16LE a line feed is followed by its zero byte.
     if (little_endian && !ends.tail.empty() && ends.tail[0] == '\0')
         ends.tail.erase(0, 1);
     narrow(ends.tail, little_endian);
@@ -189,8 +188,8 @@ void append_cleaned(std::string_view raw, std::uint64_t number, std::vector<LogT
         lines.push_back({number, std::move(text)});
 }
 
-/// Appends the lines of `text`, the first of which has number `first` (0: not known), up to `limit` of them.
-/// Returns whether all found room.
+/// Appends the lines of `text`, numbered from `first` (0: unknown), up to `limit` of them. Returns whether
+/// all of them fit.
 bool append_first_lines(std::string_view text, std::uint64_t first, std::size_t limit,
                         std::vector<LogText::Line>& lines) {
     std::uint64_t number = first;
@@ -221,11 +220,11 @@ bool append_last_lines(std::string_view text, std::uint64_t first, std::size_t l
     return begin == 0;
 }
 
-/// Makes a head and a tail of a text that has more lines than are kept.
+/// Splits text that has more lines than are kept into a head and a tail.
 void split_head(Ends& ends) {
     const std::size_t about = std::min(ends.head.size() / 8, head_bytes);
-    const std::size_t cut =
-        ends.head.find('\n', about) + 1; // 0 when no line ends there: all of it is the tail
+    // npos + 1 is 0: when no line ends there, the whole text is the tail.
+    const std::size_t cut = ends.head.find('\n', about) + 1;
     ends.tail = ends.head.substr(cut);
     ends.head.resize(cut);
     ends.lines_before_tail = count_lines(ends.head);
@@ -240,7 +239,7 @@ LogText lines_of(Ends ends, std::string name) {
     log.bytes = ends.bytes;
     log.shortened = ends.shortened;
     if (ends.tail.empty()) {
-        // Short enough for memory, but perhaps not as lines: then its end counts.
+        // Small enough for memory, but possibly with too many lines: then the end counts.
         if (count_lines(ends.head) <= tail_lines) {
             append_first_lines(ends.head, 1, 2 * tail_lines, log.lines);
             return log;

@@ -10,7 +10,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::size_t enough_steps = 2; ///< one line may be the rest of what was running
+constexpr std::size_t enough_steps = 2; ///< a single line may be left over from what was running
 
 RE2::Options ignoring_case() {
     RE2::Options options(RE2::Quiet);
@@ -18,7 +18,7 @@ RE2::Options ignoring_case() {
     return options;
 }
 
-/// A step, epoch or iteration with a figure that training prints beside it.
+/// A step, epoch or iteration with a figure that training prints with it.
 bool is_step(std::string_view line) {
     static const RE2 counted(
         R"((?:\b(?:epochs?|steps?|iter(?:ation)?s?|batch(?:es)?|it|round|update)\b|"epoch"|'epoch')\W{0,4}\d)",
@@ -32,8 +32,8 @@ bool is_step(std::string_view line) {
            !RE2::PartialMatch(line, complaint);
 }
 
-/// "37%|███▋ | 370/1000 [00:12<00:21": how far a bar is; -1 for none. A bar that is drawn once more when a
-/// program dies has not moved.
+/// "37%|███▋ | 370/1000 [00:12<00:21": the position of a progress bar; -1 for none. A bar that is drawn
+/// again when a program dies has not moved.
 long bar_at(std::string_view line) {
     static const RE2 bar(R"(\d{1,3}%\|[^|]*\|\s*(\d+)/\d+ \[)", ignoring_case());
     long at = -1;
@@ -54,13 +54,13 @@ bool is_end(std::string_view line) {
     return RE2::PartialMatch(line, end) && !RE2::PartialMatch(line, not_the_end);
 }
 
-/// A line that a person would not call good news. What was counted and is zero is good news.
+/// A line with bad news. A count of zero is good news.
 bool is_complaint(std::string_view line) {
     static const RE2 complaint(
         R"(^traceback|\b\w*(?:error|exception)\b\s*:|\b(?:fatal|segmentation fault|core dumped|aborted|panic|killed|unhandled|uncaught)\b|\b(?:hang|hangs|hung|stuck|freezes|frozen|deadlock)\b|\btimed? ?out\b|\bexit(?:ed)?(?: with)? (?:code|status)\W{0,3}-?[1-9]|\b[1-9]\d* failed\b|\bFAILED\b|\bfailed to\b|\bno (?:gpu|device)s?\b.{0,20}\b(?:found|available|detected)\b)",
         ignoring_case());
     static const RE2 of_the_kernel(R"(\bKilled process \d+|\boom[-_]kill|\boom_reaper)", ignoring_case());
-    // Which process the kernel ended is judged by its signature.
+    // Which process the kernel killed is judged by its signature.
     return RE2::PartialMatch(line, complaint) && !RE2::PartialMatch(line, of_the_kernel);
 }
 
@@ -76,7 +76,7 @@ Progress::Progress(const LogText& log) {
         const std::string_view whole = log.lines[i].text;
         const std::string_view line = without_prefix(whole);
         const long bar = bar_at(whole);
-        if (bar > furthest || (bar == 1 && furthest > 1)) { // the next epoch's bar begins anew
+        if (bar > furthest || (bar == 1 && furthest > 1)) { // the next epoch's bar starts from the beginning
             furthest = bar;
             steps_.push_back(i);
         } else if (bar < 0 && is_step(whole)) {
@@ -89,7 +89,7 @@ Progress::Progress(const LogText& log) {
     }
 }
 
-bool Progress::went_on_after(std::size_t line) const {
+bool Progress::progressed_after(std::size_t line) const {
     const auto later = steps_.end() - std::upper_bound(steps_.begin(), steps_.end(), line);
     const auto steps = static_cast<std::size_t>(later);
     return steps >= enough_steps || any_after(ends_, line);
@@ -103,7 +103,7 @@ Outcome Progress::outcome(std::size_t last_failure) const {
         return Outcome::unknown;
     if (!ends_.empty())
         return Outcome::finished;
-    return steps_.size() >= enough_steps ? Outcome::went_on : Outcome::unknown;
+    return steps_.size() >= enough_steps ? Outcome::progressing : Outcome::unknown;
 }
 
 } // namespace rekindle::doctor

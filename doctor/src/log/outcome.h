@@ -1,5 +1,6 @@
 #pragma once
-/// Whether a run went on: progress and ends among the lines of a log. A failure that a run survived is none.
+/// Whether a run continued: progress and completion among the lines of a log. A failure that a run survived
+/// does not count.
 
 #include <rekindle/doctor/diagnosis.h>
 
@@ -12,19 +13,19 @@ class Progress {
   public:
     explicit Progress(const LogText& log);
 
-    /// Whether the run made progress, or came to its end, after this line.
-    bool went_on_after(std::size_t line) const;
+    /// Whether the run made progress, or finished, after this line.
+    bool progressed_after(std::size_t line) const;
     /// `last_failure`: index of the last line that a signature takes for a failure; npos for none.
     Outcome outcome(std::size_t last_failure) const;
-    /// Whether some line has a word of failure.
+    /// Whether some line has a word that means failure.
     bool complains() const noexcept { return last_complaint_ != npos; }
 
     static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 
   private:
     std::vector<std::size_t> steps_;    ///< lines that report progress, ascending
-    std::vector<std::size_t> ends_;     ///< lines that say that the run came to its end
-    std::size_t last_complaint_ = npos; ///< the last line with a word of failure
+    std::vector<std::size_t> ends_;     ///< lines that say that the run finished
+    std::size_t last_complaint_ = npos; ///< the last line with a word that means failure
 };
 
 } // namespace rekindle::doctor

@@ -15,7 +15,7 @@
 namespace rekindle::doctor {
 namespace {
 
-/// What a case file has beside `environment:`: the text, and the answer that must not be looked at.
+/// What a case file has in addition to `environment:`: the text, and the answer, which must not be used.
 constexpr std::array<std::string_view, 11> case_keys{"id",    "thread",        "date",        "log",
                                                      "cause", "fix_confirmed", "wrong_fixes", "confidence",
                                                      "notes", "variants",      "source"};
@@ -103,8 +103,8 @@ Error not_facts(std::string_view file, int line, std::string what) {
                   "file with \"environment:\", or a recorded --json");
 }
 
-/// Number of the first line that is not `key: value` as people write it ("gpu: RX 7900 XT: two of them" is no
-/// YAML); 0 when all are.
+/// Number of the first line that is not `key: value` as people write it ("gpu: RX 7900 XT: two of them" is
+/// not valid YAML); 0 when all are.
 int first_other_line(std::string_view text) {
     int number = 0;
     for (const std::string_view line : split(text, '\n')) {
@@ -116,7 +116,7 @@ int first_other_line(std::string_view text) {
             std::isalpha(static_cast<unsigned char>(line.front())) == 0)
             return number;
         const std::string_view value = trim(line.substr(sign + 1));
-        // Those begin what only YAML has: anchors, aliases, tags, collections, blocks.
+        // These characters begin what only YAML has: anchors, aliases, tags, collections, blocks.
         if (!value.empty() && std::string_view("&*!{[|>").find(value.front()) != std::string_view::npos)
             return number;
     }
@@ -170,13 +170,13 @@ std::vector<PostedEntry> posted_entries(std::string_view text, std::string_view 
     if (root.kind == YamlNode::Kind::mapping) {
         if (const YamlNode* environment = root.find("environment")) {
             if (environment->kind != YamlNode::Kind::mapping && environment->kind != YamlNode::Kind::null)
-                throw not_facts(file, environment->line, "environment: is no mapping");
+                throw not_facts(file, environment->line, "environment: is not a mapping");
             return entries_of(*environment, false);
         }
         return entries_of(root, root.find("log") != nullptr || root.find("cause") != nullptr);
     }
     if (root.kind == YamlNode::Kind::null)
-        throw not_facts(file, 1, "no facts in it");
+        throw not_facts(file, 1, "the file contains no facts");
     if (other == 0)
         return entries_of_lines(text);
     throw not_facts(file, other, "not \"key: value\"");

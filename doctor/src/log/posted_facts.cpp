@@ -22,10 +22,12 @@ std::string read_limited(const std::filesystem::path& path) {
     const auto status = std::filesystem::status(path, problem);
     if (std::filesystem::is_directory(status) || std::filesystem::is_character_file(status) ||
         std::filesystem::is_block_file(status))
-        throw usage_error("is a folder or a device").at(path.string()).expected("a file of facts");
+        throw usage_error("is a folder or a device, not a file")
+            .at(path.string())
+            .expected("a file of facts");
     const std::uintmax_t size = std::filesystem::file_size(path, problem);
     if (!problem && size > size_limit)
-        throw usage_error("has " + format_bytes(size) + ", too much for facts").at(path.string());
+        throw usage_error("has " + format_bytes(size) + ", too large for a file of facts").at(path.string());
     return read_file(path);
 }
 

@@ -12,12 +12,12 @@
 namespace rekindle::doctor {
 namespace {
 
-constexpr std::size_t most_gpus = 16;
+constexpr std::size_t max_gpus = 16;
 
 struct Target {
     std::string name;   ///< "gfx1100", "sm_61"
     int ordinal = -1;   ///< "(cuda:1)"
-    bool shown = false; ///< what a runtime printed, which an override changes
+    bool shown = false; ///< printed by a runtime, which an override changes
 };
 
 struct Card {
@@ -56,7 +56,7 @@ std::size_t times(std::string_view part) {
     std::size_t count = 1;
     std::string name;
     if (RE2::PartialMatch(part, before, &count) || RE2::PartialMatch(part, after, &count))
-        return std::clamp<std::size_t>(count, 1, most_gpus);
+        return std::clamp<std::size_t>(count, 1, max_gpus);
     if (RE2::PartialMatch(part, word, &name))
         switch (std::tolower(static_cast<unsigned char>(name[1]))) {
         case 'h':
@@ -82,8 +82,8 @@ std::vector<Card> cards_of(std::string_view text, const Knowledge& knowledge) {
         const bool integrated =
             matches_words(part, R"(\bigpu\b|\bapu\b|integrated|radeon(?:\(tm\))? (?:\d{3}m )?graphics)") ||
             (model != nullptr && model->integrated);
-        // "RX 7900 XT with 20 GB" adds words to a card, not a card; "two RX 7900 XT" adds two.
-        for (std::size_t n = times(part); n > 0 && cards.size() < most_gpus; --n)
+        // "RX 7900 XT with 20 GB" adds words to a GPU, not a second GPU; "two RX 7900 XT" adds two.
+        for (std::size_t n = times(part); n > 0 && cards.size() < max_gpus; --n)
             cards.push_back({part, model, integrated});
     }
     if (cards.empty())
@@ -101,7 +101,7 @@ std::vector<Target> targets_of(std::string_view text) {
     re2::StringPiece rest = text;
     std::string name;
     std::string words;
-    while (RE2::FindAndConsume(&rest, target, &name, &words) && targets.size() < most_gpus) {
+    while (RE2::FindAndConsume(&rest, target, &name, &words) && targets.size() < max_gpus) {
         std::transform(name.begin(), name.end(), name.begin(),
                        [](unsigned char c) { return std::tolower(c); });
         if (name.starts_with("sm") && name[2] != '_')
@@ -136,7 +136,7 @@ Gpu gpu_of(const Card& card) {
     return gpu;
 }
 
-/// A target that the card's name contradicts is what an override makes of it.
+/// A target that contradicts the GPU's name is the result of an override.
 void give_target(Gpu& gpu, const Target& target, const Card& card) {
     const std::string source(posted_source);
     if (target.name.starts_with("sm_")) {
@@ -154,7 +154,7 @@ void give_target(Gpu& gpu, const Target& target, const Card& card) {
         gpu.gfx = {target.name, source};
 }
 
-/// Index of the free card that a target fits best: the model's own, then integrated to integrated, then the
+/// Index of the free GPU that a target fits best: the model's own, then integrated to integrated, then the
 /// first.
 std::optional<std::size_t> card_for(const Target& target, const std::vector<Card>& cards,
                                     const std::vector<bool>& taken, const Knowledge& knowledge) {
@@ -197,7 +197,7 @@ void read_posted_gpus(std::string_view gpu, std::string_view gfx, const Knowledg
         if (taken[i])
             continue;
         Gpu made = gpu_of(cards[i]);
-        // One target for several cards of one name is the target of all.
+        // One target for several GPUs of the same name is the target of all of them.
         const bool same = targets.size() == 1 && !gpus.empty() && gpus.front().second.name.is(cards[i].text);
         if (same)
             give_target(made, targets.front(), cards[i]);

@@ -24,7 +24,7 @@ std::string found(std::string_view text, const char* pattern) {
     return group;
 }
 
-bool tells_of_success(std::string_view clause) {
+bool says_it_works(std::string_view clause) {
     return value_matches(
                clause,
                R"(\b(?:works|worked|working|in use before|was in use|before|previously|earlier|fine|formerly)\b)") &&
@@ -37,7 +37,7 @@ std::string_view first_failing(std::string_view text, char separator) {
     for (const std::string_view clause : split(text, separator)) {
         if (first.empty())
             first = trim(clause);
-        if (!trim(clause).empty() && !tells_of_success(clause))
+        if (!trim(clause).empty() && !says_it_works(clause))
             return trim(clause);
     }
     return first;
@@ -58,7 +58,7 @@ bool is_unstated(std::string_view text) {
                R"(^(?:not (?:stated|given|known|mentioned|reported|in what was read|said)\b|unknown\b|unstated\b|unspecified\b|n/?a$|\?+$|-+$|null$))");
 }
 
-std::string_view in_force(std::string_view text) {
+std::string_view failing_part(std::string_view text) {
     const std::string_view clause = first_failing(text, ';');
     // "2.0 fails, 1.13 works" in one clause; a list such as "A, B and C fail" stays whole.
     const bool both = value_matches(clause, R"(\bfail)") && value_matches(clause, R"(\bwork)");
@@ -68,7 +68,7 @@ std::string_view in_force(std::string_view text) {
 void read_posted_torch(std::string_view text, PythonEnvironment& python) {
     if (is_unstated(text))
         return;
-    std::string clause(in_force(text));
+    std::string clause(failing_part(text));
     const std::string rocm = found(clause, R"((?:^|[^+\w])(?:rocm|hip)[ -]?v?(\d+\.\d+(?:\.\d+)?))");
     const std::string cuda = found(clause, R"((?:^|[^+\w])cuda[ -]?v?(\d+\.\d+))");
     RE2::GlobalReplace(&clause, R"((?i)(^|[^+\w])(?:rocm|hip|cuda|python)[ -]?v?\d+(?:\.\d+)+)", R"(\1)");
@@ -90,7 +90,7 @@ void read_posted_torch(std::string_view text, PythonEnvironment& python) {
 void read_posted_python(std::string_view text, PythonEnvironment& python) {
     if (is_unstated(text))
         return;
-    set_once(python.version, found(in_force(text), R"((\d+\.\d+(?:\.\d+)?))"));
+    set_once(python.version, found(failing_part(text), R"((\d+\.\d+(?:\.\d+)?))"));
     if (python.kind.empty())
         python.kind = value_matches(text, "conda|mamba")                   ? "conda"
                       : value_matches(text, R"(\bvenv|virtualenv|\buv\b)") ? "venv"
@@ -100,7 +100,7 @@ void read_posted_python(std::string_view text, PythonEnvironment& python) {
 void read_posted_rocm(std::string_view text, Facts& facts, PythonEnvironment& python) {
     if (is_unstated(text))
         return;
-    const std::string_view clause = in_force(text);
+    const std::string_view clause = failing_part(text);
     const std::string version = found(clause, R"((?:^|[^\w.])v?(\d+\.\d+(?:\.\d+)?))");
     if (version.empty())
         return;
@@ -154,7 +154,7 @@ void read_posted_os(std::string_view text, System& system) {
 void read_posted_kernel(std::string_view text, System& system) {
     if (is_unstated(text))
         return;
-    set_once(system.kernel, found(in_force(text), R"((\d+\.\d+\S*))"));
+    set_once(system.kernel, found(failing_part(text), R"((\d+\.\d+\S*))"));
     if (!system.wsl && system.kernel)
         system.wsl = {value_matches(text, R"(microsoft|\bWSL)") ? 2 : 0, source};
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// What a log shows of the host, as facts: a plan must fit the system and the GPUs of the log.
+/// What a log shows about the host, as facts: a plan must fit the system and the GPUs in the log.
 
 #include "log/situation.h"
 
@@ -8,8 +8,8 @@
 
 namespace rekindle::doctor {
 
-/// `facts`, and where they are silent what the situation knows of the system, the container, the GPUs and
-/// torch.
+/// `facts`, completed where they are silent by what the situation knows about the system, the container,
+/// the GPUs and torch.
 Facts with_shown(Facts facts, const Situation& situation, const Knowledge& knowledge);
 
 } // namespace rekindle::doctor

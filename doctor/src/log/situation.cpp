@@ -15,7 +15,7 @@ namespace {
 constexpr double gibibyte = 1024.0 * 1024 * 1024;
 constexpr double mebibyte = 1024.0 * 1024;
 
-/// Whether the collectors looked at everything, so that what is not there is absent.
+/// Whether the collectors looked at everything, so that whatever is missing is absent.
 bool complete(const Facts& facts) {
     return !facts.origin.empty() && facts.origin != "a posted case";
 }
@@ -86,7 +86,7 @@ void state_gpus(Situation& situation, const Facts& facts, const Knowledge& knowl
         state_gpu(situation, gpu, knowledge);
     if (!facts.gpus.empty() || complete(facts))
         situation.set_number("devices", static_cast<double>(facts.gpus.size()), facts.origin);
-    // A person who names a card need not have named the processor's graphics.
+    // A person who names a GPU may not have mentioned an integrated one.
     if (complete(facts) && !situation.has("integrated", "true"))
         situation.add("integrated", "false", facts.origin);
 }
@@ -116,7 +116,7 @@ void state_system(Situation& situation, const System& system) {
             situation.add("group", group, system.group_names.source);
 }
 
-/// The environment that trains: the active one when it has torch, else the first that has.
+/// The environment that trains: the active one if it has torch, else the first one that has.
 const PythonEnvironment* training_python(const Facts& facts) {
     const PythonEnvironment* chosen = nullptr;
     for (const PythonEnvironment& python : facts.pythons)
@@ -233,7 +233,7 @@ Situation stated_by(const Facts& facts, const Knowledge& knowledge) {
     for (const RocmInstallation& installation : facts.rocm.installations)
         add_fact(situation, "rocm_system", installation.version);
     state_environment(situation, facts);
-    // A person who says what fails and names no torch has none in it, unless the log shows one.
+    // If a person says what fails and names no torch, torch is not involved, unless the log shows one.
     const bool stated = situation.find("torch") != nullptr || situation.find("torch_kind") != nullptr;
     if (stated)
         situation.add("torch_involved", "true", facts.origin);

@@ -1,5 +1,5 @@
 #pragma once
-/// What is known of a host in the words that conditions use (knowledge/README.md, "Conditions").
+/// What is known about a host, in the vocabulary of conditions (knowledge/README.md, "Conditions").
 
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/knowledge.h>
@@ -13,16 +13,16 @@
 
 namespace rekindle::doctor {
 
-/// Keys and their values. A key that is not here is not known.
+/// Keys and their values. A missing key is unknown.
 class Situation {
   public:
     struct Known {
-        std::vector<std::string>
-            values;         ///< at least one; several when there are several devices or names for the same
+        std::vector<std::string> values; ///< at least one; several when there are several devices or several
+                                         ///< names for the same thing
         std::string source; ///< where they were read: "/proc/sys/kernel/osrelease", "log line 12"
     };
 
-    /// Adds a value of `key`; one that is there already is not added twice. Empty values are ignored.
+    /// Adds a value of `key`, unless it is already there. Empty values are ignored.
     void add(std::string_view key, std::string_view value, std::string_view source);
     /// Makes `value` the only one.
     void set(std::string_view key, std::string_view value, std::string_view source);
@@ -37,9 +37,9 @@ class Situation {
     std::string_view source(std::string_view key) const;
     const std::map<std::string, Known, std::less<>>& known() const noexcept { return known_; }
 
-    /// All variables of the environment are known: one that is not among the keys is absent.
+    /// All environment variables are known: a variable that is not among the keys is absent.
     bool whole_environment = false;
-    /// The patterns of `log:` conditions that some line of the log matches. Without a log it is empty.
+    /// The patterns of `log:` conditions that some line of the log matches. Empty without a log.
     std::set<std::string, std::less<>> log_patterns;
 
   private:
@@ -49,20 +49,20 @@ class Situation {
 /// What the facts say, with the keys that follow from it.
 Situation situation_of(const Facts& facts, const Knowledge& knowledge);
 
-/// The two halves of situation_of, for those who add what a log shows in between. A name that the table of
-/// GPUs knows stands for its gfx target where no target was read.
+/// The two halves of situation_of, for callers that add what a log shows in between. A name in the table of
+/// GPUs stands for its gfx target where no target was read.
 Situation stated_by(const Facts& facts, const Knowledge& knowledge);
-/// Adds architecture names to `gfx`, wheel_contains_gfx, override_native and the other keys that are
-/// computed. To be called once.
+/// Adds architecture names to `gfx`, wheel_contains_gfx, override_native and the other computed keys. Call
+/// it once.
 void derive(Situation& situation, const Knowledge& knowledge);
 
 /// "8.6" for "sm_86", "12.0" for "sm_120"; "" when it has no digits.
 std::string capability_of(std::string_view sm);
 
-/// "10.3.0" for "gfx1030", "9.0.10" for "gfx90a": the form that HSA_OVERRIDE_GFX_VERSION takes. "" when it is
-/// no gfx name.
+/// "10.3.0" for "gfx1030", "9.0.10" for "gfx90a": the form that HSA_OVERRIDE_GFX_VERSION takes. "" when it
+/// is not a gfx name.
 std::string override_of_gfx(std::string_view gfx);
-/// "gfx1030" for "10.3.0", "" when it is no such number.
+/// "gfx1030" for "10.3.0", "" when it is not such a version.
 std::string gfx_of_override(std::string_view value);
 
 } // namespace rekindle::doctor

@@ -12,9 +12,9 @@ namespace rekindle::doctor {
 namespace {
 
 constexpr std::string_view origin =
-    "<!-- Made from knowledge/ by `rekindle generate-docs docs --only pages`; edit the YAML there. -->\n\n";
+    "<!-- Made from knowledge/ by `rekindle generate-docs`; edit the YAML there. -->\n\n";
 
-/// Pointers in the order of one member, so that moving entries between files changes no page.
+/// Pointers ordered by one member, so that moving entries between files changes no page.
 template <class T>
 std::vector<const T*> ordered(const std::vector<T>& entries, std::string T::*by) {
     std::vector<const T*> pointers;
@@ -51,9 +51,9 @@ std::string_view word(Severity severity) {
 std::string causes_page(const Knowledge& knowledge) {
     std::string page = std::string(origin) +
                        "# Causes\n\nWhy training on a GPU fails or is wrong. The code of a cause and "
-                       "its short name never change; `rekindle doctor --json` gives the name.\n\n";
+                       "its slug never change; `rekindle doctor --json` gives the name.\n\n";
     const auto causes = ordered(knowledge.causes, &Cause::code);
-    page += "| Code | Cause | What |\n|---|---|---|\n";
+    page += "| Code | Cause | Title |\n|---|---|---|\n";
     for (const Cause* cause : causes)
         page += fmt::format("| {} | [{}](#{}) | {} |\n", cause->code, cause->slug, cause->slug,
                             cell(cause->title));
@@ -66,7 +66,7 @@ std::string causes_page(const Knowledge& knowledge) {
         if (!cause->vendors.empty())
             page += fmt::format("Only with GPUs of: {}\n\n", fmt::join(cause->vendors, ", "));
         page += labeled("What decides", cause->tell_apart);
-        page += labeled("Often said and of no help", cause->wrong_advice);
+        page += labeled("Common advice that does not help", cause->wrong_advice);
         std::vector<std::string> seen_in;
         for (const Signature* signature : ordered(knowledge.signatures, &Signature::id))
             if (std::any_of(
@@ -110,9 +110,9 @@ std::string candidate_line(const Signature::Candidate& candidate) {
 std::string signatures_page(const Knowledge& knowledge) {
     std::string page =
         std::string(origin) +
-        "# Signatures\n\nMessages of logs and what they can mean. One message can have several causes; the "
-        "facts of the host tell them apart. Patterns are [RE2](https://github.com/google/re2/wiki/Syntax), "
-        "matched line by line without regard to case.\n";
+        "# Signatures\n\nLog messages and what they can mean. One message can have several causes; the "
+        "facts of the host distinguish them. Patterns are [RE2](https://github.com/google/re2/wiki/Syntax), "
+        "matched line by line, ignoring case.\n";
     for (const Signature* signature : ordered(knowledge.signatures, &Signature::id)) {
         page += '\n' + heading(signature->id, signature->id);
         page += fmt::format("**{}**{}\n\n{}\n\n", prose(signature->title),
@@ -123,7 +123,7 @@ std::string signatures_page(const Knowledge& knowledge) {
             page += "\nCauses:\n\n";
         for (const Signature::Candidate& candidate : signature->candidates)
             page += candidate_line(candidate);
-        page += '\n' + labeled("What would help to tell them apart", signature->ask) + evidence(*signature);
+        page += '\n' + labeled("What would help to distinguish them", signature->ask) + evidence(*signature);
     }
     return page;
 }
@@ -164,7 +164,8 @@ std::string applicability(const Remedy& remedy) {
         if (!list->empty())
             text += fmt::format("; {}", fmt::join(*list, ", "));
     if (!applies.vulkan.empty())
-        text += fmt::format("; a Vulkan driver {}", applies.vulkan == "works" ? "is there" : "is missing");
+        text +=
+            fmt::format("; a Vulkan driver {}", applies.vulkan == "works" ? "is installed" : "is missing");
     if (applies.place != "here")
         text += fmt::format("; typed {}", applies.place == "windows" ? "in Windows" : "on the host");
     if (!remedy.otherwise.empty())
@@ -174,7 +175,7 @@ std::string applicability(const Remedy& remedy) {
 
 std::string remedies_page(const Knowledge& knowledge) {
     std::string page = std::string(origin) +
-                       "# Remedies\n\nWhat can be done. `{name}` stands for what the plan puts there for "
+                       "# Remedies\n\nWhat can be done. `{name}` is a placeholder that the plan fills in for "
                        "the host. `rekindle doctor --fix ID` prints one for this host.\n";
     for (const Remedy* remedy : ordered(knowledge.remedies, &Remedy::id)) {
         page += '\n' + heading(remedy->id, remedy->id) + fmt::format("**{}**\n\n", prose(remedy->title));
@@ -198,7 +199,7 @@ std::string remedies_page(const Knowledge& knowledge) {
 
 std::string claims_page(const Knowledge& knowledge) {
     std::string page = std::string(origin) +
-                       "# Claims\n\nStatements and commands that go round, judged. `rekindle doctor "
+                       "# Claims\n\nStatements and commands in circulation, judged. `rekindle doctor "
                        "--review FILE` finds them in a document.\n";
     for (const Claim* claim : ordered(knowledge.claims, &Claim::id)) {
         page += '\n' + heading(claim->id, claim->id);
@@ -210,16 +211,17 @@ std::string claims_page(const Knowledge& knowledge) {
 }
 
 std::string targets_section(const Knowledge& knowledge) {
-    std::string page = "## gfx targets\n\n| Target | Architecture | Kernel's number | GC | Generic code | "
-                       "Served up to ROCm | Note | Evidence |\n"
-                       "|---|---|---|---|---|---|---|---|\n";
+    std::string page =
+        "## gfx targets\n\n| Target | Architecture | Kernel version number | GC | Generic code | "
+        "Supported up to ROCm | Note | Evidence |\n"
+        "|---|---|---|---|---|---|---|---|\n";
     for (const GfxTarget& target : knowledge.gfx_targets)
         page += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", target.name, target.architecture,
                             target.kfd_version, fmt::join(target.gc_versions, ", "), target.generic,
                             target.last_rocm, cell(target.note), evidence_line(target));
     page += "\n## Overrides\n\n`HSA_OVERRIDE_GFX_VERSION` makes every GPU of the process report another "
             "target. What was "
-            "tried:\n\n| Card's target | Override | Verdict | Why |\n|---|---|---|---|\n";
+            "tried:\n\n| GPU's target | Override | Verdict | Why |\n|---|---|---|---|\n";
     for (const GfxTarget& target : knowledge.gfx_targets)
         for (const GfxTarget::Override& tried : target.overrides)
             page += fmt::format("| {} | {} | {} | {} |\n", target.name, tried.value, tried.verdict,
@@ -230,11 +232,11 @@ std::string targets_section(const Knowledge& knowledge) {
 std::string gpus_page(const Knowledge& knowledge) {
     std::string page =
         std::string(origin) +
-        "# GPUs\n\nOne PCI id can stand for several cards; then the revision (the part after the second "
+        "# GPUs\n\nOne PCI id can stand for several models; then the revision (the part after the second "
         "colon) "
-        "tells them apart. On a host, the kernel's `gfx_target_version` is the truth.\n\n" +
+        "distinguishes them. On a host, the kernel's `gfx_target_version` is authoritative.\n\n" +
         targets_section(knowledge) +
-        "\n## Cards\n\n| Card | PCI ids | Target | Memory (GiB) | Evidence |\n|---|---|---|---|---|\n";
+        "\n## Models\n\n| Model | PCI ids | Target | Memory (GiB) | Evidence |\n|---|---|---|---|---|\n";
     for (const GpuModel& gpu : knowledge.gpus)
         page +=
             fmt::format("| {} | {} | {} | {} | {} |\n", cell(gpu.name), fmt::join(gpu.pci, ", "), gpu.target,
@@ -262,14 +264,14 @@ std::string index_section(const WheelIndex& index) {
 }
 
 std::string wheels_page(const Knowledge& knowledge) {
-    std::string page = std::string(origin) + "# Wheel indexes and images\n\nFrom where torch is installed, "
-                                             "and for what its wheels contain code. That "
+    std::string page = std::string(origin) + "# Wheel indexes and images\n\nWhere to install torch from, "
+                                             "and which targets its wheels contain code for. That "
                                              "libtorch contains a target does not mean that the math "
-                                             "libraries beside it do: `rekindle doctor` reads "
+                                             "libraries shipped with it do: `rekindle doctor` reads "
                                              "the files.\n";
     for (const WheelIndex& index : knowledge.indexes)
         page += index_section(index);
-    page += "\n## Container images\n\nTags that the vendor documents.\n\n| Tag | ROCm | torch | Python | OS "
+    page += "\n## Container images\n\nTags documented by the vendor.\n\n| Tag | ROCm | torch | Python | OS "
             "| Evidence |\n"
             "|---|---|---|---|---|---|\n";
     for (const ContainerImage& image : knowledge.images)
@@ -297,14 +299,14 @@ std::string index_page(const Knowledge& knowledge) {
     page += fmt::format("- [Causes](causes.md): {}, why training fails\n", knowledge.causes.size());
     page += fmt::format("- [Signatures](signatures.md): {} messages and what they can mean\n",
                         knowledge.signatures.size());
-    page += fmt::format("- [Variables](variables.md): {}, real and unreal\n", knowledge.variables.size());
+    page += fmt::format("- [Variables](variables.md): {}, with their status\n", knowledge.variables.size());
     page += fmt::format("- [Remedies](remedies.md): {}\n", knowledge.remedies.size());
-    page += fmt::format("- [Claims](claims.md): {} statements that go round\n", knowledge.claims.size());
-    page += fmt::format("- [GPUs](gpus.md): {} cards, {} gfx targets\n", knowledge.gpus.size(),
+    page += fmt::format("- [Claims](claims.md): {} statements in circulation\n", knowledge.claims.size());
+    page += fmt::format("- [GPUs](gpus.md): {} models, {} gfx targets\n", knowledge.gpus.size(),
                         knowledge.gfx_targets.size());
     page += fmt::format("- [Wheels](wheels.md): {} indexes, {} container tags\n", knowledge.indexes.size(),
                         knowledge.images.size());
-    page += "\nKinds of evidence: *source* was read in a program's source, *thread* in an issue, "
+    page += "\nKinds of evidence: *source* was read in a program's source code, *thread* in an issue, "
             "*documentation* in a "
             "vendor's or project's pages, *measured* was run, *inferred* follows from the others.\n\n"
             "How to add to it: [knowledge/README.md](../../knowledge/README.md).\n";

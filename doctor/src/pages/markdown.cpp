@@ -41,7 +41,7 @@ std::string one(const Backing& backing) {
                        backing.note.empty() ? "" : " (" + prose(backing.note) + ")");
 }
 
-/// Markdown for a cell of a table, where a bar ends the cell even inside code.
+/// Markdown for a table cell, where a bar ends the cell even inside code.
 std::string without_bars(std::string_view markdown) {
     std::string escaped;
     bool slash = false;

@@ -1,5 +1,5 @@
 #pragma once
-/// Small pieces of Markdown (GitHub's) from texts that may hold anything.
+/// Small pieces of Markdown (GitHub's) for texts with any content.
 
 #include <rekindle/doctor/knowledge.h>
 
@@ -9,12 +9,12 @@
 
 namespace rekindle::doctor {
 
-/// Prose on one line: characters that Markdown would take for markup are escaped, line ends become blanks.
-/// Text in backquotes stays as it is.
+/// Prose on one line: characters that Markdown would interpret as markup are escaped, line ends become
+/// spaces. Text in backquotes stays unchanged.
 std::string prose(std::string_view text);
-/// The same for a cell of a table.
+/// The same for a table cell.
 std::string cell(std::string_view text);
-/// A code span that holds any text.
+/// A code span for any text.
 std::string code(std::string_view text);
 /// A block of code.
 std::string code_block(const std::vector<std::string>& lines);
@@ -22,9 +22,9 @@ std::string code_block(const std::vector<std::string>& lines);
 std::string code_list(const std::vector<std::string>& texts);
 /// "- one\n- two\n"
 std::string bullets(const std::vector<std::string>& texts);
-/// "### Evidence": who says so and when it was checked, as the end of an entry.
+/// "### Evidence": the sources and when they were checked, at the end of an entry.
 std::string evidence(const Entry& entry);
-/// The same on one line, for a cell of a table: "source: …; thread: …".
+/// The same on one line, for a table cell: "source: …; thread: …".
 std::string evidence_line(const Entry& entry);
 
 } // namespace rekindle::doctor

@@ -1,5 +1,5 @@
 #pragma once
-/// What packages are called, by distribution.
+/// Package names by distribution.
 
 #include <map>
 #include <string>
@@ -7,17 +7,17 @@
 
 namespace rekindle::doctor {
 
-/// Placeholders of packages for `os_id` ("ubuntu", "fedora", …): "install", "firmware_package",
+/// Placeholders for packages for `os_id` ("ubuntu", "fedora", …): "install", "firmware_package",
 /// "vulkan_package", "egl_package", "cxx_package", "opencl_package", "rocrand_package", "kernel_package",
-/// "nvidia_install", "update_bootloader". Empty for a distribution that is not known; a name that the
-/// distribution does not have is absent. `os_version` ("24.04") matters to Ubuntu's kernels.
+/// "nvidia_install", "update_bootloader". Empty for an unknown distribution; a package that the
+/// distribution does not have is missing. `os_version` ("24.04") matters for Ubuntu's kernels.
 std::map<std::string, std::string> package_placeholders(std::string_view os_id, std::string_view os_version);
 
 /// Whether a placeholder is filled by package_placeholders().
 bool is_of_distribution(std::string_view placeholder);
 
-/// What to tell where the distribution is not known: "libegl1 (apt), libglvnd-egl (dnf), …"; "" for what is
-/// no package.
+/// The text for an unknown distribution: "libegl1 (apt), libglvnd-egl (dnf), …"; "" for what is not a
+/// package.
 std::string package_names(std::string_view placeholder);
 
 } // namespace rekindle::doctor

@@ -1,6 +1,6 @@
 #include "plan/distribution.h"
-#include "plan/ground.h"
 #include "plan/placeholders.h"
+#include "plan/platform.h"
 #include "plan/shell.h"
 
 #include <rekindle/doctor/plan.h>
@@ -16,13 +16,13 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// A step and its place: problems before warnings, then the cheaper, then what belongs to the better finding.
+/// A step and its rank: problems before warnings, then cheaper steps, then those of the better finding.
 struct Candidate {
     Step step;
     std::tuple<bool, int, std::size_t> place;
 };
 
-/// Fills text after text and remembers what it had no value for.
+/// Fills in one text after another and remembers which values were missing.
 class Filler {
   public:
     explicit Filler(const Values& values) : values_(values) {}
@@ -51,12 +51,12 @@ bool makes_environment(const Remedy& remedy) {
     });
 }
 
-/// Names of packages, and the program that starts containers: a step is worth its words without them.
-bool can_be_told_in_words(const std::string& placeholder) {
+/// Package names, and the program that starts containers: a step is still useful in words without them.
+bool can_be_described(const std::string& placeholder) {
     return is_of_distribution(placeholder) || placeholder == "container_tool";
 }
 
-/// "Which package manager is here is not known; the package is libegl1 (apt), …".
+/// "The package manager of this host is not known; the package is libegl1 (apt), …".
 std::string in_words(const std::vector<std::string>& missing) {
     std::string text;
     for (const std::string& name : missing)
@@ -65,12 +65,12 @@ std::string in_words(const std::vector<std::string>& missing) {
     return text;
 }
 
-/// Commands, check and undo lines; nothing where a value is not known that no words replace.
+/// Commands, check and undo lines; nothing where a value is missing that words cannot replace.
 bool fill_commands(Step& step, const Remedy& remedy, const Values& values) {
     Filler fill(values);
     step.commands = fill(remedy.commands);
-    const bool told = std::all_of(fill.missing().begin(), fill.missing().end(), can_be_told_in_words);
-    if (!told)
+    const bool describable = std::all_of(fill.missing().begin(), fill.missing().end(), can_be_described);
+    if (!describable)
         return false;
     if (!fill.missing().empty()) {
         step.commands.clear();
@@ -87,7 +87,7 @@ bool fill_commands(Step& step, const Remedy& remedy, const Values& values) {
     return true;
 }
 
-/// Nothing where PowerShell has no such command.
+/// Nothing if PowerShell has no such command.
 bool turn_to_powershell(Step& step) {
     for (std::string& line : step.commands) {
         auto other = in_powershell(line);
@@ -109,19 +109,18 @@ bool turn_to_powershell(Step& step) {
     return true;
 }
 
-/// What placeholders stand for where the training runs, and on the host below its container.
+/// Values of placeholders where the training runs, and on the host below its container.
 struct ValuesOfFinding {
     Values here;
     Values elsewhere;
 };
 
-/// Nothing where the remedy's commands belong to another kind of host, or a value that they need is not
-/// known.
-std::optional<Step> make_step(const HostView& view, const Ground& ground, const Finding& finding,
+/// Nothing if the remedy's commands are for another kind of host, or a value that they need is not known.
+std::optional<Step> make_step(const HostView& view, const Platform& platform, const Finding& finding,
                               const Remedy& remedy, const ValuesOfFinding& known) {
-    if (!applies(remedy.applies, ground))
+    if (!applies(remedy.applies, platform))
         return std::nullopt;
-    const bool elsewhere = remedy.applies.place != "here" && ground.in_container.value_or(false);
+    const bool elsewhere = remedy.applies.place != "here" && platform.in_container.value_or(false);
     Values values = elsewhere ? known.elsewhere : known.here;
     const std::string environment = new_environment(view, remedy.id);
     values["venv"] = environment;
@@ -132,17 +131,18 @@ std::optional<Step> make_step(const HostView& view, const Ground& ground, const 
     step.why = finding.statement;
     step.title = fill(remedy.title);
     step.changes = fill(remedy.changes);
-    step.where = place_of(remedy.applies, ground);
+    step.where = place_of(remedy.applies, platform);
     if (!fill.missing().empty() || !fill_commands(step, remedy, values))
         return std::nullopt;
-    if (ground.system == "windows" && !turn_to_powershell(step))
+    if (platform.system == "windows" && !turn_to_powershell(step))
         return std::nullopt;
     step.minutes = remedy.minutes;
     step.risk = remedy.risk;
     step.root = remedy.root;
     step.reboot = remedy.reboot;
     const bool known_place = environment.starts_with('/');
-    step.automatic = remedy.automatic && known_place && !step.commands.empty() && ground.system != "windows";
+    step.automatic =
+        remedy.automatic && known_place && !step.commands.empty() && platform.system != "windows";
     if (makes_environment(remedy) && known_place)
         step.environment = environment;
     return step;
@@ -153,18 +153,19 @@ struct Chosen {
     int cost = 0;
 };
 
-/// The remedy, or the first of those that stand in for it.
-std::optional<Chosen> choose_step(const HostView& view, const Ground& ground, const Finding& finding,
+/// The remedy, or the first of its replacements that applies.
+std::optional<Chosen> choose_step(const HostView& view, const Platform& platform, const Finding& finding,
                                   const std::string& id, const ValuesOfFinding& known) {
     for (const Remedy* remedy = view.knowledge.remedy(id); remedy != nullptr;
          remedy = view.knowledge.remedy(remedy->otherwise))
-        if (auto step = make_step(view, ground, finding, *remedy, known))
+        if (auto step = make_step(view, platform, finding, *remedy, known))
             return Chosen{std::move(*step), remedy->cost};
     return std::nullopt;
 }
 
 /// Remedies of the findings, each once, in the order in which to try them.
-std::vector<Step> steps_for(const HostView& view, const Ground& host, const std::vector<Finding>& findings) {
+std::vector<Step> steps_for(const HostView& view, const Platform& host,
+                            const std::vector<Finding>& findings) {
     std::vector<Candidate> candidates;
     for (const Finding& finding : findings) {
         const Cause* cause = view.knowledge.cause(finding.cause);
@@ -172,11 +173,11 @@ std::vector<Step> steps_for(const HostView& view, const Ground& host, const std:
             continue;
         const std::vector<std::string>& ids =
             finding.remedies.empty() && cause ? cause->remedies : finding.remedies;
-        const Ground ground = ground_for(host, view, finding);
-        const ValuesOfFinding values{placeholder_values(view, finding, ground, false),
-                                     placeholder_values(view, finding, ground, true)};
+        const Platform platform = ground_for(host, view, finding);
+        const ValuesOfFinding values{placeholder_values(view, finding, platform, false),
+                                     placeholder_values(view, finding, platform, true)};
         for (const std::string& id : ids) {
-            auto chosen = choose_step(view, ground, finding, id, values);
+            auto chosen = choose_step(view, platform, finding, id, values);
             const bool known =
                 chosen && std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
                     return other.step.id == chosen->step.id && other.step.commands == chosen->step.commands;
@@ -205,7 +206,7 @@ bool has_step(const std::vector<Step>& steps, std::string_view id) {
     return std::any_of(steps.begin(), steps.end(), [&](const Step& step) { return step.id == id; });
 }
 
-/// "… can train through Vulkan today" for the cards that neither ROCm nor CUDA serves.
+/// "… can train through Vulkan today" for the GPUs that neither ROCm nor CUDA supports.
 std::string vulkan_remark(const HostView& view) {
     std::vector<std::string> names;
     for (const DeviceStatus& device : device_table(view.facts, view.probes, view.knowledge))
@@ -214,9 +215,10 @@ std::string vulkan_remark(const HostView& view) {
             names.push_back(device.name);
     if (names.empty())
         return "";
-    return fmt::format("Through Vulkan the {} can train as it is: torch.device(\"rvk\") in PyTorch, or "
-                       "`rekindle train --device gpu`.",
-                       fmt::join(names, " and the "));
+    return fmt::format(
+        "Through Vulkan the {} can train without any change: torch.device(\"rvk\") in PyTorch, or "
+        "`rekindle train --device gpu`.",
+        fmt::join(names, " and the "));
 }
 
 std::vector<std::string> remarks_for(const HostView& view, const std::vector<Finding>& findings,
@@ -234,11 +236,11 @@ std::vector<std::string> remarks_for(const HostView& view, const std::vector<Fin
     if (is_about(findings,
                  {"vram-held-by-other-process", "vram-stranded-in-driver", "vram-held-by-own-cache"}))
         remarks.emplace_back(
-            "No version is changed for this: an allocation that finds no memory fails with every "
+            "Do not change any version for this: an allocation that finds no free memory fails with every "
             "release of ROCm and torch.");
     if (is_posted(view))
         remarks.emplace_back(
-            "The host is known from a posted text only: see that a step fits it before you run it.");
+            "The host is known only from posted text: check that a step fits it before you run it.");
     return remarks;
 }
 
@@ -249,18 +251,18 @@ std::string python_of(const HostView& view, const std::vector<Step>& steps) {
     return view.python && !view.python->interpreter.empty() ? view.python->interpreter : "python3";
 }
 
-std::vector<std::string> ladder_for(const HostView& view, const Ground& ground,
+std::vector<std::string> ladder_for(const HostView& view, const Platform& platform,
                                     const std::vector<Step>& steps) {
     const std::string python = python_of(view, steps);
     std::vector<std::string> ladder{
-        ground.system == "windows" // where this program does not run
+        platform.system == "windows" // where this program does not run
             ? std::string(
                   "Probe: `python -c \"import torch; print(torch.cuda.is_available())\"` prints True.")
             : fmt::format("Probe: `rekindle doctor --python {} --probe safe` ends without a failed probe.",
                           python),
-        "One batch: the loss of the first batch in float32 agrees with the same batch on the processor to "
+        "One batch: the loss of the first batch in float32 agrees with the same batch on the CPU to "
         "about 1e-4.",
-        "One epoch on a small part of the data: the loss falls, and memory in use does not grow from step to "
+        "One epoch on a small part of the data: the loss falls, and memory use does not grow from step to "
         "step.",
     };
     const std::size_t gpus = std::max(training_amd(view).size(), view.nvidia.size());
@@ -272,7 +274,7 @@ std::vector<std::string> ladder_for(const HostView& view, const Ground& ground,
     return ladder;
 }
 
-/// An estimate has no seconds: "40 min", "1 h 10 min".
+/// An estimate without seconds: "40 min", "1 h 10 min".
 std::string spoken_minutes(double minutes) {
     const auto whole = static_cast<int>(minutes + 0.5);
     return whole < 60 ? fmt::format("{} min", std::max(whole, 1))
@@ -285,9 +287,9 @@ std::string stop_for(const std::vector<Step>& steps) {
         minutes += step.minutes;
     const std::string tried = steps.size() == 1 ? "this step" : fmt::format("these {} steps", steps.size());
     return fmt::format(
-        "Stop when {} (about {}) did not lead past the first rung of the ladder. Stopping costs that time "
+        "Stop if {} (about {}) did not make the first check (the probe) pass. Stopping costs that time "
         "and nothing else: each step's undo lines take it back, and the same training runs on the "
-        "processor or a rented GPU (`rekindle doctor --alternatives`).",
+        "CPU or a rented GPU (`rekindle doctor --alternatives`).",
         tried, spoken_minutes(minutes));
 }
 
@@ -296,13 +298,13 @@ std::string stop_for(const std::vector<Step>& steps) {
 Plan make_plan(const Facts& facts, const std::vector<Finding>& findings, const Knowledge& knowledge,
                const std::vector<ProbeResult>& probes) {
     const HostView view = view_of(facts, probes, knowledge);
-    const Ground ground = ground_of(view);
+    const Platform platform = platform_of(view);
     Plan plan;
-    plan.steps = steps_for(view, ground, findings);
+    plan.steps = steps_for(view, platform, findings);
     plan.remarks = remarks_for(view, findings, plan.steps);
     if (plan.steps.empty())
         return plan;
-    plan.ladder = ladder_for(view, ground, plan.steps);
+    plan.ladder = ladder_for(view, platform, plan.steps);
     plan.stop = stop_for(plan.steps);
     return plan;
 }

@@ -34,7 +34,7 @@ void add_wheel(Values& values, const std::string& prefix, const std::optional<Wh
     values[prefix + "_python"] = same ? interpreter : "python" + choice->python;
 }
 
-/// The first documented image whose release of torch has code for the target in the official wheels too.
+/// The first documented image with a torch release that has code for the target in the official wheels too.
 const ContainerImage* image_for(const Knowledge& knowledge, std::string_view gfx) {
     const GfxTarget* target = knowledge.gfx(gfx);
     for (const ContainerImage& image : knowledge.images) {
@@ -117,7 +117,7 @@ std::string shared_memory_size(const HostView& view) {
     return fmt::format("{}g", std::clamp<std::uint64_t>(*view.facts.system.memory_total / gib / 4, 1, 16));
 }
 
-/// The cards to train on, by UUID, as ROCR_VISIBLE_DEVICES takes them.
+/// The GPUs to train on, by UUID, as ROCR_VISIBLE_DEVICES takes them.
 void add_visible(Values& values, const HostView& view) {
     std::string list;
     const auto cards = training_amd(view);
@@ -132,10 +132,10 @@ void add_visible(Values& values, const HostView& view) {
     values["devices"] = std::to_string(cards.size());
 }
 
-/// The number of a card to train on that a finding does not blame, as the runtime counts them.
-void add_other_gpu(Values& values, const HostView& view, const Finding& finding, const Ground& ground) {
+/// The ordinal of a GPU to train on that a finding does not blame, as the runtime counts them.
+void add_other_gpu(Values& values, const HostView& view, const Finding& finding, const Platform& platform) {
     const bool nvidia =
-        std::find(ground.vendors.begin(), ground.vendors.end(), "nvidia") != ground.vendors.end();
+        std::find(platform.vendors.begin(), platform.vendors.end(), "nvidia") != platform.vendors.end();
     const std::vector<const Gpu*> cards = nvidia ? view.nvidia : visible_amd(view);
     if (finding.devices.empty())
         return;
@@ -149,11 +149,11 @@ void add_other_gpu(Values& values, const HostView& view, const Finding& finding,
     }
 }
 
-/// What container images are run with; nothing where it is neither Docker nor Podman.
-void add_container_tool(Values& values, const Ground& ground) {
-    if (ground.container.empty() || ground.container == "docker")
+/// The command that runs container images; nothing if it is neither Docker nor Podman.
+void add_container_tool(Values& values, const Platform& platform) {
+    if (platform.container.empty() || platform.container == "docker")
         values["container_tool"] = "docker";
-    else if (ground.container == "podman")
+    else if (platform.container == "podman")
         values["container_tool"] = "podman";
 }
 
@@ -165,7 +165,7 @@ void add_distribution(Values& values, const System& system) {
 }
 
 void add_python(Values& values, const HostView& view) {
-    // What the shell of an activated environment says where nothing was read.
+    // The variable that the shell of an activated environment sets, if nothing was read.
     values["environment"] =
         view.python && !view.python->path.empty() ? view.python->path : "${VIRTUAL_ENV:-$CONDA_PREFIX}";
     if (view.python && view.python->torch)
@@ -202,13 +202,13 @@ std::string new_environment(const HostView& view, std::string_view remedy) {
     return fmt::format("{}/rekindle-env/{}", home_of(view), remedy);
 }
 
-Values placeholder_values(const HostView& view, const Finding& finding, const Ground& ground,
+Values placeholder_values(const HostView& view, const Finding& finding, const Platform& platform,
                           bool elsewhere) {
     Values values;
     add_host(values, view, elsewhere);
-    add_container_tool(values, ground);
+    add_container_tool(values, platform);
     add_python(values, view);
-    add_other_gpu(values, view, finding, ground);
+    add_other_gpu(values, view, finding, platform);
     const std::string version = view.python ? view.python->version.value_or("") : "";
     const std::string interpreter =
         view.python && !view.python->interpreter.empty() ? view.python->interpreter : "python3";
@@ -250,7 +250,7 @@ Filled fill_in(std::string_view text, const Values& values) {
         const std::string_view name = text.substr(open + 1, close - open - 1);
         filled.text += text.substr(at, open - at);
         at = close + 1;
-        if (!is_remedy_placeholder(name)) { // braces of the shell or of Python
+        if (!is_remedy_placeholder(name)) { // braces in shell or Python code
             filled.text += text.substr(open, close + 1 - open);
             continue;
         }

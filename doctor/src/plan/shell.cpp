@@ -13,7 +13,7 @@ namespace {
 
 using Assignments = std::vector<std::pair<std::string, std::string>>;
 
-/// Takes "A=B C=D " off the front.
+/// Removes leading assignments "A=B C=D ".
 Assignments take_assignments(re2::StringPiece& rest) {
     static const RE2 one(R"re(([A-Z][A-Z0-9_]*)=([^\s"'$;|&]+)(?:\s+|$))re");
     Assignments taken;
@@ -38,7 +38,7 @@ std::string removal(const std::vector<std::string>& names) {
     return fmt::format("Remove-Item {} -ErrorAction SilentlyContinue", fmt::join(items, ", "));
 }
 
-/// Programs that Windows has under the same name, with nothing of Unix in their arguments.
+/// Programs that have the same name on Windows, with nothing Unix-specific in their arguments.
 std::optional<std::string> program(std::string_view command) {
     static const RE2 common(
         R"re((?:python[\d.]*|pip|conda|docker|torchrun|nvidia-smi|rekindle|\S*/rekindle-env/[\w.-]+/(?:bin|Scripts)/\w+|[A-Za-z]:[\\/]\S*)(?:\s.*)?)re");

@@ -13,7 +13,7 @@ bool serves(const WheelIndex::Release& release, std::string_view python) {
            std::find(release.python.begin(), release.python.end(), python) != release.python.end();
 }
 
-/// Newest first by torch, then by ROCm or CUDA; wheels for the Python at hand before others.
+/// Newest first by torch, then by ROCm or CUDA; wheels for the current Python before others.
 bool better(const WheelChoice& candidate, bool fits, const std::optional<WheelChoice>& best, bool best_fits) {
     if (!best || fits != best_fits)
         return !best || fits;

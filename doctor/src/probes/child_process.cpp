@@ -20,12 +20,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kept_output = 4096;
 constexpr std::size_t longest_line = 64 * 1024;
-constexpr std::size_t most_results = 4 * 1024 * 1024;
-constexpr std::size_t read_at_once =
-    64 * 1024; ///< so that a flood does not keep us from looking at the clock
+constexpr std::size_t max_results = 4 * 1024 * 1024;
+/// So that a flood of output does not delay checking the clock.
+constexpr std::size_t read_at_once = 64 * 1024;
 constexpr std::chrono::milliseconds tick{20};
 
-/// Reads what is there, at most read_at_once bytes. Closes the descriptor at the end of the data.
+/// Reads what is available, at most read_at_once bytes. Closes the descriptor at the end of the data.
 std::string read_available(FileDescriptor& descriptor) {
     std::string bytes;
     while (descriptor && bytes.size() < read_at_once) {
@@ -43,7 +43,7 @@ std::string read_available(FileDescriptor& descriptor) {
     return bytes;
 }
 
-/// One child from its start to its end.
+/// One child from start to end.
 class Child {
   public:
     Child(const ChildCommand& command, std::size_t number, const ResultLine& on_line)
@@ -58,7 +58,7 @@ class Child {
 
     bool over() const noexcept { return over_; }
 
-    /// When to look at it at the latest, whatever its descriptors say.
+    /// When to check on it at the latest, whatever its descriptors report.
     Clock::time_point next_look(Clock::time_point now) const {
         const bool silent = !started_.output && !started_.results;
         const auto soon = now + (silent ? std::chrono::milliseconds(1) : tick);
@@ -101,8 +101,8 @@ class Child {
         while (!bytes.empty() && outcome_.why.empty()) {
             const std::size_t end = bytes.find('\n');
             line_ += bytes.substr(0, end);
-            if (line_.size() > longest_line || results_seen_ > most_results)
-                outcome_.why = "it wrote more results than any probe has";
+            if (line_.size() > longest_line || results_seen_ > max_results)
+                outcome_.why = "it wrote more results than any probe produces";
             if (end == std::string_view::npos || !outcome_.why.empty())
                 return;
             bytes.remove_prefix(end + 1);
@@ -113,7 +113,7 @@ class Child {
         }
     }
 
-    /// Leaves it a zombie, so that its pid and the id of its group still mean it and nothing else.
+    /// Leaves it a zombie, so that its pid and the id of its group are not reused.
     bool has_ended() const {
         siginfo_t info{};
         return ::waitid(P_PID, static_cast<id_t>(started_.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -125,7 +125,7 @@ class Child {
         int status = 0;
         while (::waitpid(started_.pid, &status, 0) < 0 && errno == EINTR) {
         }
-        // What it wrote before its end may be more than one read takes; stragglers may keep the pipes open.
+        // What it wrote before it ended may take more than one read; stragglers may keep the pipes open.
         while (started_.output || started_.results) {
             const std::size_t seen = results_seen_;
             const std::string rest = read_available(started_.output);
@@ -181,7 +181,7 @@ void wait_for_any(const std::vector<Child>& children) {
     ::poll(polled.data(), polled.size(), static_cast<int>(std::max<std::int64_t>(wait, 0)));
 }
 
-/// Length of the UTF-8 sequence at the start of `text`, 0 when there is no valid one.
+/// Length of the UTF-8 sequence at the start of `text`, 0 when it is invalid.
 std::size_t utf8_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned lead = byte(0);

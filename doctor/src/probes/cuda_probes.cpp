@@ -19,7 +19,7 @@ std::string cuda_name(const SharedLibrary& library, int status) {
 DriverLibrary open_cuda(const ProbeReport& report) {
     report.at("loading libcuda.so.1");
     const std::vector<std::string> names{"libcuda.so.1"};
-    // Under WSL the driver's library lies where no linker looks by itself.
+    // Under WSL the driver's library is where no linker looks on its own.
     const std::vector<std::string> folders{"/usr/lib/wsl/lib"};
     return {SharedLibrary::open(names, folders), report, cuda_name};
 }
@@ -82,7 +82,7 @@ void describe_cuda(const DriverLibrary& cuda, const ProbeRequest& request, const
         report.passed(std::move(device));
 }
 
-/// For every GPU since Maxwell: the driver compiles it for the one that is there.
+/// For every GPU since Maxwell: the driver compiles it for the GPU that is present.
 constexpr const char* kernel_text = R"(
 .version 6.0
 .target sm_50
@@ -143,7 +143,7 @@ std::string mistake_of_kernel(const DriverLibrary& cuda) {
     return question.mistake();
 }
 
-/// By its number, or by its address where the number is not known yet.
+/// By its number, or by its address if the number is not known yet.
 int find_device(const DriverLibrary& cuda, const ProbeRequest& request) {
     int device = 0;
     if (request.first("device").empty())

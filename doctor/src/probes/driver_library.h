@@ -1,6 +1,6 @@
 #pragma once
-/// Calls into libraries whose every function returns a status of which 0 means success. Each call is
-/// announced first: it may not return.
+/// Calls into libraries in which every function returns a status, where 0 means success. Each call is
+/// announced first, because it may not return.
 
 #include "probes/probe_child.h"
 #include "probes/shared_library.h"
@@ -25,7 +25,7 @@ class CallFailed : public std::runtime_error {
     std::string code_;
 };
 
-/// The name of a status, "" when the library has none for it.
+/// The name of a status, "" if the library has none for it.
 using StatusName = std::function<std::string(const SharedLibrary& library, int status)>;
 
 class DriverLibrary {
@@ -35,8 +35,7 @@ class DriverLibrary {
 
     const SharedLibrary& file() const noexcept { return library_; }
 
-    /// The types of the arguments must be those of the function's declaration: nothing checks or converts
-    /// them.
+    /// The types of the arguments must match the function's declaration: nothing checks or converts them.
     template <class... Arguments>
     int status_of(const char* function, Arguments... arguments) const {
         report_.at(function);

@@ -9,8 +9,8 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// Of the kernel drivers amdgpu, i915, xe and nvidia. Faults of a program alone (page faults, Xid 13, 31 or
-/// 43) are not here: the GPU goes on.
+/// Messages of the kernel drivers amdgpu, i915, xe and nvidia. Faults of a single program (page faults, Xid
+/// 13, 31 or 43) are not listed: the GPU keeps working.
 constexpr const char* amd_pattern =
     R"((?i)(amdgpu|kfd).*(gpu reset|ring \S+ timeout|gpu hang|vram is lost|mes failed to respon|mes might be in unrecoverable|failed to quiesce kfd|cp queue preemption time out))";
 constexpr const char* intel_pattern =
@@ -25,7 +25,7 @@ const char* pattern_of(const std::string& vendor) {
                                 : "";
 }
 
-/// NVIDIA's driver leaves out the function: "PCI:0000:01:00".
+/// NVIDIA's driver omits the function: "PCI:0000:01:00".
 bool speaks_of(const std::string& line, const std::string& address) {
     static const RE2 any_address(R"([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})");
     const std::string without_function = address.substr(0, address.rfind('.'));
@@ -33,12 +33,11 @@ bool speaks_of(const std::string& line, const std::string& address) {
 }
 
 std::string reason_of(const Gpu& gpu, const std::string& line) {
-    return fmt::format(
-        "the kernel log tells of a hang or reset of {} ({}); --probe all tries it all the same", gpu.address,
-        line);
+    return fmt::format("the kernel log shows a hang or reset of {} ({}); --probe all tries it anyway",
+                       gpu.address, line);
 }
 
-/// Variables that choose among GPUs, the one that takes UUIDs first.
+/// Variables that select GPUs, the one that takes UUIDs first.
 std::vector<std::string> visibility_variables(const std::string& vendor) {
     if (vendor == "amd")
         return {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
@@ -76,17 +75,17 @@ GpuAccess access_to(const Facts& facts, ProbeLevel level, const std::string& ven
         if (!vendor.empty() && gpu.vendor != vendor)
             continue;
         if (const std::string line = line_of_trouble(facts.kernel_log, gpu); !line.empty()) {
-            access.left_out.push_back({gpu.address, reason_of(gpu, line)});
+            access.skipped_gpus.push_back({gpu.address, reason_of(gpu, line)});
         } else {
             healthy.push_back(gpu.uuid.value_or(""));
             all_have_names = all_have_names && gpu.uuid.known();
         }
     }
     const std::vector<std::string> variables = visibility_variables(vendor);
-    if (access.left_out.empty())
+    if (access.skipped_gpus.empty())
         return access;
     if (healthy.empty() || !all_have_names || variables.empty() || any_is_set(facts, variables))
-        access.refusal = access.left_out.front().reason;
+        access.refusal = access.skipped_gpus.front().reason;
     else
         access.environment[variables.front()] = fmt::format("{}", fmt::join(healthy, ","));
     return access;

@@ -1,5 +1,5 @@
 #pragma once
-/// Which GPUs have hung on this boot: poking them again may take the whole machine down.
+/// Which GPUs have hung since boot: using them again may take the whole machine down.
 
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/probe.h>
@@ -10,24 +10,24 @@
 
 namespace rekindle::doctor {
 
-/// The last line of the kernel log that tells of a hang or a reset of this GPU, "" for none. A line that
-/// names no address speaks of every GPU of its driver.
+/// The last line of the kernel log that reports a hang or a reset of this GPU, "" for none. A line without
+/// an address applies to every GPU of its driver.
 std::string line_of_trouble(const KernelLog& log, const Gpu& gpu);
 
 /// Which of a vendor's GPUs a probe may open.
 struct GpuAccess {
-    struct LeftOut {
+    struct SkippedGpu {
         std::string address;
-        std::string
-            reason; ///< "the kernel log tells of a hang or reset of 0000:03:00.0 (LINE); --probe all …"
+        std::string reason; ///< "the kernel log shows a hang or reset of 0000:03:00.0 (LINE); --probe all …"
     };
-    std::vector<LeftOut> left_out;
+    std::vector<SkippedGpu> skipped_gpus;
     std::string refusal;                            ///< why none may be opened; "" when the rest may
-    std::map<std::string, std::string> environment; ///< of a child, so that it opens the rest alone
+    std::map<std::string, std::string> environment; ///< of a child, so that it opens only the rest
 };
 
-/// `vendor` "amd" and "nvidia" can be told by a variable which GPUs to open, as long as the others' UUIDs are
-/// known and the user has set no such variable. Of any other ("" means every GPU) it is all or nothing.
+/// For `vendor` "amd" and "nvidia" a variable can select which GPUs to open, as long as the UUIDs of the
+/// others are known and the user has not set such a variable. For any other ("" means every GPU) it is all
+/// or nothing.
 GpuAccess access_to(const Facts& facts, ProbeLevel level, const std::string& vendor);
 
 } // namespace rekindle::doctor

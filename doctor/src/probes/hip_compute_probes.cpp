@@ -40,7 +40,7 @@ StatusName named(std::span<const char* const> names) {
     };
 }
 
-/// A function of a library that names its status, as "hiprtcGetErrorString" does.
+/// A library function that returns the name of a status, such as "hiprtcGetErrorString".
 StatusName named_by(const char* function) {
     return [function](const SharedLibrary& library, int status) -> std::string {
         const auto name = library.find<const char*(int)>(function);
@@ -96,7 +96,7 @@ std::vector<char> compile(const DriverLibrary& hiprtc, const char* source, Probe
     return code;
 }
 
-/// Runs the kernel `vector_add` of `code` over the known question.
+/// Runs the kernel `vector_add` of `code` on the known problem.
 std::string mistake_of_kernel(const DriverLibrary& hip, const std::vector<char>& code) {
     constexpr int to_device = 1;
     constexpr int to_host = 2;
@@ -143,7 +143,7 @@ void probe_blas_handle(const ProbeRequest& request, const ProbeReport& report) {
     reporting(report, result, [&] {
         choose_device(hip, request.device(), result);
         report.at("loading libhipblas");
-        SharedLibrary blas = open_beside(
+        SharedLibrary blas = open_next_to(
             hip.file(), request,
             {"libhipblas.so.3", "libhipblas.so.2", "libhipblas.so.1", "libhipblas.so.0", "libhipblas.so"});
         if (blas) {
@@ -155,7 +155,7 @@ void probe_blas_handle(const ProbeRequest& request, const ProbeReport& report) {
         if (blas.broken())
             return report.failed(result, blas.problem());
         report.at("loading librocblas");
-        blas = open_beside(
+        blas = open_next_to(
             hip.file(), request,
             {"librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so.0", "librocblas.so"});
         if (!blas)
@@ -175,7 +175,7 @@ void probe_hiprtc_vector_add(const ProbeRequest& request, const ProbeReport& rep
     reporting(report, result, [&] {
         choose_device(hip, request.device(), result);
         report.at("loading libhiprtc");
-        SharedLibrary file = open_beside(
+        SharedLibrary file = open_next_to(
             hip.file(), request, {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so"});
         if (!file && hip.file().find<int()>("hiprtcCreateProgram") != nullptr)
             file = hip.file(); // ROCm 4 and 5 have it there
@@ -196,7 +196,7 @@ void probe_rccl(const ProbeRequest& request, const ProbeReport& report) {
     if (!hip.file())
         return report_absence(report, result, hip.file());
     report.at("loading librccl");
-    SharedLibrary file = open_beside(hip.file(), request, {"librccl.so.1", "librccl.so"});
+    SharedLibrary file = open_next_to(hip.file(), request, {"librccl.so.1", "librccl.so"});
     if (!file)
         return report_absence(report, result, file);
     result.values["library"] = file.path();

@@ -7,8 +7,8 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// "gfx90a:sramecc+:xnack-" out of hipDeviceProp_t, whose layout is another one in ROCm 5 and 6: the only
-/// text in it that begins so. The buffer is several times as large as either.
+/// "gfx90a:sramecc+:xnack-" from hipDeviceProp_t, whose layout differs between ROCm 5 and 6: it is the only
+/// text in it that begins this way. The buffer is several times as large as either.
 std::string gfx_of(const DriverLibrary& hip, int device) {
     constexpr const char* rocm_6 = "hipGetDevicePropertiesR0600";
     constexpr const char* rocm_5 = "hipGetDeviceProperties";
@@ -43,7 +43,7 @@ void describe_hip(const DriverLibrary& hip, const ProbeRequest& request, const P
     const bool expects_none = request.first("gpus") == "0";
     const auto no_gpu = [&](int status) {
         if (status == 0 ||
-            !expects_none) // HIP 5 says hipErrorInvalidDevice where later ones say hipErrorNoDevice
+            !expects_none) // HIP 5 returns hipErrorInvalidDevice where later versions return hipErrorNoDevice
             return false;
         report.skipped(host, "no AMD GPU on this host", hip.text_of(status));
         return true;

@@ -21,8 +21,8 @@ DriverLibrary open_hip(const ProbeRequest& request, const ProbeReport& report) {
     return {SharedLibrary::open(names, request.all("folder")), report, hip_name};
 }
 
-SharedLibrary open_beside(const SharedLibrary& hip, const ProbeRequest& request,
-                          const std::vector<std::string>& names) {
+SharedLibrary open_next_to(const SharedLibrary& hip, const ProbeRequest& request,
+                           const std::vector<std::string>& names) {
     std::vector<std::string> folders = request.all("folder");
     if (const std::filesystem::path path = hip.path(); path.has_parent_path())
         folders.insert(folders.begin(), path.parent_path().string());

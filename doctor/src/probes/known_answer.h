@@ -1,5 +1,5 @@
 #pragma once
-/// The sum that a GPU is asked for: its every element is exact in float32 and differs from its neighbors.
+/// The sum that a GPU has to compute: every element is exact in float32 and differs from its neighbors.
 
 #include <fmt/format.h>
 
@@ -11,15 +11,15 @@
 namespace rekindle::doctor {
 
 struct VectorAdd {
-    static constexpr std::size_t size =
-        1000; ///< no multiple of the block: the last one is partly out of range
+    /// Not a multiple of the block: the last one is partly out of range.
+    static constexpr std::size_t size = 1000;
     static constexpr unsigned block = 256;
     static constexpr unsigned blocks = (size + block - 1) / block;
     static constexpr std::size_t bytes = size * sizeof(float);
 
     std::vector<float> left = std::vector<float>(size);
     std::vector<float> right = std::vector<float>(size);
-    std::vector<float> sum = std::vector<float>(size, -1); ///< what stands there when no kernel ran
+    std::vector<float> sum = std::vector<float>(size, -1); ///< the values that stay when no kernel ran
 
     VectorAdd() {
         for (std::size_t i = 0; i < size; ++i) {

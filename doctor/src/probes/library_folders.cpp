@@ -9,13 +9,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The folder of site-packages that holds PyTorch: its dist-info lies in it.
+/// The site-packages folder that contains PyTorch: its dist-info is in it.
 fs::path folder_of_torch(const PythonEnvironment& python) {
     const auto torch = std::ranges::find(python.packages, "torch", &PythonPackage::name);
     return torch == python.packages.end() ? fs::path() : fs::path(torch->source).parent_path();
 }
 
-/// "_rocm_sdk_core" and "_rocm_sdk_libraries…" of wheels that get their ROCm from packages.
+/// "_rocm_sdk_core" and "_rocm_sdk_libraries…" in wheels that get their ROCm from packages.
 std::vector<std::string> folders_of_sdk(const fs::path& site_packages) {
     std::vector<std::string> folders;
     std::error_code unreadable;

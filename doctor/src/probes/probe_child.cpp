@@ -42,7 +42,7 @@ ProbeRequest request_of(int argc, char** argv) {
     return request;
 }
 
-/// Somebody who tries a probe by hand has no descriptor 3 and gets the lines on standard output.
+/// A user who runs a probe by hand has no descriptor 3 and gets the lines on standard output.
 int results_or_output() {
     return ::fcntl(result_descriptor, F_GETFD) >= 0 ? result_descriptor : STDOUT_FILENO;
 }
@@ -121,8 +121,8 @@ void ProbeReport::skipped(ProbeResult result, std::string reason, std::string co
 
 void ProbeReport::write(std::string line) const {
     line += '\n';
-    // One write: lines stay whole even when the process dies right after it. Nobody listens: nothing to be
-    // done.
+    // One write: lines stay whole even when the process dies right after it. If nobody listens, there is
+    // nothing to do.
     [[maybe_unused]] const ssize_t written = ::write(descriptor_, line.data(), line.size());
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The child's side of a probe without Python: what it is asked and how it answers.
+/// The child's side of a probe that is not Python: its request and its answers.
 
 #include <rekindle/doctor/probe.h>
 
@@ -10,27 +10,27 @@
 
 namespace rekindle::doctor {
 
-/// The first argument that makes the program a probe.
+/// The first argument that turns the program into a probe.
 constexpr std::string_view probe_option = "--rekindle-probe";
 
-/// "--rekindle-probe NAME key=value …"; a key may stand more than once.
+/// "--rekindle-probe NAME key=value …"; a key may occur more than once.
 struct ProbeRequest {
     std::string name;
     std::multimap<std::string, std::string> parameters;
 
-    /// The first one of that key, "" when there is none.
+    /// The first value of that key, "" when there is none.
     std::string first(const std::string& key) const;
     std::vector<std::string> all(const std::string& key) const;
     int number(const std::string& key) const; ///< 0 when there is none
     int device() const { return number("device"); }
 };
 
-/// Writes lines to a descriptor as they become known: the process may die at the next call of a library.
+/// Writes lines to a descriptor as soon as they are known: the process may die in the next library call.
 class ProbeReport {
   public:
     ProbeReport(int descriptor, std::string id) : descriptor_(descriptor), id_(std::move(id)) {}
 
-    /// Says what is tried next.
+    /// Reports what is tried next.
     void at(std::string_view step) const;
     /// The result to fill in; its id is that of the probe.
     ProbeResult result(std::string device = {}) const;

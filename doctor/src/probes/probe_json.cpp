@@ -26,27 +26,27 @@ constexpr std::array<std::pair<ProbeStatus, std::string_view>, 5> statuses{{
 }};
 
 [[noreturn]] void refuse(std::string_view where, std::string_view field, std::string_view expected) {
-    throw usage_error(fmt::format("\"{}\" of a probe's result is not right", field))
+    throw usage_error(fmt::format("\"{}\" in a probe's result is invalid", field))
         .at(std::string(where))
         .expected(std::string(expected));
 }
 
 std::string text(const Json& value, std::string_view field, std::string_view where) {
     if (!value.is_string())
-        refuse(where, field, "a text");
+        refuse(where, field, "text");
     return value.get<std::string>();
 }
 
 int small_number(const Json& value, std::string_view field, std::string_view where) {
     if (!value.is_number_integer() || value < 0 || value > 255)
-        refuse(where, field, "a whole number from 0 to 255");
+        refuse(where, field, "an integer from 0 to 255");
     return value.get<int>();
 }
 
 double seconds(const Json& value, std::string_view where) {
     const double number = value.is_number() ? value.get<double>() : -1;
     if (!(number >= 0) || !std::isfinite(number))
-        refuse(where, "seconds", "a number that is not negative");
+        refuse(where, "seconds", "a non-negative number");
     return number;
 }
 
@@ -64,7 +64,7 @@ std::string_view name_of(ProbeStatus wanted) {
 
 std::map<std::string, std::string> values(const Json& json, std::string_view where) {
     if (!json.is_object())
-        refuse(where, "values", "an object of texts");
+        refuse(where, "values", "an object whose values are text");
     std::map<std::string, std::string> read;
     for (const auto& [name, value] : json.items())
         read[name] = text(value, "values." + name, where);
@@ -133,7 +133,7 @@ ProbeResult probe_result_from_json(const Json& json, std::string_view where) {
     if (result.id.empty())
         refuse(where, "id", "the name of a probe");
     if (!json.contains("status"))
-        refuse(where, "status", "what became of it");
+        refuse(where, "status", "the outcome of the probe");
     return result;
 }
 
@@ -147,7 +147,7 @@ std::string line_of_result(const ProbeResult& result) {
 
 ProbeLine parse_probe_line(std::string_view line) {
     constexpr std::string_view where = "a probe's results";
-    // Nesting is bounded by the callback: a line of 64 KiB could otherwise be 64 Ki levels deep.
+    // The callback limits nesting: a line of 64 KiB could otherwise be 64 Ki levels deep.
     constexpr int deepest = 4;
     const auto shallow = [](int depth, Json::parse_event_t, Json&) {
         if (depth > deepest)
@@ -156,9 +156,9 @@ ProbeLine parse_probe_line(std::string_view line) {
     };
     const Json json = Json::parse(line, shallow, false);
     if (json.is_discarded() || !json.is_object())
-        throw usage_error("a probe wrote something that is no result")
+        throw usage_error("a probe wrote something that is not a result")
             .at(std::string(where))
-            .expected("one JSON object a line");
+            .expected("one JSON object per line");
     ProbeLine parsed;
     for (const auto& [name, value] : json.items())
         if (name == "result")

@@ -27,7 +27,7 @@ ChildCommand command_of(const ProbeTask& task, const ProbeOptions& options) {
     return command;
 }
 
-/// What one child has said so far.
+/// What one child has reported so far.
 struct Conversation {
     std::vector<ProbeResult> results;
     std::string step;
@@ -123,17 +123,17 @@ void conclude(ProbeResult& result, const ChildOutcome& outcome, const std::strin
         break;
     case End::signaled:
         result.status = ProbeStatus::crashed;
-        result.reason = fmt::format("ended by {}{}", signal_text(outcome.signal), where);
+        result.reason = fmt::format("terminated by {}{}", signal_text(outcome.signal), where);
         break;
     case End::killed:
         result.status = outcome.why.empty() ? ProbeStatus::timed_out : ProbeStatus::failed;
-        result.reason = outcome.why.empty() ? fmt::format("no answer within {}{}; killed", limit, where)
+        result.reason = outcome.why.empty() ? fmt::format("no response within {}{}; killed", limit, where)
                                             : fmt::format("killed: {}{}", outcome.why, where);
         break;
     case End::unkillable:
         result.status = ProbeStatus::timed_out;
         result.reason =
-            fmt::format("no answer within {}{}; it cannot be killed (uninterruptible)", limit, where);
+            fmt::format("no response within {}{}; it cannot be killed (uninterruptible)", limit, where);
         break;
     case End::not_started:
         result.status = ProbeStatus::failed;
@@ -148,7 +148,7 @@ std::string vram_in_use(const Facts& facts, const std::string& address) {
             try {
                 return std::string(trim(split(read_file(gpu.vram_used.source), '\n').front()));
             } catch (const Error&) {
-                return {}; // a GPU that fell off the bus takes its files along
+                return {}; // a GPU that fell off the bus takes its files with it
             }
         }
     return {};

@@ -35,10 +35,10 @@ constexpr std::array probes_of_device{
     "python-two-gpu-copy", "python-all-reduce",  "python-compile",
 };
 constexpr const char* import_probe = "python-import";
-constexpr int most_hangs = 2;
+constexpr int max_hangs = 2;
 
-/// A folder for what PyTorch's compilers keep, removed with everything in it: a killed child leaves its
-/// files.
+/// A folder for the caches of PyTorch's compilers, removed with everything in it, because a killed child
+/// leaves its files behind.
 class CacheFolder {
   public:
     CacheFolder() {
@@ -50,12 +50,12 @@ class CacheFolder {
     CacheFolder(const CacheFolder&) = delete;
     CacheFolder& operator=(const CacheFolder&) = delete;
     ~CacheFolder() {
-        std::error_code ignored; // a leftover below the temporary folder is no failure of the probe
+        std::error_code ignored; // files left in the temporary folder are not a failure of the probe
         if (!path_.empty())
             fs::remove_all(path_, ignored);
     }
 
-    /// Without a temporary folder the compilers choose one of their own.
+    /// Without a temporary folder the compilers choose their own.
     void add_to(std::map<std::string, std::string>& environment) const {
         if (path_.empty())
             return;
@@ -67,7 +67,7 @@ class CacheFolder {
     fs::path path_;
 };
 
-/// RDNA1 under the override of RDNA2: convolutions above 42×42 have hung such cards.
+/// RDNA1 under an override to RDNA2: convolutions above 42×42 have hung such GPUs.
 std::string reason_against_large_convolution(const ProbeSession& session) {
     const Facts& facts = session.facts();
     const Fact<std::map<std::string, std::string>>& variables = facts.environment.variables;
@@ -79,27 +79,27 @@ std::string reason_against_large_convolution(const ProbeSession& session) {
     const bool rdna1 = std::ranges::any_of(
         facts.gpus, [](const Gpu& gpu) { return gpu.gfx.known() && gpu.gfx->starts_with("gfx101"); });
     return rdna1 ? fmt::format(
-                       "convolutions of this size have hung RDNA1 cards with HSA_OVERRIDE_GFX_VERSION={}; "
-                       "--probe all tries it all the same",
+                       "convolutions of this size have hung RDNA1 GPUs with HSA_OVERRIDE_GFX_VERSION={}; "
+                       "--probe all tries it anyway",
                        overridden->second)
                  : std::string();
 }
 
-/// How GPUs may be opened by a PyTorch of this kind ("rocm", "cuda", "cpu", "" when unknown).
+/// Which GPUs a PyTorch of this kind ("rocm", "cuda", "cpu", "" when unknown) may open.
 GpuAccess access_of(const ProbeSession& session, const std::string& kind) {
     GpuAccess access;
     for (const auto& [vendor, wheel] : {std::pair{"amd", "rocm"}, std::pair{"nvidia", "cuda"}})
         if (kind.empty() || kind == wheel) {
             GpuAccess one = access_to(session.facts(), session.options().level, vendor);
             access.environment.merge(one.environment);
-            std::ranges::move(one.left_out, std::back_inserter(access.left_out));
+            std::ranges::move(one.skipped_gpus, std::back_inserter(access.skipped_gpus));
             if (access.refusal.empty())
                 access.refusal = one.refusal;
         }
     return access;
 }
 
-/// The PCI address of "cuda:1" from what HIP or the CUDA driver told before, "" when neither did.
+/// The PCI address of "cuda:1", as reported earlier by HIP or the CUDA driver, "" when neither did.
 std::string address_of(const ProbeSession& session, const std::string& device) {
     if (!device.starts_with("cuda:"))
         return {};
@@ -113,7 +113,7 @@ std::string address_of(const ProbeSession& session, const std::string& device) {
     return {};
 }
 
-/// The probes of one device, over as many children as it takes.
+/// The probes of one device, in as many children as needed.
 class DeviceRun {
   public:
     /// `device`: "" lets PyTorch choose.
@@ -128,8 +128,8 @@ class DeviceRun {
             const std::size_t before = pending_.size();
             run_child();
             if (pending_.size() == before)
-                give_up_on(pending_.front(), "the child ended without a result of it");
-            if (hangs_ >= most_hangs || !import_works_)
+                give_up_on(pending_.front(), "the child ended without a result for it");
+            if (hangs_ >= max_hangs || !import_works_)
                 skip_rest();
         }
         return imported_;
@@ -180,11 +180,11 @@ class DeviceRun {
         finish(std::move(result));
     }
 
-    /// Names the GPU by its address and adds what sysfs says of its memory.
+    /// Identifies the GPU by its address and adds what sysfs says about its memory.
     void finish(ProbeResult result) {
         std::string address = address_of(session_, result.device);
-        if (const auto told = result.values.find("address"); told != result.values.end())
-            address = told->second;
+        if (const auto found = result.values.find("address"); found != result.values.end())
+            address = found->second;
         if (!result.device.empty() && !address.empty()) {
             result.values["ordinal"] = result.device;
             result.values.erase("address");
@@ -199,7 +199,8 @@ class DeviceRun {
 
     void conclude_current(const ChildOutcome& outcome) {
         ProbeResult result;
-        // A later child that dies importing PyTorch has the probe that it was started for as its result.
+        // If a later child dies while importing PyTorch, the result goes to the probe that it was started
+        // for.
         const bool known = std::ranges::find(pending_, current_) != pending_.end();
         result.id = known ? current_ : pending_.front();
         result.device = result.id == import_probe ? std::string() : device_;
@@ -224,8 +225,9 @@ class DeviceRun {
     void skip_rest() {
         for (const std::string& id : pending_)
             session_.skip(id, device_,
-                          import_works_ ? fmt::format("{} probes before it hung on this device", most_hangs)
-                                        : "PyTorch could not be imported");
+                          import_works_
+                              ? fmt::format("{} probes before this one hung on this device", max_hangs)
+                              : "PyTorch could not be imported");
         pending_.clear();
     }
 
@@ -278,10 +280,9 @@ void run_python_probes(ProbeSession& session) {
     if (command.program.empty())
         return session.skip(import_probe, "", fmt::format("there is no Python {}", options.python));
     const PythonEnvironment* python = python_that_trains(session.facts(), options.python);
-    const bool on_processor = options.python_device == "cpu";
+    const bool on_cpu = options.python_device == "cpu";
     const GpuAccess access =
-        on_processor ? GpuAccess{}
-                     : access_of(session, python != nullptr ? python->torch_kind.value_or("") : "");
+        on_cpu ? GpuAccess{} : access_of(session, python != nullptr ? python->torch_kind.value_or("") : "");
     if (!access.refusal.empty())
         return session.skip(import_probe, "", access.refusal);
 
@@ -294,8 +295,7 @@ void run_python_probes(ProbeSession& session) {
     cache.add_to(command.environment);
 
     std::vector<std::string> of_device = names(probes_of_device);
-    if (const std::string reason = reason_against_large_convolution(session);
-        !reason.empty() && !on_processor) {
+    if (const std::string reason = reason_against_large_convolution(session); !reason.empty() && !on_cpu) {
         session.skip("python-conv2d-64", "", reason);
         std::erase(of_device, "python-conv2d-64");
     }

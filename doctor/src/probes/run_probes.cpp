@@ -12,10 +12,10 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// "gpus=0": the library's word that there is no device is then no failure.
+/// "gpus=0": it is then not a failure if the library reports no device.
 std::string expected_gpus(const Facts& facts, const std::string& vendor) {
     const auto count = std::ranges::count(facts.gpus, vendor, &Gpu::vendor);
-    const bool may_hide = facts.kfd.is(true) && vendor == "amd"; // KFD without a GPU that we could read
+    const bool may_hide = facts.kfd.is(true) && vendor == "amd"; // KFD exists but we could not read its GPUs
     const bool wsl = facts.system.wsl.value_or(0) > 0;           // GPUs are not on the PCI bus there
     return fmt::format("gpus={}", may_hide || wsl ? std::max<std::ptrdiff_t>(count, 1) : count);
 }
@@ -26,7 +26,7 @@ std::string number_of(const ProbeResult& device) {
     return ordinal == device.values.end() ? "0" : ordinal->second.substr(ordinal->second.find(':') + 1);
 }
 
-/// The probes of one vendor's library: what they have in common.
+/// What the probes of one vendor's library have in common.
 struct Family {
     GpuAccess access;
     std::vector<std::string> parameters;
@@ -66,7 +66,7 @@ Family vulkan_family(const Facts& facts, const ProbeOptions& options) {
     return vulkan;
 }
 
-/// The known-answer self-test on every device, which its child finds again by name.
+/// The known-answer self-test on every device; its child finds the device again by name.
 std::vector<ProbeTask> self_test_tasks(const Family& vulkan, const std::vector<ProbeResult>& devices) {
     std::vector<ProbeTask> tasks = vulkan.on_each("vulkan-self-test", devices);
     std::map<std::string, int> seen;
@@ -76,29 +76,29 @@ std::vector<ProbeTask> self_test_tasks(const Family& vulkan, const std::vector<P
             continue;
         tasks[i].parameters.push_back("name=" + name->second);
         tasks[i].parameters.push_back(fmt::format("same_name={}", seen[name->second]++));
-        tasks[i].patience = 4; // some twenty kernels are compiled, on the processor's driver by LLVM
+        tasks[i].patience = 4; // some twenty kernels are compiled, by LLVM for a CPU driver
     }
     return tasks;
 }
 
-/// Adds the probe that opens the library, or says why it is not run and which GPUs it leaves out.
+/// Adds the probe that opens the library, or says why it is not run and which GPUs it skips.
 void add_first_probe(ProbeSession& session, const Family& family, const std::string& id,
                      std::vector<ProbeTask>& tasks) {
     if (!family.access.refusal.empty())
         return session.skip(id, "", family.access.refusal);
-    for (const GpuAccess::LeftOut& gpu : family.access.left_out)
+    for (const GpuAccess::SkippedGpu& gpu : family.access.skipped_gpus)
         session.skip(id, gpu.address, gpu.reason);
     tasks.push_back(family.task(id));
 }
 
-/// Devices that the first probe of a library found and may be used.
+/// Devices that the first probe of a library found and that may be used.
 std::vector<ProbeResult> usable_devices(const ProbeSession& session, const std::string& id) {
     std::vector<ProbeResult> devices = session.devices_of(id);
     std::erase_if(devices, [](const ProbeResult& device) { return device.status != ProbeStatus::passed; });
     return devices;
 }
 
-/// Both at once on different GPUs, one after the other on the same one.
+/// Both at the same time on different GPUs, one after the other on the same GPU.
 void run_on_devices(ProbeSession& session, const Family& family, const std::string& id,
                     const std::vector<ProbeResult>& devices, const std::string& library) {
     if (devices.empty())
@@ -115,18 +115,18 @@ void run_rccl(ProbeSession& session, const Family& hip, std::size_t devices) {
     if (devices < 2)
         return session.skip(collective, "", "it needs two GPUs, and HIP has one here");
     if (session.options().level != ProbeLevel::all)
-        return session.skip(collective, "", "two GPUs together are tried by --probe all alone: it may hang");
+        return session.skip(collective, "", "only --probe all tries two GPUs together, because it may hang");
     ProbeTask task = hip.task(collective);
     task.parameters.push_back(fmt::format("devices={}", devices));
-    task.patience = 4; // connecting the GPUs takes its time
+    task.patience = 4; // connecting the GPUs takes a while
     session.run({task});
 }
 
-/// The vector addition on every GPU that the facts name, beside the driver's own probe: creating a context
-/// takes most of a second. Empty when the driver must first say which GPUs there are for this process.
+/// The vector addition on every GPU in the facts, in parallel with the driver's own probe: creating a
+/// context takes most of a second. Empty when the driver must first report which GPUs this process can use.
 std::vector<ProbeTask> early_cuda_tasks(const Facts& facts, const Family& cuda) {
     const auto variables = facts.environment.variables.value_or({});
-    if (!cuda.access.refusal.empty() || !cuda.access.left_out.empty() ||
+    if (!cuda.access.refusal.empty() || !cuda.access.skipped_gpus.empty() ||
         variables.contains("CUDA_VISIBLE_DEVICES"))
         return {};
     std::vector<ProbeTask> tasks;

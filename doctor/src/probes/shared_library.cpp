@@ -19,7 +19,7 @@ std::string path_of(void* handle, const std::string& otherwise) {
     return otherwise;
 }
 
-/// Whether the linker's message is of the file that was asked for being absent, and not of one that it needs.
+/// Whether the linker's message says that the requested file is missing, not one that it needs.
 bool is_absence(const std::string& message, const std::string& name) {
     return message.starts_with(name + ": cannot open shared object file: No such file");
 }
@@ -35,7 +35,7 @@ SharedLibrary SharedLibrary::open(std::span<const std::string> names, std::span<
             return true;
         }
         const char* message = ::dlerror();
-        const std::string text = message != nullptr ? message : "unknown error of the linker";
+        const std::string text = message != nullptr ? message : "unknown linker error";
         if (!is_absence(text, file) && !library.broken_) {
             library.broken_ = true;
             library.problem_ = text;
@@ -51,9 +51,10 @@ SharedLibrary SharedLibrary::open(std::span<const std::string> names, std::span<
         if (try_open(name))
             return library;
     if (!library.broken_)
-        library.problem_ = folders.empty() ? fmt::format("the linker finds no {}", fmt::join(names, " or "))
-                                           : fmt::format("no {} in {}, and the linker finds none",
-                                                         fmt::join(names, " or "), fmt::join(folders, ", "));
+        library.problem_ = folders.empty()
+                               ? fmt::format("the linker does not find {}", fmt::join(names, " or "))
+                               : fmt::format("no {} in {}, and the linker does not find one",
+                                             fmt::join(names, " or "), fmt::join(folders, ", "));
     return library;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-/// Libraries of drivers, opened at run time. Only children of probes open any: loading runs foreign code.
+/// Driver libraries, opened at run time. Only child processes of probes open any, because loading runs
+/// other people's code.
 
 #include <memory>
 #include <span>
@@ -8,7 +9,7 @@
 
 namespace rekindle::doctor {
 
-/// Stays loaded until the process ends: unloading drivers is a way to crash.
+/// Stays loaded until the process ends: unloading drivers can crash.
 class SharedLibrary {
   public:
     /// The first of `names` that can be opened in one of `folders`, in this order, and then by the linker's
@@ -18,13 +19,14 @@ class SharedLibrary {
     explicit operator bool() const noexcept { return handle_ != nullptr; }
     /// The file, as the linker found it.
     const std::string& path() const noexcept { return path_; }
-    /// Of a library that could not be opened: "no libamdhip64.so.6 or libamdhip64.so.5 in /opt/rocm/lib or by
-    /// the linker", or the linker's own words about the file that is there.
+    /// For a library that could not be opened: "no libamdhip64.so.6 or libamdhip64.so.5 in /opt/rocm/lib,
+    /// and the linker does not find one", or the linker's own message about the file that is there.
     const std::string& problem() const noexcept { return problem_; }
-    /// Whether a file was there and would not load: then problem() is a failure and not an absence.
+    /// Whether a file was there but could not be loaded: then problem() is a failure and not a missing
+    /// library.
     bool broken() const noexcept { return broken_; }
 
-    /// The function of that name, or nullptr.
+    /// The function with that name, or nullptr.
     template <class Function>
     Function* find(const char* name) const {
         return reinterpret_cast<Function*>(symbol(name));

@@ -19,7 +19,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// Above those that the child has, so that giving it its own overwrites none.
+/// Above the child's own descriptors, so that assigning those overwrites none.
 constexpr int first_own_descriptor = 16;
 constexpr int cannot_start = 127;
 
@@ -41,8 +41,7 @@ Pipe make_pipe() {
     return pipe;
 }
 
-/// A file without a name, so that a child that does not read its input cannot make us wait or send us
-/// SIGPIPE.
+/// An unnamed file, so that a child that does not read its input cannot block us or send us SIGPIPE.
 FileDescriptor input_of(const std::string& text) {
     if (text.empty())
         return moved_up(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -87,7 +86,7 @@ struct Launch {
     int input;
     int output;
     int results;
-    int errors; ///< closed by a successful exec; else errno is written to it
+    int errors; ///< closed by a successful exec; otherwise errno is written to it
 };
 
 void default_signals() {
@@ -104,19 +103,19 @@ void default_signals() {
     if (::getppid() != launch.parent)
         ::_exit(cannot_start);
     default_signals();
-    // A limit of 1 byte, not 0: only then does the kernel also start no program that core_pattern names.
+    // A limit of 1 byte, not 0: only then does the kernel also skip the program in core_pattern.
     const rlimit no_core{1, 1};
     ::setrlimit(RLIMIT_CORE, &no_core);
     ::dup2(launch.input, STDIN_FILENO);
     ::dup2(launch.output, STDOUT_FILENO);
     ::dup2(launch.output, STDERR_FILENO);
     ::dup2(launch.results, result_descriptor);
-    // Descriptors that somebody opened without O_CLOEXEC. Before Linux 5.9 they are inherited.
+    // Descriptors that were opened without O_CLOEXEC. Before Linux 5.9 they are inherited.
     constexpr unsigned close_range_cloexec = 1U << 2;
     ::syscall(SYS_close_range, result_descriptor + 1, ~0U, close_range_cloexec);
     ::execve(launch.program, launch.arguments, launch.environment);
     const int reason = errno;
-    [[maybe_unused]] const ssize_t told = ::write(launch.errors, &reason, sizeof reason);
+    [[maybe_unused]] const ssize_t written = ::write(launch.errors, &reason, sizeof reason);
     ::_exit(cannot_start);
 }
 

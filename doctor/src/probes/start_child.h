@@ -1,5 +1,5 @@
 #pragma once
-/// fork and exec with everything that run_children promises of a child.
+/// fork and exec with everything that run_children promises about a child.
 
 #include "probes/child_process.h"
 
@@ -12,8 +12,8 @@ namespace rekindle::doctor {
 
 struct StartedChild {
     pid_t pid = -1;
-    FileDescriptor output;  ///< its standard error and output; does not block
-    FileDescriptor results; ///< its result_descriptor; does not block
+    FileDescriptor output;  ///< its standard error and output; non-blocking
+    FileDescriptor results; ///< its result_descriptor; non-blocking
     std::string error;      ///< why it could not be started; "" when it runs
 };
 

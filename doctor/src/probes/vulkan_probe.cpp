@@ -2,6 +2,7 @@
 #include "probes/shared_library.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/runtime/vulkan_result.h>
 
 #include <fmt/format.h>
 
@@ -15,34 +16,6 @@
 namespace rekindle::doctor {
 
 namespace {
-
-std::string name_of_result(VkResult result) {
-    const char* name = [result] {
-        switch (result) {
-        case VK_SUCCESS:
-            return "VK_SUCCESS";
-        case VK_INCOMPLETE:
-            return "VK_INCOMPLETE";
-        case VK_ERROR_OUT_OF_HOST_MEMORY:
-            return "VK_ERROR_OUT_OF_HOST_MEMORY";
-        case VK_ERROR_OUT_OF_DEVICE_MEMORY:
-            return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
-        case VK_ERROR_INITIALIZATION_FAILED:
-            return "VK_ERROR_INITIALIZATION_FAILED";
-        case VK_ERROR_DEVICE_LOST:
-            return "VK_ERROR_DEVICE_LOST";
-        case VK_ERROR_LAYER_NOT_PRESENT:
-            return "VK_ERROR_LAYER_NOT_PRESENT";
-        case VK_ERROR_EXTENSION_NOT_PRESENT:
-            return "VK_ERROR_EXTENSION_NOT_PRESENT";
-        case VK_ERROR_INCOMPATIBLE_DRIVER:
-            return "VK_ERROR_INCOMPATIBLE_DRIVER";
-        default:
-            return "VkResult";
-        }
-    }();
-    return fmt::format("{} ({})", name, static_cast<int>(result));
-}
 
 std::string version_text(std::uint32_t version) {
     return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
@@ -112,7 +85,7 @@ VkResult list_devices(const Instance& instance, std::vector<VkPhysicalDevice>& d
     devices.resize(count);
     const VkResult result = list(instance.handle(), &count, devices.data());
     devices.resize(count);
-    return result == VK_INCOMPLETE ? VK_SUCCESS : result; // one more came in between
+    return result == VK_INCOMPLETE ? VK_SUCCESS : result; // one more appeared in between
 }
 
 bool has_extension(const Instance& instance, VkPhysicalDevice device, const char* wanted) {
@@ -141,7 +114,7 @@ std::string heaps_text(const Instance& instance, VkPhysicalDevice device) {
     return text;
 }
 
-/// The driver's own name and its place on the bus, where the versions offer them.
+/// The driver's own name and its place on the bus, if the Vulkan version reports them.
 void describe_driver(const Instance& instance, VkPhysicalDevice device, std::uint32_t api_version,
                      ProbeResult& result) {
     const auto properties2 =
@@ -214,11 +187,11 @@ void probe_vulkan_devices(const ProbeRequest& request, const ProbeReport& report
     host.values["loader_version"] = version_text(instance.version());
     report.at("vkCreateInstance");
     if (const VkResult result = instance.create(); result != VK_SUCCESS)
-        return report.failed(host, "vkCreateInstance failed", name_of_result(result));
+        return report.failed(host, "vkCreateInstance failed", runtime::name_of(result));
     report.at("vkEnumeratePhysicalDevices");
     std::vector<VkPhysicalDevice> devices;
     if (const VkResult result = list_devices(instance, devices); result != VK_SUCCESS)
-        return report.failed(host, "vkEnumeratePhysicalDevices failed", name_of_result(result));
+        return report.failed(host, "vkEnumeratePhysicalDevices failed", runtime::name_of(result));
     std::vector<ProbeResult> described;
     for (std::size_t i = 0; i < devices.size(); ++i)
         described.push_back(describe_device(instance, devices[i], i, report));

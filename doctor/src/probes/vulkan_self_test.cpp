@@ -13,7 +13,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// The device that vulkan-devices named: the request's `same_name`-th of those called `name`, in the loader's
+/// The device that vulkan-devices named: the request's `same_name`-th device called `name`, in the loader's
 /// order.
 const runtime::DeviceInfo* find_device(const std::vector<runtime::DeviceInfo>& devices,
                                        const ProbeRequest& request) {
@@ -38,7 +38,7 @@ std::string matrix_text(const runtime::Capabilities& can) {
     return can.cooperative_matrices.empty() ? "no" : "other shapes";
 }
 
-/// What `rekindle devices` shows of a device beside its name.
+/// What `rekindle devices` shows about a device in addition to its name.
 void describe(const runtime::DeviceInfo& device, ProbeResult& result) {
     const runtime::Capabilities& can = device.can;
     result.values = {
@@ -57,7 +57,7 @@ void describe(const runtime::DeviceInfo& device, ProbeResult& result) {
     };
 }
 
-/// Fills in the number that `--device` takes; false when REKINDLE_VISIBLE_DEVICES leaves the device out.
+/// Fills in the number that `--device` takes; false if REKINDLE_VISIBLE_DEVICES hides the device.
 bool add_address(const runtime::DeviceInfo& device, const char* visible, ProbeResult& result) {
     if (visible != nullptr)
         ::setenv("REKINDLE_VISIBLE_DEVICES", visible, 1);
@@ -91,17 +91,17 @@ void probe_vulkan_self_test(const ProbeRequest& request, const ProbeReport& repo
     const std::vector<runtime::DeviceInfo> devices = runtime::list_devices(&reason);
     const runtime::DeviceInfo* device = find_device(devices, request);
     if (device == nullptr)
-        return report.failed(result, fmt::format("{} is not found again: {}", request.first("name"),
+        return report.failed(result, fmt::format("{} was not found again: {}", request.first("name"),
                                                  reason.empty() ? "the loader's list has changed" : reason));
     describe(*device, result);
     if (!device->unusable.empty())
         return report.skipped(result, "rekindle train cannot use it: it " + device->unusable);
     if (!add_address(*device, visible == nullptr ? nullptr : kept.c_str(), result))
-        return report.skipped(result, "REKINDLE_VISIBLE_DEVICES leaves it out");
+        return report.skipped(result, "REKINDLE_VISIBLE_DEVICES hides it");
     report.at("vkCreateDevice");
     runtime::DeviceOptions options;
     options.self_test = false;
-    options.cache_folder = "/dev/null"; // no folder can be made below it: the doctor leaves nothing behind
+    options.cache_folder = "/dev/null"; // no folder can be created below it: the doctor leaves nothing behind
     const auto opened = runtime::Device::open(*device, options);
     report.at("known-answer self-test");
     const runtime::SelfTestResult test = runtime::run_self_test(*opened);

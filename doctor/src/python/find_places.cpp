@@ -12,9 +12,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t most_places = 40;
-constexpr std::size_t most_folders_searched = 300;
-constexpr int most_links_to_places = 20;
+constexpr std::size_t max_places = 40;
+constexpr std::size_t max_folders_searched = 300;
+constexpr int max_links_to_places = 20;
 
 bool is_number(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -114,7 +114,7 @@ class PlaceFinder {
             }
     }
 
-    /// The environment that this folder is the prefix of.
+    /// The environment whose prefix is this folder.
     std::optional<PythonPlace> place_of_prefix(const fs::path& prefix, fs::path interpreter) const {
         PythonPlace place;
         place.prefix = prefix;
@@ -144,11 +144,11 @@ class PlaceFinder {
         return place;
     }
 
-    /// Follows the interpreter's links one by one, as Python does: the first folder above one with a
-    /// pyvenv.cfg is the environment; else the last one is the installation's.
+    /// Follows the interpreter's links one by one, as Python does: the first folder above one of them with
+    /// a pyvenv.cfg is the environment; if there is none, the last one is the installation's.
     std::optional<PythonPlace> place_of_interpreter(const fs::path& interpreter) const {
         fs::path at = interpreter.lexically_normal();
-        for (int links = 0; links < most_links_to_places; ++links) {
+        for (int links = 0; links < max_links_to_places; ++links) {
             const fs::path prefix = at.parent_path().parent_path();
             if (tree_.is_file(prefix / "pyvenv.cfg") || tree_.is_folder(prefix / "conda-meta"))
                 return place_of_prefix(prefix, interpreter);
@@ -180,7 +180,7 @@ class PlaceFinder {
         return std::string(trim(split(tree_.read(pyenv / "version", 4096).value_or(""), '\n').front()));
     }
 
-    /// The interpreter that a shim of pyenv would start; nothing when it would look further in PATH.
+    /// The interpreter that a pyenv shim would start; nothing if it would search further in PATH.
     std::optional<fs::path> behind_shim(const fs::path& shim) const {
         const fs::path folder = shim.parent_path();
         const std::string root(search_.variable("PYENV_ROOT"));
@@ -203,7 +203,7 @@ class PlaceFinder {
                 continue;
             const fs::path file = fs::path(folder) / name;
             const auto real = tree_.resolve(file);
-            // A link to something else is a shim of a version manager whose rules are not known here.
+            // A link to something else is a shim of an unknown version manager.
             if (!is_script(file) && real && real->filename().string().starts_with("py"))
                 return file;
             if (fs::path(folder).filename() != "shims")
@@ -217,7 +217,7 @@ class PlaceFinder {
     // --- all places ---
 
     void add(std::optional<PythonPlace> place, const std::string& found_by, bool active = false) {
-        if (!place || places_.size() >= most_places)
+        if (!place || places_.size() >= max_places)
             return;
         const fs::path key = tree_.resolve(place->prefix).value_or(place->prefix);
         const auto known = prefixes_.find(key);
@@ -251,9 +251,9 @@ class PlaceFinder {
             place.emplace();
             place->prefix = path;
             place->kind = "system";
-            place->error = tree_.resolve(path) ? "this is neither a Python nor the folder of an environment"
+            place->error = tree_.resolve(path) ? "this is neither a Python nor an environment folder"
                            : name.find('/') == std::string::npos
-                               ? "no such command in PATH, and no such folder"
+                               ? "no such command in PATH and no such folder"
                                : "No such file or directory";
         }
         add(std::move(place), "--python", true);
@@ -283,7 +283,7 @@ class PlaceFinder {
     void add_children(const fs::path& folder, const std::string& found_by) {
         std::size_t searched = 0;
         for (const std::string& name : tree_.list(folder)) {
-            if (++searched > most_folders_searched)
+            if (++searched > max_folders_searched)
                 return;
             const fs::path prefix = folder / name;
             if (tree_.is_file(prefix / "pyvenv.cfg") || tree_.is_folder(prefix / "conda-meta") ||
@@ -295,10 +295,10 @@ class PlaceFinder {
     void add_environments_below(const fs::path& folder, const std::string& found_by) {
         if (tree_.is_file(folder / "pyvenv.cfg"))
             add(place_of_prefix(folder, {}), found_by);
-        // "~/ComfyUI/venv": an environment is most often a folder of the project, or one of that.
+        // "~/ComfyUI/venv": an environment is usually a folder of the project, or inside one.
         std::size_t searched = 0;
         for (const std::string& name : tree_.list(folder)) {
-            if (++searched > most_folders_searched)
+            if (++searched > max_folders_searched)
                 return;
             for (const fs::path& prefix : {folder / name, folder / name / "venv", folder / name / ".venv"})
                 if (tree_.is_file(prefix / "pyvenv.cfg"))
@@ -332,7 +332,7 @@ class PlaceFinder {
         add_user_places();
     }
 
-    /// User sites of versions that no interpreter found here has.
+    /// User sites of versions for which no interpreter was found here.
     void add_user_places() {
         for (const fs::path& home : search_.homes)
             for (const std::string& version : library_versions(tree_, home / ".local")) {

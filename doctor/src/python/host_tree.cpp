@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int most_links_in_tree = 40;
-constexpr std::size_t most_entries_of_folder = 20'000;
+constexpr int max_links_in_tree = 40;
+constexpr std::size_t max_entries_of_folder = 20'000;
 
 } // namespace
 
@@ -57,7 +57,7 @@ std::optional<fs::path> HostTree::resolve(const fs::path& path) const {
             continue;
         }
         const fs::path target = fs::read_symlink(on_disk(candidate), error);
-        if (error || ++links > most_links_in_tree)
+        if (error || ++links > max_links_in_tree)
             return std::nullopt;
         if (target.is_absolute())
             done = "/";
@@ -92,7 +92,7 @@ std::vector<std::string> HostTree::list(const fs::path& folder) const {
         return names;
     std::error_code error;
     for (fs::directory_iterator entry(on_disk(*resolved), error), end;
-         !error && entry != end && names.size() < most_entries_of_folder; entry.increment(error))
+         !error && entry != end && names.size() < max_entries_of_folder; entry.increment(error))
         names.push_back(entry->path().filename().string());
     std::ranges::sort(names);
     return names;

@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t most_problems = 12;
-constexpr std::size_t most_libraries = 400;
+constexpr std::size_t max_problems = 12;
+constexpr std::size_t max_libraries = 400;
 constexpr int deepest_include = 4;
 
-/// The host's driver brings them, or the linker itself.
+/// Provided by the host's driver, or by the linker itself.
 constexpr std::array brought_by_the_host = std::to_array<std::string_view>(
     {"libcuda.so", "libnvidia-", "libnvcuvid.so", "ld-linux", "linux-vdso", "libze_loader.so"});
 
@@ -31,7 +31,7 @@ bool is_library_name(std::string_view name) {
     return name.ends_with(".so") || name.find(".so.") != std::string_view::npos;
 }
 
-/// Folders of /etc/ld.so.conf and the files that it includes, and the built-in ones.
+/// Folders in /etc/ld.so.conf and the files that it includes, and the built-in ones.
 class LinkerFolders {
   public:
     explicit LinkerFolders(const HostTree& tree) : tree_(tree) {
@@ -54,7 +54,7 @@ class LinkerFolders {
         }
     }
 
-    /// "/etc/ld.so.conf.d/*.conf": a star in the last part only.
+    /// "/etc/ld.so.conf.d/*.conf": a star is supported in the last part only.
     void include(fs::path pattern, const fs::path& base, int depth) {
         if (pattern.is_relative())
             pattern = base / pattern;
@@ -84,7 +84,7 @@ class LinkCheck {
 
     std::vector<std::string> run() {
         std::vector<std::pair<std::string, fs::path>> missing;
-        for (std::size_t libraries = 0; !left_.empty() && libraries < most_libraries; ++libraries) {
+        for (std::size_t libraries = 0; !left_.empty() && libraries < max_libraries; ++libraries) {
             const fs::path library = left_.front();
             left_.pop_front();
             const ElfDynamic dynamic = read_dynamic(library);
@@ -100,14 +100,13 @@ class LinkCheck {
                     left_.push_back(found);
             }
         }
-        // A run path that was met later may lead to it.
+        // A run path that is found later may lead to it.
         std::erase_if(missing,
                       [&](const auto& one) { return !find(one.first, one.second.parent_path()).empty(); });
         std::vector<std::string> problems;
         for (const auto& [name, library] : missing)
-            if (problems.size() < most_problems)
-                problems.push_back(
-                    fmt::format("{} needs {}, which is nowhere to be found", library.string(), name));
+            if (problems.size() < max_problems)
+                problems.push_back(fmt::format("{} needs {}, which was not found", library.string(), name));
         return problems;
     }
 
@@ -168,13 +167,13 @@ std::vector<std::string> broken_links(const HostTree& tree, const PythonPlace& p
     std::vector<std::string> problems;
     const auto check = [&](const fs::path& path) {
         const auto target = tree.link_target(path);
-        if (target && !tree.resolve(path) && problems.size() < most_problems)
+        if (target && !tree.resolve(path) && problems.size() < max_problems)
             problems.push_back(
-                fmt::format("{} is a link to {}, which is not there", path.string(), target->string()));
+                fmt::format("{} is a link to {}, which does not exist", path.string(), target->string()));
     };
     if (!place.interpreter.empty())
         check(place.interpreter);
-    // A whole system's lib folder is not the environment's.
+    // A whole system's lib folder does not belong to the environment.
     std::vector<fs::path> folders;
     if (place.kind == "conda" || place.kind == "venv")
         folders.push_back(place.prefix / "lib");

@@ -25,10 +25,10 @@ constexpr std::array matching_beginnings =
     std::to_array<std::string_view>({"amd-", "cupy", "hip-python", "jax", "nvidia-", "onnxruntime", "pytorch",
                                      "rocm-sdk", "tensorflow", "torch", "triton"});
 
-// Back ends that do not announce themselves by an entry point, or did not in older versions.
+// Backends that do not register an entry point, or did not in older versions.
 constexpr std::array known_private_backends = std::to_array<std::string_view>(
     {"pytorch-ocl", "torch-directml", "torch-npu", "torch-rvk", "torch-vulkan", "torchvulkan"});
-// They use the entry point, and dispatch keys of PyTorch's own.
+// These use the entry point, but PyTorch's own dispatch keys.
 constexpr std::array not_private_backends =
     std::to_array<std::string_view>({"habana-torch-plugin", "intel-extension-for-pytorch"});
 
@@ -36,14 +36,14 @@ struct DistributionName {
     std::string name, version;
 };
 
-/// Of "numpy-1.26.4.dist-info", "numpy-1.26.4-py3.10.egg-info", "triton-3.1.0.egg-info".
+/// From "numpy-1.26.4.dist-info", "numpy-1.26.4-py3.10.egg-info", "triton-3.1.0.egg-info".
 DistributionName distribution_of(std::string_view folder) {
     const bool egg = folder.ends_with(".egg-info");
     if (!egg && !folder.ends_with(".dist-info"))
         return {};
     folder.remove_suffix(egg ? 9 : 10);
     const std::vector<std::string_view> parts = split(folder, '-');
-    // Names with "-" of old egg-infos: the version is the first part that begins with a digit.
+    // Names with "-" in old egg-infos: the version is the first part that begins with a digit.
     std::size_t version = 1;
     while (version < parts.size() &&
            (parts[version].empty() || parts[version][0] < '0' || parts[version][0] > '9'))
@@ -66,7 +66,7 @@ bool registers_backend(std::string_view entry_points) {
     return false;
 }
 
-/// The value of "url" in a direct_url.json, whose form PEP 610 fixes; "" when it has none.
+/// The value of "url" in a direct_url.json, whose form is defined by PEP 610; "" when it has none.
 std::string url_of(std::string_view direct_url) {
     std::size_t at = direct_url.find("\"url\"");
     at = at == std::string_view::npos ? at : direct_url.find('"', direct_url.find(':', at));
@@ -112,7 +112,7 @@ InstalledPackages read_packages(const HostTree& tree, const std::vector<fs::path
             if (!added) {
                 if (known->second == site && package_matters(name))
                     result.problems.push_back(
-                        fmt::format("{}: {} is there more than once", site.string(), name));
+                        fmt::format("{}: {} is installed more than once", site.string(), name));
                 continue;
             }
             const bool backend =

@@ -1,6 +1,6 @@
 #pragma once
-/// Installed packages by the folders that installers leave (PEP 376 and 610): NAME-VERSION.dist-info and
-/// .egg-info.
+/// Finds installed packages by the folders that installers create (PEP 376 and 610): NAME-VERSION.dist-info
+/// and .egg-info.
 
 #include "python/host_tree.h"
 
@@ -14,12 +14,12 @@
 namespace rekindle::doctor {
 
 struct InstalledPackages {
-    std::vector<PythonPackage> packages;       ///< that matter for training on a GPU, sorted by name
+    std::vector<PythonPackage> packages;       ///< those that matter for training on a GPU, sorted by name
     std::vector<std::string> private_backends; ///< packages that register a PrivateUse1 device
     std::vector<std::string> problems;
 };
 
-/// Packages in these folders; of one that is in several, the first folder's counts, as for Python.
+/// Packages in these folders; if one is in several, the first folder's counts, as for Python.
 InstalledPackages read_packages(const HostTree& tree, const std::vector<std::filesystem::path>& site_folders);
 
 /// PEP 503: lower case, "-" for runs of "-", "_" and ".".

@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* default_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-constexpr const char* no_time = "not read: there was no time left for it";
+constexpr const char* no_time = "not read: the time limit was reached";
 
 PythonEnvironment describe_place(const PythonPlace& place) {
     PythonEnvironment environment;
@@ -56,7 +56,7 @@ PythonEnvironment read_environment(const HostTree& tree, const PythonSearch& sea
     const fs::path torch = read_torch(tree, place, installed, environment);
     std::vector<std::string> problems = std::move(installed.problems);
     if (environment.torch.known() && torch.empty())
-        problems.push_back(fmt::format("{} says that torch {} is installed, but there is no folder torch",
+        problems.push_back(fmt::format("{} says that torch {} is installed, but the folder torch is missing",
                                        environment.torch.source, *environment.torch));
     const auto add = [&](std::vector<std::string> more) {
         problems.insert(problems.end(), more.begin(), more.end());

@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t most_extension_libraries = 48;
+constexpr std::size_t max_extension_libraries = 48;
 
-/// Packages whose libraries have GPU code of their own, by the folder that they install.
+/// Packages whose libraries have their own GPU code, by the folder that they install.
 constexpr std::array extension_folders = std::to_array<std::string_view>(
     {"bitsandbytes", "flash_attn", "flash_attn_2_cuda", "flash_attn_3", "xformers", "torchvision",
      "torchaudio", "causal_conv1d", "mamba_ssm", "vllm", "aiter", "deepspeed", "apex", "jax_rocm7_plugin",
@@ -26,7 +26,8 @@ constexpr std::array extension_folders = std::to_array<std::string_view>(
 struct DataFolder {
     std::string_view path, part;
 };
-/// Where a ROCm keeps them, from the folder that has its lib/: torch itself, _rocm_sdk_libraries, /opt/rocm.
+/// Where a ROCm keeps these, relative to the folder that has its lib/: torch itself, _rocm_sdk_libraries,
+/// /opt/rocm.
 constexpr std::array data_folders = std::to_array<DataFolder>({{"lib/rocblas/library", "rocblas"},
                                                                {"lib/hipblaslt/library", "hipblaslt"},
                                                                {"share/miopen/db", "miopen"},
@@ -46,7 +47,7 @@ std::string kind_of(const TorchVersionFile& file) {
     return !file.hip.empty() ? "rocm" : !file.cuda.empty() ? "cuda" : !file.xpu.empty() ? "xpu" : "cpu";
 }
 
-/// Of the local part of a version, "+rocm6.2", where there is no version.py. "" when it does not say.
+/// From the local part of a version, "+rocm6.2", if there is no version.py. "" when it does not say.
 std::string kind_of_version(std::string_view version) {
     const std::size_t at = version.find('+');
     const std::string_view local = at == std::string_view::npos ? std::string_view{} : version.substr(at + 1);
@@ -104,14 +105,14 @@ class TargetReader {
         LibraryTargets unread;
         unread.path = path.string();
         unread.part = part;
-        unread.unread = "not read: there was no time left for it";
+        unread.unread = "not read: the time limit was reached";
         if (!was_late_)
             libraries_.push_back(std::move(unread));
         was_late_ = true;
         return true;
     }
 
-    /// `always`: keep it even when it has no GPU code at all.
+    /// `always`: keep it even when it has no GPU code.
     void add_library(const fs::path& path, const std::string& part, bool always) {
         const auto resolved = tree_.resolve(path);
         if (!resolved || !tree_.is_file(*resolved) || !seen_.insert(*resolved).second || late(path, part))
@@ -177,7 +178,7 @@ class TargetReader {
     }
 
     void add_extension(const fs::path& path) {
-        if (extensions_ < most_extension_libraries) {
+        if (extensions_ < max_extension_libraries) {
             ++extensions_;
             add_library(path, "extension", false);
         }

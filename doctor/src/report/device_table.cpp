@@ -41,7 +41,7 @@ std::string torch_status(const PythonEnvironment* python, const std::string& kin
                            python->torch_kind.value_or("something else"));
     const std::vector<std::string> targets = targets_of(*python, knowledge);
     if (target.empty() || targets.empty())
-        return fmt::format("not known: the targets of PyTorch {} could not be read", *python->torch);
+        return fmt::format("unknown: the targets of PyTorch {} could not be read", *python->torch);
     if (!knowledge.covers(targets, target))
         return fmt::format("no: PyTorch {} has no code for {}", *python->torch, target);
     return fmt::format("yes (PyTorch {})", *python->torch);
@@ -58,7 +58,7 @@ std::string rocm_status(const Facts& facts, const Gpu& gpu, const Knowledge& kno
     if (gpu.vendor != "amd")
         return "";
     if (facts.kfd.is(false))
-        return "no: the kernel offers no /sys/class/kfd here";
+        return "no: /sys/class/kfd does not exist here";
     if (!gpu.kfd_node.known() && !gpu.kfd_node.unread.empty())
         return "no: " + gpu.kfd_node.unread;
     if (!usable(facts, "/dev/kfd"))
@@ -74,7 +74,7 @@ std::string cuda_status(const Facts& facts, const Gpu& gpu, const Knowledge& kno
     return torch_status(active_python(facts), "cuda", target_of(gpu, knowledge), knowledge);
 }
 
-/// Vendors of the GPUs that a driver manifest is for, from its file name, which every packager keeps
+/// Vendors of the GPUs that a driver manifest is for, from its file name, which all packagers keep
 /// recognizable.
 bool manifest_serves(const std::string& manifest, const Gpu& gpu) {
     const auto has = [&](std::string_view word) { return manifest.find(word) != std::string::npos; };
@@ -95,7 +95,7 @@ std::string vulkan_status(const Facts& facts, const std::vector<ProbeResult>& pr
         if (probe.status == ProbeStatus::passed)
             tried = "yes (tried)";
         else if (probe.status == ProbeStatus::skipped && !tried.empty())
-            tried += "; " + probe.reason; // other programs may use what rekindle cannot
+            tried += "; " + probe.reason; // other programs may be able to use what rekindle cannot
         else
             return "no: " + probe.reason;
     }
@@ -144,7 +144,7 @@ std::vector<DeviceStatus> device_table(const Facts& facts, const std::vector<Pro
     }
     table.push_back(
         {.address = "cpu",
-         .name = facts.system.processor.value_or("a processor that the system does not name"),
+         .name = facts.system.processor.value_or("a CPU that the system does not name"),
          .target = facts.system.architecture.value_or(""),
          .memory = facts.system.memory_total.known() ? format_bytes(*facts.system.memory_total) : "",
          .rocm = "",

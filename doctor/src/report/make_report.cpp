@@ -30,12 +30,12 @@ std::string healthy_verdict(const Report& report) {
             able.push_back(device.name);
     }
     if (gpus == 0)
-        return "No GPU was found: training runs on the processor. That is a statement, not a fault.";
+        return "No GPU was found: training runs on the CPU. This is not an error.";
     if (able.empty())
-        return fmt::format(
-            "Nothing wrong was found, but no Python with a PyTorch for {} either: name one with --python.",
-            gpus == 1 ? "this GPU" : "these GPUs");
-    return fmt::format("Nothing is wrong: {} can train.", fmt::join(able, ", "));
+        return fmt::format("No problem was found, but no Python with a PyTorch for {} was found either. Name "
+                           "one with --python.",
+                           gpus == 1 ? "this GPU" : "these GPUs");
+    return fmt::format("No problem was found: {} can train.", fmt::join(able, ", "));
 }
 
 std::string host_verdict(const Report& report, const Knowledge& knowledge) {
@@ -46,8 +46,8 @@ std::string host_verdict(const Report& report, const Knowledge& knowledge) {
     return cause == nullptr ? primary->statement : fmt::format("{}: {}", cause->title, primary->statement);
 }
 
-/// "; the facts alone show …" where the log does not tell the cause.
-std::string besides_text(const Report& report) {
+/// "; the facts alone show …" if the log does not show the cause.
+std::string host_finding_text(const Report& report) {
     for (const Finding& one : report.besides)
         if (one.severity != Severity::note)
             return " The facts alone show this: " + one.statement;
@@ -57,14 +57,15 @@ std::string besides_text(const Report& report) {
 std::string log_verdict(const Report& report, const Knowledge& knowledge) {
     const bool only_notes = report.findings.empty() || report.findings.front().severity == Severity::note;
     if (only_notes && report.outcome == Outcome::finished)
-        return "The log shows no failure: the run came to its end.";
-    if (only_notes && report.outcome == Outcome::went_on)
-        return "The log shows no failure: the run made progress to its last line.";
+        return "The log shows no failure: the run finished.";
+    if (only_notes && report.outcome == Outcome::progressing)
+        return "The log shows no failure: the run made progress up to its last line.";
     if (report.findings.empty())
-        return report.ask.empty() ? "The log shows no failure that the doctor knows."
-                                  : "The cause is not known from this log. The facts below would help to "
-                                    "find it." +
-                                        besides_text(report);
+        return report.ask.empty()
+                   ? "The log shows no failure that the doctor knows."
+                   : "The cause cannot be determined from this log. The facts below would help to "
+                     "find it." +
+                         host_finding_text(report);
     const Finding& best = report.findings.front();
     const Cause* cause = knowledge.cause(best.cause);
     return cause == nullptr ? best.statement : fmt::format("{}: {}", cause->title, cause->sentence);
@@ -75,7 +76,7 @@ bool names_cause(const std::vector<Finding>& findings, const std::string& cause)
                        [&](const Finding& one) { return one.cause == cause; });
 }
 
-/// What the facts say about a cause that the log names belongs to that finding.
+/// Adds what the facts say about a cause that the log names to that finding.
 void join_evidence(std::vector<Finding>& findings, std::vector<Finding>& host) {
     for (Finding& finding : findings) {
         const auto same = std::find_if(host.begin(), host.end(),

@@ -12,12 +12,12 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// Below these, names of files are those of every host.
+/// Below these folders, file names are the same on every host.
 constexpr std::array<std::string_view, 16> system_folders{
     "/usr/",  "/lib/", "/lib64/", "/bin/",  "/sbin/",        "/opt/rocm", "/opt/amdgpu", "/sys/",
     "/proc/", "/dev/", "/etc/",   "/boot/", "/var/lib/dkms", "/var/log/", "/run/",       "/snap/"};
 
-/// From here on a path is that of every installation.
+/// From here on a path is the same in every installation.
 constexpr std::array<std::string_view, 4> common_tails{"/site-packages", "/dist-packages", "/torch/lib",
                                                        "/bin/python"};
 
@@ -55,7 +55,8 @@ std::string replace_word(std::string text, const std::string& word, std::string_
     return text;
 }
 
-/// Whether a path may begin here: after a blank, a quote or a sign, not inside a URL, a date or a word.
+/// Whether a path may begin here: after a space, a quote or a punctuation mark, not inside a URL, a date or
+/// a word.
 bool path_begins(std::string_view text, std::size_t at) {
     if (text[at] != '/' || at + 1 >= text.size() || !(is_name_part(text[at + 1]) || text[at + 1] == '~'))
         return false;
@@ -110,7 +111,7 @@ void change(Step& step, const Redactor& redactor) {
 Redactor::Redactor(const Facts& facts)
     : user_(facts.system.user_name.value_or("")), host_(facts.system.host_name.value_or("")) {
     if (user_ == "root" || user_.size() < 2)
-        user_.clear(); // tells nobody's name
+        user_.clear(); // identifies nobody
     if (host_ == "localhost" || host_.size() < 2)
         host_.clear();
     for (const PythonEnvironment& python : facts.pythons)

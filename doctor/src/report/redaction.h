@@ -1,5 +1,5 @@
 #pragma once
-/// Taking out of a text what tells who somebody is.
+/// Removes what identifies a person from a text.
 
 #include <rekindle/doctor/facts.h>
 
@@ -9,10 +9,10 @@
 
 namespace rekindle::doctor {
 
-/// Knows the names that belong to a host and replaces them, and every path outside the system's own folders,
-/// wherever they stand: "/home/anna/my venv/lib/python3.10/site-packages/torch" →
-/// "<path>/site-packages/torch". Whether a path holds a blank stays visible ("<path with a space>"), because
-/// that is a cause of failures.
+/// Knows the names that belong to a host and replaces them, and every path outside the system's own
+/// folders, wherever they occur: "/home/anna/my venv/lib/python3.10/site-packages/torch" →
+/// "<path>/site-packages/torch". Whether a path contains a space stays visible ("<path with a space>"),
+/// because that can cause failures.
 class Redactor {
   public:
     explicit Redactor(const Facts& facts);
@@ -21,7 +21,7 @@ class Redactor {
   private:
     std::string without_names(std::string text) const;
 
-    std::vector<std::string> private_paths_; ///< known paths, longest first: they may hold blanks
+    std::vector<std::string> private_paths_; ///< known paths, longest first: they may contain spaces
     std::string user_;
     std::string host_;
 };

@@ -113,10 +113,10 @@ Recording recording_from_json(const Json& json, std::string_view where) {
     }
     const std::string schema = fmt::format("rekindle-doctor/{}", facts_schema);
     if (json.contains("schema") && json["schema"] != schema)
-        throw usage_error(fmt::format("a recording of schema {}", json["schema"].dump()))
+        throw usage_error(fmt::format("the recording has schema {}", json["schema"].dump()))
             .at(std::string(where))
             .expected(schema)
-            .hint("Another version of Rekindle wrote this file: read it with that one.");
+            .hint("Another version of Rekindle wrote this file; read it with that version.");
     recording.facts = facts_from_json(json["facts"], fmt::format("{}: facts", where));
     if (json.contains("probes") && !json["probes"].is_array())
         throw usage_error("\"probes\" is not a list").at(std::string(where)).expected("a JSON array");

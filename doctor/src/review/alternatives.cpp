@@ -11,7 +11,7 @@
 namespace rekindle::doctor {
 namespace {
 
-/// Free ways first, among them the ones that change least.
+/// Free options first, and among them those that change least.
 constexpr std::array<std::string_view, 7> order_of_kinds{"native-wheel", "distribution", "cpu", "vulkan",
                                                          "opencl",       "cloud",        "card"};
 
@@ -20,7 +20,7 @@ std::size_t rank_of(const Alternative& alternative) {
         std::find(order_of_kinds.begin(), order_of_kinds.end(), alternative.kind) - order_of_kinds.begin());
 }
 
-/// The target of every GPU of the host, cards before GPUs inside processors.
+/// The target of every GPU of the host, discrete GPUs before integrated ones.
 std::vector<std::string> targets_of(const Facts& facts, const Knowledge& knowledge) {
     std::vector<std::string> targets;
     for (const bool integrated : {false, true})
@@ -32,7 +32,8 @@ std::vector<std::string> targets_of(const Facts& facts, const Knowledge& knowled
     return targets;
 }
 
-/// The first of the host's targets that the alternative is for; "any" when it is for all; "" when for none.
+/// The first of the host's targets that the alternative is for; "any" when it is for all; "" when it is for
+/// none.
 std::string target_for(const Alternative& alternative, const std::vector<std::string>& targets,
                        const Knowledge& knowledge) {
     if (alternative.targets.empty())
@@ -61,7 +62,8 @@ std::string months(double count) {
     return count < 1 ? "less than one month" : fmt::format("{:.1f} months", count);
 }
 
-/// An hour's price against a card's: "at 40 h a month and $0.39/h (2026-03): $15.60 a month; …".
+/// The price of an hour compared with that of a card: "at 40 h a month and $0.39/h (2026-03): $15.60 a
+/// month; …".
 std::string cloud_arithmetic(const Alternative& cloud, double hours, double price) {
     const std::string rate = fmt::format("{}/h ({})", dollars(cloud.price_per_hour), cloud.priced);
     std::string text = hours > 0 ? fmt::format("at {:g} h a month and {}: {} a month", hours, rate,
@@ -79,7 +81,7 @@ std::string cloud_arithmetic(const Alternative& cloud, double hours, double pric
     return text;
 }
 
-/// The cheapest hour that the knowledge has a price of.
+/// The cheapest hour for which the knowledge has a price.
 const Alternative* cheapest_cloud(const Knowledge& knowledge) {
     const Alternative* cheapest = nullptr;
     for (const Alternative& one : knowledge.alternatives)

@@ -8,7 +8,7 @@
 namespace rekindle::doctor {
 namespace {
 
-/// So many patterns share one automaton: more would make its states too many.
+/// Number of patterns that share one automaton: more would give it too many states.
 constexpr std::size_t set_size = 24;
 
 RE2::Options claim_options() {
@@ -25,7 +25,7 @@ struct ClaimFinder::Patterns {
         const Claim* claim;
         std::unique_ptr<RE2> expression;
     };
-    /// Tells in one pass which of its patterns match at all.
+    /// Finds in one pass which of its patterns match at all.
     struct Group {
         std::size_t first = 0;
         std::size_t count = 0;
@@ -65,7 +65,7 @@ struct ClaimFinder::Patterns {
                     all.push_back(group.first + static_cast<std::size_t>(i));
             } else if (group.set == nullptr || problem.kind != RE2::Set::kNoError) {
                 for (std::size_t i = group.first; i < group.first + group.count;
-                     ++i) // one by one needs less memory
+                     ++i) // matching one by one needs less memory
                     if (RE2::PartialMatch({text.data(), text.size()}, *patterns[i].expression))
                         all.push_back(i);
             }
@@ -124,7 +124,7 @@ void ClaimFinder::mark_claims(const Block& block, const Scope& scope, std::vecto
     std::vector<std::size_t> marked_lines;
     for (const std::size_t index : patterns_->matching(block.text)) {
         const auto& [claim, expression] = patterns_->patterns[index];
-        if (!std::binary_search(scope.begin(), scope.end(), claim)) // both in the order of the knowledge
+        if (!std::binary_search(scope.begin(), scope.end(), claim)) // both are in the order of the knowledge
             continue;
         if (claim != last_claim)
             marked_lines.clear();

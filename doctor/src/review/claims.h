@@ -1,5 +1,5 @@
 #pragma once
-/// Finding the known claims (and the known commands and settings) in a text.
+/// Finds the known claims (and the known commands and settings) in a text.
 
 #include "found.h"
 
@@ -9,7 +9,7 @@
 
 namespace rekindle::doctor {
 
-/// Keeps references into the knowledge. Immutable; may be shared between threads.
+/// Keeps references to the knowledge. Immutable; threads may share it.
 class ClaimFinder {
   public:
     explicit ClaimFinder(const Knowledge& knowledge);
@@ -17,13 +17,13 @@ class ClaimFinder {
     ClaimFinder(const ClaimFinder&) = delete;
     ClaimFinder& operator=(const ClaimFinder&) = delete;
 
-    /// The claims that a document can mean: those whose subject it speaks of.
+    /// The claims that a document can mean: those whose subject it mentions.
     using Scope = std::vector<const Claim*>;
     Scope scope_of(std::string_view document) const;
-    /// Marks every claim of the block that is in scope and not denied there, each claim once a line. Time is
-    /// linear in the block's length.
+    /// Marks every claim of the block that is in scope and not denied there, each claim once per line. Time
+    /// is linear in the block's length.
     void mark_claims(const Block& block, const Scope& scope, std::vector<Found>& found) const;
-    /// The claims of which a pattern matches somewhere in the text, in the knowledge's order.
+    /// The claims that have a pattern matching somewhere in the text, in the knowledge's order.
     std::vector<const Claim*> in_text(std::string_view text) const;
 
   private:

@@ -48,7 +48,7 @@ bool looks_like_code(std::string_view line) noexcept {
     return name > 2 && name < line.size() && line[name] == '=';
 }
 
-/// Takes lines up until they make a block.
+/// Collects lines until they make a block.
 class BlockReader {
   public:
     BlockReader(std::string_view document, const std::function<bool(const Block&)>& visit)
@@ -122,7 +122,7 @@ class BlockReader {
             block_.line_starts.push_back(block_.text.size());
     }
 
-    /// How many bytes of markup begin at `i`: "**", "`", "[268]", "> " in front.
+    /// Number of bytes of markup that begin at `i`: "**", "`", "[268]", "> " at the start.
     std::size_t markup_at(std::string_view line, std::size_t i) const noexcept {
         if (line[i] == '`')
             return 1;
@@ -154,8 +154,8 @@ class BlockReader {
     bool going_ = true;
 };
 
-/// Length of the UTF-8 character that begins the text, or 0 when there is none. Overlong forms and surrogates
-/// are none.
+/// Length of the UTF-8 character that begins the text, or 0 when it is not one. Overlong forms and
+/// surrogates do not count.
 std::size_t character_length(std::string_view text) noexcept {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned first = byte(0);

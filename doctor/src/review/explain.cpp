@@ -17,7 +17,7 @@ constexpr std::size_t paragraph_limit = 12;
 constexpr std::size_t shortest_part = 6; ///< a shorter term would be part of every other title
 constexpr std::size_t term_limit = 4096;
 
-/// A pattern without what makes it one: "HIP error: no kernel image", for searching a term in it.
+/// A pattern without its regex syntax: "HIP error: no kernel image", for searching a term in it.
 std::string literal_text(std::string_view pattern) {
     std::string text;
     for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -30,8 +30,9 @@ std::string literal_text(std::string_view pattern) {
     return lower_case(text);
 }
 
-/// Whether the pattern's text holds the term, but for the few letters that it may give as alternatives in
-/// front: "HIPBLAS_STATUS_NOT_SUPPORTED" is part of "(hip|cu)blas_status_not_supported".
+/// Whether the pattern's text contains the term, except for the few letters that it may give as
+/// alternatives at the start: "HIPBLAS_STATUS_NOT_SUPPORTED" is part of
+/// "(hip|cu)blas_status_not_supported".
 bool is_part_of(std::string_view term, std::string_view text) {
     constexpr std::size_t alternatives = 4;
     if (term.size() < shortest_part)
@@ -57,7 +58,7 @@ class Explanation {
     explicit Explanation(const Knowledge& knowledge) : knowledge_(knowledge) {}
 
     void add(const EnvironmentVariable& variable) {
-        const std::string state = variable.status == "unreal" ? "is read by nothing"
+        const std::string state = variable.status == "unreal" ? "is not read by any program"
                                   : variable.status == "build-time"
                                       ? "is read when something is built, not when it runs"
                                       : "is a setting of " + variable.component;
@@ -98,7 +99,7 @@ class Explanation {
         if (gpu.memory_gib > 0)
             text += fmt::format(" with {:g} GiB", gpu.memory_gib);
         if (gpu.integrated)
-            text += ", inside a processor";
+            text += ", an integrated GPU";
         if (!gpu.pci.empty())
             text += fmt::format("; PCI {}", fmt::join(gpu.pci, ", "));
         push(gpu, text + ".");
@@ -115,7 +116,7 @@ class Explanation {
             if (const Remedy* remedy = knowledge_.remedy(id))
                 text += fmt::format("\nHelps: {} ({}).", remedy->title, id);
         for (const std::string& sentence : cause.tell_apart)
-            text += "\nTo be sure: " + sentence;
+            text += "\nTo confirm: " + sentence;
         for (const std::string& sentence : cause.wrong_advice)
             text += "\nDoes not help: " + sentence;
         push(cause, std::move(text));
@@ -135,8 +136,8 @@ class Explanation {
         std::string text = fmt::format("{}: {}", signature.title, signature.means);
         if (signature.harmless)
             text += " Harmless.";
-        std::vector<std::string_view>
-            said; // a cause stands several times, for different facts: the first says most
+        // A cause occurs several times, for different facts: the first says most.
+        std::vector<std::string_view> said;
         for (const Signature::Candidate& candidate : signature.candidates) {
             if (std::ranges::find(said, candidate.cause) != said.end())
                 continue;

@@ -1,5 +1,5 @@
 #pragma once
-/// Marks while they are collected, with their places in the document.
+/// Marks while they are collected, with their positions in the document.
 
 #include "document.h"
 
@@ -13,7 +13,7 @@
 
 namespace rekindle::doctor {
 
-/// What is to be said of something.
+/// What the review says about something.
 struct Judgment {
     Verdict verdict = Verdict::unknown;
     std::string reason;
@@ -28,7 +28,7 @@ struct Found {
 
 constexpr std::size_t mark_text_limit = 160;
 
-/// Marks `size` bytes of the block from `at`. Precondition: size > 0 and they lie inside the block.
+/// Marks `size` bytes of the block from `at`. Precondition: size > 0, and the bytes are inside the block.
 inline void mark(const Block& block, std::size_t at, std::size_t size, std::string_view kind,
                  Judgment judgment, std::vector<Found>& found) {
     Found one;

@@ -11,7 +11,7 @@ struct Word {
     std::size_t end = 0; ///< in the command
 };
 
-/// Words without quotes, up to the command's end ("&&", ";", "|").
+/// Words without quotes, up to the end of the command ("&&", ";", "|").
 std::vector<Word> words_of(std::string_view command) {
     std::vector<Word> words;
     for (std::size_t at = 0; at < command.size();) {

@@ -1,5 +1,5 @@
 #pragma once
-/// `pip install torch …` taken apart.
+/// Parses `pip install torch …`.
 
 #include "found.h"
 
@@ -20,17 +20,17 @@ struct TorchInstall {
     std::string device;    ///< "gfx1010" of "torch[device-gfx1010]"
     std::string vision;    ///< version of torchvision, "" when not named
     std::string audio;
-    std::string index; ///< address of --index-url (or -i), or "rocm6.3" of --torch-backend
+    std::string index; ///< URL of --index-url (or -i), or "rocm6.3" of --torch-backend
     std::string extra_index;
-    std::string links; ///< address of -f
+    std::string links; ///< URL of -f
     bool conda = false;
 };
 
 /// Every install command in the text that names torch. Linear in its length.
 std::vector<TorchInstall> torch_installs(std::string_view text);
 
-/// The index id that an address names: ".../whl/nightly/rocm6.3" → {"rocm6.3", nightly}. No id: not an index
-/// of PyTorch or of the knowledge.
+/// The index id that a URL names: ".../whl/nightly/rocm6.3" → {"rocm6.3", nightly}. No id: not an index of
+/// PyTorch or of the knowledge.
 struct NamedIndex {
     std::string id;
     bool nightly = false;

@@ -12,12 +12,12 @@
 namespace rekindle::doctor {
 namespace {
 
-constexpr std::size_t mark_limit =
-    20'000; ///< no document for people has more; a hostile one would fill the memory
+/// No document for people has more; a hostile one would fill the memory.
+constexpr std::size_t mark_limit = 20'000;
 
 /// What the whole document is about.
 struct Subject {
-    std::vector<const GfxTarget*> targets; ///< of every card and gfx name, in their order
+    std::vector<const GfxTarget*> targets; ///< of all GPU and gfx names, in their order
     bool amd = false;
     bool nvidia = false;
 };
@@ -40,9 +40,9 @@ std::vector<const GfxTarget*> targets_of(const std::vector<Mention>& mentions, c
 
 Subject subject_of(std::string_view document, const TargetFinder& finder, const Knowledge& knowledge) {
     static const RE2 amd("(?i)\\b(ROCm|Radeon|RDNA|AMD|HIP)\\b");
-    // A document that speaks of both may mean either in an install command.
+    // A document that mentions both may mean either in an install command.
     static const RE2 nvidia("(?i)\\b(NVIDIA|GeForce|RTX ?\\d{4}|CUDA ?\\d|whl/cu\\d+)\\b");
-    constexpr std::size_t enough = 16; ///< a document about more cards than this is about none in particular
+    constexpr std::size_t enough = 16; ///< a document about more GPUs than this is about none in particular
     Subject subject;
     std::set<const GfxTarget*> seen;
     for_each_block(document, [&](const Block& block) {
@@ -84,15 +84,17 @@ void mark_images(const Block& block, const Knowledge& knowledge, std::vector<Fou
                                     known->rocm.empty() ? "" : ", ROCm " + known->rocm),
                         known->evidence};
         else if (tag == "latest")
-            judgment = {Verdict::holds, "Exists, but names no versions: tomorrow it is another image.", {}};
+            judgment = {Verdict::holds,
+                        "Exists, but names no versions, so it can become a different image at any time.",
+                        {}};
         else if (!knowledge.images.empty())
             judgment.evidence = knowledge.images.front().evidence;
         mark(block, at, name.size(), "image", std::move(judgment), found);
     }
 }
 
-/// A claim about a setting, a pair, an image or a target says more than what is known of every such thing;
-/// but what was computed from the tables of wheels and cards is not overruled.
+/// A claim about a setting, a version pair, an image or a target is more specific than what is known about
+/// all such things; but what was computed from the tables of wheels and GPUs is not overruled.
 bool claim_gives_way(const Found& claim, const Found& other) {
     return claim.mark.kind != "variable" && other.mark.verdict != Verdict::unknown;
 }
@@ -101,7 +103,7 @@ bool overlap(const Found& one, const Found& other) {
     return one.mark.kind == other.mark.kind && one.begin < other.end && other.begin < one.end;
 }
 
-/// Appends marks and claims of one block, each thing once.
+/// Appends marks and claims of one block, without duplicates.
 void merge(std::vector<Found> marks, std::vector<Found> claims, std::vector<Found>& found) {
     for (const Found& claim : claims)
         std::erase_if(marks, [&](const Found& one) {

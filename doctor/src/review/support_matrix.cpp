@@ -14,7 +14,7 @@ bool is_cuda_target(std::string_view target) noexcept {
     return target.starts_with("sm_");
 }
 
-/// An override under which code of `contained` runs on the target: a safe one, else a risky one with its
+/// An override under which code for `contained` runs on the target: a safe one, else a risky one with its
 /// warning.
 std::string working_override(const GfxTarget& target, const std::vector<std::string>& contained,
                              const Knowledge& knowledge) {

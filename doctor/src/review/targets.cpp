@@ -61,7 +61,7 @@ bool is_gfx(std::string_view word) noexcept {
            word.find_first_not_of("0123456789abcdefABCDEF", 3) == std::string_view::npos;
 }
 
-/// "RDNA3", "RDNA 3", "RDNA3.5", "CDNA 2", "GCN" at a word's beginning; size 0: none.
+/// "RDNA3", "RDNA 3", "RDNA3.5", "CDNA 2", "GCN" at the beginning of a word; size 0: none.
 Mention architecture_at(std::string_view text, std::size_t at) {
     Mention mention{Mention::Kind::architecture, at, 0, "", {}};
     const std::string_view word = word_at(text, at);
@@ -87,7 +87,7 @@ Mention architecture_at(std::string_view text, std::size_t at) {
 struct TargetFinder::Names {
     struct Card {
         std::string name;
-        std::vector<std::string> targets; ///< several where one name was sold with several chips
+        std::vector<std::string> targets; ///< several where different chips were sold under one name
     };
     std::unordered_map<std::string, Card> cards; ///< by key
 
@@ -97,7 +97,7 @@ struct TargetFinder::Names {
                 add(gpu);
     }
 
-    /// Known by its name without the brand, by what stands without "RX" where letters are left ("7900 XT"),
+    /// Known by its name without the brand, and by the part after "RX" if letters remain ("7900 XT"), but
     /// never by a number alone.
     void add(const GpuModel& gpu) {
         const std::string key = key_of(without_brands(gpu.name));
@@ -112,8 +112,8 @@ struct TargetFinder::Names {
         }
     }
 
-    /// The longest name that begins at `at`; size 0: none. Words of a name are joined, or parted by one blank
-    /// or hyphen.
+    /// The longest name that begins at `at`; size 0: none. The words of a name are joined, or separated by
+    /// one space or hyphen.
     Mention card_at(std::string_view text, std::size_t at) const {
         Mention longest{Mention::Kind::card, at, 0, "", {}};
         std::string key;
@@ -167,7 +167,7 @@ Judgment TargetFinder::judge_name(const std::string& gfx) const {
     const GfxTarget* target = knowledge_.gfx(gfx);
     if (target == nullptr)
         return {knowledge_.gfx_targets.empty() ? Verdict::unknown : Verdict::wrong,
-                fmt::format("No target {} is known; the doctor's table has {} of them.", gfx,
+                fmt::format("The target {} is unknown; the doctor's table has {} targets.", gfx,
                             knowledge_.gfx_targets.size()),
                 knowledge_.gfx_targets.empty() ? std::vector<Backing>{}
                                                : knowledge_.gfx_targets.front().evidence};
@@ -175,7 +175,7 @@ Judgment TargetFinder::judge_name(const std::string& gfx) const {
     for (const GpuModel& gpu : knowledge_.gpus)
         if (gpu.target == gfx && cards.size() < 3)
             cards.push_back(gpu.name);
-    const std::string inside = target->integrated ? "inside processors only" : "";
+    const std::string inside = target->integrated ? "integrated GPUs only" : "";
     return {Verdict::holds,
             fmt::format("{} is {}{}{}.", gfx, target->architecture, inside.empty() ? "" : ", " + inside,
                         cards.empty() ? "" : ", for example " + list_of(cards)),
@@ -201,7 +201,8 @@ Judgment TargetFinder::judge_statement(const Mention& subject, const Mention& sa
 
 namespace {
 
-/// Where the text after a subject says what it is: the bounds of "(RDNA1/gfx1010)", " is RDNA3", ", gfx1103".
+/// Where the text after a subject says what it is: the range of "(RDNA1/gfx1010)", " is RDNA3", ",
+/// gfx1103".
 struct Statement {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -223,7 +224,7 @@ std::optional<Statement> statement_after(std::string_view text, std::size_t at) 
     return Statement{begin, begin + found.size()};
 }
 
-/// "A, B and C (all RDNA3)": whether nothing but a list's punctuation lies between.
+/// "A, B and C (all RDNA3)": whether the text between two names is only list punctuation.
 bool is_list_gap(std::string_view between) {
     static const RE2 gap("(?:[ ,/&]|and|or){1,6}");
     return RE2::FullMatch({between.data(), between.size()}, gap);
@@ -272,7 +273,7 @@ void TargetFinder::mark_statements(const Block& block, const std::vector<Mention
     bool all_hold = true;
     for (std::size_t i = 0; i < objects.size(); ++i) {
         const Mention& object = mentions[objects[i]];
-        // "gfx1100 (7900 XT)" and "RDNA3 (gfx1100)" say it the other way round.
+        // "gfx1100 (7900 XT)" and "RDNA3 (gfx1100)" say it in the opposite order.
         const bool turned = object.kind == Mention::Kind::card || named.kind == Mention::Kind::architecture;
         Judgment judgment = turned ? judge_statement(object, named) : judge_statement(named, object);
         const bool holds = judgment.verdict == Verdict::holds;
@@ -296,7 +297,7 @@ Judgment judge_override(std::string_view value, const GfxTarget& target, const K
     const std::vector<Backing> evidence =
         target.overrides.empty() && variable != nullptr ? variable->evidence : target.evidence;
     if (pretended.empty())
-        return {Verdict::wrong, fmt::format("\"{}\" is no version such as 10.3.0.", printable(value, 20)),
+        return {Verdict::wrong, fmt::format("\"{}\" is not a version such as 10.3.0.", printable(value, 20)),
                 evidence};
     if (pretended == target.name)
         return {Verdict::no_effect,
@@ -313,13 +314,14 @@ Judgment judge_override(std::string_view value, const GfxTarget& target, const K
     const GfxTarget* other = knowledge.gfx(pretended);
     if (other == nullptr)
         return {Verdict::harmful,
-                fmt::format("No target {} is known; code for it cannot be found.", pretended), evidence};
+                fmt::format("The target {} is unknown; there is no code for it.", pretended), evidence};
     if (other->architecture != target.architecture)
         return {Verdict::harmful,
-                fmt::format("On {} it is unsafe: {} is another generation ({}, not {}).", target.name,
+                fmt::format("On {} it is unsafe: {} is a different generation ({}, not {}).", target.name,
                             pretended, other->architecture, target.architecture),
                 evidence};
-    return {Verdict::unknown, fmt::format("Nobody is known to have tried it on {}.", target.name), evidence};
+    return {Verdict::unknown, fmt::format("There is no record of anyone having tried it on {}.", target.name),
+            evidence};
 }
 
 } // namespace rekindle::doctor

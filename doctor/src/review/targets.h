@@ -1,5 +1,5 @@
 #pragma once
-/// GPUs, gfx targets and architectures named in a text, and what is said of them.
+/// GPUs, gfx targets and architectures named in a text, and what the text says about them.
 
 #include "found.h"
 
@@ -10,17 +10,17 @@
 
 namespace rekindle::doctor {
 
-/// A gfx target, card or architecture where a text names it.
+/// A gfx target, GPU model or architecture where a text names it.
 struct Mention {
     enum class Kind { gfx, card, architecture };
     Kind kind = Kind::gfx;
     std::size_t at = 0;
     std::size_t size = 0;
     std::string name;                 ///< "gfx1100", "Radeon RX 7900 XT", "RDNA3"
-    std::vector<std::string> targets; ///< of a card: usually one
+    std::vector<std::string> targets; ///< for a GPU model: usually one
 };
 
-/// Keeps references into the knowledge. Immutable; may be shared between threads.
+/// Keeps references to the knowledge. Immutable; threads may share it.
 class TargetFinder {
   public:
     explicit TargetFinder(const Knowledge& knowledge);
@@ -30,7 +30,7 @@ class TargetFinder {
 
     /// In the order of the text.
     std::vector<Mention> mentions(std::string_view text) const;
-    /// Marks every gfx name, and every statement that a card or target is of some target or architecture.
+    /// Marks every gfx name, and every statement that a GPU or target has some target or architecture.
     void mark_targets(const Block& block, const std::vector<Mention>& mentions,
                       std::vector<Found>& found) const;
 
@@ -45,10 +45,10 @@ class TargetFinder {
     std::unique_ptr<Names> names_;
 };
 
-/// What HSA_OVERRIDE_GFX_VERSION=`value` does on a card of the target.
+/// What HSA_OVERRIDE_GFX_VERSION=`value` does on a GPU with the target.
 Judgment judge_override(std::string_view value, const GfxTarget& target, const Knowledge& knowledge);
 
-/// "10.3.0" → "gfx1030", "9.0.10" → "gfx90a"; "" when it is no version.
+/// "10.3.0" → "gfx1030", "9.0.10" → "gfx90a"; "" when it is not a version.
 std::string target_of_override(std::string_view value);
 
 } // namespace rekindle::doctor

@@ -38,7 +38,7 @@ bool is_constant(std::string_view name) noexcept {
            name.find("_ERROR") != std::string_view::npos;
 }
 
-/// A name in a text and what is set there.
+/// A name in a text and the value that is set there.
 struct Setting {
     std::string_view name;
     std::size_t at = 0;
@@ -48,7 +48,7 @@ struct Setting {
     std::string_view value;
 };
 
-/// The value after "=", and where it ends: a quoted text or a word.
+/// The value after "=", and where it ends: a quoted string or a word.
 std::string_view value_at(std::string_view text, std::size_t begin, std::size_t& end) {
     if (begin < text.size() && (text[begin] == '"' || text[begin] == '\'')) {
         const std::size_t close = text.find(text[begin], begin + 1);
@@ -86,7 +86,7 @@ std::string sentence(std::string text) {
     return text;
 }
 
-/// Joined by blanks, without the empty ones.
+/// Joined by spaces, without the empty ones.
 std::string sentences(std::initializer_list<std::string> parts) {
     std::string text;
     for (const std::string& part : parts)
@@ -101,7 +101,7 @@ std::string upper_first(std::string text) {
     return text;
 }
 
-/// The gravest of what the override does on each of the cards.
+/// The worst effect that the override has on any of the GPUs.
 Judgment judge_override_on(std::string_view value, const std::vector<const GfxTarget*>& targets,
                            const Knowledge& knowledge) {
     constexpr std::array<Verdict, 5> gravest_first{Verdict::harmful, Verdict::wrong, Verdict::no_effect,
@@ -139,7 +139,7 @@ Judgment judge_variable(const EnvironmentVariable& variable, std::string_view na
                         const SettingContext& context, const Knowledge& knowledge) {
     const std::string when = variable.effect_when.empty() ? "" : upper_first(variable.effect_when);
     if (variable.status == "unreal")
-        return {Verdict::no_effect, sentences({"Nothing reads it", variable.advice}), variable.evidence};
+        return {Verdict::no_effect, sentences({"No program reads it", variable.advice}), variable.evidence};
     if (variable.status == "build-time" && !context.building)
         return {
             Verdict::no_effect,
@@ -148,11 +148,11 @@ Judgment judge_variable(const EnvironmentVariable& variable, std::string_view na
     if (name.starts_with("HSA_OVERRIDE_GFX_VERSION") && !value.empty() && !context.targets.empty())
         return judge_override_on(value, context.targets, knowledge);
     if (!variable.effective_on.empty() && !context.targets.empty() && !acts_on_any(variable, context.targets))
-        return {Verdict::no_effect,
-                sentences(
-                    {fmt::format("Without effect on {}: {}", names_of(context.targets), variable.effect_when),
-                     variable.advice}),
-                variable.evidence};
+        return {
+            Verdict::no_effect,
+            sentences({fmt::format("No effect on {}: {}", names_of(context.targets), variable.effect_when),
+                       variable.advice}),
+            variable.evidence};
     return {Verdict::holds, sentences({variable.meaning, when, variable.advice}), variable.evidence};
 }
 
@@ -212,7 +212,8 @@ void VariableFinder::mark_variables(const Block& block, const SettingContext& co
         if (setting.group) {
             if (name.ends_with('_') && has_gpu_prefix(name))
                 mark(block, begin, name.size() + 1, variable_kind,
-                     {Verdict::holds, "Stands for several settings; --explain tells of each by its name.",
+                     {Verdict::holds,
+                      "Stands for several settings; --explain describes each of them by name.",
                       variable == nullptr ? std::vector<Backing>{} : variable->evidence},
                      found);
         } else if (variable != nullptr) {
@@ -221,8 +222,8 @@ void VariableFinder::mark_variables(const Block& block, const SettingContext& co
         } else if (setting.assigned && has_gpu_prefix(name) && !is_constant(name)) {
             mark(block, begin, size, variable_kind,
                  {Verdict::unknown,
-                  "No such name is among the settings that were found in the sources; it may be read by "
-                  "nothing.",
+                  "This name is not among the settings that were found in the sources; possibly no program "
+                  "reads it.",
                   {}},
                  found);
         }

@@ -10,17 +10,17 @@
 
 namespace rekindle::doctor {
 
-/// What the text around a setting tells of where it would act.
+/// What the text around a setting says about where it would act.
 struct SettingContext {
-    std::vector<const GfxTarget*> targets; ///< of the cards that the block names, else those of the document
+    std::vector<const GfxTarget*> targets; ///< of the GPUs that the block names, else those of the document
     bool building = false;                 ///< something is compiled nearby
 };
 
-/// What a variable does there. `value` is what is set, "" where nothing is set or the value is not known.
+/// What a variable does there. `value` is what is set, or "" if nothing is set or the value is unknown.
 Judgment judge_variable(const EnvironmentVariable& variable, std::string_view name, std::string_view value,
                         const SettingContext& context, const Knowledge& knowledge);
 
-/// Keeps references into the knowledge. Immutable; may be shared between threads.
+/// Keeps references to the knowledge. Immutable; threads may share it.
 class VariableFinder {
   public:
     explicit VariableFinder(const Knowledge& knowledge);

@@ -1,5 +1,5 @@
 #pragma once
-/// Versions as documents write them, loosely.
+/// Versions as they are written in documents, loosely.
 
 #include "facts/versions.h"
 
@@ -17,9 +17,9 @@ struct VersionPattern {
     std::string text;
 
     static std::optional<VersionPattern> parse(std::string_view text);
-    /// Whether the version begins with these numbers, or is later where that is allowed.
+    /// Whether the version begins with these numbers, or is later if that is allowed.
     bool matches(std::string_view version) const;
-    /// Whether one begins with the other: a document's "6.2.0" is the index rocm6.2.
+    /// Whether one begins with the other: "6.2.0" in a document is the index rocm6.2.
     bool overlaps(std::string_view version) const;
 };
 

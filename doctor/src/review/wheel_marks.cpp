@@ -26,7 +26,7 @@ std::string companion_mistake(const TorchInstall& install) {
         return "";
     const std::vector<long> vision = version_numbers(install.vision);
     if (vision.size() > 1 && (vision[0] != 0 || vision[1] != torch[1] + 15))
-        return fmt::format("torchvision {} does not belong to torch {}: take 0.{}.", install.vision,
+        return fmt::format("torchvision {} does not belong to torch {}: use 0.{}.", install.vision,
                            install.torch, torch[1] + 15);
     const std::vector<long> audio = version_numbers(install.audio);
     if (audio.size() > 1 && audio[1] != torch[1])
@@ -39,7 +39,7 @@ Judgment judge_device_install(const TorchInstall& install, const WheelIndex& ind
                               const Knowledge& knowledge) {
     if (install.device.empty())
         return {Verdict::wrong,
-                "Without the device's package torch imports and the first kernel is missing: name it, "
+                "Without the device's package torch can be imported, but has no kernels: specify it, "
                 "\"torch[device-gfxNNNN]\".",
                 index.evidence};
     if (!knowledge.covers(index.targets, install.device))
@@ -52,7 +52,7 @@ Judgment judge_device_install(const TorchInstall& install, const WheelIndex& ind
 Judgment judge_nightly(std::string_view id, const Knowledge& knowledge) {
     const WheelIndex* stable = knowledge.index(id);
     return {Verdict::unknown,
-            fmt::format("Nightly indexes change daily and old ones are emptied: what nightly/{} holds was "
+            fmt::format("Nightly indexes change daily and old ones are emptied: what nightly/{} contains was "
                         "not recorded{}.",
                         id, stable == nullptr ? "" : "; a stable index of that name exists"),
             stable == nullptr ? std::vector<Backing>{} : stable->evidence};
@@ -84,21 +84,20 @@ Judgment judge_index_install(const TorchInstall& install, const Knowledge& knowl
     return judge_wheel(*torch, named->id, knowledge);
 }
 
-/// Without --index-url. Nothing to say of a document about other hardware.
+/// Without --index-url. Has nothing to say about a document about other hardware.
 std::optional<Judgment> judge_install_from_pypi(const TorchInstall& install, bool about_amd,
                                                 const Knowledge& knowledge) {
     const std::vector<Backing> evidence{
         {"source", "pytorch/pytorch v2.6.0 torch/cuda/__init__.py:310", ""},
-        {"documentation", "pytorch.org, Start Locally", "the default wheel for Linux is CUDA's"}};
+        {"documentation", "pytorch.org, Start Locally", "the default wheel for Linux is built for CUDA"}};
     if (!install.extra_index.empty() && index_of(install.extra_index, knowledge))
         return Judgment{
             Verdict::wrong,
-            "--extra-index-url leaves PyPI in the choice, whose torch is built for CUDA: use --index-url.",
-            evidence};
+            "--extra-index-url still allows PyPI, whose torch is built for CUDA: use --index-url.", evidence};
     if (!install.links.empty() || !about_amd || install.conda || !install.local.empty())
         return std::nullopt;
     return Judgment{Verdict::wrong,
-                    "PyPI's torch for Linux is built for CUDA and does not see an AMD GPU: name an index "
+                    "PyPI's torch for Linux is built for CUDA and does not see an AMD GPU: specify an index "
                     "with --index-url.",
                     evidence};
 }

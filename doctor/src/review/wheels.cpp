@@ -7,7 +7,8 @@
 namespace rekindle::doctor {
 namespace {
 
-constexpr std::size_t named_limit = 6; ///< so many versions are named, not all of a long list
+/// How many versions are named; of a longer list only the first and last.
+constexpr std::size_t named_limit = 6;
 
 std::vector<const WheelIndex*> indexes_with(const VersionPattern& torch, const Knowledge& knowledge,
                                             std::string_view kind) {
@@ -34,13 +35,13 @@ std::string releases_of(const WheelIndex& index) {
     for (const WheelIndex::Release& release : index.releases)
         names.push_back(release.torch);
     if (names.empty())
-        return "nothing that was recorded";
+        return "no recorded releases";
     if (names.size() > named_limit)
         return fmt::format("torch {} to {}", names.front(), names.back());
     return "torch " + list_of(names);
 }
 
-/// "; it is on rocm6.1 and rocm6.2", or what can be said when it is nowhere.
+/// "; it is on rocm6.1 and rocm6.2", or the text for when it is on no index.
 std::string where_it_is(const VersionPattern& torch, const Knowledge& knowledge, std::string_view kind) {
     const std::vector<const WheelIndex*> with = indexes_with(torch, knowledge, kind);
     if (!with.empty())
@@ -69,7 +70,7 @@ Judgment wheel_exists(const WheelIndex& index, const VersionPattern& torch) {
 }
 
 /// Indexes whose ROCm is the one that a text means: the same number if there is one, else one that begins
-/// alike.
+/// with it.
 std::vector<const WheelIndex*> indexes_of_rocm(const VersionPattern& rocm, const Knowledge& knowledge) {
     std::vector<const WheelIndex*> exact;
     std::vector<const WheelIndex*> alike;
@@ -108,7 +109,7 @@ Judgment judge_wheel(const VersionPattern& torch, std::string_view id, const Kno
     const std::string_view kind = kind_of_id(id);
     if (index == nullptr && (id.starts_with("rocm") || id.starts_with("cu")))
         return {Verdict::wrong,
-                fmt::format("No index {} is among PyTorch's; {}.", id, where_it_is(torch, knowledge, kind)),
+                fmt::format("PyTorch has no index {}; {}.", id, where_it_is(torch, knowledge, kind)),
                 evidence_of_index(knowledge, kind)};
     if (index == nullptr)
         return {Verdict::unknown, fmt::format("The index {} is not recorded.", id), {}};
@@ -116,7 +117,7 @@ Judgment judge_wheel(const VersionPattern& torch, std::string_view id, const Kno
         if (torch.matches(release.torch))
             return wheel_exists(*index, torch);
     if (index->releases.empty())
-        return {Verdict::unknown, fmt::format("Which torch the index {} has was not recorded.", id),
+        return {Verdict::unknown, fmt::format("The torch releases on the index {} were not recorded.", id),
                 index->evidence};
     return {Verdict::wrong,
             fmt::format("No such pair exists: {}; the index {} has {}.", where_it_is(torch, knowledge, kind),
@@ -131,14 +132,15 @@ Judgment judge_pair(const VersionPattern& torch, const VersionPattern& rocm, con
             if (torch.matches(release.torch))
                 return wheel_exists(*index, torch);
     if (const ContainerImage* image = image_with(torch, rocm, knowledge))
-        return {Verdict::holds,
-                fmt::format("Not as a wheel of PyTorch's indexes, but as AMD's image {}.", image->tag),
-                image->evidence};
+        return {
+            Verdict::holds,
+            fmt::format("Not available as a wheel on PyTorch's indexes, but as AMD's image {}.", image->tag),
+            image->evidence};
     std::string reason = fmt::format("No official wheel pairs torch {} with ROCm {}: {}", torch.text,
                                      rocm.text, where_it_is(torch, knowledge, "rocm"));
     if (indexes.size() == 1)
         reason += fmt::format("; the index {} has {}", indexes.front()->id, releases_of(*indexes.front()));
-    reason += ". What lies under /opt/rocm does not matter to a wheel.";
+    reason += ". A wheel does not use /opt/rocm.";
     return {Verdict::wrong, reason,
             indexes.empty() ? evidence_of_index(knowledge, "rocm") : indexes.front()->evidence};
 }

@@ -1,5 +1,6 @@
 #pragma once
-/// Which torch is on which index: pip commands, "2.5.1+rocm6.3", "PyTorch 2.5.1 + ROCm 6.2", rows of tables.
+/// Which torch is on which index: pip commands, "2.5.1+rocm6.3", "PyTorch 2.5.1 + ROCm 6.2", rows of
+/// tables.
 
 #include "found.h"
 #include "version.h"
@@ -14,11 +15,11 @@ Judgment judge_wheel(const VersionPattern& torch, std::string_view index, const 
 /// A torch and a ROCm named together in prose: official wheels and images count.
 Judgment judge_pair(const VersionPattern& torch, const VersionPattern& rocm, const Knowledge& knowledge);
 
-/// Looks at blocks in their order; remembers the columns of the table that it is in.
+/// Processes blocks in order; remembers the columns of the current table.
 class WheelReview {
   public:
     explicit WheelReview(const Knowledge& knowledge) : knowledge_(knowledge) {}
-    /// `about_amd`: the document names AMD hardware or ROCm, so that a CUDA wheel is not what it wants.
+    /// `about_amd`: the document mentions AMD hardware or ROCm, so a CUDA wheel is not what it needs.
     void mark_pairs(const Block& block, bool about_amd, std::vector<Found>& found);
 
   private:

@@ -30,9 +30,10 @@ Findings wsl_without_kfd(const HostView& view) {
         own_hsa
             ? make_finding(
                   "wsl-wheel-bundles-native-hsa", Severity::problem,
-                  fmt::format("torch {} brings a HSA runtime for native Linux, which opens /dev/kfd; WSL has "
-                              "/dev/dxg instead.",
-                              view.python->torch.value_or("here")))
+                  fmt::format(
+                      "torch {} contains an HSA runtime for native Linux, which opens /dev/kfd; WSL has "
+                      "/dev/dxg instead.",
+                      view.python->torch.value_or("here")))
             : make_finding(
                   "wsl-has-no-kfd", Severity::problem,
                   "WSL has no amdgpu driver and no /dev/kfd: ROCm packages for native Linux cannot work in "

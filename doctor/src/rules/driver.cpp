@@ -22,7 +22,7 @@ bool is_linux_with_pci(const HostView& view) {
     return view.facts.system.wsl.value_or(0) == 0;
 }
 
-/// The collector found the device and no driver of it.
+/// The collector found the device but no driver for it.
 bool is_unbound(const Gpu& gpu) {
     return gpu.kernel_driver.unread.find("no driver") != std::string::npos;
 }
@@ -59,14 +59,15 @@ Findings amdgpu_not_bound(const HostView& view) {
             continue;
         Finding finding =
             driver == "radeon"
-                ? make_finding("gpu-too-old-for-kfd", Severity::problem,
-                               fmt::format("The {} is driven by \"radeon\", which has no compute side.",
-                                           name_of(view, *gpu)))
+                ? make_finding(
+                      "gpu-too-old-for-kfd", Severity::problem,
+                      fmt::format("The {} uses the driver \"radeon\", which does not support compute.",
+                                  name_of(view, *gpu)))
                 : make_finding("amdgpu-not-loaded", Severity::problem,
                                unbound ? fmt::format("No driver is bound to the {}.", name_of(view, *gpu))
-                                       : fmt::format("The {} is not driven by amdgpu but by \"{}\".",
+                                       : fmt::format("The {} does not use amdgpu but the driver \"{}\".",
                                                      name_of(view, *gpu), driver));
-        if (another_works) // one card kept for a virtual machine beside one to train on
+        if (another_works) // one GPU reserved for a virtual machine, another one to train on
             finding.severity = Severity::note;
         add_identity(finding, view, *gpu);
         add_evidence(finding, "kernel driver", gpu->kernel_driver, unbound ? "none" : driver);
@@ -76,7 +77,7 @@ Findings amdgpu_not_bound(const HostView& view) {
     if (findings.empty() && amdgpu && amdgpu->loaded.is(false)) {
         Finding finding =
             make_finding("amdgpu-not-loaded", Severity::problem,
-                         fmt::format("The kernel module amdgpu is not loaded, so nothing drives the {}.",
+                         fmt::format("The kernel module amdgpu is not loaded, so the {} has no driver.",
                                      name_of(view, *view.amd.front())));
         add_identity(finding, view, *view.amd.front());
         add_evidence(finding, "module amdgpu", amdgpu->loaded, "not loaded");
@@ -94,20 +95,20 @@ Findings gpu_not_in_kfd(const HostView& view) {
             !gpu->kernel_driver.is("amdgpu"))
             continue;
         if (line_with(view, "PCI rejects atomics"))
-            continue; // told by atomics_not_routed
+            continue; // reported by atomics_not_routed
         const std::string* too_old = line_with(view, "not supported in kfd");
         const DeviceNode* render = gpu->render_node ? device_node(view, *gpu->render_node) : nullptr;
         const DeviceNode* kfd = device_node(view, "/dev/kfd");
         const bool withheld = (render && !render->exists) || (kfd && !kfd->exists);
         if (in_container(view) && withheld)
-            continue; // told by container_without_devices where somebody wants the GPU
+            continue; // reported by container_without_devices if the GPU is needed
         Finding finding =
             too_old ? make_finding("gpu-too-old-for-kfd", Severity::problem,
-                                   fmt::format("The kernel's compute driver does not know the {}.",
+                                   fmt::format("The kernel's compute driver does not support the {}.",
                                                name_of(view, *gpu)))
                     : make_finding(
                           "gpu-not-in-kfd", Severity::problem,
-                          fmt::format("amdgpu drives the {}, but the kernel's compute side does not list it.",
+                          fmt::format("The {} uses amdgpu, but the kernel's compute driver does not list it.",
                                       name_of(view, *gpu)));
         add_identity(finding, view, *gpu);
         add_evidence(finding, "KFD topology", gpu->kfd_node.source, gpu->kfd_node.unread);
@@ -149,12 +150,12 @@ Findings apu_carveout_unused(const HostView& view) {
         const auto& kernel = view.facts.system.kernel;
         if (!wasted || !worth_training_on(view, *gpu) || !kernel || compare_versions(*kernel, "6.16.9") >= 0)
             continue;
-        Finding finding =
-            make_finding("apu-carveout-ignored-gtt-used", Severity::problem,
-                         fmt::format("The firmware sets {} aside for graphics, but on this kernel ROCm takes "
-                                     "memory of a processor's "
-                                     "GPU from the other {} (GTT).",
-                                     format_bytes(*gpu->vram_total), format_bytes(*gpu->gtt_total)));
+        Finding finding = make_finding(
+            "apu-carveout-ignored-gtt-used", Severity::problem,
+            fmt::format("The firmware reserves {} for graphics, but on this kernel ROCm takes memory "
+                        "for an integrated "
+                        "GPU from the other {} (GTT).",
+                        format_bytes(*gpu->vram_total), format_bytes(*gpu->gtt_total)));
         add_evidence(finding, "carve-out (VRAM)", gpu->vram_total, format_bytes(*gpu->vram_total));
         add_evidence(finding, "GTT", gpu->gtt_total, format_bytes(*gpu->gtt_total));
         add_evidence(finding, "kernel", kernel, *kernel);

@@ -121,7 +121,7 @@ Findings visibility_hides_all(const HostView& view) {
         return {};
     Finding finding =
         make_finding("visible-devices-hide-all", Severity::problem,
-                     fmt::format("A variable hides every GPU from {}: it names no device that is here.",
+                     fmt::format("A variable hides every GPU from {}: it names no device of this host.",
                                  amd ? "ROCm" : "CUDA"));
     const std::vector<const char*> names =
         amd ? std::vector{"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}
@@ -147,9 +147,10 @@ Findings visibility_lists_disagree(const HostView& view) {
     if (view.amd.empty() || !rocr || !hip || rocr->empty() ||
         split(*hip, ',').size() <= split(*rocr, ',').size())
         return {};
-    Finding finding = make_finding("visible-devices-inconsistent", Severity::warning,
-                                   "HIP_VISIBLE_DEVICES lists more devices than ROCR_VISIBLE_DEVICES leaves; "
-                                   "it counts within that shorter list.");
+    Finding finding =
+        make_finding("visible-devices-inconsistent", Severity::warning,
+                     "HIP_VISIBLE_DEVICES lists more devices than ROCR_VISIBLE_DEVICES leaves visible; "
+                     "its numbers refer to that shorter list.");
     add_evidence(finding, "ROCR_VISIBLE_DEVICES", view.facts.environment.source, *rocr);
     add_evidence(finding, "HIP_VISIBLE_DEVICES", view.facts.environment.source, *hip);
     finding.parameters["variables"] = "HIP_VISIBLE_DEVICES";
@@ -196,8 +197,8 @@ Findings settings_nothing_reads(const HostView& view) {
     if (unreal.empty())
         return {};
     finding.statement =
-        fmt::format("{} {} read by nothing: {} in documents, not in any program.", names_of(unreal),
-                    unreal.size() == 1 ? "is" : "are", unreal.size() == 1 ? "it stands" : "they stand");
+        fmt::format("{} {} not read by any program: {} only in documents.", names_of(unreal),
+                    unreal.size() == 1 ? "is" : "are", unreal.size() == 1 ? "it occurs" : "they occur");
     add_parameters(finding, unreal);
     return {finding};
 }

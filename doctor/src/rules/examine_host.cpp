@@ -8,15 +8,15 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// Problems before warnings before notes; among equals the order of the table, then the order within the
-/// rule.
+/// Problems before warnings before notes; findings of equal severity in the order of the table, then in the
+/// order within the rule.
 double score_of(Severity severity, std::size_t rule) {
     constexpr double step = 1000;
     const double weight = severity == Severity::problem ? 2 * step : severity == Severity::warning ? step : 0;
     return weight + step - 1 - static_cast<double>(rule);
 }
 
-/// What a trial shows of a cause that the facts show too belongs to that finding.
+/// Merges what a probe shows about a cause into the finding that the facts gave for the same cause.
 bool joined(std::vector<Finding>& findings, const Finding& tried) {
     const auto same = std::find_if(findings.begin(), findings.end(),
                                    [&](const Finding& finding) { return finding.cause == tried.cause; });

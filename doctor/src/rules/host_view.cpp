@@ -14,7 +14,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-const PythonEnvironment* judged_python(const Facts& facts) {
+const PythonEnvironment* examined_python(const Facts& facts) {
     const PythonEnvironment* best = nullptr;
     const auto rank = [](const PythonEnvironment& python) {
         return (python.torch.known() || python.torch_kind.known() ? 2 : 0) + (python.active ? 1 : 0);
@@ -46,8 +46,8 @@ std::string gfx_of_override(std::string_view value) {
     return fmt::format("gfx{}{}{:x}", *major, *minor, static_cast<unsigned>(*step));
 }
 
-/// What a visibility variable leaves of `devices`, in its own order. As in ROCR and HIP, the first entry that
-/// names no device ends the list.
+/// The devices that a visibility variable leaves visible, in its order. As in ROCR and HIP, the first entry
+/// that names no device ends the list.
 std::vector<const Gpu*> filtered(const std::vector<const Gpu*>& devices, std::string_view list) {
     std::vector<const Gpu*> left;
     for (const std::string_view part : split(list, ',')) {
@@ -94,7 +94,7 @@ WheelTargets targets_of_packages(const PythonEnvironment& python) {
 } // namespace
 
 HostView view_of(const Facts& facts, const std::vector<ProbeResult>& probes, const Knowledge& knowledge) {
-    HostView view{facts, probes, knowledge, judged_python(facts), {}, {}};
+    HostView view{facts, probes, knowledge, examined_python(facts), {}, {}};
     for (const Gpu& gpu : facts.gpus) {
         if (gpu.vendor == "amd")
             view.amd.push_back(&gpu);

@@ -9,7 +9,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// The last line that contains any of `texts`; nullptr for none. What happened last is what counts.
+/// The last line that contains any of `texts`; nullptr if there is none. The most recent event counts.
 template <std::size_t n>
 const std::string* last_line_with(const HostView& view, const std::array<std::string_view, n>& texts) {
     if (!view.facts.kernel_log.lines)
@@ -22,7 +22,7 @@ const std::string* last_line_with(const HostView& view, const std::array<std::st
     return found == lines.rend() ? nullptr : &*found;
 }
 
-/// The GPU whose PCI address stands in the line; the only AMD one otherwise.
+/// The GPU whose PCI address is in the line; otherwise the AMD GPU if there is only one.
 void add_device(Finding& finding, const HostView& view, const std::string& line) {
     for (const Gpu& gpu : view.facts.gpus)
         if (line.find(gpu.address) != std::string::npos)
@@ -50,7 +50,7 @@ Findings scheduler_firmware_hang(const HostView& view) {
         return {};
     Finding finding = from_line(
         view, "mes-firmware-cwsr-hang", Severity::problem,
-        "The GPU's scheduler firmware stopped answering; compute on it hangs until it is reset.", *line);
+        "The GPU's scheduler firmware stopped responding; compute on it hangs until it is reset.", *line);
     for (const Gpu* gpu : view.amd)
         if (gpu->mes_firmware)
             add_evidence(finding, fmt::format("MES firmware of {}", gpu->address), gpu->mes_firmware,
@@ -81,7 +81,7 @@ Findings gpu_was_reset(const HostView& view) {
         return {};
     return {from_line(
         view, "gpu-hang-reset", Severity::warning,
-        "The driver has had to reset a GPU since this host was started; what ran on it then was lost.",
+        "The driver had to reset a GPU since this host was booted; whatever was running on it was lost.",
         *line)};
 }
 

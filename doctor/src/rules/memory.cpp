@@ -12,9 +12,9 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// Above this share of VRAM nothing worth training fits.
+/// Above this share of VRAM in use, nothing worth training fits.
 constexpr double full = 0.90;
-/// Above this share a process that holds most of it is worth naming.
+/// Above this share, a process that holds most of it is reported.
 constexpr double crowded = 0.50;
 
 std::string part_of_memory(std::uint64_t part, std::uint64_t whole) {
@@ -53,11 +53,11 @@ Finding held(const HostView& view, const Gpu& gpu, const std::vector<MemoryHolde
         {"bytes", with_thousands(static_cast<std::int64_t>(largest.vram))},
         {"card", gpu.card_node.value_or("/dev/dri/card0").substr(std::string("/dev/dri/").size())}};
     finding.tell_apart = {
-        "the memory is free again when this process has ended; if it is not, the driver kept it"};
+        "whether the memory is free again after this process has ended; if it is not, the driver kept it"};
     return finding;
 }
 
-/// Memory is in use and nobody that this process can see holds it.
+/// Memory is in use, but no process that this one can see holds it.
 Finding unexplained(const HostView& view, const Gpu& gpu, std::uint64_t explained) {
     const bool outside = in_container(view);
     Finding finding = make_finding(
@@ -65,11 +65,11 @@ Finding unexplained(const HostView& view, const Gpu& gpu, std::uint64_t explaine
         outside ? fmt::format("{} of the {}'s memory are in use, by processes outside this container.",
                               part_of_memory(*gpu.vram_used, *gpu.vram_total), name_of(view, gpu))
                 : fmt::format("{} of the {}'s memory are in use and no process holds more than {} of it: the "
-                              "driver has not taken it back from one that died.",
+                              "driver did not reclaim it from a process that died.",
                               part_of_memory(*gpu.vram_used, *gpu.vram_total), name_of(view, gpu),
                               counted(explained, "byte")));
     add_used_memory(finding, view, gpu);
-    add_evidence(finding, "held by processes that can be seen", "/proc/*/fdinfo, /sys/class/kfd/kfd/proc",
+    add_evidence(finding, "held by visible processes", "/proc/*/fdinfo, /sys/class/kfd/kfd/proc",
                  counted(explained, "byte"));
     finding.parameters["card"] =
         gpu.card_node.value_or("/dev/dri/card0").substr(std::string("/dev/dri/").size());
@@ -84,8 +84,8 @@ Finding unexplained(const HostView& view, const Gpu& gpu, std::uint64_t explaine
 } // namespace
 
 Findings vram_in_use(const HostView& view) {
-    constexpr std::uint64_t little_vram =
-        3ull << 30; // a processor's carve-out is often full, and that is no fault
+    // An integrated GPU's carve-out is often full, which is not a problem.
+    constexpr std::uint64_t little_vram = 3ull << 30;
     Findings findings;
     for (const Gpu& gpu : view.facts.gpus) {
         if (!gpu.vram_total || !gpu.vram_used || *gpu.vram_total < little_vram ||
@@ -114,8 +114,8 @@ Findings few_descriptors(const HostView& view) {
         return {};
     Finding finding = make_finding("fd-limit-reported-as-oom", Severity::warning,
                                    fmt::format("ROCm {} keeps a file descriptor for each block of device "
-                                               "memory, and this process may open {}: it "
-                                               "will report \"out of memory\" with memory left.",
+                                               "memory, and this process may open only {}: it "
+                                               "will report \"out of memory\" while memory is still free.",
                                                rocm, *system.open_files_limit));
     add_evidence(finding, "open files, soft limit", system.open_files_limit,
                  std::to_string(*system.open_files_limit));

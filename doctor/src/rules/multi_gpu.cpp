@@ -9,7 +9,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// Names of the cards for ROCR_VISIBLE_DEVICES: UUIDs, or their places in the list where a card has none.
+/// The GPUs as ROCR_VISIBLE_DEVICES takes them: UUIDs, or positions in the list for GPUs without one.
 std::string visibility_list(const std::vector<const Gpu*>& all, const std::vector<const Gpu*>& wanted) {
     std::vector<std::string> names;
     for (const Gpu* gpu : wanted) {
@@ -46,12 +46,11 @@ Findings igpu_in_the_way(const HostView& view) {
         breaks ? "igpu-visible-breaks-dgpu" : "igpu-chosen-over-dgpu",
         fails ? Severity::problem : Severity::warning,
         breaks
-            ? fmt::format(
-                  "The processor's own GPU ({}) is visible to ROCm and the wheel has no code for it: that "
-                  "alone makes programs on the {} fail{}.",
-                  gfx, name_of(view, *wanted.front()),
-                  first ? ", and it is device 0" : " with some wheels and with RCCL")
-            : fmt::format("The processor's own GPU ({}) is device 0, so programs take it instead of the {}.",
+            ? fmt::format("The integrated GPU ({}) is visible to ROCm and the wheel has no code for it: that "
+                          "alone makes programs on the {} fail{}.",
+                          gfx, name_of(view, *wanted.front()),
+                          first ? ", and it is device 0" : " with some wheels and with RCCL")
+            : fmt::format("The integrated GPU ({}) is device 0, so programs use it instead of the {}.",
                           gfx.empty() ? name_of(view, igpu) : gfx, name_of(view, *wanted.front())));
     for (const Gpu* gpu : visible)
         add_evidence(
@@ -59,7 +58,7 @@ Findings igpu_in_the_way(const HostView& view) {
             fmt::format("device {}", std::find(visible.begin(), visible.end(), gpu) - visible.begin()),
             gpu->kfd_node,
             fmt::format("{}, {}{}", name_of(view, *gpu), gfx_of(view, *gpu),
-                        is_integrated(view, *gpu) ? ", in the processor" : ""));
+                        is_integrated(view, *gpu) ? ", integrated" : ""));
     if (breaks)
         add_evidence(finding, "targets in the wheel", targets.source,
                      fmt::format("{}", fmt::join(targets.names, " ")));
@@ -104,12 +103,11 @@ Findings acs_redirects_peers(const HostView& view) {
         for (const PciBridge& bridge : gpu->bridges) {
             if (!bridge.acs_redirects.is(true) || gpu->iommu_type.is("identity"))
                 continue;
-            Finding finding = make_finding(
-                "p2p-hang-acs", Severity::warning,
-                fmt::format(
-                    "Access Control Services on bridge {} send what the GPUs write to each other through the "
-                    "processor's IOMMU; a collective can then wait for ever.",
-                    bridge.address));
+            Finding finding = make_finding("p2p-hang-acs", Severity::warning,
+                                           fmt::format("Access Control Services on bridge {} redirect what "
+                                                       "the GPUs write to each other through the "
+                                                       "CPU's IOMMU; a collective can then hang.",
+                                                       bridge.address));
             add_evidence(finding, fmt::format("bridge {}", bridge.address), bridge.acs_redirects,
                          "redirects peer-to-peer requests");
             for (const Gpu* each : gpus)

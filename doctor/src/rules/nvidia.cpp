@@ -10,7 +10,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// The index that the judged CUDA wheel comes from; nullptr when it is none that is known.
+/// The index that the examined CUDA wheel comes from; nullptr if it is unknown.
 const WheelIndex* cuda_index(const HostView& view) {
     std::string id = "cu" + torch_cuda(view);
     std::erase(id, '.');
@@ -47,10 +47,11 @@ Findings nvidia_driver_missing(const HostView& view) {
             gpu->kernel_driver.unread.find("no driver") != std::string::npos && !module_loaded;
         if (torch_kind(view) != "cuda" || through_wsl || device_files || !(nouveau || unbound))
             continue;
-        Finding finding = make_finding(
-            "nvidia-driver-missing", Severity::problem,
-            nouveau ? fmt::format("The {} is driven by nouveau, which has no CUDA.", name_of(view, *gpu))
-                    : fmt::format("No driver is bound to the {}.", name_of(view, *gpu)));
+        Finding finding =
+            make_finding("nvidia-driver-missing", Severity::problem,
+                         nouveau ? fmt::format("The {} uses the driver nouveau, which does not support CUDA.",
+                                               name_of(view, *gpu))
+                                 : fmt::format("No driver is bound to the {}.", name_of(view, *gpu)));
         add_evidence(finding, "kernel driver", gpu->kernel_driver, nouveau ? "nouveau" : "none");
         finding.devices = {gpu->address};
         findings.push_back(std::move(finding));
@@ -63,11 +64,10 @@ Findings nvidia_module_and_library_differ(const HostView& view) {
     if (!drivers.nvidia_module || !drivers.nvidia_library ||
         *drivers.nvidia_module == *drivers.nvidia_library)
         return {};
-    Finding finding = make_finding(
-        "kernel-module-older-than-userspace", Severity::problem,
-        fmt::format(
-            "The loaded NVIDIA kernel module is {}, its libraries are {}: they work only with each other.",
-            *drivers.nvidia_module, *drivers.nvidia_library));
+    Finding finding = make_finding("kernel-module-older-than-userspace", Severity::problem,
+                                   fmt::format("The loaded NVIDIA kernel module is {}, but its libraries are "
+                                               "{}: both must have the same version.",
+                                               *drivers.nvidia_module, *drivers.nvidia_library));
     add_evidence(finding, "loaded module", drivers.nvidia_module, *drivers.nvidia_module);
     add_evidence(finding, "library", drivers.nvidia_library, *drivers.nvidia_library);
     if (in_container(view))
@@ -95,7 +95,7 @@ Findings nvidia_driver_too_old(const HostView& view) {
         "driver-older-than-wheel-cuda", Severity::problem,
         by_driver ? fmt::format("The NVIDIA driver is {}; a wheel for CUDA {} needs {} or newer.", *driver,
                                 cuda, index->minimum_driver)
-                  : fmt::format("The NVIDIA driver runs CUDA up to {}; the wheel needs CUDA {}.",
+                  : fmt::format("The NVIDIA driver supports CUDA up to {}; the wheel needs CUDA {}.",
                                 *drivers.nvidia_cuda, cuda));
     if (driver)
         add_evidence(finding, "driver", driver, *driver);
@@ -124,7 +124,7 @@ Findings wheel_lacks_sm(const HostView& view) {
             make_finding(dropped ? "wheel-dropped-old-sm" : "wheel-lacks-sm", Severity::problem,
                          fmt::format("torch {} has no code for {}, the {}: the wheel {} it.",
                                      view.python->torch.value_or("here"), sm, name_of(view, *gpu),
-                                     dropped ? "no longer serves" : "is older than"));
+                                     dropped ? "no longer supports" : "is older than"));
         add_evidence(finding, name_of(view, *gpu), gpu->compute_capability, sm);
         add_evidence(finding, "targets in the wheel", targets.source,
                      fmt::format("{}", fmt::join(targets.names, " ")));

@@ -11,8 +11,8 @@ namespace {
 
 enum class Judgment { unneeded, safe, risky, unsafe };
 
-/// What the table says of this value on this card; where it says nothing, another architecture's target is
-/// unsafe and a sibling's is risky.
+/// What the table says about this value on this GPU; if it says nothing, a target of another architecture
+/// is unsafe and a sibling's is risky.
 Judgment judge(const HostView& view, const Gpu& gpu, const Override& set, std::string& reason) {
     const std::string native = gfx_of(view, gpu);
     if (set.gfx == native)
@@ -39,7 +39,7 @@ bool is_rdna1_as_rdna2(const HostView& view, const Gpu& gpu, const Override& set
     return architecture_of(view, gpu) == "RDNA1" && pretended && pretended->architecture == "RDNA2";
 }
 
-/// ROCm whose code would run under the override; "" when not known.
+/// ROCm whose code would run under the override; "" when unknown.
 std::string rocm_in_use(const HostView& view) {
     const std::string rocm = torch_rocm(view);
     if (!rocm.empty() || view.facts.rocm.installations.empty())
@@ -69,25 +69,26 @@ Finding rdna1_as_rdna2(const HostView& view, const Gpu& gpu, const Override& set
         "gfx1010-as-gfx1030-broken-since-rocm5.3", before_the_break ? Severity::warning : Severity::problem,
         before_the_break
             ? fmt::format(
-                  "{}={} runs RDNA2 code on the {} ({}). ROCm {} is old enough for it to have worked for "
-                  "others; wrong results stay possible.",
+                  "{}={} runs RDNA2 code on the {} ({}). With ROCm {} this worked for some users, but "
+                  "wrong results remain possible.",
                   set.variable, set.value, name_of(view, gpu), gfx_of(view, gpu), rocm)
             : fmt::format(
-                  "{}={} runs RDNA2 code on the {}, which is RDNA1 ({}) and lacks instructions of it.",
+                  "{}={} runs RDNA2 code on the {}, which is RDNA1 ({}) and lacks some of its instructions.",
                   set.variable, set.value, name_of(view, gpu), gfx_of(view, gpu)));
     finding.remedies = {"unset-override", "use-native-wheel", "use-vulkan-route", "use-cpu"};
     return finding;
 }
 
-/// A sibling's target: tolerated by ROCm 5, refused by newer ones where registers or instructions differ.
+/// A sibling's target: tolerated by ROCm 5, refused by newer releases if registers or instructions differ.
 Finding sibling_override(const HostView& view, const Gpu& gpu, const Override& set, bool native_code) {
     const std::string rocm = rocm_in_use(view);
     const bool tolerated = !rocm.empty() && compare_versions(rocm, "6") < 0;
     Finding finding = make_finding(
         "override-breaks-on-this-rocm", tolerated ? Severity::warning : Severity::problem,
-        fmt::format("{}={} presents the {} ({}) as {}, whose code may need what this chip does not have{}.",
-                    set.variable, set.value, name_of(view, gpu), gfx_of(view, gpu), set.gfx,
-                    native_code ? "; the wheel has code for its own target" : ""));
+        fmt::format(
+            "{}={} presents the {} ({}) as {}, whose code may need features that this chip does not have{}.",
+            set.variable, set.value, name_of(view, gpu), gfx_of(view, gpu), set.gfx,
+            native_code ? "; the wheel has code for its own target" : ""));
     if (native_code)
         finding.remedies = {"unset-override"};
     return finding;
@@ -97,15 +98,15 @@ Finding foreign_override(const HostView& view, const Gpu& gpu, const Override& s
     Finding finding = make_finding(
         "stale-hsa-override", Severity::problem,
         set.gfx.empty()
-            ? fmt::format("{}={} is not a target that exists; the {} cannot be used with it.", set.variable,
-                          set.value, name_of(view, gpu))
-            : fmt::format("{}={} makes the runtime treat the {} ({}) as {}, another kind of GPU.",
+            ? fmt::format("{}={} names a target that does not exist; the {} cannot be used with it.",
+                          set.variable, set.value, name_of(view, gpu))
+            : fmt::format("{}={} makes the runtime treat the {} ({}) as {}, a different kind of GPU.",
                           set.variable, set.value, name_of(view, gpu), gfx_of(view, gpu), set.gfx));
     finding.remedies = {"unset-override"};
     return finding;
 }
 
-/// One finding for each card and setting; cards of one model share theirs.
+/// One finding for each GPU and setting; GPUs of the same model share theirs.
 template <class Make>
 Findings for_each_override(const HostView& view, Make&& make) {
     Findings findings;
@@ -153,11 +154,11 @@ Findings override_without_need(const HostView& view) {
                 return std::nullopt;
             Finding finding = make_finding(
                 "override-unneeded", Severity::warning,
-                same ? fmt::format("{}={} says what the {} is anyway; it only hides the truth from programs.",
+                same ? fmt::format("{}={} names the {}'s own target and is not needed; it only hides the "
+                                   "real target from programs.",
                                    set.variable, set.value, name_of(view, gpu))
-                     : fmt::format(
-                           "{}={} keeps torch from using the code that it has for {}, the {}'s own target.",
-                           set.variable, set.value, gfx_of(view, gpu), name_of(view, gpu)));
+                     : fmt::format("{}={} keeps torch from using its code for {}, the {}'s own target.",
+                                   set.variable, set.value, gfx_of(view, gpu), name_of(view, gpu)));
             finding.remedies = {"unset-override"};
             return finding;
         });

@@ -8,7 +8,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-/// First bridge on the way to the processor that does not route atomics; nullptr when none is known not to.
+/// First bridge on the way to the CPU that does not route atomics; nullptr if none is known to lack them.
 const PciBridge* bridge_without_atomics(const Gpu& gpu) {
     for (const PciBridge& bridge : gpu.bridges)
         if (bridge.routes_atomics.is(false))
@@ -16,7 +16,7 @@ const PciBridge* bridge_without_atomics(const Gpu& gpu) {
     return nullptr;
 }
 
-/// Bus address as the kernel log writes it ("1002:67df"), for a line about this card.
+/// The PCI id as the kernel log writes it ("1002:67df"), for a line about this GPU.
 const std::string* rejection(const HostView& view, const Gpu& gpu) {
     if (!view.facts.kernel_log.lines)
         return nullptr;
@@ -46,8 +46,8 @@ Findings atomics_not_routed(const HostView& view) {
             "pcie-atomics", rejected ? Severity::problem : Severity::warning,
             rejected
                 ? fmt::format(
-                      "The slot of the {} cannot route PCIe atomics, so the compute driver leaves the card "
-                      "out; graphics still works.",
+                      "The slot of the {} cannot route PCIe atomics, so the compute driver ignores the GPU; "
+                      "graphics still works.",
                       name_of(view, *gpu))
                 : fmt::format(
                       "The slot of the {} cannot route PCIe atomics: kernels that print or assert on the "
@@ -61,7 +61,7 @@ Findings atomics_not_routed(const HostView& view) {
         if (not_listed)
             add_evidence(finding, "KFD topology", gpu->kfd_node.source, gpu->kfd_node.unread);
         if (partly)
-            add_evidence(finding, "atomics to the processor", gpu->atomics, "no");
+            add_evidence(finding, "atomics to the CPU", gpu->atomics, "no");
         finding.devices = {gpu->address};
         findings.push_back(std::move(finding));
     }
@@ -77,8 +77,8 @@ Findings small_bar(const HostView& view) {
         Finding finding = make_finding(
             "small-bar", Severity::warning,
             fmt::format(
-                "The processor sees only {} of the {}'s {} at a time: transfers are slower, and GPUs cannot "
-                "reach each other's memory.",
+                "The CPU can access only {} of the {}'s {} at a time: transfers are slower, and GPUs cannot "
+                "access each other's memory.",
                 format_bytes(*gpu->visible_vram_total), name_of(view, *gpu), format_bytes(*gpu->vram_total)));
         add_evidence(finding, "mapped VRAM", gpu->visible_vram_total, format_bytes(*gpu->visible_vram_total));
         add_evidence(finding, "VRAM", gpu->vram_total, format_bytes(*gpu->vram_total));

@@ -72,11 +72,11 @@ Finding refused_in_container(const HostView& view, const DeviceNode& node) {
                 node.path));
         return finding;
     }
-    Finding finding = make_finding(
-        "kfd-permission", Severity::problem,
-        fmt::format(
-            "This container's process is not in group {}, which owns {} on the host; groups count by number.",
-            node.group ? std::to_string(*node.group) : "render", node.path));
+    Finding finding =
+        make_finding("kfd-permission", Severity::problem,
+                     fmt::format("This container's process is not in group {}, which owns {} on the host; "
+                                 "groups are compared by number.",
+                                 node.group ? std::to_string(*node.group) : "render", node.path));
     finding.remedies = {"container-add-groups"};
     return finding;
 }
@@ -91,8 +91,8 @@ Finding refused_on_host(const HostView& view, const DeviceNode& node) {
     if (in_account && !in_session) {
         Finding finding = make_finding(
             "kfd-permission", Severity::problem,
-            fmt::format("The account is in group {}, but this session is older than that: the process "
-                        "does not have the group that {} asks for.",
+            fmt::format("The account is in group {}, but this session was started before that: the process "
+                        "does not have the group that {} requires.",
                         group, node.path));
         add_evidence(finding, "groups of the account", system.account_groups,
                      fmt::format("{}", fmt::join(*system.account_groups, " ")));
@@ -101,7 +101,7 @@ Finding refused_on_host(const HostView& view, const DeviceNode& node) {
     }
     Finding finding = make_finding(
         "kfd-permission", Severity::problem,
-        in_session ? fmt::format("{} refuses this process although it has group {}.", node.path, group)
+        in_session ? fmt::format("{} refuses this process although it is in group {}.", node.path, group)
                    : fmt::format("This process is not in group {}, which owns {}.", group, node.path));
     finding.remedies = {"join-render-group"};
     return finding;

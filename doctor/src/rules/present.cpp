@@ -17,7 +17,7 @@ Findings no_gpu(const HostView& view) {
     if (!looked || a_gpu || a_node)
         return {};
     Finding finding =
-        make_finding("no-gpu", Severity::note, "This machine has no GPU; training runs on the processor.");
+        make_finding("no-gpu", Severity::note, "This machine has no GPU; training runs on the CPU.");
     add_evidence(finding, "devices", "/sys/class/drm, /sys/class/kfd, /sys/bus/pci",
                  "no AMD, NVIDIA or Intel GPU");
     return {finding};

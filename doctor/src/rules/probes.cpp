@@ -19,15 +19,15 @@ bool ended_badly(const ProbeResult& probe) {
 std::string outcome(const ProbeResult& probe) {
     switch (probe.status) {
     case ProbeStatus::timed_out:
-        return fmt::format("no answer after {}", format_duration(probe.seconds));
+        return fmt::format("no response after {}", format_duration(probe.seconds));
     case ProbeStatus::crashed:
-        return fmt::format("ended by signal {}", probe.signal);
+        return fmt::format("terminated by signal {}", probe.signal);
     default:
         return probe.code.empty() ? probe.reason : fmt::format("{} {}", probe.code, probe.reason);
     }
 }
 
-/// What a failure says about training here: nothing where nobody relies on what was tried.
+/// How much a failure matters for training here: a note if nothing here depends on what was probed.
 Severity severity_of(const HostView& view, const ProbeResult& probe) {
     if (probe.id.starts_with("vulkan"))
         return relies_on_vulkan(view) ? Severity::problem : Severity::note;
@@ -38,7 +38,7 @@ Severity severity_of(const HostView& view, const ProbeResult& probe) {
     return probe.id == "python-compile" ? Severity::warning : Severity::problem;
 }
 
-/// A BLAS handle that finds no memory although the kernel says that there is some.
+/// A BLAS handle that reports no memory although the kernel says that some is free.
 bool unexplained_allocation_failure(const HostView& view, const ProbeResult& probe) {
     constexpr std::uint64_t plenty = 1ull << 30;
     const std::string text = probe.code + probe.reason + probe.errors;
@@ -55,17 +55,17 @@ bool unexplained_allocation_failure(const HostView& view, const ProbeResult& pro
 Finding explain(const HostView& view, const ProbeResult& probe) {
     const Severity severity = severity_of(view, probe);
     if (probe.id.starts_with("python-conv") && probe.status == ProbeStatus::timed_out)
-        return make_finding(
-            "conv-solver-hang", severity,
-            "A convolution does not come back: MIOpen chose a solver that hangs on this card.");
+        return make_finding("conv-solver-hang", severity,
+                            "A convolution does not return: MIOpen chose a solver that hangs on this GPU.");
     if (probe.id == "vulkan-self-test" && probe.status == ProbeStatus::failed &&
         probe.values.contains("wrong"))
         return make_finding("vk-wrong-answers", severity,
                             fmt::format("The Vulkan driver of {} computes wrong answers: {}.", probe.device,
                                         probe.values.at("wrong")));
     if (unexplained_allocation_failure(view, probe))
-        return make_finding("blas-handle-cause-unknown", severity,
-                            "Creating a BLAS handle reports no memory although more than 1 GiB is free.");
+        return make_finding(
+            "blas-handle-cause-unknown", severity,
+            "Creating a BLAS handle fails with an out-of-memory error although more than 1 GiB is free.");
     const LogDiagnosis read =
         diagnose_log(log_from_text(probe.errors + "\n" + probe.reason, probe.id), view.facts, view.knowledge);
     if (!read.findings.empty() && severity == Severity::problem) {
@@ -74,7 +74,7 @@ Finding explain(const HostView& view, const ProbeResult& probe) {
         return finding;
     }
     return make_finding("probe-failed", severity,
-                        fmt::format("Trying {} failed: {}.", probe.id, outcome(probe)));
+                        fmt::format("The probe {} failed: {}.", probe.id, outcome(probe)));
 }
 
 void add_probe(Finding& finding, const ProbeResult& probe) {
@@ -82,7 +82,7 @@ void add_probe(Finding& finding, const ProbeResult& probe) {
                  probe.device.empty() ? "this host" : probe.device,
                  fmt::format("{}; exit status {}", outcome(probe), probe.exit_status));
     if (!probe.errors.empty())
-        add_evidence(finding, fmt::format("last words of {}", probe.id), "standard error", probe.errors);
+        add_evidence(finding, fmt::format("last output of {}", probe.id), "standard error", probe.errors);
     if (!probe.device.empty())
         finding.devices.push_back(probe.device);
 }
@@ -93,7 +93,7 @@ Findings failed_probes(const HostView& view) {
     Findings findings;
     for (const ProbeResult& probe : view.probes) {
         const bool hidden = probe.id.starts_with("cuda") && visible_nvidia(view).empty();
-        if (!ended_badly(probe) || hidden) // that a hidden device is not found is no failure of its own
+        if (!ended_badly(probe) || hidden) // it is not a failure if a hidden device is not found
             continue;
         Finding finding = explain(view, probe);
         const auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& other) {

@@ -26,10 +26,11 @@ Findings two_private_backends(const HostView& view) {
         return {};
     Finding finding = make_finding(
         "two-private-backends", Severity::problem,
-        fmt::format("{} all want to be torch's one extra device (PrivateUse1); only one can be loaded.",
-                    fmt::join(view.python->private_backends, " and ")));
+        fmt::format(
+            "{} all register as torch's one extra device (PrivateUse1); only one of them can be loaded.",
+            fmt::join(view.python->private_backends, " and ")));
     for (const std::string& name : view.python->private_backends)
-        add_evidence(finding, "package with a device of its own", view.python->path, name);
+        add_evidence(finding, "package that registers a device", view.python->path, name);
     finding.parameters["package"] = view.python->private_backends.back();
     return {finding};
 }
@@ -43,9 +44,10 @@ Findings numpy_of_another_abi(const HostView& view) {
         return {};
     Finding finding = make_finding(
         "numpy-abi-mismatch", Severity::problem,
-        fmt::format("torch {} was built against NumPy 1 and NumPy {} is installed: tensors cannot be made "
-                    "from arrays.",
-                    *view.python->torch, *numpy));
+        fmt::format(
+            "torch {} was built against NumPy 1, but NumPy {} is installed: tensors cannot be created "
+            "from arrays.",
+            *view.python->torch, *numpy));
     add_evidence(finding, "torch", view.python->torch, *view.python->torch);
     add_evidence(finding, "numpy", view.python->path, *numpy);
     return {finding};
@@ -59,8 +61,8 @@ Findings damaged_environment(const HostView& view) {
         runtime = runtime || problem.find("libstdc++") != std::string::npos;
     Finding finding = make_finding(
         runtime ? "wrong-libstdcxx-picked" : "python-environment-damaged", Severity::problem,
-        runtime ? "The environment's own C++ runtime cannot be found, so the system's older one is loaded in "
-                  "its place."
+        runtime ? "The environment's own C++ runtime cannot be found, so the system's older one is loaded "
+                  "instead."
                 : fmt::format("The environment is damaged: {}.", view.python->problems->front()));
     for (const std::string& problem : *view.python->problems)
         add_evidence(finding, "environment", view.python->path, problem);
@@ -72,10 +74,11 @@ Findings system_rocm_in_library_path(const HostView& view) {
     if (torch_kind(view) != "rocm" || !brings_its_rocm(view) || !path ||
         path->find("/opt/rocm") == std::string::npos)
         return {};
-    Finding finding = make_finding("mixed-rocm-libraries", Severity::warning,
-                                   "LD_LIBRARY_PATH puts the ROCm of /opt/rocm before the one that the wheel "
-                                   "brings: libraries of two releases "
-                                   "meet in one process.");
+    Finding finding =
+        make_finding("mixed-rocm-libraries", Severity::warning,
+                     "LD_LIBRARY_PATH puts the ROCm in /opt/rocm before the one that comes with the wheel: "
+                     "libraries of two releases "
+                     "are loaded into one process.");
     add_evidence(finding, "LD_LIBRARY_PATH", view.facts.environment.source, *path);
     add_evidence(finding, "torch", view.python->torch, view.python->torch.value_or(""));
     finding.remedies = {"unset-ld-library-path"};

@@ -1,6 +1,7 @@
 #pragma once
-/// A rule is a pure function from what is known of a host to findings. Each is silent about what is merely
-/// unknown. table.cpp lists them; a new rule is one function in the file of its concern and one line there.
+/// A rule is a pure function from what is known about a host to findings. No rule reports anything about
+/// facts that are merely unknown. table.cpp lists the rules; a new rule is one function in the file for its
+/// topic and one line there.
 
 #include "rules/host_view.h"
 
@@ -20,11 +21,11 @@ struct Rule {
     Findings (*examine)(const HostView& view);
 };
 
-/// In the order in which causes are to be dealt with: among findings of the same severity the earlier rule's
-/// comes first.
+/// In the order in which causes should be dealt with: among findings of the same severity the earlier
+/// rule's comes first.
 std::span<const Rule> host_rules();
 
-/// A finding with nothing but its statement; evidence is added by the rule.
+/// A finding with only its statement; the rule adds evidence.
 Finding make_finding(std::string cause, Severity severity, std::string statement);
 
 /// Adds a fact as evidence, with the place where it was read.
@@ -88,7 +89,7 @@ Findings wheel_lacks_sm(const HostView& view);
 // vulkan.cpp
 Findings no_vulkan_driver(const HostView& view);
 Findings vulkan_driver_lacks_library(const HostView& view);
-/// Whether Vulkan is what somebody here relies on: it is the only way for a GPU, or it is set up on purpose.
+/// Whether Vulkan is in use here: it is the only way to use a GPU, or it was set up on purpose.
 bool relies_on_vulkan(const HostView& view);
 
 // python.cpp

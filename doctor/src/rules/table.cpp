@@ -12,7 +12,7 @@ constexpr std::array rules{
     Rule{"cuda-wheel-on-amd", cuda_wheel_on_amd},
     Rule{"rocm-wheel-on-nvidia", rocm_wheel_on_nvidia},
     Rule{"cpu-wheel", cpu_wheel},
-    // Does the kernel driver have the card, and may this process use it?
+    // Does the kernel driver have the GPU, and may this process use it?
     Rule{"amdgpu-not-bound", amdgpu_not_bound},
     Rule{"nvidia-driver-missing", nvidia_driver_missing},
     Rule{"container-without-devices", container_without_devices},
@@ -25,7 +25,7 @@ constexpr std::array rules{
     Rule{"nvidia-module-and-library-differ", nvidia_module_and_library_differ},
     Rule{"nvidia-driver-too-old", nvidia_driver_too_old},
     Rule{"visibility-hides-all", visibility_hides_all},
-    // Is there code for the card?
+    // Is there code for the GPU?
     Rule{"override-of-another-target", override_of_another_target},
     Rule{"device-package-missing", device_package_missing},
     Rule{"wheel-lacks-gfx", wheel_lacks_gfx},
@@ -39,14 +39,14 @@ constexpr std::array rules{
     Rule{"numpy-of-another-abi", numpy_of_another_abi},
     Rule{"two-private-backends", two_private_backends},
     Rule{"igpu-in-the-way", igpu_in_the_way},
-    // Has it hung, is its memory free?
+    // Has it hung? Is its memory free?
     Rule{"scheduler-firmware-hang", scheduler_firmware_hang},
     Rule{"vram-in-use", vram_in_use},
     Rule{"apu-carveout-unused", apu_carveout_unused},
     Rule{"no-vulkan-driver", no_vulkan_driver},
     Rule{"vulkan-driver-lacks-library", vulkan_driver_lacks_library},
     Rule{"failed-probes", failed_probes},
-    // What will bite some day.
+    // What may cause trouble later.
     Rule{"gpu-was-reset", gpu_was_reset},
     Rule{"acs-redirects-peers", acs_redirects_peers},
     Rule{"iommu-without-passthrough", iommu_without_passthrough},

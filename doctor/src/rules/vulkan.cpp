@@ -14,7 +14,7 @@ bool has(const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
 }
 
-/// By patterns in the manifest's and the library's name: both change between versions of Mesa.
+/// By patterns in the names of the manifest and the library: both change between versions of Mesa.
 bool drives_hardware(const VulkanDriver& driver) {
     static constexpr std::array software{"lvp",         "lavapipe", "swrast",   "llvmpipe",
                                          "swiftshader", "virtio",   "gfxstream"};
@@ -32,7 +32,7 @@ bool has_cuda_or_rocm(const HostView& view, const Gpu& gpu) {
         return true;
     const std::string gfx = gfx_of(view, gpu);
     if (gpu.vendor != "amd" || gfx.empty())
-        return gpu.vendor == "amd"; // unknown is not taken for a lack
+        return gpu.vendor == "amd"; // unknown does not mean missing
     return std::any_of(view.knowledge.indexes.begin(), view.knowledge.indexes.end(),
                        [&](const WheelIndex& index) { return view.knowledge.covers(index.targets, gfx); });
 }
@@ -48,7 +48,7 @@ void add_drivers(Finding& finding, const HostView& view) {
                      : driver.library_exists.is(false)
                          ? fmt::format("{} does not exist", driver.library.value_or("its library"))
                      : drives_hardware(driver) ? driver.library.value_or("there")
-                                               : "draws with the processor");
+                                               : "renders on the CPU");
     for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
         if (const auto value = variable(view, name))
             add_evidence(finding, name, view.facts.environment.source, *value);
@@ -88,10 +88,9 @@ Findings no_vulkan_driver(const HostView& view) {
                                       [](const VulkanDriver& driver) { return !drives_hardware(driver); });
     Finding finding = make_finding(
         "no-vulkan-driver", relies_on_vulkan(view) ? Severity::problem : Severity::note,
-        software
-            ? fmt::format("The only Vulkan driver here draws with the processor; there is none for the {}.",
-                          name_of(view, *gpu))
-            : fmt::format("There is no Vulkan driver for the {}.", name_of(view, *gpu)));
+        software ? fmt::format("The only Vulkan driver here runs on the CPU; there is none for the {}.",
+                               name_of(view, *gpu))
+                 : fmt::format("There is no Vulkan driver for the {}.", name_of(view, *gpu)));
     if (!view.facts.vulkan.loader)
         add_evidence(finding, "Vulkan loader", view.facts.vulkan.loader, view.facts.vulkan.loader.unread);
     add_drivers(finding, view);

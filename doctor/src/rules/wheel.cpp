@@ -41,7 +41,7 @@ std::vector<const Gpu*> worth_training(const HostView& view, const std::vector<c
     return chosen;
 }
 
-/// Whether any wheel is known that has code for the card.
+/// Whether any known wheel has code for the GPU.
 bool some_wheel_covers(const HostView& view, const Gpu& gpu) {
     const std::string gfx = gfx_of(view, gpu);
     const std::string sm = sm_of(view, gpu);
@@ -52,7 +52,7 @@ bool some_wheel_covers(const HostView& view, const Gpu& gpu) {
                        });
 }
 
-/// Remedies for a card for which the wheel has no code, by what is true of its family (gfx_targets.yaml).
+/// Remedies for a GPU for which the wheel has no code, depending on its family (gfx_targets.yaml).
 std::vector<std::string> remedies_without_code(const HostView& view, const Gpu& gpu) {
     const GfxTarget* target = view.knowledge.gfx(gfx_of(view, gpu));
     std::vector<std::string> remedies;
@@ -75,7 +75,8 @@ bool official_wheel_covers(const HostView& view, const std::string& gfx) {
                        });
 }
 
-/// Another build of torch for the card: the official one, or what there is for a card that it leaves out.
+/// Another build of torch for the GPU: the official one, or the alternatives for a GPU that it does not
+/// support.
 std::vector<std::string> remedies_for_another_build(const HostView& view, const Gpu& gpu) {
     if (gpu.vendor == "nvidia")
         return {"install-cuda-torch"};
@@ -94,7 +95,7 @@ bool unsafe_override(const HostView& view, const Gpu& gpu, const Override& set) 
     return true;
 }
 
-/// A program that is not part of the wheel's own code object list: rocBLAS data, an extension.
+/// Part of the environment outside the wheel's own code object list: rocBLAS data, an extension.
 bool lacks(const HostView& view, const LibraryTargets& library, const std::string& gfx) {
     return library.unread.empty() && !library.targets.empty() && !view.knowledge.covers(library.targets, gfx);
 }
@@ -113,7 +114,7 @@ std::string package_of(const std::string& path) {
     return inside.substr(0, inside.find_first_of("/."));
 }
 
-/// bitsandbytes brings one library for each ROCm release and loads the one of torch's own.
+/// bitsandbytes has one library for each ROCm release and loads the one for torch's own release.
 bool is_for_another_rocm(const HostView& view, const LibraryTargets& library) {
     constexpr std::string_view prefix = "libbitsandbytes_rocm";
     const std::string name = file_name(library.path);
@@ -133,7 +134,7 @@ Findings cuda_wheel_on_amd(const HostView& view) {
         return {};
     Finding finding =
         make_finding("cuda-wheel-on-amd", Severity::problem,
-                     fmt::format("torch {} is built for CUDA, and the GPU here is an AMD one ({}).",
+                     fmt::format("torch {} is built for CUDA, but this host has an AMD GPU ({}).",
                                  view.python->torch.value_or("here"), name_of(view, *cards.front())));
     add_wheel(finding, view);
     for (const Gpu* gpu : cards)
@@ -147,8 +148,8 @@ Findings cpu_wheel(const HostView& view) {
         return {};
     std::vector<const Gpu*> cards = view.nvidia;
     const DeviceNode* kfd = device_node(view, "/dev/kfd");
-    const bool withheld =
-        in_container(view) && kfd && !kfd->exists; // a container that was given no GPU wants none
+    const bool withheld = in_container(view) && kfd &&
+                          !kfd->exists; // a container without access to a GPU is meant not to use one
     if (!withheld)
         for (const Gpu* gpu : worth_training(view, view.amd))
             cards.push_back(gpu);
@@ -157,7 +158,7 @@ Findings cpu_wheel(const HostView& view) {
         return {};
     Finding finding =
         make_finding("cpu-wheel", Severity::problem,
-                     fmt::format("torch {} is built for the processor alone; it cannot use the {}.",
+                     fmt::format("torch {} is built for the CPU only; it cannot use the {}.",
                                  view.python->torch.value_or("here"), name_of(view, *cards.front())));
     add_wheel(finding, view);
     for (const Gpu* gpu : cards)
@@ -171,7 +172,7 @@ Findings rocm_wheel_on_nvidia(const HostView& view) {
         return {};
     Finding finding =
         make_finding("rocm-wheel-on-nvidia", Severity::problem,
-                     fmt::format("torch {} is built for ROCm, and the GPU here is an NVIDIA one ({}).",
+                     fmt::format("torch {} is built for ROCm, but this host has an NVIDIA GPU ({}).",
                                  view.python->torch.value_or("here"), name_of(view, *view.nvidia.front())));
     add_wheel(finding, view);
     for (const Gpu* gpu : view.nvidia)
@@ -211,7 +212,7 @@ Findings device_package_missing(const HostView& view) {
     bool multi_arch = false;
     for (const PythonPackage& package : view.python->packages) {
         if (package.name.starts_with("rocm-sdk-libraries-"))
-            return {}; // wheels for one family bring their code themselves
+            return {}; // wheels for one family contain their code themselves
         multi_arch = multi_arch || package.name == "rocm-sdk-core";
     }
     const auto cards = training_amd(view);
@@ -267,7 +268,7 @@ Findings math_library_lacks_gfx(const HostView& view) {
                  !target->last_rocm.empty() && !rocm.empty() &&
                  compare_versions(rocm, target->last_rocm) > 0 && !same_release(rocm, target->last_rocm))
             report(fmt::format("knowledge/{}:{}", target->origin.file, target->origin.line),
-                   fmt::format("{} is served up to ROCm {}", gfx, target->last_rocm));
+                   fmt::format("{} is supported up to ROCm {}", gfx, target->last_rocm));
     }
     return findings;
 }
@@ -319,11 +320,10 @@ Findings empty_code_object(const HostView& view) {
             }
             if (!small || !full)
                 continue;
-            Finding finding = make_finding(
-                "packaging-empty-code-object", Severity::problem,
-                fmt::format(
-                    "{} has two sets of code for {}; the more specific one ({}) is all but empty and wins.",
-                    file_name(library.path), gfx, small->first));
+            Finding finding = make_finding("packaging-empty-code-object", Severity::problem,
+                                           fmt::format("{} has two sets of code for {}; the more specific "
+                                                       "one ({}) is nearly empty and takes precedence.",
+                                                       file_name(library.path), gfx, small->first));
             add_gpu(finding, view, *gpu);
             add_evidence(finding, small->first, library.path, format_bytes(small->second));
             add_evidence(finding, full->first, library.path, format_bytes(full->second));
@@ -358,12 +358,11 @@ Findings triton_looks_in_opt_rocm(const HostView& view) {
         const auto version = package_version(view, name);
         if (!version || !same_release(*version, "3.3"))
             continue;
-        Finding finding = make_finding(
-            "triton-hardcoded-opt-rocm", Severity::warning,
-            fmt::format(
-                "{} {} looks for its linker below /opt/rocm only, and ROCm lies in Python packages here: "
-                "torch.compile will fail.",
-                name, *version));
+        Finding finding = make_finding("triton-hardcoded-opt-rocm", Severity::warning,
+                                       fmt::format("{} {} looks for its linker only in /opt/rocm, but ROCm "
+                                                   "is installed as Python packages here: "
+                                                   "torch.compile will fail.",
+                                                   name, *version));
         add_evidence(finding, std::string(name), view.python->path, *version);
         add_evidence(finding, "where ROCm comes from", view.python->rocm_style, *view.python->rocm_style);
         return {finding};
@@ -384,9 +383,10 @@ Findings triton_on_rdna1(const HostView& view) {
         const auto version = package_version(view, name);
         if (!version)
             continue;
-        Finding finding = make_finding("triton-buffer-ops-on-rdna1", Severity::warning,
-                                       fmt::format("{} {} may store nothing on {} without a message.", name,
-                                                   *version, gfx_of(view, **first)));
+        Finding finding =
+            make_finding("triton-buffer-ops-on-rdna1", Severity::warning,
+                         fmt::format("{} {} may fail to store results on {} without an error message.", name,
+                                     *version, gfx_of(view, **first)));
         add_gpu(finding, view, **first);
         add_evidence(finding, std::string(name), view.python->path, *version);
         return {finding};

@@ -9,7 +9,7 @@ namespace rekindle::market {
 BarSequence::BarSequence(const BarTable& bars, std::span<const Session> sessions, const Workspace& workspace)
     : sessions_(sessions) {
     if (bars.size() > std::numeric_limits<std::uint32_t>::max())
-        throw usage_error("features per bar take at most 4,294,967,295 bars");
+        throw usage_error("features per bar support at most 4,294,967,295 bars");
     bar_ = {bars.size(), workspace.folder};
     session_ = {bars.size(), workspace.folder};
     std::size_t size = 0;
@@ -17,7 +17,7 @@ BarSequence::BarSequence(const BarTable& bars, std::span<const Session> sessions
     for (std::size_t s = 0; s < sessions.size(); ++s) {
         const Session& session = sessions[s];
         if (session.first > bars.size() || session.count > bars.size() - session.first)
-            throw internal_error("a session holds bars that the table does not have");
+            throw internal_error("a session refers to bars that are not in the table");
         for (std::size_t bar = session.first; bar < session.first + session.count; ++bar) {
             if (session.contract != mixed_contracts && contract[bar] != session.contract)
                 continue;

@@ -1,5 +1,5 @@
 #pragma once
-/// The bars that belong to sessions, one after the other.
+/// The bars that belong to sessions, one after another.
 
 #include <rekindle/base/scratch_array.h>
 #include <rekindle/market/bars.h>
@@ -12,8 +12,9 @@
 
 namespace rekindle::market {
 
-/// Positions count the bars of the sessions' contracts in order of time; bars outside of sessions and bars of
-/// other contracts are skipped. Refers to the sessions, which must outlive it. Read-only, thread-safe.
+/// Positions count the bars of the sessions' contracts in chronological order; bars outside of sessions and
+/// bars of other contracts are skipped. Keeps a reference to the sessions, which must outlive it. Read-only,
+/// thread-safe.
 class BarSequence {
   public:
     BarSequence(const BarTable& bars, std::span<const Session> sessions, const Workspace& workspace = {});
@@ -22,7 +23,7 @@ class BarSequence {
     /// Index of the bar in the table.
     std::size_t bar(std::size_t position) const noexcept { return bar_[position]; }
     const Session& session(std::size_t position) const noexcept { return sessions_[session_[position]]; }
-    /// Done with these positions for now (ScratchArray::release).
+    /// Releases these positions from memory for now (ScratchArray::release).
     void release(std::size_t first, std::size_t count) const noexcept {
         bar_.release(first, count);
         session_.release(first, count);

@@ -23,7 +23,7 @@ constexpr std::int64_t largest_change = std::int64_t{1} << 24;
         .expected(fmt::format("at most {}, so that sums over many bars stay exact", with_thousands(limit)));
 }
 
-/// From the contract of the first bar of the sequence into that of bar i, in ticks.
+/// Offset from the contract of the first bar of the sequence to that of bar i, in ticks.
 std::int64_t offset_from_start(const BarSequence& sequence, std::size_t i) {
     return sequence.roll_offset(i) - sequence.roll_offset(0);
 }
@@ -78,7 +78,7 @@ double BarWindow::fall_sum(std::size_t i, std::size_t n) const noexcept {
     return static_cast<double>(rise_.sum(i - first_, n) - change);
 }
 
-double BarWindow::change_deviation(std::size_t i, std::size_t n) const noexcept {
+double BarWindow::change_std(std::size_t i, std::size_t n) const noexcept {
     const auto count = static_cast<std::int64_t>(n);
     const std::int64_t change = close_[i - first_] - close_[i - first_ - n];
     const std::int64_t squares = squared_change_.sum(i - first_, n);

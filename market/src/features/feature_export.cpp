@@ -35,8 +35,7 @@ void append_number(std::string& text, double value) {
     text.append(buffer.data(), result.ptr);
 }
 
-/// Magic, version, length of the header and the header, padded so that the data begin at a multiple of 64
-/// bytes.
+/// Magic, version, header length and header, padded so that the data start at a multiple of 64 bytes.
 std::string npy_header(const FeatureMatrix& matrix, NpyType type) {
     constexpr std::size_t fixed = 10;
     constexpr std::size_t npy_alignment = 64;

@@ -44,17 +44,16 @@ std::string_view describe_group(std::string_view group) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 7> descriptions{{
         {"session",
          "The default: the 54 columns of the original system, same names, order and formulas. \"d\" means "
-         "sessions. Look-backs of 5, 10, 20 and 50 sessions; one that is not shorter than the data is left "
-         "out, and that is said."},
-        {"vix", "The VIX beside the sessions. It needs a VIX column in the bars, or `--vix`."},
+         "sessions. Look-backs of 5, 10, 20 and 50 sessions; a look-back that is not shorter than the data "
+         "is omitted, with a note."},
+        {"vix", "The VIX of each session. Needs a VIX column in the bars, or `--vix`."},
         {"returns", "Log returns and realized volatility."},
         {"gap", "From the close of one session to the open of the next."},
-        {"calendar", "What the date alone says."},
-        {"naked-poc", "Points of control to which the market has not come back."},
-        {"minute",
-         "One row per bar instead of one per session, so that it stands alone. The names are those of the "
-         "original system's per-minute set, in which \"d\" means bars. Windows run on across sessions, with "
-         "prices shifted across rolls."},
+        {"calendar", "Features of the date only."},
+        {"naked-poc", "Points of control that the market has not revisited."},
+        {"minute", "One row per bar instead of one per session, so it cannot be combined with other groups. "
+                   "The names are those of the original system's per-minute set, in which \"d\" means bars. "
+                   "Windows extend across sessions, with prices shifted across rolls."},
     }};
     const auto found = std::find_if(descriptions.begin(), descriptions.end(),
                                     [&](const auto& description) { return description.first == group; });

@@ -15,7 +15,7 @@ bool is_complete(std::span<const double> row) {
     return std::all_of(row.begin(), row.end(), [](double value) { return std::isfinite(value); });
 }
 
-/// "a (3 rows), b (1 row)" of the columns that are not finite in rows [first, rows).
+/// "a (3 rows), b (1 row)": the columns that are not finite in rows [first, rows).
 std::string name_causes(const FeatureMatrix& matrix, std::size_t first, const Workspace& workspace) {
     std::vector<std::size_t> counts(matrix.columns(), 0);
     for_each_row(matrix, first, workspace, [&](std::size_t row) {
@@ -56,7 +56,7 @@ void drop_incomplete_rows(FeatureMatrix& matrix, const char* row_noun, const Wor
         if (matrix.rows() > 0)
             what += ": " + name_causes(matrix, 0, workspace);
         throw usage_error(std::move(what))
-            .hint("Give more data, or choose feature groups with shorter look-backs.");
+            .hint("Use more data, or choose feature groups with shorter look-backs.");
     }
     if (kept == matrix.rows())
         return;
@@ -64,7 +64,7 @@ void drop_incomplete_rows(FeatureMatrix& matrix, const char* row_noun, const Wor
     matrix.dropped_first += first;
     if (later > 0) {
         matrix.dropped_later += later;
-        matrix.notes.push_back(fmt::format("{} left out because a feature has no finite value there: {}",
+        matrix.notes.push_back(fmt::format("{} skipped because a feature has no finite value there: {}",
                                            counted(later, row_noun), name_causes(matrix, first, workspace)));
     }
     keep_rows(matrix, first, workspace, [&](std::size_t row) { return is_complete(matrix.row(row)); });

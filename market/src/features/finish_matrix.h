@@ -5,7 +5,7 @@
 
 namespace rekindle::market {
 
-/// Calls scan(row) for every row from `first` on and lets go of each block once it is through.
+/// Calls scan(row) for every row from `first` on and releases each block after it is done.
 template <class Scan>
 void for_each_row(const FeatureMatrix& matrix, std::size_t first, const Workspace& workspace, Scan scan) {
     const std::size_t block = workspace.rows_per_block(1 << 16);
@@ -17,7 +17,7 @@ void for_each_row(const FeatureMatrix& matrix, std::size_t first, const Workspac
     }
 }
 
-/// Leaves out the rows before `first` and those for which keep(row) is false.
+/// Removes the rows before `first` and those for which keep(row) is false.
 template <class Keep>
 void keep_rows(FeatureMatrix& matrix, std::size_t first, const Workspace& workspace, Keep keep) {
     const std::size_t columns = matrix.columns();
@@ -37,8 +37,8 @@ void keep_rows(FeatureMatrix& matrix, std::size_t first, const Workspace& worksp
     matrix.release(0, to);
 }
 
-/// Leaves out the rows that hold a value which is not finite, counts them and notes which features caused it.
-/// `row_noun` is "session" or "bar". Throws Error (usage) when no row remains and that is to be refused.
+/// Removes the rows with a value that is not finite, counts them and notes which features caused it.
+/// `row_noun` is "session" or "bar". Throws Error (usage) if no row remains and `no_rows` is NoRows::refuse.
 void drop_incomplete_rows(FeatureMatrix& matrix, const char* row_noun, const Workspace& workspace = {},
                           NoRows no_rows = NoRows::refuse);
 

@@ -27,12 +27,12 @@ std::vector<MinuteFeature> computable(std::span<const MinuteFeature> features, b
             kept.push_back(feature);
         else
             notes.push_back(
-                fmt::format("the feature {} is left out: the bars have no VIX", feature.info.name));
+                fmt::format("the feature {} is omitted: the bars have no VIX", feature.info.name));
     }
     return kept;
 }
 
-/// Bars before the first one at which every feature has a value.
+/// Number of bars before the first one at which every feature has a value.
 std::size_t warm_up(std::span<const MinuteFeature> features) {
     int bars = 0;
     for (const MinuteFeature& feature : features)
@@ -74,7 +74,7 @@ FeatureMatrix compute_minute_features(std::span<const MinuteFeature> features, c
     pool.for_each((matrix.rows() + rows_per_job - 1) / rows_per_job, [&](std::size_t job) {
         const std::size_t begin = first + job * rows_per_job;
         const std::size_t end = std::min(sequence.size(), begin + rows_per_job);
-        // One bar more than the look-backs: the change into the first bar of a window.
+        // One bar more than the look-backs, for the change into the first bar of a window.
         const std::size_t history = std::min(begin, first + 1);
         const BarWindow window(bars, sequence, macd, begin - history, end);
         double* value = matrix.values.data() + (begin - first) * kept.size();
@@ -109,7 +109,7 @@ FeatureMatrix named_minute_features(const BarTable& bars, std::span<const Sessio
         const auto found = std::find_if(table.begin(), table.end(),
                                         [&](const MinuteFeature& f) { return f.info.name == name; });
         if (found == table.end())
-            throw usage_error(fmt::format("there is no feature of bars named \"{}\"", name))
+            throw usage_error(fmt::format("there is no bar feature named \"{}\"", name))
                 .hint("docs/features/ lists the names.");
         features.push_back(*found);
     }

@@ -15,7 +15,7 @@ constexpr std::size_t vwap_bars = 720;
 constexpr std::size_t vwap_trend_bars = 60;
 constexpr std::size_t macd_warm_up = 26 + 9 - 2;
 
-/// 1 when both are 0: nothing was traded, or nothing moved, over the whole window.
+/// 1 if both are 0: nothing was traded, or nothing moved, in the whole window.
 double ratio_to_usual(double now, double usual) {
     return now == 0 && usual == 0 ? 1 : now / usual;
 }
@@ -48,12 +48,12 @@ double volume_price_divergence(const BarWindow& w, std::size_t i) {
 }
 
 double volatility_regime(const BarWindow& w, std::size_t i) {
-    return ratio_to_usual(w.change_deviation(i, 10), w.change_deviation(i, 60));
+    return ratio_to_usual(w.change_std(i, 10), w.change_std(i, 60));
 }
 
 double volatility_trend(const BarWindow& w, std::size_t i) {
-    const double usual = w.change_deviation(i, 60);
-    return usual == 0 ? 0 : (w.change_deviation(i, 10) - w.change_deviation(i - 10, 10)) / usual;
+    const double usual = w.change_std(i, 60);
+    return usual == 0 ? 0 : (w.change_std(i, 10) - w.change_std(i - 10, 10)) / usual;
 }
 
 double range_ratio(const BarWindow& w, std::size_t i) {
@@ -87,52 +87,48 @@ std::vector<MinuteFeature> make_minute_table() {
     add("price_momentum_1d", "change of the close over 1 bar, in percent", 1, momentum<1>);
     add("price_momentum_3d", "change of the close over 3 bars, in percent", 3, momentum<3>);
     add("price_momentum_5d", "change of the close over 5 bars, in percent", 5, momentum<5>);
-    add("price_vs_ma_10d", "close against its mean over 10 bars, in percent", 9,
+    add("price_vs_ma_10d", "difference between the close and its mean over 10 bars, in percent", 9,
         [](const BarWindow& w, std::size_t i) { return percent_change(w.close(i, i), w.mean_close(i, 10)); });
-    add("price_acceleration", "price_momentum_1d - that of the bar before, in percentage points", 2,
+    add("price_acceleration", "price_momentum_1d - its value at the previous bar, in percentage points", 2,
         price_acceleration);
-    add("volume_ratio_5d", "volume / its mean over 5 bars; 1 when none of them has volume", 4, volume_ratio);
-    add("volume_surge", "1 when volume_ratio_5d > 1.5, otherwise 0", 4, volume_surge);
+    add("volume_ratio_5d", "volume / its mean over 5 bars; 1 if none of them has volume", 4, volume_ratio);
+    add("volume_surge", "1 if volume_ratio_5d > 1.5, otherwise 0", 4, volume_surge);
     add("volume_price_divergence",
-        "1 when the close moved over 5 bars one way and the volume of these 5 bars against that of the 5 "
-        "bars before "
-        "the other way, otherwise 0",
+        "1 if the close over 5 bars and the volume of these 5 bars relative to the 5 bars before moved in "
+        "opposite directions, otherwise 0",
         9, volume_price_divergence);
     add("volatility_regime",
-        "sample standard deviation of the changes of the close from bar to bar over 10 bars / that over 60 "
-        "bars; 1 "
-        "when nothing moved",
+        "sample std of the bar-to-bar changes of the close over 10 bars / that over 60 bars; 1 if nothing "
+        "moved",
         60, volatility_regime);
     add("volatility_trend",
-        "(that deviation over 10 bars - the one 10 bars ago) / the one over 60 bars; 0 when nothing moved",
-        60, volatility_trend);
-    add("range_ratio_10d", "(high - low) / its mean over 10 bars; 1 when all of them are 0", 9, range_ratio);
+        "(that std over 10 bars - its value 10 bars ago) / the std over 60 bars; 0 if nothing moved", 60,
+        volatility_trend);
+    add("range_ratio_10d", "(high - low) / its mean over 10 bars; 1 if all of them are 0", 9, range_ratio);
     add("rsi_14_lagged",
-        "relative strength of the bar before: 100 · sum of rises / (sum of rises + sum of falls) of the "
-        "close over 14 "
-        "bars (plain sums, after Cutler); 50 when nothing moved",
+        "relative strength index at the previous bar: 100 · sum of rises / (sum of rises + sum of falls) of "
+        "the close over 14 bars (plain sums, after Cutler); 50 if nothing moved",
         15, lagged_rsi);
     add("macd_crossover",
-        "1 when the difference of the exponential means of the close over 12 and 26 bars lies above its "
-        "exponential "
-        "mean over 9 bars, otherwise 0",
+        "1 if the difference of the exponential means of the close over 12 and 26 bars is above its "
+        "exponential mean over 9 bars, otherwise 0",
         macd_warm_up, [](const BarWindow& w, std::size_t i) { return w.macd_above_signal(i) ? 1.0 : 0.0; });
     table.back().info.look_back = FeatureInfo::all_earlier;
     add("atr_ratio", "100 · mean true range over 14 bars / close, in percent", 14, atr_ratio);
     add("close_to_vwap_12h_pct",
-        "close against the volume-weighted mean close of 720 bars (the plain mean without volume), in "
-        "percent",
+        "difference between the close and the volume-weighted mean close of 720 bars (the plain mean if "
+        "there is no volume), in percent",
         vwap_bars - 1, close_to_vwap);
     add("vwap_12h_trend", "change of that mean over 60 bars, in percent", vwap_bars + vwap_trend_bars - 1,
         vwap_trend);
-    add("close_above_vwap_12h", "1 when the close lies above that mean, otherwise 0", vwap_bars - 1,
+    add("close_above_vwap_12h", "1 if the close is above that mean, otherwise 0", vwap_bars - 1,
         [](const BarWindow& w, std::size_t i) {
             return w.close(i, i) > w.vwap(i, vwap_bars, i) ? 1.0 : 0.0;
         });
-    add("vix_lagged", "VIX that was last published before the bar before this one, in VIX points", 1,
+    add("vix_lagged", "last VIX published before the start of the previous bar, in VIX points", 1,
         [](const BarWindow& w, std::size_t i) { return w.vix(i - 1); });
     table.back().needs_vix = true;
-    add("day_of_week", "day of the session's date, 0 is Monday", 0,
+    add("day_of_week", "day of the week of the session's date; 0 is Monday", 0,
         [](const BarWindow& w, std::size_t i) { return static_cast<double>(w.weekday(i)); });
     return table;
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double days_per_year = 365.25;
 
-/// Sum of the squared log returns of the p sessions that end with t.
+/// Sum of the squared log returns of the last p sessions up to t.
 double sum_of_squared_returns(const SessionHistory& h, std::size_t t, std::size_t p) {
     double sum = 0;
     for (std::size_t s = t + 1 - p; s <= t; ++s)
@@ -24,7 +24,7 @@ double sum_of_squared_returns(const SessionHistory& h, std::size_t t, std::size_
     return sum;
 }
 
-/// In percent a year; the years are those of the calendar, whatever the length of a session.
+/// In percent per year; years are calendar years, regardless of the length of a session.
 double annual_volatility(const SessionHistory& h, std::size_t t, std::size_t p) {
     const double years = (h[t].date - h[t - p].date) / days_per_year;
     return 100 * std::sqrt(sum_of_squared_returns(h, t, p) / years);
@@ -38,18 +38,18 @@ double vix_change(const SessionHistory& h, std::size_t t, std::size_t p) {
     return h[t].vix - h[t - p].vix;
 }
 
-/// A distance of points in percent of the close, at most 10: also where there is none.
+/// A distance in points, as a percentage of the close; at most 10, which is also the value if there is none.
 double naked_distance_percent(const SessionHistory& h, std::size_t t, std::optional<double> points) {
     constexpr double farthest = 10;
     return points ? std::min(farthest, 100 * *points / h.close(t, t)) : farthest;
 }
 
-/// Adds rows of one group.
+/// Adds the rows of one group.
 class GroupWriter {
   public:
     GroupWriter(std::vector<SessionFeature>& table, const char* group) : table_(table), group_(group) {}
 
-    /// `period` is the p that the column needs more sessions than, 0 for none.
+    /// The column needs more than `period` sessions; 0 means no requirement.
     void add(std::string name, std::string formula, std::size_t look_back, std::size_t period,
              double (*value)(const SessionHistory&, std::size_t, std::size_t)) {
         const int sessions = static_cast<int>(look_back);
@@ -70,16 +70,15 @@ void append_vix_group(std::vector<SessionFeature>& table) {
     group.add("vix_change_1d", "change of vix_level over 1 session, in VIX points", 1, 1, vix_change);
     group.add("vix_change_5d", "change of vix_level over 5 sessions, in VIX points", 5, 5, vix_change);
     group.add(
-        "vix_zscore_20d",
-        "(vix_level - its mean over 20 sessions) / its sample standard deviation, in standard deviations", 19,
+        "vix_zscore_20d", "(vix_level - its mean over 20 sessions) / its sample std over them, a z-score", 19,
         20, [](const SessionHistory& h, std::size_t t, std::size_t p) {
             const auto window = window_statistics(p, [&](std::size_t i) { return h[t + 1 - p + i].vix; });
-            return (h[t].vix - window.mean) / window.sample_deviation;
+            return (h[t].vix - window.mean) / window.sample_std;
         });
     group.add(
         "vix_minus_realized_20d",
         "vix_level - 100 · square root of (sum of squared log returns of the close over 20 sessions / years "
-        "between their dates), in percent a year",
+        "between their dates), in percent per year",
         20, 20, [](const SessionHistory& h, std::size_t t, std::size_t p) {
             return h[t].vix - annual_volatility(h, t, p);
         });
@@ -94,28 +93,27 @@ void append_returns_group(std::vector<SessionFeature>& table) {
                   fmt::format("100 · ln(session_close / session_close {} sessions ago), in percent", p), p, p,
                   log_return_percent);
     for (const std::size_t p : periods)
-        group.add(
-            fmt::format("realized_vol_{}d", p),
-            fmt::format("100 · square root of the mean squared log return of the close over {} sessions, in "
-                        "percent a session",
-                        p),
-            p, p, [](const SessionHistory& h, std::size_t t, std::size_t n) {
-                return 100 * std::sqrt(sum_of_squared_returns(h, t, n) / static_cast<double>(n));
-            });
+        group.add(fmt::format("realized_vol_{}d", p),
+                  fmt::format("100 · square root of the mean squared log return of the close over {} "
+                              "sessions, in percent per session",
+                              p),
+                  p, p, [](const SessionHistory& h, std::size_t t, std::size_t n) {
+                      return 100 * std::sqrt(sum_of_squared_returns(h, t, n) / static_cast<double>(n));
+                  });
 }
 
 void append_gap_group(std::vector<SessionFeature>& table) {
     GroupWriter group(table, "gap");
-    group.add("overnight_gap_pct", "session_open against the session_close before, in percent", 1, 1,
+    group.add("overnight_gap_pct", "change from the previous session_close to session_open, in percent", 1, 1,
               [](const SessionHistory& h, std::size_t t, std::size_t) {
                   return 100 * (h.open(t, t) / h.close(t - 1, t) - 1);
               });
     group.add("overnight_gap_to_range",
-              "(session_open - session_close before) / price_range of the session before, a ratio", 1, 1,
+              "(session_open - previous session_close) / previous price_range, a ratio", 1, 1,
               [](const SessionHistory& h, std::size_t t, std::size_t) {
                   return (h.open(t, t) - h.close(t - 1, t)) / h.price_range(t - 1);
               });
-    group.add("overnight_gap_filled", "1 when the session traded at the session_close before, otherwise 0", 1,
+    group.add("overnight_gap_filled", "1 if the session traded at the previous session_close, otherwise 0", 1,
               1, [](const SessionHistory& h, std::size_t t, std::size_t) {
                   const double before = h.close(t - 1, t);
                   return h.low(t, t) <= before && before <= h.high(t, t) ? 1.0 : 0.0;
@@ -124,7 +122,7 @@ void append_gap_group(std::vector<SessionFeature>& table) {
 
 void append_calendar_group(std::vector<SessionFeature>& table) {
     GroupWriter group(table, "calendar");
-    group.add("session_weekday", "day of the week of the session's date, 0 is Monday", 0, 0,
+    group.add("session_weekday", "day of the week of the session's date; 0 is Monday", 0, 0,
               [](const SessionHistory& h, std::size_t t, std::size_t) {
                   return static_cast<double>(weekday_from_monday(h[t].date));
               });
@@ -133,12 +131,12 @@ void append_calendar_group(std::vector<SessionFeature>& table) {
                   return static_cast<double>(month_of(h[t].date));
               });
     group.add("days_to_expiry",
-              "days from the session's date to the next third Friday of March, June, September or December, "
-              "0 on it",
+              "days from the session's date to the next third Friday of March, June, September or December; "
+              "0 on that day",
               0, 0, [](const SessionHistory& h, std::size_t t, std::size_t) {
                   return static_cast<double>(days_to_quarterly_expiry(h[t].date));
               });
-    group.add("expiry_week", "1 from Monday to Friday of the week of that Friday, otherwise 0", 0, 0,
+    group.add("expiry_week", "1 from Monday to Friday in the week of that Friday, otherwise 0", 0, 0,
               [](const SessionHistory& h, std::size_t t, std::size_t) {
                   return days_to_quarterly_expiry(h[t].date) < 5 ? 1.0 : 0.0;
               });
@@ -147,12 +145,12 @@ void append_calendar_group(std::vector<SessionFeature>& table) {
 void append_naked_poc_group(std::vector<SessionFeature>& table) {
     GroupWriter group(table, "naked-poc");
     const auto add = [&](const char* name, const char* side, auto value) {
-        group.add(name,
-                  fmt::format(
-                      "distance from session_close {} to the nearest vpoc of an earlier session at which no "
-                      "session has traded since, in percent, at most 10; 10 when there is none",
-                      side),
-                  0, 0, value);
+        group.add(
+            name,
+            fmt::format("distance from session_close {} to the nearest vpoc of an earlier session at which "
+                        "no session has traded since, in percent, at most 10; 10 if there is none",
+                        side),
+            0, 0, value);
         table.back().info.look_back = FeatureInfo::all_earlier;
     };
     add("naked_poc_above_pct", "up", [](const SessionHistory& h, std::size_t t, std::size_t) {

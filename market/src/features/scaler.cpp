@@ -17,8 +17,8 @@ struct CenterAndScale {
     double scale = 1;
 };
 
-/// The value at position q · (n - 1) of the sorted values, between neighbors linear, as numpy computes it.
-/// Reorders the values. Successive calls must not lower q: each searches only what lies above the last
+/// The value at position q · (n - 1) of the sorted values, with linear interpolation between neighbors, like
+/// NumPy. Reorders the values. Successive calls must not decrease q: each call searches only above the last
 /// position.
 class QuantileReader {
   public:
@@ -58,7 +58,7 @@ CenterAndScale fit_robust(std::span<double> values) {
     return {median, upper - lower};
 }
 
-/// Sum in a fixed tree, so that the error grows with the logarithm of the count.
+/// Sums in a fixed tree, so that the error grows with the logarithm of the count.
 template <class Value>
 double pairwise_sum(std::span<const double> values, Value value) {
     constexpr std::size_t leaf = 128;
@@ -79,8 +79,7 @@ CenterAndScale fit_standard(std::span<const double> values) {
     return {mean, std::sqrt(squares / n)};
 }
 
-/// A spread that is only rounding error of the values is none (the bound is scikit-learn's for centers up to
-/// 1).
+/// A spread that is only rounding error counts as none (the bound is scikit-learn's for centers up to 1).
 double usable_scale(double scale, double center) {
     const double rounding = 10 * std::numeric_limits<double>::epsilon() * std::max(1.0, std::abs(center));
     return scale <= rounding ? 1 : scale;
@@ -126,10 +125,10 @@ float scaled(const Scaler& scaler, std::size_t column, double value) {
         .expected("a finite value");
 }
 
-/// Rows at a time of a pass over the matrix.
+/// Rows per block of a pass over the matrix.
 constexpr std::size_t usual_rows = 8192;
 
-/// block(first, count) for every part of the range, in any order.
+/// Calls block(first, count) for every part of the range, in any order.
 void for_each_block(RowRange range, const Workspace& workspace, ThreadPool& pool,
                     const std::function<void(std::size_t, std::size_t)>& block) {
     const std::size_t rows = workspace.rows_per_block(usual_rows);
@@ -139,8 +138,8 @@ void for_each_block(RowRange range, const Workspace& workspace, ThreadPool& pool
     });
 }
 
-/// The rows of the range column by column, in the workspace: one pass over a matrix that may lie on disk
-/// instead of one for each column.
+/// Copies the rows of the range, column by column, into the workspace: one pass over a matrix that may be on
+/// disk instead of one per column.
 ScratchArray<double> lay_out_columns(const FeatureMatrix& matrix, RowRange range, const Workspace& workspace,
                                      ThreadPool& pool) {
     ScratchArray<double> columns(range.size() * matrix.columns(), workspace.folder);
@@ -172,7 +171,7 @@ void scale_rows(const Scaler& scaler, const FeatureMatrix& matrix, std::size_t f
 Scaler Scaler::fit(const FeatureMatrix& matrix, RowRange range, Kind kind, ThreadPool& pool,
                    const Workspace& workspace) {
     if (range.begin >= range.end || range.end > matrix.rows())
-        throw usage_error("there is no row to fit the scaler on");
+        throw usage_error("there are no rows to fit the scaler on");
     Scaler scaler{kind, kind == Kind::none ? 0 : default_clip, range.size(), matrix.names, {}, {}};
     scaler.center.assign(matrix.columns(), 0);
     scaler.scale.assign(matrix.columns(), 1);
@@ -205,7 +204,7 @@ void Scaler::transform(const FeatureMatrix& matrix, RowRange range, std::span<fl
                        ThreadPool& pool) const {
     check_features(*this, matrix.names);
     if (range.begin > range.end || range.end > matrix.rows() || out.size() != range.size() * matrix.columns())
-        throw internal_error("the rows to scale and the space for them differ");
+        throw internal_error("the rows to scale do not match the output buffer");
     for_each_block(range, {}, pool, [&](std::size_t first, std::size_t count) {
         scale_rows(*this, matrix, first, count, out.data() + (first - range.begin) * matrix.columns());
     });
@@ -235,7 +234,7 @@ ScratchArray<float> Scaler::transform(const FeatureMatrix& matrix, RowRange rang
 
 std::vector<float> Scaler::transform_row(std::span<const double> row) const {
     if (row.size() != features.size())
-        throw internal_error("the row to scale has another number of features than the scaler");
+        throw internal_error("the row to scale has a different number of features than the scaler");
     std::vector<float> out(row.size());
     for (std::size_t column = 0; column < row.size(); ++column) {
         out[column] = scaled(*this, column, row[column]);

@@ -17,10 +17,10 @@ constexpr std::array kinds{std::pair{Scaler::Kind::robust, "robust"},
                            std::pair{Scaler::Kind::standard, "standard"},
                            std::pair{Scaler::Kind::none, "none"}};
 
-/// nlohmann converts numbers silently (-1 becomes a large count, true becomes 1).
+/// nlohmann converts numbers silently: -1 becomes a large count, true becomes 1.
 std::size_t read_count(const nlohmann::json& json) {
     if (!json.is_number_unsigned())
-        throw usage_error("the scaler's rows are not a count").expected("a whole number of at least 0");
+        throw usage_error("the scaler's \"rows\" is not a count").expected("an integer that is at least 0");
     return json.get<std::size_t>();
 }
 
@@ -28,7 +28,7 @@ std::vector<double> read_numbers(const nlohmann::json& json, const char* key) {
     const nlohmann::json& array = json.at(key);
     if (!array.is_array() ||
         !std::all_of(array.begin(), array.end(), [](const auto& x) { return x.is_number(); }))
-        throw usage_error(fmt::format("the scaler's {} is not usable", key)).expected("an array of numbers");
+        throw usage_error(fmt::format("the scaler's {} is invalid", key)).expected("an array of numbers");
     return array.get<std::vector<double>>();
 }
 
@@ -38,14 +38,14 @@ void check(const Scaler& scaler) {
         throw usage_error(
             fmt::format("the scaler has {}, {} and {}", counted(scaler.features.size(), "feature"),
                         counted(scaler.center.size(), "center"), counted(scaler.scale.size(), "scale")))
-            .expected("as many of each");
+            .expected("the same number of each");
     for (std::size_t i = 0; i < scaler.features.size(); ++i)
         if (!finite(scaler.center[i]) || !finite(scaler.scale[i]) || !(scaler.scale[i] > 0))
             throw usage_error(
-                fmt::format("the scaler's center or scale of {} is not usable", scaler.features[i]))
+                fmt::format("the scaler's center or scale of {} is invalid", scaler.features[i]))
                 .expected("finite numbers, and a scale above 0");
     if (!finite(scaler.clip) || scaler.clip < 0)
-        throw usage_error("the scaler's clip is not usable").expected("a finite number of at least 0");
+        throw usage_error("the scaler's clip is invalid").expected("a finite number that is at least 0");
 }
 
 } // namespace
@@ -74,11 +74,11 @@ void from_json(const nlohmann::json& json, Scaler& scaler) {
     try {
         read.kind = scaler_kind_from_string(json.at("kind").get<std::string>());
         if (!json.at("clip").is_number())
-            throw usage_error("the scaler's clip is not usable").expected("a finite number of at least 0");
+            throw usage_error("the scaler's clip is invalid").expected("a finite number that is at least 0");
         read.clip = json.at("clip").get<double>();
         read.rows = read_count(json.at("rows"));
         read.features = json.at("features").get<std::vector<std::string>>();
-        // Early runs spell the key in the British way.
+        // Early versions wrote the key with British spelling.
         read.center = read_numbers(json, json.contains("centre") ? "centre" : "center"); // codespell:ignore
         read.scale = read_numbers(json, "scale");
     } catch (const nlohmann::json::exception& exception) {

@@ -17,8 +17,8 @@ namespace {
 void check_group(const std::string& group) {
     const std::vector<std::string> known = feature_groups();
     if (group == "minute")
-        throw usage_error("the feature group minute makes one row per bar")
-            .expected("it alone, without groups that make one row per session");
+        throw usage_error("the feature group minute gives one row per bar")
+            .expected("minute alone, without groups that give one row per session");
     if (std::find(known.begin(), known.end(), group) != known.end())
         return;
     const std::vector<std::string_view> candidates(known.begin(), known.end());
@@ -30,8 +30,8 @@ void check_group(const std::string& group) {
     throw error;
 }
 
-/// Leaves out the features whose look-back is not shorter than the history, and says so once per look-back;
-/// and those over the limit, which is for the caller to say.
+/// Omits the features whose look-back is not shorter than the history, with one note per look-back, and those
+/// over the limit, which the caller reports.
 std::vector<const SessionFeature*> features_with_enough_history(std::span<const SessionFeature> features,
                                                                 std::size_t sessions, LookBackLimit limit,
                                                                 std::vector<std::string>& notes) {
@@ -46,7 +46,7 @@ std::vector<const SessionFeature*> features_with_enough_history(std::span<const 
             too_long.push_back(feature.period);
     }
     for (const std::size_t period : too_long)
-        notes.push_back(fmt::format("the features over {} are left out: there {} only {}",
+        notes.push_back(fmt::format("the features over {} are omitted: there {} only {}",
                                     counted(static_cast<std::int64_t>(period), "session"),
                                     sessions == 1 ? "is" : "are",
                                     counted(static_cast<std::int64_t>(sessions), "session")));
@@ -72,8 +72,8 @@ void require_vix(std::span<const SessionFeature> features, std::span<const Sessi
     });
     if (needs_vix && std::all_of(sessions.begin(), sessions.end(),
                                  [](const SessionSummary& session) { return std::isnan(session.vix); }))
-        throw usage_error("the feature group vix needs the VIX, and no session has a value of it")
-            .hint("Give its file with --vix, or leave the group out.");
+        throw usage_error("the feature group vix needs the VIX, but no session has a VIX value")
+            .hint("Provide a VIX file with --vix, or omit the group.");
 }
 
 void compute_row(std::span<const SessionFeature* const> features, const SessionHistory& history,
@@ -86,7 +86,7 @@ void compute_row(std::span<const SessionFeature* const> features, const SessionH
     }
 }
 
-/// Sessions [begin, end) whose prices are comparable, with what their rows may look at.
+/// Sessions [begin, end) whose prices are comparable, with the history that their rows may read.
 struct Stretch {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -169,7 +169,7 @@ FeatureMatrix named_session_features(std::span<const SessionSummary> sessions, T
         const auto found = std::find_if(table.begin(), table.end(),
                                         [&](const SessionFeature& f) { return f.info.name == name; });
         if (found == table.end())
-            throw usage_error(fmt::format("there is no feature of sessions named \"{}\"", name))
+            throw usage_error(fmt::format("there is no session feature named \"{}\"", name))
                 .hint("docs/features/ lists the names.");
         features.push_back(*found);
     }

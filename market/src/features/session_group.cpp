@@ -1,4 +1,4 @@
-/// The 54 columns of the original system, same names, order and formulas.
+/// The 54 columns of the original system, with the same names, order and formulas.
 
 #include "features/session_table.h"
 #include "features/window_statistics.h"
@@ -12,7 +12,7 @@ namespace {
 
 using SessionValue = double (*)(const SessionHistory&, std::size_t, std::size_t);
 
-/// Points of control of the p sessions that end with t, seen from t.
+/// Points of control of the last p sessions up to t, seen from t.
 WindowStatistics point_of_control_window(const SessionHistory& h, std::size_t t, std::size_t p) {
     return window_statistics(p, [&](std::size_t i) { return h.point_of_control(t + 1 - p + i, t); });
 }
@@ -54,7 +54,8 @@ void append_figures_of_one_session(std::vector<SessionFeature>& table) {
     add("session_close", "last price, in points",
         [](const SessionHistory& h, std::size_t t, std::size_t) { return h.close(t, t); });
     add("vwap",
-        "sum of close · volume over the bars / sum of volume, the last price without volume, in points",
+        "sum of close · volume over the bars / sum of volume, or the last price if there is no volume, in "
+        "points",
         [](const SessionHistory& h, std::size_t t, std::size_t) { return h.tick().to_points(h[t].vwap); });
     add("close_to_vwap_pct", "100 · (session_close - vwap) / vwap, in percent",
         [](const SessionHistory& h, std::size_t t, std::size_t) {
@@ -64,7 +65,7 @@ void append_figures_of_one_session(std::vector<SessionFeature>& table) {
 }
 
 void append_period(std::vector<SessionFeature>& table, std::size_t period) {
-    // A change over p sessions reads p earlier ones, a window of p sessions reads p - 1.
+    // A change over p sessions reads p earlier sessions; a window of p sessions reads p - 1.
     const auto add = [&](const char* name, std::size_t look_back, const char* formula, SessionValue value) {
         const int sessions = static_cast<int>(look_back);
         table.push_back({{fmt::format(fmt::runtime(name), period), "session",
@@ -78,11 +79,10 @@ void append_period(std::vector<SessionFeature>& table, std::size_t period) {
         [](const SessionHistory& h, std::size_t t, std::size_t p) {
             return percent_change(h.close(t, t), h.close(t - p, t));
         });
-    add("volatility_{}d", window,
-        "sample standard deviation of close_change_pct over {} sessions, in percent",
+    add("volatility_{}d", window, "sample std of close_change_pct over {} sessions, in percent",
         [](const SessionHistory& h, std::size_t t, std::size_t p) {
             return window_statistics(p, [&](std::size_t i) { return h.close_change_percent(t + 1 - p + i); })
-                .sample_deviation;
+                .sample_std;
         });
     add("volume_trend_{}d", change, "change of total_volume over {} sessions, in percent",
         [](const SessionHistory& h, std::size_t t, std::size_t p) {
@@ -106,14 +106,14 @@ void append_period(std::vector<SessionFeature>& table, std::size_t period) {
         [](const SessionHistory& h, std::size_t t, std::size_t p) {
             return h.value_area_width(t) / mean_value_area_width(h, t, p);
         });
-    add("vpoc_std_{}d", window, "sample standard deviation of vpoc over {} sessions, in points",
+    add("vpoc_std_{}d", window, "sample std of vpoc over {} sessions, in points",
         [](const SessionHistory& h, std::size_t t, std::size_t p) {
-            return point_of_control_window(h, t, p).sample_deviation;
+            return point_of_control_window(h, t, p).sample_std;
         });
-    add("vpoc_zscore_{}d", window, "(vpoc - its mean over {} sessions) / vpoc_std, in standard deviations",
+    add("vpoc_zscore_{}d", window, "(vpoc - its mean over {} sessions) / vpoc_std over them, a z-score",
         [](const SessionHistory& h, std::size_t t, std::size_t p) {
             const WindowStatistics window_of_p = point_of_control_window(h, t, p);
-            return (h.point_of_control(t, t) - window_of_p.mean) / window_of_p.sample_deviation;
+            return (h.point_of_control(t, t) - window_of_p.mean) / window_of_p.sample_std;
         });
 }
 

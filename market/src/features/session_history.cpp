@@ -8,7 +8,7 @@ namespace rekindle::market {
 
 SessionHistory::SessionHistory(std::span<const SessionSummary> sessions, TickSize tick)
     : sessions_(sessions), tick_(tick), naked_(sessions.size()) {
-    // On one scale: without the roll gaps up to each session.
+    // All prices are on one scale, without the roll gaps up to each session.
     NakedPointsOfControl naked;
     for (std::size_t t = 0; t < sessions.size(); ++t) {
         const SessionSummary& session = sessions[t];

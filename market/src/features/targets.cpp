@@ -34,8 +34,8 @@ double target_value(TargetKind kind, double log_return) {
 
 enum class Future { known, unknown, in_a_later_session };
 
-/// future() is asked once for each row, in their order. now(row) and later(row) are prices in ticks of the
-/// later one's contract, only asked for after future(row) was known.
+/// future() is called once per row, in order. now(row) and later(row) return prices in ticks of the later
+/// one's contract and are called only if future(row) was `known`.
 template <class FutureOf, class Now, class Later>
 Targets make_targets(std::size_t rows, TargetSpec spec, const Workspace& workspace, FutureOf future, Now now,
                      Later later) {
@@ -47,9 +47,10 @@ Targets make_targets(std::size_t rows, TargetSpec spec, const Workspace& workspa
         if (found != Future::known)
             continue;
         if (!(now(row) > 0 && later(row) > 0))
-            throw usage_error(fmt::format("row {} has a close at tick {} and, {} later, one at tick {}", row,
-                                          shortest(now(row)), counted(horizon, "row"), shortest(later(row))))
-                .expected("prices above 0: the target is a logarithm of their ratio");
+            throw usage_error(fmt::format("row {} has a close at tick {} and, {} later, a close at tick {}",
+                                          row, shortest(now(row)), counted(horizon, "row"),
+                                          shortest(later(row))))
+                .expected("prices above 0, because the target is the logarithm of their ratio");
         const double log_return = std::log(later(row) / now(row));
         if (spec.kind == TargetKind::direction && later(row) == now(row)) {
             ++targets.flat;
@@ -73,7 +74,7 @@ std::size_t Targets::usable_rows() const noexcept {
 
 void keep_rows_with_target(FeatureMatrix& matrix, Targets& targets, const Workspace& workspace) {
     if (targets.valid.size() != matrix.rows())
-        throw internal_error("the targets were not made of this feature matrix");
+        throw internal_error("the targets do not belong to this feature matrix");
     keep_rows(matrix, 0, workspace, [&](std::size_t row) { return targets.valid[row] != 0; });
     std::size_t kept = 0;
     for (std::size_t row = 0; row < targets.valid.size(); ++row)
@@ -90,7 +91,7 @@ Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSumm
     const std::size_t horizon = spec.horizon();
     if (std::any_of(matrix.source.begin(), matrix.source.end(),
                     [&](std::size_t s) { return s >= sessions.size(); }))
-        throw internal_error("the feature matrix was not made of these sessions");
+        throw internal_error("the feature matrix does not belong to these sessions");
     const auto now = [&](std::size_t row) -> const SessionSummary& { return sessions[matrix.source[row]]; };
     const auto later = [&](std::size_t row) -> const SessionSummary& {
         return sessions[matrix.source[row] + horizon];
@@ -113,12 +114,12 @@ Targets bar_targets(const FeatureMatrix& matrix, const BarTable& bars, std::span
     check_spec(spec);
     const std::size_t horizon = spec.horizon();
     const BarSequence sequence(bars, sessions, workspace);
-    std::size_t position = 0; // of the row that was asked for last
+    std::size_t position = 0; // position of the row of the last call
     const auto find = [&](std::size_t row) {
         while (position < sequence.size() && sequence.bar(position) != matrix.source[row])
             ++position;
         if (position == sequence.size())
-            throw internal_error("the feature matrix was not made of these bars");
+            throw internal_error("the feature matrix does not belong to these bars");
     };
     const auto close = bars.columns().close;
     return make_targets(
@@ -155,12 +156,12 @@ Split split_by_time(std::size_t rows, double train_split, std::size_t purge, std
     split.purge = std::max(purge, horizon);
     const std::size_t border = border_of(rows, train_split);
     if (!can_be_split(rows, train_split, purge, embargo, horizon))
-        throw usage_error(fmt::format("{} too few: {} % for training, less {} purged, and the rest for "
-                                      "validation, less {} of embargo",
+        throw usage_error(fmt::format("{} too few: {} % for training, minus {} purged, and the rest for "
+                                      "validation, minus {} for the embargo",
                                       counted(static_cast<std::int64_t>(rows), "row is", "rows are"),
                                       100 * train_split, split.purge, embargo))
             .expected("at least one row in each part")
-            .hint("Give more data, or shorter look-backs, purge and embargo.");
+            .hint("Use more data, or reduce the look-backs, the purge or the embargo.");
     split.train_end = border - split.purge;
     split.validation_begin = border + embargo;
     split.validation_end = rows;

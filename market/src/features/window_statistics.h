@@ -1,5 +1,5 @@
 #pragma once
-/// Statistics of a window of values, recomputed from the values, so that they depend on nothing before the
+/// Statistics of a window, recomputed from its values, so that they do not depend on anything before the
 /// window.
 
 #include <cmath>
@@ -7,10 +7,10 @@
 
 namespace rekindle::market {
 
-/// Deviations are taken from the first value: a window of equal values has a deviation of exactly 0.
+/// Differences are taken from the first value, so the std of a window of equal values is exactly 0.
 struct WindowStatistics {
     double mean = 0;
-    double sample_deviation = 0; ///< divisor count - 1; NaN for one value
+    double sample_std = 0; ///< divisor count - 1; NaN for one value
 };
 
 /// value(i) for i in [0, count), count >= 1.
@@ -24,8 +24,8 @@ WindowStatistics window_statistics(std::size_t count, Value value) {
     const double mean = sum / n;
     double squares = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        const double deviation = value(i) - first - mean;
-        squares += deviation * deviation;
+        const double difference = value(i) - first - mean;
+        squares += difference * difference;
     }
     return {first + mean, std::sqrt(squares / (n - 1))};
 }

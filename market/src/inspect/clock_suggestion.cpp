@@ -20,18 +20,18 @@ struct MinuteHistogram {
     std::vector<std::int64_t> volume = std::vector<std::int64_t>(day_minutes);
 };
 
-/// Days of the file on which every candidate has one offset.
+/// The days of the file on which every candidate has the same offset.
 struct OffsetGroup {
     MinuteHistogram minutes;
-    std::vector<int> before_weekend; ///< minutes of the day at which the last bar before a long pause ends
-    std::vector<int> after_weekend;  ///< and the first bar after it
+    std::vector<int> before_weekend; ///< minute of the day at which the last bar before a long pause ends
+    std::vector<int> after_weekend;  ///< the same for the first bar after it
 };
 
 int wrapped(int minute) {
     return ((minute % day_minutes) + day_minutes) % day_minutes;
 }
 
-/// Sum over the minutes (begin, begin + length], which may pass midnight.
+/// Sum over the minutes (begin, begin + length], which may extend past midnight.
 std::int64_t sum_of(const std::vector<std::int64_t>& histogram, int begin, int length) {
     std::int64_t sum = 0;
     for (int i = 0; i < length; ++i)
@@ -39,8 +39,8 @@ std::int64_t sum_of(const std::vector<std::int64_t>& histogram, int begin, int l
     return sum;
 }
 
-/// log2 of numerator / denominator, cut to ±2; 0 / 0 says nothing.
-double cut_log2(double ratio) {
+/// log2 of the ratio, clamped to ±2; 0 for 0 / 0.
+double clamped_log2(double ratio) {
     return std::isnan(ratio) ? 0 : std::clamp(std::log2(ratio), -2.0, 2.0);
 }
 
@@ -68,22 +68,22 @@ class ClockJudge {
     std::size_t days() const noexcept { return days_; }
     std::vector<ClockCandidate> candidates() const;
     std::vector<SeasonProfile> seasons() const;
-    /// The minute of the exchange's local time at which most weeks begin, if one does, in the likeliest
-    /// clock.
+    /// The minute of the exchange's local time at which most weeks begin, if there is one and the timestamps
+    /// follow the zone.
     std::optional<int> usual_week_begin(const std::string& zone) const;
-    /// What speaks against the regular hours, if the stamps follow the zone; "" when nothing does.
+    /// Evidence against the regular hours, if the timestamps follow the zone; "" if there is none.
     std::string judge_hours(const std::string& zone) const;
 
   private:
-    /// The stamp as it stands in the file.
+    /// The timestamp as written in the file.
     std::int64_t label(std::size_t i) const {
         const std::int64_t time = bars_.columns().time[i];
         return rules_.clock == Clock::exchange ? exchange_.to_local(time) : time;
     }
     void collect();
     ClockCandidate judge(std::size_t candidate) const;
-    bool tells_hours() const { return rules_.rth_known && bars_.metadata().bar_seconds <= 900; }
-    /// The exchange's local time, if the stamps follow the candidate.
+    bool can_judge_hours() const { return rules_.rth_known && bars_.metadata().bar_seconds <= 900; }
+    /// The histogram in the exchange's local time, if the timestamps follow the candidate.
     MinuteHistogram local_minutes(std::size_t candidate) const;
     std::size_t candidate_named(const std::string& zone) const {
         return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), zone) - names_.begin());
@@ -94,7 +94,7 @@ class ClockJudge {
     ZoneClock exchange_;
     std::vector<std::string> names_;
     std::vector<ZoneClock> zones_;
-    /// By what each candidate adds to a stamp, in minutes, to give the exchange's local time.
+    /// Keys: what each candidate adds to a timestamp, in minutes, to get the exchange's local time.
     std::map<std::vector<int>, OffsetGroup> groups_;
     std::size_t days_ = 0;
 };
@@ -104,7 +104,7 @@ void ClockJudge::collect() {
     OffsetGroup* group = nullptr;
     std::int64_t midnight = 0, before = 0;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-        const std::int64_t stamp = label(i) - 1; // a bar that ends at midnight belongs to the day before
+        const std::int64_t stamp = label(i) - 1; // a bar that ends at midnight belongs to the previous day
         const bool after_weekend = group && stamp - before > weekend_pause;
         if (after_weekend)
             group->before_weekend.push_back(static_cast<int>((before - midnight) / 60) + 1);
@@ -139,15 +139,15 @@ MinuteHistogram ClockJudge::local_minutes(std::size_t candidate) const {
 }
 
 std::string ClockJudge::judge_hours(const std::string& zone) const {
-    constexpr double rises = 2; // at an opening, and by how much another one is clearer
+    constexpr double rises = 2; // minimum rise at an open, and by how much another time must exceed it
     const MinuteHistogram local = local_minutes(candidate_named(zone));
     const auto jump_at = [&](int minute) {
         return ratio_of(sum_of(local.volume, minute, 30), sum_of(local.volume, minute - 30, 30));
     };
     const double own = jump_at(rules_.rth_open);
-    if (!tells_hours() || std::isnan(own))
+    if (!can_judge_hours() || std::isnan(own))
         return "";
-    // Half hours of at least the usual volume, so that the first trades of a day do not count.
+    // Only half hours with at least the usual volume, so that the first trades of a day do not count.
     const std::int64_t usual = sum_of(local.volume, 0, day_minutes) / 48;
     int best = -1;
     for (int minute = 0; minute < day_minutes; minute += 15)
@@ -157,8 +157,8 @@ std::string ClockJudge::judge_hours(const std::string& zone) const {
     if (best < 0 || jump_at(best) < rises || jump_at(best) < rises * own)
         return "";
     return "Volume does not rise at " + format_minute(rules_.rth_open) + " " + rules_.zone +
-           ", the opening of the regular hours, but at " + format_minute(best) +
-           ": the hours seem to be in the time of another zone. Check --regular-hours and --zone.";
+           ", the open of the regular hours, but at " + format_minute(best) +
+           ": the hours seem to be in the local time of another zone. Check --regular-hours and --zone.";
 }
 
 ClockCandidate ClockJudge::judge(std::size_t candidate) const {
@@ -176,12 +176,12 @@ ClockCandidate ClockJudge::judge(std::size_t candidate) const {
     const std::int64_t all_bars = sum_of(local.bars, 0, day_minutes);
     result.halt_share = 24 * ratio_of(sum_of(local.bars, rules_.day_start - 60, 60), all_bars);
     result.score = 2 * (1 - std::min(result.halt_share, 1.0));
-    if (tells_hours() && sum_of(local.volume, 0, day_minutes) > 0) {
+    if (can_judge_hours() && sum_of(local.volume, 0, day_minutes) > 0) {
         const double jump = ratio_of(sum_of(local.volume, rules_.rth_open, 30),
                                      sum_of(local.volume, rules_.rth_open - 30, 30));
         const double drop = ratio_of(sum_of(local.volume, rules_.rth_close - 15, 15),
                                      sum_of(local.volume, rules_.rth_close + 15, 15));
-        result.score += cut_log2(jump) + cut_log2(drop);
+        result.score += clamped_log2(jump) + clamped_log2(drop);
         if (std::isfinite(jump))
             result.open_jump = jump;
         if (std::isfinite(drop))
@@ -246,8 +246,7 @@ std::vector<int> two_peaks(const std::vector<std::int64_t>& volume) {
 }
 
 std::vector<SeasonProfile> ClockJudge::seasons() const {
-    std::map<int, MinuteHistogram>
-        by_offset; // the first candidate is UTC: what it adds is the exchange's offset
+    std::map<int, MinuteHistogram> by_offset; // the first candidate is UTC, so it adds the exchange's offset
     for (const auto& [offsets, group] : groups_) {
         MinuteHistogram& season = by_offset[offsets[0]];
         for (std::size_t minute = 0; minute < day_minutes; ++minute) {
@@ -281,7 +280,7 @@ std::string describe(const SeasonProfile& season) {
         text = "volume peaks at " + format_minute(season.peak_minutes[0]) +
                (season.peak_minutes.size() > 1 ? " and " + format_minute(season.peak_minutes[1]) : "");
     if (season.quiet_hour)
-        text += std::string(text.empty() ? "" : ", ") + "hardly a bar from " +
+        text += std::string(text.empty() ? "there is" : ", with") + " hardly a bar from " +
                 format_minute(*season.quiet_hour * 60) + " to " + format_minute(*season.quiet_hour * 60 + 60);
     return text;
 }
@@ -290,13 +289,13 @@ std::string evidence(const ClockSuggestion& suggestion, const SessionRules& rule
     std::string text;
     for (const SeasonProfile& season : suggestion.seasons)
         if (const std::string found = describe(season); !found.empty())
-            text += (text.empty() ? "By the clock of the stamps, " : "; ") + found + " while " + rules.zone +
+            text += (text.empty() ? "By the timestamps' clock, " : "; ") + found + " while " + rules.zone +
                     " is at " + season.season;
     return text.empty() ? "" : text + ". ";
 }
 
-/// Zones that are as likely as the best one.
-std::string likeliest(const std::vector<ClockCandidate>& candidates) {
+/// The zones that are as likely as the best one.
+std::string most_likely(const std::vector<ClockCandidate>& candidates) {
     std::string text;
     for (const ClockCandidate& candidate : candidates)
         if (candidate.score >= candidates.front().score - 0.5)
@@ -304,8 +303,9 @@ std::string likeliest(const std::vector<ClockCandidate>& candidates) {
     return text;
 }
 
-/// A week that begins with a bar ending at the opening: short bars on the half hour, long ones when the day
-/// begins. Currencies open at 17:00 New York, which is also told where the rules say 18:00.
+/// Checks whether the week begins with a bar that ends at the open: for short bars on the half hour, for long
+/// ones at the start of the day. Currencies open at 17:00 New York time, which is also recognized if the
+/// rules say 18:00.
 std::string judge_stamps(int week_begin, const BarMetadata& metadata, const SessionRules& rules) {
     if (rules.stamp == StampAt::bar_start)
         return "";
@@ -315,8 +315,8 @@ std::string judge_stamps(int week_begin, const BarMetadata& metadata, const Sess
         metadata.bar_seconds < 1800 ? week_begin % 30 == 0 : week_begin == rules.day_start || currencies;
     if (!at_opening)
         return "";
-    return "Most weeks begin with a bar stamped " + format_minute(week_begin) + " " + rules.zone +
-           ", when the market opens: the stamps seem to be the START of bars. Use --stamp start.";
+    return "Most weeks begin with a bar at " + format_minute(week_begin) + " " + rules.zone +
+           ", when the market opens: the timestamps seem to mark the START of bars. Use --stamp start.";
 }
 
 std::string advice(const std::string& zone, const SessionRules& rules) {
@@ -324,8 +324,8 @@ std::string advice(const std::string& zone, const SessionRules& rules) {
         return "Use --clock utc.";
     if (zone == rules.zone)
         return "Use --clock exchange (with --zone " + rules.zone + ").";
-    return "No --clock setting reads that zone beside an exchange in " + rules.zone +
-           ": convert the stamps to UTC.";
+    return "No --clock setting reads that zone for an exchange in " + rules.zone +
+           ": convert the timestamps to UTC.";
 }
 
 } // namespace
@@ -334,14 +334,14 @@ ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules) {
     ClockSuggestion result;
     result.read_as = rules.clock == Clock::exchange ? rules.zone : "UTC";
     if (bars.metadata().dates_only) {
-        result.message = "The stamps are dates without a time of day, so no clock can be told from them.";
+        result.message =
+            "The timestamps are dates without a time of day, so their clock cannot be determined.";
         return result;
     }
     const ClockJudge judge(bars, rules);
     if (judge.days() < least_days) {
-        result.message = "With bars of " + counted(judge.days(), "date") +
-                         " the clock of the stamps cannot be told; " + std::to_string(least_days) +
-                         " are needed.";
+        result.message = "The clock of the timestamps cannot be determined from bars of " +
+                         counted(judge.days(), "date") + "; " + std::to_string(least_days) + " are needed.";
         return result;
     }
     result.candidates = judge.candidates();
@@ -355,14 +355,14 @@ ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules) {
     result.hours_message = judge.judge_hours(result.read_as);
     const std::string found = evidence(result, rules);
     if (best - middle < clear_margin) {
-        result.message = found + "That fits no clock clearly better than the others.";
+        result.message = found + "No clock fits this clearly better than the others.";
     } else if (best - used->score < clear_margin) {
         result.verdict = ClockSuggestion::Verdict::agrees;
-        result.message = found + "That fits stamps in " + result.read_as + ", as they are read.";
+        result.message = found + "That fits timestamps in " + result.read_as + ", as they are read.";
     } else {
         result.verdict = ClockSuggestion::Verdict::contradicts;
-        result.hours_message.clear(); // the clock is in question first
-        result.message = found + "That fits stamps in " + likeliest(all) + "; they are read as " +
+        result.hours_message.clear(); // the clock must be settled first
+        result.message = found + "That fits timestamps in " + most_likely(all) + "; they are read as " +
                          result.read_as +
                          (rules.clock == Clock::raw ? " labels, as the original system does. " : ". ") +
                          advice(all.front().zone, rules);

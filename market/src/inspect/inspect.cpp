@@ -52,7 +52,7 @@ int minute_of_day(std::int64_t civil_seconds) {
     return static_cast<int>((civil_seconds - std::int64_t{date_of(civil_seconds)} * day_seconds) / 60);
 }
 
-/// Pauses inside sessions, the recurring ones apart.
+/// Finds pauses inside sessions and separates the recurring ones.
 void find_holes(const BarTable& bars, const ZoneClock& zone, InspectReport& report) {
     const BarColumns& columns = bars.columns();
     const bool raw = report.rules.clock == Clock::raw;
@@ -80,7 +80,7 @@ void find_holes(const BarTable& bars, const ZoneClock& zone, InspectReport& repo
         if (days >= 5 && days * 4 >= report.plan.sessions.size())
             report.regular_pauses.push_back({minutes.first, minutes.second, days});
     std::erase_if(pauses, [&](const Hole& hole) {
-        // A thin minute at either end of the daily pause makes it no hole.
+        // A minute with few trades at either end of the daily pause does not make it a hole.
         return std::any_of(
             report.regular_pauses.begin(), report.regular_pauses.end(), [&](const RegularPause& usual) {
                 return std::abs(minute_at(hole.after) - usual.begin_minute) < tolerance_minutes &&
@@ -105,7 +105,7 @@ void find_missing_days(const HolidayCalendar& calendar, InspectReport& report) {
             }
 }
 
-/// Sessions that the first row of the default features takes.
+/// Number of sessions needed for the first row of the default features.
 int sessions_of_first_row() {
     int first = 0;
     for (const FeatureInfo& feature : feature_table())

@@ -15,7 +15,7 @@ class Page {
   public:
     explicit Page(std::size_t width) : width_(std::max<std::size_t>(width, 40)) {}
 
-    /// One paragraph; later lines are indented like the first.
+    /// Adds a paragraph; later lines are indented like the first.
     void put(const std::string& heading, const std::string& text) {
         std::string line = heading;
         line.resize(std::max(heading.size() + 1, heading_width), ' ');
@@ -32,7 +32,7 @@ class Page {
         }
         text_ += line + "\n";
     }
-    /// A line as it is, indented.
+    /// Adds an indented line without wrapping.
     void put_line(const std::string& text) {
         const std::size_t end = text.find_last_not_of(' ') + 1;
         text_ += std::string(heading_width, ' ') + text.substr(0, end) + "\n";
@@ -117,9 +117,9 @@ void put_sessions(const InspectReport& report, Page& page) {
             text += counted(kind.sessions, "session");
             if (kind.sessions > 0)
                 text += ", " + format_date(kind.first) + " to " + format_date(kind.last) + ", usually " +
-                        counted(kind.median_bars, "bar, whose profile says nothing", "bars");
+                        counted(kind.median_bars, "bar, too few for a profile", "bars");
             const int lacking = lacking_sessions(report, kind);
-            text += lacking > 0 ? "; the look-backs still lack " + std::to_string(lacking)
+            text += lacking > 0 ? "; the look-backs need " + std::to_string(lacking) + " more"
                                 : "; enough for the look-backs";
         }
         page.put(first ? "Sessions" : "", text);
@@ -151,13 +151,12 @@ void put_holes(const InspectReport& report, Page& page) {
     page.put("Missing", counted(report.missing_day_count, "business day") + " without a bar" + days);
 }
 
-/// Bars of '#' over the hours of the stamps' clock, one column for each season.
+/// Bars of '#' over the hours of the timestamps' clock, one column per season.
 void put_hours(const InspectReport& report, Page& page) {
     if (report.clock.seasons.empty())
         return;
-    page.put("Volume", "by hour of the stamps' clock, by the offset of " + report.rules.zone +
-                           " ('#': a share of the busiest hour; "
-                           ".: less, -: no bar)");
+    page.put("Volume", "by hour of the timestamps' clock and by the UTC offset of " + report.rules.zone +
+                           " (#: 5 % of the busiest hour; .: less; -: no bar)");
     std::string header = padded("", 8);
     for (const SeasonProfile& season : report.clock.seasons)
         header += padded(season.season, 24);
@@ -186,7 +185,7 @@ std::string render(const InspectReport& report, std::size_t width) {
     put_hours(report, page);
     page.put("Clock", std::string(verdict_name(report.clock.verdict)) + ": " + report.clock.message);
     if (!report.clock.stamp_message.empty())
-        page.put("Stamps", report.clock.stamp_message);
+        page.put("Timestamps", report.clock.stamp_message);
     if (!report.clock.hours_message.empty())
         page.put("Hours", report.clock.hours_message);
     for (const auto* notes : {&report.reading.notes, &report.plan.notes})

@@ -1,5 +1,5 @@
 #pragma once
-/// Words that the text and the JSON of an inspection share.
+/// Words shared by the text and the JSON output of an inspection.
 
 #include <rekindle/market/clock.h>
 #include <rekindle/market/inspect.h>
@@ -14,25 +14,25 @@ const char* length_name(SessionLength length) noexcept; ///< "day"
 const char* clock_name(Clock clock) noexcept;           ///< "utc"
 const char* verdict_name(ClockSuggestion::Verdict verdict) noexcept;
 std::string quoted_contract(const std::string& name);
-/// "45.5 points", with the distance in time where it is an estimate.
+/// "45.5 points", with the distance in time if it is an estimate.
 std::string gap_text(const InspectReport& report, const Roll& roll);
 /// "18:00 to 18:00 America/New_York".
 std::string day_rule(const InspectReport& report);
 
-/// Stamps as text with their zone, by the report's clock.
+/// Formats timestamps with their zone, by the report's clock.
 class ReportTimes {
   public:
     explicit ReportTimes(const InspectReport& report);
-    /// "2025-03-07 21:00:00 UTC (16:00:00 America/New_York)", "2025-03-07" for dates, "… label" for raw
-    /// stamps.
+    /// "2025-03-07 21:00:00 UTC (16:00:00 America/New_York)", "2025-03-07" for dates, "… by the label" for
+    /// raw timestamps.
     std::string text(std::int64_t stamp) const;
-    /// The zone in which the report's minutes of the day are.
+    /// The zone of the report's minutes of the day.
     std::string local_zone() const;
 
   private:
     bool dates_only_;
     std::string zone_name_;
-    std::optional<ZoneClock> zone_; ///< nothing: raw labels
+    std::optional<ZoneClock> zone_; ///< empty: raw labels
 };
 
 } // namespace rekindle::market

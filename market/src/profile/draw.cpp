@@ -16,7 +16,7 @@ constexpr std::size_t narrowest = 24;
 constexpr std::size_t width_that_shows_volumes = 60;
 constexpr std::size_t marker_width = 3;
 
-/// One line of the drawing: the levels from the price `low` on.
+/// One line of the drawing.
 struct Row {
     std::string price;
     std::string marker;
@@ -25,7 +25,8 @@ struct Row {
     bool in_value_area = false;
 };
 
-/// Rows from the highest price down. Each covers the same number of ticks and begins at a multiple of it.
+/// Rows from the highest price down. Each covers the same number of ticks and starts at a multiple of that
+/// number.
 struct Drawing {
     std::vector<Row> rows;
     Ticks ticks_per_row = 1;
@@ -42,7 +43,7 @@ Drawing arrange(const VolumeProfile& profile, const ProfileFigures& figures, std
     const std::int64_t lowest = profile.lowest();
     const std::int64_t highest = profile.highest();
     std::int64_t step = (highest - lowest + rows) / rows;
-    // Aligned rows can need one more than the levels alone.
+    // Alignment can require one more row.
     while (rows > 1 && (floor_to(highest, step) - floor_to(lowest, step)) / step + 1 > rows)
         ++step;
     const std::int64_t bottom = rows > 1 ? floor_to(lowest, step) : lowest;
@@ -70,7 +71,7 @@ Drawing arrange(const VolumeProfile& profile, const ProfileFigures& figures, std
     return drawing;
 }
 
-/// A bar of eighths of a column; at least the smallest mark when there is volume at all.
+/// A bar drawn in eighths of a column; at least the smallest mark if there is any volume.
 std::string bar_text(const Row& row, std::int64_t most, std::size_t width, bool utf8) {
     if (row.units == 0 || most == 0)
         return "";
@@ -94,7 +95,7 @@ std::string bar_text(const Row& row, std::int64_t most, std::size_t width, bool 
     return text + std::string(part[eighths % 8]);
 }
 
-/// Words in lines of at most `columns`.
+/// The words, wrapped to lines of at most `columns`.
 std::string wrapped(std::string_view text, std::size_t columns) {
     std::string lines;
     std::size_t used = 0;
@@ -140,7 +141,7 @@ std::string legend(const VolumeProfile& profile, const ProfileFigures& figures, 
 std::string draw_profile(const VolumeProfile& profile, const ProfileFigures& figures,
                          const DrawOptions& options) {
     if (profile.empty())
-        return "No bars, no profile.\n";
+        return "There are no bars to draw.\n";
     const std::size_t columns = std::max(options.columns, narrowest);
     const Drawing drawing = arrange(profile, figures, options.rows);
     std::size_t price_width = 0;

@@ -12,7 +12,7 @@
 namespace rekindle::market::profile {
 namespace {
 
-/// Twice the distance of a level to the middle of the profile.
+/// Twice the distance of a level from the middle of the profile.
 std::size_t distance_to_middle(std::size_t level, std::size_t count) noexcept {
     const std::size_t twice = 2 * level;
     const std::size_t middle = count - 1;
@@ -40,8 +40,8 @@ LevelRange greedy_area(std::span<const std::int64_t> volumes, std::int64_t targe
     return area;
 }
 
-/// One level at a time, in runs: a side goes on while its next level is larger than the other side's, which
-/// stays.
+/// Adds one level at a time, in runs: one side is extended as long as its next level is larger than the next
+/// level of the other side, which stays the same meanwhile.
 LevelRange contiguous_area(std::span<const std::int64_t> volumes, std::size_t peak, std::int64_t target) {
     const std::size_t top = volumes.size() - 1;
     LevelRange area{peak, peak, volumes[peak]};
@@ -56,7 +56,7 @@ LevelRange contiguous_area(std::span<const std::int64_t> volumes, std::size_t pe
     return area;
 }
 
-/// Dalton's: the sum of the next two levels on either side decides, one where only one is left.
+/// Dalton's method: compares the sums of the next two levels on either side (one level if only one is left).
 LevelRange two_row_area(std::span<const std::int64_t> volumes, std::size_t peak, std::int64_t target) {
     LevelRange area{peak, peak, volumes[peak]};
     while (area.volume < target) {
@@ -108,14 +108,14 @@ std::size_t peak(std::span<const std::int64_t> volumes, TieRule tie) noexcept {
 std::int64_t share_in_millionths(double share, const char* name) {
     const double millionths = std::round(share * 1e6);
     if (!(millionths >= 1 && millionths <= 1e6))
-        throw usage_error(std::string(name) + " " + shortest(share))
+        throw usage_error(std::string(name) + " " + shortest(share) + " is out of range")
             .expected("a share above 0 and at most 1");
     return static_cast<std::int64_t>(millionths);
 }
 
 std::int64_t target_volume(std::int64_t total, std::int64_t share_in_millionths) noexcept {
     constexpr std::int64_t million = 1'000'000;
-    // Split so that no product exceeds 64 bits: total = whole · 10^6 + rest.
+    // Split as total = whole · 10^6 + rest, so that no product exceeds 64 bits.
     const std::int64_t whole = total / million;
     const std::int64_t rest = total % million;
     return whole * share_in_millionths + (rest * share_in_millionths + million - 1) / million;

@@ -37,7 +37,7 @@ std::vector<MigrationTrend> migration_trends(std::span<const SessionSummary> ses
                                              const MigrationRules& rules, bool across_rolls) {
     std::vector<MigrationTrend> trends;
     for (std::size_t begin = 0, end = 0; begin < sessions.size(); begin = end) {
-        std::vector<double> points; // of the sessions that are comparable with the one at begin
+        std::vector<double> points; // of the sessions that are comparable with the first one
         for (; end < sessions.size() && sessions[end].stretch == sessions[begin].stretch; ++end) {
             const double offset = across_rolls ? static_cast<double>(sessions[end].roll_offset) : 0.0;
             points.push_back(tick.to_points(sessions[end].point_of_control - offset));
@@ -96,7 +96,7 @@ std::vector<std::optional<std::size_t>> first_touches(std::span<const SessionSum
     for (std::size_t s = 0; s < sessions.size(); ++s) {
         const SessionSummary& session = sessions[s];
         if (s > 0 && sessions[s - 1].stretch != session.stretch)
-            naked = {}; // whether a later session traded at their prices cannot be told
+            naked = {}; // it is unknown whether a later session traded at these prices
         for (const auto& point :
              naked.touch(session.low - session.roll_offset, session.high - session.roll_offset))
             touches[point.session] = s;

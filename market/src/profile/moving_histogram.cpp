@@ -19,9 +19,10 @@ ScaledBars scaled(const BarColumns& bars, TickSize tick, std::span<const std::in
         highest = std::max(highest, bars.high[i] - offset(i));
     }
     if (highest - lowest >= static_cast<std::int64_t>(most_profile_levels))
-        throw usage_error("a volume profile of " + with_thousands(highest - lowest + 1) + " price levels")
+        throw usage_error("the volume profile would have " + with_thousands(highest - lowest + 1) +
+                          " price levels")
             .expected("at most " + with_thousands(static_cast<std::int64_t>(most_profile_levels)))
-            .hint("Look for a wrong price, or choose a larger --tick than " + counted(tick.points, "point") +
+            .hint("Check for a wrong price, or use a larger --tick than " + counted(tick.points, "point") +
                   ".");
     result.lowest = lowest;
     result.levels = static_cast<std::size_t>(highest - lowest + 1);
@@ -88,7 +89,7 @@ void MovingHistogram::search() {
     control_ = first_ + static_cast<std::int32_t>(peak(window(), tie_));
 }
 
-/// Only the levels of bar i have grown since the point of control was the first of the largest.
+/// Only the levels of bar i have grown since the point of control was determined.
 void MovingHistogram::compare(std::size_t i) noexcept {
     std::int64_t most = volumes_[static_cast<std::size_t>(control_)];
     for (std::int32_t level = bars_.low[i]; level <= bars_.high[i]; ++level) {
@@ -109,7 +110,7 @@ void MovingHistogram::advance(std::size_t i) {
     }
     change<1>(i);
     cover(i);
-    // A point of control that never had volume can be left behind by the range.
+    // A point of control without volume can end up outside the range.
     if (lost || control_ < first_ || control_ > last_)
         search();
     else

@@ -1,5 +1,5 @@
 #pragma once
-/// The histogram of a window of bars that moves on bar by bar.
+/// The histogram of a window of bars that moves forward bar by bar.
 
 #include "profile/levels.h"
 #include "profile/spread.h"
@@ -13,11 +13,12 @@
 
 namespace rekindle::market::profile {
 
-/// The extreme of the last bars: indices whose values are strictly better than all after them, best first.
+/// Tracks the extreme of the last bars: a queue of the indices whose values are strictly better than all
+/// later ones, best first.
 class WindowExtreme {
   public:
     explicit WindowExtreme(std::size_t bars) : queue_(bars) {}
-    /// Adds bar i and forgets those before `oldest`; returns the bar that holds the extreme.
+    /// Adds bar i and drops those before `oldest`; returns the bar with the extreme value.
     template <class Better>
     std::size_t push(std::size_t i, std::size_t oldest, Better better) {
         while (end_ > begin_ && !better(queue_[end_ - 1], i))
@@ -34,7 +35,7 @@ class WindowExtreme {
     std::size_t end_ = 0;
 };
 
-/// Bars on one scale, as levels above the lowest of them.
+/// Bars on one scale, as levels above the lowest price.
 struct ScaledBars {
     std::vector<std::int32_t> low;
     std::vector<std::int32_t> high;
@@ -46,12 +47,13 @@ struct ScaledBars {
 /// Histogram, point of control and range of the last `window` bars.
 class MovingHistogram {
   public:
-    /// With `exact_range` window() runs from the lowest low to the highest high; without, it may have levels
-    /// without volume at its ends, which is faster. TieRule::nearest_middle needs the exact range.
+    /// With `exact_range`, window() covers exactly the range from the lowest low to the highest high. Without
+    /// it, window() may have levels without volume at its ends, which is faster. TieRule::nearest_middle
+    /// needs the exact range.
     MovingHistogram(const BarColumns& bars, TickSize tick, std::size_t window, const ProfileRules& rules,
                     std::span<const std::int64_t> shift, bool exact_range);
 
-    /// Moves on to bar i. Bars are visited in order, beginning with 0.
+    /// Advances to bar i. Bars must be visited in order, starting with 0.
     void advance(std::size_t i);
 
     std::span<const std::int64_t> window() const noexcept {

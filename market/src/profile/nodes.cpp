@@ -46,7 +46,7 @@ std::vector<Run> peaks_of(std::span<const std::int64_t> sums) {
     return peaks;
 }
 
-/// Of two equal peaks the lower price counts as the higher ground.
+/// Of two equal peaks, the one with the lower price counts as higher.
 std::int64_t prominence(std::span<const std::int64_t> sums, const Run& peak) {
     const std::int64_t height = sums[peak.first];
     std::int64_t left = height;

@@ -1,7 +1,7 @@
 #pragma once
-/// The order in which NumPy adds up a contiguous array of doubles ("pairwise summation"): blocks of up to 128
-/// with eight running sums, halves of longer arrays. Generations N and C took their totals this way, and a
-/// total decides on which side of 70 % a value area ends.
+/// Sums doubles in the same order as NumPy does for a contiguous array ("pairwise summation"): blocks of up
+/// to 128 with eight running sums, longer arrays by halves. Generations N and C computed their totals this
+/// way, and the last bit of a total can decide where a value area ends.
 
 #include <cstddef>
 #include <span>

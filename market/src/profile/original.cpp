@@ -11,7 +11,7 @@
 namespace rekindle::market::profile {
 namespace {
 
-/// Bars that count, in their order, and the price levels that they cover.
+/// The selected bars, in order, and the price levels that they cover.
 struct OriginalSession {
     std::vector<std::size_t> bars;
     std::int64_t lowest = 0;
@@ -48,13 +48,13 @@ OriginalSession session_of(const BarColumns& bars, std::uint16_t contract, TickS
     return session;
 }
 
-/// The first of the largest.
+/// The first of the largest values.
 template <class Real>
 std::size_t first_largest(std::span<const Real> values) noexcept {
     return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
 }
 
-/// Levels by falling volume, of equal ones the lowest price first.
+/// Levels by decreasing volume; of equal ones the lowest price first.
 template <class Real>
 std::vector<std::size_t> by_falling_volume(std::span<const Real> volumes) {
     std::vector<std::size_t> order(volumes.size());
@@ -120,8 +120,8 @@ std::vector<double> ohlc_profile(const BarColumns& bars, const OriginalSession& 
     return volumes;
 }
 
-/// Mean of three levels as pandas' rolling mean computes it: a running sum whose additions and removals are
-/// each compensated (Kahan), and runs of three equal values returned as they are. The two ends keep their
+/// Mean of three levels, computed like pandas' rolling mean: a running sum whose additions and removals are
+/// each compensated (Kahan), and runs of three equal values returned unchanged. The two ends keep their
 /// volume.
 std::vector<double> rolling_mean_of_three(std::span<const double> volumes) {
     std::vector<double> means(volumes.begin(), volumes.end());
@@ -161,8 +161,8 @@ double quantile(std::span<const double> values, double q) {
                           : sorted[above] - difference * (1 - fraction);
 }
 
-/// The level nearest to the volume-weighted mean price of the top twentieth, when that has three levels or
-/// more.
+/// The level nearest to the volume-weighted mean price of the top 5 % of levels, if these are at least three
+/// levels.
 std::size_t cluster_control(const OriginalSession& session, std::span<const double> smoothed) {
     const double threshold = quantile(smoothed, 0.95);
     std::vector<double> weights;
@@ -238,7 +238,7 @@ std::vector<float> gpu_profile(const BarColumns& bars, const OriginalSession& se
     return volumes;
 }
 
-/// The original's longer sessions pass through a table of doubles, the shorter ones stay in float32.
+/// In the original, longer sessions pass through a table of doubles and shorter ones stay in float32.
 template <class Sum>
 Taken gpu_area(std::span<const float> volumes, double share) {
     Sum total = 0;

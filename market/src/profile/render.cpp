@@ -12,7 +12,7 @@
 namespace rekindle::market {
 namespace {
 
-/// Decimals that a multiple of the tick needs, or -1 when ten are not enough.
+/// Number of decimals that multiples of the tick need, or -1 if ten are not enough.
 int decimals_of(TickSize tick) noexcept {
     double scaled = tick.points;
     for (int decimals = 0; decimals <= 10; ++decimals, scaled *= 10)
@@ -75,7 +75,7 @@ std::string_view name(MigrationDirection direction) {
     return direction == MigrationDirection::up ? "up" : "down";
 }
 
-/// A price as the number that its text says.
+/// The price as the number given by its text.
 double number(double ticks, TickSize tick) {
     return std::stod(price_text(ticks, tick));
 }

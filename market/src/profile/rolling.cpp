@@ -12,14 +12,14 @@ namespace {
 
 using profile::MovingHistogram;
 
-/// Throws when some window holds more volume than a profile can.
+/// Throws if a window has more volume than a profile can hold.
 void check_volumes(const BarColumns& bars, std::size_t window) {
     std::int64_t held = 0;
     for (std::size_t i = 0; i < bars.size(); ++i) {
         if (i >= window)
             held -= bars.volume[i - window];
         if (bars.volume[i] > largest_profile_volume - held)
-            throw usage_error("more volume in one window than a profile can hold")
+            throw usage_error("too much volume in one window")
                 .expected("at most " + with_thousands(largest_profile_volume));
         held += bars.volume[i];
     }
@@ -29,12 +29,12 @@ template <class Result, class Read>
 std::vector<Result> roll(const BarColumns& bars, TickSize tick, std::size_t window, const ProfileRules& rules,
                          std::span<const std::int64_t> shift, bool exact_range, Read read) {
     if (window == 0)
-        throw usage_error("a rolling profile over 0 bars").expected("a window of 1 bar or more");
+        throw usage_error("a rolling profile over 0 bars").expected("a window of at least 1 bar");
     if (!shift.empty() && shift.size() != bars.size())
-        throw internal_error("rolling profile: as many shifts as bars are needed");
+        throw internal_error("rolling profile: the number of shifts differs from the number of bars");
     if (rules.compatibility != Compatibility::none)
         throw usage_error("rolling and developing profiles have no compatibility mode")
-            .hint("The original system made profiles of whole sessions only.");
+            .hint("The original system computed profiles of whole sessions only.");
     std::vector<Result> results;
     if (bars.size() == 0)
         return results;

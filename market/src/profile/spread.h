@@ -10,14 +10,15 @@
 
 namespace rekindle::market::profile {
 
-/// Share of each level of a uniformly spread bar. Preconditions: 0 <= volume <= largest_profile_volume, low
-/// <= high.
+/// The share of each level of a uniformly spread bar. Preconditions: 0 <= volume <= largest_profile_volume,
+/// low <= high.
 inline std::int64_t uniform_share(std::int64_t volume, Ticks low, Ticks high) noexcept {
     const auto levels = static_cast<std::uint64_t>(static_cast<std::int64_t>(high) - low + 1);
     return static_cast<std::int64_t>((static_cast<std::uint64_t>(volume) << volume_fraction_bits) / levels);
 }
 
-/// The shares of one bar after another. Not thread-safe: it keeps a table and the last bar's shares.
+/// Computes the shares of one bar after another. Not thread-safe: it keeps a table and the shares of the last
+/// bar.
 class BarSpread {
   public:
     BarSpread(TickSize tick, Weighting weighting) : tick_(tick), weighting_(weighting) {}

@@ -14,7 +14,7 @@
 namespace rekindle::market {
 namespace {
 
-/// Sessions that one job of the pool summarizes.
+/// Number of sessions per job of the thread pool.
 constexpr std::size_t sessions_per_job = 16;
 
 Weighting weighting_of(const ProfileRules& rules) noexcept {
@@ -31,7 +31,7 @@ Weighting weighting_of(const ProfileRules& rules) noexcept {
     return rules.weighting;
 }
 
-/// Everything of a summary but the profile's figures.
+/// A summary without the profile's figures.
 SessionSummary prices_and_volume(const BarTable& table, const Session& session) {
     const BarColumns bars = table.columns().subspan(session.first, session.count);
     SessionSummary summary{.date = session.date,
@@ -62,7 +62,7 @@ SessionSummary prices_and_volume(const BarTable& table, const Session& session) 
     if (summary.bars == 0)
         throw internal_error("session " + format_date(session.date) + " has no bar of its contract");
     if (volume > largest_profile_volume)
-        throw usage_error("more volume in one session than a profile can hold")
+        throw usage_error("too much volume in one session")
             .expected("at most " + with_thousands(largest_profile_volume));
     summary.total_volume = static_cast<std::int64_t>(volume);
     summary.vwap = volume == 0 ? static_cast<double>(summary.close)
@@ -75,7 +75,7 @@ ProfileFigures figures_by_price(const SessionSummary& summary) {
             static_cast<double>(summary.high)};
 }
 
-/// Does the session follow the rule for a series without volume?
+/// Whether the session follows the rule for a series without volume.
 bool without_volume(const BarTable& table, const SessionSummary& summary, const ProfileRules& rules) {
     if (summary.total_volume != 0)
         return false;
@@ -101,7 +101,7 @@ ProfileFigures figures_of(const BarTable& table, const Session& session, const S
         return profile::original_figures(table.columns().subspan(session.first, session.count),
                                          session.contract, table.metadata().tick, rules);
     const VolumeProfile made = session_profile(table, session, rules);
-    // Bars of more than 65,536 levels can hold too little volume for one unit a level.
+    // Bars with more than 65,536 levels can have too little volume for one unit per level.
     if (std::ranges::all_of(made.volumes(), [](std::int64_t volume) { return volume == 0; }))
         return figures_by_price(summary);
     const ValueArea area = made.value_area(rules.value_area, rules.tie, rules.value_area_share);

@@ -16,7 +16,7 @@ bool counts(const BarColumns& bars, std::size_t i, std::uint16_t contract) noexc
     return contract == mixed_contracts || bars.contract[i] == contract;
 }
 
-/// What the bars need of a profile.
+/// The price range and volume that a profile needs for the bars.
 struct Extent {
     Ticks low = 0;
     Ticks high = 0;
@@ -24,11 +24,11 @@ struct Extent {
 };
 
 [[noreturn]] void throw_too_much_volume() {
-    throw usage_error("more volume in one profile than it can hold")
+    throw usage_error("too much volume in one profile")
         .expected("at most " + with_thousands(largest_profile_volume));
 }
 
-/// The sum of two volumes that a profile can hold.
+/// The sum of two volumes; throws if a profile cannot hold it.
 std::int64_t add_volume(std::int64_t sum, std::int64_t volume) {
     if (volume > largest_profile_volume - sum)
         throw_too_much_volume();
@@ -49,7 +49,7 @@ std::optional<Extent> extent_of(const BarColumns& bars, std::uint16_t contract, 
     return extent;
 }
 
-/// Uniform spreading of many bars: two writes per bar into the differences, then one running sum.
+/// Spreads many bars uniformly: two writes per bar into an array of differences, then one running sum.
 void add_uniform(std::span<std::int64_t> volumes, Ticks lowest, const BarColumns& bars,
                  std::uint16_t contract) {
     std::vector<std::int64_t> differences(volumes.size() + 1);
@@ -75,9 +75,9 @@ void VolumeProfile::cover(Ticks low, Ticks high) {
     const Ticks top = empty() ? high : std::max(high, highest());
     const std::int64_t levels = static_cast<std::int64_t>(top) - bottom + 1;
     if (levels > static_cast<std::int64_t>(most_profile_levels))
-        throw usage_error("a volume profile of " + with_thousands(levels) + " price levels")
+        throw usage_error("the volume profile would have " + with_thousands(levels) + " price levels")
             .expected("at most " + with_thousands(static_cast<std::int64_t>(most_profile_levels)))
-            .hint("Look for a wrong price, or choose a larger --tick than " + counted(tick_.points, "point") +
+            .hint("Check for a wrong price, or use a larger --tick than " + counted(tick_.points, "point") +
                   ".");
     if (!empty())
         volumes_.insert(volumes_.begin(),
@@ -96,7 +96,7 @@ void VolumeProfile::add(const BarColumns& bars, std::uint16_t contract) {
         return;
     cover(extent->low, extent->high);
     total_volume_ = extent->volume;
-    // Below this many bars the running sum over all levels would cost more than it saves.
+    // With fewer bars, the running sum over all levels would cost more than it saves.
     if (weighting_ == Weighting::uniform && bars.size() >= volumes_.size() / 16) {
         add_uniform(volumes_, lowest_, bars, contract);
         return;
@@ -136,7 +136,7 @@ Ticks VolumeProfile::point_of_control(TieRule tie) const {
 }
 
 ValueArea VolumeProfile::value_area(ValueAreaMethod method, TieRule tie, double share) const {
-    // Every level's sum is at most total_volume_ · 2^16 <= 2^62: plain 64-bit sums cannot overflow.
+    // The sum over all levels is at most total_volume_ · 2^16 <= 2^62, so 64-bit sums cannot overflow.
     const std::int64_t held = std::accumulate(volumes_.begin(), volumes_.end(), std::int64_t{0});
     const std::int64_t target =
         profile::target_volume(held, profile::share_in_millionths(share, "value area share"));

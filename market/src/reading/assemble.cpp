@@ -34,7 +34,7 @@ void reorder(std::vector<T>& column, std::span<const std::uint64_t> order) {
     column = std::move(values);
 }
 
-/// The VIX known when a bar with that (final) time began.
+/// The VIX known at the start of the bar with this (final) time.
 float vix_at(PublishedSeries& series, const BarMetadata& metadata, std::int64_t time) {
     return series.known_at(metadata.dates_only ? time : time - metadata.bar_seconds);
 }

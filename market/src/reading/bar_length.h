@@ -1,12 +1,12 @@
 #pragma once
-/// The usual distance between bars.
+/// The usual time between bars.
 
 #include <cstdint>
 #include <map>
 
 namespace rekindle::market::reading {
 
-/// Counts distances between neighboring bars. Fast for the usual case that one distance repeats.
+/// Counts the distances between neighboring bars. Optimized for one distance that repeats.
 class DistanceCounter {
   public:
     void add(std::int64_t distance) {
@@ -18,7 +18,7 @@ class DistanceCounter {
         current_ = distance;
         run_ = 1;
     }
-    /// The most frequent distance, of several the shortest; 0 without any.
+    /// The most frequent distance (the shortest one if there are several), or 0 if there is none.
     std::int64_t most_frequent() {
         flush();
         std::int64_t best = 0;
@@ -32,7 +32,7 @@ class DistanceCounter {
     }
 
   private:
-    /// More different distances than any series of bars has: later new ones are not worth counting.
+    /// More distinct distances than any real series of bars has; new ones beyond that are ignored.
     static constexpr std::size_t limit = 100'000;
 
     void flush() {

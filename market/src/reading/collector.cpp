@@ -16,7 +16,7 @@ std::string civil(std::int64_t label) {
     return format_civil(label);
 }
 
-/// Takes out the marked elements.
+/// Removes the marked elements.
 template <class T>
 void drop(std::vector<T>& values, const std::vector<bool>& dropped) {
     if (values.empty())
@@ -100,9 +100,9 @@ void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rej
             const auto instant = convert_->to_utc(label, previous);
             if (!instant) {
                 reject(row,
-                       fmt::format("{} does not exist in {}: the clocks are put forward over it",
+                       fmt::format("{} does not exist in {}: the clocks are set forward past it",
                                    civil(label), convert_->zone()),
-                       "a time of that zone, or another --clock");
+                       "a time that exists in that zone, or another --clock");
                 continue;
             }
             bars.time[row] = *instant;
@@ -112,15 +112,15 @@ void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rej
             const std::string& name = contracts_[bars.contract[row]].name;
             const std::string of = name.empty() ? "" : " of contract " + name;
             if (time == previous)
-                reject(row, fmt::format("a second bar{} at {}", of, civil(label)), "one bar at a time");
+                reject(row, fmt::format("a second bar{} at {}", of, civil(label)), "one bar per timestamp");
             else if (newest_first_)
                 reject(row,
-                       fmt::format("{}{} is out of order in a file that begins with its newest bar",
+                       fmt::format("{}{} is out of order in a file that starts with its newest bar",
                                    civil(label), of),
-                       "every bar older than the one above it");
+                       "each bar to be older than the one above it");
             else
-                reject(row, fmt::format("the time runs backwards to {}{}", civil(label), of),
-                       "bars in order of time");
+                reject(row, fmt::format("the time goes backward to {}{}", civil(label), of),
+                       "bars in chronological order");
             continue;
         }
         if (previous != before_all)

@@ -1,5 +1,5 @@
 #pragma once
-/// Parsed blocks, in order, to rows of instants whose order within each contract is proved.
+/// Turns parsed blocks, in order, into rows with instants, and checks their order within each contract.
 
 #include "reading/bar_length.h"
 #include "reading/rejects.h"
@@ -31,23 +31,23 @@ struct Totals {
     std::uint64_t prices_misfit = 0;
 };
 
-/// Feed it files one after the other, each in blocks from its beginning.
+/// Receives files one after another, each in blocks from its beginning.
 class BarCollector {
   public:
-    /// keep_lines: line numbers are wanted (bars of several files may meet). `convert`: nothing keeps labels,
-    /// as do files whose stamps carry their offset from UTC.
+    /// keep_lines: keep line numbers (bars of several files may coincide). Without `convert`, labels are
+    /// kept, as they are in files whose timestamps include a UTC offset.
     BarCollector(RowStage& stage, RejectLog& rejects, bool keep_lines, std::optional<LabelConverter> convert)
         : stage_(stage), rejects_(rejects), keep_lines_(keep_lines), convert_(std::move(convert)) {}
 
-    /// newest_first: blocks and their rows come from the end of the file to its beginning.
+    /// newest_first: blocks and their rows are delivered from the end of the file to its beginning.
     void begin_file(const std::filesystem::path& path, const FileLayout& layout, bool newest_first);
-    /// Takes the next block of the file; changes it.
+    /// Adds the next block of the file; modifies it.
     void add(ParsedBlock& block) {
         const std::uint64_t lines = block.lines;
         add_at(block, next_line_);
         next_line_ += lines;
     }
-    /// Takes a block whose first line is `line` of the file; changes it.
+    /// Adds a block whose first line is line `line` of the file; modifies it.
     void add_at(ParsedBlock& block, std::uint64_t line);
 
     const std::vector<CollectedContract>& contracts() const noexcept { return contracts_; }
@@ -56,11 +56,11 @@ class BarCollector {
     const std::vector<Decimal>& misfits() const noexcept { return misfits_; }
     DistanceCounter& distances() noexcept { return distances_; }
     const DailyValues& vix() const noexcept { return vix_; }
-    /// A row turned out to be a duplicate of another file's.
+    /// Called if a row turns out to duplicate a row of another file.
     void uncount_row(std::uint16_t contract) noexcept { --contracts_[contract].rows; }
-    /// Row at which each file begins.
+    /// The row at which each file begins.
     const std::vector<std::uint64_t>& file_starts() const noexcept { return file_starts_; }
-    /// False when rows are already in order of time, with no two of one instant.
+    /// False if rows are already in chronological order and no two rows have the same time.
     bool needs_ordering() const noexcept { return needs_ordering_; }
 
   private:
@@ -79,7 +79,7 @@ class BarCollector {
     const FileLayout* layout_ = nullptr;
     bool newest_first_ = false;
     std::uint64_t next_line_ = 1;
-    std::vector<std::int64_t> previous_; ///< of each contract in this file
+    std::vector<std::int64_t> previous_; ///< last time of each contract in this file
 
     std::vector<CollectedContract> contracts_;
     std::vector<std::string> other_contracts_;

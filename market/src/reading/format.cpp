@@ -18,7 +18,7 @@ namespace rekindle::market::reading {
 
 namespace {
 
-/// What a column can be, and the names by which headers call it, as plain_name() gives them.
+/// A kind of column, and the names for it in headers, as plain_name() returns them.
 struct Role {
     std::string_view name;
     int ColumnMap::*column;
@@ -49,7 +49,7 @@ const Role& tick_volume_role() {
     return role;
 }
 
-/// Names of vendors whose stamps begin their bars.
+/// Vendor names for time columns that hold the start of the bar.
 constexpr std::array names_of_beginnings{"tsevent", "windowstart", "opentime"};
 
 /// "Bar_Range", "bar range", "<BARRANGE>" and "5. bar range" are one name.
@@ -70,7 +70,7 @@ bool is_number(std::string_view text) {
     return parse_decimal(text).has_value();
 }
 
-/// The separator that splits the line into most fields; nothing below two.
+/// The separator that splits the line into the most fields; empty if none splits it.
 std::optional<char> find_delimiter(std::string_view line) {
     constexpr std::array candidates{',', ';', '\t'};
     const auto count = [&](char c) { return std::count(line.begin(), line.end(), c); };
@@ -79,7 +79,7 @@ std::optional<char> find_delimiter(std::string_view line) {
     return count(best) > 0 ? std::optional(best) : std::nullopt;
 }
 
-/// A first line in which a price stands holds data, not names.
+/// A first line that contains a number or a timestamp is data, not a header.
 bool is_header(const std::vector<std::string>& fields) {
     return std::none_of(fields.begin(), fields.end(),
                         [](const std::string& field) { return is_number(field) || recognize_stamp(field); });
@@ -117,7 +117,7 @@ FileLayout layout_without_header(const FileHead& head, std::string format, char 
 // ---- The formats
 // ---------------------------------------------------------------------------------------------
 
-/// `yyyyMMdd HHmmss;open;high;low;close;volume` without a header; daily bars have the date alone.
+/// `yyyyMMdd HHmmss;open;high;low;close;volume` without a header; daily bars have only the date.
 std::optional<FileLayout> recognize_ninjatrader(const FileHead& head) {
     const auto fields = split(head.first_line, ';');
     if (fields.size() != 6 || (!parse_stamp({DateFormat::compact, TimeFormat::compact, false}, fields[0]) &&
@@ -137,14 +137,14 @@ int find_column(const FileHead& head, const std::vector<std::string>& names, con
         if (std::find(first + 1, names.end(), alias) != names.end())
             throw usage_error(fmt::format("two columns are named {}", alias))
                 .at(where(head))
-                .expected("one")
-                .hint(fmt::format("Name the one that is meant: --columns {}=POSITION", role.name));
+                .expected("one such column")
+                .hint(fmt::format("Choose one of them: --columns {}=POSITION", role.name));
         return static_cast<int>(first - names.begin());
     }
     return no_column;
 }
 
-/// Single letters are names only where all four prices have such a name.
+/// Single letters count as names only if all four prices have a single-letter name.
 void forget_lone_letters(const std::vector<std::string>& names, ColumnMap& columns) {
     const auto is_letter = [&](int column) {
         return column != no_column && names[static_cast<std::size_t>(column)].size() == 1;
@@ -172,7 +172,7 @@ std::optional<FileLayout> recognize_header(const FileHead& head) {
     for (const Role& role : roles())
         columns.*role.column = find_column(head, names, role);
     forget_lone_letters(names, columns);
-    // `date` and `time` are one stamp in two fields only where no column holds both.
+    // `date` and `time` are one timestamp in two fields only if no column holds both.
     const bool has_stamp = columns.time != columns.clock && columns.time != columns.date;
     if (has_stamp || columns.date == no_column || columns.clock == no_column)
         columns.date = columns.clock = no_column;
@@ -183,7 +183,7 @@ std::optional<FileLayout> recognize_header(const FileHead& head) {
     columns.tick_volume = find_column(head, names, tick_volume_role());
     if (columns.volume == no_column && columns.tick_volume != no_column) {
         columns.volume = std::exchange(columns.tick_volume, no_column);
-        layout.notes.push_back(fmt::format("Volume is that of the column {}: a number of price changes.",
+        layout.notes.push_back(fmt::format("Volume is taken from the column {}, which counts price changes.",
                                            header_of(layout, columns.volume)));
     }
     layout.stamps_begin_bars =
@@ -205,8 +205,8 @@ Error column_error(std::string what) {
         .at("--columns")
         .expected("KEY=POSITION or KEY=HEADER separated by commas, as in "
                   "time=1,open=2,high=3,low=4,close=5,volume=6")
-        .hint("Keys are time, date, clock, open, high, low, close, volume, contract, vix; volume=none is "
-              "allowed.");
+        .hint("The keys are time, date, clock, open, high, low, close, volume, contract and vix; volume=none "
+              "is allowed.");
 }
 
 int resolve_column(const FileHead& head, const FileLayout& layout, std::string_view key,
@@ -228,7 +228,7 @@ int resolve_column(const FileHead& head, const FileLayout& layout, std::string_v
                                    fmt::join(layout.header, ", ")));
 }
 
-FileLayout layout_as_asked(const FileHead& head, std::string_view request) {
+FileLayout requested_layout(const FileHead& head, std::string_view request) {
     const char delimiter = find_delimiter(head.first_line).value_or(',');
     const bool header = is_header(required_fields(head, head.first_line, delimiter));
     FileLayout layout = header ? layout_with_header(head, "columns as given", delimiter)
@@ -239,7 +239,7 @@ FileLayout layout_as_asked(const FileHead& head, std::string_view request) {
         const auto role =
             std::find_if(roles().begin(), roles().end(), [&](const Role& r) { return r.name == key; });
         if (equals == std::string_view::npos || role == roles().end())
-            throw column_error(fmt::format("{} is not understood", part));
+            throw column_error(fmt::format("{} is not a known setting", part));
         const std::string_view value = trim(part.substr(equals + 1));
         int& column = layout.columns.*role->column;
         if (column != no_column || (role->column == &ColumnMap::volume && layout.columns.without_volume))
@@ -252,10 +252,10 @@ FileLayout layout_as_asked(const FileHead& head, std::string_view request) {
     return layout;
 }
 
-/// A format of bar files. To add one: write its recognizer and add a line to formats().
+/// A format of bar files. To add one, write its recognizer and add a line to `formats`.
 struct Format {
     std::string_view name;
-    std::optional<FileLayout> (*recognize)(const FileHead&); ///< nothing when the file is of another format
+    std::optional<FileLayout> (*recognize)(const FileHead&); ///< empty if the file has another format
 };
 
 constexpr std::array formats{
@@ -283,7 +283,7 @@ void require_columns(const FileHead& head, const FileLayout& layout) {
         fmt::format("no column for {}; the columns are: {}", fmt::join(missing, ", "), head.first_line))
         .at(where(head))
         .expected("time, open, high, low, close and volume")
-        .hint("Name the columns with --columns, for instance --columns "
+        .hint("Name the columns with --columns, for example --columns "
               "time=1,open=2,high=3,low=4,close=5,volume=6 "
               "(volume=none for a series without volume).");
 }
@@ -313,13 +313,14 @@ void recognize_stamps(const FileHead& head, FileLayout& layout) {
         throw usage_error(fmt::format("\"{}\" has the day before the month", seen))
             .at(place)
             .expected("month/day/year or year-month-day")
-            .hint("Day/month/year is refused because 3/4/2024 would be read as March 4: convert the dates "
-                  "first.");
-    throw usage_error(fmt::format("\"{}\" is not a time that can be read", seen))
+            .hint("Day/month/year is not accepted because 3/4/2024 would be read as March 4. Convert the "
+                  "dates first.");
+    throw usage_error(fmt::format("\"{}\" is not a recognized time", seen))
         .at(place)
         .expected(
             "2024-03-15 09:31:00, 2024-03-15T09:31:00Z, 20240315 093100, 3/15/2024 9:31, 1710495060 (whole "
-            "seconds since 1970, also in milliseconds, microseconds or nanoseconds), or a date alone");
+            "seconds since 1970, also in milliseconds, microseconds or nanoseconds), or a date without a "
+            "time");
 }
 
 } // namespace
@@ -376,7 +377,7 @@ FileHead read_head(const std::filesystem::path& path, std::string_view beginning
         offset = newline + 1;
     }
     if (!found)
-        throw usage_error("no rows: the file holds only blank lines and comments")
+        throw usage_error("no rows: the file contains only blank lines and comments")
             .at(path.string())
             .expected("at least one bar");
     return head;
@@ -385,11 +386,11 @@ FileHead read_head(const std::filesystem::path& path, std::string_view beginning
 FileLayout recognize_layout(const FileHead& head, std::string_view columns) {
     std::optional<FileLayout> layout;
     if (!columns.empty())
-        layout = layout_as_asked(head, columns);
+        layout = requested_layout(head, columns);
     for (auto format = formats.begin(); !layout && format != formats.end(); ++format)
         layout = format->recognize(head);
     if (!layout)
-        throw usage_error(fmt::format("the columns have no names and the line is of no known format: {}",
+        throw usage_error(fmt::format("the first line is neither a header nor a row in a known format: {}",
                                       head.first_line.substr(0, 100)))
             .at(where(head))
             .expected("a header such as timestamp,open,high,low,close,volume, or yyyyMMdd "

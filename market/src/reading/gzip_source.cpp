@@ -15,7 +15,7 @@ class Inflater {
   public:
     Inflater() {
         if (inflateInit2(&stream_, 15 + 16) != Z_OK)
-            throw internal_error("no memory for unpacking");
+            throw internal_error("out of memory for decompression");
     }
     ~Inflater() { inflateEnd(&stream_); }
     Inflater(const Inflater&) = delete;
@@ -41,7 +41,7 @@ class GzipSource final : public TextSource {
         return current_;
     }
 
-    /// Fills `ahead_` with at least target_ bytes and one whole line, or to the end.
+    /// Fills `ahead_` with at least target_ bytes and one whole line, or up to the end.
     void prefetch() override {
         while (!end_of_text_ && (ahead_.size() < target_ || ahead_.rfind('\n') == std::string::npos)) {
             if (ahead_.size() >= max_line_length && ahead_.rfind('\n') == std::string::npos)
@@ -82,7 +82,7 @@ class GzipSource final : public TextSource {
             if (end_of_file)
                 end_of_text_ = true;
             else if (!is_gzip(file_.text().substr(consumed_)))
-                throw usage_error(fmt::format("unknown bytes follow the gzip data at byte {}", consumed_))
+                throw usage_error(fmt::format("unexpected bytes follow the gzip data at byte {}", consumed_))
                     .at(path_.string())
                     .expected("the end of the file or another gzip member");
             else if (inflateReset(&inflater_.stream()) != Z_OK)
@@ -96,9 +96,9 @@ class GzipSource final : public TextSource {
                 .at(path_.string());
         }
         if (first && std::string_view(ahead_).substr(0, max_line_length).find('\0') != std::string_view::npos)
-            throw usage_error("the packed file is not text: it holds zero bytes")
+            throw usage_error("the compressed file is not text: it contains NUL bytes")
                 .at(path_.string())
-                .expected("lines of fields");
+                .expected("lines of text");
     }
 
     std::filesystem::path path_;
@@ -118,7 +118,7 @@ Error cut_short(const std::filesystem::path& path) {
     return usage_error("the gzip file is cut short")
         .at(path.string())
         .expected("a complete file")
-        .hint("Copy or download it again.");
+        .hint("Copy or download the file again.");
 }
 
 bool is_gzip(std::string_view bytes) noexcept {

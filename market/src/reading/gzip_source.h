@@ -1,5 +1,5 @@
 #pragma once
-/// Files packed with gzip, unpacked piece by piece ahead of the parser.
+/// Reads gzip files, decompressing them piece by piece ahead of the parser.
 
 #include "reading/text_source.h"
 
@@ -10,7 +10,7 @@ namespace rekindle::market::reading {
 
 bool is_gzip(std::string_view bytes) noexcept;
 
-/// See open_text_source. Several members one after the other are one text.
+/// See open_text_source. Several consecutive members form one text.
 std::unique_ptr<TextSource> open_gzip_source(const std::filesystem::path& path, MappedFile file,
                                              Hasher& hasher);
 

@@ -34,9 +34,9 @@ std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& 
         else if (entry->is_regular_file() && !entry->path().filename().string().starts_with('.'))
             not_read.push_back(entry->path());
     if (code)
-        throw usage_error("cannot list the folder: " + code.message()).at(folder.string());
+        throw usage_error("cannot read the folder: " + code.message()).at(folder.string());
     if (files.empty())
-        throw usage_error("the folder holds no bars")
+        throw usage_error("the folder contains no bar files")
             .at(folder.string())
             .expected("*.csv, *.txt, *.csv.gz or *.txt.gz");
     std::sort(files.begin(), files.end());
@@ -59,7 +59,7 @@ InputFile inspect_file(const std::filesystem::path& path, const std::string& col
     if (lines > 0)
         file.bytes_per_row = static_cast<double>(text.size()) / static_cast<double>(lines);
     const RowParser parser({.layout = file.layout, .tick = TickConverter({1}), .contract_filter = ""});
-    // A few rows may run the other way: the hour that autumn repeats, a row out of place.
+    // A few rows may run the other way: the hour repeated in the fall, or a misplaced row.
     const RowParser::Times times = parser.count_times(text);
     file.newest_first = times.backwards > 20 * times.forwards;
     file.layout.stamp.midnight =
@@ -71,7 +71,7 @@ InputFile inspect_file(const std::filesystem::path& path, const std::string& col
     return file;
 }
 
-/// Reads as much of the file as it takes.
+/// Reads only as much of the file as needed.
 bool has_volume(const InputFile& file) {
     constexpr std::size_t piece_size = 1 << 20;
     Hasher unused;
@@ -87,8 +87,8 @@ bool has_volume(const InputFile& file) {
     return false;
 }
 
-/// Files with a traded volume and a number of price changes: the traded volume, unless it is 0 in all of
-/// them.
+/// For files with both a traded volume and a number of price changes: uses the traded volume, unless it is 0
+/// in all of them.
 void choose_volumes(std::vector<InputFile>& files) {
     const auto has_both = [](const InputFile& file) { return file.layout.columns.tick_volume != no_column; };
     const auto first = std::find_if(files.begin(), files.end(), has_both);
@@ -99,10 +99,11 @@ void choose_volumes(std::vector<InputFile>& files) {
     const std::string changes = header_of(layout, layout.columns.tick_volume);
     const bool is_traded = std::any_of(
         first, files.end(), [&](const InputFile& file) { return has_both(file) && has_volume(file); });
-    layout.notes.push_back(is_traded ? "Volume is that of the column " + traded + ", not of " + changes +
-                                           ", a number of price changes."
-                                     : "Volume is that of the column " + changes +
-                                           ", a number of price changes: " + traded + " is 0 throughout.");
+    layout.notes.push_back(is_traded
+                               ? "Volume is taken from the column " + traded + ", not from " + changes +
+                                     ", which counts price changes."
+                               : "Volume is taken from the column " + changes +
+                                     ", which counts price changes, because " + traded + " is 0 throughout.");
     if (!is_traded)
         for (InputFile& file : files)
             if (has_both(file))
@@ -114,7 +115,9 @@ void choose_volumes(std::vector<InputFile>& files) {
 std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesystem::path>& paths,
                                                 std::vector<std::filesystem::path>& not_read) {
     if (paths.empty())
-        throw usage_error("no bars are named").expected("a file or a folder").hint("Give it with --data.");
+        throw usage_error("no data files are given")
+            .expected("a file or a folder")
+            .hint("Pass it with --data.");
     std::vector<std::filesystem::path> files;
     for (const std::filesystem::path& path : paths) {
         if (std::filesystem::is_directory(path)) {
@@ -132,7 +135,8 @@ std::string describe_not_read(const std::vector<std::filesystem::path>& files) {
     std::string names;
     for (std::size_t i = 0; i < std::min(files.size(), most_named); ++i)
         names += (i > 0 ? ", " : "") + files[i].filename().string();
-    return "Not read, since a folder's bars are *.csv, *.txt, *.csv.gz and *.txt.gz: " + names +
+    return "Not read, because only *.csv, *.txt, *.csv.gz and *.txt.gz files are read from a folder: " +
+           names +
            (files.size() > most_named ? " and " + std::to_string(files.size() - most_named) + " more." : ".");
 }
 
@@ -146,10 +150,10 @@ std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& p
     const bool dates_only = files.front().layout.stamp.dates_only();
     for (const InputFile& file : files)
         if (file.layout.stamp.dates_only() != dates_only)
-            throw usage_error(dates_only ? "this file has times of day and the first one has dates alone"
-                                         : "this file has dates alone and the first one has times of day")
+            throw usage_error(dates_only ? "this file has times of day, but the first one has only dates"
+                                         : "this file has only dates, but the first one has times of day")
                 .at(file.path.string())
-                .expected("files with bars of one kind");
+                .expected("all files with times of day, or none");
     return files;
 }
 

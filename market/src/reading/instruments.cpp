@@ -13,8 +13,9 @@ namespace rekindle::market::reading {
 
 namespace {
 
-/// "1m", "h4", "5min", "1440", "2024", "20240105", "jan", "jan2024", "daily".
-bool says_nothing(std::string_view word) {
+/// Whether a word cannot name an instrument: "1m", "h4", "5min", "1440", "2024", "20240105", "jan",
+/// "jan2024", "daily".
+bool is_common_word(std::string_view word) {
     constexpr std::array words{
         "jan",    "feb",       "mar",     "apr",        "may",      "jun",     "jul",   "aug",    "sep",
         "oct",    "nov",       "dec",     "january",    "february", "march",   "april", "june",   "july",
@@ -28,8 +29,8 @@ bool says_nothing(std::string_view word) {
     return letters.empty() || std::find(words.begin(), words.end(), letters) != words.end();
 }
 
-/// How far apart, as a logarithm, the prices of one instrument may be after a pause: a quarter within a
-/// month, growing with the square root of time.
+/// The largest plausible log price change of one instrument over a pause: 0.25 within a month, growing with
+/// the square root of time.
 double farthest_apart(std::int64_t seconds) {
     return 0.25 * std::sqrt(std::max(1.0, static_cast<double>(seconds) / (30.0 * day_seconds)));
 }
@@ -43,7 +44,7 @@ struct FileRows {
 Error different(const InputFile& one, const InputFile& other, const std::string& why) {
     return usage_error("different instruments: " + one.path.string() + " and " + other.path.string() + why)
         .expected("files of one instrument")
-        .hint("Give each instrument's files alone. Files of one instrument may be named alike, as "
+        .hint("Read each instrument separately. Give files of one instrument similar names, such as "
               "ES-2023.csv and ES-2024.csv.");
 }
 
@@ -73,7 +74,7 @@ std::string instrument_words(const std::filesystem::path& path) {
             name.resize(name.size() - ending.size());
     std::string words, word;
     const auto end_word = [&] {
-        if (!word.empty() && !says_nothing(word))
+        if (!word.empty() && !is_common_word(word))
             words += (words.empty() ? "" : " ") + word;
         word.clear();
     };
@@ -104,7 +105,7 @@ void require_one_instrument(const std::vector<InputFile>& files, std::span<const
     if (named && !nameless.empty())
         throw different(
             *nameless.front().file, *named,
-            ": the first does not name a contract, the second is of \"" +
+            ": the first names no contract, the second belongs to \"" +
                 contracts[rows.contract[starts[static_cast<std::size_t>(named - files.data())]]].name + "\"");
     std::stable_sort(nameless.begin(), nameless.end(), [&](const FileRows& a, const FileRows& b) {
         return rows.time[a.begin] < rows.time[b.begin];

@@ -32,8 +32,8 @@ void reverse_rows(ParsedBlock& block) {
 } // namespace
 
 void read_newest_first(TextSource& source, const RowParser& parser, std::size_t piece_size, ThreadPool& pool,
-                       BarCollector& collector, const std::function<void()>& went_on) {
-    std::deque<Part> parts; // the blocks refer to the texts: neither moves
+                       BarCollector& collector, const std::function<void()>& report_progress) {
+    std::deque<Part> parts; // a deque, because the blocks refer to the texts, which must not move
     std::size_t before_rows = parser.layout().data_offset;
     for (std::string_view text = source.next(piece_size); !text.empty(); text = source.next(piece_size)) {
         const std::size_t skip = std::min(before_rows, text.size());
@@ -46,7 +46,7 @@ void read_newest_first(TextSource& source, const RowParser& parser, std::size_t 
             parser.parse(part.text, part.block);
             reverse_rows(part.block);
         });
-        went_on();
+        report_progress();
     }
     std::uint64_t end_line = parser.layout().data_line;
     for (const Part& part : parts)

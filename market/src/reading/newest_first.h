@@ -1,5 +1,5 @@
 #pragma once
-/// Files whose rows run from new to old.
+/// Reads files whose rows run from newest to oldest.
 
 #include "reading/collector.h"
 #include "reading/row_parser.h"
@@ -12,10 +12,10 @@
 
 namespace rekindle::market::reading {
 
-/// Parses the whole file and gives its rows to the collector from the last to the first, so that they come
-/// from old to new. The file's text and rows lie in memory meanwhile. `went_on` is called after each piece of
-/// about `piece_size` bytes.
+/// Parses the whole file and passes its rows to the collector from last to first, so that they arrive from
+/// oldest to newest. The text and rows of the file are kept in memory meanwhile. `report_progress` is called
+/// after each piece of about `piece_size` bytes.
 void read_newest_first(TextSource& source, const RowParser& parser, std::size_t piece_size, ThreadPool& pool,
-                       BarCollector& collector, const std::function<void()>& went_on);
+                       BarCollector& collector, const std::function<void()>& report_progress);
 
 } // namespace rekindle::market::reading

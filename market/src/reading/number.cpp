@@ -26,7 +26,7 @@ constexpr unsigned digit_of(char character) noexcept {
     return static_cast<unsigned>(static_cast<unsigned char>(character)) - '0';
 }
 
-/// Digits of one number, collected up to the 18th significant one.
+/// Collects the digits of one number, up to the 18th significant one.
 struct DigitCollector {
     std::int64_t mantissa = 0;
     int significant = 0;
@@ -47,7 +47,7 @@ struct DigitCollector {
     }
 };
 
-/// Brings the scale into [0, 18].
+/// Normalizes the scale to [0, 18].
 std::optional<Decimal> normalized(Decimal value) noexcept {
     if (value.mantissa == 0)
         return Decimal{0, 0, value.exact};
@@ -67,7 +67,7 @@ std::optional<Decimal> normalized(Decimal value) noexcept {
     return value;
 }
 
-/// Blanks, exponents and more digits than fit.
+/// The general case: blanks, exponents and too many digits.
 std::optional<Decimal> parse_any_decimal(std::string_view text) noexcept {
     text = trim(text);
     const bool negative = !text.empty() && text.front() == '-';
@@ -151,9 +151,9 @@ TickConverter::TickConverter(TickSize tick) : tick_(tick), decimal_(*parse_decim
             (static_cast<double>(decimal_.mantissa) * static_cast<double>(powers_of_ten[scale]));
 }
 
-/// Whether `price` is what became of that many ticks on the way through a 32-bit float: the float nearest to
-/// them, written with more digits than the tick has (4189.509766 for 4189.51). Where floats lie farther apart
-/// than ticks, they do not tell the tick.
+/// Whether `price` is that number of ticks after a conversion to a 32-bit float: the nearest float, written
+/// with more digits than the tick has (4189.509766 for 4189.51). If floats are farther apart than ticks, they
+/// do not determine the tick.
 bool TickConverter::is_float_of(const Decimal& price, std::int64_t ticks) const noexcept {
     const double exact = static_cast<double>(ticks) * static_cast<double>(decimal_.mantissa) /
                          static_cast<double>(powers_of_ten[static_cast<std::size_t>(decimal_.scale)]);
@@ -163,11 +163,11 @@ bool TickConverter::is_float_of(const Decimal& price, std::int64_t ticks) const 
         static_cast<double>(image);
     if (spacing > tick_.points)
         return false;
-    // Few digits tell a float only when zeros were left out behind them.
+    // A short text identifies a float only if trailing zeros were omitted.
     double last_digit = 1 / static_cast<double>(powers_of_ten[static_cast<std::size_t>(price.scale)]);
     while (last_digit * 4 > spacing)
         last_digit /= 10;
-    const double lost = exact * 0x1p-50; // by the double of the price
+    const double lost = exact * 0x1p-50; // from converting the price to double
     return std::abs(price.value() - static_cast<double>(image)) <= last_digit / 2 + lost;
 }
 
@@ -178,8 +178,8 @@ PriceStatus TickConverter::convert(const Decimal& price, Ticks& ticks) const noe
         return PriceStatus::too_large;
     const auto nearest = static_cast<std::int64_t>(quotient + 0.5);
     ticks = static_cast<Ticks>(nearest);
-    // Both products stay below 10^18: the first because quotient × tick mantissa does, the second because it
-    // is within half a tick of the first.
+    // Both products are below 10^18: the first because quotient × tick mantissa is, the second because it is
+    // within half a tick of the first.
     const int shift = decimal_.scale - price.scale;
     const std::int64_t in_ticks = nearest * decimal_.mantissa;
     const bool exact =
@@ -193,7 +193,7 @@ PriceStatus TickConverter::convert(const Decimal& price, Ticks& ticks) const noe
     const double distance = std::abs(quotient - static_cast<double>(nearest));
     if (nearest == 0)
         return PriceStatus::off_tick;
-    // The text of a float may have been rounded just over the middle between two ticks.
+    // The text of a float may have been rounded just past the midpoint between two ticks.
     const std::int64_t other = quotient < static_cast<double>(nearest) ? nearest - 1 : nearest + 1;
     for (const std::int64_t candidate : {nearest, other})
         if (candidate > 0 && candidate <= std::numeric_limits<Ticks>::max() &&

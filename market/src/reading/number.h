@@ -1,6 +1,6 @@
 #pragma once
-/// Decimal text to exact integers. Prices never pass through binary fractions unless a decimal cannot be
-/// exact.
+/// Converts decimal text to exact integers. Prices become binary fractions only if they have too many digits
+/// to be exact.
 
 #include <rekindle/market/bars.h>
 
@@ -19,34 +19,36 @@ struct Decimal {
     double value() const noexcept;
 };
 
-/// "4527.25", "-1", ".5", "1.5e3", blanks around it allowed. Nothing for all else, nan and inf included.
+/// Reads "4527.25", "-1", ".5", "1.5e3", also with surrounding blanks. Empty for anything else, including nan
+/// and inf.
 std::optional<Decimal> parse_decimal(std::string_view text) noexcept;
 
-/// Whether the text means "no value here": empty, NaN, null, NA (any case).
+/// Whether the text stands for a missing value: empty, NaN, null, NA, N/A (in any case).
 bool is_missing_value(std::string_view text) noexcept;
 
 enum class PriceStatus {
     exact,
-    rounded,   ///< as near to a whole tick as a 32-bit float can be, or that tick's 32-bit float itself
-    noisy,     ///< within 2 % of a tick, but farther than that
+    rounded,   ///< as close to a tick as a 32-bit float can be, or the 32-bit float of that tick itself
+    noisy,     ///< within 2 % of a tick, but not that close
     off_tick,  ///< between two ticks
     too_large, ///< 2^31 ticks or more
 };
 
-/// Prices to whole ticks.
+/// Converts prices to ticks.
 class TickConverter {
   public:
-    /// Part of a tick that counts as float noise, and part of a price that a 32-bit float loses (twice over).
+    /// The fraction of a tick that counts as float noise, and twice the fraction of a price that a 32-bit
+    /// float loses.
     static constexpr double noise = 0.02;
     static constexpr double float_precision = 0x1p-22;
 
     /// Precondition: is_usable_tick(tick).
     explicit TickConverter(TickSize tick);
-    /// A tick has at most 9 significant digits and lies in [1e-9, 1e9].
+    /// A tick must have at most 9 significant digits and be in [1e-9, 1e9].
     static bool is_usable_tick(TickSize tick) noexcept;
 
     TickSize tick() const noexcept { return tick_; }
-    /// Sets `ticks` for exact, rounded and noisy. Precondition: price.mantissa > 0.
+    /// Sets `ticks` if the result is exact, rounded or noisy. Precondition: price.mantissa > 0.
     PriceStatus convert(const Decimal& price, Ticks& ticks) const noexcept;
 
   private:

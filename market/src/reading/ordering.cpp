@@ -25,7 +25,7 @@ std::vector<Run> find_runs(std::span<const std::int64_t> time) {
     return runs;
 }
 
-/// Emits the rows of one instant in order of contract.
+/// Emits the rows of one instant in contract order.
 class InstantEmitter {
   public:
     InstantEmitter(const BarColumns& rows, std::span<const std::uint16_t> rank,
@@ -75,7 +75,7 @@ void merge_rows(const BarColumns& rows, std::span<const std::uint16_t> rank,
         const std::size_t run = heads.top();
         heads.pop();
         Run& rest = runs[run];
-        // Up to the instant at which the next run begins, this one goes on alone.
+        // Until the next run begins, this run continues alone.
         const std::int64_t limit =
             heads.empty() ? std::numeric_limits<std::int64_t>::max() : head_time(heads.top());
         for (; rest.next < rest.end && (heads.empty() || rows.time[rest.next] < limit); ++rest.next) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Rows of several files or contracts to one sequence: by time, then by contract.
+/// Merges rows of several files or contracts into one sequence, by time and then by contract.
 
 #include "reading/stage.h"
 
@@ -10,10 +10,10 @@
 
 namespace rekindle::market::reading {
 
-/// Calls emit(row) for each row in order of (time, rank of its contract, row). Of rows with one time and
-/// contract only the first is emitted; for the others duplicate(row, first) is called. Memory: some bytes for
-/// each place where the time of the rows runs backwards, which happens between files and contracts, not
-/// between bars.
+/// Calls emit(row) for each row in order of (time, rank of its contract, row). Of rows with the same time and
+/// contract only the first is emitted; for the others duplicate(row, first) is called. Needs a few bytes of
+/// memory for each place where the time goes backward, which happens between files and contracts, not between
+/// bars.
 void merge_rows(const BarColumns& rows, std::span<const std::uint16_t> rank,
                 const std::function<void(std::uint64_t row)>& emit,
                 const std::function<void(std::uint64_t row, std::uint64_t first)>& duplicate);

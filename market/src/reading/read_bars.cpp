@@ -23,7 +23,7 @@ namespace rekindle::market::reading {
 
 namespace {
 
-constexpr std::size_t piece_size = 4 << 20; ///< text that is parsed at a time
+constexpr std::size_t piece_size = 4 << 20; ///< size of the text that is parsed at a time
 
 std::string contract_filter(const std::string& contract) {
     std::string lower;
@@ -32,7 +32,7 @@ std::string contract_filter(const std::string& contract) {
     return lower == "all" ? "" : contract;
 }
 
-/// The whole job, step by step.
+/// Runs all steps of reading.
 class BarReader {
   public:
     BarReader(const ReadOptions& options, ThreadPool& pool, const CancellationToken& cancel,
@@ -68,22 +68,22 @@ class BarReader {
   private:
     void check_options() const {
         if (options_.tick && !TickConverter::is_usable_tick({*options_.tick}))
-            throw usage_error(fmt::format("{} is no tick", shortest(*options_.tick)))
+            throw usage_error(fmt::format("{} is not a valid tick size", shortest(*options_.tick)))
                 .at("--tick")
-                .expected("a price step from 1e-9 to 1e9 with at most 9 digits");
+                .expected("a tick size from 1e-9 to 1e9 with at most 9 significant digits");
         if (options_.chunk_size > 0 && options_.column_file.empty())
             throw internal_error("chunk_size needs a column_file");
     }
 
     TickSize inferred_tick() const {
         if (sample_.empty())
-            return {0.01}; // no row of the samples can be read: parsing will say why
+            return {0.01}; // no sample row can be read; parsing reports why
         const auto tick = infer_tick(sample_);
         if (!tick)
-            throw usage_error("no tick fits the prices")
+            throw usage_error("no tick size fits the prices")
                 .at(files_.front().path.string())
                 .expected("prices on a common grid")
-                .hint("Give the price step with --tick.");
+                .hint("Set the tick size with --tick.");
         return *tick;
     }
 
@@ -126,20 +126,20 @@ class BarReader {
                          static_cast<double>(options_.chunk_size) * file.bytes_per_row));
         const auto source = open_text_source(file.path, *hasher_);
         collector_->begin_file(file.path, file.layout, file.newest_first);
-        const auto went_on = [&] {
+        const auto report_progress = [&] {
             if (cancel_.requested())
                 throw Error("interrupted while reading bars", ExitStatus::interrupted);
             if (progress_)
                 progress_(bytes_before_ + source->bytes_done(), bytes_total_);
         };
         if (file.newest_first)
-            return read_newest_first(*source, parser, piece_size, pool_, *collector_, went_on);
+            return read_newest_first(*source, parser, piece_size, pool_, *collector_, report_progress);
         std::size_t before_rows = file.layout.data_offset;
         for (std::string_view text = source->next(target); !text.empty(); text = source->next(target)) {
             const std::size_t skip = std::min(before_rows, text.size());
             before_rows -= skip;
             parse_piece(parser, text.substr(skip), *source);
-            went_on();
+            report_progress();
         }
     }
 
@@ -176,12 +176,12 @@ class BarReader {
             throw usage_error(fmt::format("no contract begins with \"{}\"", options_.contract))
                 .at("--contract")
                 .expected(fmt::format("the beginning of one of: {}", fmt::join(others, ", ")));
-        throw usage_error(rejects_->count() > 0 ? "no rows are left: every one was rejected" : "no rows")
+        throw usage_error(rejects_->count() > 0 ? "no rows are left: all were rejected" : "no rows")
             .at(files_.front().path.string())
             .expected("at least one bar");
     }
 
-    /// Contracts by their first bar, then by their last, then as they appear.
+    /// Contracts ordered by their first bar, then by their last, then by appearance.
     std::vector<std::size_t> contracts_in_order() const {
         const auto& contracts = collector_->contracts();
         std::vector<std::size_t> order;
@@ -195,7 +195,8 @@ class BarReader {
         return order;
     }
 
-    /// The order of the rows when it is not theirs, in memory or on disk as the rows themselves.
+    /// The final order of the rows, empty if they are already in order; in memory or on disk, like the rows
+    /// themselves.
     std::span<const std::uint64_t> order_rows(const Assembly& assembly) {
         if (!collector_->needs_ordering())
             return {};
@@ -234,7 +235,7 @@ class BarReader {
         rejected.reason =
             fmt::format("a second bar {}at the time of {}:{}", contract_text(bars.contract[row]),
                         files_[file_of(first)].path.string(), assembly.rows.line[first]);
-        rejected.expected = "one bar at a time";
+        rejected.expected = "one bar per timestamp";
         rejects_->add(std::move(rejected));
         collector_->uncount_row(bars.contract[row]);
     }
@@ -264,9 +265,9 @@ class BarReader {
         assembly.metadata.bar_seconds = usual_distance > 0 ? usual_distance : dates_only_ ? day_seconds : 60;
         if (options_.stamp == StampAt::bar_start && !dates_only_) {
             if (usual_distance == 0)
-                throw usage_error("the length of a bar cannot be told from one bar")
+                throw usage_error("cannot determine the bar length from a single bar")
                     .at("--stamp start")
-                    .expected("two bars of one contract or more");
+                    .expected("at least two bars of one contract");
             assembly.time_shift = assembly.metadata.bar_seconds;
         }
         const DailyValues& closes = options_.vix ? vix_file_ : collector_->vix();

@@ -38,7 +38,7 @@ std::vector<RejectedRow> RejectLog::take_sorted(const std::vector<std::filesyste
 
 Error RejectLog::error(const std::vector<std::filesystem::path>& files) {
     const std::vector<RejectedRow> rows = take_sorted(files);
-    constexpr const char* hint = "--bad-rows skip goes on without them and lists them in rejected.csv.";
+    constexpr const char* hint = "Use --bad-rows skip to skip them and list them in rejected.csv.";
     if (count_ == 1)
         return usage_error(rows[0].reason).at(place(rows[0])).expected(rows[0].expected).hint(hint);
     std::string text = fmt::format("{} cannot be used{}:", counted(count_, "row"),

@@ -1,5 +1,5 @@
 #pragma once
-/// Rows that cannot be used: the first ten make the error, or all are kept for rejected.csv.
+/// Rows that cannot be used: the first ten are listed in the error, or all are kept for rejected.csv.
 
 #include <rekindle/base/error.h>
 #include <rekindle/market/read_bars.h>
@@ -15,7 +15,7 @@ class RejectLog {
     static constexpr std::size_t shown = 10;
 
     explicit RejectLog(bool keep_all) : limit_(keep_all ? SIZE_MAX : shown) {}
-    /// How many rejected rows are worth describing.
+    /// How many rejected rows are described.
     std::size_t limit() const noexcept { return limit_; }
     bool keeps_all() const noexcept { return limit_ == SIZE_MAX; }
 
@@ -24,13 +24,13 @@ class RejectLog {
         if (rows_.size() < limit_)
             rows_.push_back(std::move(row));
     }
-    /// Rows that were counted without a description.
+    /// Counts rows without a description.
     void add_count(std::uint64_t count) noexcept { count_ += count; }
 
     std::uint64_t count() const noexcept { return count_; }
-    /// In order of file and line, where `files` gives the order of the files.
+    /// Ordered by file and line; `files` gives the order of the files.
     std::vector<RejectedRow> take_sorted(const std::vector<std::filesystem::path>& files);
-    /// The first ten as `file:line:column: what, expected …`, and the count of all.
+    /// The first ten as `file:line:column: what, expected …`, and the total count.
     Error error(const std::vector<std::filesystem::path>& files);
 
   private:

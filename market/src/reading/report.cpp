@@ -18,13 +18,13 @@ void note_columns(const std::vector<InputFile>& files, ReadReport& report) {
             unused.push_back(column.header.empty() ? fmt::format("number {}", column.position)
                                                    : column.header);
     if (!unused.empty())
-        report.notes.push_back(fmt::format("Columns that are not used: {}.", fmt::join(unused, ", ")));
+        report.notes.push_back(fmt::format("Unused columns: {}.", fmt::join(unused, ", ")));
     for (const InputFile& file : files)
         if (file.layout.format != report.format)
             report.notes.push_back(
-                fmt::format("{} is of another format: {}.", file.path.string(), file.layout.format));
+                fmt::format("{} has a different format: {}.", file.path.string(), file.layout.format));
     if (files.front().layout.columns.without_volume)
-        report.notes.emplace_back("Every volume is 0, since there is no column for it (volume=none).");
+        report.notes.emplace_back("Every volume is 0 because there is no volume column (volume=none).");
 }
 
 void note_vix(const ReadOptions& options, const std::vector<InputFile>& files, const BarCollector& collector,
@@ -33,13 +33,13 @@ void note_vix(const ReadOptions& options, const std::vector<InputFile>& files, c
         return file.layout.columns.vix != no_column;
     });
     if (has_column && options.vix)
-        report.notes.emplace_back("A VIX column is present and unused, since a VIX file is given.");
+        report.notes.emplace_back("A VIX column is present but not used because a VIX file is given.");
     else if (has_column && collector.vix().empty())
-        report.notes.emplace_back("A VIX column is present but holds no values.");
+        report.notes.emplace_back("A VIX column is present but contains no values.");
     else if (has_column)
         report.notes.emplace_back(
-            "The VIX column is taken as daily closes: each is used from 16:15 New York time of its date on, "
-            "because the file does not say when a value was published.");
+            "The VIX column is treated as daily closes: each value is used from 16:15 New York time on its "
+            "date, because the file does not say when it was published.");
 }
 
 } // namespace
@@ -61,7 +61,7 @@ void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, 
     for (const InputFile& file : files)
         if (file.newest_first)
             report.notes.push_back(
-                fmt::format("{} runs from newest to oldest: it was read from its end.", file.path.string()));
+                fmt::format("{} runs from newest to oldest: it was read in reverse.", file.path.string()));
     note_columns(files, report);
     note_vix(options, files, collector, report);
     if (report.prices_rounded > 0) {
@@ -73,15 +73,15 @@ void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, 
     const FileLayout& layout = files.front().layout;
     if (layout.stamp.midnight)
         report.notes.emplace_back(
-            "Every stamp is 00:00:00 of its day: the bars are taken as those of dates.");
+            "Every timestamp is midnight (00:00:00), so the bars are treated as daily bars.");
     else if (layout.stamps_begin_bars && options.stamp == StampAt::bar_end && !layout.stamp.dates_only())
         report.notes.push_back("The column " + header_of(layout, layout.columns.time) +
-                               " names the beginning of bars and is read as their end: give --stamp start.");
+                               " holds the start of each bar but is read as its end: use --stamp start.");
     if (layout.stamp.offset && !layout.stamp.midnight && options.clock != Clock::raw)
-        report.notes.emplace_back("The stamps carry their own offset from UTC, which goes before --clock.");
+        report.notes.emplace_back("The timestamps include their own UTC offset, which overrides --clock.");
     if (report.rejected > 0)
         report.notes.push_back(counted(report.rejected, "row was", "rows were") +
-                               " left out; rejected.csv says why.");
+                               " skipped; rejected.csv says why.");
 }
 
 } // namespace rekindle::market::reading

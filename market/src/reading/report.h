@@ -1,5 +1,5 @@
 #pragma once
-/// What reading found out, for the person.
+/// Describes for the user what was read.
 
 #include "reading/collector.h"
 #include "reading/input_files.h"

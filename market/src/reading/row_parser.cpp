@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t excerpt_limit = 400;
 
-/// A value as it may be shown in a message: short, and without control characters.
+/// A value for display in a message: short and without control characters.
 std::string shown(std::string_view text) {
     std::string result;
     for (const char c : text.substr(0, 40))
@@ -28,7 +28,7 @@ std::string shown(std::string_view text) {
     return text.size() > 40 ? result + "…" : result;
 }
 
-/// Why a row cannot be used; field is a position from 0.
+/// Why a row cannot be used; field is a position, counted from 0.
 struct Problem {
     std::size_t field = 0;
     std::string reason;
@@ -49,7 +49,7 @@ Problem missing_or_malformed(std::size_t field, std::string_view name, std::stri
                             trim(text).empty() ? "" : fmt::format(" ({})", shown(trim(text)))),
                 "a number"};
     return {field, fmt::format("the {} \"{}\" is not a number", name, shown(text)),
-            "a decimal number with a point, as in 4527.25"};
+            "a decimal number such as 4527.25"};
 }
 
 /// Valid UTF-8 (Unicode 15, table 3-7) without control characters.
@@ -147,10 +147,10 @@ class RowParser::Pass {
 
     void compare_time(Fields fields, std::vector<std::optional<std::int64_t>>& before, Times& times) {
         std::uint16_t contract = 0;
-        bool wanted = true;
+        bool selected = true;
         std::int64_t time = 0;
         Problem ignored;
-        if (!parse_contract(fields, contract, wanted, ignored) || !wanted ||
+        if (!parse_contract(fields, contract, selected, ignored) || !selected ||
             !parse_time(fields, time, ignored))
             return;
         const auto stamp = stamp_of(fields);
@@ -213,7 +213,7 @@ class RowParser::Pass {
         block_.rejected.push_back(std::move(row));
     }
 
-    /// Fields of a quoted line are copies: their place is found again by walking the line.
+    /// Fields of a quoted line are copies, so their position is found by scanning the line.
     std::uint64_t column_of(std::size_t field, Fields fields) const {
         if (fields.empty())
             return 1;
@@ -231,14 +231,14 @@ class RowParser::Pass {
 
     bool parse_fields(Fields fields, Problem& problem) {
         std::uint16_t contract = 0;
-        bool wanted = true;
+        bool selected = true;
         std::int64_t time = 0;
         std::array<Ticks, 4> prices{};
         std::int64_t volume = 0;
         float vix = std::numeric_limits<float>::quiet_NaN();
-        if (!parse_contract(fields, contract, wanted, problem))
+        if (!parse_contract(fields, contract, selected, problem))
             return false;
-        if (!wanted)
+        if (!selected)
             return true;
         if (!parse_time(fields, time, problem) || !parse_prices(fields, prices, problem) ||
             !parse_volume(fields, volume, problem) || !parse_vix(fields, vix, problem))
@@ -260,7 +260,7 @@ class RowParser::Pass {
         return fields[static_cast<std::size_t>(column)];
     }
 
-    bool parse_contract(Fields fields, std::uint16_t& index, bool& wanted, Problem& problem) {
+    bool parse_contract(Fields fields, std::uint16_t& index, bool& selected, Problem& problem) {
         const bool has_column = columns_.contract != no_column;
         const std::string_view name =
             has_column ? field(fields, columns_.contract) : std::string_view(settings_.layout.contract);
@@ -274,12 +274,12 @@ class RowParser::Pass {
         }
         if (!is_plain_text(name)) {
             problem = {static_cast<std::size_t>(std::max(columns_.contract, 0)),
-                       fmt::format("the contract \"{}\" is no text", shown(name)),
+                       fmt::format("the contract \"{}\" is not text", shown(name)),
                        "UTF-8 without control characters"};
             return false;
         }
-        wanted = name.starts_with(settings_.contract_filter);
-        auto& names = wanted ? block_.contracts : block_.other_contracts;
+        selected = name.starts_with(settings_.contract_filter);
+        auto& names = selected ? block_.contracts : block_.other_contracts;
         auto found = std::find(names.begin(), names.end(), name);
         if (found == names.end() && names.size() > std::numeric_limits<std::uint16_t>::max()) {
             problem = {static_cast<std::size_t>(std::max(columns_.contract, 0)), "more than 65,536 contracts",
@@ -288,7 +288,7 @@ class RowParser::Pass {
         }
         if (found == names.end())
             found = names.emplace(names.end(), name);
-        if (wanted)
+        if (selected)
             last_contract_ = static_cast<std::size_t>(found - names.begin());
         index = static_cast<std::uint16_t>(found - names.begin());
         return true;
@@ -316,7 +316,7 @@ class RowParser::Pass {
         else if (format.date == DateFormat::us && looks_like_day_first(date))
             problem.reason = fmt::format("\"{}\" has the day before the month", shown(date));
         else
-            problem.reason = fmt::format("\"{}{}{}\" is not such a time", shown(date), one_field ? "" : " ",
+            problem.reason = fmt::format("\"{}{}{}\" is not a valid time", shown(date), one_field ? "" : " ",
                                          one_field ? "" : shown(field(fields, columns_.clock)));
         return false;
     }
@@ -341,7 +341,7 @@ class RowParser::Pass {
         return convert_prices(fields, values, prices, problem) && check_range(fields, prices, problem);
     }
 
-    /// All four are converted, so that the counts do not depend on which is wrong first.
+    /// Converts all four, so that the counts do not depend on which one is wrong first.
     bool convert_prices(Fields fields, const std::array<Decimal, 4>& values, std::array<Ticks, 4>& prices,
                         Problem& problem) {
         bool good = true;
@@ -409,8 +409,8 @@ class RowParser::Pass {
             problem = {position, fmt::format("the volume {} is negative", shown(fields[position])),
                        "zero or more"};
         else if (scale > 0 || !value->exact)
-            problem = {position, fmt::format("the volume {} is no whole number", shown(fields[position])),
-                       "whole units; multiply fractional volumes (by 10^8 for coins) first"};
+            problem = {position, fmt::format("the volume {} is not a whole number", shown(fields[position])),
+                       "whole units; multiply fractional volumes first (by 10^8 for cryptocurrencies)"};
         else
             return true;
         return false;
@@ -440,7 +440,7 @@ class RowParser::Pass {
     std::size_t line_begin_ = 0;
     std::string_view line_;
     bool quoted_ = false;
-    bool unended_ = false; ///< the last line of the file lacks its line break
+    bool unended_ = false; ///< the last line of the file has no line break
     std::size_t last_contract_ = npos;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-/// Rows of text to columns of numbers, one block of lines at a time. Blocks are independent of each other.
+/// Converts rows of text to columns of numbers, one block of lines at a time. Blocks are independent of each
+/// other.
 
 #include "reading/format.h"
 #include "reading/number.h"
@@ -14,23 +15,23 @@
 
 namespace rekindle::market::reading {
 
-/// How many prices that do not fit the tick are kept: enough to find another tick.
+/// How many prices that do not fit the tick are kept: enough to infer another tick.
 inline constexpr std::size_t misfit_limit = 4096;
 
-/// What a block of lines holds. Reused from block to block to keep its memory.
+/// The content of a block of lines. Reused for later blocks to keep its memory.
 struct ParsedBlock {
     std::string_view text; ///< the lines; must outlive the block's use
-    BarBuffer bars; ///< time: label as if UTC, or UTC when the stamps carry an offset; no order checked.
-                    ///< contract: index into `contracts`. vix: as given, NaN where missing
-    std::vector<std::uint32_t> line;    ///< of each bar, from 0 in the block
-    std::vector<std::uint32_t> offset;  ///< of each bar's line, in bytes from the block's begin
-    std::vector<std::string> contracts; ///< names in order of appearance, those that were filtered out not
-    std::vector<std::string> other_contracts; ///< names that the filter left out
+    BarBuffer bars; ///< time: label as if UTC, or UTC if timestamps include an offset; order not checked.
+                    ///< contract: index into `contracts`. vix: as given, NaN if missing
+    std::vector<std::uint32_t> line;          ///< of each bar, from 0 in the block
+    std::vector<std::uint32_t> offset;        ///< of each bar's line, in bytes from the start of the block
+    std::vector<std::string> contracts;       ///< names in order of appearance, without those filtered out
+    std::vector<std::string> other_contracts; ///< names that were filtered out
     std::vector<RejectedRow>
-        rejected; ///< lines from 0 in the block; at most RowParser::Settings::rejected_limit
+        rejected; ///< with lines counted from 0 in the block; at most RowParser::Settings::rejected_limit
     std::uint64_t rejected_count = 0;
     std::uint64_t lines = 0;
-    std::uint64_t prices = 0; ///< that were converted or could not be
+    std::uint64_t prices = 0; ///< prices that were processed, including those that did not fit
     std::uint64_t prices_rounded = 0;
     std::uint64_t prices_misfit = 0;       ///< noisy, off_tick or too_large
     std::vector<Decimal> misfits;          ///< the first of them
@@ -39,23 +40,23 @@ struct ParsedBlock {
     void clear();
 };
 
-/// Parses rows of one layout. Immutable: many threads may use one parser.
+/// Parses rows of one layout. Immutable, so several threads may share a parser.
 class RowParser {
   public:
     struct Settings {
         FileLayout layout;
         TickConverter tick;
-        std::string contract_filter;     ///< beginning of a name, "" for all
-        bool labels = false;             ///< ignore offsets from UTC: the label as it stands counts
-        std::size_t rejected_limit = 10; ///< rejected rows that are described; all are counted
+        std::string contract_filter;     ///< beginning of a contract name, "" for all
+        bool labels = false;             ///< ignore UTC offsets and use the label as is
+        std::size_t rejected_limit = 10; ///< how many rejected rows are described; all are counted
     };
 
     explicit RowParser(Settings settings) : settings_(std::move(settings)) {}
     const FileLayout& layout() const noexcept { return settings_.layout; }
     /// Clears `block` and parses whole lines into it. Precondition: text.size() < 2^32.
     void parse(std::string_view text, ParsedBlock& block) const;
-    /// Rows whose time can be read: how many are earlier than the row of their contract before, how many are
-    /// later, and how many are stamped 00:00:00 where they are.
+    /// Counts of the rows whose time can be read: how many are earlier and how many are later than the
+    /// previous row of their contract, and how many have a local time of 00:00:00.
     struct Times {
         std::uint64_t rows = 0;
         std::uint64_t backwards = 0;
@@ -65,7 +66,7 @@ class RowParser {
     Times count_times(std::string_view text) const;
     /// Whether a row has a volume other than 0.
     bool has_volume(std::string_view text) const;
-    /// The positive prices of the rows that have four of them, for inferring the tick.
+    /// Collects the prices of rows with four positive prices, for inferring the tick.
     void collect_prices(std::string_view text, std::vector<Decimal>& prices) const;
 
   private:
@@ -73,15 +74,15 @@ class RowParser {
     Settings settings_;
 };
 
-/// Whole lines of about 256 KiB each, as much as one thread parses at a time.
+/// Splits the text at line ends into blocks of about 256 KiB, the amount one thread parses at a time.
 std::vector<std::string_view> split_blocks(std::string_view text);
 
-/// Offsets of every newline and delimiter in order; a text that does not end in a newline gets one at
-/// text.size(). The result lies in `memory`, which grows as needed.
+/// Offsets of every newline and delimiter, in order; a text that does not end in a newline gets an extra one
+/// at text.size(). The result is stored in `memory`, which grows as needed.
 std::span<const std::uint32_t> find_separators(std::string_view text, char delimiter,
                                                std::vector<std::uint32_t>& memory);
 
-/// The row as it may be shown: at most 400 bytes.
+/// The row for display: at most 400 bytes.
 std::string row_excerpt(std::string_view line);
 
 } // namespace rekindle::market::reading

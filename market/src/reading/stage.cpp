@@ -48,7 +48,7 @@ class MemoryStage final : public RowStage {
 Error spool_error(const std::filesystem::path& folder, int number) {
     return Error(fmt::format("cannot write a temporary file: {}", std::generic_category().message(number)))
         .at(folder.string())
-        .hint("Free space on that disk or choose another folder for the output.");
+        .hint("Free up space on that disk or choose another folder for the output.");
 }
 
 template <class T>

@@ -1,5 +1,5 @@
 #pragma once
-/// Where rows wait until all are read and their order is known: in memory or in temporary files.
+/// Holds rows until all are read and their order is known, in memory or in temporary files.
 
 #include <rekindle/market/bars.h>
 
@@ -20,21 +20,20 @@ struct StagedRows {
 class RowStage {
   public:
     virtual ~RowStage() = default;
-    /// Appends rows; their vix is left out. Throws Error naming the folder when a temporary file cannot be
-    /// written.
+    /// Appends rows, without their vix. Throws Error naming the folder if a temporary file cannot be written.
     virtual void append(const BarBuffer& rows, std::span<const std::uint32_t> lines) = 0;
-    /// All rows. Call it once, after the last append; the spans live as long as the stage.
+    /// Returns all rows. Call it once, after the last append; the spans are valid as long as the stage lives.
     virtual StagedRows finish() = 0;
-    /// The columns themselves, to be taken without a copy; empty when they do not lie in memory.
+    /// Moves the columns out without a copy; empty if they are not in memory.
     virtual BarBuffer take() { return {}; }
 };
 
 /// In memory, with room for `expected_rows`.
 std::unique_ptr<RowStage> make_memory_stage(std::size_t expected_rows);
-/// In unnamed temporary files of `folder`, which vanish with the stage.
+/// In unnamed temporary files in `folder`, which are deleted with the stage.
 std::unique_ptr<RowStage> make_file_stage(const std::filesystem::path& folder);
 
-/// Whole numbers in an unnamed temporary file, appended and then mapped.
+/// Integers in an unnamed temporary file, appended and then mapped.
 class NumberSpool {
   public:
     explicit NumberSpool(const std::filesystem::path& folder);

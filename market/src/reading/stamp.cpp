@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t seconds_per_day = 86400;
 constexpr std::int64_t end_of_2199 = 7'258'118'400; ///< seconds since 1970
 
-/// A place in the text that is read from the left.
+/// A position in a text that is read from left to right.
 class Cursor {
   public:
     explicit Cursor(std::string_view text) noexcept : text_(text) {}
@@ -25,7 +25,7 @@ class Cursor {
         text_.remove_prefix(1);
         return true;
     }
-    /// A number of `fewest` to `most` digits, all digits that stand there.
+    /// Reads a number of `fewest` to `most` digits, with no further digits after it.
     std::optional<unsigned> number(std::size_t fewest, std::size_t most) noexcept {
         std::size_t count = 0;
         unsigned value = 0;
@@ -101,7 +101,7 @@ std::optional<std::int64_t> parse_date(DateFormat format, Cursor& cursor) noexce
     return checked_days(*year, *month, *day);
 }
 
-/// AM or PM after a time of 12 hours; hour becomes one of 24.
+/// Reads AM or PM after a 12-hour time and converts hour to the 24-hour clock.
 bool apply_half_of_day(Cursor& cursor, unsigned& hour) noexcept {
     Cursor ahead = cursor;
     ahead.take(' ');
@@ -175,7 +175,7 @@ std::optional<std::int32_t> parse_offset(Cursor& cursor) noexcept {
     return west ? -seconds : seconds;
 }
 
-/// "YYYY-MM-DD HH:MM:SS", by far the most frequent: all digits are checked together at the end.
+/// "YYYY-MM-DD HH:MM:SS", by far the most common format. All digits are checked together at the end.
 bool parse_common(std::string_view text, std::int64_t& label) noexcept {
     if (text.size() != 19)
         return false;
@@ -201,7 +201,7 @@ bool parse_common(std::string_view text, std::int64_t& label) noexcept {
 
 struct UnixUnit {
     DateFormat format;
-    std::size_t digits; ///< of stamps from 2001 to 2286
+    std::size_t digits; ///< of timestamps from 2001 to 2286
     std::int64_t per_second;
 };
 constexpr std::array<UnixUnit, 4> unix_units{{{DateFormat::unix_seconds, 10, 1},
@@ -215,7 +215,7 @@ const UnixUnit* unix_unit(DateFormat format) noexcept {
     return unit == unix_units.end() ? nullptr : unit;
 }
 
-/// Whole seconds only; "1704067200.0" is one.
+/// Accepts whole seconds only, such as "1704067200.0".
 std::optional<Stamp> parse_unix(const UnixUnit& unit, std::string_view text) noexcept {
     if (text.size() < unit.digits)
         return std::nullopt;
@@ -275,10 +275,10 @@ std::string StampFormat::example() const {
     constexpr std::array times{"", " 09:31:00", " 093100"};
     constexpr std::array midnights{"", " 00:00:00", " 000000"};
     if (const UnixUnit* unit = unix_unit(date))
-        return "a stamp like " +
+        return "a timestamp like " +
                std::to_string((midnight ? 1'710'460'800 : 1'710'495'060) * unit->per_second);
     const auto kind = static_cast<std::size_t>(time);
-    return std::string("a stamp like ") + dates[static_cast<std::size_t>(date)] +
+    return std::string("a timestamp like ") + dates[static_cast<std::size_t>(date)] +
            (midnight ? midnights[kind] : times[kind]) + (offset ? "-05:00" : "");
 }
 

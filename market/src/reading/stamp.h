@@ -1,6 +1,6 @@
 #pragma once
-/// Texts of dates and times to seconds. The way a file writes its stamps is recognized from its first row and
-/// then holds for all of them.
+/// Converts text with dates and times to seconds. The timestamp format of a file is recognized from its first
+/// row and then applies to all rows.
 
 #include <cstdint>
 #include <optional>
@@ -15,51 +15,51 @@ enum class DateFormat {
     dots,         ///< 2024.03.15
     slashes,      ///< 2024/3/15
     us,           ///< 3/15/2024, month first
-    unix_seconds, ///< since 1970, of UTC; date, time and offset in one number
+    unix_seconds, ///< since 1970 in UTC; date, time and offset in one number
     unix_milliseconds,
     unix_microseconds,
     unix_nanoseconds,
 };
 enum class TimeFormat {
     none,
-    colons,  ///< 9:31, 09:31:00, 09:31:00.000, each with AM or PM or without
+    colons,  ///< 9:31, 09:31:00, 09:31:00.000, each with or without AM or PM
     compact, ///< 0931, 093100
 };
 
-/// How the stamps of a file are written.
+/// The timestamp format of a file.
 struct StampFormat {
     DateFormat date = DateFormat::iso;
     TimeFormat time = TimeFormat::none;
-    bool offset = false;   ///< Z or ±hh:mm follows, or the number counts from an instant of UTC
-    bool midnight = false; ///< each is 00:00:00 of a day and means that day
-    /// One bar is a day (or more).
+    bool offset = false;   ///< Z or ±hh:mm follows, or the number counts from an instant in UTC
+    bool midnight = false; ///< every time is 00:00:00 and stands for the day
+    /// Whether one bar is a day (or more).
     bool dates_only() const noexcept { return time == TimeFormat::none || midnight; }
     friend bool operator==(const StampFormat&, const StampFormat&) = default;
-    /// For "expected …": "a stamp like 2024-03-15 09:31:00".
+    /// For "expected …": "a timestamp like 2024-03-15 09:31:00".
     std::string example() const;
 };
 
 struct Stamp {
     std::int64_t label = 0;  ///< the text as if it were UTC, seconds since 1970
-    std::int32_t offset = 0; ///< seconds east of UTC, when the format has one
+    std::int32_t offset = 0; ///< seconds east of UTC, if the format has an offset
 };
 
 /// Days since 1970-01-01 of a date of the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible
 /// low-level date algorithms", days_from_civil). Precondition: a valid month.
 std::int64_t days_from_civil(std::int64_t year, unsigned month, unsigned day) noexcept;
 
-/// The format of one stamp, date and time in one field. Nothing when it is none that can be read.
+/// The format of a timestamp with date and time in one field. Empty if it is not recognized.
 std::optional<StampFormat> recognize_stamp(std::string_view text) noexcept;
 /// The same for two fields.
 std::optional<StampFormat> recognize_stamp(std::string_view date, std::string_view time) noexcept;
 
-/// Reads a stamp of that format. Nothing when it is written otherwise or names no existing date from 1900 to
-/// 2199 or no whole second.
+/// Reads a timestamp in that format. Empty if the text has another format, or is not an existing date from
+/// 1900 to 2199 or not a whole second.
 std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view text) noexcept;
 std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view date,
                                  std::string_view time) noexcept;
 
-/// True when the text looks like day/month/year: its first number exceeds 12 and its second does not.
+/// True if the text looks like day/month/year: the first number exceeds 12 and the second does not.
 bool looks_like_day_first(std::string_view text) noexcept;
 
 } // namespace rekindle::market::reading

@@ -15,7 +15,7 @@ namespace rekindle::market::reading {
 
 namespace {
 
-/// A plain file, mapped. Pieces that were parsed leave the resident set.
+/// A mapped plain file. Parsed pieces are released from the resident set.
 class MappedSource final : public TextSource {
   public:
     MappedSource(std::filesystem::path path, MappedFile file, Hasher& hasher)
@@ -69,30 +69,32 @@ class MappedSource final : public TextSource {
     std::size_t hashed_ = 0;
 };
 
-/// Files that are no text, by their first bytes.
+/// Files that are not text, recognized by their first bytes.
 struct OtherFormat {
     std::string_view beginning;
     std::string_view what;
     std::string_view advice;
 };
 
-constexpr std::string_view unpack_first = "Unpack it first; packed with gzip it can be read as it is.";
+constexpr std::string_view unpack_first =
+    "Decompress it first. Files compressed with gzip can be read directly.";
 constexpr std::array other_formats{
     OtherFormat{std::string_view("PK\x03\x04", 4), "a zip archive (or a spreadsheet)",
-                "Unpack it first, or save the sheet as CSV."},
+                "Extract it first, or save the spreadsheet as CSV."},
     OtherFormat{std::string_view("PK\x05\x06", 4), "an empty zip archive", "Download it again."},
-    OtherFormat{std::string_view("\x28\xB5\x2F\xFD", 4), "packed with zstd", unpack_first},
-    OtherFormat{std::string_view("\xFD\x37zXZ", 5), "packed with xz", unpack_first},
-    OtherFormat{std::string_view("BZh", 3), "packed with bzip2", unpack_first},
-    OtherFormat{std::string_view("\x04\x22\x4D\x18", 4), "packed with lz4", unpack_first},
+    OtherFormat{std::string_view("\x28\xB5\x2F\xFD", 4), "compressed with zstd", unpack_first},
+    OtherFormat{std::string_view("\xFD\x37zXZ", 5), "compressed with xz", unpack_first},
+    OtherFormat{std::string_view("BZh", 3), "compressed with bzip2", unpack_first},
+    OtherFormat{std::string_view("\x04\x22\x4D\x18", 4), "compressed with lz4", unpack_first},
     OtherFormat{std::string_view("7z\xBC\xAF", 4), "a 7-Zip archive", unpack_first},
     OtherFormat{std::string_view("Rar!", 4), "a RAR archive", unpack_first},
     OtherFormat{std::string_view("PAR1", 4), "a Parquet file", "Export it as CSV."},
     OtherFormat{std::string_view("\x89HDF", 4), "an HDF5 file", "Export it as CSV."},
     OtherFormat{std::string_view("\xD0\xCF\x11\xE0", 4), "a spreadsheet", "Save it as CSV."},
     OtherFormat{std::string_view("<!DOCTYPE", 9), "a web page",
-                "The download gave a page instead of the file."},
-    OtherFormat{std::string_view("<html", 5), "a web page", "The download gave a page instead of the file."},
+                "The download returned a web page instead of the file."},
+    OtherFormat{std::string_view("<html", 5), "a web page",
+                "The download returned a web page instead of the file."},
 };
 
 void require_text(const std::filesystem::path& path, std::string_view text) {
@@ -100,7 +102,7 @@ void require_text(const std::filesystem::path& path, std::string_view text) {
         if (text.starts_with(format.beginning))
             throw usage_error(fmt::format("the file is {}", format.what))
                 .at(path.string())
-                .expected("lines of fields, plain or packed with gzip")
+                .expected("lines of text, plain or compressed with gzip")
                 .hint(std::string(format.advice));
     if (path.extension() == ".gz" && text.starts_with('\x1F'))
         throw cut_short(path);
@@ -108,11 +110,11 @@ void require_text(const std::filesystem::path& path, std::string_view text) {
         throw usage_error("the text is UTF-16")
             .at(path.string())
             .expected("UTF-8 or ASCII")
-            .hint("Save it again as UTF-8, for instance: iconv -f UTF-16 -t UTF-8");
+            .hint("Save it again as UTF-8, for example: iconv -f UTF-16 -t UTF-8");
     if (text.substr(0, max_line_length).find('\0') != std::string_view::npos)
-        throw usage_error("the file is not text: it holds zero bytes")
+        throw usage_error("the file is not text: it contains NUL bytes")
             .at(path.string())
-            .expected("lines of fields, plain or packed with gzip");
+            .expected("lines of text, plain or compressed with gzip");
 }
 
 } // namespace
@@ -128,9 +130,7 @@ std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path, 
 }
 
 Error line_too_long(const std::filesystem::path& path) {
-    return usage_error("a line is longer than 65,536 bytes")
-        .at(path.string())
-        .expected("rows of bars, one a line");
+    return usage_error("a line is longer than 65,536 bytes").at(path.string()).expected("one bar per line");
 }
 
 } // namespace rekindle::market::reading

@@ -1,5 +1,5 @@
 #pragma once
-/// Labels of a file to instants.
+/// Converts labels of a file to instants.
 
 #include <rekindle/market/clock.h>
 #include <rekindle/market/session.h>
@@ -10,15 +10,15 @@
 
 namespace rekindle::market::reading {
 
-/// Local labels of a zone to UTC where daylight saving is well defined. Of a label that occurs twice the
-/// first instant is meant, or the second when the first is not after the contract's previous bar: bars that
-/// are in order come out right. A label that a change of the clock skips does not exist, except the very
-/// first one, which names the instant of the change itself (02:00:00 where 02:00 becomes 03:00).
+/// Converts local labels of a zone to UTC. A label that occurs twice means the first instant, or the second
+/// one if the first is not after the contract's previous bar, so that bars in order are converted correctly.
+/// A label that is skipped when the clocks are set forward does not exist, except the very first one, which
+/// stands for the instant of the change itself (02:00:00 where 02:00 becomes 03:00).
 class LabelConverter {
   public:
     explicit LabelConverter(const std::string& zone) : zone_(ZoneClock::load(zone)) {}
 
-    /// Nothing for a label that does not exist. `previous` is the contract's previous instant.
+    /// Empty for a label that does not exist. `previous` is the contract's previous instant.
     std::optional<std::int64_t> to_utc(std::int64_t label, std::int64_t previous) const noexcept {
         const std::int64_t first = zone_.to_utc(label);
         if (zone_.to_local(first) != label)

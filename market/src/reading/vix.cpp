@@ -19,8 +19,8 @@ namespace rekindle::market::reading {
 
 namespace {
 
-/// Cboe disseminates the closing value at 16:15 New York time; on half days earlier, for which this is late
-/// and safe.
+/// Cboe publishes the closing value at 16:15 New York time. On half days it is published earlier, so this
+/// time is late but safe.
 constexpr std::int64_t publication_second = (16 * 60 + 15) * 60;
 
 struct VixLayout {
@@ -35,8 +35,8 @@ VixLayout recognize_vix(const FileHead& head) {
     VixLayout layout;
     layout.delimiter = head.first_line.find(';') != std::string::npos ? ';' : ',';
     const auto names = split_fields(head.first_line, layout.delimiter).value_or(std::vector<std::string>{});
-    const auto find = [&](std::initializer_list<std::string_view> wanted) -> std::optional<std::size_t> {
-        for (const std::string_view name : wanted)
+    const auto find = [&](std::initializer_list<std::string_view> candidates) -> std::optional<std::size_t> {
+        for (const std::string_view name : candidates)
             for (std::size_t i = 0; i < names.size(); ++i)
                 if (lower_case(trim(names[i])) == name)
                     return i;
@@ -54,30 +54,30 @@ VixLayout recognize_vix(const FileHead& head) {
     const auto first = split_fields(head.second_line, layout.delimiter).value_or(std::vector<std::string>{});
     auto stamp = layout.date < first.size() ? recognize_stamp(first[layout.date]) : std::nullopt;
     if (stamp)
-        stamp->midnight = stamp->time != TimeFormat::none; // a date with the time 00:00:00 is one, too
+        stamp->midnight = stamp->time != TimeFormat::none; // a date with the time 00:00:00 counts, too
     if (!stamp || !parse_stamp(*stamp, first[layout.date]))
-        throw usage_error("the first row has no date that can be read")
+        throw usage_error("the first row has no recognized date")
             .at(fmt::format("{}:{}", head.path.string(), head.first_line_number + 1))
             .expected("month/day/year or year-month-day");
     layout.stamp = *stamp;
     return layout;
 }
 
-/// FRED and files made from it write a point on holidays.
+/// FRED and files derived from it write a period on holidays.
 bool is_holiday(const VixLayout& layout, const std::vector<std::string>& fields) {
     return fields.size() == layout.fields &&
            (trim(fields[layout.value]) == "." || is_missing_value(fields[layout.value]));
 }
 
-/// The reason why a row cannot be used, or nothing.
+/// The reason why a row cannot be used, or empty.
 std::optional<std::string> parse_vix_row(const VixLayout& layout, const std::vector<std::string>& fields,
                                          std::int32_t& date, float& value) {
     if (fields.size() != layout.fields)
-        return fmt::format("{} where the header has {}", counted(fields.size(), "field"), layout.fields);
+        return fmt::format("{}, but the header has {}", counted(fields.size(), "field"), layout.fields);
     const auto stamp = parse_stamp(layout.stamp, fields[layout.date]);
     if (!stamp)
-        return fmt::format("\"{}\" is not a date like {}", fields[layout.date].substr(0, 40),
-                           layout.stamp.example());
+        return fmt::format("\"{}\" is not a date in the format of the first row, {}",
+                           fields[layout.date].substr(0, 40), layout.stamp.example());
     const auto number = parse_decimal(fields[layout.value]);
     if (!number || number->mantissa <= 0)
         return fmt::format("the VIX \"{}\" is not a positive number", fields[layout.value].substr(0, 40));
@@ -93,7 +93,7 @@ struct VixRow {
     std::string text;
 };
 
-/// The values of rows that rise, or that fall throughout because the file begins with the newest.
+/// The values of rows with ascending dates, or descending ones in a file that starts with the newest date.
 DailyValues in_order_of_dates(std::vector<VixRow> rows, const std::filesystem::path& path,
                               RejectLog& rejects) {
     std::size_t backwards = 0;
@@ -107,8 +107,8 @@ DailyValues in_order_of_dates(std::vector<VixRow> rows, const std::filesystem::p
     for (const VixRow& row : rows) {
         if (row.date <= previous) {
             rejects.add({path, row.line, 1,
-                         fmt::format("{} follows {}: dates must {}", format_date(row.date),
-                                     format_date(previous), newest_first ? "fall throughout" : "rise"),
+                         fmt::format("{} follows {}: dates must be {}", format_date(row.date),
+                                     format_date(previous), newest_first ? "descending" : "ascending"),
                          "", row.text});
             continue;
         }
@@ -149,7 +149,7 @@ DailyValues read_vix_file(const std::filesystem::path& path, RejectLog& rejects)
         }
     DailyValues values = in_order_of_dates(std::move(rows), path, rejects);
     if (values.empty() && rejects.count() == 0)
-        throw usage_error("no values follow the header").at(path.string()).expected("one value a day");
+        throw usage_error("no values follow the header").at(path.string()).expected("one value per day");
     return values;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The VIX as it was known: joined to each bar is the last value published before the bar began.
+/// The VIX as known at the time: each bar gets the last value published before the bar began.
 
 #include "reading/rejects.h"
 
@@ -13,8 +13,7 @@
 
 namespace rekindle::market::reading {
 
-/// One value for each date (days since 1970). A later value of the same date takes the place of an earlier
-/// one.
+/// One value per date (days since 1970). A later value for the same date replaces an earlier one.
 class DailyValues {
   public:
     DailyValues() = default;
@@ -34,19 +33,19 @@ class DailyValues {
 
   private:
     std::map<std::int32_t, float> values_;
-    float* last_ = nullptr; ///< nodes of a map stay where they are
+    float* last_ = nullptr; ///< stays valid, because map nodes do not move
     std::int32_t last_date_ = 0;
 };
 
-/// Values in order of the instant from which they are known.
+/// Values ordered by the instant from which they are known.
 class PublishedSeries {
   public:
-    /// Closes of a date are known from 16:15 New York time on that date. For bars that carry dates alone,
-    /// they are known from the next date on: the bar of a date may have begun before.
+    /// The close of a date is known from 16:15 New York time on that date. For bars with dates only, it is
+    /// known from the next date on, because the bar of a date may have begun earlier.
     static PublishedSeries of_daily_closes(const DailyValues& closes, bool dates_only);
 
-    /// The last value known at the instant at which a bar began, NaN before the first. Instants must not
-    /// decrease from call to call.
+    /// The last value known at the instant at which a bar began, NaN before the first value. Instants must
+    /// not decrease between calls.
     float known_at(std::int64_t instant) noexcept;
 
   private:
@@ -59,8 +58,8 @@ class PublishedSeries {
 };
 
 /// Reads a VIX file: a header with a date column and one named close or vix (CBOE: DATE,OPEN,HIGH,LOW,CLOSE).
-/// A date whose value is empty or a point is a holiday. Bad rows go to `rejects`. Throws Error (usage) when
-/// it is no such file or holds no values.
+/// A date whose value is empty or a period is a holiday. Bad rows are added to `rejects`. Throws Error
+/// (usage) if the file is not a VIX file or has no values.
 DailyValues read_vix_file(const std::filesystem::path& path, RejectLog& rejects);
 
 } // namespace rekindle::market::reading

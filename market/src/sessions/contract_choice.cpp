@@ -11,7 +11,7 @@
 namespace rekindle::market {
 namespace {
 
-/// The exchange's roll date lies this many days before the third Friday.
+/// The exchange's roll date is this many days before the third Friday.
 constexpr std::int32_t roll_days_before_expiry = 8;
 
 struct ContractNames {
@@ -25,7 +25,8 @@ struct ContractNames {
     std::string quoted(std::uint16_t contract) const { return "\"" + names[contract] + "\""; }
 };
 
-/// Never back: to a later month where the names tell, else to a contract that was not held before.
+/// Which rolls are allowed, never back: to a later month if the names include it, otherwise to a contract
+/// that was not held before.
 class RollOrder {
   public:
     explicit RollOrder(const ContractNames& names) : names_(names), held_before_(names.names.size()) {}
@@ -41,8 +42,8 @@ class RollOrder {
     std::vector<bool> held_before_;
 };
 
-/// The contract with the largest volume (then the most bars, then the first) among those that `accepts` takes
-/// and that have a bar on the day; mixed_contracts when there is none.
+/// The contract with the largest volume (then the most bars, then the first) among those that `accepts`
+/// allows and that have a bar on the day; mixed_contracts if there is none.
 template <class Predicate>
 std::uint16_t most_traded(const VolumeTable& volumes, std::size_t day, Predicate accepts) {
     std::uint16_t best = mixed_contracts;
@@ -59,8 +60,8 @@ std::uint16_t most_traded(const VolumeTable& volumes, std::size_t day, Predicate
 }
 
 std::string absence(std::uint16_t from, std::uint16_t to, const Session& day, const ContractNames& names) {
-    return names.quoted(from) + " has no bar in the session of " + format_date(day.date) + ", " +
-           names.quoted(to) + " has";
+    return names.quoted(from) + " has no bar in the session of " + format_date(day.date) + ", but " +
+           names.quoted(to) + " does";
 }
 
 std::vector<HeldContract> choose_by_volume(const std::vector<Session>& days, const VolumeTable& volumes,
@@ -201,17 +202,17 @@ std::vector<HeldContract> choose_contracts(const BarTable& bars, const std::vect
                                          HeldContract{traded.empty() ? mixed_contracts : traded[0], ""});
     switch (method) {
     case RollMethod::single:
-        throw usage_error("the data hold " + std::to_string(traded.size()) +
+        throw usage_error("the data contain " + std::to_string(traded.size()) +
                           " contracts: " + list_names(names, traded))
-            .expected("one contract, as roll method single asks")
+            .expected("one contract, as roll method single requires")
             .hint("Choose one with --contract, or let --roll volume change from one to the next.");
     case RollMethod::calendar:
         for (const std::uint16_t contract : traded)
             if (!names.expiry[contract])
-                throw usage_error("contract name " + names.quoted(contract) + " does not tell its month")
+                throw usage_error("contract name " + names.quoted(contract) + " does not include its month")
                     .expected("names such as \"ES 03-25\", \"ES_03_25\" or \"ESH25\", as roll method "
-                              "calendar needs")
-                    .hint("--roll volume needs no names.");
+                              "calendar requires")
+                    .hint("--roll volume does not need such names.");
         return choose_by_calendar(days, volumes, names);
     case RollMethod::volume:
         break;

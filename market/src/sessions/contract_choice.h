@@ -1,5 +1,5 @@
 #pragma once
-/// Which contract each session holds.
+/// Chooses the contract that each session holds.
 
 #include <rekindle/market/bars.h>
 #include <rekindle/market/rolls.h>
@@ -19,7 +19,7 @@ struct ContractVolume {
     std::int64_t volume = 0;
 };
 
-/// Bars and volume of the contracts that trade in each session.
+/// Bars and volume of the contracts traded in each session.
 class VolumeTable {
   public:
     VolumeTable(const BarTable& bars, const std::vector<Session>& days);
@@ -29,24 +29,24 @@ class VolumeTable {
     std::span<const std::uint16_t> traded(std::size_t day) const noexcept;
 
   private:
-    std::vector<std::size_t> begins_; ///< of each day in the next two, and their length
+    std::vector<std::size_t> begins_; ///< start of each day in the next two vectors, and their length
     std::vector<std::uint16_t> contracts_;
     std::vector<ContractVolume> cells_;
 };
 
-/// The held contract of a day and why it was taken; `reason` is empty where it stays the same.
+/// The held contract of a day and why it was chosen; `reason` is empty if the contract stays the same.
 struct HeldContract {
-    std::uint16_t contract = mixed_contracts; ///< mixed_contracts: none of the allowed ones has a bar here
+    std::uint16_t contract = mixed_contracts; ///< mixed_contracts: no allowed contract has a bar here
     std::string reason;
 };
 
-/// One entry for each day. Decisions use days up to the one decided on, never later ones.
-/// Throws Error (usage) when the method cannot be used with these contracts.
+/// One entry per day. The decision for a day uses no later days. Throws Error (usage) if the method cannot be
+/// used with these contracts.
 std::vector<HeldContract> choose_contracts(const BarTable& bars, const std::vector<Session>& days,
                                            RollMethod method);
 
-/// The price of `to` minus the price of `from` at the change that takes effect with bar index `first`.
-/// Fills gap_ticks, gap_known_at and gap_distance of the roll.
+/// Measures the price of `to` minus the price of `from` for the roll that takes effect with bar index
+/// `first`. Sets gap_ticks, gap_known_at and gap_distance of the roll.
 void measure_gap(const BarTable& bars, std::size_t first, Roll& roll);
 
 } // namespace rekindle::market

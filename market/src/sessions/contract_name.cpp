@@ -13,7 +13,7 @@ bool all_digits(std::string_view text) {
            std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// "25" and "2025"; two digits mean 1970 to 2069.
+/// Reads "25" and "2025"; two digits mean 1970 to 2069.
 std::optional<int> year_of(std::string_view text) {
     if (!all_digits(text) || (text.size() != 2 && text.size() != 4))
         return std::nullopt;

@@ -12,7 +12,8 @@ namespace {
 
 using Times = std::span<const std::int64_t>;
 
-/// Index of the first bar from `from` on that ends after `boundary`: galloping, for it is usually near.
+/// Index of the first bar from `from` on that ends after `boundary`. Uses a galloping search, because that
+/// bar is usually near.
 std::size_t first_after(Times time, std::size_t from, std::int64_t boundary) {
     std::size_t step = 64, low = from, high = from;
     while (high < time.size() && time[high] <= boundary) {
@@ -33,7 +34,7 @@ Session make_session(std::int32_t date, std::size_t first, std::size_t end) {
     return session;
 }
 
-/// A Saturday or Sunday among the sessions of the eight days up to the last one: the market trades on them.
+/// Whether the sessions of the last eight days include this weekday, so that the market trades on it.
 bool traded_on(const std::vector<Session>& days, int weekday) {
     for (std::size_t i = days.size(); i-- > 0 && days[i].date > days.back().date - 8;)
         if (weekday_of(days[i].date) == weekday)
@@ -45,9 +46,9 @@ bool traded_at_weekends(const std::vector<Session>& days) {
     return traded_on(days, 5) || traded_on(days, 6);
 }
 
-/// Whether the bars of a Saturday or Sunday are a trading day, as in markets that never close and where the
-/// week begins on Sunday, or test and stray bars: it holds at least half as many as the weekdays before it
-/// usually do. At the beginning of a table, half of `full_day`. Later bars are not looked at.
+/// Whether the bars of a Saturday or Sunday form a trading day, as in markets that never close or whose week
+/// begins on Sunday, and are not just test and stray bars: there must be at least half as many as usual on
+/// the preceding weekdays (at the start of a table, half of `full_day`). Later bars are not used.
 bool is_trading_day(std::size_t bars, bool unfinished, const std::vector<Session>& days,
                     std::size_t full_day) {
     std::vector<std::size_t> before;
@@ -63,7 +64,7 @@ bool is_trading_day(std::size_t bars, bool unfinished, const std::vector<Session
     return bars * 2 >= usual || (unfinished && !days.empty() && traded_at_weekends(days));
 }
 
-/// Sessions by the date of the label alone: data of dates, and the original system.
+/// Sessions by the date of the label only: for data with dates only, and for the original system.
 DaySessions cut_label_dates(const BarTable& bars, const SessionRules& rules) {
     const Times time = bars.columns().time;
     DaySessions result;
@@ -86,8 +87,8 @@ DaySessions cut_label_dates(const BarTable& bars, const SessionRules& rules) {
     return result;
 }
 
-/// Whether the trading day that the table ends with is over: its last bar is no earlier than those of the
-/// days before usually are (the daily halt), or than the early close.
+/// Whether the last trading day of the table is over: its last bar is not earlier than the usual last bar of
+/// the preceding days (the daily halt), or than the early close.
 bool trading_day_is_over(const BarTable& bars, const TradingHours& hours, const std::vector<Session>& days) {
     const Times time = bars.columns().time;
     const std::int64_t next_bar = time.back() + bars.metadata().bar_seconds;
@@ -188,7 +189,7 @@ DaySessions cut_overnight_hours(const BarTable& bars, const TradingHours& hours,
 void require_all_hours(const SessionRules& rules, const char* why) {
     if (rules.hours != SessionHours::all)
         throw usage_error(std::string("session hours ") + (rules.hours == SessionHours::rth ? "rth" : "eth") +
-                          " are impossible here: " + why)
+                          " are not possible here: " + why)
             .expected("all");
 }
 
@@ -196,13 +197,14 @@ void require_all_hours(const SessionRules& rules, const char* why) {
 
 DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar) {
     if (bars.metadata().dates_only) {
-        require_all_hours(rules, "the data carry dates without a time of day");
+        require_all_hours(rules, "the data have dates without a time of day");
         return cut_label_dates(bars, rules);
     }
     if (rules.clock == Clock::raw) {
         if (rules.hours == SessionHours::eth)
             require_all_hours(
-                rules, "with the raw clock they are the two ends of each date, not one stretch of bars");
+                rules,
+                "with the raw clock they are the two ends of each date, not one contiguous range of bars");
         return cut_label_dates(bars, rules);
     }
     const TradingHours hours(rules, calendar);

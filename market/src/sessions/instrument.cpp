@@ -17,8 +17,9 @@ namespace {
 constexpr std::array<std::string_view, 12> month_names{"JAN", "FEB", "MAR", "APR", "MAY", "JUN",
                                                        "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"};
 
-/// Contracts whose names tell their months may lie this far apart (a doubling between two deliveries of
-/// power or gas), others less: their names alone do not prove that they are one instrument.
+/// Largest log price difference between two contracts: a factor of two if both names include the month (it
+/// occurs between two deliveries of power or gas), less otherwise, because the names alone do not prove that
+/// they are the same instrument.
 const double farthest_months = std::log(2.0);
 const double farthest_others = std::log(1.25);
 
@@ -29,12 +30,12 @@ bool is_separator(char c) {
     return c == ' ' || c == '_' || c == '-' || c == '.';
 }
 
-/// A name that is read from its end.
+/// Reads a name from its end.
 class Tail {
   public:
     explicit Tail(std::string_view text) : rest_(text) {}
     std::string_view rest() const { return rest_; }
-    /// All digits at the end.
+    /// Takes all digits at the end.
     std::string_view digits() {
         std::size_t begin = rest_.size();
         while (begin > 0 && is_digit(rest_[begin - 1]))
@@ -87,7 +88,7 @@ bool is_date(std::string_view digits) {
            (is_month(digits.substr(2, 2)) || (is_century(digits) && is_month(digits.substr(4, 2))));
 }
 
-/// What stands before the month of delivery; nothing where the name tells none.
+/// The part before the delivery month; empty if the name does not include one.
 std::optional<std::string_view> before_month(std::string_view name) {
     Tail tail(name);
     const std::string_view year = tail.digits();
@@ -121,15 +122,15 @@ std::string_view without_end(std::string_view text, std::string_view ends) {
 
 std::string quoted(const BarMetadata& metadata, std::size_t contract) {
     const std::string& name = metadata.contracts[contract];
-    return name.empty() ? "bars without a contract's name" : "\"" + name + "\"";
+    return name.empty() ? "bars without a contract name" : "\"" + name + "\"";
 }
 
 [[noreturn]] void refuse(const BarMetadata& metadata, std::size_t one, std::size_t other,
                          const std::string& why) {
-    throw usage_error("the data hold different instruments, " + quoted(metadata, one) + " and " +
+    throw usage_error("the data contain different instruments, " + quoted(metadata, one) + " and " +
                       quoted(metadata, other) + ": " + why)
         .expected("contracts of one instrument")
-        .hint("Choose one with --contract NAME, or give its files alone.");
+        .hint("Choose one with --contract NAME, or read its files separately.");
 }
 
 } // namespace
@@ -165,7 +166,7 @@ void require_one_instrument(const BarMetadata& metadata) {
 
 void require_near_prices(const BarTable& bars, std::size_t first, const Roll& roll) {
     if (roll.gap_distance < 0)
-        return; // nothing is compared across an unknown gap
+        return; // prices are not compared across an unknown gap
     const BarColumns& columns = bars.columns();
     std::size_t i = first;
     while (i + 1 < bars.size() && columns.contract[i] != roll.to)
@@ -173,9 +174,9 @@ void require_near_prices(const BarTable& bars, std::size_t first, const Roll& ro
     const auto to = static_cast<double>(columns.open[i]);
     const double from = to - static_cast<double>(roll.gap_ticks);
     const auto& names = bars.metadata().contracts;
-    const bool told =
-        identify_contract(names[roll.from]).tells_month && identify_contract(names[roll.to]).tells_month;
-    if (from > 0 && std::abs(std::log(to / from)) <= (told ? farthest_months : farthest_others))
+    const bool months_known =
+        identify_contract(names[roll.from]).has_month && identify_contract(names[roll.to]).has_month;
+    if (from > 0 && std::abs(std::log(to / from)) <= (months_known ? farthest_months : farthest_others))
         return;
     const TickSize tick = bars.metadata().tick;
     refuse(bars.metadata(), roll.from, roll.to,

@@ -18,7 +18,7 @@ std::vector<Session> join_weeks(const std::vector<Session>& days, std::vector<He
                                 const HolidayCalendar& calendar) {
     std::vector<Session> weeks;
     std::vector<HeldContract> held_by_week;
-    std::string reason; // of a change inside a week, which takes effect with the next one
+    std::string reason; // of a roll inside a week, which takes effect with the next week
     for (std::size_t i = 0; i < days.size(); ++i) {
         if (weeks.empty() || week_of(weeks.back().date) != week_of(days[i].date)) {
             weeks.push_back(days[i]);
@@ -43,7 +43,8 @@ std::vector<Session> join_weeks(const std::vector<Session>& days, std::vector<He
     return weeks;
 }
 
-/// Both contracts have bars before the roll but never in one minute: a file that kept one row a minute.
+/// Both contracts have bars before the roll but never in the same minute, as in a file that kept one row per
+/// minute.
 bool overlap_was_thinned(const BarTable& bars, const SessionPlan& plan, const Roll& roll) {
     return roll.gap_distance > 0 &&
            roll.gap_known_at < bars.columns().time[plan.sessions[roll.session].first];
@@ -51,8 +52,8 @@ bool overlap_was_thinned(const BarTable& bars, const SessionPlan& plan, const Ro
 
 std::string describe_gap(const Roll& roll) {
     if (roll.gap_distance < 0)
-        return "the gap is unknown, since the contracts never traded within four days of each other. Nothing "
-               "is compared across it: look-backs begin anew, and no target reaches over it";
+        return "the gap is unknown because the contracts never traded within four days of each other. "
+               "Nothing is compared across it: look-backs start again, and no target spans it";
     if (roll.gap_distance > 0)
         return "the gap is estimated from prices " + format_duration(static_cast<double>(roll.gap_distance)) +
                " apart, so the market's move in between is part of it";
@@ -70,13 +71,14 @@ void note_gaps(const BarTable& bars, SessionPlan& plan) {
                                  bars.metadata().contracts[roll.to] + "\": " + gap + ".");
     }
     if (thinned > 0)
-        plan.notes.push_back(
-            "Before " + counted(thinned, "roll") +
-            " the contracts never share a bar, as if their overlap had been thinned to one row at a "
-            "time: volumes there are understated, and gaps come from neighboring bars.");
+        plan.notes.push_back("Before " + counted(thinned, "roll") +
+                             " the contracts never have bars at the same time, as if their overlap had been "
+                             "thinned to one row per timestamp: volumes there are understated, and gaps are "
+                             "measured between neighboring bars.");
 }
 
-/// Gives each session its contract and offset, records the rolls, drops sessions without a bar of theirs.
+/// Assigns each session its contract and offset, records the rolls, and drops sessions in which the held
+/// contract has no bar.
 void assign_contracts(const BarTable& bars, const std::vector<Session>& cut,
                       const std::vector<HeldContract>& held, const std::vector<std::int32_t>& first_days,
                       SessionPlan& plan) {
@@ -112,19 +114,21 @@ void assign_contracts(const BarTable& bars, const std::vector<Session>& cut,
     }
     if (without_contract > 0)
         plan.notes.push_back(counted(without_contract, "session is", "sessions are") +
-                             " left out: the held contract has no bar there.");
+                             " skipped: the held contract has no bar there.");
 }
 
-void note_left_out(const DaySessions& cut, std::vector<std::string>& notes) {
+void note_skipped(const DaySessions& cut, std::vector<std::string>& notes) {
     if (cut.weekend_bars > 0)
         notes.push_back(counted(cut.weekend_bars, "bar outside", "bars outside") +
-                        " Monday to Friday trading days left out.");
+                        " Monday to Friday trading days skipped.");
     if (cut.weekend_days > 0)
-        notes.push_back("This market trades on weekends: " +
-                        counted(cut.weekend_days, "Saturday or Sunday holds", "Saturdays and Sundays hold") +
-                        " as many bars as other days and are sessions like them.");
+        notes.push_back(
+            "This market trades on weekends: " +
+            counted(cut.weekend_days,
+                    "Saturday or Sunday has as many bars as other days and is a session, too.",
+                    "Saturdays and Sundays have as many bars as other days and are sessions, too."));
     if (cut.holiday_bars > 0)
-        notes.push_back(counted(cut.holiday_bars, "bar lies", "bars lie") +
+        notes.push_back(counted(cut.holiday_bars, "bar falls", "bars fall") +
                         " in the regular hours of holidays, which have no regular session.");
 }
 
@@ -134,12 +138,12 @@ void note_calendar(const std::vector<Session>& sessions, const HolidayCalendar& 
     for (const Session& session : sessions)
         outside += calendar.covers(session.date) ? 0 : 1;
     if (outside > 0)
-        notes.push_back(counted(outside, "session lies", "sessions lie") + " outside the calendar \"" +
+        notes.push_back(counted(outside, "session is", "sessions are") + " outside the calendar \"" +
                         calendar.name() + "\" (" + format_date(calendar.valid_from()) + " to " +
                         format_date(calendar.valid_to()) + "): holidays and half days are not known there.");
 }
 
-/// Zones of one country lie at most three hours apart; farther away there is another exchange.
+/// Zones of one country are at most three hours apart; beyond that, it is a different exchange.
 void note_foreign_calendar(const SessionRules& rules, const HolidayCalendar& calendar,
                            std::vector<std::string>& notes) {
     if (calendar.zone().empty())
@@ -150,7 +154,7 @@ void note_foreign_calendar(const SessionRules& rules, const HolidayCalendar& cal
     if (std::abs(distance) > 3 * 3600)
         notes.push_back("Holidays and half days are those of \"" + calendar.name() + "\" in " +
                         calendar.zone() + ", not of an exchange in " + rules.zone +
-                        ": --calendar takes another list.");
+                        ": use --calendar for another list.");
 }
 
 } // namespace
@@ -163,7 +167,8 @@ std::span<const Session> SessionPlan::complete_sessions() const noexcept {
 SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar,
                           RollMethod method, bool mix_contracts_like_original) {
     if (rules.length == SessionLength::week && rules.hours != SessionHours::all)
-        throw usage_error("weekly sessions of regular or overnight hours are not one stretch of bars")
+        throw usage_error(
+            "weekly sessions of regular or overnight hours are not one contiguous range of bars")
             .expected("session hours all with session length week");
     require_one_instrument(bars.metadata());
     DaySessions cut = cut_days(bars, rules, calendar);
@@ -178,7 +183,7 @@ SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const
         rules.length == SessionLength::week ? join_weeks(cut.days, held, calendar) : std::move(cut.days);
 
     SessionPlan plan;
-    note_left_out(cut, plan.notes);
+    note_skipped(cut, plan.notes);
     if (rules.clock != Clock::raw && !bars.metadata().dates_only) {
         note_calendar(sessions, calendar, plan.notes);
         note_foreign_calendar(rules, calendar, plan.notes);
@@ -194,7 +199,7 @@ SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const
     if (!plan.sessions.empty() && !plan.sessions.back().complete)
         plan.notes.push_back("The last session (" + format_date(plan.sessions.back().date) +
                              ") is not over at the last bar, " + format_civil(bars.columns().time.back()) +
-                             " UTC: nothing is learned from it.");
+                             " UTC, so it is not used.");
     return plan;
 }
 

@@ -7,18 +7,18 @@
 namespace rekindle::market {
 namespace {
 
-/// Two prices of different contracts close in time.
+/// Two prices of different contracts that are close in time.
 struct PricePair {
     std::int64_t gap = 0;
     std::int64_t known_at = 0;
     std::int64_t distance = -1;
 };
 
-constexpr std::int64_t overlap_days = 15; ///< how far before the change prices still tell the gap
+constexpr std::int64_t overlap_days = 15; ///< how far before the roll prices still indicate the gap
 constexpr std::int64_t longest_pause = 4 * day_seconds; ///< a long weekend
 
-/// The last minute before bar `first` in which both contracts traded; failing that, the two consecutive bars
-/// of different contracts that are nearest in time (the latest of equals).
+/// The last minute before bar `first` in which both contracts traded. If there is none, the two consecutive
+/// bars of different contracts that are nearest in time (the latest of equally near ones).
 PricePair overlapping_prices(const BarTable& bars, std::size_t first, const Roll& roll) {
     const BarColumns& columns = bars.columns();
     PricePair best;
@@ -44,7 +44,7 @@ PricePair overlapping_prices(const BarTable& bars, std::size_t first, const Roll
     return best;
 }
 
-/// The last price of the old contract before bar `first` and the first price of the new one from there on.
+/// The last price of the old contract before bar `first` and the first price of the new one from that bar on.
 PricePair prices_across(const BarTable& bars, std::size_t first, const Roll& roll) {
     const BarColumns& columns = bars.columns();
     std::size_t old_bar = first, new_bar = first;

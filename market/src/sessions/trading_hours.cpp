@@ -7,7 +7,7 @@ namespace {
 
 constexpr int noon = 12 * 60;
 
-/// "09:30-16:00 in New York are 08:30-15:00 there."; nothing where they pass midnight.
+/// "09:30-16:00 in America/New_York are 08:30-15:00 there (in winter)."; empty if they pass midnight.
 std::string new_york_hours_in(const SessionRules& rules) {
     const SessionRules usual;
     const std::int64_t winter = std::int64_t{make_date(2024, 1, 15)} * day_seconds + noon * 60;
@@ -27,8 +27,7 @@ TradingHours::TradingHours(const SessionRules& rules, const HolidayCalendar& cal
     if (!calendar.zone().empty() && calendar.zone() != rules.zone)
         calendar_zone_ = ZoneClock::load(calendar.zone());
     if (rules.day_start < 0 || rules.day_start >= 24 * 60)
-        throw usage_error("the start of the trading day is not a minute of the day")
-            .expected("00:00 to 23:59");
+        throw usage_error("the start of the trading day is not a time of day").expected("00:00 to 23:59");
     if (rules.hours != SessionHours::all)
         check_regular_hours();
 }
@@ -38,17 +37,17 @@ void TradingHours::check_regular_hours() const {
     if (!rules.rth_known)
         throw usage_error("the regular hours of an exchange in " + rules.zone + " are not known")
             .at("--regular-hours")
-            .expected("opening and close in local time of --zone, such as 08:30-15:15")
+            .expected("open and close in the local time of --zone, such as 08:30-15:15")
             .hint(new_york_hours_in(rules));
     if (rules.rth_open < 0 || rules.rth_close > 24 * 60)
-        throw usage_error("a time of the regular hours is not a minute of the day")
+        throw usage_error("the regular hours contain an invalid time of day")
             .at("--regular-hours")
             .expected("00:00 to 24:00");
     if (rules.rth_open >= rules.rth_close)
         throw usage_error("regular hours open at " + format_minute(rules.rth_open) + " and close at " +
                           format_minute(rules.rth_close))
             .at("--regular-hours")
-            .expected("an opening before the close, both on one local date");
+            .expected("an open before the close, both on the same local date");
     const bool starts_on_evening_before = rules.day_start >= noon;
     if (starts_on_evening_before ? rules.rth_close > rules.day_start : rules.rth_open < rules.day_start)
         throw usage_error("the trading day begins at " + format_minute(rules.day_start) +

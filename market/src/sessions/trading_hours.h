@@ -1,5 +1,5 @@
 #pragma once
-/// The boundaries of trading days and regular hours, in the stamps of a table.
+/// The boundaries of trading days and regular hours, as timestamps of a table.
 
 #include <rekindle/market/calendar.h>
 #include <rekindle/market/clock.h>
@@ -16,15 +16,16 @@ struct StampWindow {
     std::int64_t end = 0;
 };
 
-/// Answers for one market: zone, rules and calendar. Keeps references to rules and calendar. Thread-safe.
+/// Trading hours of one market, given by zone, rules and calendar. Keeps references to rules and calendar.
+/// Thread-safe.
 class TradingHours {
   public:
-    /// Throws Error (usage) when the rules contradict each other. Regular hours count where rules.hours needs
-    /// them.
+    /// Throws Error (usage) if the rules contradict each other. Regular hours are checked only if rules.hours
+    /// needs them.
     TradingHours(const SessionRules& rules, const HolidayCalendar& calendar);
 
     std::int32_t local_date(std::int64_t stamp) const noexcept { return date_of(zone_.to_local(stamp)); }
-    /// The trading day that holds a bar with this stamp (the end of the bar).
+    /// The trading day of a bar with this timestamp (the end of the bar).
     std::int32_t trading_day(std::int64_t stamp) const noexcept;
     StampWindow day(std::int32_t date) const noexcept { return {day_begin(date), day_begin(date + 1)}; }
     /// Regular hours of a business day, shorter on a half day.
@@ -32,7 +33,7 @@ class TradingHours {
     /// The first business day from date on.
     std::int32_t business_day_from(std::int32_t date) const;
     std::int32_t business_day_before(std::int32_t date) const;
-    /// The early close of a half day as a stamp.
+    /// The early close of a half day, as a timestamp.
     std::optional<std::int64_t> early_close(std::int32_t date) const;
 
   private:
@@ -46,7 +47,7 @@ class TradingHours {
     const SessionRules& rules_;
     const HolidayCalendar& calendar_;
     ZoneClock zone_;
-    std::optional<ZoneClock> calendar_zone_; ///< of early closes, where the calendar names one
+    std::optional<ZoneClock> calendar_zone_; ///< zone of early closes, if the calendar names one
 };
 
 } // namespace rekindle::market

@@ -22,7 +22,7 @@ void check(const SimulateOptions& options) {
             .expected("a date from 1995 to 2199");
 }
 
-/// Calls use(bar, contracts) for each of the bars asked for.
+/// Calls use(bar, contracts) for each requested bar.
 template <class Use>
 void for_each_bar(const SimulateOptions& options, Use use) {
     check(options);
@@ -87,8 +87,9 @@ class MergedRows {
         text += std::to_string(bar.volume);
         text += ',';
         text += contracts[bar.contract];
-        text += minute >= 9 * 60 + 30 && minute < 16 * 60 ? ",RTH,"
-                                                          : ",ETH,"; // by the label, as the original does
+        text += minute >= 9 * 60 + 30 && minute < 16 * 60
+                    ? ",RTH,"
+                    : ",ETH,"; // by the label, as in the original system
         text += date_text_;
         text += ',';
         put_price(text, bar.high - bar.low);
@@ -110,7 +111,7 @@ class MergedRows {
   private:
     std::int32_t date_ = std::numeric_limits<std::int32_t>::min();
     std::string date_text_;
-    std::vector<Ticks> close_; ///< of each contract, 0 before its first bar
+    std::vector<Ticks> close_; ///< last close of each contract, 0 before its first bar
 };
 
 } // namespace

@@ -13,10 +13,10 @@ namespace {
 constexpr int regular_begin = 15 * 60 + 30; ///< 09:30, in minutes since 18:00
 constexpr int regular_minutes = 390;
 constexpr int listed_before_expiry =
-    14; ///< days between the first trade of the next contract and the old one's end
+    14; ///< days between the first trade of the next contract and the end of the old one
 
-/// The part of the day's volume, in thousandths, that has moved to the next contract so many days before
-/// expiry.
+/// The share of the day's volume, in thousandths, that has moved to the next contract the given number of
+/// days before expiry.
 int moved_thousandths(std::int32_t days_to_expiry) {
     constexpr std::array<int, listed_before_expiry + 1> moved = {995, 980, 950, 850, 600, 0, 0, 150,
                                                                  50,  20,  10,  8,   0,   0, 4};
@@ -49,12 +49,12 @@ double expected_volume(int minute) {
     return minute == 14 * 60 + 31 ? 2500 : 700; // 08:30, economic news
 }
 
-double expected_deviation(int minute) {
+double expected_sigma(int minute) {
     const double x = regular_position(minute);
     return x >= -1 && x <= 1 ? 3.4e-4 * (1 + x * x * x * x) : 1.5e-4;
 }
 
-/// Standard deviation 1, symmetric, from the four bytes of a word: their sum has variance 4 (256² - 1) / 12.
+/// A symmetric value with std 1 from the four bytes of a word: their sum has variance 4 (256² - 1) / 12.
 double rough_normal(std::uint32_t word) {
     const int sum = static_cast<int>((word & 0xFF) + (word >> 8 & 0xFF) + (word >> 16 & 0xFF) + (word >> 24));
     return (sum - 510) * 0.006765930;
@@ -86,7 +86,7 @@ Ticks to_ticks(double price) {
 SimulatedMarket::SimulatedMarket(const SimulateOptions& options)
     : options_(options), zone_(ZoneClock::load("America/New_York")), date_(options.start_date - 1) {
     for (int minute = 1; minute <= day_minutes; ++minute)
-        minutes_[static_cast<std::size_t>(minute)] = {expected_volume(minute), expected_deviation(minute),
+        minutes_[static_cast<std::size_t>(minute)] = {expected_volume(minute), expected_sigma(minute),
                                                       minute < regular_begin};
     list_contract(options.start_date - 1);
 }
@@ -106,7 +106,7 @@ void SimulatedMarket::roll_contracts() {
         list_contract(expiries_[front_]);
 }
 
-/// The minute of the last bar of date_, 0 when the market is closed on it.
+/// The minute of the last bar of date_, 0 if the market is closed on that day.
 int SimulatedMarket::last_minute_of_day() const {
     const HolidayCalendar& calendar = HolidayCalendar::embedded();
     if (is_weekend(date_))
@@ -121,9 +121,9 @@ int SimulatedMarket::last_minute_of_day() const {
     return closed ? 0 : 19 * 60;
 }
 
-/// Four steps of a random walk whose variance answers to its own moves (GARCH(1,1) with mean 1).
+/// Four steps of a random walk whose variance depends on its own moves (GARCH(1,1) with mean 1).
 SimulatedMarket::Path SimulatedMarket::walk(const Minute& minute, PhiloxStream& random) {
-    const double step = minute.deviation * 0.5 * std::sqrt(day_variance_ * minute_variance_);
+    const double step = minute.sigma * 0.5 * std::sqrt(day_variance_ * minute_variance_);
     Path path{price_, price_, price_, price_};
     double sum = 0;
     for (int i = 0; i < 4; ++i) {
@@ -184,7 +184,7 @@ void SimulatedMarket::next_day(std::vector<SimulatedBar>& bars) {
             static_cast<std::int64_t>(expected.volume * busy * (0.25 + 2.25 * uniform * uniform)) + 1;
         const std::int64_t next = (total * moved + (draw >> 16) % 1000) / 1000;
         const std::int64_t time = begin + std::int64_t{minute} * 60;
-        if (days_to_expiry > 0 || minute <= regular_begin) // the old contract ends at 09:30 of its last day
+        if (days_to_expiry > 0 || minute <= regular_begin) // the old contract ends at 09:30 on its last day
             add_bar(bars, time, path, total - next, front_);
         add_bar(bars, time, path, next, static_cast<std::uint16_t>(front_ + 1));
     }

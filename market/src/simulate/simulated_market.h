@@ -22,7 +22,7 @@ struct SimulatedBar {
     std::int32_t vix_cents = 0; ///< 0: none on this bar
 };
 
-/// Makes bars in order of time and contract, one trading day at a time.
+/// Generates bars in order of time and contract, one trading day at a time.
 class SimulatedMarket {
   public:
     explicit SimulatedMarket(const SimulateOptions& options);
@@ -35,12 +35,12 @@ class SimulatedMarket {
   private:
     static constexpr int day_minutes = 23 * 60;
     struct Minute {
-        double volume = 0;    ///< expected units in a quiet market
-        double deviation = 0; ///< of the relative price change
+        double volume = 0; ///< expected volume in a quiet market
+        double sigma = 0;  ///< std of the relative price change
         bool may_be_empty = false;
     };
     struct Path {
-        double open = 0, high = 0, low = 0, close = 0; ///< ticks, before the contract's gap
+        double open = 0, high = 0, low = 0, close = 0; ///< in ticks, before adding the contract's gap
     };
 
     void list_contract(std::int32_t expiry);
@@ -60,7 +60,7 @@ class SimulatedMarket {
     std::int32_t last_vix_date_ = 0;
     std::vector<std::string> names_;
     std::vector<std::int32_t> expiries_;
-    std::vector<Ticks> gaps_; ///< of each contract over the first
+    std::vector<Ticks> gaps_; ///< gap of each contract relative to the first
     std::uint16_t front_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* format_name = "rekindle-calendar/1";
 
-/// Errors of one YAML text: every one names the place.
+/// Reads values from one YAML text; every error names the position.
 class CalendarText {
   public:
     explicit CalendarText(const std::string& where) : where_(where) {}
@@ -77,8 +77,8 @@ HolidayCalendar HolidayCalendar::parse(std::string_view yaml, const std::string&
     std::set<std::string> seen;
     const auto check_range = [&](std::int32_t date, const YAML::Mark& mark) {
         if (!calendar.covers(date))
-            throw text.error(mark, format_date(date) + " lies outside valid_from and valid_to")
-                .expected("the two bounds before the lists, and dates between them");
+            throw text.error(mark, format_date(date) + " is outside valid_from and valid_to")
+                .expected("valid_from and valid_to before the lists, and dates between them");
     };
     for (const auto& entry : root) {
         const std::string key = text.scalar(entry.first, "a key");
@@ -121,7 +121,7 @@ HolidayCalendar HolidayCalendar::parse(std::string_view yaml, const std::string&
                 text.each_date(half.second, "half day", [&](std::int32_t date, const YAML::Mark& mark) {
                     check_range(date, mark);
                     if (!calendar.half_days_.emplace(date, close).second)
-                        throw text.error(mark, format_date(date) + " is a half day twice");
+                        throw text.error(mark, format_date(date) + " is listed twice as a half day");
                 });
             }
         } else {
@@ -133,7 +133,7 @@ HolidayCalendar HolidayCalendar::parse(std::string_view yaml, const std::string&
         if (!seen.contains(needed))
             throw usage_error(std::string("\"") + needed + "\" is missing")
                 .at(where)
-                .expected("a dated calendar");
+                .expected("format, name, source, valid_from, valid_to and checked");
     for (const auto& [date, close] : calendar.half_days_)
         if (calendar.holidays_.contains(date))
             throw usage_error(format_date(date) + " is both a holiday and a half day").at(where);

@@ -13,11 +13,11 @@
 namespace rekindle::market {
 namespace {
 
-constexpr int bucket_shift = 22;                     // 48.5 days: two changes in one bucket are rare
+constexpr int bucket_shift = 22;                     // 48.5 days: it is rare that two changes share a bucket
 constexpr std::int64_t table_begin = -2'208'988'800; // 1900-01-01
 constexpr std::int64_t table_end = 7'258'118'400;    // 2200-01-01
 
-/// The instant of a change that absl describes by civil times alone.
+/// The instant of a change that absl describes only by civil times.
 absl::Time instant_of(const absl::TimeZone& zone, const absl::TimeZone::CivilTransition& change) {
     const auto before = zone.At(change.from);
     if (before.kind == absl::TimeZone::TimeInfo::SKIPPED)
@@ -31,7 +31,7 @@ std::string unknown_zone_hint(const std::string& name) {
     std::string hint;
     for (const auto& candidate : near)
         hint += (hint.empty() ? "Did you mean " : ", ") + candidate;
-    return hint.empty() ? "Names look like America/New_York; the program knows its own copy of: " +
+    return hint.empty() ? "Names look like America/New_York. The program has built-in copies of: " +
                               joined_zone_names(embedded_zones())
                         : hint + "?";
 }

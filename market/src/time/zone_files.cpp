@@ -18,14 +18,14 @@ namespace {
 
 namespace cctz = absl::time_internal::cctz;
 
-/// America/New_York is embedded as America_New_York.tzfile (embedded names have no folders).
+/// America/New_York is embedded as America_New_York.tzfile, because embedded names have no folders.
 std::string embedded_name(const std::string& zone) {
     std::string name = zone;
     std::replace(name.begin(), name.end(), '/', '_');
     return name + ".tzfile";
 }
 
-/// A zone file in memory, in the form that Abseil reads.
+/// A zone file in memory, as a source that Abseil can read.
 class EmbeddedZoneSource final : public cctz::ZoneInfoSource {
   public:
     explicit EmbeddedZoneSource(std::string_view bytes) : rest_(bytes) {}
@@ -94,13 +94,13 @@ std::vector<std::string> near_zone_names(const std::string& name) {
     std::sort(known.begin(), known.end());
     known.erase(std::unique(known.begin(), known.end()), known.end());
 
-    const std::string wanted = folded(name);
+    const std::string query = folded(name);
     std::vector<std::string> near;
     for (const auto& zone : known) {
         const std::string candidate = folded(zone);
         const std::string city = candidate.substr(candidate.rfind('/') + 1);
         const bool similar =
-            city == wanted || candidate == wanted || !nearest_word(wanted, {candidate, city}).empty();
+            city == query || candidate == query || !nearest_word(query, {candidate, city}).empty();
         if (similar && near.size() < 3)
             near.push_back(zone);
     }
@@ -127,7 +127,8 @@ std::vector<std::string> embedded_zones() {
 namespace absl {
 ABSL_NAMESPACE_BEGIN
 namespace time_internal::cctz_extension {
-// Abseil declares this weak and calls it for every zone file; a program defines it to bring its own files.
+// Abseil declares this symbol weak and calls it for every zone file; a program defines it to provide its own
+// files.
 ZoneInfoSourceFactory zone_info_source_factory = rekindle::market::system_file_else_embedded;
 } // namespace time_internal::cctz_extension
 ABSL_NAMESPACE_END

@@ -1,5 +1,5 @@
 #pragma once
-/// Memory for floats: aligned to a cache line, zero at first.
+/// Memory for floats: aligned to a cache line and initially zero.
 
 #include <cstddef>
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace rekindle::mlp::engine {
 class Arena {
   public:
     Arena() = default;
-    /// `skew` cache lines keep arenas that are walked together off the same cache sets.
+    /// `skew` cache lines of offset keep arenas that are traversed together out of the same cache sets.
     explicit Arena(std::size_t floats, std::size_t skew = 0) : size_(floats), skew_(skew * 16) {
         const std::size_t bytes = (floats + skew_ + 16) / 16 * 16 * sizeof(float) + 64;
         memory_.reset(static_cast<float*>(std::aligned_alloc(64, bytes / 64 * 64)));

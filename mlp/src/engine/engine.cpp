@@ -12,7 +12,7 @@ namespace rekindle::mlp {
 
 using namespace engine;
 
-static_assert(static_cast<std::uint32_t>(RandomPurpose::dropout) == 3, "masks.h states it");
+static_assert(static_cast<std::uint32_t>(RandomPurpose::dropout) == 3, "masks.h repeats the value");
 
 Engine::Impl::Impl(ModelDescription m, TrainingSpec spec, InstructionSet instructions)
     : model(std::move(m)), training(spec), plan(model, training), network(plan.network()),
@@ -106,7 +106,7 @@ double Engine::evaluate(const Samples& samples) const {
 void Engine::predict(const float* inputs, std::size_t stride, std::size_t rows,
                      std::span<float> outputs) const {
     if (outputs.size() != rows * impl_->network.head.outputs)
-        throw internal_error("predict: outputs of another size than rows times the network's outputs");
+        throw internal_error("predict: the size of the outputs is not rows times the network's outputs");
     impl_->predict({inputs, stride, nullptr, nullptr, rows, nullptr, 0}, outputs.data());
 }
 

@@ -1,6 +1,8 @@
 #include "engine/impl.h"
 #include "engine/team.h"
 
+#include <rekindle/kernels/ceil_div.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -10,7 +12,7 @@ using namespace engine;
 
 namespace {
 
-/// The weights for evaluation: averaged, and rounded when training rounds them.
+/// The weights for evaluation: averaged, and rounded if training rounds them.
 class EvaluationWeights {
   public:
     explicit EvaluationWeights(const Engine::Impl& engine) : weights_(engine.averaged().data()) {
@@ -38,10 +40,10 @@ Rows part_of(const Rows& all, std::size_t block) {
             0};
 }
 
-/// job(block, workspace) for every block of 64 rows, on the threads that pay.
+/// Runs job(block, workspace) for every block of 64 rows, on as many threads as are worthwhile.
 template <class Job>
 void for_each_block(const Engine::Impl& engine, std::size_t rows, const Job& job) {
-    const std::size_t blocks = (rows + block_rows - 1) / block_rows;
+    const std::size_t blocks = kernels::ceil_div(rows, block_rows);
     constexpr std::size_t work_per_thread = 4'000'000;
     const std::size_t work = 2 * engine.plan.parameter_floats() * rows;
     const std::size_t threads = std::clamp<std::size_t>(work / work_per_thread, 1, engine.training.threads);
@@ -60,7 +62,7 @@ void for_each_block(const Engine::Impl& engine, std::size_t rows, const Job& job
 double Engine::Impl::evaluate(const Samples& samples) const {
     const EvaluationWeights weights(*this);
     const Rows all{samples.inputs, samples.stride, samples.targets, nullptr, samples.count, nullptr, 0};
-    std::vector<double> losses((samples.count + block_rows - 1) / block_rows);
+    std::vector<double> losses(kernels::ceil_div(samples.count, block_rows));
     for_each_block(*this, samples.count, [&](std::size_t block, float* workspace) {
         losses[block] = kernels.evaluate_block(network, part_of(all, block), weights.data(), workspace);
     });

@@ -1,6 +1,6 @@
 #pragma once
-/// exp, tanh, erf and log1p on sixteen lanes, within 2 units in the last place; NaN gives NaN.
-/// Coefficients: mlp/tools/fit_polynomials.py.
+/// exp, tanh, erf and log1p on sixteen lanes, accurate to 2 ulp; NaN gives NaN. Coefficients:
+/// mlp/tools/fit_polynomials.py.
 
 #include "engine/simd.h"
 
@@ -23,7 +23,7 @@ REKINDLE_INLINE Float16 exp(Float16 x) {
     // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
     const Float16 shifted = fma(x, broadcast(1.44269504f), broadcast(12582912.0f));
     const Float16 n = shifted - broadcast(12582912.0f);
-    // ln 2 in two parts; n times the first is exact.
+    // ln 2 split into two parts; n times the first part is exact.
     Float16 r = fma(n, broadcast(-0.693359375f), x);
     r = fma(n, broadcast(2.12194440e-4f), r);
     const Float16 value = fma(r * r, polynomial(coefficients, r), r) + broadcast(1.0f);
@@ -62,7 +62,7 @@ REKINDLE_INLINE Float16 erf(Float16 x) {
     return join_bits(select_greater(a, broadcast(1.0f), far, near_zero), sign_bit(x));
 }
 
-/// x in [0, 1].
+/// Requires x in [0, 1].
 REKINDLE_INLINE Float16 log1p(Float16 x) {
     constexpr float coefficients[] = {0.333333343f, 0.200000271f,  0.14284195f,
                                       0.111507662f, 0.0857396275f, 0.108957015f};
@@ -71,7 +71,7 @@ REKINDLE_INLINE Float16 log1p(Float16 x) {
     return t + t;
 }
 
-/// The activation's value; its derivative too.
+/// The activation's value and its derivative.
 template <Function F>
 REKINDLE_INLINE Float16 activate(Float16 z, Float16& derivative) {
     const Float16 one = broadcast(1.0f);

@@ -37,13 +37,13 @@ struct Engine::Impl {
     const engine::Arena& averaged() const { return average ? average : parameters; }
     double rate() const { return engine::learning_rate(training, progress); }
 
-    /// After the parameters were set from outside: everything that is derived from them.
+    /// Call after the parameters were set from outside: updates everything derived from them.
     void parameters_changed();
     /// Resets moments and counters.
     void restart();
     TrainResult train(const Samples& samples, std::span<const std::uint32_t> order, std::size_t batch_size);
-    /// One optimizer step with this gradient, of which scale is the clipping factor; the part of thread t of
-    /// `threads`.
+    /// Applies one optimizer step with this gradient, whose `norm` determines the clipping factor; does the
+    /// share of thread t of `threads`.
     void update_share(const float* gradient, double norm, std::size_t t, std::size_t threads);
     void transpose_share(std::size_t t, std::size_t threads);
     void apply_pending();

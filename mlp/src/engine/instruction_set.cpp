@@ -21,7 +21,7 @@ std::string_view name(InstructionSet instructions) noexcept {
 }
 
 bool supported(InstructionSet instructions) noexcept {
-    // Feature by feature: the names of the levels are newer than g++ 11's run-time library.
+    // Feature by feature, because the names of the levels are newer than g++ 11's runtime library.
     switch (instructions) {
     case InstructionSet::x86_64:
         return true;
@@ -38,18 +38,18 @@ bool supported(InstructionSet instructions) noexcept {
 
 InstructionSet chosen_instruction_set() {
     constexpr std::array all{InstructionSet::x86_64_v4, InstructionSet::x86_64_v3, InstructionSet::x86_64};
-    const char* wish = std::getenv("REKINDLE_ISA");
+    const char* requested = std::getenv("REKINDLE_ISA");
     for (const InstructionSet candidate : all) {
-        if (wish == nullptr || *wish == '\0') {
+        if (requested == nullptr || *requested == '\0') {
             if (supported(candidate))
                 return candidate;
-        } else if (name(candidate) == wish) {
+        } else if (name(candidate) == requested) {
             if (!supported(candidate))
-                throw usage_error("this processor does not have " + std::string(wish)).at("REKINDLE_ISA");
+                throw usage_error("this CPU does not support " + std::string(requested)).at("REKINDLE_ISA");
             return candidate;
         }
     }
-    throw usage_error("unknown instruction set '" + std::string(wish) + "'")
+    throw usage_error("unknown instruction set '" + std::string(requested) + "'")
         .at("REKINDLE_ISA")
         .expected("x86-64, x86-64-v3 or x86-64-v4");
 }
@@ -62,7 +62,7 @@ namespace engine {
 
 const KernelTable& kernels(InstructionSet instructions) {
     if (!supported(instructions))
-        throw usage_error("this processor does not have " + std::string(name(instructions)));
+        throw usage_error("this CPU does not support " + std::string(name(instructions)));
     switch (instructions) {
     case InstructionSet::x86_64_v4:
         return x86_64_v4::table;

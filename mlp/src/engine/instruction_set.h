@@ -1,5 +1,5 @@
 #pragma once
-/// The table of kernels of an instruction set.
+/// The kernel table of an instruction set.
 
 #include "engine/kernels.h"
 
@@ -7,7 +7,7 @@
 
 namespace rekindle::mlp::engine {
 
-/// Throws Error (usage) when this processor lacks the instruction set.
+/// Throws Error (usage) when this CPU lacks the instruction set.
 const KernelTable& kernels(InstructionSet instructions);
 
 } // namespace rekindle::mlp::engine

@@ -1,12 +1,12 @@
 #pragma once
-/// What the engine hands to the kernels: plain structures, compiled alike into every instruction set.
+/// What the engine passes to the kernels: plain structures with the same layout for every instruction set.
 ///
 /// A block is up to 64 rows of a batch. It goes through forward and backward before the next one, so that its
 /// activations stay in the cache. Every width is padded to 16 floats, and padding is exactly zero in
-/// parameters, activations and gradients. Offsets into arenas and into the workspace are in floats and
+/// parameters, activations and gradients. Offsets into arenas and into the workspace are in floats and are
 /// multiples of 16.
 ///
-/// This header is included by objects of different instruction sets: it must define no function.
+/// Objects of different instruction sets include this header, so it must not define any function.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,20 +18,20 @@ inline constexpr std::size_t block_rows = 64;
 inline constexpr std::size_t gradient_slots = 8;
 inline constexpr std::size_t max_outputs = 2;
 
-/// The same order as mlp::Activation.
+/// In the same order as mlp::Activation.
 enum class Function : std::uint8_t { identity, silu, relu, gelu, tanh };
 
-/// What is done to a gradient when it is written, so that it becomes the one before the producer's
+/// What is applied to a gradient when it is written, to turn it into the gradient before the producer's
 /// activation.
 enum class GradientEpilogue : std::uint8_t { plain, relu, derivative };
 
 struct Dropout {
     bool active;
-    std::uint32_t threshold; ///< a unit is kept when its word is not below this
+    std::uint32_t threshold; ///< a unit is kept if its word is at least this
     float scale;             ///< 1 / (1 - rate)
     std::uint32_t layer;     ///< position in the model's list of layers
     std::uint32_t first_row[lanes],
-        first_block[lanes]; ///< of the 16 Philox blocks made at once, in lane order
+        first_block[lanes]; ///< of the 16 Philox blocks computed together, in lane order
     std::uint32_t row_step, block_step, blocks_per_row;
 };
 
@@ -42,7 +42,7 @@ struct Stage {
     Function function;
     bool writes_derivative; ///< activation other than ReLU, or dropout: d output / d pre-activation is kept
     bool input_gradient;    ///< an earlier stage has parameters
-    bool gradient_is_prepared; ///< the consumer has applied this stage's derivative already
+    bool gradient_is_prepared; ///< the consumer has already applied this stage's derivative
     GradientEpilogue epilogue; ///< for the gradient that this stage writes for its producer
     float epsilon;
     std::size_t inputs, outputs, input_stride, output_stride;
@@ -51,7 +51,7 @@ struct Stage {
     // In the workspace, [block_rows][stride] each:
     std::size_t input_value, output_value, input_gradient_at, output_gradient_at;
     std::size_t derivative, factors, normalized;
-    std::size_t deviation;           ///< [block_rows]: 1 / sqrt(variance + epsilon)
+    std::size_t rstd;                ///< [block_rows]: 1 / sqrt(variance + epsilon)
     std::size_t producer_derivative; ///< for GradientEpilogue::derivative
     std::size_t skip_value, skip_gradient_at;
     Dropout dropout;
@@ -92,7 +92,7 @@ struct Rows {
     const float* targets;
     const std::uint32_t* order;
     std::size_t count;
-    const std::uint32_t* upcoming; ///< rows to fetch into the cache meanwhile
+    const std::uint32_t* upcoming; ///< rows to prefetch into the cache
     std::size_t upcoming_count;
 };
 
@@ -104,12 +104,12 @@ struct TrainingBlock {
     float* gradients;
     bool accumulate;         ///< add to the gradients instead of replacing them
     float gradient_scale;    ///< 1 / (rows of the batch * accumulated batches)
-    std::uint32_t first_row; ///< of the block in its batch
+    std::uint32_t first_row; ///< of the block within its batch
     std::uint64_t batch;     ///< number of the batch since the start of training
     std::uint64_t seed;
 };
 
-/// AdamW as torch.optim.AdamW computes it: the decay is not contracted with the step.
+/// AdamW as torch.optim.AdamW computes it: the decay is not fused with the step.
 struct AdamWStep {
     float gradient_scale, decay, one_minus_beta1, beta2, one_minus_beta2, step_size, inverse_sqrt_correction,
         epsilon;
@@ -119,14 +119,15 @@ struct SgdStep {
 };
 
 struct KernelTable {
-    /// Forward in training mode, loss and backward of a block. The sum of the loss over its rows.
+    /// Forward in training mode, loss and backward for one block. Returns the sum of the loss over its rows.
     double (*train_block)(const Network&, const TrainingBlock&);
     /// Forward in evaluation mode: outputs [rows][outputs].
     void (*predict_block)(const Network&, const Rows&, const float* parameters, float* workspace,
                           float* outputs);
-    /// Forward in evaluation mode and the loss, in double.
+    /// Forward in evaluation mode, and the loss in double.
     double (*evaluate_block)(const Network&, const Rows&, const float* parameters, float* workspace);
-    /// out[i] = sources[0][i] + sources[1][i] + … for i in [begin, end); the sum of out². Multiples of 16.
+    /// out[i] = sources[0][i] + sources[1][i] + … for i in [begin, end); returns the sum of out². Multiples
+    /// of 16.
     double (*reduce)(float* out, const float* const* sources, std::size_t count, std::size_t begin,
                      std::size_t end);
     void (*adamw)(const AdamWStep&, float* parameters, const float* gradients, float* first, float* second,
@@ -137,7 +138,7 @@ struct KernelTable {
     void (*average)(float rate, const float* parameters, float* average, std::size_t begin, std::size_t end);
     /// to[i] = from[i] rounded to bf16 (nearest, ties to even)
     void (*round_bf16)(const float* from, float* to, std::size_t begin, std::size_t end);
-    /// Rows [first, last) (multiples of 16) of a linear stage's weights into the transposed arena.
+    /// Copies rows [first, last) (multiples of 16) of a linear stage's weights into the transposed arena.
     void (*transpose)(const Stage&, const float* parameters, float* transposed, std::size_t first,
                       std::size_t last);
     /// For tests: y[i] = f(x[i]); count is a multiple of 16.

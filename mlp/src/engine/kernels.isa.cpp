@@ -1,4 +1,4 @@
-// Compiled once for each instruction set; REKINDLE_ISA names it.
+// Compiled once per instruction set; REKINDLE_ISA names it.
 
 #include "engine/loss.h"
 #include "engine/masks.h"
@@ -17,8 +17,8 @@ void gather(const Network& n, const Rows& rows, float* workspace) {
         std::size_t j = 0;
         for (; j + lanes <= n.inputs; j += lanes)
             store(to + j, load(from + j));
-        if (j < n.inputs && n.inputs >= lanes)
-            store(to + n.inputs - lanes, load(from + n.inputs - lanes)); // overlaps what is there already
+        if (j < n.inputs && n.inputs >= lanes) // overlaps values that are already there
+            store(to + n.inputs - lanes, load(from + n.inputs - lanes));
         else
             for (; j < n.inputs; ++j)
                 to[j] = from[j];
@@ -221,7 +221,7 @@ void apply(const float* x, float* y, std::size_t count) {
 }
 
 float multiply_add_chains(std::size_t iterations) {
-    // 28 registers' worth would spill on 16 registers: as many chains as the instruction set keeps in
+    // As many chains as the instruction set keeps in registers: 28 registers' worth would spill with 16
     // registers.
     constexpr std::size_t chains = 14;
     Native sums[chains];

@@ -1,5 +1,5 @@
 #pragma once
-/// The last Linear as dot products, the losses on sixteen rows at once, and their gradients.
+/// The last Linear as dot products, the losses of sixteen rows at a time, and their gradients.
 
 #include "engine/functions.h"
 
@@ -18,7 +18,7 @@ inline void head_forward(const Head& h, const float* parameters, float* workspac
         }
         const float* weights = parameters + h.weights + o * stride;
         const __m128 bias = _mm_set1_ps(parameters[h.bias + o]);
-        // Rows past the end of the block are computed from what is there and never read.
+        // Rows past the end of the block are computed from leftover data and never read.
         for (std::size_t r = 0; r < rows; r += 4) {
             Float16 dot[4] = {zero(), zero(), zero(), zero()};
             for (std::size_t j = 0; j < stride; j += lanes) {
@@ -36,7 +36,7 @@ struct LossValue {
     Float16 loss, gradient[max_outputs];
 };
 
-/// Loss of sixteen rows and its gradient, not yet averaged.
+/// Loss of sixteen rows and its gradient, before averaging.
 template <Loss::Kind Kind>
 REKINDLE_INLINE LossValue loss_of(Float16 delta, Float16 output, Float16 second, Float16 target) {
     const Float16 half = broadcast(0.5f), one = broadcast(1.0f);
@@ -52,7 +52,7 @@ REKINDLE_INLINE LossValue loss_of(Float16 delta, Float16 output, Float16 second,
         const Float16 tail = log1p(exp(zero() - absolute(output)));
         return {(max(zero(), output) - output * target) + tail, {sigmoid(output) - target, zero()}};
     } else {
-        // torch.nn.GaussianNLLLoss with var = exp(second), which it clamps at 1e-6 without touching the
+        // torch.nn.GaussianNLLLoss with var = exp(second), which it clamps at 1e-6 without changing the
         // gradient.
         const Float16 log_variance = max(broadcast(-13.8155106f), second);
         const Float16 precision = exp(zero() - log_variance);
@@ -80,7 +80,7 @@ double losses(const Network& n, const float* targets, float* workspace, std::siz
     return total;
 }
 
-/// Writes the outputs' gradients times scale; the sum of the losses.
+/// Writes the outputs' gradients times scale; returns the sum of the losses.
 inline double losses(const Network& n, float* workspace, std::size_t rows, float scale) {
     const float* targets = workspace + n.head.targets;
     switch (n.loss.kind) {
@@ -138,7 +138,7 @@ void head_parameter_gradients(const Head& h, const float* workspace, float* grad
     }
 }
 
-/// For a model that does not end with a Linear: its outputs' columns.
+/// For a model that does not end with a Linear: the columns of its outputs.
 inline void head_scatter(const Head& h, float* workspace, std::size_t rows) {
     float* out = workspace + h.input_gradient_at;
     for (std::size_t r = 0; r < rows; ++r) {

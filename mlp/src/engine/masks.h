@@ -1,6 +1,5 @@
 #pragma once
-/// Dropout masks: Philox4x32-10 on sixteen blocks at once. The construction is stated in
-/// rekindle/mlp/dropout.h.
+/// Dropout masks: Philox4x32-10 on sixteen blocks at a time. rekindle/mlp/dropout.h defines the construction.
 
 #include "engine/simd.h"
 
@@ -61,7 +60,7 @@ inline void dropout_factors(const Dropout& d, std::uint64_t seed, std::uint64_t 
                 kept.part[i] = (Native32)(word[w].part[i] >= d.threshold);
             factor[w] = keep_bits(float_of_bits(kept), scale);
         }
-        // The lanes were dealt out so that this puts the units in order.
+        // The lanes were distributed so that this puts the units in order.
         transpose_lanes(factor[0], factor[1], factor[2], factor[3]);
         REKINDLE_UNROLL
         for (std::size_t w = 0; w < 4; ++w)

@@ -1,8 +1,9 @@
 #pragma once
-/// One register-tiled micro-kernel for the forward product, the weights' gradient and the inputs' gradient.
+/// One register-tiled micro-kernel for the forward product, the weight gradient and the input gradient.
 ///
-/// C[m][n] = initial(m, n) + sum over k of A[m][k] * B[k][n], k ascending for every element: the tile's shape
-/// changes no bit. A is read through two strides, B and C are row-major with widths padded to 16.
+/// C[m][n] = initial(m, n) + sum over k of A[m][k] * B[k][n], with k ascending for every element, so the
+/// shape of the tile does not change any bit. A is read through two strides; B and C are row-major with
+/// widths padded to 16.
 
 #include "engine/functions.h"
 
@@ -53,7 +54,7 @@ struct InputGradientEpilogue {
     }
 };
 
-/// Replaces the gradient or continues its sum.
+/// Replaces the gradient or adds to it.
 template <bool Accumulate>
 struct WeightGradientEpilogue {
     float* out;
@@ -114,7 +115,7 @@ REKINDLE_INLINE void choose_tile(std::size_t rows, const Operands& o, std::size_
 
 template <std::size_t Vectors, class Epilogue>
 void multiply_columns(const Operands& o, std::size_t column, const Epilogue& epilogue) {
-    // Blocks of equal height: a short last one would leave the multiply-add units idle.
+    // Blocks of equal height, because a short last one would leave the multiply-add units idle.
     const std::size_t blocks = (o.rows + tile_rows - 1) / tile_rows;
     const std::size_t height = o.rows / blocks, taller = o.rows % blocks;
     std::size_t row = 0;
@@ -147,7 +148,7 @@ REKINDLE_INLINE void sum_columns(const float* values, std::size_t rows, std::siz
     }
 }
 
-/// A block of 16 × 16, of which the first `rows` rows exist; the rest counts as zero.
+/// Transposes a 16 × 16 block of which the first `rows` rows exist; the rest counts as zero.
 REKINDLE_INLINE void transpose_block(const float* from, std::size_t from_stride, std::size_t rows, float* to,
                                      std::size_t to_stride) {
     REKINDLE_UNROLL

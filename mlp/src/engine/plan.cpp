@@ -31,12 +31,12 @@ Plan::Plan(const ModelDescription& model, const TrainingSpec& training)
     : inputs_(model.inputs), round_to_bf16_(training.bf16_storage) {
     model.validate();
     training.validate();
-    const std::size_t wanted = training.loss.kind == LossSpec::Kind::gaussian_nll ? 2 : 1;
-    if (model.outputs() != wanted)
+    const std::size_t expected_outputs = training.loss.kind == LossSpec::Kind::gaussian_nll ? 2 : 1;
+    if (model.outputs() != expected_outputs)
         throw usage_error("the network has " + counted(model.outputs(), "output"))
             .at("loss")
-            .expected(std::to_string(wanted) + " for this loss")
-            .hint(wanted == 2 ? "gaussian_nll predicts a mean and a log-variance." : "");
+            .expected(std::to_string(expected_outputs) + " for this loss")
+            .hint(expected_outputs == 2 ? "gaussian_nll predicts a mean and a log-variance." : "");
     loss_ = {static_cast<Loss::Kind>(training.loss.kind), static_cast<float>(training.loss.huber_delta)};
     input_value_ = workspace_block(padded(inputs_));
     current_ = {inputs_, input_value_, 0, npos};
@@ -108,7 +108,7 @@ Stage& Plan::add_stage(Stage::Core core, std::size_t outputs) {
     return stages_.back();
 }
 
-/// The last stage when an activation or a dropout may still join it.
+/// The last stage, if an activation or a dropout can still join it.
 Stage* Plan::open_stage() {
     if (stages_.empty() || stages_.back().core == Stage::Core::residual_begin ||
         stages_.back().core == Stage::Core::residual_end)
@@ -141,7 +141,7 @@ void Plan::add_norm(const Layer& layer) {
     s.weights = take(parameter_floats_, s.output_stride);
     s.bias = take(parameter_floats_, s.output_stride);
     s.normalized = workspace_block(s.output_stride);
-    s.deviation = take(workspace_floats_, block_rows);
+    s.rstd = take(workspace_floats_, block_rows);
     name_parameters(layer, Parameter::Layout::vector, s.weights, s.bias, s.output_stride);
 }
 
@@ -195,7 +195,7 @@ void Plan::add_head(const Layer* linear) {
     name_parameters(*linear, Parameter::Layout::rows, head_.weights, head_.bias, head_.input_stride);
 }
 
-/// Lets each consumer with parameters apply its producer's derivative as it writes the gradient.
+/// Lets each consumer with parameters apply its producer's derivative while writing the gradient.
 void Plan::connect_gradients() {
     for (Stage& s : stages_) {
         s.writes_derivative =

@@ -1,5 +1,5 @@
 #pragma once
-/// A model description turned into stages, arena offsets and a table of named parameters.
+/// Turns a model description into stages, arena offsets and a table of named parameters.
 
 #include "engine/kernels.h"
 
@@ -17,7 +17,7 @@ constexpr std::size_t padded(std::size_t width) {
     return (width + lanes - 1) / lanes * lanes;
 }
 
-/// Where a PyTorch tensor lies in the arenas.
+/// Where a PyTorch tensor is in the arenas.
 struct Parameter {
     enum class Layout {
         vector,     ///< [outputs]
@@ -28,7 +28,7 @@ struct Parameter {
     std::string name;
     Layout layout;
     Role role;
-    std::size_t outputs, inputs; ///< inputs of the Linear for its bias too; 1 for a norm
+    std::size_t outputs, inputs; ///< inputs: the Linear's, also for its bias; 1 for a norm
     std::size_t offset, stride;
 
     std::vector<std::size_t> shape() const;
@@ -40,7 +40,7 @@ struct Parameter {
 /// Immutable after construction; network() points into it.
 class Plan {
   public:
-    /// Throws Error (usage) when the model or the training is invalid or the two do not fit each other.
+    /// Throws Error (usage) when the model or the training is invalid or the two do not match.
     Plan(const ModelDescription& model, const TrainingSpec& training);
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
@@ -53,7 +53,7 @@ class Plan {
     std::size_t workspace_floats() const { return workspace_floats_; }
 
   private:
-    /// A value between stages, its gradient, and the stage that makes it (npos: the network's input).
+    /// A value between stages, its gradient, and the stage that produces it (npos: the network's input).
     struct Value {
         std::size_t width, value, gradient, producer;
     };

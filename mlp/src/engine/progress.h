@@ -1,6 +1,6 @@
 #pragma once
-/// What a training remembers besides its tensors, and the scalars of the next optimizer step. Every engine
-/// uses these, so that a run may go on on another device.
+/// The training state besides tensors, and the scalars of the next optimizer step. Every engine uses these,
+/// so that a run can continue on another device.
 
 #include "engine/kernels.h"
 #include "engine/schedule.h"
@@ -19,16 +19,16 @@ struct Progress {
     PlateauState plateau;
 };
 
-/// The rate of the next step.
+/// The learning rate of the next step.
 inline double learning_rate(const TrainingSpec& spec, const Progress& progress) {
     return learning_rate(spec, progress.plateau, progress.steps);
 }
-/// torch.nn.utils.clip_grad_norm_: what the gradient is multiplied by.
+/// torch.nn.utils.clip_grad_norm_: the factor for the gradient.
 double clip_factor(const TrainingSpec& spec, double gradient_norm);
-/// Of the next step; gradient_scale is `clip`.
+/// For the next step; gradient_scale is `clip`.
 AdamWStep adamw_step(const TrainingSpec& spec, const Progress& progress, double clip);
 SgdStep sgd_step(const TrainingSpec& spec, const Progress& progress, double clip);
-/// After an optimizer step.
+/// Call after an optimizer step.
 void advance_step(const TrainingSpec& spec, Progress& progress);
 
 } // namespace rekindle::mlp::engine

@@ -23,7 +23,7 @@ struct RowTransform {
     std::size_t rows;
 };
 
-/// Writes output_value; in training also derivative, and for a norm normalized and deviation.
+/// Writes output_value; in training also derivative, and for a norm normalized and rstd.
 template <Function F, bool Norm, bool Drop, bool Training>
 void transform_rows(const RowTransform& t) {
     const Stage& s = *t.stage;
@@ -33,7 +33,7 @@ void transform_rows(const RowTransform& t) {
     for (std::size_t r = 0; r < t.rows; ++r) {
         const float* in = t.input + r * stride;
         float* out = t.workspace + s.output_value + r * stride;
-        Float16 mean = zero(), inverse_deviation = zero();
+        Float16 mean = zero(), rstd = zero();
         if constexpr (Norm) {
             Float16 total = zero();
             for (std::size_t j = 0; j < stride; j += lanes)
@@ -46,14 +46,14 @@ void transform_rows(const RowTransform& t) {
                     d = keep_bits(d, tail);
                 squares = fma(d, d, squares);
             }
-            inverse_deviation = broadcast(1.0f) / sqrt(broadcast(sum(squares) * inverse_width + s.epsilon));
+            rstd = broadcast(1.0f) / sqrt(broadcast(sum(squares) * inverse_width + s.epsilon));
             if constexpr (Training)
-                t.workspace[s.deviation + r] = first_lane(inverse_deviation);
+                t.workspace[s.rstd + r] = first_lane(rstd);
         }
         for (std::size_t j = 0; j < stride; j += lanes) {
             Float16 z = load(in + j);
             if constexpr (Norm) {
-                z = (z - mean) * inverse_deviation;
+                z = (z - mean) * rstd;
                 if (j + lanes == stride)
                     z = keep_bits(z, tail);
                 if constexpr (Training)
@@ -100,7 +100,7 @@ void transform_rows(const RowTransform& t, bool training) {
     }
 }
 
-/// gradient *= the stage's own derivative, where the consumer has not done it.
+/// gradient *= the stage's own derivative, if the consumer has not done it.
 inline void apply_derivative(const Stage& s, float* workspace, std::size_t rows) {
     float* gradient = workspace + s.output_gradient_at;
     const std::size_t count = rows * s.output_stride;
@@ -113,7 +113,7 @@ inline void apply_derivative(const Stage& s, float* workspace, std::size_t rows)
                   select_greater(load(workspace + s.output_value + i), zero(), load(gradient + i), zero()));
 }
 
-/// dx = (g - mean(g) - normalized * mean(g * normalized)) / deviation with g = dy * gain.
+/// dx = (g - mean(g) - normalized * mean(g * normalized)) * rstd with g = dy * gain.
 template <GradientEpilogue Mode>
 void norm_input_gradient(const Stage& s, const float* parameters, float* workspace, std::size_t rows) {
     const std::size_t stride = s.output_stride;
@@ -131,11 +131,11 @@ void norm_input_gradient(const Stage& s, const float* parameters, float* workspa
             products = fma(g, load(normalized + j), products);
         }
         const Float16 mean = broadcast(sum(total) * inverse_width);
-        const Float16 slope = broadcast(sum(products) * inverse_width);
-        const Float16 inverse_deviation = broadcast(workspace[s.deviation + r]);
+        const Float16 mean_product = broadcast(sum(products) * inverse_width);
+        const Float16 rstd = broadcast(workspace[s.rstd + r]);
         for (std::size_t j = 0; j < stride; j += lanes) {
             const Float16 g = load(dy + j) * load(parameters + s.weights + j);
-            Float16 dx = ((g - mean) - load(normalized + j) * slope) * inverse_deviation;
+            Float16 dx = ((g - mean) - load(normalized + j) * mean_product) * rstd;
             if (j + lanes == stride)
                 dx = keep_bits(dx, tail);
             const std::size_t at = r * stride + j;

@@ -8,7 +8,7 @@
 
 namespace rekindle::mlp::engine {
 
-/// What the plateau schedule remembers: torch.optim.lr_scheduler.ReduceLROnPlateau, mode min, threshold 1e-4
+/// The state of the plateau schedule: torch.optim.lr_scheduler.ReduceLROnPlateau, mode min, threshold 1e-4
 /// relative.
 struct PlateauState {
     double factor = 1;
@@ -16,9 +16,9 @@ struct PlateauState {
     std::uint64_t bad_epochs = 0;
 };
 
-/// The rate of step s (from 0).
+/// The learning rate of step s (from 0).
 double learning_rate(const TrainingSpec& spec, const PlateauState& plateau, std::uint64_t step);
-/// One epoch's validation loss; changes nothing unless the schedule is plateau.
+/// Reports one epoch's validation loss; changes nothing unless the schedule is plateau.
 void report_epoch(const TrainingSpec& spec, double loss, PlateauState& plateau);
 
 } // namespace rekindle::mlp::engine

@@ -1,9 +1,10 @@
 #pragma once
-/// Sixteen float lanes, whatever the registers' width. Only for *.isa.cpp: everything lives in a namespace
-/// named after the instruction set, so that no symbol is shared between objects compiled for different ones.
+/// Sixteen float lanes, whatever the width of the registers. Only for *.isa.cpp: everything lives in a
+/// namespace named after the instruction set, so that no symbol is shared between objects compiled for
+/// different ones.
 ///
-/// Every operation is defined lane by lane and every horizontal sum has one order, hence the same bits
-/// everywhere (x86-64 has no fused multiply-add; its bits differ).
+/// Every operation is defined per lane and every horizontal sum has one order, so the bits are the same
+/// everywhere (except on x86-64, which has no fused multiply-add).
 
 #include "engine/kernels.h"
 
@@ -87,7 +88,7 @@ REKINDLE_INLINE Native native_sqrt(Native a) {
     return _mm_sqrt_ps(a);
 #endif
 }
-/// The second operand when either is NaN, as the instruction has it.
+/// Returns the second operand when either is NaN, like the instruction.
 REKINDLE_INLINE Native native_max(Native a, Native b) {
 #if defined(__AVX512F__)
     return _mm512_max_ps(a, b);
@@ -214,7 +215,7 @@ REKINDLE_INLINE Float16 sqrt(Float16 a) {
         r.part[i] = native_sqrt(a.part[i]);
     return r;
 }
-/// a > b ? x : y, hence y where a or b is NaN.
+/// a > b ? x : y, so y where a or b is NaN.
 REKINDLE_INLINE Float16 select_greater(Float16 a, Float16 b, Float16 x, Float16 y) {
     Float16 r;
     REKINDLE_UNROLL
@@ -288,7 +289,7 @@ REKINDLE_INLINE __m128 sums(Float16 a, Float16 b, Float16 c, Float16 d) {
     transpose_lanes(a, b, c, d);
     return fold((a + b) + (c + d));
 }
-/// The four 128-bit lanes to p, p + step, …
+/// Stores the four 128-bit lanes to p, p + step, …
 REKINDLE_INLINE void store_lanes(float* p, std::size_t step, Float16 v) {
 #if defined(__AVX512F__)
     _mm_storeu_ps(p, _mm512_castps512_ps128(v.part[0]));

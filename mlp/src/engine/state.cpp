@@ -61,7 +61,7 @@ class Reader {
     }
     void skip(std::size_t size) {
         if (size > bytes_.size())
-            throw damaged("the state is truncated");
+            throw damaged("the training state is truncated");
         bytes_ = bytes_.subspan(size);
     }
     std::size_t left() const { return bytes_.size(); }
@@ -70,7 +70,7 @@ class Reader {
     std::span<const std::byte> bytes_;
 };
 
-/// What must be equal for the arenas to mean the same.
+/// Hash of everything that must be equal for the arenas to have the same meaning.
 Hash128 identity(const ModelDescription& model, const TrainingSpec& training) {
     const nlohmann::json json{{"model", model},
                               {"adam", training.optimizer.kind == OptimizerSpec::Kind::adamw},
@@ -119,7 +119,7 @@ EngineState write_state(const ModelDescription& model, const TrainingSpec& train
     out.value(id.high);
     out.value(id.low);
     write_progress(out, progress);
-    // The last array holds what is left of the gradient of a step that is done, unless batches are pending.
+    // Unless batches are pending, the last array holds leftovers of the gradient of a completed step.
     const std::vector<float> nothing_pending(progress.pending_batches == 0 ? arrays.back().size() : 0);
     for (const auto& array : arrays) {
         const bool left_over = progress.pending_batches == 0 && &array == &arrays.back();
@@ -142,22 +142,22 @@ Progress read_state(const EngineState& state, const ModelDescription& model, con
     Reader tail(bytes.last(checksum_bytes));
     const Hash128 stored{tail.value<std::uint64_t>(), tail.value<std::uint64_t>()};
     if (stored != hash128(body))
-        throw damaged("the checksum is wrong: the state is damaged");
+        throw damaged("the checksum is wrong: the training state is damaged");
     Reader in(body.subspan(magic.size()));
     if (const auto found = in.value<std::uint32_t>(); found != version)
         throw damaged("version " + std::to_string(found)).expected("version " + std::to_string(version));
     const Hash128 id{in.value<std::uint64_t>(), in.value<std::uint64_t>()};
     if (id != identity(model, training))
-        throw damaged("the state is of another network, optimizer or averaging");
+        throw damaged("the training state belongs to another network, optimizer or averaging");
     const Progress progress = read_progress(in);
     Reader sizes = in;
     for (const auto& array : arrays) {
         if (sizes.value<std::uint64_t>() != array.size())
-            throw damaged("the state has another size");
+            throw damaged("the training state has the wrong size");
         sizes.skip(array.size_bytes());
     }
     if (sizes.left() != 0)
-        throw damaged("the state has another size");
+        throw damaged("the training state has the wrong size");
     for (const auto& array : arrays) {
         in.skip(sizeof(std::uint64_t));
         in.copy(array.data(), array.size_bytes());

@@ -1,5 +1,5 @@
 #pragma once
-/// The bytes of a training state (docs/engine.md), whatever device the tensors live on.
+/// The bytes of a training state (docs/engine.md), independent of the device that holds the tensors.
 
 #include "engine/progress.h"
 
@@ -17,8 +17,8 @@ using ConstStateArrays = std::array<std::span<const float>, 5>;
 
 EngineState write_state(const ModelDescription& model, const TrainingSpec& training, const Progress& progress,
                         const ConstStateArrays& arrays);
-/// Fills the arrays. Throws Error (usage), having changed nothing, when the bytes are damaged, of another
-/// version, network, optimizer or averaging, or of other sizes than the arrays'.
+/// Fills the arrays. Throws Error (usage), without changing anything, when the bytes are damaged, belong to
+/// another version, network, optimizer or averaging, or do not match the sizes of the arrays.
 Progress read_state(const EngineState& state, const ModelDescription& model, const TrainingSpec& training,
                     const StateArrays& arrays);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Threads for one call and a barrier between its phases.
+/// Threads for one call, with a barrier between its phases.
 
 #include <atomic>
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace rekindle::mlp::engine {
 
-/// Subnormals count as zero, round to nearest, exceptions masked, in this scope and thread. Without it
-/// AdamW's moments decay into subnormals and a step takes several times as long.
+/// In this scope and thread, subnormals count as zero, rounding is to nearest, and exceptions are masked.
+/// Without it AdamW's moments decay into subnormals and a step takes several times as long.
 class FlushSubnormals {
   public:
     FlushSubnormals() noexcept : saved_(_mm_getcsr()) { _mm_setcsr(0x9FC0u); }
@@ -50,8 +50,8 @@ class Barrier {
     std::atomic<unsigned> phase_{0};
 };
 
-/// Runs job(0) … job(threads - 1) at once, job(0) on this thread; all with subnormals flushed. Jobs must not
-/// throw.
+/// Runs job(0) … job(threads - 1) in parallel, job(0) on this thread, all with subnormals flushed. Jobs must
+/// not throw.
 template <class Job>
 void run_team(std::size_t threads, const Job& job) {
     std::vector<std::jthread> others;
@@ -65,7 +65,7 @@ void run_team(std::size_t threads, const Job& job) {
     job(0);
 }
 
-/// The part of [0, count) that is thread t's, in multiples of `step`.
+/// The part of [0, count) that belongs to thread t, in multiples of `step`.
 struct Share {
     std::size_t begin, end;
 };

@@ -10,7 +10,7 @@ namespace rekindle::mlp::engine {
 
 namespace {
 
-/// torch.nn.Linear.reset_parameters, or the original system's kaiming_normal_(nonlinearity='leaky_relu') and
+/// torch.nn.Linear.reset_parameters, or the original system's kaiming_normal_(nonlinearity='leaky_relu') with
 /// zero bias.
 float initial_value(const Parameter& p, Initialization initialization, PhiloxStream& random) {
     if (p.role == Parameter::Role::gain)

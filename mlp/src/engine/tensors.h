@@ -1,5 +1,5 @@
 #pragma once
-/// Parameters between PyTorch's named tensors and the layout of engine::Plan.
+/// Converts parameters between PyTorch's named tensors and the layout of engine::Plan.
 
 #include "engine/plan.h"
 
@@ -11,12 +11,12 @@
 
 namespace rekindle::mlp::engine {
 
-/// `values`: plan.parameter_floats().
+/// `values`: plan.parameter_floats() floats.
 std::vector<NamedTensor> to_tensors(const Plan& plan, std::span<const float> values);
-/// Leaves padding alone. Throws Error (usage), having changed nothing, naming a tensor that is missing or has
-/// another shape.
+/// Does not change padding. Throws Error (usage), without changing anything, naming a tensor that is missing
+/// or has a different shape.
 void from_tensors(const Plan& plan, std::span<const NamedTensor> tensors, std::span<float> values);
-/// The weights that training begins with (Philox, purpose initial_weights). Leaves padding alone.
+/// The weights that training starts with (Philox, purpose initial_weights). Does not change padding.
 void initial_parameters(const Plan& plan, Initialization initialization, std::uint64_t seed,
                         std::span<float> values);
 

@@ -3,6 +3,7 @@
 #include "engine/tensors.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/kernels/ceil_div.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,23 +14,25 @@ using namespace engine;
 
 namespace {
 
-constexpr std::size_t reduction_chunk = 4096; ///< floats whose squares are summed in float32, then in double
+/// Floats whose squares are summed in float32 before they are added to a double.
+constexpr std::size_t reduction_chunk = 4096;
 
 std::size_t blocks_of(std::size_t rows) {
-    return (rows + block_rows - 1) / block_rows;
+    return kernels::ceil_div(rows, block_rows);
 }
 std::size_t slots_of(std::size_t rows) {
     return std::min(gradient_slots, blocks_of(rows));
 }
 
-/// Threads that pay: a barrier costs about a microsecond, so each needs about 50 microseconds of work a step.
-std::size_t useful_threads(std::size_t wanted, std::size_t parameters, std::size_t rows) {
+/// Number of worthwhile threads: a barrier costs about a microsecond, so each thread needs about 50
+/// microseconds of work per step.
+std::size_t useful_threads(std::size_t requested, std::size_t parameters, std::size_t rows) {
     constexpr std::size_t work_per_thread = 4'000'000;
     return std::clamp<std::size_t>(6 * parameters * rows / work_per_thread, 1,
-                                   std::min(wanted, slots_of(rows)));
+                                   std::min(requested, slots_of(rows)));
 }
 
-/// Gradient of one batch into `slots`, the blocks dealt to the slots in turn.
+/// Computes the gradient of one batch into `slots`, with the blocks dealt to the slots in turn.
 struct BatchPass {
     const Network& network;
     const KernelTable& kernels;
@@ -43,7 +46,7 @@ struct BatchPass {
     float scale;
     std::uint64_t batch, seed;
 
-    /// One slot's blocks. The sum of their losses.
+    /// Processes one slot's blocks; returns the sum of their losses.
     double run_slot(std::size_t slot, std::size_t slots, float* gradients, float* workspace) const {
         double loss = 0;
         const std::size_t blocks = blocks_of(rows);
@@ -65,7 +68,7 @@ struct BatchPass {
     }
 };
 
-/// What the threads of one train() share.
+/// What the threads of one train() call share.
 struct TrainLoop {
     Engine::Impl& engine;
     const Samples& samples;
@@ -82,7 +85,8 @@ struct TrainLoop {
     double gradient_norm(float* gradient, std::size_t slots, std::size_t t);
 };
 
-/// Sums the slots (and the pending gradient) into `gradient`; the norm of the sum. The same on every thread.
+/// Sums the slots (and the pending gradient) into `gradient`; returns the norm of the sum, the same on every
+/// thread.
 double TrainLoop::gradient_norm(float* gradient, std::size_t slots, std::size_t t) {
     std::array<const float*, gradient_slots + 1> sources;
     std::size_t count = 0;
@@ -102,7 +106,7 @@ double TrainLoop::gradient_norm(float* gradient, std::size_t slots, std::size_t 
     return std::sqrt(total);
 }
 
-/// One batch. False: it was not finite.
+/// Trains one batch; returns false if it was not finite.
 bool TrainLoop::step(std::size_t t, std::size_t first) {
     const std::size_t rows = std::min(batch_size, order.size() - first);
     const std::size_t next = first + rows;

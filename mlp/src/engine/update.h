@@ -37,7 +37,7 @@ inline double reduce(float* out, const float* const* sources, std::size_t count,
     const double result = sum_of_double((squares[0] + squares[1]) + (squares[2] + squares[3]));
     if (result - result == 0)
         return result;
-    // Squares may overflow where the gradient is finite: again in double.
+    // Squares may overflow although the gradient is finite: in that case sum again in double.
     double wide = 0;
     for (std::size_t i = begin; i < end; ++i)
         wide += static_cast<double>(out[i]) * static_cast<double>(out[i]);

@@ -1,12 +1,12 @@
 #pragma once
-/// Where the parameters of one network lie in its arrays on a GPU. Depends on the model alone.
+/// Where the parameters of one network are in its arrays on a GPU. Depends only on the model.
 ///
 /// Parameters, both moments, the average and the pending gradient of a member are arrays of the same layout:
-/// `floats()` numbers, a multiple of 4, padding exactly zero. First the weights of every Linear but the last,
-/// in tiles of 4 inputs x 4 outputs: row j of tile (i, o) is the four floats at quad weights + (j * inputs/4
-/// + i) * outputs/4 + o, with inputs and outputs rounded up to multiples of 4. Then the vectors, each rounded
-/// up to 4 floats, in the order of the layers: a Linear's bias, a norm's gain and shift, the last Linear's
-/// rows and its bias.
+/// `floats()` numbers, a multiple of 4, with padding exactly zero. First come the weights of every Linear
+/// except the last, in tiles of 4 inputs x 4 outputs: row j of tile (i, o) is the four floats at quad weights
+/// + (j * inputs/4 + i) * outputs/4 + o, with inputs and outputs rounded up to multiples of 4. Then come the
+/// vectors, each rounded up to 4 floats, in the order of the layers: a Linear's bias, a norm's gain and
+/// shift, the last Linear's rows and its bias.
 
 #include <rekindle/mlp/model.h>
 
@@ -23,7 +23,7 @@ constexpr std::uint32_t quads(std::size_t count) {
     return static_cast<std::uint32_t>((count + 3) / 4);
 }
 
-/// Where a PyTorch tensor lies.
+/// Where a PyTorch tensor is.
 struct Tensor {
     enum class Form {
         vector, ///< [outputs]
@@ -43,14 +43,14 @@ struct Tensor {
 
 class Layout {
   public:
-    /// Precondition: model.validate() passes.
+    /// Precondition: model.validate() succeeds.
     explicit Layout(const ModelDescription& model);
 
     /// In PyTorch's order, the same names and order as engine::Plan::parameters().
     std::span<const Tensor> tensors() const { return tensors_; }
     /// Floats of one member's array.
     std::size_t floats() const { return floats_; }
-    /// Quads before the vectors begin.
+    /// Number of quads before the vectors begin.
     std::uint32_t weight_quads() const { return weight_quads_; }
     std::uint32_t vector_quads() const { return static_cast<std::uint32_t>(floats_ / 4) - weight_quads_; }
 

@@ -1,4 +1,5 @@
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/matmul.h>
 #include <rekindle/kernels/families/matmul_cooperative.h>
 #include <rekindle/mlp/matrix_product.h>
@@ -11,15 +12,11 @@ namespace rekindle::mlp {
 
 namespace {
 
-/// Workgroups that every device takes in one dimension of a dispatch (maxComputeWorkGroupCount of Vulkan).
+/// Workgroups that every device supports in one dimension of a dispatch (Vulkan's maxComputeWorkGroupCount).
 constexpr std::uint32_t most_groups = 65535;
-/// Of one launch, so that its loops are short enough for a driver on the processor (kernels/README.md, "Loops
-/// on lavapipe"): a slice is eight or more.
+/// For one launch, so that its loops are short enough for a CPU driver (kernels/README.md, "Loops on
+/// lavapipe"): a slice is eight or more.
 constexpr std::uint32_t longest_sum = 1u << 18;
-
-constexpr std::uint32_t divided_up(std::uint64_t value, std::uint32_t by) {
-    return static_cast<std::uint32_t>((value + by - 1) / by);
-}
 
 std::string text(const DeviceMatrix& matrix) {
     return std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns) + " (stride " +
@@ -30,7 +27,7 @@ void check_sizes(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatri
     const auto fits = [](const DeviceMatrix& m) { return m.stride >= m.columns; };
     if (a.columns != b.rows || a.rows != c.rows || b.columns != c.columns || !fits(a) || !fits(b) || !fits(c))
         throw runtime::Error("matrix product: the sizes " + text(a) + ", " + text(b) + " and " + text(c) +
-                             " do not fit each other");
+                             " do not match");
 }
 
 runtime::Access access(const DeviceMatrix& matrix, std::uint64_t element_bytes, bool writes) {
@@ -52,7 +49,7 @@ DeviceMatrix columns_of(const DeviceMatrix& matrix, std::uint32_t first, std::ui
     return {matrix.first + first * element_bytes, matrix.rows, count, matrix.stride};
 }
 
-/// A guess for a slow device, so that no submit becomes too long.
+/// An estimate for a slow device, so that no submit becomes too long.
 double expected_seconds(const DeviceMatrix& a, const DeviceMatrix& b) {
     return 2.0 * a.rows * a.columns * b.columns / 2e11;
 }
@@ -97,11 +94,12 @@ void launch_panel(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMa
                                kernels::ConstantValue{"continues", continues},
                                kernels::ConstantValue{"shared_floats", tiling.shared_floats}};
     const std::array accesses{access(a, 4, false), access(b, 4, false), access(c, 4, true)};
-    stream.launch(tiling.kernel, {divided_up(c.columns, tiling.size), divided_up(c.rows, tiling.size)},
+    stream.launch(tiling.kernel,
+                  {kernels::ceil_div(c.columns, tiling.size), kernels::ceil_div(c.rows, tiling.size)},
                   parameters, accesses, constants, expected_seconds(a, b));
 }
 
-/// In as many launches as the length of the sums asks for.
+/// Uses as many launches as the length of the sums requires.
 void launch_sums(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c,
                  const Tiling& tiling) {
     std::uint32_t first = 0;
@@ -113,7 +111,7 @@ void launch_sums(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMat
     } while (first < a.columns);
 }
 
-/// What the dispatch must count on: subgroups as large as the device's largest.
+/// What the dispatch has to assume: subgroups as large as the device's largest.
 std::uint32_t lowest_tile_rows(const runtime::Device& device) {
     const std::uint32_t subgroups = kernels::matmul_half.kernel.threads / device.info().can.maximum_subgroup;
     return std::clamp(subgroups / 2, 1u, 4u) * 32;
@@ -151,9 +149,9 @@ void matrix_product_half(const runtime::Device& device, runtime::Stream& stream,
         throw runtime::Unsupported(device.info().address() + " " + device.info().name +
                                    " has no matrix units for 16 x 16 x 16 products of float16");
     if (a.columns == 0)
-        throw runtime::Error("matrix product in float16: the inner size is 0");
+        throw runtime::Error("matrix product in float16: the inner dimension is 0");
     const std::uint32_t tile_rows = lowest_tile_rows(device);
-    const std::uint32_t across = divided_up(c.columns, half_tile_columns);
+    const std::uint32_t across = kernels::ceil_div(c.columns, half_tile_columns);
     if (across > most_groups)
         throw runtime::Error("matrix product in float16: more than " +
                              std::to_string(std::uint64_t{most_groups} * half_tile_columns) + " columns");
@@ -180,8 +178,8 @@ void matrix_product_half(const runtime::Device& device, runtime::Stream& stream,
                                                               .b_stride = b.stride,
                                                               .c_stride = c.stride};
         const std::array accesses{access(a_rows, 2, false), access(b, 2, false), access(c_rows, 4, true)};
-        stream.launch(kernels::matmul_half, {across * divided_up(rows, tile_rows)}, parameters, accesses,
-                      constants, expected_seconds(a_rows, b));
+        stream.launch(kernels::matmul_half, {across * kernels::ceil_div(rows, tile_rows)}, parameters,
+                      accesses, constants, expected_seconds(a_rows, b));
     }
 }
 

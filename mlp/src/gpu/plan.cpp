@@ -2,6 +2,7 @@
 
 #include "gpu/stages.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/mlp/dropout.h>
 
 #include <algorithm>
@@ -14,13 +15,14 @@ namespace rekindle::mlp::gpu {
 namespace {
 
 constexpr std::uint32_t widest = 512;
-constexpr std::uint32_t most_rows = 64;              ///< of a block
-constexpr std::uint32_t most_kept_beside_loads = 80; ///< registers of a thread, for loads ahead of their use
-constexpr std::size_t shallow_stages = 6;            ///< of the kernels that compile fast
-constexpr std::uint32_t tile_slots = 8;              ///< kernels/population/ownership.slang: slots
-constexpr std::uint32_t vector_slots = 2;            ///< the same: vector_slots
+constexpr std::uint32_t most_rows = 64; ///< per block
+/// Registers per thread that leave room for loads ahead of their use.
+constexpr std::uint32_t most_kept_with_loads = 80;
+constexpr std::size_t shallow_stages = 6; ///< limit of the kernels that compile fast
+constexpr std::uint32_t tile_slots = 8;   ///< kernels/population/ownership.slang: slots
+constexpr std::uint32_t vector_slots = 2; ///< the same: vector_slots
 constexpr std::uint32_t most_row_lanes = 16, least_row_lanes = 4;
-constexpr std::uint32_t sum_quads = 8; ///< that the kernels' sums over the workgroup need at scratch_at
+constexpr std::uint32_t sum_quads = 8; ///< needed at scratch_at by the kernels' sums over the workgroup
 
 /// The kernels' specialization constants by name, those of stage s as "stage<s>_<name>".
 constexpr std::array stage_constants = {"form",
@@ -31,7 +33,7 @@ constexpr std::array stage_constants = {"form",
                                         "gradient_at",
                                         "input_gradient_at",
                                         "extra_at",
-                                        "deviation_at",
+                                        "rstd_at",
                                         "weights",
                                         "shared_weights",
                                         "transposed",
@@ -82,34 +84,30 @@ std::string_view kernel_name(std::uint32_t threads, bool trains, bool deep) {
     return names[deep][trains][std::countr_zero(threads / 32)];
 }
 
-std::uint32_t divided_up(std::uint32_t a, std::uint32_t b) {
-    return (a + b - 1) / b;
-}
-
-/// Why no kernel takes the model, or "".
+/// Why no kernel supports the model, or "".
 std::string refusal_of(const Network& network, const TrainingSpec& training) {
     if (training.bf16_storage)
-        return "bf16_storage is not possible on a GPU yet";
+        return "bf16_storage is not supported on a GPU yet";
     std::uint32_t width = network.inputs;
     for (const Stage& s : network.stages)
         width = std::max(width, s.width);
     if (width > widest)
-        return "a layer of " + std::to_string(width) + " units is wider than the " + std::to_string(widest) +
-               " that the GPU's kernels take";
+        return "a layer of " + std::to_string(width) + " units is wider than " + std::to_string(widest) +
+               ", the limit of the GPU's kernels";
     if (network.stages.size() > most_stages)
         return "the network needs " + std::to_string(network.stages.size()) +
-               " stages and the GPU's kernels have " + std::to_string(most_stages);
+               " stages, and the GPU's kernels support at most " + std::to_string(most_stages);
     return {};
 }
 
-/// Makes one candidate's numbers.
+/// Computes the numbers of one candidate.
 class Planner {
   public:
     Planner(const Network& network, const Layout& layout, const TrainingSpec& training,
             std::size_t batch_size, const DeviceLimits& limits)
         : network_(network), layout_(layout), training_(training), batch_(batch_size), limits_(limits) {}
 
-    /// Nothing when the device or the registers do not hold it.
+    /// Nothing if it does not fit the device or the registers.
     std::optional<GpuPlan> plan(const Variant& variant) {
         threads_ = variant.threads;
         storage_ = variant.storage;
@@ -133,7 +131,7 @@ class Planner {
     std::uint32_t slots_used() const {
         std::uint32_t slots = 0;
         for (const Stage& s : network_.stages)
-            slots += divided_up(s.tiles(), threads_);
+            slots += kernels::ceil_div(s.tiles(), threads_);
         return slots;
     }
     bool registers_hold() {
@@ -142,22 +140,23 @@ class Planner {
             loads_ahead_ = threads_ < 512;
             return true;
         }
-        // GCN has too few scalar registers for the long step of many stages with gradients in registers, too.
+        // GCN also has too few scalar registers for a long step of many stages with gradients in registers.
         if (network_.stages.size() > shallow_stages)
             return false;
-        const std::uint32_t tiles = slots_used(), vectors = divided_up(layout_.vector_quads(), threads_);
+        const std::uint32_t tiles = slots_used(),
+                            vectors = kernels::ceil_div(layout_.vector_quads(), threads_);
         if (tiles > tile_slots || vectors > vector_slots)
             return false;
         const OptimizerSpec& o = training_.optimizer;
         const std::uint32_t moments = o.kind == OptimizerSpec::Kind::adamw ? 2 : o.momentum > 0 ? 1 : 0;
         const std::uint32_t kept = (16 * tiles + 4 * vectors) * (moments_in_registers() ? 1 + moments : 1);
-        // A workgroup of 512 has 128 registers a thread on the smallest register files, a smaller one 256.
+        // A workgroup of 512 has 128 registers per thread on the smallest register files, a smaller one 256.
         const std::uint32_t for_kept = threads_ == 512 ? 48 : 168;
-        loads_ahead_ = threads_ < 512 && kept <= most_kept_beside_loads;
+        loads_ahead_ = threads_ < 512 && kept <= most_kept_with_loads;
         return kept <= for_kept;
     }
 
-    /// Threads that share a row in norms and in the head, at most.
+    /// The maximum number of threads that share a row in norms and in the head.
     std::uint32_t lanes_for(std::uint32_t rows) const {
         std::uint32_t widest_row = quads(network_.head.width);
         for (const Stage& s : network_.stages)
@@ -176,17 +175,18 @@ class Planner {
     std::uint32_t scalar_count() const { return rows_ + std::max(threads_, 2 * rows_ * lanes_); }
     std::uint32_t shared_bytes() const { return 16 * arena_quads_ + 4 * scalar_count() + 16; }
 
-    /// The fewest blocks whose rows fit the shared memory.
+    /// Finds the fewest blocks whose rows fit into shared memory.
     bool fit_rows(std::uint32_t most) {
         const std::uint32_t limit = std::min({most, most_rows, threads_});
         std::uint32_t last = 0;
-        for (std::uint32_t wanted = divided_up(static_cast<std::uint32_t>(batch_), limit);; ++wanted) {
-            const std::uint32_t even = divided_up(static_cast<std::uint32_t>(batch_), wanted);
+        for (std::uint32_t block_count = kernels::ceil_div(static_cast<std::uint32_t>(batch_), limit);;
+             ++block_count) {
+            const std::uint32_t even = kernels::ceil_div(static_cast<std::uint32_t>(batch_), block_count);
             const std::uint32_t rows = std::min(even < 4 ? even : (even + 3) / 4 * 4, limit);
             if (rows == last)
                 continue;
             last = rows_ = rows;
-            blocks_ = divided_up(static_cast<std::uint32_t>(batch_), rows_);
+            blocks_ = kernels::ceil_div(static_cast<std::uint32_t>(batch_), rows_);
             network_.place(rows_);
             scratch_at_ = (weights_in_shared() ? shared_weight_quads() : 0) +
                           (vectors_in_shared_ ? layout_.vector_quads() : 0);
@@ -262,7 +262,7 @@ class Planner {
                 activations + s.gradient_at,
                 activations + s.input_gradient_at,
                 activations + s.extra_at,
-                norm ? activations + s.deviation_at : 0,
+                norm ? activations + s.rstd_at : 0,
                 s.weights,
                 shared,
                 s.transposed,
@@ -333,14 +333,14 @@ class Planner {
     GpuPlan plan_;
 };
 
-/// What is tried, best first, as measured on an H200: few threads keep the barriers short where there are few
+/// What to try, best first, as measured on an H200: few threads keep barriers short where there are few
 /// tiles.
 std::vector<Variant> preferences(const Network& network, GpuShape shape) {
     std::uint32_t tiles = 0;
     for (const Stage& s : network.stages)
         tiles += s.tiles();
     std::vector<std::uint32_t> threads;
-    // 32 threads of a network of many stages do not fit the scalar registers of the oldest cards.
+    // 32 threads of a network with many stages do not fit the scalar registers of the oldest GPUs.
     if (tiles <= 96 && network.stages.size() <= 3)
         threads = {32, 64, 128, 256, 512};
     else if (tiles <= 96)
@@ -379,12 +379,12 @@ GpuPlan plan_population(const ModelDescription& model, const TrainingSpec& train
     if (!refused.refusal.empty())
         return refused;
     Planner planner(network, layout, training, batch_size, limits);
-    // Blocks of few rows load every weight for little work: rather keep the weights in memory.
+    // Blocks of few rows load every weight for little work, so keeping the weights in memory is better.
     for (const std::size_t least_rows : {std::min<std::size_t>(batch_size, 8), std::size_t{1}})
         for (const Variant& variant : preferences(network, shape))
             if (auto plan = planner.plan(variant); plan && plan->block_rows >= least_rows)
                 return *plan;
-    refused.refusal = "one row of the network's values does not fit the " +
+    refused.refusal = "one row of the network's values does not fit into the " +
                       std::to_string(limits.shared_bytes) + " bytes of shared memory that a workgroup has";
     return refused;
 }

@@ -1,22 +1,18 @@
 #pragma once
-/// What a population of one model, one training and one batch size is to the GPU: which kernel, with which
-/// specialization constants, and how much memory. Knows no device; the caller states its limits.
+/// How a population of one model, one training and one batch size runs on the GPU: which kernel, with which
+/// specialization constants, and how much memory. Independent of any device; the caller passes its limits.
 ///
 /// How training is launched (kernels/population.slang; the push constants are its PopulationParameters):
-///   - groups: x = least(members, 65535), y = ceil(members / 65535): one workgroup per member;
-///   - one launch does the batches [first_batch, first_batch + batches) of every member's order; launches of
-///   one
-///     train() follow each other with first_batch rising, and records and results stay as they are between
-///     them;
-///   - finish = 1 in the last launch of finish_accumulation(), with batches = 0: an incomplete accumulation
-///   is applied with
-///     the schedule's next row (records: rows may be 0, pending_batches says how many);
-///   - gradients(): batches = 1, accumulation_steps = 0xFFFFFFFF, pending_batches = 0, batch_scale =
-///   last_batch_scale =
-///     float(1 / rows), `pending` and `results` scratch: the gradient is left in `pending`, nothing else
-///     changes.
+/// - groups: x = min(members, 65535), y = ceil(members / 65535): one workgroup per member;
+/// - one launch does the batches [first_batch, first_batch + batches) of every member's order; launches of
+/// one train() follow each other with increasing first_batch, and records and results are kept between them;
+/// - finish = 1 in the last launch of finish_accumulation(), with batches = 0: an incomplete accumulation is
+/// applied with the schedule's next row (records: rows may be 0, pending_batches says how many);
+/// - gradients(): batches = 1, accumulation_steps = 0xFFFFFFFF, pending_batches = 0, batch_scale =
+/// last_batch_scale = float(1 / rows), `pending` and `results` are scratch: the gradient is left in
+/// `pending`, nothing else changes.
 /// Evaluation (PopulationEvaluateParameters): one workgroup per member and chunk of rows, flattened into x
-/// and y alike.
+/// and y in the same way.
 
 #include "gpu/layout.h"
 
@@ -32,26 +28,26 @@
 
 namespace rekindle::mlp::gpu {
 
-/// Most stages of a network (kernels/population/constants.slang: max_stages).
+/// The maximum number of stages of a network (kernels/population/constants.slang: max_stages).
 inline constexpr std::size_t most_stages = 12;
 
 struct DeviceLimits {
-    std::uint32_t shared_bytes = 32768; ///< of one workgroup
-    std::uint32_t threads = 1024;       ///< of one workgroup
+    std::uint32_t shared_bytes = 32768; ///< per workgroup
+    std::uint32_t threads = 1024;       ///< per workgroup
 };
 
-/// One member's numbers, an array of these lies at PopulationParameters::members. Written by the host before
-/// train() begins; the kernels change nothing in it.
+/// One member's numbers; an array of these is at PopulationParameters::members. The host writes it before
+/// train() begins; the kernels do not change it.
 struct MemberRecord {
     std::uint32_t seed_low = 0, seed_high = 0;   ///< TrainingSpec::seed, keys the dropout masks
     std::uint32_t batch_low = 0, batch_high = 0; ///< batches seen before this call of train()
     std::uint32_t order_first =
         0;                  ///< where the member's rows begin, in elements of PopulationParameters::order
-    std::uint32_t rows = 0; ///< of its order in this call; 0: the member does nothing
+    std::uint32_t rows = 0; ///< in its order in this call; 0: the member does nothing
     std::uint32_t schedule_first = 0;  ///< where its steps begin, in rows of PopulationParameters::schedule
     std::uint32_t pending_batches = 0; ///< accumulated before this call
     float batch_scale = 0;             ///< float(1 / (batch size * accumulation steps))
-    float last_batch_scale = 0;        ///< the same of its last batch, which may be smaller
+    float last_batch_scale = 0;        ///< the same for its last batch, which may be smaller
     float clip_norm = 0;               ///< TrainingSpec::clip_norm
     float huber_delta = 1;
     float one_minus_beta1 = 0, beta2 = 0, one_minus_beta2 = 0, epsilon = 0; ///< AdamW
@@ -61,7 +57,7 @@ struct MemberRecord {
 };
 static_assert(sizeof(MemberRecord) == 128);
 
-/// One optimizer step's numbers; PopulationParameters::schedule is an array of these, [group of
+/// The numbers of one optimizer step; PopulationParameters::schedule is an array of these, [group of
 /// members][step].
 struct StepRecord {
     float step_size = 0;               ///< AdamW: rate / (1 - beta1^step); SGD: the rate
@@ -71,21 +67,21 @@ struct StepRecord {
 };
 static_assert(sizeof(StepRecord) == 16);
 
-/// Read and written by every launch; the host zeroes it before train() begins. A member that stopped does
+/// Read and written by every launch; the host zeroes it before train() begins. A member that has stopped does
 /// nothing in later launches.
 struct ResultRecord {
     float loss_high = 0, loss_low = 0; ///< the sum of the losses is their sum
     std::uint32_t rows = 0, steps = 0;
     float last_gradient_norm = 0;
     std::uint32_t stopped =
-        0; ///< 1: a loss or a gradient was not finite; parameters are those of the step before
+        0; ///< 1: a loss or a gradient was not finite; parameters are those of the previous step
     std::uint32_t batches = 0;
     std::uint32_t pending_batches = 0; ///< accumulated and not yet applied
 };
 static_assert(sizeof(ResultRecord) == 32);
 
-/// Sums of losses (pairs of floats) per member at PopulationParameters::losses, one for each row of a block;
-/// the host zeroes them too.
+/// Sums of losses (pairs of floats) per member at PopulationParameters::losses, one per row of a block; the
+/// host zeroes them as well.
 inline constexpr std::size_t loss_sums = 64;
 
 /// Evaluation: one workgroup per member and chunk of rows; an array [member][chunk] lies at
@@ -95,27 +91,29 @@ struct EvaluationRecord {
 };
 
 struct GpuPlan {
-    /// Not empty: one sentence why this model cannot be trained here, and all else is empty.
+    /// If not empty: one sentence that says why this model cannot be trained here, and everything else is
+    /// empty.
     std::string refusal;
     std::string_view train_kernel, evaluate_kernel; ///< names in the registry
-    std::vector<kernels::ConstantValue> constants;  ///< of both
-    std::uint32_t threads = 0;                      ///< of a workgroup
+    std::vector<kernels::ConstantValue> constants;  ///< for both
+    std::uint32_t threads = 0;                      ///< per workgroup
     std::uint32_t shared_bytes = 0;
     std::uint32_t block_rows = 0;  ///< rows that go through forward and backward together
-    std::uint32_t blocks = 0;      ///< of a full batch
+    std::uint32_t blocks = 0;      ///< per full batch
     std::uint32_t input_quads = 0; ///< a row of inputs is this many quads, 16-byte aligned, its padding zero
     bool weights_in_shared = false;
-    std::size_t member_floats = 0;     ///< of parameters, each moment, average and pending gradient
+    /// Size of the parameters, each moment, the average and the pending gradient.
+    std::size_t member_floats = 0;
     std::size_t transposed_floats = 0; ///< scratch per member for PopulationParameters::transposed; may be 0
     bool first_moment = false, second_moment = false, average = false; ///< arrays that must exist
-    /// The pending gradient's array must exist (accumulation, or gradients that do not fit the registers).
-    /// gradients() always writes one.
+    /// The array for the pending gradient must exist (accumulation, or gradients that do not fit into
+    /// registers). gradients() always writes one.
     bool pending = false;
     /// Multiply-adds of one optimizer step of one member, for bounding the work of a launch.
     double work_per_step = 0;
 };
 
-/// Where a workgroup keeps what belongs to its member.
+/// Where a workgroup keeps its member's data.
 enum class Storage {
     resident, ///< weights in shared memory, gradients and moments in registers
     shared,   ///< weights in shared memory, gradients in registers, moments in memory
@@ -127,15 +125,15 @@ enum class Storage {
 struct Variant {
     std::uint32_t threads = 128; ///< 32, 64, 128, 256 or 512
     Storage storage = Storage::resident;
-    std::uint32_t most_rows = 64; ///< of a block
+    std::uint32_t most_rows = 64; ///< per block
 };
 
-/// Nothing when the device, the registers or the kernels do not hold it.
+/// Nothing if it does not fit the device, the registers or the kernels.
 std::optional<GpuPlan> plan_variant(const ModelDescription& model, const TrainingSpec& training,
                                     std::size_t batch_size, const DeviceLimits& limits,
                                     const Variant& variant);
 
-/// `training`: any member's (only what all members share matters). Throws nothing but bad_alloc.
+/// `training`: of any member (only what all members share matters). Throws nothing but bad_alloc.
 /// Precondition: model and training pass validate() and engine::Plan accepts them.
 GpuPlan plan_population(const ModelDescription& model, const TrainingSpec& training, std::size_t batch_size,
                         const DeviceLimits& limits, GpuShape shape);

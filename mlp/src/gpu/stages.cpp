@@ -10,7 +10,7 @@ namespace rekindle::mlp::gpu {
 
 namespace {
 
-/// Joins layers into stages.
+/// Merges layers into stages.
 class Builder {
   public:
     Builder(const ModelDescription& model, const Layout& layout)
@@ -41,7 +41,7 @@ class Builder {
         network_.stages.push_back(s);
         return network_.stages.back();
     }
-    /// The last stage where an activation or a dropout may still join it, else a new one.
+    /// The last stage if an activation or a dropout can still join it, otherwise a new one.
     Stage& joinable(bool takes_activation) {
         std::vector<Stage>& stages = network_.stages;
         const bool open = !stages.empty() && stages.back().core != Core::residual_begin &&
@@ -98,15 +98,16 @@ class Builder {
         }
     }
 
-    /// Which gradients are wanted, and what turns each into the one before its producer's activation.
+    /// Determines which gradients are needed, and what turns each into the one before its producer's
+    /// activation.
     void connect() {
         std::vector<Stage>& stages = network_.stages;
         for (std::size_t i = 0; i < stages.size(); ++i) {
             Stage& s = stages[i];
-            const bool wanted =
+            const bool needed =
                 i + 1 < stages.size() ? stages[i + 1].input_gradient : network_.head.input_gradient;
             s.keeps_derivative =
-                wanted &&
+                needed &&
                 (s.drops() || (s.function != Activation::identity && s.function != Activation::relu));
             const Epilogue epilogue = s.keeps_derivative               ? Epilogue::derivative
                                       : s.function == Activation::relu ? Epilogue::positive
@@ -133,8 +134,8 @@ struct Block {
     bool meets(const Block& other) const { return first <= other.last && other.first <= last; }
 };
 
-/// Lowest places such that blocks that are needed together do not overlap; the largest first. The quads in
-/// all.
+/// Places blocks as low as possible so that blocks needed at the same time do not overlap, largest first.
+/// Returns the total number of quads.
 std::uint32_t arrange(std::vector<Block>& blocks) {
     std::vector<Block*> order;
     for (Block& block : blocks)
@@ -185,7 +186,7 @@ class Placement {
     }
     std::uint32_t matrix(std::uint32_t width) const { return rows_ * row_stride(quads(width)); }
 
-    /// values_[i]: the block of stage i's input; a residual's begin hands its input on.
+    /// values_[i]: the block of stage i's input; the start of a residual passes its input on.
     void add_values(std::size_t i) {
         const Stage& s = network_.stages[i];
         if (i == 0)
@@ -204,11 +205,11 @@ class Placement {
             values_.push_back(add(matrix(network_.inputs), 0, 0));
         Block& last = blocks_[values_.back()];
         last.use(head_phase());
-        if (network_.head.linear) // its gradient is made with the last stage's
+        if (network_.head.linear) // its gradient is computed with the last stage's
             last.use(head_phase() + 1);
     }
 
-    bool output_gradient_wanted(std::size_t i) const {
+    bool needs_output_gradient(std::size_t i) const {
         return i + 1 < stage_count() ? network_.stages[i + 1].input_gradient : network_.head.input_gradient;
     }
     void add_backward(std::size_t i) {
@@ -217,13 +218,13 @@ class Placement {
         std::size_t last = backward_phase(i);
         if (s.core == Core::residual_end)
             last = backward_phase(s.partner);
-        gradients_.push_back(output_gradient_wanted(i)
+        gradients_.push_back(needs_output_gradient(i)
                                  ? add(matrix(s.width), s.keeps_derivative ? forward_phase(i) : written, last)
                                  : none);
         normalized_.push_back(none);
         deviations_.push_back(none);
         if (s.core == Core::layer_norm) {
-            // The normalized values take the place of the input where nothing else reads that later.
+            // The normalized values replace the input where nothing else reads it later.
             Block& input = blocks_[values_[i]];
             if (input.last == forward_phase(i)) {
                 input.use(backward_phase(i));
@@ -243,7 +244,7 @@ class Placement {
             s.value_at = place(values_[i + 1]);
             s.gradient_at = place(gradients_[i]);
             s.input_gradient_at = i > 0 ? place(gradients_[i - 1]) : 0;
-            s.deviation_at = place(deviations_[i]);
+            s.rstd_at = place(deviations_[i]);
             s.extra_at = s.core == Core::residual_begin ? place(gradients_[s.partner])
                          : s.core == Core::residual_end ? place(values_[s.partner])
                                                         : place(normalized_[i]);

@@ -1,6 +1,6 @@
 #pragma once
-/// A model as the stages that a GPU's kernels go through, with the places of their values in shared memory.
-/// What a stage is: kernels/population/constants.slang.
+/// A model as the stages that the GPU kernels execute, with the places of their values in shared memory. For
+/// what a stage is, see kernels/population/constants.slang.
 
 #include "gpu/layout.h"
 
@@ -12,11 +12,11 @@
 
 namespace rekindle::mlp::gpu {
 
-/// Each order and value as in the kernels.
+/// Order and values are the same as in the kernels.
 enum class Core : std::uint32_t { none, linear, layer_norm, residual_begin, residual_end };
 enum class Epilogue : std::uint32_t { plain, positive, derivative };
 
-/// Quads between two rows in shared memory: odd, so that eight consecutive rows lie in different banks.
+/// Quads between two rows in shared memory; odd, so that eight consecutive rows are in different banks.
 constexpr std::uint32_t row_stride(std::uint32_t row_quads) {
     return row_quads | 1u;
 }
@@ -26,16 +26,16 @@ struct Stage {
     Activation function = Activation::identity;
     std::uint32_t inputs = 0, width = 0;
     bool input_gradient = false;   ///< an earlier stage has parameters
-    bool keeps_derivative = false; ///< of activation and dropout together
+    bool keeps_derivative = false; ///< of activation and dropout combined
     Epilogue epilogue{};           ///< of the gradient that it writes for the stage before it
     double dropout_rate = 0;
     std::uint32_t dropout_layer = 0;
     float epsilon = 0;
     std::size_t partner = 0;                                ///< residual: the stage at the other end
-    std::uint32_t weights = 0, transposed = 0, vectors = 0; ///< in quads, as Layout has them
-    /// Where its values lie, in quads of the activations' part of shared memory.
+    std::uint32_t weights = 0, transposed = 0, vectors = 0; ///< in quads, as in Layout
+    /// Where its values are, in quads of the activations' part of shared memory.
     std::uint32_t input_at = 0, value_at = 0, gradient_at = 0, input_gradient_at = 0, extra_at = 0,
-                  deviation_at = 0;
+                  rstd_at = 0;
 
     std::uint32_t tiles() const { return core == Core::linear ? quads(inputs) * quads(width) : 0; }
     bool drops() const { return dropout_rate > 0; }
@@ -54,11 +54,11 @@ struct Network {
     std::uint32_t input_at = 0;
     std::vector<Stage> stages;
     Head head;
-    std::uint32_t transposed_quads = 0; ///< of the weights whose inputs need a gradient
-    std::uint32_t activation_quads = 0; ///< shared memory for place()'s rows
+    std::uint32_t transposed_quads = 0; ///< for the weights whose inputs need a gradient
+    std::uint32_t activation_quads = 0; ///< shared memory for the rows given to place()
 
-    /// Gives every value its place for blocks of `rows` rows. Values that are never needed at once share
-    /// memory.
+    /// Assigns a place to every value for blocks of `rows` rows. Values that are never needed at the same
+    /// time share memory.
     void place(std::uint32_t rows);
 };
 

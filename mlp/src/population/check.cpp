@@ -9,7 +9,7 @@ namespace rekindle::mlp::population {
 
 namespace {
 
-/// The first field in which a population's members may not differ and these two do, or null.
+/// The first field in which these two members differ although a population's members must not, or null.
 const char* different_field(const TrainingSpec& a, const TrainingSpec& b) {
     if (a.loss.kind != b.loss.kind)
         return "loss.kind";
@@ -45,12 +45,11 @@ void check_members(std::span<const TrainingSpec> members) {
             throw;
         }
         if (const char* field = different_field(members[0], members[m]))
-            throw usage_error("differs from the first member's")
+            throw usage_error("differs from the first member's value")
                 .at(member_name(m) + "." + field)
-                .expected("the same in all members of a population")
+                .expected("the same value for all members of a population")
                 .hint("Members may differ in the seed, in the numbers of the optimizer and the schedule, and "
-                      "in "
-                      "the values of clip_norm and ema_decay where they are on.");
+                      "in the values of clip_norm and ema_decay if these are enabled.");
     }
 }
 

@@ -1,4 +1,4 @@
-/// One Engine per member; members are trained side by side.
+/// One Engine per member; members are trained in parallel.
 
 #include "population/check.h"
 
@@ -35,7 +35,7 @@ class CpuSamples final : public SampleSet {
 const CpuSamples& cpu_samples(const SampleSet& samples) {
     if (const auto* set = dynamic_cast<const CpuSamples*>(&samples))
         return *set;
-    throw internal_error("the samples were prepared by a population of another device");
+    throw internal_error("the samples were prepared by a population on another device");
 }
 
 class CpuPopulation final : public Population {
@@ -95,7 +95,7 @@ class CpuPopulation final : public Population {
     }
     void report_validation_losses(std::span<const double> losses) override {
         if (losses.size() != size())
-            throw internal_error("another number of losses than members");
+            throw internal_error("the number of losses is not the number of members");
         for (std::size_t m = 0; m < size(); ++m)
             if (!std::isnan(losses[m]))
                 engines_[m].report_validation_loss(losses[m]);
@@ -141,7 +141,7 @@ class CpuPopulation final : public Population {
 
   private:
     ModelDescription model_;
-    std::vector<TrainingSpec> members_; ///< as given; the engines' own have other numbers of threads
+    std::vector<TrainingSpec> members_; ///< as given; the engines' own specs have different thread counts
     std::vector<Engine> engines_;
     mutable ThreadPool pool_;
 };
@@ -152,7 +152,7 @@ std::unique_ptr<Population> cpu_population(ModelDescription model, std::vector<T
                                            std::size_t threads) {
     check_members(members);
     return std::make_unique<CpuPopulation>(std::move(model), std::move(members),
-                                           threads == 0 ? available_processors() : threads);
+                                           threads == 0 ? available_cpus() : threads);
 }
 
 } // namespace rekindle::mlp

@@ -1,6 +1,5 @@
-/// A population on a GPU: one workgroup per member. The host holds what a member remembers besides its
-/// tensors, and writes the numbers of every step; the kernels (kernels/population.slang) do many steps a
-/// launch.
+/// A population on a GPU: one workgroup per member. The host holds each member's state besides its tensors
+/// and writes the numbers of every step; the kernels (kernels/population.slang) do many steps per launch.
 
 #include "engine/tensors.h"
 #include "gpu/plan.h"
@@ -28,8 +27,8 @@ using namespace population;
 
 namespace {
 
-/// Advances members step by step as the CPU's engine does, once for neighbors that are alike: a call may
-/// hold millions of steps.
+/// Advances members step by step like the CPU engine, only once for equal neighbors, because a call may
+/// contain millions of steps.
 class BetaPowers {
   public:
     void advance(const TrainingSpec& spec, std::size_t steps, engine::Progress& progress) {
@@ -49,7 +48,7 @@ class BetaPowers {
 
   private:
     std::array<double, 4> key_{};
-    std::size_t steps_ = static_cast<std::size_t>(-1); ///< of nobody yet
+    std::size_t steps_ = static_cast<std::size_t>(-1); ///< not of any member yet
     engine::Progress after_;
 };
 
@@ -136,7 +135,7 @@ class GpuPopulation final : public Population {
     }
     void report_validation_losses(std::span<const double> losses) override {
         if (losses.size() != size())
-            throw internal_error("another number of losses than members");
+            throw internal_error("the number of losses is not the number of members");
         for (std::size_t m = 0; m < size(); ++m)
             if (!std::isnan(losses[m]))
                 engine::report_epoch(members_[m], losses[m], progress_[m].plateau);
@@ -156,7 +155,7 @@ class GpuPopulation final : public Population {
         check_range(first_member, members, size());
         check_range(first, count, samples.count());
         if (outputs.size() != members * count * model_.outputs())
-            throw internal_error("predict: outputs of another size than rows times the network's outputs");
+            throw internal_error("predict: the size of the outputs is not rows times the network's outputs");
         evaluation().predict(own(samples), evaluation_weights(), first_member, members, first, count,
                              outputs);
     }
@@ -223,7 +222,7 @@ class GpuPopulation final : public Population {
             throw internal_error("member " + std::to_string(member) + " of " + std::to_string(size()));
         return member;
     }
-    /// Whether the member's saved state holds the array, as the CPU's engine has it.
+    /// Whether the member's saved state contains the array, as with the CPU engine.
     bool has(Array array, std::size_t member) const {
         switch (array) {
         case Array::parameters:
@@ -248,7 +247,7 @@ class GpuPopulation final : public Population {
     std::vector<NamedTensor> tensors(Array array, std::size_t member) const {
         return engine::to_tensors(plan_, arrays_.read(array, checked(member)));
     }
-    /// After the parameters were set: moments zero, the average the parameters, step 0.
+    /// Call after the parameters were set: sets moments to zero, the average to the parameters, step to 0.
     void restart(std::size_t first, std::size_t count) {
         for (const Array array : {Array::first_moment, Array::second_moment, Array::pending})
             arrays_.clear(array, first, count);
@@ -308,7 +307,7 @@ std::unique_ptr<Population> gpu_population(std::shared_ptr<runtime::Device> devi
                                            std::vector<TrainingSpec> members, GpuShape shape) {
     const std::string refusal = gpu_refusal(*device, model, members);
     if (!refusal.empty())
-        throw usage_error(refusal).at(device->info().address()).hint("The CPU trains it: --device cpu.");
+        throw usage_error(refusal).at(device->info().address()).hint("Train it on the CPU: --device cpu.");
     const GpuShape chosen = chosen_shape(shape, device->info(), members.size());
     return std::make_unique<GpuPopulation>(std::move(device), std::move(model), std::move(members), chosen);
 }

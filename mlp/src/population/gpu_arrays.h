@@ -1,5 +1,5 @@
 #pragma once
-/// Parameters, moments, averages and pending gradients of all members in a device's memory.
+/// Parameters, moments, averages and pending gradients of all members in device memory.
 
 #include "engine/plan.h"
 #include "engine/state.h"
@@ -29,21 +29,21 @@ class MemberArrays {
     MemberArrays(runtime::Device& device, runtime::Stream& stream, const engine::Plan& plan,
                  const gpu::Layout& layout, std::size_t members);
 
-    /// Makes the array where it does not exist yet, of zeros.
+    /// Creates the array, filled with zeros, if it does not exist yet.
     void require(Array array);
     bool exists(Array array) const { return static_cast<bool>(buffer(array)); }
     const runtime::Buffer& buffer(Array array) const { return buffers_[static_cast<std::size_t>(array)]; }
     std::uint64_t member_bytes() const { return layout_.floats() * sizeof(float); }
-    /// Where a member's array begins; null when the array does not exist.
+    /// Where a member's array begins; null if the array does not exist.
     runtime::DevicePointer at(Array array, std::size_t member) const;
 
-    /// One member's numbers, plan.parameter_floats(); zeros when the array does not exist. Waits for the
+    /// One member's numbers, plan.parameter_floats(); zeros if the array does not exist. Waits for the
     /// stream.
     std::vector<float> read(Array array, std::size_t member) const;
-    /// From another place in the device's memory with the same layout.
+    /// From another place in device memory with the same layout.
     std::vector<float> read(runtime::DevicePointer from) const;
     void write(Array array, std::size_t member, std::span<const float> values);
-    /// values(m, out) fills in member m's numbers, all but padding; called from several threads.
+    /// values(m, out) fills in member m's numbers except padding; called from several threads.
     using Values = std::function<void(std::size_t, std::span<float>)>;
     void write_all(Array array, const Values& values);
     void clear(Array array, std::size_t first_member, std::size_t members);
@@ -61,7 +61,7 @@ class MemberArrays {
     const engine::Plan& plan_;
     const gpu::Layout& layout_;
     std::size_t members_;
-    std::vector<Position> positions_; ///< of every parameter
+    std::vector<Position> positions_; ///< one per parameter
     std::array<runtime::Buffer, array_count> buffers_;
 };
 

@@ -44,9 +44,9 @@ std::size_t compute_units(const runtime::DeviceInfo& device) {
 
 } // namespace
 
-GpuShape chosen_shape(GpuShape wish, const runtime::DeviceInfo& device, std::size_t members) {
-    if (wish != GpuShape::automatic)
-        return wish;
+GpuShape chosen_shape(GpuShape requested, const runtime::DeviceInfo& device, std::size_t members) {
+    if (requested != GpuShape::automatic)
+        return requested;
     return members < 2 * compute_units(device) ? GpuShape::latency : GpuShape::throughput;
 }
 
@@ -57,7 +57,7 @@ using namespace population;
 std::string gpu_refusal(const runtime::Device& device, const ModelDescription& model,
                         std::span<const TrainingSpec> members) {
     check_members(members);
-    const engine::Plan fits(model, members.front()); // throws when model and loss do not fit each other
+    const engine::Plan fits(model, members.front()); // throws if model and loss do not match
     const GpuShape shape = chosen_shape(GpuShape::automatic, device.info(), members.size());
     return gpu::plan_population(model, shared_training(members), 1, limits_of(device), shape).refusal;
 }

@@ -2,6 +2,7 @@
 
 #include "population/launch.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/population_evaluate.h>
 
 #include <algorithm>
@@ -12,9 +13,9 @@ namespace rekindle::mlp::population {
 namespace {
 
 constexpr std::size_t chunk_rows = 256;
-constexpr std::size_t most_output_bytes = std::size_t{1} << 26; ///< of one launch
+constexpr std::size_t most_output_bytes = std::size_t{1} << 26; ///< per launch
 
-/// Multiply-adds of one chunk: forward is a third of a step.
+/// Multiply-adds of one chunk: the forward pass is a third of a step.
 double work_of_chunk(const gpu::GpuPlan& plan, std::size_t planned_rows) {
     return plan.work_per_step / 3 * static_cast<double>(chunk_rows) / static_cast<double>(planned_rows);
 }
@@ -34,18 +35,18 @@ EvaluationLaunches::EvaluationLaunches(runtime::Device& device, runtime::Stream&
     device_.prepare(kernel_, plan_.constants);
 }
 
-/// run(part) for parts that together are all rows of all members; the chunks begin at the same rows in any
-/// case.
+/// Calls run(part) for parts that together cover all rows of all members; chunks always begin at the same
+/// rows.
 template <class Run>
 void EvaluationLaunches::for_each_part(std::size_t first_member, std::size_t members, std::size_t first_row,
                                        std::size_t rows, std::size_t most_chunks, const Run& run) {
-    const auto limited = [&](std::size_t wanted_members, std::size_t wanted_chunks) {
-        LaunchBudget::Part part = budget_.part(wanted_members, wanted_chunks);
+    const auto limited = [&](std::size_t requested_members, std::size_t requested_chunks) {
+        LaunchBudget::Part part = budget_.part(requested_members, requested_chunks);
         part.members = std::min(part.members, most_chunks);
         part.batches = std::min(part.batches, std::max<std::size_t>(1, most_chunks / part.members));
         return part;
     };
-    const std::size_t all_chunks = (rows + chunk_rows - 1) / chunk_rows;
+    const std::size_t all_chunks = kernels::ceil_div(rows, chunk_rows);
     for (std::size_t chunk = 0; chunk < all_chunks;) {
         const std::size_t chunks = limited(members, all_chunks - chunk).batches;
         const std::size_t begin = chunk * chunk_rows, end = std::min(rows, begin + chunks * chunk_rows);

@@ -16,11 +16,11 @@
 
 namespace rekindle::mlp::population {
 
-/// One workgroup for a network and 256 of the rows, whatever else there is to do, so that a member's sum does
-/// not depend on it. Refers to the device, the stream and the arrays. Waits for each launch. Not thread-safe.
+/// One workgroup per network and 256 rows, whatever else there is to do, so that a member's sum does not
+/// depend on it. Refers to the device, the stream and the arrays. Waits for each launch. Not thread-safe.
 class EvaluationLaunches {
   public:
-    /// plan: of batches of `planned_rows`. outputs: of the network.
+    /// plan: for batches of `planned_rows`. outputs: of the network.
     EvaluationLaunches(runtime::Device& device, runtime::Stream& stream, const MemberArrays& arrays,
                        gpu::GpuPlan plan, std::size_t planned_rows, std::size_t members, double huber_delta,
                        std::size_t outputs);
@@ -49,7 +49,7 @@ class EvaluationLaunches {
     std::size_t members_, outputs_;
     const kernels::Kernel& kernel_;
     LaunchBudget budget_;     ///< in chunks of networks
-    runtime::Buffer records_; ///< a MemberRecord per member, of which the kernel reads the loss's number
+    runtime::Buffer records_; ///< one MemberRecord per member; the kernel reads the number of the loss
 };
 
 } // namespace rekindle::mlp::population

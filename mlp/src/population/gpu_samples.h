@@ -1,5 +1,5 @@
 #pragma once
-/// Rows in a device's memory.
+/// Rows in device memory.
 
 #include <rekindle/mlp/population.h>
 #include <rekindle/runtime/device.h>
@@ -10,14 +10,14 @@
 
 namespace rekindle::mlp::population {
 
-/// Copies rows as the kernels read them: [row][quads of four floats], padding zero; targets [row], zero where
+/// Copies rows in the kernels' format: [row][quads of four floats] with zero padding; targets [row], zero if
 /// none are given. The copy is queued on the stream.
 class GpuSamples final : public SampleSet {
   public:
     GpuSamples(runtime::Device& device, runtime::Stream& stream, const Samples& samples, std::size_t width);
 
     std::size_t count() const override { return count_; }
-    /// The stream on whose order the rows may be used.
+    /// The stream whose order protects the rows.
     const runtime::Stream& stream() const { return stream_; }
     const runtime::Buffer& inputs() const { return inputs_; }
     const runtime::Buffer& targets() const { return targets_; }

@@ -38,10 +38,10 @@ StepKey key_of(const TrainingSpec& spec, const engine::Progress& progress) {
             bits(progress.plateau.factor)};
 }
 
-/// Gathers the tables of steps, each once.
+/// Collects the tables of steps, each only once.
 class StepTables {
   public:
-    /// A member that does `steps` steps; finish() gives the number returned here its place.
+    /// Adds a member that does `steps` steps; finish() assigns a place to the number returned here.
     std::size_t add(const TrainingSpec& spec, const engine::Progress& progress, std::size_t steps) {
         const auto [found, is_new] = numbers_.try_emplace(key_of(spec, progress), tables_.size());
         if (is_new)
@@ -51,7 +51,7 @@ class StepTables {
         return found->second;
     }
 
-    /// All tables one after the other; where each begins.
+    /// Concatenates all tables; returns where each begins.
     std::vector<std::uint32_t> finish(std::vector<gpu::StepRecord>& records) const {
         std::vector<std::uint32_t> first;
         for (const Table& table : tables_) {
@@ -85,14 +85,14 @@ class StepTables {
     std::vector<Table> tables_;
 };
 
-/// Gathers the orders: what is the same memory, also in part, is on the device once.
+/// Collects the orders; memory that they share, even in part, is on the device only once.
 class OrderTable {
   public:
     void add(std::span<const std::uint32_t> order) {
         if (!order.empty())
             windows_.push_back(order);
     }
-    /// Lays the orders out in the tables.
+    /// Lays out the orders in the tables.
     void finish(TrainingTables& tables) {
         const std::less<const std::uint32_t*> before; // also orders pointers into different arrays
         std::ranges::sort(windows_, [&](const auto& a, const auto& b) { return before(a.data(), b.data()); });
@@ -114,7 +114,7 @@ class OrderTable {
         if (tables.row_count > std::numeric_limits<std::uint32_t>::max())
             throw usage_error("more than 4,294,967,295 rows in one call of a population");
     }
-    /// Where it begins. After finish().
+    /// Where the order begins. Call after finish().
     static std::uint32_t first_of(const TrainingTables& tables, std::span<const std::uint32_t> order) {
         if (order.empty())
             return 0;

@@ -4,6 +4,7 @@
 #include "population/launch.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
 #include <rekindle/kernels/families/population.h>
 
 #include <algorithm>
@@ -14,9 +15,9 @@ namespace rekindle::mlp::population {
 
 namespace {
 
-constexpr std::size_t many_rows = std::size_t{1} << 18;                ///< whose copying takes a while
-constexpr std::size_t loss_bytes = gpu::loss_sums * 2 * sizeof(float); ///< of a member
-constexpr std::size_t never = 0xFFFFFFFF; ///< batches of an accumulation that does not end
+constexpr std::size_t many_rows = std::size_t{1} << 18;                ///< from here on copying takes a while
+constexpr std::size_t loss_bytes = gpu::loss_sums * 2 * sizeof(float); ///< per member
+constexpr std::size_t never = 0xFFFFFFFF; ///< batches of an accumulation that never ends
 
 } // namespace
 
@@ -27,11 +28,11 @@ struct TrainingLaunches::Call {
     std::size_t accumulation_steps;
     bool finish;
     runtime::Buffer members, schedule, order, results, losses;
-    runtime::Buffer host_results; ///< where the last launch's results are copied to
-    /// In the order of Array, of the call's first member; null where the training has none.
+    runtime::Buffer host_results; ///< where the results of the last launch are copied
+    /// In the order of Array, for the call's first member; null if the training has no such array.
     std::array<runtime::DevicePointer, array_count> arrays{};
 
-    /// Batches of networks in a part.
+    /// Number of network batches in a part.
     double network_batches(const Part& part, std::size_t batch_size) const {
         double sum = 0;
         for (std::size_t m = part.first_member; m < part.first_member + part.members; ++m) {
@@ -44,7 +45,8 @@ struct TrainingLaunches::Call {
 
 namespace {
 
-/// Copies and finds the largest in one pass: there may be millions, and the host does it before every call.
+/// Copies and finds the largest row in one pass: there may be millions, and the host does it before every
+/// call.
 std::uint32_t copy_rows(std::span<const std::uint32_t> from, std::span<std::uint32_t> to) {
     std::uint32_t largest = 0;
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -54,9 +56,9 @@ std::uint32_t copy_rows(std::span<const std::uint32_t> from, std::span<std::uint
     return largest;
 }
 
-/// lavapipe of Mesa 22.3 ends every loop of an invocation, without a word, once that invocation has run
-/// 65,535 iterations in all its loops; a batch runs fewer than the bound below, one for each multiply-add of
-/// a thread and a few for each row of its blocks.
+/// Mesa 22.3's lavapipe silently ends every loop of an invocation once that invocation has run 65,535
+/// iterations in all its loops. A batch runs fewer than the bound below: one per multiply-add of a thread and
+/// a few per row of its blocks.
 std::size_t most_batches(const runtime::DeviceInfo& device, const gpu::GpuPlan& plan, double work_per_batch) {
     if (device.type != runtime::DeviceType::cpu)
         return std::numeric_limits<std::uint32_t>::max();
@@ -131,7 +133,7 @@ std::vector<runtime::Access> TrainingLaunches::accesses_of(const Call& call, con
 }
 
 void TrainingLaunches::launch(Call& call, const Part& part) {
-    // Compiling is not part of what a launch is measured to take.
+    // Compile time must not count toward the measured duration of a launch.
     if (!train_is_prepared_)
         device_.prepare(train_, plan_.constants);
     train_is_prepared_ = true;
@@ -202,7 +204,7 @@ TrainingLaunches::Call TrainingLaunches::begin(const GpuSamples* samples, const 
     for (std::size_t a = 0; a < array_count; ++a)
         call.arrays[a] = arrays_.at(static_cast<Array>(a), first_member);
     if (tables.row_count > many_rows && !budget_.is_measured())
-        stream_.synchronize(); // long copies are not part of what the first launch is measured to take
+        stream_.synchronize(); // long copies must not count toward the first launch
     return call;
 }
 
@@ -225,10 +227,10 @@ std::vector<gpu::ResultRecord> TrainingLaunches::train(const GpuSamples* samples
     const auto results = call.host_results.host_as<gpu::ResultRecord>().first(members);
     for (std::size_t m = 0; m < members; ++m)
         if (results[m].stopped == 0 && results[m].batches != batches_of(tables.members[m].rows, batch_size_))
-            throw Error(device_.info().address() + " (" + device_.info().name + ") did " +
+            throw Error(device_.info().address() + " (" + device_.info().name + ") did only " +
                         std::to_string(results[m].batches) + " of " +
-                        std::to_string(batches_of(tables.members[m].rows, batch_size_)) + " batches")
-                .hint("Its driver ends loops early. Take a newer driver, or --device cpu.");
+                        counted(batches_of(tables.members[m].rows, batch_size_), "batch", "batches"))
+                .hint("Its driver ends loops early. Use a newer driver, or --device cpu.");
     return {results.begin(), results.end()};
 }
 

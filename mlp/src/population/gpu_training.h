@@ -1,5 +1,5 @@
 #pragma once
-/// The launches that train a population with one size of batch.
+/// The launches that train a population with one batch size.
 
 #include "gpu/plan.h"
 #include "population/gpu_arrays.h"
@@ -25,28 +25,28 @@ namespace rekindle::mlp::population {
 /// tenth of a second and waits for each. Not thread-safe.
 class TrainingLaunches {
   public:
-    /// work_per_batch: multiply-adds of one network. Precondition: plan.refusal is empty.
+    /// work_per_batch: multiply-adds for one network. Precondition: plan.refusal is empty.
     TrainingLaunches(runtime::Device& device, runtime::Stream& stream, MemberArrays& arrays,
                      gpu::GpuPlan plan, std::size_t members, std::size_t batch_size, double work_per_batch);
 
-    /// All batches of the tables, one result per member. finish: an incomplete accumulation is applied after
-    /// them. Throws Error when a row is not among the samples, before anything is trained, and when the
-    /// driver did not do every batch.
+    /// Runs all batches of the tables; one result per member. finish: an incomplete accumulation is applied
+    /// afterwards. Throws Error when a row is not among the samples, before anything is trained, and when the
+    /// driver did not run every batch.
     std::vector<gpu::ResultRecord> train(const GpuSamples* samples, const TrainingTables& tables,
                                          std::size_t accumulation_steps, bool finish);
-    /// The gradient of one batch: the tables of one member, in which the only batch is. In the layout of
-    /// engine::Plan.
+    /// The gradient of one batch, in the layout of engine::Plan. tables: for one member, with only that
+    /// batch.
     std::vector<float> gradients(const GpuSamples& samples, std::size_t member, const TrainingTables& tables);
 
   private:
     struct Call;
     /// Throws Error (internal) when a row is not below `rows`.
     runtime::Buffer uploaded_orders(const TrainingTables& tables, std::size_t rows);
-    /// The largest of the rows, which are copied to `to` as the tables say.
+    /// Copies the rows to `to` as the tables specify; returns the largest row.
     std::uint32_t copy_orders(const TrainingTables& tables, std::span<std::uint32_t> to);
     Call begin(const GpuSamples* samples, const TrainingTables& tables, std::size_t accumulation_steps,
                bool finish, std::size_t first_member);
-    /// What one launch does: the batches [first_batch, first_batch + batches) of these members' orders.
+    /// The work of one launch: the batches [first_batch, first_batch + batches) of these members' orders.
     struct Part {
         std::size_t first_member, members, first_batch, batches;
     };
@@ -65,9 +65,9 @@ class TrainingLaunches {
     const kernels::Kernel& train_;
     bool train_is_prepared_ = false;
     LaunchBudget budget_;
-    std::size_t most_batches_;         ///< of one launch
-    runtime::Buffer transposed_;       ///< scratch of every member
-    std::unique_ptr<ThreadPool> pool_; ///< made when there are many rows to copy
+    std::size_t most_batches_;         ///< per launch
+    runtime::Buffer transposed_;       ///< scratch for every member
+    std::unique_ptr<ThreadPool> pool_; ///< created when there are many rows to copy
 };
 
 } // namespace rekindle::mlp::population

@@ -30,7 +30,7 @@ class JoinedSamples final : public SampleSet {
 const JoinedSamples& joined_samples(const SampleSet& samples) {
     if (const auto* set = dynamic_cast<const JoinedSamples*>(&samples))
         return *set;
-    throw internal_error("the samples were prepared by a population of another device");
+    throw internal_error("the samples were prepared by a population on another device");
 }
 
 class JoinedPopulation final : public Population {
@@ -96,7 +96,7 @@ class JoinedPopulation final : public Population {
     }
     void report_validation_losses(std::span<const double> losses) override {
         if (losses.size() != size())
-            throw internal_error("another number of losses than members");
+            throw internal_error("the number of losses is not the number of members");
         for_each_part([&](Population& part, std::size_t i) {
             part.report_validation_losses(losses.subspan(first_[i], part.size()));
         });
@@ -178,8 +178,8 @@ class JoinedPopulation final : public Population {
     }
     std::ptrdiff_t offset(std::size_t part) const { return static_cast<std::ptrdiff_t>(first_[part]); }
 
-    /// job(part, its number) for every part, each in a thread of its own. All finish; then the first part's
-    /// failure is thrown.
+    /// Runs job(part, its number) for every part, each in its own thread. All of them finish; then the first
+    /// part's failure is thrown.
     template <class Job>
     void for_each_part(const Job& job) const {
         std::vector<std::exception_ptr> failures(parts_.size());
@@ -202,7 +202,7 @@ class JoinedPopulation final : public Population {
     }
 
     std::vector<PopulationPart> parts_;
-    std::vector<std::size_t> first_; ///< member of each part
+    std::vector<std::size_t> first_; ///< first member of each part
     std::vector<TrainingSpec> members_;
 };
 
@@ -210,12 +210,12 @@ class JoinedPopulation final : public Population {
 
 std::unique_ptr<Population> joined_population(std::vector<PopulationPart> parts) {
     if (parts.empty())
-        throw usage_error("a population of no parts").expected("1 or more");
+        throw usage_error("a joined population has no parts").expected("1 or more");
     for (const PopulationPart& part : parts) {
         if (!part.population || part.population->size() != part.members || part.members == 0)
-            throw internal_error("a part's population has another number of members than its share");
+            throw internal_error("a part's population does not have as many members as its share");
         if (part.population->model() != parts.front().population->model())
-            throw internal_error("the parts of a population are of different networks");
+            throw internal_error("the parts of a population have different networks");
     }
     return std::make_unique<JoinedPopulation>(std::move(parts));
 }

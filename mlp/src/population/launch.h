@@ -2,6 +2,7 @@
 /// What all launches of a population need.
 
 #include <rekindle/base/error.h>
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/kernel.h>
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/memory.h>
@@ -22,13 +23,13 @@ inline const kernels::Kernel& kernel_named(std::string_view name) {
     throw internal_error("there is no kernel " + std::string(name));
 }
 
-/// So many workgroups, in rows of at most 65,535 (the kernels know).
+/// That many workgroups, in rows of at most 65,535 (the kernels know this layout).
 inline runtime::Groups groups_of(std::size_t count) {
     const std::size_t x = std::min<std::size_t>(count, 65535);
-    return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>((count + x - 1) / x)};
+    return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(kernels::ceil_div(count, x))};
 }
 
-/// A copy in the device's memory, queued on the stream.
+/// A copy in device memory, queued on the stream.
 template <class T>
 runtime::Buffer uploaded(runtime::Device& device, runtime::Stream& stream, std::span<const T> values) {
     runtime::Buffer buffer =

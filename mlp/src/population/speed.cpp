@@ -10,7 +10,7 @@ namespace rekindle::mlp {
 
 namespace {
 
-/// More members than any device works on at once: the time of a larger population grows in proportion.
+/// More members than any device works on in parallel: the time of a larger population grows proportionally.
 constexpr std::size_t most_members = 4096;
 constexpr std::size_t batches_of_rows = 16;
 constexpr std::size_t most_rows = 1u << 16;
@@ -21,7 +21,7 @@ struct RandomRows {
         for (float& x : inputs)
             x = static_cast<float>(2 * random.next_double() - 1);
         for (float& y : targets)
-            y = static_cast<float>(random.next_double()); // fits every loss
+            y = static_cast<float>(random.next_double()); // valid for every loss
     }
     std::vector<float> inputs, targets;
 };
@@ -56,7 +56,7 @@ SpeedMeasurement measure_speed(Population& population, std::size_t batch_size, d
             network_steps += static_cast<double>(result.rows) / static_cast<double>(batch_size);
     };
     train(1); // warms up: memory, caches, pipelines
-    // More steps until half of the time is spent in one call: all calls together take about `seconds`.
+    // Doubles the steps until one call takes half of the time; all calls together take about `seconds`.
     std::size_t steps = 1;
     train(steps);
     while (taken < seconds / 2) {
@@ -64,7 +64,7 @@ SpeedMeasurement measure_speed(Population& population, std::size_t batch_size, d
         train(steps);
     }
     if (network_steps == 0)
-        throw Error("a loss that is not finite in the first step on random rows").at("measurement of speed");
+        throw Error("the loss of the first step on random rows is not finite").at("measurement of speed");
     const double speed = network_steps / taken;
     return {speed, static_cast<double>(population.size()) / speed};
 }

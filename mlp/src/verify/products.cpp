@@ -19,10 +19,10 @@ namespace rekindle::mlp::verify {
 
 namespace {
 
-constexpr std::uint32_t unwritten = 0x7fc0dead; ///< a NaN with a pattern of its own
+constexpr std::uint32_t unwritten = 0x7fc0dead; ///< a NaN with a distinctive bit pattern
 constexpr double float32_unit = 0x1p-24;        ///< the largest relative error of one rounding
 
-/// Between -2 and 2; float32 with all its digits, so that a device that drops some is seen.
+/// Between -2 and 2; float32 with all its digits, so that a device that drops some is detected.
 std::vector<float> factors(std::size_t count, ProductType type, std::uint32_t seed) {
     std::mt19937 random(seed);
     std::vector<float> values(count);
@@ -33,7 +33,7 @@ std::vector<float> factors(std::size_t count, ProductType type, std::uint32_t se
     return values;
 }
 
-/// Of a number that float16 holds exactly as a normal number or zero.
+/// For a number that float16 represents exactly as a normal number or zero.
 std::uint16_t to_half(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t magnitude = bits & 0x7fffffffu;
@@ -52,7 +52,7 @@ struct HostMatrix {
     float at(std::size_t row, std::size_t column) const { return values[row * stride + column]; }
 };
 
-/// In device memory, `offset` elements behind the beginning of a block.
+/// In device memory, `offset` elements after the start of a block.
 struct DeviceCopy {
     runtime::Buffer buffer;
     DeviceMatrix matrix;
@@ -78,7 +78,7 @@ DeviceCopy upload(runtime::Device& device, runtime::Stream& stream, const HostMa
 }
 
 struct Reference {
-    double sum, magnitude; ///< of one element: the products added up, and their magnitudes
+    double sum, magnitude; ///< of one element: the sum of the products, and of their magnitudes
 };
 
 Reference reference(const HostMatrix& a, const HostMatrix& b, std::size_t row, std::size_t column) {
@@ -91,8 +91,7 @@ Reference reference(const HostMatrix& a, const HostMatrix& b, std::size_t row, s
     return result;
 }
 
-/// The largest share of the error that is allowed; infinite where something was written beside C or not at
-/// all.
+/// The largest fraction of the allowed error; infinite if something was written outside C or not at all.
 double worst_share(const HostMatrix& a, const HostMatrix& b, std::span<const float> c, std::uint32_t stride,
                    double unit) {
     double worst = 0;
@@ -108,7 +107,7 @@ double worst_share(const HostMatrix& a, const HostMatrix& b, std::span<const flo
             const double error = std::abs(double{found} - expected.sum);
             const double allowed = a.columns * unit * expected.magnitude;
             const double share = error == 0 ? 0 : error / allowed;
-            if (!(share <= worst)) // also true for what is not a number
+            if (!(share <= worst)) // also true for NaN
                 worst = std::isnan(share) ? INFINITY : share;
         }
     return worst;
@@ -137,7 +136,7 @@ double product_error(runtime::Device& device, const ProductCase& product) {
     if (elements != 0)
         stream->download(std::as_writable_bytes(std::span(found)), on_device_c.first);
     stream->synchronize();
-    // Matrix units may cut digits off instead of rounding, and add up in steps of their own.
+    // Matrix units may truncate instead of rounding, and may add in their own order.
     const double unit = product.type == ProductType::float16 ? 4 * float32_unit : float32_unit;
     return worst_share(a, b, found, stride, unit);
 }
@@ -153,7 +152,7 @@ std::vector<ProductCase> product_cases(ProductType type, MatrixTile tile) {
         cases.push_back({type, tile, m, n, k, 0, 0});
         cases.push_back({type, tile, m, n, k, 3, 1}); // most rows do not begin at a multiple of 16 bytes
     }
-    cases.push_back({type, tile, 64, 128, 64, 8, 0}); // gaps, and all rows at multiples of 16 bytes
+    cases.push_back({type, tile, 64, 128, 64, 8, 0}); // with gaps, and all rows at multiples of 16 bytes
     return cases;
 }
 
@@ -166,7 +165,7 @@ void check_products(const std::shared_ptr<runtime::Device>& device, const AddRow
             const double share = product_error(*device, product);
             if (share > worst) {
                 worst = share;
-                where = "the largest at " + std::to_string(product.m) + " x " + std::to_string(product.n) +
+                where = "largest error at " + std::to_string(product.m) + " x " + std::to_string(product.n) +
                         " x " + std::to_string(product.k);
             }
         }

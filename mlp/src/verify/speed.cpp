@@ -30,8 +30,8 @@ double seconds_of(runtime::Stream& stream, const std::function<void()>& work) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Random numbers between 1/8 and 1/4 of both signs: products of constants or zeros can be faster than real
-/// ones.
+/// Random numbers with magnitudes between 1/8 and 1/4 and both signs: products of constants or zeros can be
+/// faster than real ones.
 void fill_with_random(runtime::Stream& stream, const runtime::Buffer& buffer, bool half) {
     std::mt19937 random(3);
     std::vector<std::uint32_t> words(std::min<std::uint64_t>(buffer.bytes(), 1 << 20) / 4);
@@ -46,7 +46,7 @@ void fill_with_random(runtime::Stream& stream, const runtime::Buffer& buffer, bo
     }
 }
 
-/// A square product whose size doubles until one takes long enough to be measured, or memory would become
+/// A square product whose size doubles until one takes long enough to measure, or until memory would become
 /// large.
 void measure_product(const std::shared_ptr<runtime::Device>& device, bool half, double seconds,
                      const AddRow& add) {

@@ -18,7 +18,7 @@ constexpr std::size_t members = 3;
 constexpr std::size_t steps = 20;
 constexpr double gradient_bound = 1e-5;
 constexpr double loss_bound = 1e-5;
-/// After 20 steps without going back, rounding has had 20 updates to grow in.
+/// After 20 steps without a reset, rounding errors have had 20 updates to grow.
 constexpr double free_loss_bound = 1e-3;
 
 struct NetworkCase {
@@ -85,7 +85,7 @@ double relative_difference(double found, double expected) {
     return std::abs(found - expected) / std::abs(expected);
 }
 
-/// As std::max, but what is not a number stays.
+/// Like std::max, but keeps NaN.
 double worse(double a, double b) {
     return std::isnan(a) || a > b ? a : b;
 }
@@ -102,7 +102,7 @@ class Comparison {
         }
     }
 
-    /// Every step from the CPU's state.
+    /// Every step starts from the CPU's state.
     void stepwise(const AddRow& add) {
         double first = 0, gradients = 0, losses = 0;
         for (std::size_t step = 0; step < steps; ++step) {

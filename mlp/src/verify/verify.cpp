@@ -8,7 +8,7 @@ namespace rekindle::mlp {
 namespace {
 
 VerifyRow failure(std::string part, const std::exception& error) {
-    return verify::stated(std::move(part), "ran to its end", VerifyRow::Outcome::failed, error.what());
+    return verify::stated(std::move(part), "ran to completion", VerifyRow::Outcome::failed, error.what());
 }
 
 VerifyRow::Outcome outcome_of(runtime::SelfTestRow::Outcome outcome) {

@@ -40,7 +40,7 @@ class SharedAllocations {
         auto node = allocations_.extract(address);
         return node ? std::move(node.mapped()) : nullptr;
     }
-    /// Null for memory that is not shared. The caller holds a storage with this address.
+    /// Null for memory that is not shared. The caller holds a storage at this address.
     Allocation* find(const void* address) const {
         const std::lock_guard lock(mutex_);
         const auto found = allocations_.find(address);
@@ -56,7 +56,7 @@ void release_shared(void* address) {
     SharedAllocations::instance().take(address);
 }
 
-/// Null for memory that another allocator made.
+/// Null for memory from another allocator.
 Allocation* allocation_of(const c10::DataPtr& memory) {
     return memory.get_deleter() == &release ? static_cast<Allocation*>(memory.get_context())
                                             : SharedAllocations::instance().find(memory.get());
@@ -129,7 +129,7 @@ class TensorAllocator final : public c10::DeviceAllocator {
     }
 
   private:
-    /// c10 keeps each figure three times: of all blocks, of small ones, of large ones.
+    /// c10 keeps each statistic three times: for all blocks, for small ones and for large ones.
     static void fill(DeviceStats& result, std::size_t pool, const runtime::BlockLevels& levels) {
         const auto set = [pool](auto& stats, const runtime::Level& level) {
             stats[pool].current = level.current;

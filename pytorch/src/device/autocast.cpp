@@ -1,4 +1,4 @@
-/// Automatic mixed precision: the policies that PyTorch gives its operators, for this device.
+/// Automatic mixed precision: PyTorch's autocast policies for its operators, registered for this device.
 
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>

@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view text) {
                                            : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// The place in `left` of the device that an entry names.
+/// The index in `left` of the device that an entry names.
 std::optional<std::size_t> named(std::string_view entry, std::span<const std::size_t> left,
                                  std::span<const std::string> uuids) {
     if (entry.starts_with("GPU-")) {

@@ -18,9 +18,9 @@ namespace rvk {
 
 namespace {
 
-constexpr std::size_t streams_of_a_device = 33; ///< the default one and the pool
+constexpr std::size_t streams_of_a_device = 33; ///< the default stream and the pool
 
-/// What every kernel of the PyTorch device may use beyond the runtime's floor.
+/// What every kernel of the PyTorch device may use beyond the runtime's minimum.
 constexpr kernels::Features needed_features{kernels::Feature::storage_16bit, kernels::Feature::storage_8bit};
 
 struct OpenDevice {
@@ -48,13 +48,13 @@ void print_log(runtime::LogLevel level, std::string_view text) {
         std::fprintf(stderr, "rvk: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
-/// In a child of a process that has the table below; fork() sets it.
+/// Set by fork() in a child of a process that has the table below.
 std::atomic<bool> in_forked_child{false};
 extern "C" void rvk_after_fork() {
     in_forked_child.store(true, std::memory_order_relaxed);
 }
 
-/// Devices live as long as the process: tensors and threads of PyTorch may outlast every static object.
+/// Devices live as long as the process: PyTorch's tensors and threads may outlive every static object.
 class DeviceTable {
   public:
     static DeviceTable& instance() {
@@ -67,12 +67,16 @@ class DeviceTable {
     Slot& slot(DeviceIndex index) {
         TORCH_CHECK_INDEX(index >= 0 && static_cast<std::size_t>(index) < slots_.size(),
                           "There is no device rvk:", static_cast<int>(index), "; ",
-                          slots_.empty() ? reason_ : "there are " + std::to_string(slots_.size()), ".");
+                          slots_.empty() ? reason_
+                          : slots_.size() == 1
+                              ? "the only device is rvk:0"
+                              : "the devices are rvk:0 to rvk:" + std::to_string(slots_.size() - 1),
+                          ".");
         return *slots_[static_cast<std::size_t>(index)];
     }
     OpenDevice& open(DeviceIndex index) {
         TORCH_CHECK(!forked(), "This process was forked after torch.rvk had looked for devices, which ",
-                    "no Vulkan driver survives; start workers with the method 'spawn'.");
+                    "no Vulkan driver supports; start workers with the method 'spawn'.");
         Slot& s = slot(index);
         if (OpenDevice* ready = s.open.load(std::memory_order_acquire))
             return *ready;
@@ -112,7 +116,7 @@ class DeviceTable {
             reason_ = "no Vulkan device can be used (`rekindle devices` says why)";
         keep_visible();
     }
-    /// Leaves the slots that CUDA's variables name.
+    /// Keeps only the slots that CUDA's variables name.
     void keep_visible() {
         std::vector<std::string> uuids;
         for (const auto& slot : slots_)
@@ -136,7 +140,7 @@ class DeviceTable {
 };
 
 thread_local DeviceIndex thread_device = 0;
-/// The stream id of each device; 0 where nothing was set.
+/// The stream id of each device; 0 if none was set.
 thread_local std::vector<c10::StreamId> thread_streams;
 
 c10::Stream stream_id(DeviceIndex index, c10::StreamId id) {
@@ -187,8 +191,8 @@ DeviceIndex index_of(c10::Device device) {
 }
 
 c10::Stream current_stream_id(DeviceIndex index) noexcept {
-    const auto at = static_cast<std::size_t>(index);
-    return stream_id(index, at < thread_streams.size() ? thread_streams[at] : 0);
+    const auto slot = static_cast<std::size_t>(index);
+    return stream_id(index, slot < thread_streams.size() ? thread_streams[slot] : 0);
 }
 c10::Stream default_stream_id(DeviceIndex index) noexcept {
     return stream_id(index, 0);
@@ -209,15 +213,15 @@ runtime::Stream& stream(c10::Stream id) {
     OpenDevice& open = DeviceTable::instance().open(index_of(id.device()));
     TORCH_CHECK_INDEX(id.id() >= 0 && static_cast<std::size_t>(id.id()) < streams_of_a_device,
                       "There is no stream ", id.id(), " of ", id.device(), ".");
-    const auto at = static_cast<std::size_t>(id.id());
-    if (runtime::Stream* ready = open.ready[at].load(std::memory_order_acquire))
+    const auto number = static_cast<std::size_t>(id.id());
+    if (runtime::Stream* ready = open.ready[number].load(std::memory_order_acquire))
         return *ready;
     const std::lock_guard lock(open.stream_mutex);
-    if (!open.streams[at]) {
-        open.streams[at] = open.device->make_stream();
-        open.ready[at].store(open.streams[at].get(), std::memory_order_release);
+    if (!open.streams[number]) {
+        open.streams[number] = open.device->make_stream();
+        open.ready[number].store(open.streams[number].get(), std::memory_order_release);
     }
-    return *open.streams[at];
+    return *open.streams[number];
 }
 runtime::Stream& current_stream(DeviceIndex index) {
     return stream(current_stream_id(index));

@@ -27,7 +27,8 @@ class PhiloxGenerator final : public c10::GeneratorImpl {
         return state_.seed;
     }
     void set_offset(std::uint64_t offset) override {
-        TORCH_CHECK(offset % 4 == 0, "The offset of a generator is a multiple of 4, not ", offset, ".");
+        TORCH_CHECK(offset % 4 == 0, "The offset of a generator must be a multiple of 4, but got ", offset,
+                    ".");
         state_.offset = offset;
     }
     std::uint64_t get_offset() const override { return state_.offset; }
@@ -41,7 +42,7 @@ class PhiloxGenerator final : public c10::GeneratorImpl {
     void set_state(const c10::TensorImpl& state) override {
         TORCH_CHECK_TYPE(state.device().is_cpu() && state.dtype() == caffe2::TypeMeta::Make<std::uint8_t>() &&
                              state.numel() == static_cast<std::int64_t>(state_bytes) && state.is_contiguous(),
-                         "The state of a generator is a CPU tensor of ", state_bytes,
+                         "The state of a generator must be a CPU tensor of ", state_bytes,
                          " bytes (torch.uint8).");
         std::array<std::uint64_t, 2> words{};
         std::memcpy(words.data(), state.data(), state_bytes);
@@ -58,7 +59,7 @@ class PhiloxGenerator final : public c10::GeneratorImpl {
   private:
     PhiloxGenerator* clone_impl() const override {
         auto* const copy =
-            new PhiloxGenerator(device().index()); // owned by the caller, as GeneratorImpl::clone wants it
+            new PhiloxGenerator(device().index()); // owned by the caller, as GeneratorImpl::clone requires
         copy->state_ = state_;
         return copy;
     }
@@ -73,8 +74,8 @@ PhiloxState reserve_random(const std::optional<at::Generator>& generator, Device
     const at::Generator chosen = generator && generator->defined() ? *generator : default_generator(index);
     TORCH_CHECK(chosen.device().is_privateuseone(), "Expected a 'rvk' device type for generator but found '",
                 chosen.device().type(),
-                "': make it with torch.Generator(device=\"rvk\"), which a DataLoader that shuffles under "
-                "set_default_device(\"rvk\") takes as generator=");
+                "': create it with torch.Generator(device=\"rvk\") (a DataLoader that shuffles under "
+                "set_default_device(\"rvk\") takes it as generator=)");
     const std::lock_guard lock(chosen.unsafeGetGeneratorImpl()->mutex_);
     return static_cast<PhiloxGenerator*>(chosen.unsafeGetGeneratorImpl())->take(numbers);
 }
@@ -82,7 +83,7 @@ PhiloxState reserve_random(const std::optional<at::Generator>& generator, Device
 const at::Generator& default_generator(DeviceIndex index) {
     static std::mutex mutex;
     static auto* const generators =
-        new std::deque<at::Generator>; // grows without moving; lives as long as the process
+        new std::deque<at::Generator>; // its elements never move; lives as long as the process
     const DeviceIndex wanted = index < 0 ? current_device() : index;
     index_of(c10::Device(c10::kPrivateUse1, wanted));
     const std::lock_guard lock(mutex);

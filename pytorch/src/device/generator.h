@@ -1,5 +1,5 @@
 #pragma once
-/// Random numbers: Philox4x32-10 keyed by a seed, at an offset, as PyTorch's CUDA generator does it.
+/// Random numbers: Philox4x32-10 keyed by a seed, at an offset, like PyTorch's CUDA generator.
 
 #include "devices.h"
 
@@ -8,20 +8,20 @@
 
 namespace rvk {
 
-/// What a random kernel is given. Thread i of a launch draws the numbers of the Philox counter (offset / 4,
-/// i) under the key `seed`.
+/// The input of a random kernel. Thread i of a launch draws the numbers of the Philox counter (offset / 4, i)
+/// under the key `seed`.
 struct PhiloxState {
     std::uint64_t seed = 0;
-    std::uint64_t offset = 0; ///< a multiple of 4, in 32-bit numbers a thread
+    std::uint64_t offset = 0; ///< a multiple of 4; counts 32-bit numbers per thread
 };
 
-/// Takes `numbers_per_thread` 32-bit numbers a thread from the generator (rounded up to a multiple of 4),
-/// from the device's default one when none is given. Thread-safe. Throws c10::Error when it belongs to
-/// another kind of device.
+/// Reserves `numbers_per_thread` 32-bit numbers per thread (rounded up to a multiple of 4) from the
+/// generator, or from the device's default generator if none is given. Thread-safe. Throws c10::Error if the
+/// generator belongs to another kind of device.
 PhiloxState reserve_random(const std::optional<at::Generator>& generator, DeviceIndex index,
                            std::uint64_t numbers_per_thread);
 
-/// The default generator of a device; exists without opening it.
+/// The default generator of a device; does not open the device.
 const at::Generator& default_generator(DeviceIndex index);
 at::Generator make_generator(DeviceIndex index);
 

@@ -10,7 +10,7 @@ namespace rvk {
 
 namespace {
 
-/// What PyTorch's opaque event points to.
+/// What PyTorch's opaque event handle points to.
 struct RecordedEvent {
     runtime::Event event;
     bool timing = false;
@@ -81,8 +81,8 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
     double elapsedTime(void* earlier, void* later, const DeviceIndex) const override {
         const auto* const a = static_cast<RecordedEvent*>(earlier);
         const auto* const b = static_cast<RecordedEvent*>(later);
-        TORCH_CHECK(a && b, "Both events must be recorded before their elapsed time is asked for.");
-        TORCH_CHECK(a->timing && b->timing, "Both events must be made with enable_timing=True.");
+        TORCH_CHECK(a && b, "Both events must be recorded before elapsed_time() is called.");
+        TORCH_CHECK(a->timing && b->timing, "Both events must be created with enable_timing=True.");
         b->event.wait();
         return b->event.seconds_since(a->event) * 1e3;
     }

@@ -9,11 +9,11 @@ namespace rvk {
 
 namespace {
 
-/// Pinned memory: mapped memory that both the host and one device reach, so that copies need no staging.
+/// Pinned memory: mapped memory that both the host and one device can access, so that copies need no staging.
 class PinnedAllocator final : public at::HostAllocator {
   public:
     static PinnedAllocator& instance() {
-        static auto* const allocator = new PinnedAllocator; // storages may outlast static objects
+        static auto* const allocator = new PinnedAllocator; // storages may outlive static objects
         return *allocator;
     }
 
@@ -32,7 +32,7 @@ class PinnedAllocator final : public at::HostAllocator {
         std::memcpy(to, from, bytes);
     }
 
-    /// Host blocks are used again only after all work that was queued when they were released.
+    /// Host blocks are reused only after all work that was queued when they were released has finished.
     bool record_event(void*, void*, c10::Stream) override { return true; }
     void empty_cache() override { device_allocator().emptyCache({0, 0}); }
     at::HostStats get_stats() override {
@@ -52,8 +52,8 @@ class PinnedAllocator final : public at::HostAllocator {
                 device(index).allocator().reset_peaks();
     }
 
-    /// The pointer of `address` in the block of that device which holds `bytes` from there on; null when
-    /// there is none.
+    /// The device pointer for `address` in the device's block that holds `bytes` from there on; null if there
+    /// is none.
     runtime::DevicePointer find(const void* address, std::uint64_t bytes, DeviceIndex index) const {
         const auto* const wanted = static_cast<const std::byte*>(address);
         const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-/// torch.profiler: the times of events (ProfilerStubs). Records of kernels and copies: profiler_session.cpp.
+/// torch.profiler: event times (ProfilerStubs). profiler_session.cpp records kernels and copies.
 
 #include "devices.h"
 
@@ -45,7 +45,7 @@ class Stubs final : public torch::profiler::impl::ProfilerStubs {
     void synchronize() const override { rvk::synchronize(current_device()); }
 };
 
-/// PyTorch keeps the pointer for ever.
+/// PyTorch keeps the pointer for the whole process.
 const bool registered = [] {
     torch::profiler::impl::registerPrivateUse1Methods(new Stubs);
     return true;

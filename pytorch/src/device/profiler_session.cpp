@@ -1,11 +1,11 @@
-/// torch.profiler: what ran on the device, with the operator of PyTorch that it belongs to, handed to Kineto.
+/// torch.profiler: passes to Kineto what ran on the device, with the PyTorch operator that it belongs to.
 
 #include "../compat.h"
 #include "devices.h"
 
 #if RVK_HAS_PROFILER_REGISTRY
 
-// Names that PyTorch's own build gives its headers.
+// Macros that PyTorch's own build defines for its headers.
 #define USE_KINETO
 #define KINETO_NAMESPACE libkineto
 #define FMT_HEADER_ONLY 1
@@ -22,7 +22,7 @@ namespace {
 
 using libkineto::ActivityType;
 
-/// Nanoseconds to add to a time of the steady clock for one of the system's clock, which Kineto uses.
+/// Nanoseconds to add to a steady-clock time to get the system-clock time that Kineto uses.
 std::int64_t steady_to_system() {
     using std::chrono::duration_cast, std::chrono::nanoseconds;
     const auto steady = std::chrono::steady_clock::now().time_since_epoch();
@@ -58,7 +58,7 @@ class Session final : public libkineto::IActivityProfilerSession {
                 records_.push_back({index, record});
             if (lost != 0)
                 errors_.push_back(std::to_string(lost) + " operations of rvk:" + std::to_string(index) +
-                                  " were more than are kept");
+                                  " were dropped because the buffer was full");
             device(index).profiler().enable_records(false);
         }
         runtime::Stream::set_correlation(0);

@@ -19,7 +19,7 @@ DeviceIndex checked_index(std::int64_t number) {
     TORCH_CHECK_INDEX(number >= 0 && number <= std::numeric_limits<DeviceIndex>::max(),
                       "There is no device rvk:", number, ".");
     const auto index = static_cast<DeviceIndex>(number);
-    device_info(index); // says which there are
+    device_info(index); // the error says which devices there are
     return index;
 }
 
@@ -31,7 +31,7 @@ std::uint64_t local_bytes(const runtime::Capabilities& can) {
     return bytes;
 }
 
-// As VK_MAKE_API_VERSION packs them.
+// Packed as by VK_MAKE_API_VERSION.
 std::uint32_t major_of(std::uint32_t version) {
     return (version >> 22) & 0x7f;
 }

@@ -1,4 +1,4 @@
-/// Tensors of this device: making, viewing, resizing.
+/// Tensors of this device: creation, views, resizing.
 
 #include "../dispatch/structured.h"
 #include "allocator.h"
@@ -47,7 +47,7 @@ at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides, std::op
                                              c10::dtype_or_default(dtype));
 }
 
-/// What torch.utils.deterministic.fill_uninitialized_memory asks for.
+/// Fills new memory as torch.utils.deterministic.fill_uninitialized_memory requires.
 bool fills_new_memory() {
     return at::globalContext().deterministicAlgorithms() &&
            at::globalContext().deterministicFillUninitializedMemory();
@@ -72,7 +72,7 @@ at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef sizes, c10::Sy
     return at::cpu::as_strided_symint(self, sizes, strides, offset);
 }
 
-/// PyTorch's own resize_ copies with the host's memcpy.
+/// PyTorch's own resize_ copies with memcpy on the host.
 const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef sizes,
                          std::optional<at::MemoryFormat> memory_format) {
     auto* const impl = self.unsafeGetTensorImpl();
@@ -106,9 +106,9 @@ at::Tensor lazy_clone(const at::Tensor& self) {
     return at::native::_lazy_clone(self);
 }
 
-/// Whether `tensor.data = from` may be done in place, also from or to the host. PyTorch's own answer knows
-/// its built-in devices only; with it Module.to() would make new parameters, so that tied ones come apart and
-/// optimizers keep the old ones.
+/// Whether `tensor.data = from` may be done in place, including from or to the host. PyTorch's own check
+/// covers only its built-in devices; with that, Module.to() would create new parameters: tied ones would no
+/// longer be shared and optimizers would keep the old ones.
 bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& from) {
     const auto is_dense = [](const at::Tensor& tensor) {
         return tensor.layout() == at::kStrided && (tensor.is_cpu() || tensor.is_privateuseone()) &&

@@ -1,4 +1,4 @@
-/// Copies between tensors: PyTorch asks `_copy_from` for every copy with a tensor of this device on either
+/// Copies between tensors: PyTorch calls `_copy_from` for every copy with a tensor of this device on either
 /// side.
 
 #include "../dispatch/common_device.h"
@@ -26,7 +26,7 @@ std::span<const std::byte> bytes_of(const at::Tensor& host) {
     return {static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes()};
 }
 
-/// Whether the elements fill one range of memory in the same order in both.
+/// Whether the elements fill one contiguous range of memory, in the same order, in both tensors.
 bool same_dense_layout(const at::Tensor& a, const at::Tensor& b) {
     return a.is_non_overlapping_and_dense() && a.strides() == b.strides() && a.sizes() == b.sizes();
 }
@@ -42,7 +42,7 @@ void upload(const at::Tensor& to, const at::Tensor& host, bool non_blocking) {
     }
     queue.copy(target, pinned, host.nbytes());
     if (!non_blocking)
-        queue.synchronize(); // the caller may change the host's tensor
+        queue.synchronize(); // the caller may change the host tensor afterwards
 }
 
 void download(const at::Tensor& host, const at::Tensor& from, bool non_blocking) {
@@ -64,7 +64,7 @@ void download(const at::Tensor& host, const at::Tensor& from, bool non_blocking)
 }
 
 void host_to_device(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
-    // Converted on the host; strides as the target has them where its elements fill one range.
+    // Converts on the host; keeps the target's strides if its elements fill one contiguous range.
     at::Tensor host = from;
     if (host.scalar_type() != to.scalar_type() || !same_dense_layout(host, to)) {
         host = to.is_non_overlapping_and_dense()
@@ -107,7 +107,7 @@ void between_devices(const at::Tensor& from, const at::Tensor& to) {
     host_to_device(host, to, false);
 }
 
-/// Bytes as they lie in memory: neither conjugate nor negative.
+/// The bytes as stored in memory, without lazy conjugation or negation.
 void copy_plain(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
     const at::Tensor source = from.sizes() == to.sizes() ? from : from.expand(to.sizes());
     if (to.numel() == 0)
@@ -145,7 +145,7 @@ at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_bloc
 at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
     if (to.sizes() != from.sizes()) {
         to.resize_(from.sizes());
-        if (from.is_non_overlapping_and_dense()) // an operator that resizes out= chooses its strides, too
+        if (from.is_non_overlapping_and_dense()) // an operator that resizes out= also chooses its strides
             to.unsafeGetTensorImpl()->set_sizes_and_strides(from.sizes(), from.strides());
     }
     return copy_from(from, to, false);
@@ -169,7 +169,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
     m.impl("_local_scalar_dense", TORCH_FN(local_scalar));
 }
-// copy_from knows these views; PyTorch's own way would call it again for ever.
+// copy_from handles these views; PyTorch's own implementation would call it again endlessly.
 TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
     m.impl("_copy_from", torch::CppFunction::makeFallthrough());
 }

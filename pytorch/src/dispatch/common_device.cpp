@@ -12,7 +12,7 @@ namespace rvk {
 
 namespace {
 
-/// "aten::add.Tensor" of "add.Tensor".
+/// "aten::add.Tensor" for "add.Tensor".
 const c10::FunctionSchema* schema_of(std::string_view name) {
     const auto dot = name.find('.');
     const std::string base = "aten::" + std::string(name.substr(0, dot));
@@ -21,11 +21,11 @@ const c10::FunctionSchema* schema_of(std::string_view name) {
     return op ? &op->schema() : nullptr;
 }
 
-/// CUDA's kernels take these arguments from the CPU: indices are moved, targets and lengths are read there.
+/// CUDA's kernels accept these arguments from the CPU: indices are moved, targets and lengths are read there.
 bool may_be_on_cpu(std::string_view name, const c10::Argument& argument, const c10::IValue& value) {
     if (value.isOptionalTensorList())
         return name.find("index") != std::string_view::npos;
-    // The sizes of a nested tensor's parts always lie on the CPU.
+    // The sizes of a nested tensor's parts are always on the CPU.
     if (name.starts_with("_nested_from_padded") || name.starts_with("_nested_view_from_buffer"))
         return argument.name() == "cpu_nested_shape_example" || argument.name() == "nested_size" ||
                argument.name() == "nested_strides" || argument.name() == "offsets";
@@ -60,7 +60,7 @@ std::uint64_t written_arguments(std::string_view name) {
     std::uint64_t written = 0;
     for (std::size_t i = 0; i < schema->arguments().size(); ++i) {
         const c10::Argument& argument = schema->arguments()[i];
-        // Older than annotations: the schema does not say that the running statistics are updated.
+        // This schema predates annotations and does not say that the running statistics are updated.
         const bool running = batch_norm && argument.name().starts_with("running_");
         if (running || (argument.alias_info() && argument.alias_info()->isWrite()))
             written |= std::uint64_t{1} << i;

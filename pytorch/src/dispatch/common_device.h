@@ -1,8 +1,8 @@
 #pragma once
-/// All tensors of an operator are on one device. What is refused, and what is not, follows PyTorch's own
-/// rules for CUDA: an operator whose `device_check` in native_functions.yaml is NoCheck checks its operands
-/// itself (most are TensorIterators, which take 0-dimensional CPU tensors as numbers); every other operator
-/// takes no tensor of a second device, not even a number.
+/// Checks that all tensors of an operator are on one device. What is rejected follows PyTorch's own rules for
+/// CUDA: an operator whose `device_check` in native_functions.yaml is NoCheck checks its operands itself
+/// (most are TensorIterators, which take 0-dimensional CPU tensors as numbers); every other operator accepts
+/// no tensor from a second device, not even a number.
 
 #include <ATen/core/IListRef.h>
 #include <ATen/core/List.h>
@@ -19,15 +19,16 @@ class OperatorHandle;
 
 namespace rvk {
 
-/// Whether PyTorch checks the devices of this operator's arguments before its CUDA kernel runs. `name` is
-/// that of native_functions.yaml without "aten::": "mm", "add.Tensor".
+/// Whether PyTorch checks the devices of this operator's arguments before its CUDA kernel runs. `name` is the
+/// name in native_functions.yaml without "aten::": "mm", "add.Tensor".
 bool has_device_check(std::string_view name);
 
 /// Throws c10::Error: "Expected all tensors to be on the same device, but found at least two devices, …".
 [[noreturn]] void report_two_devices(c10::Device first, c10::Device second, std::string_view operator_name,
                                      std::string_view argument = {});
 
-/// Looks for a second device among arguments. Undefined tensors and everything that is no tensor are skipped.
+/// Looks for a second device among the arguments. Skips undefined tensors and everything that is not a
+/// tensor.
 class CommonDevice {
   public:
     void see(const at::Tensor& tensor) {
@@ -48,7 +49,7 @@ class CommonDevice {
     bool is_mixed() const noexcept { return second_.has_value(); }
     c10::Device first() const { return *first_; }
     c10::Device second() const { return *second_; }
-    /// Which argument, counted from 0, brought the second device.
+    /// The argument, counted from 0, that is on the second device.
     std::size_t position() const noexcept { return mixed_position_; }
 
   private:
@@ -74,7 +75,7 @@ class CommonDevice {
     std::size_t position_ = 0, mixed_position_ = 0;
 };
 
-/// Which arguments the operator writes to, by its schema: bit i for argument i.
+/// The arguments that the operator writes to, by its schema: bit i for argument i.
 std::uint64_t written_arguments(std::string_view name);
 
 /// unshare (../device/allocator.h) for every tensor of an argument.
@@ -84,16 +85,16 @@ void unshare_memory_of(at::TensorList tensors);
 template <class T>
 void unshare_memory_of(const T&) {}
 
-/// An operator as it was registered: what every call of it asks first.
+/// A registered operator: the checks that every call makes first.
 class RegisteredOperator {
   public:
-    /// `name` lives for ever.
+    /// `name` must live as long as the process.
     explicit RegisteredOperator(const char* name)
         : name_(name), checked_(has_device_check(name)), written_(written_arguments(name)) {}
 
     const char* name() const noexcept { return name_; }
-    /// Arguments in the schema's order. Throws c10::Error where they are on two devices and the operator does
-    /// not look itself.
+    /// Arguments in the schema's order. Throws c10::Error if they are on two devices and the operator does
+    /// not check this itself.
     template <class... A>
     void check_devices(const A&... arguments) const {
         if (!checked_)
@@ -104,7 +105,7 @@ class RegisteredOperator {
             report(devices);
     }
 
-    /// Gives tensors that the operator writes to memory of their own, where a deferred copy shares it.
+    /// Gives tensors that the operator writes to their own memory if a deferred copy shares it.
     template <class... A>
     void unshare_written(const A&... arguments) const {
         if (written_ == 0)
@@ -118,12 +119,12 @@ class RegisteredOperator {
 
     const char* name_;
     bool checked_;
-    std::uint64_t written_; ///< a bit for each argument
+    std::uint64_t written_; ///< one bit for each argument
 };
 
-/// The same for the arguments of a boxed call. Where PyTorch leaves the check to the operator, only what
-/// CUDA's kernels take is let through: 0-dimensional CPU tensors, indices of advanced indexing, and the
-/// targets of ctc_loss.
+/// The same for the arguments of a boxed call. If PyTorch leaves the check to the operator, this accepts only
+/// what CUDA's kernels accept: 0-dimensional CPU tensors, indices of advanced indexing, and the targets of
+/// ctc_loss.
 void check_devices(const c10::OperatorHandle& op, c10::ArrayRef<c10::IValue> arguments);
 
 } // namespace rvk

@@ -23,10 +23,10 @@ namespace {
 class Counts {
   public:
     static Counts& instance() {
-        static auto* const counts = new Counts; // operators may run while static objects go
+        static auto* const counts = new Counts; // operators may run while static objects are being destroyed
         return *counts;
     }
-    /// Whether it is the first time.
+    /// Returns whether this is the first call.
     bool add(const std::string& name) {
         const std::lock_guard lock(mutex_);
         return counts_[name]++ == 0;
@@ -67,7 +67,7 @@ std::optional<c10::Device> device_of(c10::ArrayRef<c10::IValue> arguments) {
     return std::nullopt;
 }
 
-/// CPU kernels refuse a generator of another device: they get one of theirs, seeded from ours.
+/// CPU kernels reject a generator of another device: they get a CPU generator, seeded from ours.
 void replace_generators(torch::jit::Stack& stack, std::size_t begin, std::optional<c10::Device> device) {
     for (std::size_t i = begin; i < stack.size(); ++i) {
         if (!stack[i].isGenerator())
@@ -82,7 +82,7 @@ void replace_generators(torch::jit::Stack& stack, std::size_t begin, std::option
     }
 }
 
-/// PyTorch puts results where the first tensor argument is, which may be a number on the CPU.
+/// PyTorch places results on the device of the first tensor argument, which may be a number on the CPU.
 void bring_results_back(const c10::OperatorHandle& op, torch::jit::Stack& stack, c10::Device device) {
     const std::size_t begin = stack.size() - op.schema().returns().size();
     for (std::size_t i = begin; i < stack.size(); ++i) {
@@ -93,11 +93,11 @@ void bring_results_back(const c10::OperatorHandle& op, torch::jit::Stack& stack,
 }
 
 void say_once(const std::string& name) {
-    static const bool wanted = std::getenv("REKINDLE_LOG") != nullptr;
-    if (wanted)
+    static const bool enabled = std::getenv("REKINDLE_LOG") != nullptr;
+    if (enabled)
         std::fprintf(stderr,
-                     "rvk: %s has no kernel for these arguments here and runs on the CPU "
-                     "(torch.rvk.fallback_stats() counts it)\n",
+                     "rvk: %s has no kernel for these arguments and runs on the CPU "
+                     "(counted by torch.rvk.fallback_stats())\n",
                      name.c_str());
 }
 

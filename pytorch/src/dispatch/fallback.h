@@ -1,5 +1,6 @@
 #pragma once
-/// Operators without a kernel here run on the CPU: said once each, counted, an error in strict mode.
+/// Operators without a kernel for this device run on the CPU: reported once each, counted, an error in strict
+/// mode.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
@@ -10,7 +11,7 @@
 
 namespace rvk {
 
-/// The boxed kernel: copies the arguments to the CPU, runs the operator there, copies results and changed
+/// The boxed kernel: copies the arguments to the CPU, runs the operator there, copies results and modified
 /// arguments back.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
@@ -18,9 +19,9 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 std::vector<std::pair<std::string, std::uint64_t>> fallback_counts();
 void reset_fallback_counts();
 
-/// Registers `fallback` itself for every operator that has a CPU kernel, none of this device, and whose
-/// composite kernel would take a detour through its out= variant. Once, after all other registrations.
-/// Returns how many.
+/// Registers `fallback` directly for every operator that has a CPU kernel but none for this device, and whose
+/// composite kernel would take a detour through its out= variant. Called once, after all other registrations.
+/// Returns how many it registered.
 int register_direct_fallbacks();
 
 } // namespace rvk

@@ -3,8 +3,8 @@
 namespace rvk {
 
 namespace {
-/// This file is linked last (CMakeLists.txt), so that its statics are made after all registrations of
-/// operators.
+/// This file is linked last (CMakeLists.txt), so that its static objects are created after all operators have
+/// been registered.
 const int direct_fallbacks = register_direct_fallbacks();
 } // namespace
 

@@ -18,8 +18,8 @@ namespace {
 constexpr std::size_t maximum_devices = 64;
 constexpr std::size_t report_words = 3;
 
-/// Memory of each device that its kernels write and the host reads. It lives as long as the process, as
-/// devices do.
+/// Memory of each device that its kernels write and the host reads. Like the devices, it lives as long as the
+/// process.
 class Reports {
   public:
     static Reports& instance() {
@@ -27,22 +27,22 @@ class Reports {
         return *reports;
     }
     runtime::Buffer& of(DeviceIndex index) {
-        const auto at = static_cast<std::size_t>(index);
-        TORCH_CHECK(at < maximum_devices, "more than 64 devices");
-        if (!ready_[at].load(std::memory_order_acquire)) {
+        const auto slot = static_cast<std::size_t>(index);
+        TORCH_CHECK(slot < maximum_devices, "more than 64 devices");
+        if (!ready_[slot].load(std::memory_order_acquire)) {
             const std::lock_guard lock(mutex_);
-            if (!ready_[at].load(std::memory_order_relaxed)) {
-                buffers_[at] = device(index).allocator().allocate(report_words * sizeof(std::int64_t),
-                                                                  runtime::MemoryKind::readback);
-                std::ranges::fill(buffers_[at].host(), std::byte{0});
-                ready_[at].store(true, std::memory_order_release);
+            if (!ready_[slot].load(std::memory_order_relaxed)) {
+                buffers_[slot] = device(index).allocator().allocate(report_words * sizeof(std::int64_t),
+                                                                    runtime::MemoryKind::readback);
+                std::ranges::fill(buffers_[slot].host(), std::byte{0});
+                ready_[slot].store(true, std::memory_order_release);
             }
         }
-        return buffers_[at];
+        return buffers_[slot];
     }
     bool has(DeviceIndex index) const noexcept {
-        const auto at = static_cast<std::size_t>(index);
-        return at < maximum_devices && ready_[at].load(std::memory_order_acquire);
+        const auto slot = static_cast<std::size_t>(index);
+        return slot < maximum_devices && ready_[slot].load(std::memory_order_acquire);
     }
 
   private:
@@ -79,7 +79,7 @@ double number_of(std::uint64_t bits, at::ScalarType dtype) {
 
 [[noreturn]] void raise(Report kind, std::int64_t value, std::int64_t bound, DeviceIndex index) {
     const std::string where =
-        " (an operator queued earlier on rvk:" + std::to_string(static_cast<int>(index)) + " reported it; ";
+        " (reported by an operator queued earlier on rvk:" + std::to_string(static_cast<int>(index)) + "; ";
     const auto number = [&] {
         return number_of(static_cast<std::uint64_t>(value), static_cast<at::ScalarType>(bound));
     };
@@ -89,13 +89,13 @@ double number_of(std::uint64_t bits, at::ScalarType dtype) {
                           "its loss is NaN)");
     case Report::bernoulli:
         TORCH_CHECK(false, "bernoulli: expected probabilities between 0 and 1, but got ", number(), where,
-                    "its result there has no meaning)");
+                    "its result there is meaningless)");
     case Report::binary_cross_entropy:
         TORCH_CHECK(false, "all elements of input should be between 0 and 1, but got ", number(), where,
-                    "its loss has no meaning)");
+                    "its loss is meaningless)");
     default:
         TORCH_CHECK_INDEX(false, "index ", value, " is out of bounds for dimension with size ", bound, where,
-                          "its result holds zeros there)");
+                          "its result has zeros there)");
     }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-/// Operands whose values an operator does not allow: indexes and classes out of range, probabilities that are
-/// none. A kernel that meets one touches nothing for it and writes it down; nothing waits for that. The next
-/// synchronization of the device, and every copy to the host, raises an error, as CUDA's device-side
-/// assertions do, and the device stays usable.
+/// Operands whose values an operator does not allow: indexes and classes out of range, probabilities outside
+/// 0 to 1. A kernel that finds one accesses no memory for it and records it; nothing waits for that. The next
+/// synchronization of the device, or the next copy to the host, raises an error, like CUDA's device-side
+/// assertions, but the device stays usable.
 
 #include "../device/devices.h"
 
@@ -11,7 +11,7 @@
 
 namespace rvk {
 
-/// What is reported; the first two are numbers of kernels/slang/report.slang.
+/// What is reported; the first two are the numbers in kernels/slang/report.slang.
 enum class Report : std::uint32_t {
     index = 1,               ///< IndexError
     target = 2,              ///< IndexError: a class of a loss
@@ -19,13 +19,13 @@ enum class Report : std::uint32_t {
     binary_cross_entropy = 4 ///< RuntimeError: an input of the loss
 };
 
-/// Where kernels of the device report: three int64 (a Report or 0, the value, its bound).
+/// The memory that the device's kernels report to: three int64 (a Report or 0, the value, its bound).
 std::uint64_t index_report_address(DeviceIndex index);
 
-/// Throws c10::IndexError or c10::Error when completed work has reported something since the last call.
+/// Throws c10::IndexError or c10::Error if completed work has reported something since the last call.
 void check_index_report(DeviceIndex index);
 
-/// Reports an element of a floating-point tensor that is not between 0 and 1, NaN included.
+/// Reports an element of a floating-point tensor that is not between 0 and 1, including NaN.
 void report_unless_probability(const at::Tensor& tensor, Report kind);
 
 } // namespace rvk

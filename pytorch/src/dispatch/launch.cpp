@@ -4,6 +4,8 @@
 #include "common_device.h"
 #include "operator_scope.h"
 
+#include <rekindle/kernels/ceil_div.h>
+
 #include <algorithm>
 #include <array>
 #include <c10/core/impl/COW.h>
@@ -27,7 +29,7 @@ std::uint64_t span_of(at::IntArrayRef sizes, at::IntArrayRef strides, std::uint6
     return (last + 1) * element_bytes;
 }
 
-/// The memory of a tensor: that of a device of this kind, or an error.
+/// The memory of a tensor on a device of this kind; throws for other devices.
 std::uint64_t checked_address(c10::Device device, const void* data) {
     if (!device.is_privateuseone()) [[unlikely]]
         report_two_devices(c10::Device(c10::kPrivateUse1, current_device()), device, running_operator());
@@ -52,8 +54,8 @@ Access access_of(const at::TensorIteratorBase& iterator, int operand, bool write
             iterator.device(operand).index()};
 }
 
-/// What names a pipeline at a place of launches: names of constants by the addresses of their texts, which
-/// are literals.
+/// The key of a pipeline in the launch table: constant names are compared by the addresses of their texts,
+/// which are literals.
 struct PipelineKey {
     static constexpr std::size_t most_constants = 24;
     DeviceIndex device = 0;
@@ -79,7 +81,7 @@ struct PipelineKeyHash {
     }
 };
 
-/// Kernels take the elements of a dtype that they do not know (kernels/slang/dtype.slang) for float32.
+/// Kernels would treat elements of a dtype that they do not support (kernels/slang/dtype.slang) as float32.
 bool is_known_to_kernels(std::uint32_t dtype) {
     switch (static_cast<at::ScalarType>(dtype)) {
     case at::kByte:
@@ -106,7 +108,7 @@ void check_dtypes(std::span<const ConstantValue> constants) {
     }
 }
 
-/// Looked up in a table of the calling thread, without a lock; a thread's first use of a pipeline asks the
+/// Looks in a table of the calling thread, without a lock; a thread's first use of a pipeline asks the
 /// device.
 const runtime::Pipeline& prepared(DeviceIndex index, const kernels::Kernel& kernel,
                                   std::span<const ConstantValue> constants) {
@@ -156,11 +158,11 @@ Access writes(const at::TensorIteratorBase& iterator, int operand) {
 
 Groups linear_groups(std::int64_t count, std::uint32_t per_group) {
     constexpr std::int64_t row = 32768;
-    const std::int64_t groups = (count + per_group - 1) / per_group;
+    const std::int64_t groups = kernels::ceil_div(count, per_group);
     if (groups <= row)
         return {static_cast<std::uint32_t>(groups), 1, 1};
-    const std::int64_t rows = (groups + row - 1) / row;
-    TORCH_CHECK(rows <= 65535, "A launch of ", count, " items is more than the device can number.");
+    const std::int64_t rows = kernels::ceil_div(groups, row);
+    TORCH_CHECK(rows <= 65535, "a launch of ", count, " items exceeds the limits of the device");
     return {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(rows), 1};
 }
 
@@ -180,7 +182,8 @@ void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
 }
 
 std::uint64_t upload_block(DeviceIndex index, std::span<const std::byte> bytes) {
-    // A block must be kept until what reads it is queued, which is the next launch or one soon after it.
+    // A block must be kept until the launch that reads it is queued, which is the next launch or one soon
+    // after it.
     constexpr std::size_t kept = 32;
     thread_local std::array<std::optional<runtime::Transient>, kept> blocks;
     thread_local std::size_t next = 0;
@@ -198,7 +201,7 @@ bool has_float64(DeviceIndex index) {
 void require_float64(c10::ScalarType type, c10::Device device) {
     if (type == at::kDouble || type == at::kComplexDouble)
         TORCH_CHECK_NOT_IMPLEMENTED(has_float64(device.index()), "float64 on ", device,
-                                    ", which computes in float32 only");
+                                    ", which does not support float64");
 }
 
 } // namespace rvk

@@ -16,13 +16,13 @@ namespace rvk {
 using kernels::ConstantValue;
 using runtime::Groups;
 
-/// Bytes that a launch reads or writes, and the device in whose memory they are: `launch` refuses those of
-/// another device, and writing to those that a deferred copy shares.
+/// Bytes that a launch reads or writes, and the device whose memory they are in: `launch` rejects memory of
+/// another device, and writes to memory that a deferred copy shares.
 struct Access : runtime::Access {
     DeviceIndex device = -1;
     bool is_shared = false; ///< with a deferred copy (unshare in ../device/allocator.h)
 
-    /// The same bytes, read.
+    /// The same bytes, as a read access.
     Access as_read() const {
         Access result = *this;
         result.writes = false;
@@ -31,27 +31,27 @@ struct Access : runtime::Access {
 };
 
 /// The address of the tensor's first element, for a kernel's parameters; 0 for a tensor without elements. In
-/// poison mode it carries the poison bit, which a launch takes off its parameters. Throws c10::Error for a
-/// tensor that is not on a device of this kind: no kernel ever gets an address of the host.
+/// poison mode it carries the poison bit, which a launch removes from its parameters. Throws c10::Error for a
+/// tensor that is not on a device of this kind: no kernel ever gets a host address.
 std::uint64_t address(const at::TensorBase& tensor);
-/// The same of an operand of an iterator, which is no CPU scalar.
+/// The same for an operand of an iterator that is not a CPU scalar.
 std::uint64_t address(const at::TensorIteratorBase& iterator, int operand);
-/// As `address`, without the poison bit: for tables of addresses that are themselves written into memory.
+/// Like `address`, without the poison bit: for tables of addresses that are written into memory.
 std::uint64_t raw_address(const at::TensorBase& tensor);
 
-/// Every byte from the first to the last element (strides included).
+/// Every byte from the first to the last element (including gaps).
 Access reads(const at::TensorBase& tensor);
 Access writes(const at::TensorBase& tensor);
-/// Of an operand of an iterator.
+/// The same for an operand of an iterator.
 Access reads(const at::TensorIteratorBase& iterator, int operand);
 Access writes(const at::TensorIteratorBase& iterator, int operand);
 
-/// Workgroups for `count` items at `per_group` each: as many as needed in x, and above 32,768 in y too, so
-/// that the number of a workgroup is group.y * 32768 + group.x (`linear_group` in slang/layout.slang).
+/// Workgroups for `count` items with `per_group` items each: as many as needed in x, and above 32,768 also in
+/// y, so that the index of a workgroup is group.y * 32768 + group.x (`linear_group` in slang/layout.slang).
 /// Kernels check that an item is below `count`.
 Groups linear_groups(std::int64_t count, std::uint32_t per_group);
 
-/// Queues a dispatch on the calling thread's stream of that device. Throws c10::Error when an access is to
+/// Queues a dispatch on the calling thread's stream of that device. Throws c10::Error if an access is to
 /// another device's memory, or writes to memory that a deferred copy shares.
 void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
             std::span<const std::byte> parameters, std::span<const Access> accesses,
@@ -71,22 +71,23 @@ void launch(c10::Device device, const kernels::TypedKernel<P>& kernel, Groups gr
            constants);
 }
 
-/// Copies a small block (a table of sizes, strides or raw addresses) to where kernels of this thread's stream
-/// can read it until the work that is queued next has completed. Returns its address. 65,536 bytes at most.
+/// Copies a small block (a table of sizes, strides or raw addresses) to memory where kernels on this thread's
+/// stream can read it until the work that is queued next has completed. Returns its address. At most 65,536
+/// bytes.
 std::uint64_t upload_block(DeviceIndex index, std::span<const std::byte> bytes);
 template <class T>
 std::uint64_t upload_block(DeviceIndex index, std::span<const T> values) {
     return upload_block(index, std::as_bytes(values));
 }
 
-/// The number that kernels' specialization constants use for a dtype: c10's ScalarType.
+/// The number of a dtype in the kernels' specialization constants: that of c10::ScalarType.
 constexpr std::uint32_t dtype_code(c10::ScalarType type) {
     return static_cast<std::uint32_t>(type);
 }
-/// Whether the device computes in float64.
+/// Whether the device supports float64.
 bool has_float64(DeviceIndex index);
-/// Throws c10::NotImplementedError (which makes the operator fall back to the CPU, counted) where the dtype
-/// needs float64 and the device has none.
+/// Throws c10::NotImplementedError (so that the operator falls back to the CPU, counted) if the dtype needs
+/// float64 and the device does not support it.
 void require_float64(c10::ScalarType type, c10::Device device);
 
 } // namespace rvk

@@ -1,6 +1,6 @@
-/// Sparse, nested and quantized tensors. The first two keep the tensors that they are made of on the device;
-/// what computes with them runs on the CPU where PyTorch does not put it together from operators of dense
-/// tensors. Quantized tensors there are none of.
+/// Sparse, nested and quantized tensors. The first two keep their component tensors on the device;
+/// computations with them run on the CPU unless PyTorch composes them from operators of dense tensors.
+/// Quantized tensors are not supported.
 
 #include "layouts.h"
 
@@ -19,9 +19,8 @@ namespace {
 
 using c10::DispatchKey;
 
-// PyTorch's kernels of these operators for the CPU reach elements through the dispatcher alone, as the same
-// functions do on CUDA (native_functions.yaml names one for both), so that they serve the tensors of any
-// device.
+// PyTorch's CPU kernels of these operators access elements only through the dispatcher; the same functions
+// serve CUDA (native_functions.yaml names one for both), so they work with tensors of any device.
 constexpr std::string_view of_coo =
     "_sparse_coo_tensor_with_dims _sparse_coo_tensor_with_dims_and_tensors sparse_resize_ "
     "sparse_resize_and_clear_ sparse_dim _dimI dense_dim _dimV _nnz is_coalesced _coalesced_ _indices "
@@ -50,9 +49,9 @@ void as_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 
 template <DispatchKey cpu_key>
 void compute_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-    TORCH_CHECK_NOT_IMPLEMENTED(op.hasComputedKernelForDispatchKey(cpu_key), "PyTorch has no kernel of ",
-                                op.operator_name(), " for tensors of the kind ", cpu_key,
-                                ": use dense ones (to_dense(), nested: to_padded_tensor()).");
+    TORCH_CHECK_NOT_IMPLEMENTED(op.hasComputedKernelForDispatchKey(cpu_key), "PyTorch has no kernel for ",
+                                op.operator_name(), " with tensors of the kind ", cpu_key,
+                                ": use dense tensors (to_dense(), nested: to_padded_tensor()).");
     run_on_cpu(op, stack, cpu_key);
 }
 
@@ -61,8 +60,8 @@ void refuse_quantized(const c10::OperatorHandle& op, torch::jit::Stack*) {
                                 "): quantize on the CPU, tensor.cpu(), or use float16 or bfloat16.");
 }
 
-/// _sparse_mm_reduce_impl(sparse, dense, reduce): its kernel notes what the gradient needs only where the
-/// arguments that it gets ask for one, so that the copies on the CPU do.
+/// _sparse_mm_reduce_impl(sparse, dense, reduce): its kernel saves what the gradient needs only if its
+/// arguments require a gradient, so the CPU copies must require one.
 void reduce_products(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const std::size_t sparse = stack->size() - 3, dense = stack->size() - 2;
     const c10::Device device = (*stack)[sparse].toTensor().device();
@@ -80,7 +79,8 @@ at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
     return to.copy_(from);
 }
 
-/// What tensors of this kind do: `names` by PyTorch's kernels for the CPU's, the rest there.
+/// Registers operators for tensors of this kind: `names` use PyTorch's CPU kernels directly, the others fall
+/// back to the CPU.
 template <DispatchKey cpu_key>
 void register_kind(torch::Library& m, std::string_view names) {
     std::istringstream stream{std::string(names)};

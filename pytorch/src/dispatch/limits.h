@@ -1,5 +1,5 @@
 #pragma once
-/// What one launch may ask of any device.
+/// The limits of one launch on any device.
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@ namespace rvk {
 
 /// Workgroups of a dispatch in one dimension.
 inline constexpr std::int64_t most_groups = 65535;
-/// Iterations of all loops of one invocation together, inner ones included; whoever launches a kernel whose
+/// Total iterations of all loops of one invocation, including inner ones; code that launches a kernel whose
 /// loops depend on sizes divides the work (kernels/README.md, "Loops on lavapipe").
 inline constexpr std::int64_t most_iterations = 60'000;
 

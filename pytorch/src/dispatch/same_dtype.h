@@ -1,13 +1,13 @@
 #pragma once
-/// Kernels read the memory of an operand in the dtype that they are told once for several operands: these
-/// refuse operands that have another. Iterators do it by themselves.
+/// Kernels get one dtype for several operands; these functions reject operands that have a different one.
+/// Iterators check this themselves.
 
 #include <ATen/core/TensorBase.h>
 #include <c10/util/Exception.h>
 
 namespace rvk {
 
-/// Throws c10::Error when both are defined and their dtypes differ. The names are those of the arguments.
+/// Throws c10::Error if both are defined and their dtypes differ. The names are those of the arguments.
 inline void require_same_dtype(const at::TensorBase& a, const char* a_name, const at::TensorBase& b,
                                const char* b_name) {
     TORCH_CHECK(!a.defined() || !b.defined() || a.scalar_type() == b.scalar_type(), "expected ", a_name,
@@ -15,8 +15,8 @@ inline void require_same_dtype(const at::TensorBase& a, const char* a_name, cons
                 " != ", b.scalar_type());
 }
 
-/// Parameters and statistics of a normalization have the input's dtype, or are float32 where the input is
-/// float16 or bfloat16; all of them alike. Throws c10::Error otherwise.
+/// Parameters and statistics of a normalization have the input's dtype, or are float32 if the input is
+/// float16 or bfloat16; all of them have the same dtype. Throws c10::Error otherwise.
 inline void require_parameter_dtypes(const at::TensorBase& input, const at::TensorBase& weight,
                                      const at::TensorBase& bias) {
     const at::ScalarType type = input.scalar_type();

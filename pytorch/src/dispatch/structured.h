@@ -2,14 +2,14 @@
 /// One line registers PyTorch's structured operators for this device.
 ///
 /// A structured operator of PyTorch is a class with meta() (shapes, dtypes, checks, the TensorIterator) and
-/// impl() (the work). Of those whose impl() only calls a dispatch stub, PyTorch's own class serves:
-/// register_structured<at::native::structured_mul_out>, and the kernel goes into the stub
-/// (REGISTER_PRIVATEUSE1_DISPATCH(mul_stub, &kernel)). Of the others a class derives from
-/// at::meta::structured_X and has an impl() of its own. Broadcasting, type promotion, out= and in-place
-/// variants with their checks come with it.
+/// impl() (the work). If impl() only calls a dispatch stub, use PyTorch's own class:
+/// register_structured<at::native::structured_mul_out>, and register the kernel for the stub
+/// (REGISTER_PRIVATEUSE1_DISPATCH(mul_stub, &kernel)). For the others, derive a class from
+/// at::meta::structured_X with its own impl(). Broadcasting, type promotion, and the out= and in-place
+/// variants with their checks then need no code.
 ///
-/// An impl() or stub kernel that throws c10::NotImplementedError (a dtype that it has no kernel for) makes
-/// the operator fall back to the CPU.
+/// If an impl() or stub kernel throws c10::NotImplementedError (for a dtype without a kernel), the operator
+/// falls back to the CPU.
 
 #include "../compat.h"
 #include "common_device.h"
@@ -32,7 +32,7 @@
 
 namespace rvk {
 
-/// A new tensor of this device with these strides (empty: those of the options' memory format).
+/// A new tensor on this device with these strides (empty: those of the options' memory format).
 at::Tensor make_output(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
 
 enum class Variant { functional, out, in_place };
@@ -56,12 +56,12 @@ class StructuredOperator final : public S {
             S::set_output_raw_strided(i, sizes, strides, options RVK_OUTPUT_NAMES_ARGUMENT);
     }
     const at::Tensor& maybe_get_output(std::int64_t i) override {
-        const auto at = static_cast<std::size_t>(i);
-        return proxies_[at] ? *proxies_[at] : outputs[at];
+        const auto output = static_cast<std::size_t>(i);
+        return proxies_[output] ? *proxies_[output] : outputs[output];
     }
-    /// Kernels that are not launched from a TensorIterator, which has checks of its own, may write before
-    /// they have read everything: an output that is this input, too, is computed in memory of its own. One
-    /// that overlaps it in part is refused.
+    /// Kernels that are not launched from a TensorIterator (which has its own checks) may write before they
+    /// have read everything: an output that is also this input is computed in separate memory. An output that
+    /// partially overlaps the input is rejected.
     void keep_apart_from(const at::Tensor& input) {
         if (!input.defined() || !input.has_storage())
             return;
@@ -79,7 +79,7 @@ class StructuredOperator final : public S {
     }
     template <class T>
     void keep_apart_from(const T&) {}
-    /// Copies what was computed elsewhere or with other strides than the caller's tensor has.
+    /// Copies results that were computed in other memory or with other strides than the caller's tensor.
     void finish() {
         for (std::size_t i = 0; i < N; ++i)
             if (proxies_[i])
@@ -151,7 +151,7 @@ struct OutputTypes<3> {
     using Out = std::tuple<at::Tensor&, at::Tensor&, at::Tensor&>;
 };
 
-/// meta() of four operators takes OptionalTensorRef and OptionalScalarRef where the operator has const
+/// For four operators, meta() takes OptionalTensorRef and OptionalScalarRef where the operator has const
 /// std::optional<T>&.
 template <class T>
 struct SchemaArgument {
@@ -284,7 +284,7 @@ struct WithFallback<Function, R(A...)> {
 } // namespace detail
 
 /// register_structured<at::native::structured_mul_out>(m, "mul.Tensor", "mul.out", "mul_.Tensor"); a null
-/// name is not registered. N: outputs.
+/// name is not registered. N: number of outputs.
 template <class S, std::size_t N = 1>
 void register_structured(torch::Library& m, const char* functional, const char* out,
                          const char* in_place = nullptr) {

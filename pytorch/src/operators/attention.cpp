@@ -4,6 +4,7 @@
 #include "../dispatch/structured.h"
 #include "matrices.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/attention.h>
 
 #include <ATen/Context.h>
@@ -23,15 +24,12 @@ namespace {
 using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
-constexpr std::int64_t widest = 128; // columns that the kernels' threads have room for
-constexpr std::int64_t tile = 32;    // rows of a workgroup
+constexpr std::int64_t widest = 128; // the most columns that the kernels' threads can hold
+constexpr std::int64_t tile = 32;    // rows per workgroup
 
-std::int64_t divided_up(std::int64_t value, std::int64_t by) {
-    return (value + by - 1) / by;
-}
-
-/// Whether the kernels take these tensors. Others go through matrix products and softmax: dropout, whose mask
-/// belongs to the scores; float64; heads wider than 128; keys that several heads share; empty tensors.
+/// Whether the kernels support these tensors. Otherwise attention uses matrix products and softmax: with
+/// dropout (whose mask belongs to the scores), float64, heads wider than 128, keys that several heads share,
+/// and empty tensors.
 bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
                 double dropout, bool grouped) {
     const auto dense = [](const Tensor& t) { return !t.is_nested() && t.dim() == 4 && t.numel() > 0; };
@@ -59,7 +57,7 @@ std::int64_t choose_attention(const Tensor& query, const Tensor& key, const Tens
 
 namespace {
 
-/// The kernels' names for the words of their block.
+/// The words of the kernels' parameter block, in order.
 enum Word : std::size_t {
     of_query,
     of_key,
@@ -121,7 +119,7 @@ class Attention {
         return {output, log_sums};
     }
 
-    /// Gradients of query, key, value and bias (undefined unless wanted; of the bias's own sizes).
+    /// Gradients of query, key, value and bias (undefined unless requested; with the bias's own sizes).
     std::tuple<Tensor, Tensor, Tensor, Tensor> backward(const Tensor& grad_output, const Tensor& output,
                                                         const Tensor& log_sums, at::IntArrayRef bias_sizes,
                                                         bool wants_grad_bias) {
@@ -168,19 +166,21 @@ class Attention {
                 static_cast<std::uint64_t>(tensor.stride(static_cast<std::int64_t>(d)));
     }
     Groups tiles(std::int64_t rows) const {
-        return {static_cast<std::uint32_t>(divided_up(rows, tile)), parameters_.heads,
+        return {static_cast<std::uint32_t>(kernels::ceil_div(rows, tile)), parameters_.heads,
                 static_cast<std::uint32_t>(query_.size(0))};
     }
     std::uint32_t padded_width() const {
-        return static_cast<std::uint32_t>(divided_up(std::max(query_.size(3), value_.size(3)), tile) * tile);
+        return static_cast<std::uint32_t>(kernels::ceil_div(std::max(query_.size(3), value_.size(3)), tile) *
+                                          tile);
     }
 
-    /// What a kernel does for its rows: for each 32 of `length` others so many products of tiles and weighted
-    /// sums. From launch to launch a row carries as many sums as there are weighted sums, and `numbers`.
+    /// The work of a kernel for its rows: for every 32 of `length` other rows, this many products of tiles
+    /// and weighted sums. From launch to launch a row carries as many sums as there are weighted sums, and
+    /// `numbers`.
     struct Walk {
         std::int64_t rows, length, products, weighted_sums, numbers;
     };
-    /// One launch, or several where the kernel's loops would be too long.
+    /// One launch, or several if the kernel's loops would be too long.
     void run_in_steps(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, const Walk& walk,
                       std::vector<Access> accesses) {
         const std::int64_t width = padded_width(), threads = 128;
@@ -232,7 +232,7 @@ using Forward = std::tuple<Tensor, Tensor, Tensor, Tensor, c10::SymInt, c10::Sym
 
 Forward attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias,
                   double dropout, bool causal, bool /*return_debug_mask*/, std::optional<double> scale) {
-    TORCH_CHECK(dropout == 0, "Attention with dropout goes through matrix products on this device.");
+    TORCH_CHECK(dropout == 0, "the attention kernels do not support dropout");
     auto [output, log_sums] = Attention(query, key, value, bias, causal, scale).forward();
     return {output,   log_sums, Tensor(), Tensor(), c10::SymInt(query.size(2)), c10::SymInt(key.size(2)),
             Tensor(), Tensor(), Tensor()};

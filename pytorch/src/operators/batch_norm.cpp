@@ -20,18 +20,18 @@ using Parameters = kernels::NormChannelsParameters;
 static_assert(sizeof(Parameters) == sizeof(kernels::NormChannelsFloat64Parameters));
 
 using Optional = std::optional<at::Tensor>;
-using Three = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
-using Four = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+using FourTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 
 at::Tensor contiguous_or_undefined(const Optional& tensor) {
     return tensor && tensor->defined() ? tensor->contiguous() : at::Tensor();
 }
 
-/// The input in a dense layout that the kernels know, its own where it is one.
+/// The input in a dense layout that the kernels support; unchanged if it already has one.
 struct Layout {
     at::Tensor input;
     at::MemoryFormat format = at::MemoryFormat::Contiguous;
-    std::int64_t channels = 0, places = 1, elements = 0; ///< elements of a channel
+    std::int64_t channels = 0, places = 1, elements = 0; ///< elements per channel
     bool last = false;                                   ///< channels vary fastest
 
     explicit Layout(const at::Tensor& self) {
@@ -56,13 +56,13 @@ struct Layout {
     at::Tensor empty() const { return at::empty(input.sizes(), input.options().memory_format(format)); }
 };
 
-/// What all kernels of a batch norm are told.
-Parameters parameters_of(const Layout& layout, const at::Tensor& mean, const at::Tensor& deviation,
+/// The parameters that all batch norm kernels share.
+Parameters parameters_of(const Layout& layout, const at::Tensor& mean, const at::Tensor& variance_or_rstd,
                          const at::Tensor& weight, double epsilon, bool wide) {
     Parameters p{};
     p.input = address(layout.input);
     p.mean = address(mean);
-    p.deviation = address(deviation);
+    p.rstd = address(variance_or_rstd);
     p.weight = weight.defined() ? address(weight) : 0;
     p.epsilon = compute_bits(epsilon, wide);
     p.count = static_cast<std::uint64_t>(layout.input.numel());
@@ -75,20 +75,20 @@ bool aligned(std::initializer_list<std::uint64_t> addresses) {
     return std::ranges::all_of(addresses, [](std::uint64_t a) { return a % 16 == 0; });
 }
 
-/// Mean and 1 / sqrt(variance + epsilon) of every channel; moves the running values.
-void take_statistics(const Layout& layout, const at::Tensor& mean, const at::Tensor& deviation,
+/// Computes the mean and 1 / sqrt(variance + epsilon) of every channel; updates the running statistics.
+void take_statistics(const Layout& layout, const at::Tensor& mean, const at::Tensor& rstd,
                      const at::Tensor& running_mean, const at::Tensor& running_variance, double momentum,
                      double epsilon, bool wide) {
-    ReductionRequest request{Reduction::variance, 0, layout.input, deviation, mean, {}};
+    ReductionRequest request{Reduction::variance, 0, layout.input, rstd, mean, {}};
     for (std::int64_t d = 0; d < layout.input.dim(); ++d)
         request.dimensions.push_back({layout.input.size(d), layout.input.stride(d), d == 1 ? 1 : 0, d != 1});
     reduce(request);
-    Parameters p = parameters_of(layout, mean, deviation, {}, epsilon, wide);
+    Parameters p = parameters_of(layout, mean, rstd, {}, epsilon, wide);
     p.count = static_cast<std::uint64_t>(layout.channels);
     p.factor = compute_bits(momentum, wide);
     const auto elements = static_cast<double>(layout.elements);
     p.unbiased = compute_bits(elements / (elements - 1), wide);
-    c10::SmallVector<Access, 4> accesses{reads(mean), writes(deviation)};
+    c10::SmallVector<Access, 4> accesses{reads(mean), writes(rstd)};
     auto running_type = at::kFloat;
     if (running_mean.defined()) {
         p.sum = address(running_mean);
@@ -109,12 +109,12 @@ void take_statistics(const Layout& layout, const at::Tensor& mean, const at::Ten
            linear_groups(layout.channels, 256), std::as_bytes(std::span(&p, 1)), accesses, constants);
 }
 
-/// `deviation` is the variance with from_variance.
-at::Tensor apply(const Layout& layout, const at::Tensor& mean, const at::Tensor& deviation,
+/// With from_variance, `variance_or_rstd` is the variance.
+at::Tensor apply(const Layout& layout, const at::Tensor& mean, const at::Tensor& variance_or_rstd,
                  bool from_variance, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
                  bool wide) {
     const at::Tensor output = layout.empty();
-    Parameters p = parameters_of(layout, mean, deviation, weight, epsilon, wide);
+    Parameters p = parameters_of(layout, mean, variance_or_rstd, weight, epsilon, wide);
     p.output = address(output);
     p.bias = bias.defined() ? address(bias) : 0;
     const bool vectors = layout.vectors(wide) && aligned({p.input, p.output});
@@ -128,7 +128,8 @@ at::Tensor apply(const Layout& layout, const at::Tensor& mean, const at::Tensor&
         {"has_bias", bias.defined()},
         {"vectors", vectors},
     }};
-    c10::SmallVector<Access, 6> accesses{reads(layout.input), reads(mean), reads(deviation), writes(output)};
+    c10::SmallVector<Access, 6> accesses{reads(layout.input), reads(mean), reads(variance_or_rstd),
+                                         writes(output)};
     for (const auto* tensor : {&weight, &bias})
         if (tensor->defined())
             accesses.push_back(reads(*tensor));
@@ -139,10 +140,11 @@ at::Tensor apply(const Layout& layout, const at::Tensor& mean, const at::Tensor&
     return output;
 }
 
-Three forward(const at::Tensor& self, const Optional& weight, const Optional& bias,
-              const Optional& running_mean, const Optional& running_variance, bool training, double momentum,
-              double epsilon) {
-    const bool wide = normalization_is_wide(self);
+ThreeTensors forward(const at::Tensor& self, const Optional& weight, const Optional& bias,
+                     const Optional& running_mean, const Optional& running_variance, bool training,
+                     double momentum, double epsilon) {
+    check_norm_input(self);
+    const bool wide = self.scalar_type() == at::kDouble;
     const at::Tensor none;
     require_parameter_dtypes(self, weight.value_or(none), bias.value_or(none));
     require_parameter_dtypes(self, running_mean.value_or(none), running_variance.value_or(none));
@@ -161,44 +163,43 @@ Three forward(const at::Tensor& self, const Optional& weight, const Optional& bi
                 empty, empty};
     }
     const at::Tensor mean = at::empty({layout.channels}, options),
-                     deviation = at::empty({layout.channels}, options);
+                     rstd = at::empty({layout.channels}, options);
     if (self.numel() == 0)
-        return {layout.empty(), mean.zero_(), deviation.zero_()};
-    at::Tensor moving_mean, moving_variance; // the kernel wants them without gaps
+        return {layout.empty(), mean.zero_(), rstd.zero_()};
+    at::Tensor moving_mean, moving_variance; // the kernel needs them contiguous
     if (has_running) {
         moving_mean = running_mean->contiguous();
         moving_variance = running_variance->contiguous();
     }
-    take_statistics(layout, mean, deviation, moving_mean, moving_variance, momentum, epsilon, wide);
+    take_statistics(layout, mean, rstd, moving_mean, moving_variance, momentum, epsilon, wide);
     if (has_running && !running_mean->is_contiguous())
         running_mean->copy_(moving_mean);
     if (has_running && !running_variance->is_contiguous())
         running_variance->copy_(moving_variance);
-    return {apply(layout, mean, deviation, false, scale, shift, epsilon, wide), mean, deviation};
+    return {apply(layout, mean, rstd, false, scale, shift, epsilon, wide), mean, rstd};
 }
 
 /// 1 / sqrt(variance + epsilon) in a new tensor.
-at::Tensor deviation_of(const at::Tensor& variance, const at::TensorOptions& options, double epsilon,
-                        bool wide) {
-    at::Tensor deviation = at::empty(variance.sizes(), options);
-    deviation.copy_(variance);
+at::Tensor rstd_of(const at::Tensor& variance, const at::TensorOptions& options, double epsilon, bool wide) {
+    at::Tensor rstd = at::empty(variance.sizes(), options);
+    rstd.copy_(variance);
     Parameters p{};
-    p.mean = p.deviation = address(deviation);
+    p.mean = p.rstd = address(rstd);
     p.epsilon = compute_bits(epsilon, wide);
     p.count = static_cast<std::uint64_t>(variance.numel());
-    const std::array<ConstantValue, 1> constants{{{"statistics_type", dtype_code(deviation.scalar_type())}}};
-    const std::array<Access, 1> accesses{writes(deviation)};
+    const std::array<ConstantValue, 1> constants{{{"statistics_type", dtype_code(rstd.scalar_type())}}};
+    const std::array<Access, 1> accesses{writes(rstd)};
     launch(variance.device().index(),
            wide ? kernels::norm_channels_update_float64.kernel : kernels::norm_channels_update.kernel,
            linear_groups(variance.numel(), 256), std::as_bytes(std::span(&p, 1)), accesses, constants);
-    return deviation;
+    return rstd;
 }
 
 at::Tensor input_gradient_of(const Layout& layout, const at::Tensor& gradient, const at::Tensor& mean,
-                             const at::Tensor& deviation, const at::Tensor& weight, const at::Tensor& sum,
+                             const at::Tensor& rstd, const at::Tensor& weight, const at::Tensor& sum,
                              const at::Tensor& product, bool training, bool wide) {
     const at::Tensor output = layout.empty();
-    Parameters p = parameters_of(layout, mean, deviation, weight, 0, wide);
+    Parameters p = parameters_of(layout, mean, rstd, weight, 0, wide);
     p.gradient = address(gradient);
     p.output = address(output);
     p.sum = address(sum);
@@ -213,9 +214,8 @@ at::Tensor input_gradient_of(const Layout& layout, const at::Tensor& gradient, c
         {"training", training},
         {"vectors", vectors},
     }};
-    c10::SmallVector<Access, 8> accesses{reads(layout.input), reads(gradient), reads(mean),
-                                         reads(deviation),    reads(sum),      reads(product),
-                                         writes(output)};
+    c10::SmallVector<Access, 8> accesses{reads(layout.input), reads(gradient), reads(mean),   reads(rstd),
+                                         reads(sum),          reads(product),  writes(output)};
     if (weight.defined())
         accesses.push_back(reads(weight));
     launch(layout.input.device().index(),
@@ -225,10 +225,12 @@ at::Tensor input_gradient_of(const Layout& layout, const at::Tensor& gradient, c
     return output;
 }
 
-Three backward(const at::Tensor& grad_out, const at::Tensor& self, const Optional& weight,
-               const Optional& running_mean, const Optional& running_variance, const Optional& saved_mean,
-               const Optional& saved_deviation, bool training, double epsilon, std::array<bool, 3> mask) {
-    const bool wide = normalization_is_wide(self);
+ThreeTensors backward(const at::Tensor& grad_out, const at::Tensor& self, const Optional& weight,
+                      const Optional& running_mean, const Optional& running_variance,
+                      const Optional& saved_mean, const Optional& saved_rstd, bool training, double epsilon,
+                      std::array<bool, 3> mask) {
+    check_norm_input(self);
+    const bool wide = self.scalar_type() == at::kDouble;
     const Layout layout(self);
     const at::Tensor scale = contiguous_or_undefined(weight);
     const auto options = self.options().dtype(statistics_type(self.scalar_type()));
@@ -238,18 +240,17 @@ Three backward(const at::Tensor& grad_out, const at::Tensor& self, const Optiona
                 mask[1] ? at::zeros({layout.channels}, affine) : at::Tensor(),
                 mask[2] ? at::zeros({layout.channels}, affine) : at::Tensor()};
     const at::Tensor gradient = grad_out.to(self.scalar_type()).contiguous(layout.format);
-    at::Tensor mean = contiguous_or_undefined(saved_mean),
-               deviation = contiguous_or_undefined(saved_deviation);
+    at::Tensor mean = contiguous_or_undefined(saved_mean), rstd = contiguous_or_undefined(saved_rstd);
     if (!training) {
         mean = running_mean->to(options).contiguous();
-        deviation = deviation_of(*running_variance, options, epsilon, wide);
+        rstd = rstd_of(*running_variance, options, epsilon, wide);
     }
     const at::Tensor sum = at::empty({layout.channels}, options),
                      product = at::empty({layout.channels}, options);
     gradient_sums({.gradient = gradient,
                    .input = layout.input,
                    .mean = mean,
-                   .deviation = deviation,
+                   .rstd = rstd,
                    .sum = sum,
                    .product = product,
                    .outputs = layout.channels,
@@ -261,43 +262,42 @@ Three backward(const at::Tensor& grad_out, const at::Tensor& self, const Optiona
                    .statistics_divisor = 1});
     at::Tensor input_gradient;
     if (mask[0])
-        input_gradient =
-            input_gradient_of(layout, gradient, mean, deviation, scale, sum, product, training, wide);
+        input_gradient = input_gradient_of(layout, gradient, mean, rstd, scale, sum, product, training, wide);
     return {input_gradient, mask[1] ? product.to(affine.dtype()) : at::Tensor(),
             mask[2] ? sum.to(affine.dtype()) : at::Tensor()};
 }
 
-Three native_batch_norm(const at::Tensor& self, const Optional& weight, const Optional& bias,
-                        const Optional& running_mean, const Optional& running_variance, bool training,
-                        double momentum, double epsilon) {
+ThreeTensors native_batch_norm(const at::Tensor& self, const Optional& weight, const Optional& bias,
+                               const Optional& running_mean, const Optional& running_variance, bool training,
+                               double momentum, double epsilon) {
     return forward(self, weight, bias, running_mean, running_variance, training, momentum, epsilon);
 }
 
-Three batch_norm_legit(const at::Tensor& self, const Optional& weight, const Optional& bias,
-                       at::Tensor& running_mean, at::Tensor& running_variance, bool training, double momentum,
-                       double epsilon) {
+ThreeTensors batch_norm_legit(const at::Tensor& self, const Optional& weight, const Optional& bias,
+                              at::Tensor& running_mean, at::Tensor& running_variance, bool training,
+                              double momentum, double epsilon) {
     return forward(self, weight, bias, running_mean, running_variance, training, momentum, epsilon);
 }
 
-Three batch_norm_without_running(const at::Tensor& self, const Optional& weight, const Optional& bias,
-                                 bool training, double momentum, double epsilon) {
+ThreeTensors batch_norm_without_running(const at::Tensor& self, const Optional& weight, const Optional& bias,
+                                        bool training, double momentum, double epsilon) {
     return forward(self, weight, bias, {}, {}, training, momentum, epsilon);
 }
 
-Four batch_norm_with_update(const at::Tensor& self, const Optional& weight, const Optional& bias,
-                            at::Tensor& running_mean, at::Tensor& running_variance, double momentum,
-                            double epsilon) {
-    auto [output, mean, deviation] =
+FourTensors batch_norm_with_update(const at::Tensor& self, const Optional& weight, const Optional& bias,
+                                   at::Tensor& running_mean, at::Tensor& running_variance, double momentum,
+                                   double epsilon) {
+    auto [output, mean, rstd] =
         forward(self, weight, bias, running_mean, running_variance, true, momentum, epsilon);
-    return {output, mean, deviation, at::empty({0}, self.options().dtype(at::kByte))};
+    return {output, mean, rstd, at::empty({0}, self.options().dtype(at::kByte))};
 }
 
-Three batch_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, const at::Tensor& weight,
-                          const Optional& running_mean, const Optional& running_variance,
-                          const Optional& saved_mean, const Optional& saved_deviation, bool training,
-                          double epsilon, std::array<bool, 3> mask, const at::Tensor&) {
-    return backward(grad_out, self, weight, running_mean, running_variance, saved_mean, saved_deviation,
-                    training, epsilon, mask);
+ThreeTensors batch_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, const at::Tensor& weight,
+                                 const Optional& running_mean, const Optional& running_variance,
+                                 const Optional& saved_mean, const Optional& saved_rstd, bool training,
+                                 double epsilon, std::array<bool, 3> mask, const at::Tensor&) {
+    return backward(grad_out, self, weight, running_mean, running_variance, saved_mean, saved_rstd, training,
+                    epsilon, mask);
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

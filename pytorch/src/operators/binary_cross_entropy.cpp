@@ -1,4 +1,4 @@
-/// The binary cross-entropy of probabilities and its derivative.
+/// Binary cross-entropy of probabilities and its derivative.
 
 #include "../dispatch/index_report.h"
 #include "../dispatch/same_dtype.h"

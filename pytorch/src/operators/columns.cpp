@@ -1,4 +1,4 @@
-/// Windows laid out side by side, and summed back: im2col, col2im, and the gradient of unfold.
+/// Unfolded windows, and their sums back into the input: im2col, col2im, and the gradient of unfold.
 
 #define AT_PER_OPERATOR_HEADERS
 #include "../dispatch/structured.h"
@@ -13,7 +13,7 @@ namespace {
 
 using Ints = at::IntArrayRef;
 
-/// The columns (batch, channel · windows' places, windows) with a dimension for each axis.
+/// The columns (batch, channel · window positions, windows) with a dimension for each axis.
 WindowOperand columns_of(const at::Tensor& columns, const Windows& w) {
     const std::int64_t channels = columns.size(1) / (w.size[0] * w.size[1]);
     return {columns.view({columns.size(0), channels, w.size[1], w.size[0], w.windows[1], w.windows[0]}),
@@ -111,7 +111,7 @@ at::Tensor unfold_backward(const at::Tensor& grad, Ints input_sizes, std::int64_
     if (result.numel() == 0)
         return result;
     const auto rank = static_cast<std::int64_t>(input_sizes.size());
-    if (rank == 0) // unfold gave the number one dimension of one place
+    if (rank == 0) // unfold gave the scalar one dimension of size 1
         return grad.reshape({}).clone();
     const std::int64_t along = dim < 0 ? dim + rank : dim;
     const auto slow = c10::multiply_integers(input_sizes.slice(0, static_cast<std::size_t>(along)));

@@ -1,5 +1,5 @@
-/// Complex tensors are pairs of numbers here: what PyTorch asks of every device, with kernels for real
-/// numbers.
+/// Complex tensors are stored as pairs of numbers: the complex operators that PyTorch requires of every
+/// device, with kernels for real numbers.
 
 #include "copy.h"
 

@@ -1,11 +1,12 @@
-/// convolution_overrideable and its backward: what PyTorch's convolution comes down to on this device, in one
-/// to three dimensions, transposed or not, with groups.
+/// convolution_overrideable and its backward, to which PyTorch dispatches convolutions on this device: one to
+/// three dimensions, transposed or not, with groups.
 
 #include "../dispatch/limits.h"
 #include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "matrices.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/convolution.h>
 #include <rekindle/kernels/families/convolution_float64.h>
 #include <rekindle/kernels/families/convolution_integer.h>
@@ -25,19 +26,16 @@ using at::IntArrayRef;
 using at::Tensor;
 using Size3 = std::array<std::int64_t, 3>; // depth, height, width
 
-/// kernels/product/convolution.slang: who reads what.
+/// The operations of kernels/product/convolution.slang.
 enum class Operation : std::uint32_t { forward = 0, input_gradient = 1, weight_gradient = 2 };
 
-std::int64_t divided_up(std::int64_t value, std::int64_t by) {
-    return (value + by - 1) / by;
-}
 std::int64_t volume(const Size3& size) {
     return size[0] * size[1] * size[2];
 }
 
 /// A convolution that is not transposed: input [batch, groups * in_channels, input...], weight [groups *
-/// out_channels, in_channels, kernel...], output [batch, groups * out_channels, output...]. Dimensions that
-/// are missing have size 1.
+/// out_channels, in_channels, kernel...], output [batch, groups * out_channels, output...]. Missing
+/// dimensions have size 1.
 struct Geometry {
     std::int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
     Size3 input{1, 1, 1}, output{1, 1, 1}, kernel{1, 1, 1};
@@ -45,7 +43,7 @@ struct Geometry {
 
     bool pointwise() const { return volume(kernel) == 1; }
     bool unit_stride() const { return stride == Size3{1, 1, 1}; }
-    /// Whether the kernel is a matrix that maps each pixel for itself.
+    /// Whether the kernel is a matrix that maps each pixel separately.
     bool per_pixel() const { return pointwise() && unit_stride() && padding == Size3{0, 0, 0}; }
     std::uint32_t dimensions() const {
         const auto flat = [&](std::size_t d) {
@@ -103,7 +101,7 @@ std::vector<std::int64_t> transposed_output_sizes(IntArrayRef input, IntArrayRef
 struct Tile {
     const kernels::Kernel* kernel;
     std::int64_t rows, columns, depth;
-    std::int64_t iterations; ///< of a slice (UNROLL of multiply in tile.slang)
+    std::int64_t iterations; ///< per slice (UNROLL of multiply in tile.slang)
 
     std::int64_t longest_k() const { return most_iterations / iterations * depth; }
     std::uint32_t shared_numbers() const {
@@ -128,17 +126,17 @@ Kernels kernels_of(NumberFamily family) {
     }
 }
 
-/// Tiles of columns and of rows: columns in x, and where those are too many, in rows of 32,768 in y too
-/// (`tile_at` of convolution.slang).
+/// Workgroups for tiles of columns and rows: columns in x, and if there are too many, in rows of 32,768 also
+/// in y (`tile_at` in convolution.slang).
 Groups tile_groups(std::int64_t columns, std::int64_t rows, std::int64_t z) {
     constexpr std::int64_t row = 32768;
-    const std::int64_t turns = divided_up(columns, row);
-    TORCH_CHECK_NOT_IMPLEMENTED(rows * turns <= most_groups && z <= most_groups, "convolutions of ", columns,
-                                " x ", rows, " x ", z, " tiles");
+    const std::int64_t column_rows = kernels::ceil_div(columns, row);
+    TORCH_CHECK_NOT_IMPLEMENTED(rows * column_rows <= most_groups && z <= most_groups, "convolutions of ",
+                                columns, " x ", rows, " x ", z, " tiles");
     if (columns <= row)
         return {static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(rows),
                 static_cast<std::uint32_t>(z)};
-    return {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(rows * turns),
+    return {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(rows * column_rows),
             static_cast<std::uint32_t>(z)};
 }
 
@@ -147,7 +145,7 @@ std::uint32_t narrow(std::int64_t value, const char* what) {
                                 "convolutions with ", value, " ", what);
     return static_cast<std::uint32_t>(value);
 }
-std::uint32_t two(std::int64_t lower, std::int64_t upper) {
+std::uint32_t pack_16_bits(std::int64_t lower, std::int64_t upper) {
     TORCH_CHECK_NOT_IMPLEMENTED(lower < 65536 && upper < 65536,
                                 "convolutions with a kernel, stride, dilation or padding of ",
                                 std::max(lower, upper));
@@ -161,7 +159,7 @@ struct Quotient {
     std::uint32_t multiplier, shift;
     explicit Quotient(std::int64_t divisor)
         : shift(static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(divisor - 1)))) {
-        multiplier = static_cast<std::uint32_t>(divided_up(std::int64_t{1} << (31 + shift), divisor));
+        multiplier = static_cast<std::uint32_t>(kernels::ceil_div(std::int64_t{1} << (31 + shift), divisor));
     }
 };
 
@@ -170,9 +168,9 @@ struct Operands {
     Tensor image, other, result, bias; ///< bias may be undefined
 };
 
-/// k of one_tap in convolution.slang counts so many channels under a tap.
+/// With one_tap, k in convolution.slang counts this many channels under a tap.
 constexpr std::int64_t channels_of_block = 16;
-/// From how many products on the time for another order of the weight does not matter.
+/// The number of products above which the time to reorder the weight does not matter.
 constexpr std::int64_t products_worth_reordering = std::int64_t{1} << 29;
 
 /// C = A * B of convolution.slang.
@@ -183,7 +181,7 @@ struct Work {
     at::ScalarType dtype;
     std::int64_t m, n, k;
     Size3 grid, image;
-    std::int64_t channels; ///< of the image, in one group
+    std::int64_t channels; ///< channels of the image, in one group
 
     Work(const Geometry& geometry, Operation op, at::ScalarType type, c10::Device device)
         : g(geometry), operation(op), family(number_family(type, device)), dtype(type) {
@@ -218,11 +216,11 @@ struct Work {
         p.grid_height = narrow(grid[1], "rows");
         p.grid_width = narrow(grid[2], "pixels in a row");
         p.kernel_depth = narrow(g.kernel[0], "planes of the kernel");
-        p.kernel_height_width = two(g.kernel[1], g.kernel[2]);
-        p.stride_depth_height = two(g.stride[0], g.stride[1]);
-        p.stride_width_dilation_depth = two(g.stride[2], g.dilation[0]);
-        p.dilation_height_width = two(g.dilation[1], g.dilation[2]);
-        p.padding_depth_height = two(g.padding[0], g.padding[1]);
+        p.kernel_height_width = pack_16_bits(g.kernel[1], g.kernel[2]);
+        p.stride_depth_height = pack_16_bits(g.stride[0], g.stride[1]);
+        p.stride_width_dilation_depth = pack_16_bits(g.stride[2], g.dilation[0]);
+        p.dilation_height_width = pack_16_bits(g.dilation[1], g.dilation[2]);
+        p.padding_depth_height = pack_16_bits(g.padding[0], g.padding[1]);
         p.padding_width = narrow(g.padding[2], "pixels of padding");
         const Size3& counted = operation == Operation::weight_gradient ? grid : g.kernel;
         const Quotient depth(counted[0]), height(counted[1]), width(counted[2]);
@@ -268,7 +266,8 @@ struct Work {
                     std::span(accesses).first(operands.bias.defined() ? 4 : 3), constants);
     }
 
-    /// Whether all columns of each tile so wide have one tap (operation 2), or all k of a slice (the others).
+    /// Whether all columns of each tile of this width have one tap (operation 2), or all k of a slice (the
+    /// others).
     bool one_tap(std::int64_t tile_columns) const {
         if (operation == Operation::weight_gradient)
             return g.pointwise() || channels % tile_columns == 0;
@@ -300,8 +299,8 @@ void Work::run_directly(const Operands& operands) const {
         launch(*family_kernels.weight_direct, tile_groups(n, m, g.groups), operands, k, false, false, false,
                256);
     else
-        launch(*family_kernels.direct, tile_groups(divided_up(n, 256), m, g.groups), operands, k, false,
-               false, false, 1);
+        launch(*family_kernels.direct, tile_groups(kernels::ceil_div(n, 256), m, g.groups), operands, k,
+               false, false, false, 1);
 }
 
 void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups groups, bool edges,
@@ -318,7 +317,7 @@ void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups group
         combine_parts({device, dtype, g.groups}, {memory, parts, parts * m * n, m * n, n}, result);
         return;
     }
-    // One group of channels: an image's pixels are columns of the sums, and rows of the result lie within the
+    // One group of channels: an image's pixels are columns of the sums, and rows of the result are within the
     // image.
     const std::int64_t pixels = volume(grid);
     const Matrices result{first, m, pixels, pixels, 1, m * pixels, writes(operands.result)};
@@ -328,16 +327,17 @@ void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups group
     combine_parts({device, dtype, g.batch}, {memory, parts, pixels, m * n, n}, result, 1, bias, 1);
 }
 
-/// The largest tile that still gives the device's processors work, in parts of k if need be.
+/// The largest tile that still keeps the device's multiprocessors busy, in parts of k if need be.
 Tile Work::tile() const {
     const bool of_weight = operation == Operation::weight_gradient;
     const auto groups = [&](std::int64_t rows, std::int64_t columns) {
-        return divided_up(m, rows) * divided_up(n, columns) * g.groups * (of_weight ? most_parts() : 1);
+        return kernels::ceil_div(m, rows) * kernels::ceil_div(n, columns) * g.groups *
+               (of_weight ? most_parts() : 1);
     };
     // Tiles of several taps need too many registers for more columns.
     const bool wide = n > 64 && (!of_weight || one_tap(128));
     if (family == NumberFamily::float32) {
-        // A weight's gradient was faster in more parts of 64 x 128.
+        // The weight gradient is faster in more parts of 64 x 128.
         const bool fills =
             groups(128, 128) >= 160 || (groups(128, 128) >= 64 && groups(128, 128) * most_parts() >= 320);
         if (m > 64 && wide && !of_weight && fills)
@@ -350,30 +350,30 @@ Tile Work::tile() const {
     return {kernels_of(family).tile, 32, 32, 16, family == NumberFamily::float32 ? 5 : 9};
 }
 
-/// In how many parts k is worth being summed.
+/// The number of parts into which splitting k is worthwhile.
 std::int64_t Work::most_parts() const {
     if (operation == Operation::weight_gradient)
         return std::clamp<std::int64_t>(k / 256, 1, 128);
     return g.groups > 1 ? 1 : std::clamp<std::int64_t>(k / 512, 1, 16);
 }
 
-/// In how many parts k is summed, so that the tiles give the device's processors work.
+/// The number of parts in which k is summed, so that the tiles keep the device's multiprocessors busy.
 std::int64_t Work::parts_of(std::int64_t tiles, std::int64_t tile_columns) const {
     // Measured on an H200, which has 132 multiprocessors.
     const bool of_weight = operation == Operation::weight_gradient;
     const std::int64_t wanted_tiles = of_weight && tile_columns == 128 ? 792 : 512;
     const std::int64_t wanted =
-        of_weight ? divided_up(wanted_tiles, tiles) : std::max<std::int64_t>(wanted_tiles / tiles, 1);
+        of_weight ? kernels::ceil_div(wanted_tiles, tiles) : std::max<std::int64_t>(wanted_tiles / tiles, 1);
     return std::min(wanted, most_parts());
 }
 
-/// Whether the kernels without tiles are meant for it, and their loops short enough.
+/// Whether the kernels without tiles suit this convolution and their loops are short enough.
 bool Work::is_direct() const {
     if (m > 2 || g.groups > most_groups)
         return false;
     if (operation == Operation::weight_gradient)
         return n <= 1024 && k <= most_iterations * 256;
-    return k <= most_iterations && divided_up(n, 256) <= most_groups / 2 * 32768;
+    return k <= most_iterations && kernels::ceil_div(n, 256) <= most_groups / 2 * 32768;
 }
 
 void Work::run(const Operands& given) const {
@@ -386,19 +386,20 @@ void Work::run(const Operands& given) const {
     const Tile tile = this->tile();
     const bool of_weight = operation == Operation::weight_gradient;
     if (k > tile.longest_k() && g.groups > 1 &&
-        (!of_weight || g.groups * divided_up(k, tile.longest_k()) > most_groups)) {
+        (!of_weight || g.groups * kernels::ceil_div(k, tile.longest_k()) > most_groups)) {
         run_groups(given);
         return;
     }
     Operands operands = given;
     if (!of_weight && one_tap(tile.columns))
         operands.other = reordered_weight(given.other);
-    const std::int64_t columns = divided_up(n, tile.columns), rows = divided_up(m, tile.rows);
+    const std::int64_t columns = kernels::ceil_div(n, tile.columns), rows = kernels::ceil_div(m, tile.rows);
     const Groups groups = tile_groups(columns, rows, g.groups);
-    const std::int64_t needed = divided_up(k, tile.longest_k());
+    const std::int64_t needed = kernels::ceil_div(k, tile.longest_k());
     const std::int64_t wanted = std::max(parts_of(columns * rows * g.groups, tile.columns), needed);
-    const std::int64_t k_part = std::max<std::int64_t>(divided_up(divided_up(k, wanted), 16) * 16, 16);
-    const std::int64_t parts = divided_up(k, k_part);
+    const std::int64_t k_part =
+        std::max<std::int64_t>(kernels::ceil_div(kernels::ceil_div(k, wanted), 16) * 16, 16);
+    const std::int64_t parts = kernels::ceil_div(k, k_part);
     // Small tiles are not worth another pipeline.
     const bool edges = tile.rows == 32 || m % tile.rows != 0 || n % tile.columns != 0 || k % tile.depth != 0;
     const std::int64_t matrices = of_weight ? g.groups : std::max(g.groups, g.batch);
@@ -408,11 +409,11 @@ void Work::run(const Operands& given) const {
     if (parts > 1 && fits)
         run_in_parts(operands, tile, groups, edges, parts, k_part);
     else
-        launch(*tile.kernel, groups, operands, divided_up(k, 16) * 16, edges, false, one_tap(tile.columns),
-               tile.shared_numbers());
+        launch(*tile.kernel, groups, operands, kernels::ceil_div(k, 16) * 16, edges, false,
+               one_tap(tile.columns), tile.shared_numbers());
 }
 
-/// Long sums of several groups of channels: one group after the other.
+/// Long sums with several groups of channels: one group at a time.
 void Work::run_groups(const Operands& given) const {
     Geometry one = g;
     one.groups = 1;
@@ -432,7 +433,7 @@ void Work::run_groups(const Operands& given) const {
     }
 }
 
-/// Batches in pieces whose pixels can be numbered in 31 bits and whose tiles need no second row.
+/// Splits batches into pieces whose pixels can be numbered in 31 bits and whose tiles need no second row.
 void run_batches(Geometry g, Operation operation, const Operands& operands) {
     const std::int64_t pixels = std::max(volume(g.output), volume(g.input));
     const std::int64_t most_pixels = std::int64_t{65535} * 32;
@@ -453,7 +454,7 @@ void run_batches(Geometry g, Operation operation, const Operands& operands) {
     }
 }
 
-/// As cuDNN has it: channels last where the input or the weight is.
+/// As in cuDNN: channels_last if the input or the weight is.
 at::MemoryFormat format_of(const Tensor& input, const Tensor& weight) {
     const auto channels_last =
         input.dim() == 5 ? at::MemoryFormat::ChannelsLast3d : at::MemoryFormat::ChannelsLast;
@@ -462,7 +463,7 @@ at::MemoryFormat format_of(const Tensor& input, const Tensor& weight) {
                : at::MemoryFormat::Contiguous;
 }
 
-/// Of the integers PyTorch convolves int64 alone, on the CPU.
+/// The only integer dtype that PyTorch convolves on the CPU is int64.
 void require_convolved(at::ScalarType dtype) {
     TORCH_CHECK(!at::isIntegralType(dtype, true) || dtype == at::kLong,
                 "\"convolution\" not implemented for '", dtype, "'");
@@ -499,7 +500,7 @@ convolution_backward(const Tensor& grad_output, const Tensor& input, const Tenso
     require_same_dtype(grad_output, "grad_output", input, "input");
     number_family(input.scalar_type(), input.device());
     const Tensor gradient = grad_output.contiguous();
-    // Of the convolution that is not transposed the larger side is the input.
+    // In the convolution that is not transposed, the larger side is the input.
     const auto larger = transposed ? grad_output.sizes() : input.sizes();
     const auto smaller = transposed ? input.sizes() : grad_output.sizes();
     const Geometry g = geometry_of(larger, weight.sizes(), smaller, stride, padding, dilation, groups);

@@ -76,7 +76,7 @@ at::Tensor part_of(const at::Tensor& tensor, std::int64_t part) {
     return at::native::view_as_real(tensor).select(-1, part);
 }
 
-/// Whether the real or the imaginary part is not zero.
+/// Whether the real or the imaginary part is nonzero.
 void copy_truth(const at::Tensor& to, const at::Tensor& from) {
     const at::Tensor real = part_of(from, 0), imaginary = part_of(from, 1);
     at::TensorIterator iterator = at::TensorIteratorConfig()
@@ -105,7 +105,7 @@ void copy_complex(const at::Tensor& to, const at::Tensor& from) {
         part_of(to, 1).zero_();
 }
 
-/// 16 bytes of a fill: the value as an element of that dtype.
+/// The 16 bytes of a fill: the value as an element of that dtype.
 struct Pattern {
     std::uint64_t low = 0, high = 0;
 };
@@ -181,7 +181,7 @@ void copy_on_device(const at::Tensor& to, const at::Tensor& from) {
     try {
         compute_as(from.scalar_type(), iterator, Operation::identity);
     } catch (const c10::NotImplementedError&) {
-        // A dtype that no kernel knows: converted on the host, which strict mode refuses.
+        // No kernel supports this dtype: convert on the host, which strict mode rejects.
         to.copy_(from.to(at::kCPU).to(to.scalar_type()));
     }
 }

@@ -6,7 +6,7 @@
 namespace rvk {
 
 /// Copies element by element with conversion, any strides, `from` expanded to the shape of `to` already; both
-/// on one device, neither conjugate nor negative views. Asynchronous on the current stream. Throws
+/// are on one device, and neither is a conjugate or negative view. Asynchronous on the current stream. Throws
 /// c10::NotImplementedError for a pair of dtypes without a kernel.
 void copy_on_device(const at::Tensor& to, const at::Tensor& from);
 

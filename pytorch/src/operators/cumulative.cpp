@@ -46,7 +46,7 @@ Kernels kernels_of(const at::Tensor& input, const at::Tensor& output) {
             kernels::cumulate_float_before.kernel};
 }
 
-/// indices: of the extremes, contiguous as `output` is; undefined for the others.
+/// indices: those of the extremes, contiguous like `output`; undefined for the other operations.
 void cumulate(const at::Tensor& output, const at::Tensor& indices, const at::Tensor& self, std::int64_t dim,
               Cumulation operation) {
     const bool sums = operation != Cumulation::maximum && operation != Cumulation::minimum;

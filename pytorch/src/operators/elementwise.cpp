@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t elements_per_group = 1024;
 
-/// What the kernels compute in.
+/// The type that the kernels compute in.
 enum class Arithmetic { float32, float64, integer };
 
 constexpr bool real_only[] = {
@@ -59,7 +59,7 @@ bool known(at::ScalarType type) {
     }
 }
 
-/// Whether PyTorch has no kernel of the operation for bool, on the CPU and for CUDA.
+/// Whether PyTorch has no kernel of the operation for bool, neither on the CPU nor for CUDA.
 bool refuses_bool(Operation operation) {
     switch (operation) {
     case Operation::add_product:
@@ -125,7 +125,7 @@ std::uint64_t scalar_bits(at::ScalarType type, const void* value, Arithmetic ari
     return 0;
 }
 
-/// Whether four consecutive elements can be loaded at once wherever four begin.
+/// Whether every group of four consecutive elements can be loaded together.
 bool aligned_for_quads(const at::TensorIteratorBase& iterator, std::span<const int> operands) {
     return std::ranges::all_of(operands, [&](int operand) {
         if (operand < 0)
@@ -135,14 +135,14 @@ bool aligned_for_quads(const at::TensorIteratorBase& iterator, std::span<const i
     });
 }
 
-/// What a call is to all three kernels.
+/// One call, for any of the three kernels.
 struct Call {
     Operation operation;
     at::ScalarType common;
     int inputs = 0;
     std::uint32_t scalar_inputs = 0;
     std::array<std::uint64_t, 3> scalars{};
-    std::array<int, 4> operands{-1, -1, -1, -1}; ///< of the iterator; -1 is a scalar or absent
+    std::array<int, 4> operands{-1, -1, -1, -1}; ///< operands of the iterator; -1: a scalar or absent
 };
 
 template <class P>
@@ -151,7 +151,7 @@ void launch_call(const kernels::TypedKernel<P>& kernel, const at::TensorIterator
     const std::span operands(call.operands.data(), static_cast<std::size_t>(call.inputs) + 1);
     const OperandLayout layout(iterator, operands);
     const auto device = iterator.device(0);
-    const auto at = [&](int k) {
+    const auto address_of = [&](int k) {
         const int operand = call.operands[static_cast<std::size_t>(k)];
         return operand < 0 ? 0 : address(iterator, operand);
     };
@@ -160,10 +160,10 @@ void launch_call(const kernels::TypedKernel<P>& kernel, const at::TensorIterator
         return dtype_code(operand < 0 ? call.common : iterator.dtype(operand));
     };
     P p;
-    p.output = at(0);
-    p.input_0 = at(1);
-    p.input_1 = at(2);
-    p.input_2 = at(3);
+    p.output = address_of(0);
+    p.input_0 = address_of(1);
+    p.input_1 = address_of(2);
+    p.input_2 = address_of(3);
     p.count = static_cast<std::uint64_t>(iterator.numel());
     p.scalar_0 = call.scalars[0];
     p.scalar_1 = call.scalars[1];
@@ -212,7 +212,7 @@ Call call_of(at::ScalarType common, const at::TensorIteratorBase& iterator, Oper
         call.scalars[k] = scalar_bits(iterator.dtype(i), iterator.data_ptr(i), arithmetic);
         call.scalar_inputs |= 1u << k;
     }
-    if (call.inputs == 0) { // an output alone: the operation of scalar 0
+    if (call.inputs == 0) { // only an output: the operation applies to scalar 0
         call.inputs = 1;
         call.scalar_inputs = 1;
     }

@@ -1,5 +1,5 @@
 #pragma once
-/// One launch for an operation on each element: TensorIterators become calls of kernels/elementwise*.slang.
+/// Elementwise operations in one launch: TensorIterators become calls of kernels/elementwise*.slang.
 
 #include "../dispatch/launch.h"
 
@@ -12,8 +12,8 @@
 
 namespace rvk {
 
-/// The operations of kernels/include/rekindle/kernels/elementwise.def, with the numbers that its kernels
-/// have.
+/// The operations of kernels/include/rekindle/kernels/elementwise.def, with the same numbers as in the
+/// kernels.
 enum class Operation : std::uint32_t {
 #define REKINDLE_BOTH(name, ...) name,
 #define REKINDLE_REAL(name, ...) name,
@@ -24,20 +24,21 @@ enum class Operation : std::uint32_t {
 #undef REKINDLE_INTEGER
 };
 
-/// The scalars s0, s1, s2 of an operation; those that it does not use have no value.
+/// The scalars s0, s1, s2 of an operation; unused ones have no value.
 using Parameters = std::array<std::optional<c10::Scalar>, 3>;
 
 /// Output 0 of the iterator = operation(inputs 1 to 3) in its common dtype, broadcast and converted as its
 /// strides and dtypes say; an input on the CPU is a scalar. Asynchronous on the current stream. Throws
-/// c10::NotImplementedError where no kernel can: complex and unsigned 16- to 64-bit dtypes, float64 on a
-/// device without it, integers in an operation of real numbers, more than eight dimensions that do not merge.
+/// c10::NotImplementedError for what no kernel supports: complex and unsigned 16- to 64-bit dtypes, float64
+/// on a device without it, integers in an operation on real numbers, more than eight dimensions that do not
+/// merge.
 void compute(at::TensorIteratorBase& iterator, Operation operation, const Parameters& parameters = {});
-/// In `dtype` instead of the common one: for iterators that compute none.
+/// Computes in `dtype` instead of the common one, for iterators that have no common dtype.
 void compute_as(at::ScalarType dtype, at::TensorIteratorBase& iterator, Operation operation,
                 const Parameters& parameters = {});
 
-/// An iterator whose inputs (also scalars of the CPU) are broadcast and promoted to their common dtype; `out`
-/// is allocated where it is undefined.
+/// An iterator whose inputs (including CPU scalars) are broadcast and promoted to their common dtype; `out`
+/// is allocated if it is undefined.
 at::TensorIterator iterator_of(const at::Tensor& out, std::initializer_list<at::Tensor> inputs);
 
 /// Bodies of dispatch stubs.

@@ -1,4 +1,4 @@
-/// Operators of three tensors, clamps, losses of each element and their derivatives.
+/// Operators of three tensors, clamps, elementwise losses and their derivatives.
 
 #include "../dispatch/structured.h"
 #include "elementwise.h"
@@ -27,7 +27,7 @@ namespace rvk {
 
 namespace {
 
-/// Numbers on the CPU are refused where CUDA's kernel takes none.
+/// Rejects numbers on the CPU where CUDA's kernel rejects them.
 void refuse_numbers(const at::TensorIteratorBase& iterator, std::initializer_list<int> operands) {
     for (const int i : operands)
         if (iterator.is_cpu_scalar(i))

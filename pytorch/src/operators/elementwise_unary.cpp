@@ -61,7 +61,7 @@
 #include <torch/library.h>
 
 // Structured operators with an in-place variant: name, operation.
-// (The formatter would indent every line further than the last.)
+// (clang-format would indent every line further than the previous one.)
 // clang-format off
 #define RVK_UNARY(F) \
     F(acos, acos) F(acosh, acosh) F(asin, asin) F(asinh, asinh) F(atan, atan) F(atanh, atanh) \
@@ -71,11 +71,11 @@
     F(reciprocal, reciprocal) F(round, round) F(rsqrt, rsqrt) F(sgn, sign) F(sigmoid, sigmoid) \
     F(sign, sign) F(sin, sin) F(sinc, sinc) F(sinh, sinh) F(sqrt, sqrt) F(tan, tan) F(tanh, tanh) \
     F(trunc, trunc)
-// And without one.
+// Those without one.
 #define RVK_UNARY_WITHOUT_IN_PLACE(F) \
     F(signbit, signbit) F(isposinf, is_positive_infinity) F(isneginf, is_negative_infinity) \
     F(special_entr, entropy)
-// And of float32 and float64 alone.
+// Those for float32 and float64 only.
 #define RVK_UNARY_NOT_OF_16_BITS(F) \
     F(special_erfcx, erfcx) F(special_log_ndtr, log_normal_distribution)
 // clang-format on
@@ -84,7 +84,7 @@ namespace rvk {
 
 namespace {
 
-/// The CPU and CUDA have no kernels of these operators in 16 bits.
+/// The CPU and CUDA have no 16-bit kernels for these operators.
 template <Operation operation>
 void not_of_16_bits(at::TensorIteratorBase& iterator) {
     const auto dtype = iterator.common_dtype();

@@ -1,4 +1,4 @@
-/// Gradients of embeddings, and numbers repeated.
+/// Gradients of embeddings, and repeat_interleave.
 
 #include "../dispatch/structured.h"
 #include "index_operation.h"
@@ -37,7 +37,8 @@ at::Tensor embedding_dense_backward(const at::Tensor& grad_output, const at::Ten
     return out;
 }
 
-/// Rows whose norm is above the limit are scaled to it. Rows that are named twice get the same values twice.
+/// Scales rows whose norm is above the limit down to it. Rows that are selected twice get the same values
+/// twice.
 at::Tensor& embedding_renorm(at::Tensor& self, const at::Tensor& indices, double maximum, double norm_type) {
     TORCH_CHECK(self.dim() == 2, "embedding_renorm_: self must have two dimensions");
     TORCH_CHECK(indices.scalar_type() == at::kLong || indices.scalar_type() == at::kInt,

@@ -1,5 +1,5 @@
-/// Sums and means of rows of a table, bag by bag, and their gradients, put together from gathers and
-/// deterministic accumulation. The largest of each bag is left to the CPU.
+/// Sums and means of table rows, bag by bag, and their gradients, composed of gathers and deterministic
+/// accumulation. mode="max" runs on the CPU.
 
 #include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
@@ -18,14 +18,14 @@ enum Mode : std::int64_t { sum = 0, mean = 1, maximum = 2 };
 using Weights = std::optional<at::Tensor>;
 using Bags = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 
-/// The bag of each index: how many bags begin at or before it, less one.
+/// The bag of each index: the number of bags that begin at or before it, minus one.
 at::Tensor bag_of_index(const at::Tensor& offsets, std::int64_t count) {
     const at::Tensor begins = at::zeros({count + 1}, offsets.options().dtype(at::kLong));
     begins.index_add_(0, offsets, at::ones_like(offsets, begins.options()));
     return begins.cumsum(0).narrow(0, 0, count).sub(1);
 }
 
-/// Adds the values to the rows that the indexes name, without those of the padding.
+/// Adds the values to the rows that the indexes select, except for those of the padding.
 void add_rows(const at::Tensor& to, const at::Tensor& index, const at::Tensor& values,
               std::int64_t padding_index) {
     auto operation = IndexOperation::along(to, 0, index, values);

@@ -1,5 +1,5 @@
-/// The operators on lists that optimizers use: one launch for all tensors of a list where they are alike;
-/// else PyTorch's loop, one launch a tensor.
+/// The operators on lists that optimizers use: one launch for all tensors of a list if they are alike,
+/// otherwise PyTorch's loop with one launch per tensor.
 
 #include "../dispatch/structured.h"
 #include "elementwise.h"
@@ -29,8 +29,8 @@ using at::TensorList;
 using Scalars = at::ArrayRef<Scalar>;
 using Tensors = std::vector<at::Tensor>;
 
-/// operation(lists) with one scalar of each tensor, or one for all, or none, in slot `slot`; an operation
-/// whose input of that number is the scalar has that in `scalar_inputs`.
+/// operation(lists) with one scalar per tensor, one for all, or none, in slot `slot`; if an input of the
+/// operation is the scalar, its bit is set in `scalar_inputs`.
 struct ListCall {
     Operation operation;
     std::vector<TensorList> inputs;
@@ -112,7 +112,7 @@ std::optional<Tensors> functional(const ListCall& call, std::initializer_list<Te
     return outputs;
 }
 
-/// Calls with a list and a scalar, a list and scalars, two lists …; slow is PyTorch's own function.
+/// Calls with a list and a scalar, a list and scalars, two lists …; `slow` is PyTorch's own function.
 template <Operation operation, std::size_t slot, std::uint32_t scalar_inputs, auto slow>
 void scalar_(TensorList self, const Scalar& scalar) {
     if (!in_place({operation, {self}, scalar, slot, scalar_inputs}, {self}))

@@ -1,5 +1,5 @@
-/// Images read at the places of a grid, and the gradients of both (kernels/windows/sampler.slang). The
-/// image's gradient is a list of contributions that are added in the order of the places.
+/// Images sampled at the points of a grid, and the gradients of both (kernels/windows/sampler.slang). The
+/// image's gradient is a list of contributions that are added in the order of the points.
 
 #define AT_PER_OPERATOR_HEADERS
 #include "../dispatch/limits.h"
@@ -35,7 +35,7 @@ std::int64_t taps_of_axis(const Sampling& sampling) {
     return taps.at(static_cast<std::size_t>(sampling.interpolation));
 }
 
-/// So many channels that a thread's loops over channels and taps are short enough.
+/// The number of channels for which a thread's loops over channels and taps are short enough.
 std::int64_t most_channels(const Sampling& sampling, std::int64_t axes) {
     std::int64_t iterations = 0;
     for (std::int64_t axis = 0; axis < axes; ++axis)
@@ -43,10 +43,10 @@ std::int64_t most_channels(const Sampling& sampling, std::int64_t axes) {
     return most_iterations / (2 + iterations);
 }
 
-/// One launch of the family: the operands' strides, and one item for each place of the grid.
+/// One launch of the family: the operands' strides, and one item for each point of the grid.
 class Sampler {
   public:
-    /// image: may be undefined where its elements are not read; then `image_sizes` are what matters of it.
+    /// image: may be undefined if its elements are not read; then only `image_sizes` matter.
     Sampler(const Sampling& sampling, at::IntArrayRef image_sizes, const at::Tensor& grid)
         : sampling_(sampling), axes_(grid.dim() - 2), grid_(grid) {
         words_.fill(0);
@@ -186,7 +186,7 @@ std::tuple<at::Tensor, at::Tensor> sample_backward(const at::Tensor& grad_output
                                                    const at::Tensor& grid, const Sampling& sampling,
                                                    std::array<bool, 2> wanted);
 
-/// `most` channels at a time; the grid's gradient is their sum.
+/// Processes `most` channels at a time; the grid's gradient is the sum over these.
 std::tuple<at::Tensor, at::Tensor> sample_backward_in_pieces(const at::Tensor& grad_output,
                                                              const at::Tensor& image, const at::Tensor& grid,
                                                              const Sampling& sampling,

@@ -3,6 +3,7 @@
 #include "../dispatch/launch.h"
 #include "../dispatch/structured.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/grouping.h>
 
 #include <bit>
@@ -15,7 +16,7 @@ constexpr std::int64_t block_size = 2048;
 constexpr std::uint32_t digit_bits = 4, digits = 16;
 
 std::int64_t blocks_of(std::int64_t count) {
-    return (count + block_size - 1) / block_size;
+    return kernels::ceil_div(count, block_size);
 }
 
 SortedKeys sort_by_rank(const SortedKeys& unsorted) {
@@ -85,7 +86,7 @@ SortedKeys sort_keys(const SortedKeys& unsorted, std::int64_t keys) {
         return unsorted;
     if (count <= block_size)
         return sort_by_rank(unsorted);
-    // One bit more than the keys need where they fill their bits: the invalid key must stay behind them.
+    // One bit more than the keys need if they fill their bits: the invalid key must sort after them.
     const auto bits = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(keys)));
     SortedKeys from = unsorted;
     SortedKeys to{make_words(count, unsorted.keys.device()), make_words(count, unsorted.keys.device())};

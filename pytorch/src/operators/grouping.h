@@ -6,17 +6,17 @@
 
 namespace rvk {
 
-/// Memory for 32-bit numbers: an int32 tensor whose values are undefined.
+/// Memory for 32-bit numbers: an uninitialized int32 tensor.
 at::Tensor make_words(std::int64_t count, c10::Device device);
 
-/// The sum of the numbers before each one, modulo 2^32. numbers: contiguous int32.
+/// Exclusive prefix sums modulo 2^32. numbers: contiguous int32.
 at::Tensor exclusive_sums(const at::Tensor& numbers);
 
 struct SortedKeys {
     at::Tensor keys, positions; ///< contiguous int32 of the same length, read as unsigned
 };
-/// Both in the order of the keys, equal keys in the order that they had. Keys are below `keys` or 2^32 - 1,
-/// which comes last. The input's memory may be used for the result.
+/// Sorts both by the keys; equal keys keep their order. Keys are below `keys`, or 2^32 - 1, which sorts last.
+/// The input's memory may be used for the result.
 SortedKeys sort_keys(const SortedKeys& unsorted, std::int64_t keys);
 
 } // namespace rvk

@@ -1,4 +1,5 @@
-/// histc of integers, as CUDA counts them; the CPU, which has none, counts floating-point numbers.
+/// histc for integers, with CUDA's results; the CPU has no kernel for integers and handles floating-point
+/// numbers.
 
 #include "../dispatch/structured.h"
 
@@ -10,7 +11,7 @@ namespace rvk {
 
 namespace {
 
-/// The least and the largest number that is counted.
+/// The smallest and the largest number that is counted.
 std::pair<std::int64_t, std::int64_t> counted_range(const at::Tensor& self, const at::Scalar& min,
                                                     const at::Scalar& max) {
     std::int64_t low = min.toLong(), high = max.toLong();

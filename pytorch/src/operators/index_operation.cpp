@@ -3,6 +3,7 @@
 #include "../dispatch/index_report.h"
 #include "grouping.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/accumulate.h>
 #include <rekindle/kernels/families/accumulate_float64.h>
 #include <rekindle/kernels/families/indexing.h>
@@ -124,18 +125,18 @@ IndexOperation IndexOperation::of_iterator(const at::TensorIteratorBase& iterato
     IndexOperation operation(iterator.device(target),
                              static_cast<std::int64_t>(iterator.element_size(target)));
     TORCH_CHECK_NOT_IMPLEMENTED(indexed_sizes.size() <= maximum_selectors, "more than 8 index tensors");
-    const auto at = [](std::size_t i) { return static_cast<int>(i); };
+    const auto operand = [](std::size_t i) { return static_cast<int>(i); };
     for (int d = iterator.ndim() - 1; d >= 0; --d) {
         const auto along = static_cast<std::size_t>(d);
         Dimension dimension{iterator.shape()[along], iterator.strides(target)[along],
                             iterator.strides(values)[along]};
         bool indexed = false;
         for (std::size_t k = 0; k < indexed_sizes.size(); ++k) {
-            dimension.index_strides[k] = iterator.strides(at(2 + k))[along];
+            dimension.index_strides[k] = iterator.strides(operand(2 + k))[along];
             indexed |= dimension.index_strides[k] != 0;
         }
-        // A dimension along which indexes are repeated (expanded) belongs to them when it stands still in the
-        // target.
+        // A dimension along which indexes are repeated (expanded) belongs to them if its stride in the target
+        // is 0.
         if (indexed || (dimension.target_stride == 0 && dimension.size != 1))
             operation.add_outer(dimension);
         else
@@ -144,9 +145,9 @@ IndexOperation IndexOperation::of_iterator(const at::TensorIteratorBase& iterato
     std::int64_t keys = 1;
     for (std::size_t k = indexed_sizes.size(); k-- > 0;) {
         operation.selectors_.insert(operation.selectors_.begin(),
-                                    Selector{runtime::raw_address({address(iterator, at(2 + k))}),
-                                             reads(iterator, at(2 + k)), indexed_sizes[k], indexed_strides[k],
-                                             keys});
+                                    Selector{runtime::raw_address({address(iterator, operand(2 + k))}),
+                                             reads(iterator, operand(2 + k)), indexed_sizes[k],
+                                             indexed_strides[k], keys});
         keys *= indexed_sizes[k];
     }
     operation.wrap();
@@ -155,7 +156,7 @@ IndexOperation IndexOperation::of_iterator(const at::TensorIteratorBase& iterato
     return operation;
 }
 
-/// Inner rows whose bytes lie side by side in both tensors move in larger elements.
+/// Inner rows that are contiguous in both tensors move as larger elements.
 void IndexOperation::widen(std::uint64_t target, std::uint64_t values) {
     if (inner_.empty() || inner_[0].target_stride != element_bytes_ ||
         inner_[0].value_stride != element_bytes_)
@@ -181,7 +182,7 @@ void IndexOperation::widen(std::uint64_t target, std::uint64_t values) {
 
 IndexOperation IndexOperation::simplified(bool may_widen, std::uint64_t target, std::uint64_t values) const {
     IndexOperation simple = *this;
-    // The order of the outer dimensions is that of the values; that of the inner ones is free.
+    // The outer dimensions keep the order of the values; the inner ones may have any order.
     std::reverse(simple.outer_.begin(), simple.outer_.end());
     std::reverse(simple.inner_.begin(), simple.inner_.end());
     std::stable_sort(simple.inner_.begin(), simple.inner_.end(), [](const Dimension& a, const Dimension& b) {
@@ -301,7 +302,7 @@ void IndexOperation::scatter(const IndexedOperand& target, const IndexedOperand&
         p.workspace = address(winners);
         const std::uint32_t inner = p.inner;
         p.count = static_cast<std::uint32_t>(ordinals);
-        p.inner = 1; // the first inner item stands for all
+        p.inner = 1; // the first inner item represents them all
         for (const Stage stage : {clear, mark})
             launch(device_, kernels::index_scatter, linear_groups(ordinals, 256), p,
                    simple.accesses({writes(winners)}), simple.constants(stage));
@@ -353,7 +354,7 @@ void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOpera
                std::bit_cast<kernels::AccumulateFloat64Parameters>(p), used, constants);
     };
     at::Tensor partials, of_blocks;
-    // `count` numbers for each inner item, of 64 bits at most.
+    // `count` numbers for each inner item, of at most 64 bits.
     const auto make_numbers = [&](at::Tensor& numbers, std::uint64_t& place, std::int64_t count) {
         TORCH_CHECK_NOT_IMPLEMENTED(count * inner <= maximum_items, "indexing of more than 2^32 elements");
         numbers = make_words(count * inner * 2, device_);
@@ -361,12 +362,12 @@ void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOpera
         used.push_back(writes(numbers));
     };
     if (ordinals > piece) {
-        const std::int64_t pieces = (ordinals + piece - 1) / piece;
+        const std::int64_t pieces = kernels::ceil_div(ordinals, piece);
         make_numbers(partials, p.partials, pieces);
         run(kernels::accumulate_pieces, kernels::accumulate_pieces_float64, pieces * inner);
     }
     if (ordinals > block) {
-        const std::int64_t blocks = (ordinals + block - 1) / block;
+        const std::int64_t blocks = kernels::ceil_div(ordinals, block);
         make_numbers(of_blocks, p.blocks, blocks);
         run(kernels::accumulate_blocks, kernels::accumulate_blocks_float64, blocks * inner);
     }

@@ -1,5 +1,5 @@
 #pragma once
-/// Elements that index tensors name, moved or combined: one description for gather, scatter, index,
+/// Moves or combines elements that index tensors select: one description for gather, scatter, index,
 /// index_put, index_select and their relatives, whose kernels are kernels/indexing.slang and
 /// kernels/accumulate.slang.
 
@@ -15,31 +15,31 @@
 
 namespace rvk {
 
-/// How several values that name one place become one.
+/// How several values for one place are combined.
 enum class IndexReduction : std::uint32_t { sum = 0, product = 1, maximum = 2, minimum = 3 };
 
 /// One operand of an IndexOperation: where its elements begin and which bytes may be touched.
 struct IndexedOperand {
     IndexedOperand(const at::TensorBase& tensor);
-    /// `address` and `access` of something that is no plain tensor.
+    /// For an operand that is not a plain tensor.
     IndexedOperand(std::uint64_t first, Access bytes) : address(first), access(bytes) {}
     std::uint64_t address;
     Access access;
 };
 
-/// Items are the elements of the values; each names a place of the target: its own position along the
-/// dimensions beside the indexes, and what the indexes say. All strides are in bytes. Indexes out of range
-/// touch nothing: reading gives zero, writing leaves the target; see index_report.h.
+/// Items are the elements of the values. Each has a place in the target, given by the indexes and by its own
+/// position along the other dimensions. All strides are in bytes. Indexes out of range access nothing:
+/// reading gives zero, writing leaves the target unchanged; see index_report.h.
 class IndexOperation {
   public:
     static constexpr std::size_t maximum_selectors = 8, maximum_dimensions = 8;
 
     struct Dimension {
         std::int64_t size = 0, target_stride = 0, value_stride = 0;
-        std::int64_t key_stride = 0; ///< in keys; of dimensions that an index varies over
+        std::int64_t key_stride = 0; ///< in keys; for dimensions that an index varies over
         std::array<std::int64_t, maximum_selectors> index_strides{};
     };
-    /// One index tensor: int64 or int32 (all of one operation the same).
+    /// One index tensor: int64 or int32 (the same for all of an operation).
     struct Selector {
         std::uint64_t address = 0; ///< without the poison bit
         Access access{};
@@ -66,38 +66,39 @@ class IndexOperation {
     static IndexOperation of_iterator(const at::TensorIteratorBase& iterator, at::IntArrayRef indexed_sizes,
                                       at::IntArrayRef indexed_strides, bool reads_target);
 
-    /// Dimensions that an index varies over (or whose positions are places of their own), the slowest first.
+    /// Dimensions that an index varies over (or whose positions are separate places), the slowest first.
     void add_outer(const Dimension& dimension);
-    /// As add_outer, of size 1 too: where the dimensions' numbers matter.
+    /// Like add_outer, but keeps size 1: for when the number of a dimension matters.
     void add_dimension(const Dimension& dimension) { outer_.push_back(dimension); }
     /// Dimensions that no index varies over.
     void add_inner(const Dimension& dimension);
     void add_selector(const at::TensorBase& index, std::int64_t size, std::int64_t stride,
                       std::int64_t key_stride);
     void set_keys(std::int64_t keys) { keys_ = keys; }
-    /// An index that is skipped without a report.
+    /// An index value that is skipped without a report.
     void ignore(std::int64_t index) { ignored_ = index; }
-    /// An index of -1 names the last place; otherwise it is out of range.
+    /// Negative indexes count from the end, so that -1 is the last place; otherwise they are out of range.
     void wrap() { wraps_ = true; }
 
     /// values = target at the places.
     void gather(const IndexedOperand& target, const IndexedOperand& values) const;
-    /// target at the places = values. Of several values of one place the last one stays, unless `unique` says
-    /// that there are no two or that they are the same.
+    /// target at the places = values. Of several values for one place the last one wins; `unique` says that
+    /// there is at most one, or that they are equal.
     void scatter(const IndexedOperand& target, const IndexedOperand& values, bool unique) const;
-    /// target at the places = target combined with all values of it, in the values' order. dtype: of both.
+    /// target at the places = target combined with all values for the place, in the order of the values.
+    /// dtype: of both.
     void accumulate(const IndexedOperand& target, const IndexedOperand& values, at::ScalarType dtype,
                     IndexReduction reduction) const;
 
     /// For kernels of the family that need no index: the parameters of an operation on elements of `target`
-    /// and `values`. join: dimensions may be joined and reordered (added as inner ones).
+    /// and `values`. join: dimensions may be merged and reordered (added as inner ones).
     kernels::IndexingParameters describe(std::uint64_t target, std::uint64_t values, bool join) const;
 
   private:
     using Dimensions = c10::SmallVector<Dimension, maximum_dimensions>;
     static std::int64_t count(const Dimensions& dimensions);
     bool empty() const { return count(outer_) == 0 || count(inner_) == 0; }
-    /// Orders and joins dimensions; joins elements into larger ones where `may_widen` and the addresses allow
+    /// Orders and merges dimensions; merges elements into larger ones if `may_widen` and the addresses allow
     /// it.
     IndexOperation simplified(bool may_widen, std::uint64_t target, std::uint64_t values) const;
     void widen(std::uint64_t target, std::uint64_t values);

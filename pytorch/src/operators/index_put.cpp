@@ -1,4 +1,5 @@
-/// index_put with accumulate: PyTorch asks devices for it by way of a sort, which is how it is done here.
+/// index_put with accumulate, which PyTorch dispatches to a stub named after sorting; this implementation
+/// sorts too.
 
 #define AT_PER_OPERATOR_HEADERS // TensorAdvancedIndexingUtils.h includes every operator otherwise
 #include "../dispatch/structured.h"
@@ -12,8 +13,8 @@ namespace rvk {
 
 namespace {
 
-/// The indexed tensor with its indexed dimensions side by side, and their indexes, broadcast together.
-/// Dimensions that are not indexed have undefined indexes.
+/// The indexed tensor with its indexed dimensions adjacent, and their indexes, broadcast together. Dimensions
+/// that are not indexed have undefined indexes.
 struct Indexed {
     at::Tensor self;
     std::vector<at::Tensor> indices;

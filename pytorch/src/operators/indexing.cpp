@@ -1,4 +1,4 @@
-/// Gather, scatter and their relatives: what an index tensor names.
+/// Gather, scatter and other operators with index tensors.
 
 #include "../dispatch/structured.h"
 #include "index_operation.h"
@@ -40,11 +40,11 @@ IndexReduction reduction_of(at::native::ReductionType type) {
     case at::native::ReductionType::PROD:
         return IndexReduction::product;
     default:
-        return IndexReduction::sum; // a mean is divided by its caller
+        return IndexReduction::sum; // the caller divides to get the mean
     }
 }
 
-/// The number as a tensor of one element that is repeated over `sizes`.
+/// The number as a tensor of one element, expanded to `sizes`.
 at::Tensor repeated(const at::Scalar& value, const at::Tensor& like, at::IntArrayRef sizes) {
     return at::scalar_tensor(value, like.options()).expand(sizes);
 }
@@ -100,7 +100,8 @@ void scatter_reduce_number(const at::Tensor& self, const std::int64_t dim, const
 
 // --- index and index_put
 
-/// Everything of the indexed tensor that indexes may name: the iterator's own view stands still along them.
+/// All elements of the indexed tensor that indexes may select: the iterator's view has stride 0 along the
+/// indexed dimensions.
 IndexedOperand whole_operand(const at::TensorIteratorBase& iterator, int operand, at::IntArrayRef sizes,
                              at::IntArrayRef strides) {
     Access access = writes(iterator, operand);

@@ -1,5 +1,5 @@
 #pragma once
-/// Where an iterator's operands lie, as kernels with REKINDLE_LAYOUT_FIELDS take it
+/// The layout of an iterator's operands, as kernels with REKINDLE_LAYOUT_FIELDS take it
 /// (kernels/slang/layout.slang).
 
 #include "../dispatch/launch.h"
@@ -17,8 +17,8 @@ class OperandLayout {
     static constexpr int max_operands = 4, max_dimensions = 8;
     enum class Kind : std::uint32_t { contiguous = 0, inlined = 1, in_memory = 2 };
 
-    /// operands: their numbers in the iterator, in the order of the kernel; one without memory (a scalar) is
-    /// -1. Throws c10::NotImplementedError above eight dimensions.
+    /// operands: their indexes in the iterator, in the kernel's order; -1 for an operand without memory (a
+    /// scalar). Throws c10::NotImplementedError for more than eight dimensions.
     OperandLayout(const at::TensorIteratorBase& iterator, std::span<const int> operands);
 
     Kind kind() const { return kind_; }

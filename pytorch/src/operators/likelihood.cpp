@@ -21,7 +21,7 @@ namespace {
 using Parameters = kernels::LikelihoodParameters;
 static_assert(sizeof(Parameters) == sizeof(kernels::LikelihoodFloat64Parameters));
 
-/// samples × classes × places; one sample may come without its dimension.
+/// samples × classes × positions; a single sample may lack the sample dimension.
 struct Likelihood {
     at::Tensor target, weight; ///< contiguous
     std::int64_t samples = 1, classes = 0, places = 1;
@@ -70,7 +70,7 @@ struct Likelihood {
     }
 };
 
-/// output: contiguous, of the targets' shape.
+/// output: contiguous, with the targets' shape.
 void each_loss(const Likelihood& problem, const at::Tensor& input, const at::Tensor& output) {
     if (output.numel() == 0)
         return;
@@ -128,7 +128,7 @@ void forward(const at::Tensor& self, const at::Tensor& target, const at::Tensor&
     const Likelihood problem(self, target, weight, reduction, ignored);
     const at::Tensor input = self.contiguous();
     if (reduction == at::Reduction::None) {
-        // A loss of one sample without a dimension is a number.
+        // The loss of one sample without a sample dimension is a scalar.
         with_contiguous_output(output, [&](const at::Tensor& to) { each_loss(problem, input, to); });
         const_cast<at::Tensor&>(total_weight).zero_();
         return;

@@ -1,4 +1,4 @@
-/// Factorizations run on the CPU; what their derivatives expect of the factors' layout is kept.
+/// Factorizations run on the CPU; the results keep the layout that their derivatives expect.
 
 #include "../dispatch/structured.h"
 
@@ -9,9 +9,9 @@ namespace rvk {
 
 namespace {
 
-/// PyTorch factorizes the transposed matrix of a contiguous one, and the derivative, which sees the device's
-/// tensor, counts on that. A copy to the CPU makes tensors with gaps contiguous: these go there with their
-/// columns contiguous.
+/// PyTorch factorizes the transpose of a contiguous matrix, and the derivative, which sees the device's
+/// tensor, relies on that. A copy to the CPU makes tensors with gaps contiguous, so these are copied with
+/// contiguous columns.
 at::Tensor same_contiguity(const at::Tensor& matrix) {
     return matrix.is_contiguous() ? matrix : matrix.mT().contiguous().mT();
 }

@@ -27,7 +27,8 @@ struct Lines {
     }
 };
 
-/// Calls function(contiguous), which writes there, and copies that to `output` where it is another tensor.
+/// Calls function(contiguous), which writes to that tensor, and copies it to `output` if they are different
+/// tensors.
 template <class F>
 void with_contiguous_output(const at::Tensor& output, F&& function) {
     if (output.is_contiguous()) {

@@ -1,5 +1,5 @@
-/// Margin losses: on the CPU, which has them in float32 and float64; 16-bit numbers go there as float32, as
-/// CUDA computes with them.
+/// Margin losses run on the CPU, which supports float32 and float64; 16-bit numbers are converted to float32,
+/// in which CUDA computes too.
 
 #include "../dispatch/structured.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using Optional = std::optional<at::Tensor>;
 
-/// Other dtypes are the fallback's.
+/// The fallback handles other dtypes.
 void require_16_bits(const at::Tensor& self, const char* name) {
     TORCH_CHECK_NOT_IMPLEMENTED(self.scalar_type() == at::kHalf || self.scalar_type() == at::kBFloat16, name,
                                 " of ", self.scalar_type());

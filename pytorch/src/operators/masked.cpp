@@ -1,11 +1,12 @@
-/// What a mask names, and what is not zero. Elements are counted block by block, summed, and written where
-/// the sums say.
+/// Operators with masks, and nonzero. Elements are counted block by block, the counts are summed, and the
+/// sums say where each element is written.
 
 #include "../dispatch/index_report.h"
 #include "../dispatch/structured.h"
 #include "grouping.h"
 #include "index_operation.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/indexing.h>
 
 #include <ATen/ExpandUtils.h>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::int64_t compaction_block = 2048;
 
-/// The bytes of a number as an element of that dtype, the lowest first.
+/// The bytes of a number as an element of that dtype, lowest byte first.
 std::array<std::uint64_t, 2> element_bits(const at::Scalar& value, at::ScalarType dtype) {
     const at::Tensor host = at::empty({1}, at::TensorOptions().dtype(dtype)).fill_(value);
     std::array<std::uint64_t, 2> bits{};
@@ -48,7 +49,7 @@ std::uint64_t sign_bits(at::ScalarType dtype) {
 
 // --- masked_fill
 
-/// value: of one element, or undefined: then `number` is written.
+/// value: a tensor of one element; if it is undefined, `number` is written.
 at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value,
                        const at::Scalar& number) {
     TORCH_CHECK(self.device() == mask.device(),
@@ -108,17 +109,17 @@ at::Tensor& masked_fill_tensor(at::Tensor& self, const at::Tensor& mask, const a
 
 // --- compaction
 
-/// The elements of `flags` that are not zero, in row-major order, and what lies at the same places of another
+/// The nonzero elements of `flags` in row-major order, and the elements at the same positions in another
 /// tensor.
 class Compaction {
   public:
-    /// other: of the same sizes; joined: whether coordinates do not matter.
+    /// other: has the same sizes; joined: dimensions may be merged, because coordinates do not matter.
     Compaction(const at::Tensor& flags, const at::Tensor& other)
         : flags_(flags), other_(other), items_(flags.numel()),
           operation_(flags.device(), static_cast<std::int64_t>(other.element_size())) {
         for (std::int64_t d = 0; d < flags.dim(); ++d)
             add(flags.size(d), bytes(other, d), bytes(flags, d));
-        blocks_ = (items_ + compaction_block - 1) / compaction_block;
+        blocks_ = kernels::ceil_div(items_, compaction_block);
         if (items_ == 0)
             return;
         const at::Tensor counts = make_words(blocks_ + 1, flags.device());
@@ -128,7 +129,7 @@ class Compaction {
         launch(flags.device(), kernels::compact_count, linear_groups(blocks_, 1), p, accesses, constants(0));
         before_ = exclusive_sums(counts);
     }
-    /// How many there are: waits for the device.
+    /// The number of nonzero elements; waits for the device.
     std::int64_t count() const {
         if (items_ == 0)
             return 0;

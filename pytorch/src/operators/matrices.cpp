@@ -2,6 +2,7 @@
 
 #include "../dispatch/limits.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/product.h>
 #include <rekindle/kernels/families/product_float64.h>
 #include <rekindle/kernels/families/product_integer.h>
@@ -19,11 +20,7 @@ namespace {
 // How a workgroup loads a factor: kernels/product/tile.slang.
 constexpr std::uint32_t quads_along_k = 0, quads_along_outer = 1, lanes_along_k = 2, lanes_along_outer = 3;
 
-constexpr std::int64_t slice_depth = 16; // parts of k are multiples of it
-
-std::int64_t divided_up(std::int64_t value, std::int64_t by) {
-    return (value + by - 1) / by;
-}
+constexpr std::int64_t slice_depth = 16; // parts of k are multiples of this
 
 std::uint32_t narrow(std::int64_t value) {
     TORCH_CHECK_NOT_IMPLEMENTED(value >= 0 && value <= std::numeric_limits<std::int32_t>::max(),
@@ -34,7 +31,7 @@ std::uint32_t narrow(std::int64_t value) {
 struct Tiling {
     const kernels::Kernel* kernel;
     std::int64_t size, depth;
-    std::int64_t iterations; ///< of a slice (UNROLL of multiply in tile.slang)
+    std::int64_t iterations; ///< per slice (UNROLL of multiply in tile.slang)
 
     std::int64_t longest_k() const { return most_iterations / iterations * depth; }
 
@@ -59,13 +56,15 @@ Kernels kernels_of(NumberFamily family) {
     }
 }
 
-/// The largest tile that still gives the device's processors work.
+/// The largest tile that still keeps the device's multiprocessors busy.
 Tiling tiling(NumberFamily family, std::int64_t m, std::int64_t n, std::int64_t batch) {
     if (family == NumberFamily::float64)
         return {&kernels::product_float64_32.kernel, 32, 16, 9};
     if (family == NumberFamily::integer)
         return {&kernels::product_integer_32.kernel, 32, 16, 9};
-    const auto groups = [&](std::int64_t tile) { return divided_up(m, tile) * divided_up(n, tile) * batch; };
+    const auto groups = [&](std::int64_t tile) {
+        return kernels::ceil_div(m, tile) * kernels::ceil_div(n, tile) * batch;
+    };
     if (std::min(m, n) > 64 && groups(128) >= 96)
         return {&kernels::product_128.kernel, 128, 8, 1};
     if (std::min(m, n) > 32 && groups(64) >= 64)
@@ -73,7 +72,7 @@ Tiling tiling(NumberFamily family, std::int64_t m, std::int64_t n, std::int64_t 
     return {&kernels::product_32.kernel, 32, 16, 5};
 }
 
-/// `outer`: rows of A, columns of B.
+/// `outer`: rows of A, or columns of B.
 std::uint32_t sharing(const ProductSizes& sizes, std::uint64_t address, std::int64_t outer,
                       std::int64_t outer_stride, std::int64_t k, std::int64_t k_stride,
                       std::int64_t batch_stride) {
@@ -106,20 +105,20 @@ kernels::ProductParameters parameters_of(NumberFamily family, const Matrices& c,
     return p;
 }
 
-/// One product as the kernels see it.
+/// One product, as the kernels see it.
 struct Product {
     const ProductSizes& sizes;
     NumberFamily family;
     Matrices a, b, c;
     at::Scalar alpha;
-    std::optional<Matrices> d; ///< none when nothing is added
+    std::optional<Matrices> d; ///< empty if nothing is added
     at::Scalar beta;
 
     std::int64_t k() const { return a.columns; }
     std::int64_t item_bytes() const { return static_cast<std::int64_t>(c10::elementSize(sizes.dtype)); }
 };
 
-/// The part of a product that makes rows, columns and matrices of the batch from these on.
+/// The part of a product that starts at these rows, columns and matrices of the batch.
 Product panel_of(const Product& whole, std::int64_t row, std::int64_t rows, std::int64_t column,
                  std::int64_t columns, std::int64_t batch) {
     const auto moved = [&](Matrices m, std::int64_t by_row, std::int64_t by_column) {
@@ -162,15 +161,16 @@ void launch_product(const Product& product, std::int64_t batch, std::int64_t par
            std::span(accesses).first(product.d ? 4 : 3), constants);
 }
 
-/// In how many parts k is summed, so that `groups` workgroups do not leave most of the device idle.
+/// The number of parts in which k is summed, so that `groups` workgroups do not leave most of the device
+/// idle.
 std::int64_t parts_of(std::int64_t groups, std::int64_t k, std::int64_t shortest_part,
                       std::int64_t most_parts) {
     constexpr std::int64_t wanted_groups = 256;
-    return std::clamp<std::int64_t>(std::min(divided_up(wanted_groups, groups), k / shortest_part), 1,
+    return std::clamp<std::int64_t>(std::min(kernels::ceil_div(wanted_groups, groups), k / shortest_part), 1,
                                     most_parts);
 }
 
-/// As many launches as the limits on workgroups ask for; launch_panel(part, batch) makes one.
+/// As many launches as the limits on workgroups require; launch_panel(part, batch) does one.
 template <class F>
 void for_each_panel(const Product& product, std::int64_t most_rows, std::int64_t most_columns,
                     std::int64_t most_batch, F&& launch_panel) {
@@ -182,7 +182,7 @@ void for_each_panel(const Product& product, std::int64_t most_rows, std::int64_t
                              std::min(most_batch, product.sizes.batch - at));
 }
 
-/// Sums in `parts` to memory of their own and combines them.
+/// Sums `parts` parts into scratch memory and combines them.
 template <class F>
 void multiply_in_parts(const Product& product, std::int64_t parts, F&& multiply) {
     Matrices c = product.c;
@@ -202,15 +202,15 @@ void multiply_in_parts(const Product& product, std::int64_t parts, F&& multiply)
 void multiply_tiles(const Product& product) {
     const Tiling tile = tiling(product.family, product.c.rows, product.c.columns, product.sizes.batch);
     const std::int64_t size = tile.size, k = product.k();
-    const std::int64_t groups =
-        divided_up(product.c.rows, size) * divided_up(product.c.columns, size) * product.sizes.batch;
+    const std::int64_t groups = kernels::ceil_div(product.c.rows, size) *
+                                kernels::ceil_div(product.c.columns, size) * product.sizes.batch;
     const bool whole_batch = product.sizes.batch <= most_groups / 64 &&
                              std::max(product.c.rows, product.c.columns) <= most_groups * size;
     const std::int64_t wanted =
-        std::max(whole_batch ? parts_of(groups, k, 256, 64) : 1, divided_up(k, tile.longest_k()));
+        std::max(whole_batch ? parts_of(groups, k, 256, 64) : 1, kernels::ceil_div(k, tile.longest_k()));
     const std::int64_t k_part =
-        std::max(divided_up(divided_up(k, wanted), slice_depth) * slice_depth, slice_depth);
-    const std::int64_t parts = std::max<std::int64_t>(divided_up(k, k_part), 1);
+        std::max(kernels::ceil_div(kernels::ceil_div(k, wanted), slice_depth) * slice_depth, slice_depth);
+    const std::int64_t parts = std::max<std::int64_t>(kernels::ceil_div(k, k_part), 1);
     const auto launch_panel = [&](const Product& part, std::int64_t batch) {
         const Matrices &a = part.a, &b = part.b, &c = part.c;
         const std::uint64_t quad_bytes = part.sizes.dtype == at::kFloat ? 16 : 8;
@@ -230,8 +230,8 @@ void multiply_tiles(const Product& product) {
             ConstantValue{"stores_quads", quads && parts == 1},
             ConstantValue{"shared_numbers", tile.shared_numbers()}};
         launch_product(part, batch, parts, k_part, *tile.kernel,
-                       {static_cast<std::uint32_t>(divided_up(c.columns, size)),
-                        static_cast<std::uint32_t>(divided_up(c.rows, size))},
+                       {static_cast<std::uint32_t>(kernels::ceil_div(c.columns, size)),
+                        static_cast<std::uint32_t>(kernels::ceil_div(c.rows, size))},
                        constants);
     };
     if (parts > 1)
@@ -240,18 +240,19 @@ void multiply_tiles(const Product& product) {
         for_each_panel(product, most_groups * size, most_groups * size, most_groups, launch_panel);
 }
 
-/// B is one column. A's rows are read by many threads each where they lie along memory, else by few.
+/// B is one column. Many threads read each row of A if rows are contiguous in memory, otherwise few.
 void multiply_vector(const Product& product) {
     const std::int64_t k = product.k();
     const bool along = product.a.column_stride <= product.a.row_stride || product.c.rows == 1;
     const bool many_lanes = along && k >= 64;
     const std::int64_t lanes = many_lanes ? 64 : 8, rows = 256 / lanes;
-    const std::int64_t groups = divided_up(product.c.rows, rows) * product.sizes.batch;
+    const std::int64_t groups = kernels::ceil_div(product.c.rows, rows) * product.sizes.batch;
     const std::int64_t wanted =
         std::max(product.sizes.batch <= 255 ? parts_of(groups, k, 64 * lanes, 256) : 1,
-                 divided_up(k, most_iterations * lanes));
-    const std::int64_t k_part = std::max(divided_up(divided_up(k, wanted), lanes) * lanes, lanes);
-    const std::int64_t parts = std::max<std::int64_t>(divided_up(k, k_part), 1);
+                 kernels::ceil_div(k, most_iterations * lanes));
+    const std::int64_t k_part =
+        std::max(kernels::ceil_div(kernels::ceil_div(k, wanted), lanes) * lanes, lanes);
+    const std::int64_t parts = std::max<std::int64_t>(kernels::ceil_div(k, k_part), 1);
     const Kernels family = kernels_of(product.family);
     const auto launch_panel = [&](const Product& part, std::int64_t batch) {
         const std::array constants{
@@ -349,7 +350,7 @@ std::uint64_t number_bits(NumberFamily family, const at::Scalar& number) {
 
 namespace {
 
-/// So many matrices of the batch at a time.
+/// Processes this many matrices of the batch at a time.
 void multiply_batches(const ProductSizes& sizes, Matrices a, Matrices b, Matrices c, const at::Scalar& alpha,
                       std::optional<Matrices> d, const at::Scalar& beta, std::int64_t most_batch) {
     const auto bytes = static_cast<std::int64_t>(c10::elementSize(sizes.dtype));
@@ -369,7 +370,7 @@ void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matri
     const NumberFamily family = number_family(sizes.dtype, sizes.device);
     if (c.rows == 0 || c.columns == 0 || sizes.batch == 0)
         return;
-    // Of long sums every part is a matrix of its own, and these are numbered through the batch.
+    // In long sums, every part is a separate matrix, numbered through the whole batch.
     constexpr std::int64_t long_sum = 100'000, most_parts = 256;
     const std::int64_t most_batch =
         std::max<std::int64_t>(most_groups / std::max(most_parts, a.columns / long_sum + 1), 1);

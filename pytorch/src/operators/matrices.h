@@ -1,6 +1,5 @@
 #pragma once
-/// Products of batches of matrices on the device: what matrix_product.cpp, convolution.cpp and attention.cpp
-/// launch.
+/// Products of batches of matrices on the device, for matrix_product.cpp, convolution.cpp and attention.cpp.
 
 #include "../dispatch/launch.h"
 
@@ -11,18 +10,18 @@
 
 namespace rvk {
 
-/// A batch of matrices in a tensor's memory. Strides count elements, none is negative; 0 repeats.
+/// A batch of matrices in a tensor's memory. Strides count elements and are not negative; 0 repeats.
 struct Matrices {
     std::uint64_t address = 0;
     std::int64_t rows = 0, columns = 0;
     std::int64_t row_stride = 0, column_stride = 0, batch_stride = 0;
-    Access access{}; ///< all of the tensor; writes is set by who launches
+    Access access{}; ///< the whole tensor; the launching code sets `writes`
 
-    /// Of a tensor [rows, columns] or [batch, rows, columns].
+    /// From a tensor [rows, columns] or [batch, rows, columns].
     static Matrices of(const at::Tensor& tensor);
-    /// The one column of a tensor [rows].
+    /// From a tensor [rows], as a single column.
     static Matrices column_of(const at::Tensor& vector);
-    /// What a tensor of 0 to 3 dimensions is when it is broadcast to matrices of these sizes.
+    /// From a tensor of 0 to 3 dimensions, broadcast to matrices of these sizes.
     static Matrices broadcast_of(const at::Tensor& tensor, std::int64_t rows, std::int64_t columns);
 
     Matrices transposed() const;
@@ -31,13 +30,14 @@ struct Matrices {
 /// Which kernels work on a dtype: sums are float32 for float32, float16 and bfloat16, float64, or int64 for
 /// integers.
 enum class NumberFamily { float32, float64, integer };
-/// Throws c10::NotImplementedError for bool and complex numbers, and float64 where the device has none.
+/// Throws c10::NotImplementedError for bool and complex numbers, and for float64 if the device does not
+/// support it.
 NumberFamily number_family(at::ScalarType dtype, c10::Device device);
-/// Bytes of a sum of that family.
+/// Bytes of one sum in that family.
 std::int64_t sum_bytes(NumberFamily family);
 /// The dtype of tensors that hold sums.
 at::ScalarType sum_type(NumberFamily family);
-/// A kernel's parameter that stands for a number of the family's sums.
+/// The bits of a number in the family's sum type, as a kernel parameter.
 std::uint64_t number_bits(NumberFamily family, const at::Scalar& number);
 
 struct ProductSizes {
@@ -46,14 +46,14 @@ struct ProductSizes {
     std::int64_t batch = 1;
 };
 
-/// Queues C = alpha * A * B + beta * D for each matrix of the batch; D may be C. D is not read when beta is
-/// 0. Sums run in the order of k, in parts when the product is small and k is long; the result does not
-/// depend on the run. Throws c10::NotImplementedError for dtypes without kernels and sizes above 2^31.
+/// Queues C = alpha * A * B + beta * D for each matrix of the batch; D may be C. D is not read if beta is 0.
+/// Sums run in the order of k, in parts if the product is small and k is long; the result is reproducible.
+/// Throws c10::NotImplementedError for dtypes without kernels and sizes above 2^31.
 void multiply_matrices(const ProductSizes& sizes, const Matrices& a, const Matrices& b, const Matrices& c,
                        const at::Scalar& alpha = 1, const std::optional<Matrices>& d = std::nullopt,
                        const at::Scalar& beta = 0);
 
-/// Sums of C's elements in parts, in the sums' type. Strides count elements; columns are neighbors.
+/// The partial sums of C's elements, in the sums' type. Strides count elements; rows are contiguous.
 struct PartialSums {
     at::Tensor memory;
     std::int64_t parts = 1;

@@ -1,5 +1,5 @@
-/// mm, bmm, addmm, baddbmm, addmv, addbmm, dot, vdot. (mv, linear, matmul, einsum, outer and addr come down
-/// to these.)
+/// mm, bmm, addmm, baddbmm, addmv, addbmm, dot, vdot. (mv, linear, matmul, einsum, outer and addr are built
+/// on these.)
 
 #include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
@@ -106,13 +106,13 @@ Tensor dot_product(const Tensor& self, const Tensor& other) {
     return out.squeeze(0);
 }
 
-/// Of real vectors; complex ones fall back before anything is conjugated.
+/// For real vectors; complex ones fall back before anything is conjugated.
 Tensor vdot_product(const Tensor& self, const Tensor& other) {
     number_family(self.scalar_type(), self.device());
     return dot_product(self, other);
 }
 
-/// The products of a batch, summed: one product whose k runs over the batch too.
+/// The sum of the products of a batch: one product whose k also runs over the batch.
 Tensor& addbmm_into(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                     const Scalar& alpha, Tensor& out) {
     TORCH_CHECK(batch1.dim() == 3, "batch1 must be a 3D tensor");
@@ -138,7 +138,7 @@ Tensor& addbmm_in_place(Tensor& self, const Tensor& batch1, const Tensor& batch2
                         const Scalar& alpha) {
     const bool fits = batch1.dim() == 3 && batch2.dim() == 3 &&
                       self.sizes() == at::IntArrayRef{batch1.size(1), batch2.size(2)};
-    // A smaller one is broadcast and then grows, as on the CPU.
+    // A smaller tensor is broadcast and thereby grows, as on the CPU.
     return addbmm_into(fits ? self : self.clone(), batch1, batch2, beta, alpha, self);
 }
 
@@ -149,7 +149,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_structured<AddedBatchedProduct>(m, "baddbmm", nullptr, "baddbmm_");
     m.impl("baddbmm.out", TORCH_FN(baddbmm_out));
     register_structured<AddedVectorProduct>(m, "addmv", "addmv.out", "addmv_");
-    // PyTorch's composite of both, with the check of devices that CUDA's has.
+    // PyTorch's composite kernels for both, with CUDA's device check.
     register_operator(m, "addr", &at::native::math_addr);
     register_operator(m, "addr.out", &at::native::math_addr_out);
     register_operator(m, "dot", &dot_product);

@@ -1,5 +1,5 @@
 #pragma once
-/// Elements moved by a rule for each dimension (kernels/shape.slang).
+/// Moves elements by a rule for each dimension (kernels/shape.slang).
 
 #include <ATen/core/Tensor.h>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rvk {
 
-/// Where the source has the element of place x of the result's dimension.
+/// The source position for position x along a dimension of the result.
 struct MovementRule {
     enum Kind : std::uint32_t {
         same = 0,
@@ -25,8 +25,8 @@ struct MovementRule {
 /// Which elements of the last two dimensions keep their values; the others become zero.
 enum class Triangle : std::uint32_t { whole = 0, lower = 1, upper = 2 };
 
-/// result = the source's elements, of the same dtype. One rule for each dimension. `diagonal` is the
-/// triangle's. Throws c10::NotImplementedError for more than eight dimensions that cannot be joined.
+/// result = the source's elements; both have the same dtype. One rule for each dimension; `diagonal` applies
+/// to the triangle. Throws c10::NotImplementedError for more than eight dimensions that cannot be merged.
 void move_elements(const at::Tensor& result, const at::Tensor& source, const std::vector<MovementRule>& rules,
                    Triangle triangle = Triangle::whole, std::int64_t diagonal = 0);
 

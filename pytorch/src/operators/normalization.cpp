@@ -24,12 +24,11 @@ at::ScalarType statistics_type(at::ScalarType input) {
     return input == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-bool normalization_is_wide(const at::Tensor& input) {
+void check_norm_input(const at::Tensor& input) {
     TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(input.scalar_type()), "norms of ", input.scalar_type());
     require_float64(input.scalar_type(), input.device());
     TORCH_CHECK_NOT_IMPLEMENTED(input.numel() <= std::numeric_limits<std::uint32_t>::max(),
                                 "norms of 2^32 elements or more");
-    return input.scalar_type() == at::kDouble;
 }
 
 void gradient_sums(const GradientSums& request) {
@@ -40,18 +39,20 @@ void gradient_sums(const GradientSums& request) {
     const auto schedule =
         schedule_reduction(request.outputs, request.reduced, request.reduced_stride0 < request.kept_stride);
     const at::Tensor scratch = reduction_scratch(schedule, request.outputs, gradient.device());
-    const auto at = [](const at::Tensor& tensor) { return tensor.defined() ? address(tensor) : 0; };
+    const auto address_or_zero = [](const at::Tensor& tensor) {
+        return tensor.defined() ? address(tensor) : 0;
+    };
     const auto type = [](const at::Tensor& tensor) {
         return tensor.defined() ? dtype_code(tensor.scalar_type()) : dtype_code(at::kFloat);
     };
     const at::Tensor& result = request.sum.defined() ? request.sum : request.product;
     const Parameters p{.gradient = address(gradient),
                        .input = address(request.input),
-                       .mean = at(request.mean),
-                       .deviation = at(request.deviation),
-                       .sum = at(request.sum),
-                       .product = at(request.product),
-                       .partial = at(scratch),
+                       .mean = address_or_zero(request.mean),
+                       .rstd = address_or_zero(request.rstd),
+                       .sum = address_or_zero(request.sum),
+                       .product = address_or_zero(request.product),
+                       .partial = address_or_zero(scratch),
                        .outputs = static_cast<std::uint32_t>(request.outputs),
                        .reduced = static_cast<std::uint32_t>(request.reduced),
                        .parts = schedule.parts,
@@ -67,17 +68,17 @@ void gradient_sums(const GradientSums& request) {
         {"split", schedule.parts > 1},
         {"gradient_type", dtype_code(gradient.scalar_type())},
         {"input_type", dtype_code(request.input.scalar_type())},
-        {"statistics_type", type(request.deviation)},
+        {"statistics_type", type(request.rstd)},
         {"sum_type", type(result)},
         {"reduced_rank", request.reduced_size == request.reduced ? 1u : 2u},
         {"statistics_by_element", request.statistics_divisor == 0},
         {"has_mean", request.mean.defined()},
-        {"has_deviation", request.deviation.defined()},
+        {"has_rstd", request.rstd.defined()},
         {"has_sum", request.sum.defined()},
         {"has_product", request.product.defined()},
     }};
     c10::SmallVector<Access, 8> accesses{reads(gradient), reads(request.input)};
-    for (const auto* tensor : {&request.mean, &request.deviation})
+    for (const auto* tensor : {&request.mean, &request.rstd})
         if (tensor->defined())
             accesses.push_back(reads(*tensor));
     c10::SmallVector<Access, 4> results;
@@ -98,7 +99,7 @@ using Accesses = c10::SmallVector<Access, 8>;
 using RowParameters = kernels::NormRowsParameters;
 static_assert(sizeof(RowParameters) == sizeof(kernels::NormRowsFloat64Parameters));
 
-/// Its address, and that it is read; 0 for none.
+/// The tensor's address, recorded as read; 0 if it is undefined.
 std::uint64_t read_if_defined(const at::Tensor& tensor, Accesses& accesses) {
     if (!tensor.defined())
         return 0;
@@ -106,10 +107,10 @@ std::uint64_t read_if_defined(const at::Tensor& tensor, Accesses& accesses) {
     return address(tensor);
 }
 
-/// A contiguous matrix whose rows are normalized. groups is 0 but for group norm.
+/// A contiguous matrix whose rows are normalized. groups is 0 except for group norm.
 struct RowNorm {
     std::int64_t rows = 0, size = 0;
-    std::int64_t groups = 0, channels = 1, spatial = 1; ///< channels of a group, places of a channel
+    std::int64_t groups = 0, channels = 1, spatial = 1; ///< channels per group, positions per channel
     bool centered = true;
     double epsilon = 0;
 
@@ -129,17 +130,17 @@ at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor) {
     return tensor && tensor->defined() ? tensor->contiguous() : at::Tensor();
 }
 
-/// kernels/normalization/rows.slang: what a launch makes.
+/// What a launch computes; see kernels/normalization/rows.slang.
 enum class Stage : std::uint32_t { whole, sums, squares, results };
 
 struct RowKernels {
     const kernels::Kernel &rows, &merge;
 };
 
-/// Rows that fit a workgroup in one launch, others in parts: `states` says of what.
+/// One launch if each row fits in a workgroup; otherwise launches over parts, one pass for each of `states`.
 void launch_rows(RowParameters& p, RowKernels kernels, std::initializer_list<Stage> states,
                  std::span<ConstantValue> constants, std::span<const Access> accesses, c10::Device device) {
-    constexpr std::int64_t longest = most_iterations / 4; // of a thread, which goes through them three times
+    constexpr std::int64_t longest = most_iterations / 4; // elements per thread, which reads them three times
     const auto schedule = schedule_lines(p.rows, p.size, true, longest);
     const at::Tensor scratch = reduction_scratch(schedule, p.rows, device);
     p.parts = schedule.parts;
@@ -171,15 +172,16 @@ void launch_rows(RowParameters& p, RowKernels kernels, std::initializer_list<Sta
 
 void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor& weight,
                   const at::Tensor& bias, const at::Tensor& output, const at::Tensor& mean,
-                  const at::Tensor& deviation) {
+                  const at::Tensor& rstd) {
     if (input.numel() == 0)
         return;
-    const bool wide = normalization_is_wide(input);
+    check_norm_input(input);
+    const bool wide = input.scalar_type() == at::kDouble;
     RowParameters p = norm.parameters(wide);
     p.input = address(input);
     p.output = address(output);
-    p.deviation = address(deviation);
-    Accesses accesses{reads(input), writes(output), writes(deviation)};
+    p.rstd = address(rstd);
+    Accesses accesses{reads(input), writes(output), writes(rstd)};
     if (norm.centered) {
         p.mean = address(mean);
         accesses.push_back(writes(mean));
@@ -192,7 +194,7 @@ void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor
         {"input_type", dtype_code(input.scalar_type())},
         {"weight_type", dtype_code(affine.defined() ? affine.scalar_type() : at::kFloat)},
         {"output_type", dtype_code(output.scalar_type())},
-        {"statistics_type", dtype_code(deviation.scalar_type())},
+        {"statistics_type", dtype_code(rstd.scalar_type())},
         {"has_weight", weight.defined()},
         {"has_bias", bias.defined()},
         {"grouped", norm.groups != 0},
@@ -209,15 +211,16 @@ void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor
 }
 
 void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Tensor& input,
-                   const at::Tensor& weight, const at::Tensor& mean, const at::Tensor& deviation,
+                   const at::Tensor& weight, const at::Tensor& mean, const at::Tensor& rstd,
                    const at::Tensor& output) {
-    const bool wide = normalization_is_wide(input);
+    check_norm_input(input);
+    const bool wide = input.scalar_type() == at::kDouble;
     RowParameters p = norm.parameters(wide);
     p.input = address(input);
     p.gradient = address(gradient);
     p.output = address(output);
-    p.deviation = address(deviation);
-    Accesses accesses{reads(input), reads(gradient), reads(deviation), writes(output)};
+    p.rstd = address(rstd);
+    Accesses accesses{reads(input), reads(gradient), reads(rstd), writes(output)};
     if (norm.centered) {
         p.mean = address(mean);
         accesses.push_back(reads(mean));
@@ -229,7 +232,7 @@ void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Te
         {"gradient_type", dtype_code(gradient.scalar_type())},
         {"weight_type", dtype_code(weight.defined() ? weight.scalar_type() : at::kFloat)},
         {"output_type", dtype_code(output.scalar_type())},
-        {"statistics_type", dtype_code(deviation.scalar_type())},
+        {"statistics_type", dtype_code(rstd.scalar_type())},
         {"has_weight", weight.defined()},
         {"grouped", norm.groups != 0},
         {"centered", norm.centered},
@@ -241,7 +244,7 @@ void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Te
     launch_rows(p, wide ? in_float64 : in_float32, {Stage::sums}, constants, accesses, input.device());
 }
 
-/// The rows of a norm over the last dimensions, and the shape of its statistics.
+/// The rows of a normalization over the last dimensions, and the shape of its statistics.
 struct LayerShape {
     RowNorm norm;
     c10::SmallVector<std::int64_t, 8> statistics;
@@ -280,21 +283,20 @@ layer_norm(const at::Tensor& self, at::IntArrayRef normalized_shape, const std::
     check_affine(bias, normalized_shape, "bias");
     require_parameter_dtypes(self, weight.value_or(at::Tensor()), bias.value_or(at::Tensor()));
     shape.norm.epsilon = epsilon;
-    normalization_is_wide(self);
+    check_norm_input(self);
     const at::Tensor input = self.contiguous();
     const at::Tensor output = at::empty(input.sizes(), input.options());
     const auto options = input.options().dtype(statistics_type(input.scalar_type()));
-    const at::Tensor mean = at::empty(shape.statistics, options),
-                     deviation = at::empty(shape.statistics, options);
+    const at::Tensor mean = at::empty(shape.statistics, options), rstd = at::empty(shape.statistics, options);
     forward_rows(shape.norm, input, contiguous_or_undefined(weight), contiguous_or_undefined(bias), output,
-                 mean, deviation);
-    return {output, mean, deviation};
+                 mean, rstd);
+    return {output, mean, rstd};
 }
 
-/// Gradients of the weight and the bias of a norm over the last dimensions.
+/// Gradients of the weight and the bias of a normalization over the last dimensions.
 std::tuple<at::Tensor, at::Tensor> column_gradients(const RowNorm& norm, const at::Tensor& gradient,
                                                     const at::Tensor& input, const at::Tensor& mean,
-                                                    const at::Tensor& deviation, const at::Tensor& like,
+                                                    const at::Tensor& rstd, const at::Tensor& like,
                                                     bool of_weight, bool of_bias) {
     at::Tensor weight_gradient, bias_gradient;
     if (of_weight)
@@ -304,7 +306,7 @@ std::tuple<at::Tensor, at::Tensor> column_gradients(const RowNorm& norm, const a
     gradient_sums({.gradient = gradient,
                    .input = input,
                    .mean = norm.centered ? mean : at::Tensor(),
-                   .deviation = deviation,
+                   .rstd = rstd,
                    .sum = bias_gradient,
                    .product = weight_gradient,
                    .outputs = norm.size,
@@ -319,25 +321,25 @@ std::tuple<at::Tensor, at::Tensor> column_gradients(const RowNorm& norm, const a
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor>
 layer_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, at::IntArrayRef normalized_shape,
-                    const at::Tensor& saved_mean, const at::Tensor& saved_deviation,
+                    const at::Tensor& saved_mean, const at::Tensor& saved_rstd,
                     const std::optional<at::Tensor>& weight, const std::optional<at::Tensor>& bias,
                     std::array<bool, 3> mask) {
     const LayerShape shape(self, normalized_shape);
-    normalization_is_wide(self);
+    check_norm_input(self);
     const at::Tensor input = self.contiguous(), gradient = grad_out.contiguous();
-    const at::Tensor mean = saved_mean.contiguous(), deviation = saved_deviation.contiguous();
+    const at::Tensor mean = saved_mean.contiguous(), rstd = saved_rstd.contiguous();
     const at::Tensor scale = contiguous_or_undefined(weight);
     at::Tensor input_gradient;
     if (mask[0]) {
         input_gradient = at::empty(input.sizes(), input.options());
         if (input.numel() > 0)
-            backward_rows(shape.norm, gradient, input, scale, mean, deviation, input_gradient);
+            backward_rows(shape.norm, gradient, input, scale, mean, rstd, input_gradient);
     }
     if (!mask[1] && !mask[2])
         return {input_gradient, at::Tensor(), at::Tensor()};
     const at::Tensor like = scale.defined() ? scale : contiguous_or_undefined(bias);
     const auto [weight_gradient, bias_gradient] =
-        column_gradients(shape.norm, gradient, input, mean, deviation, like, mask[1], mask[2]);
+        column_gradients(shape.norm, gradient, input, mean, rstd, like, mask[1], mask[2]);
     return {input_gradient, weight_gradient, bias_gradient};
 }
 
@@ -350,35 +352,35 @@ std::tuple<at::Tensor, at::Tensor> rms_norm(const at::Tensor& self, at::IntArray
     shape.norm.epsilon =
         epsilon.value_or(self.scalar_type() == at::kDouble ? std::numeric_limits<double>::epsilon()
                                                            : double{std::numeric_limits<float>::epsilon()});
-    normalization_is_wide(self);
+    check_norm_input(self);
     const at::Tensor input = self.contiguous();
     const at::Tensor output = at::empty(input.sizes(), input.options());
-    const at::Tensor deviation =
+    const at::Tensor rstd =
         at::empty(shape.statistics, input.options().dtype(statistics_type(input.scalar_type())));
-    forward_rows(shape.norm, input, contiguous_or_undefined(weight), {}, output, {}, deviation);
-    return {output, deviation};
+    forward_rows(shape.norm, input, contiguous_or_undefined(weight), {}, output, {}, rstd);
+    return {output, rstd};
 }
 
 std::tuple<at::Tensor, at::Tensor> rms_norm_backward(const at::Tensor& grad_out, const at::Tensor& self,
                                                      at::IntArrayRef normalized_shape,
-                                                     const at::Tensor& saved_deviation,
+                                                     const at::Tensor& saved_rstd,
                                                      const std::optional<at::Tensor>& weight,
                                                      std::array<bool, 2> mask) {
     LayerShape shape(self, normalized_shape);
     shape.norm.centered = false;
-    normalization_is_wide(self);
+    check_norm_input(self);
     const at::Tensor input = self.contiguous(), gradient = grad_out.contiguous();
-    const at::Tensor deviation = saved_deviation.contiguous();
+    const at::Tensor rstd = saved_rstd.contiguous();
     const at::Tensor scale = contiguous_or_undefined(weight);
     at::Tensor input_gradient, weight_gradient;
     if (mask[0]) {
         input_gradient = at::empty(input.sizes(), input.options());
         if (input.numel() > 0)
-            backward_rows(shape.norm, gradient, input, scale, {}, deviation, input_gradient);
+            backward_rows(shape.norm, gradient, input, scale, {}, rstd, input_gradient);
     }
     if (mask[1] && scale.defined())
         weight_gradient =
-            std::get<0>(column_gradients(shape.norm, gradient, input, {}, deviation, scale, true, false));
+            std::get<0>(column_gradients(shape.norm, gradient, input, {}, rstd, scale, true, false));
     return {input_gradient, weight_gradient};
 }
 
@@ -400,32 +402,31 @@ group_norm(const at::Tensor& self, const std::optional<at::Tensor>& weight,
     require_parameter_dtypes(self, weight.value_or(at::Tensor()), bias.value_or(at::Tensor()));
     RowNorm norm = group_rows(samples, channels, places, groups);
     norm.epsilon = epsilon;
-    normalization_is_wide(self);
+    check_norm_input(self);
     const at::Tensor input = self.contiguous();
     const at::Tensor output = at::empty(input.sizes(), input.options());
     const auto options = input.options().dtype(statistics_type(input.scalar_type()));
     const at::Tensor mean = at::empty({samples, groups}, options),
-                     deviation = at::empty({samples, groups}, options);
+                     rstd = at::empty({samples, groups}, options);
     forward_rows(norm, input, contiguous_or_undefined(weight), contiguous_or_undefined(bias), output, mean,
-                 deviation);
-    return {output.contiguous(self.suggest_memory_format()), mean, deviation};
+                 rstd);
+    return {output.contiguous(self.suggest_memory_format()), mean, rstd};
 }
 
-/// Gradients of a group norm's weight and bias: sums over the places of each sample's channel, then over the
-/// samples.
+/// Gradients of a group norm's weight and bias: sums over the positions of each sample's channel, then over
+/// the samples.
 std::tuple<at::Tensor, at::Tensor> channel_gradients(const RowNorm& norm, const at::Tensor& gradient,
                                                      const at::Tensor& input, const at::Tensor& mean,
-                                                     const at::Tensor& deviation,
-                                                     const at::TensorOptions& options,
+                                                     const at::Tensor& rstd, const at::TensorOptions& options,
                                                      std::array<bool, 3> mask) {
     const std::int64_t channels = norm.groups * norm.channels, samples = norm.rows / norm.groups;
-    const auto sums_options = deviation.options();
+    const auto sums_options = rstd.options();
     const at::Tensor products = at::empty({samples, channels}, sums_options);
     const at::Tensor sums = at::empty({samples, channels}, sums_options);
     gradient_sums({.gradient = gradient,
                    .input = input,
                    .mean = mean,
-                   .deviation = deviation,
+                   .rstd = rstd,
                    .sum = sums,
                    .product = products,
                    .outputs = samples * channels,
@@ -449,19 +450,19 @@ std::tuple<at::Tensor, at::Tensor> channel_gradients(const RowNorm& norm, const 
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor>
 group_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, const at::Tensor& saved_mean,
-                    const at::Tensor& saved_deviation, const std::optional<at::Tensor>& weight,
+                    const at::Tensor& saved_rstd, const std::optional<at::Tensor>& weight,
                     std::int64_t samples, std::int64_t channels, std::int64_t places, std::int64_t groups,
                     std::array<bool, 3> mask) {
     const RowNorm norm = group_rows(samples, channels, places, groups);
-    normalization_is_wide(self);
+    check_norm_input(self);
     const at::Tensor input = self.contiguous(), gradient = grad_out.contiguous();
-    const at::Tensor mean = saved_mean.contiguous(), deviation = saved_deviation.contiguous();
+    const at::Tensor mean = saved_mean.contiguous(), rstd = saved_rstd.contiguous();
     const at::Tensor scale = contiguous_or_undefined(weight);
     at::Tensor input_gradient;
     if (mask[0]) {
         input_gradient = at::empty(input.sizes(), input.options());
         if (input.numel() > 0)
-            backward_rows(norm, gradient, input, scale, mean, deviation, input_gradient);
+            backward_rows(norm, gradient, input, scale, mean, rstd, input_gradient);
         input_gradient = input_gradient.contiguous(self.suggest_memory_format());
     }
     if (!mask[1] && !mask[2])
@@ -471,7 +472,7 @@ group_norm_backward(const at::Tensor& grad_out, const at::Tensor& self, const at
         return {input_gradient, mask[1] ? at::zeros({channels}, options) : at::Tensor(),
                 mask[2] ? at::zeros({channels}, options) : at::Tensor()};
     const auto [weight_gradient, bias_gradient] =
-        channel_gradients(norm, gradient, input, mean, deviation, options, mask);
+        channel_gradients(norm, gradient, input, mean, rstd, options, mask);
     return {input_gradient, weight_gradient, bias_gradient};
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What the norms share: kernels/normalization.
+/// Shared by the normalizations (kernels/normalization).
 
 #include "../dispatch/launch.h"
 
@@ -8,23 +8,24 @@
 
 namespace rvk {
 
-/// What means and deviations are kept in: float32 for inputs of 16 bits too.
+/// The dtype that mean and rstd are kept in: float32 for 16-bit inputs too.
 at::ScalarType statistics_type(at::ScalarType input);
 
-/// Whether the float64 kernels serve. Throws c10::NotImplementedError for what is no floating-point number,
-/// float64 on a device without it, and 2^32 elements.
-bool normalization_is_wide(const at::Tensor& input);
+/// Throws c10::NotImplementedError if no normalization kernel supports this input: a dtype that is not
+/// floating-point, float64 on a device without it, or 2^32 elements or more.
+void check_norm_input(const at::Tensor& input);
 
-/// For each output the sum of the gradient and of gradient · (input - mean) · deviation over its elements.
-/// Output o begins at element o · kept_stride; its elements are reduced_size at reduced_stride0, so often at
-/// reduced_stride1 that they are `reduced`. Strides in elements, of `gradient` and `input` alike.
+/// For each output the sum of the gradient and of gradient · (input - mean) · rstd over its elements.
+/// Output o begins at element o · kept_stride and has `reduced` elements: reduced_size elements at
+/// reduced_stride0, repeated at reduced_stride1. Strides are in elements and apply to both `gradient` and
+/// `input`.
 struct GradientSums {
     at::Tensor gradient, input;
-    at::Tensor mean, deviation; ///< undefined: 0 and 1
-    at::Tensor sum, product;    ///< contiguous, of one dtype; one may be undefined
+    at::Tensor mean, rstd;   ///< if undefined, 0 and 1
+    at::Tensor sum, product; ///< contiguous, with the same dtype; one may be undefined
     std::int64_t outputs = 0, reduced = 0;
     std::int64_t kept_stride = 1, reduced_size = 0, reduced_stride0 = 1, reduced_stride1 = 0;
-    /// Mean and deviation are those of output / statistics_divisor; 0: those of the reduced element.
+    /// Mean and rstd are those at index output / statistics_divisor; 0: those of the reduced element.
     std::int64_t statistics_divisor = 1;
 };
 void gradient_sums(const GradientSums& request);

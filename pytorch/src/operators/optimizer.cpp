@@ -1,4 +1,4 @@
-/// Fused optimizers and what GradScaler does to gradients: one launch for a list of parameters.
+/// Fused optimizers, and the gradient operations of GradScaler: one launch for a list of parameters.
 
 #include "../dispatch/structured.h"
 #include "tensor_list.h"
@@ -28,10 +28,10 @@ void split(double value, float& high, float& low) {
     low = static_cast<float>(value - static_cast<double>(high));
 }
 
-/// What all tensors of a step share.
+/// The settings that all tensors of a step share.
 struct Step {
     Parameters parameters;
-    std::vector<at::Tensor> read; ///< single numbers that the kernel reads
+    std::vector<at::Tensor> read; ///< one-element tensors that the kernel reads
     std::vector<ConstantValue> constants;
 
     void reads_number(std::uint64_t& address_of, OptionalTensor tensor) {
@@ -39,7 +39,7 @@ struct Step {
         if (address_of != 0)
             read.push_back(*tensor);
     }
-    /// A learning rate in a tensor: on the CPU its value, on the device its address.
+    /// A learning rate in a tensor: uses its value if it is on the CPU, its address if it is on the device.
     void rate_of(const at::Tensor& rate) {
         if (rate.is_cpu()) {
             parameters.rate = static_cast<float>(rate.item<double>());
@@ -51,7 +51,8 @@ struct Step {
     }
 };
 
-/// lists: parameters, gradients and up to three states, all changed; steps: one number a tensor, read.
+/// lists: parameters, gradients and up to three states, all modified; steps: one number per tensor, only
+/// read.
 void launch_lists(const kernels::TypedKernel<Parameters>& kernel, Step step,
                   std::span<const TensorList> lists, TensorList steps) {
     TensorTable<8> table;
@@ -96,10 +97,10 @@ void adam(const Step& common, bool decoupled, TensorList self, TensorList gradie
     const TensorList kept = amsgrad ? largest : TensorList();
     TORCH_CHECK_NOT_IMPLEMENTED(
         fit_one_launch({self, gradients, means, squares, kept}),
-        "parameters, gradients and states that are not alike or no float32, float16 or bfloat16");
+        "parameters, gradients and states that differ or are not float32, float16 or bfloat16");
     for (const at::Tensor& count : steps)
         TORCH_CHECK_NOT_IMPLEMENTED(count.scalar_type() == at::kFloat && count.device() == self[0].device(),
-                                    "steps that are no float32 of the device");
+                                    "steps that are not float32 tensors on the device");
     Step step = common;
     Parameters& p = step.parameters;
     p.weight_decay = static_cast<float>(weight_decay);
@@ -148,7 +149,7 @@ void sgd(Step step, TensorList self, TensorList gradients, TensorList velocities
         return;
     TORCH_CHECK_NOT_IMPLEMENTED(
         fit_one_launch({self, gradients, velocities}),
-        "parameters, gradients and states that are not alike or no float32, float16 or bfloat16");
+        "parameters, gradients and states that differ or are not float32, float16 or bfloat16");
     Parameters& p = step.parameters;
     p.weight_decay = static_cast<float>(weight_decay);
     p.beta2 = static_cast<float>(momentum);
@@ -180,7 +181,7 @@ bool single_float(const at::Tensor& tensor) {
     return tensor.numel() == 1 && tensor.scalar_type() == at::kFloat && tensor.is_privateuseone();
 }
 
-/// Every tensor of the list alone must be dense; they need not be alike, nor of one dtype.
+/// Each tensor of the list must be dense; shapes and dtypes may differ.
 void unscale(TensorList self, at::Tensor& found_inf, const at::Tensor& inverse_scale) {
     TORCH_CHECK(single_float(inverse_scale), "inv_scale must be a 1-element float tensor.");
     TORCH_CHECK(single_float(found_inf), "found_inf must be a 1-element float tensor.");
@@ -196,8 +197,8 @@ void unscale(TensorList self, at::Tensor& found_inf, const at::Tensor& inverse_s
         step.parameters.scale = address(inverse_scale);
         step.parameters.found_inf = address(found_inf);
         step.read = {inverse_scale};
-        // The flag is written: it stands among the changed lists, as the first, which the kernel does not
-        // look at.
+        // The flag is written, so it is passed among the modified lists, as the first one, which the kernel
+        // ignores.
         const std::vector<at::Tensor> flags(gradients.size(), found_inf);
         launch_lists(kernels::gradients_unscale, std::move(step), std::array<TensorList, 2>{flags, gradients},
                      {});

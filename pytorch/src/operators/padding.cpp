@@ -1,5 +1,4 @@
-/// Padding that repeats the inside. Padding with a constant is PyTorch's own composition of a fill and a
-/// copy.
+/// Padding that repeats the input. For padding with a constant, PyTorch composes a fill and a copy.
 
 #include "../compat.h"
 #include "../dispatch/structured.h"
@@ -24,7 +23,7 @@ namespace {
 
 using Kind = MovementRule::Kind;
 
-/// padding: what is added before and after, the last dimension first.
+/// padding: the amounts added before and after, last dimension first.
 std::int64_t before(at::IntArrayRef padding, std::size_t from_last) {
     return padding[2 * from_last];
 }
@@ -64,7 +63,7 @@ void pad_backward(Kind kind, const at::Tensor& grad_output, at::IntArrayRef padd
     TORCH_CHECK_NOT_IMPLEMENTED(false, "gradients of complex padding");
 }
 
-/// Gives the result of a structured operator, not written yet, the input's memory format.
+/// Gives the unwritten result of a structured operator the input's memory format.
 void take_format(const at::Tensor& result, const at::Tensor& input) {
     if (input.dim() >= 4)
         result.resize_(result.sizes(), input.suggest_memory_format());
@@ -86,7 +85,7 @@ struct PadBackward : Meta {
     }
 };
 
-// --- those that are not structured
+// --- operators that are not structured
 
 std::vector<std::int64_t> padded_sizes(const at::Tensor& self, at::IntArrayRef padding) {
     auto sizes = self.sizes().vec();

@@ -1,4 +1,4 @@
-/// Maximum and average pooling, of windows with a step and of windows that divide their input (adaptive).
+/// Max and average pooling, with strided windows and with windows that divide their input (adaptive).
 
 #define AT_PER_OPERATOR_HEADERS
 #include "../dispatch/structured.h"
@@ -56,7 +56,7 @@ Windows dividing(const at::Tensor& inside, const at::Tensor& pooled, std::size_t
     return w;
 }
 
-// --- the largest of each window
+// --- max pooling
 
 void maximum(const Windows& w, std::size_t axes, const at::Tensor& self, const at::Tensor& out,
              const at::Tensor& indices) {
@@ -103,7 +103,7 @@ at::MemoryFormat format_of(const at::Tensor& self) {
                ? at::MemoryFormat::ChannelsLast3d
                : at::MemoryFormat::Contiguous;
 }
-/// Of a result: the sizes, and the input's memory format where it has five dimensions.
+/// The sizes of a result, and the input's memory format if it has five dimensions.
 void resize_like_input(at::Tensor& out, Ints sizes, const at::Tensor& self) {
     if (at::native::resize_output(out, sizes) && sizes.size() == 5)
         out.unsafeGetTensorImpl()->empty_tensor_restride(format_of(self));
@@ -112,13 +112,14 @@ void resize_like_input(at::Tensor& out, Ints sizes, const at::Tensor& self) {
 /// Sizes of the result of max_pool3d, checked as PyTorch does.
 std::vector<std::int64_t> pooled_sizes(const at::Tensor& self, Ints kernel, Ints stride, Ints padding,
                                        Ints dilation, bool ceil_mode) {
-    const auto three = [](Ints numbers) { return numbers.size() == 1 || numbers.size() == 3; };
-    TORCH_CHECK(three(kernel),
+    const auto one_or_three = [](Ints numbers) { return numbers.size() == 1 || numbers.size() == 3; };
+    TORCH_CHECK(one_or_three(kernel),
                 "max_pool3d: kernel_size must either be a single int, or a tuple of three ints");
-    TORCH_CHECK(stride.empty() || three(stride),
+    TORCH_CHECK(stride.empty() || one_or_three(stride),
                 "max_pool3d: stride must either be omitted, a single int, or a tuple of three ints");
-    TORCH_CHECK(three(padding), "max_pool3d: padding must either be a single int, or a tuple of three ints");
-    TORCH_CHECK(three(dilation),
+    TORCH_CHECK(one_or_three(padding),
+                "max_pool3d: padding must either be a single int, or a tuple of three ints");
+    TORCH_CHECK(one_or_three(dilation),
                 "max_pool3d: dilation must be either a single int, or a tuple of three ints");
     const auto k = axes_of(kernel, 3, 1), s = axes_of(stride.empty() ? kernel : stride, 3, 1),
                p = axes_of(padding, 3, 0), d = axes_of(dilation, 3, 1);
@@ -160,7 +161,7 @@ at::Tensor& max_pool3d_backward_out(const at::Tensor& grad_output, const at::Ten
                                     const at::Tensor& indices, at::Tensor& grad_input) {
     const auto sizes = pooled_sizes(self, kernel, stride, padding, dilation, ceil_mode);
     TORCH_CHECK(grad_output.sizes() == Ints(sizes) && indices.sizes() == Ints(sizes),
-                "max_pool3d_with_indices_backward: expected gradients and indices of the sizes ",
+                "max_pool3d_with_indices_backward: expected gradients and indices with the sizes ",
                 Ints(sizes));
     resize_like_input(grad_input, self.sizes(), self);
     maximum_backward(stepping(self, grad_output, 3, kernel, stride, padding, dilation), 3, grad_output,
@@ -175,7 +176,7 @@ at::Tensor max_pool3d_backward(const at::Tensor& grad_output, const at::Tensor& 
                                    grad_input);
 }
 
-// --- the largest put back where they were
+// --- max unpooling
 
 at::Tensor& unpool_out(const at::Tensor& self, const at::Tensor& indices, Ints output_size, at::Tensor& out) {
     const auto axes = static_cast<std::int64_t>(output_size.size());
@@ -215,7 +216,7 @@ at::Tensor& max_unpool2d_out(const at::Tensor& self, const at::Tensor& indices, 
 at::Tensor& max_unpool3d_out(const at::Tensor& self, const at::Tensor& indices, Ints output_size, Ints stride,
                              Ints padding, at::Tensor& out) {
     TORCH_CHECK(output_size.size() == 3 && stride.size() == 3 && padding.size() == 3,
-                "max_unpool3d: output_size, stride and padding have three elements each");
+                "max_unpool3d: output_size, stride and padding must have three elements each");
     TORCH_CHECK(stride[0] > 0 && stride[1] > 0 && stride[2] > 0,
                 "strides should be greater than zero, but got stride: ", stride);
     return unpool_out(self, indices, output_size, out);
@@ -226,9 +227,9 @@ at::Tensor max_unpool3d(const at::Tensor& self, const at::Tensor& indices, Ints 
     return max_unpool3d_out(self, indices, output_size, stride, padding, out);
 }
 
-// --- averages
+// --- average pooling
 
-/// Of every axis (the last one last); the divisor, where given, replaces the number of places.
+/// For every axis (the last one last); the divisor, if given, replaces the number of elements.
 std::vector<AxisTable> average_tables(const Windows& w, std::size_t axes, bool count_padding,
                                       std::optional<std::int64_t> divisor) {
     std::vector<AxisTable> tables;

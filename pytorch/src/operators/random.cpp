@@ -6,6 +6,7 @@
 #include "elementwise.h"
 #include "layout.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/random.h>
 #include <rekindle/kernels/families/random_float64.h>
 
@@ -43,17 +44,17 @@ enum class Draw : std::uint32_t {
 #undef REKINDLE_DRAW
 };
 
-/// How the elements are shared among threads: as PyTorch's CUDA device does it on a card with 108
-/// multiprocessors.
+/// Distributes the elements among threads as PyTorch's CUDA device does on a GPU with 108 multiprocessors.
 struct Grid {
     std::uint32_t groups, turns;
     std::uint32_t threads() const { return groups * 256; }
 };
 Grid grid_for(std::int64_t count, std::int64_t numbers_per_turn) {
     constexpr std::int64_t threads = 256, most_groups = 108 * 2048 / threads;
-    const std::int64_t groups = std::min((count + threads - 1) / threads, most_groups);
+    const std::int64_t groups = std::min(kernels::ceil_div(count, threads), most_groups);
     const std::int64_t of_turn = groups * threads * numbers_per_turn;
-    return {static_cast<std::uint32_t>(groups), static_cast<std::uint32_t>((count + of_turn - 1) / of_turn)};
+    return {static_cast<std::uint32_t>(groups),
+            static_cast<std::uint32_t>(kernels::ceil_div(count, of_turn))};
 }
 
 bool known_real(at::ScalarType type) {
@@ -65,15 +66,15 @@ std::uint64_t real_bits(double value, bool float64) {
                    : std::bit_cast<std::uint32_t>(static_cast<float>(value));
 }
 
-/// Elements of one launch that do not lie side by side: a thread's turns, times what it takes to find their
-/// places, are loops that must stay short (most_iterations).
+/// The most non-contiguous elements per launch: a thread's iterations, times the steps to locate each
+/// element, must stay within most_iterations.
 constexpr std::int64_t most_scattered = std::int64_t{1} << 30;
 
 bool is_scattered(const at::TensorIteratorBase& iterator, const OperandLayout& layout) {
     return layout.kind() == OperandLayout::Kind::in_memory && iterator.numel() > most_scattered;
 }
 
-/// Calls draw(iterator) for memory without gaps and copies from there.
+/// Calls draw(iterator) for contiguous memory and copies the result from there.
 template <class F>
 void draw_densely(const at::TensorIteratorBase& iterator, F&& draw) {
     const at::Tensor& output = iterator.tensor(0);
@@ -87,7 +88,7 @@ void draw_densely(const at::TensorIteratorBase& iterator, F&& draw) {
     output.copy_(drawn);
 }
 
-/// The output is operand 0 of the iterator; operand 1, if there is one, the input.
+/// The output is operand 0 of the iterator; operand 1, if there is one, is the input.
 template <class P>
 void launch_draw(const kernels::TypedKernel<P>& kernel, const at::TensorIteratorBase& iterator, Draw draw,
                  double a, double b, bool float64, const Generator& generator) {
@@ -149,12 +150,12 @@ void draw_real(const at::TensorIteratorBase& iterator, Draw draw, double a, doub
 void uniform(at::TensorIteratorBase& iterator, double from, double to, Generator generator) {
     draw_real(iterator, Draw::uniform, from, to, generator);
 }
-void normal(const at::TensorBase& self, double mean, double deviation, Generator generator) {
+void normal(const at::TensorBase& self, double mean, double std, Generator generator) {
     const auto iterator = at::TensorIterator::borrowing_nullary_op(self);
-    draw_real(iterator, Draw::normal, mean, deviation, generator);
+    draw_real(iterator, Draw::normal, mean, std, generator);
 }
-void log_normal(at::TensorIteratorBase& iterator, double mean, double deviation, Generator generator) {
-    draw_real(iterator, Draw::log_normal, mean, deviation, generator);
+void log_normal(at::TensorIteratorBase& iterator, double mean, double std, Generator generator) {
+    draw_real(iterator, Draw::log_normal, mean, std, generator);
 }
 void exponential(at::TensorIteratorBase& iterator, double rate, Generator generator) {
     draw_real(iterator, Draw::exponential, rate, 0, generator);
@@ -183,7 +184,7 @@ void bernoulli_tensor(const at::TensorBase& self, const at::TensorBase& probabil
     draw_into(iterator, Draw::bernoulli_each, 0, 0, generator);
 }
 
-/// The dtype of as many bits that kernels know: whole numbers have the same low bits in both.
+/// A dtype with the same number of bits that kernels support: integers have the same low bits in both.
 at::ScalarType signed_of(at::ScalarType type) {
     switch (type) {
     case at::kUInt16:
@@ -205,7 +206,7 @@ void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::i
     TORCH_CHECK_NOT_IMPLEMENTED(
         iterator.dtype(0) != at::kDouble &&
             (at::isIntegralType(iterator.dtype(0), true) || known_real(iterator.dtype(0))),
-        "random whole numbers of ", iterator.dtype(0));
+        "random integers of ", iterator.dtype(0));
     const bool long_numbers = range == 0 || range >= (1ull << 28);
     const std::array<int, 1> operands{0};
     const OperandLayout layout(iterator, operands);
@@ -232,7 +233,7 @@ void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::i
             {"long_numbers", long_numbers ? 1u : 0u}});
 }
 
-/// float64 holds whole numbers that no float32 kernel stores: drawn as int64 first.
+/// float64 holds integers that no float32 kernel can store: they are drawn as int64 first.
 void random_from_to(at::TensorIteratorBase& iterator, std::uint64_t range, std::int64_t base,
                     Generator generator) {
     if (iterator.dtype(0) != at::kDouble) {
@@ -248,7 +249,7 @@ void random_from_to(at::TensorIteratorBase& iterator, std::uint64_t range, std::
 void random_64_bits(at::TensorIteratorBase& iterator, Generator generator) {
     random_from_to(iterator, 0, 0, generator);
 }
-/// All whole numbers from 0 that the dtype holds without gaps.
+/// All integers from 0 up that the dtype represents without gaps.
 void random_of_dtype(at::TensorIteratorBase& iterator, Generator generator) {
     const auto type = iterator.dtype(0);
     if (type == at::kUInt64) {
@@ -274,12 +275,12 @@ std::tuple<at::Tensor, at::Tensor> dropout(const at::Tensor& input, double proba
                                            std::optional<bool> train) {
     TORCH_CHECK(probability >= 0 && probability <= 1,
                 "dropout probability has to be between 0 and 1, but got ", probability);
-    if (!train.value_or(true)) // PyTorch gives the input's copy and a mask of ones
+    if (!train.value_or(true)) // PyTorch returns a copy of the input and a mask of ones
         return {input.clone(), at::ones_like(input, input.options().dtype(at::kBool))};
     TORCH_CHECK(!input.is_complex(), "\"dropout\" not implemented for '", input.scalar_type(), "'");
     TORCH_CHECK_NOT_IMPLEMENTED(known_real(input.scalar_type()), "dropout of ", input.scalar_type());
     require_float64(input.scalar_type(), input.device());
-    // Whatever the order of the dimensions in memory, the output keeps it.
+    // The output keeps the order of the dimensions in memory.
     const at::Tensor output = at::empty_like(input),
                      mask = at::empty_like(input, input.options().dtype(at::kBool));
     const at::Tensor dense =
@@ -329,7 +330,7 @@ at::Tensor dropout_backward(const at::Tensor& gradient, const at::Tensor& mask, 
     return result;
 }
 
-/// noise: the slope of each element, 1 where it stays as it is.
+/// noise: the slope of each element, 1 for elements that stay unchanged.
 at::Tensor& rrelu_out(const at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
                       const at::Scalar& upper, bool training, Generator generator, at::Tensor& out) {
     const double low = lower.toDouble(), high = upper.toDouble();

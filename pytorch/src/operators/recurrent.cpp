@@ -1,5 +1,5 @@
-/// The fused cells that PyTorch's LSTM and GRU take on this device; the products with the weights come from
-/// mm and addmm.
+/// The fused cells that PyTorch's LSTM and GRU use on this device; mm and addmm compute the products with the
+/// weights.
 
 #include "../dispatch/structured.h"
 #include "matrices.h"
@@ -19,7 +19,7 @@ namespace {
 using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
-/// The tensors of a launch, each contiguous; those that were not given stay undefined and have address 0.
+/// The tensors of a launch, all contiguous; those that were not given stay undefined and have address 0.
 class Launch {
   public:
     Launch(const Tensor& like, std::int64_t count, std::int64_t width)

@@ -75,12 +75,12 @@ void norm_kernel(at::TensorIterator& iterator, const at::Scalar& order) {
 
 void variance_kernel(at::TensorIterator& iterator, double correction, bool take_root);
 void variance_kernel(at::TensorIterator& iterator, double correction, bool take_root) {
-    reduce(reduction_of(iterator, take_root ? Reduction::deviation : Reduction::variance, correction));
+    reduce(reduction_of(iterator, take_root ? Reduction::std : Reduction::variance, correction));
 }
 
 namespace {
 
-/// The value and the index of the extreme along a dimension, which is scalar for a tensor of no dimensions.
+/// The value and the index of the extreme along a dimension; scalars for a tensor without dimensions.
 template <Reduction operation>
 void extreme_with_index_kernel(const at::Tensor& values, const at::Tensor& indices, const at::Tensor& self,
                                std::int64_t dim, bool) {
@@ -137,7 +137,7 @@ at::Tensor count_nonzero(const at::Tensor& self, at::IntArrayRef dims) {
     return result;
 }
 
-/// Slices along `dim` with a norm above the largest one are scaled down to it.
+/// Scales slices along `dim` with a norm above `largest` down to it.
 struct Renorm : at::meta::structured_renorm {
     void impl(const at::Tensor& self, const at::Scalar& p, std::int64_t dim, const at::Scalar& largest,
               const at::Tensor& out) {
@@ -176,20 +176,21 @@ at::Tensor& variance_out(const at::Tensor& self, at::OptionalIntArrayRef dim,
                          const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out) {
     return at::native::var_out(self, dim, correction, keepdim, out);
 }
-at::Tensor deviation(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                     const std::optional<at::Scalar>& correction, bool keepdim) {
+at::Tensor std_correction(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                          const std::optional<at::Scalar>& correction, bool keepdim) {
     return at::native::std(self, dim, correction, keepdim);
 }
-at::Tensor& deviation_out(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                          const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out) {
+at::Tensor& std_correction_out(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                               const std::optional<at::Scalar>& correction, bool keepdim, at::Tensor& out) {
     return at::native::std_out(self, dim, correction, keepdim, out);
 }
 std::tuple<at::Tensor, at::Tensor> variance_mean(const at::Tensor& self, at::OptionalIntArrayRef dim,
                                                  const std::optional<at::Scalar>& correction, bool keepdim) {
     return at::native::var_mean(self, dim, correction, keepdim);
 }
-std::tuple<at::Tensor, at::Tensor> deviation_mean(const at::Tensor& self, at::OptionalIntArrayRef dim,
-                                                  const std::optional<at::Scalar>& correction, bool keepdim) {
+std::tuple<at::Tensor, at::Tensor> std_mean_correction(const at::Tensor& self, at::OptionalIntArrayRef dim,
+                                                       const std::optional<at::Scalar>& correction,
+                                                       bool keepdim) {
     return at::native::std_mean(self, dim, correction, keepdim);
 }
 #endif
@@ -205,7 +206,7 @@ at::Tensor minimum_of_all(const at::Tensor& self) {
 at::Tensor& minimum_of_all_out(const at::Tensor& self, at::Tensor& out) {
     return at::native::min_unary_out(self, out);
 }
-/// As CUDA has it, which sums complex numbers, too.
+/// Like CUDA, also sums complex numbers.
 at::Tensor nansum(const at::Tensor& self, at::OptionalIntArrayRef dim, bool keepdim,
                   std::optional<at::ScalarType> dtype) {
     if (self.is_complex())
@@ -227,10 +228,10 @@ void register_sums(torch::Library& m) {
 #if !RVK_REGISTERS_VARIANCE
     register_operator(m, "var.correction", &variance);
     register_operator(m, "var.correction_out", &variance_out);
-    register_operator(m, "std.correction", &deviation);
-    register_operator(m, "std.correction_out", &deviation_out);
+    register_operator(m, "std.correction", &std_correction);
+    register_operator(m, "std.correction_out", &std_correction_out);
     register_operator(m, "var_mean.correction", &variance_mean);
-    register_operator(m, "std_mean.correction", &deviation_mean);
+    register_operator(m, "std_mean.correction", &std_mean_correction);
 #endif
     register_structured<at::native::structured_norm_out>(m, "norm.ScalarOpt_dim", "norm.out");
     register_structured<at::native::structured_norm_dtype_out>(m, "norm.ScalarOpt_dim_dtype",

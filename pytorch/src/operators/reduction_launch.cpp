@@ -2,6 +2,7 @@
 
 #include "../dispatch/limits.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/reduction.h>
 #include <rekindle/kernels/families/reduction_float64.h>
 #include <rekindle/kernels/families/reduction_integer.h>
@@ -19,7 +20,7 @@ namespace rvk {
 namespace {
 
 constexpr std::int64_t threads = 256;
-constexpr std::int64_t saved_bytes = 24; // of a state, as in kernels/reduction/schedule.slang
+constexpr std::int64_t saved_bytes = 24; // per state, as in kernels/reduction/schedule.slang
 constexpr std::size_t maximum_rank = 3;
 
 using Dimensions = c10::SmallVector<ReductionDimension, 8>;
@@ -28,7 +29,8 @@ std::uint32_t power_of_two(std::int64_t at_least, std::int64_t at_most) {
     return std::bit_ceil(static_cast<std::uint32_t>(std::clamp<std::int64_t>(at_least, 1, at_most)));
 }
 
-/// Those that are reduced or not, the fastest first, neighbors merged that are one run in memory.
+/// The reduced or the kept dimensions, fastest first; adjacent dimensions that are contiguous in memory are
+/// merged.
 Dimensions select(const Dimensions& all, bool reduced) {
     Dimensions some;
     for (const auto& d : all)
@@ -57,14 +59,14 @@ std::int64_t count_of(const Dimensions& dimensions) {
     return count;
 }
 
-/// The index of an extreme counts reduced elements in their logical order, which is the order of memory for
-/// one dimension alone.
+/// The index of an extreme counts reduced elements in their logical order, which matches memory order only
+/// for a single dimension.
 void check_order(const ReductionRequest& request, const Dimensions& reduced) {
     const bool indexed = request.operation == Reduction::argmax || request.operation == Reduction::argmin;
     TORCH_INTERNAL_ASSERT(!indexed || reduced.size() <= 1);
 }
 
-/// More dimensions than the kernel takes: the input is copied so that each side is one run.
+/// For more dimensions than the kernel supports: copies the input so that each side is one contiguous run.
 ReductionRequest compacted(const ReductionRequest& request, Dimensions kept, const Dimensions& reduced) {
     std::ranges::stable_sort(kept, std::greater(), &ReductionDimension::output_stride);
     std::vector<std::int64_t> sizes, strides;
@@ -110,7 +112,7 @@ static_assert(sizeof(Parameters) == sizeof(kernels::ReductionIntegerParameters) 
               sizeof(Parameters) == sizeof(kernels::ReductionFloat64Parameters));
 
 Parameters parameters_of(const ReductionRequest& request, const Dimensions& kept, const Dimensions& reduced) {
-    const auto at = [](const Dimensions& d, std::size_t i) {
+    const auto dimension = [](const Dimensions& d, std::size_t i) {
         return i < d.size() ? d[i] : ReductionDimension{};
     };
     Parameters p{};
@@ -119,19 +121,19 @@ Parameters parameters_of(const ReductionRequest& request, const Dimensions& kept
     p.second = request.second.defined() ? address(request.second) : 0;
     p.outputs = static_cast<std::uint32_t>(count_of(kept));
     p.reduced = static_cast<std::uint32_t>(count_of(reduced));
-    p.kept_size0 = static_cast<std::uint32_t>(at(kept, 0).size);
-    p.kept_size1 = static_cast<std::uint32_t>(at(kept, 1).size);
-    p.reduced_size0 = static_cast<std::uint32_t>(at(reduced, 0).size);
-    p.reduced_size1 = static_cast<std::uint32_t>(at(reduced, 1).size);
-    p.kept_stride0 = narrow(at(kept, 0).input_stride);
-    p.kept_stride1 = narrow(at(kept, 1).input_stride);
-    p.kept_stride2 = narrow(at(kept, 2).input_stride);
-    p.reduced_stride0 = narrow(at(reduced, 0).input_stride);
-    p.reduced_stride1 = narrow(at(reduced, 1).input_stride);
-    p.reduced_stride2 = narrow(at(reduced, 2).input_stride);
-    p.output_stride0 = narrow(at(kept, 0).output_stride);
-    p.output_stride1 = narrow(at(kept, 1).output_stride);
-    p.output_stride2 = narrow(at(kept, 2).output_stride);
+    p.kept_size0 = static_cast<std::uint32_t>(dimension(kept, 0).size);
+    p.kept_size1 = static_cast<std::uint32_t>(dimension(kept, 1).size);
+    p.reduced_size0 = static_cast<std::uint32_t>(dimension(reduced, 0).size);
+    p.reduced_size1 = static_cast<std::uint32_t>(dimension(reduced, 1).size);
+    p.kept_stride0 = narrow(dimension(kept, 0).input_stride);
+    p.kept_stride1 = narrow(dimension(kept, 1).input_stride);
+    p.kept_stride2 = narrow(dimension(kept, 2).input_stride);
+    p.reduced_stride0 = narrow(dimension(reduced, 0).input_stride);
+    p.reduced_stride1 = narrow(dimension(reduced, 1).input_stride);
+    p.reduced_stride2 = narrow(dimension(reduced, 2).input_stride);
+    p.output_stride0 = narrow(dimension(kept, 0).output_stride);
+    p.output_stride1 = narrow(dimension(kept, 1).output_stride);
+    p.output_stride2 = narrow(dimension(kept, 2).output_stride);
     return p;
 }
 
@@ -180,8 +182,8 @@ std::uint64_t compute_bits(double value, bool wide) {
 }
 
 ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced, bool elements_adjacent) {
-    // Enough workgroups for the largest GPU, at least 16 elements to a thread, and no more iterations than a
-    // driver on the processor runs: four elements are one at least.
+    // Enough workgroups for the largest GPU, at least 16 elements per thread, and no more iterations than a
+    // CPU driver runs: one iteration handles at most four elements.
     constexpr std::int64_t wanted_groups = 1024, worthwhile = 16, most = 2 * most_iterations;
     ReductionSchedule schedule;
     schedule.columns_fastest = !elements_adjacent;
@@ -189,13 +191,13 @@ ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced,
                                          : power_of_two(threads / power_of_two(outputs, 64),
                                                         power_of_two((reduced + 3) / 4, threads));
     schedule.columns = static_cast<std::uint32_t>(threads) / lanes;
-    const std::int64_t groups = (outputs + schedule.columns - 1) / schedule.columns;
+    const std::int64_t groups = kernels::ceil_div(outputs, schedule.columns);
     const std::int64_t useful = std::max<std::int64_t>(reduced / (lanes * worthwhile), 1);
     std::int64_t parts =
         std::clamp<std::int64_t>(wanted_groups / std::max<std::int64_t>(groups, 1), 1, useful);
     parts = std::max(parts, (reduced + lanes * most - 1) / (lanes * most));
-    const std::int64_t part_size = ((reduced + parts - 1) / parts + 3) / 4 * 4;
-    schedule.parts = parts > 1 ? static_cast<std::uint32_t>((reduced + part_size - 1) / part_size) : 1;
+    const std::int64_t part_size = (kernels::ceil_div(reduced, parts) + 3) / 4 * 4;
+    schedule.parts = parts > 1 ? static_cast<std::uint32_t>(kernels::ceil_div(reduced, part_size)) : 1;
     schedule.part_size = static_cast<std::uint32_t>(part_size);
     schedule.groups = linear_groups(outputs, schedule.columns);
     schedule.groups.z = schedule.parts;
@@ -206,19 +208,20 @@ ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced,
 
 ReductionSchedule schedule_lines(std::int64_t lines, std::int64_t size, bool elements_adjacent,
                                  std::int64_t longest) {
-    // Parts read their elements once more, so they are made where the lines alone leave most of a GPU idle.
+    // Parts read their elements a second time, so they are used only if the lines alone leave most of a GPU
+    // idle.
     constexpr std::int64_t few_groups = 64, wanted_groups = 512;
-    const std::int64_t worthwhile = longest / 32; // elements of a thread
+    const std::int64_t worthwhile = longest / 32; // elements per thread
     ReductionSchedule schedule = schedule_reduction(lines, size, elements_adjacent);
     const std::int64_t lanes = threads / schedule.columns;
-    const std::int64_t groups = (lines + schedule.columns - 1) / schedule.columns;
+    const std::int64_t groups = kernels::ceil_div(lines, schedule.columns);
     std::int64_t parts = (size + lanes * longest - 1) / (lanes * longest);
     if (groups < few_groups)
         parts = std::max(parts, std::min(wanted_groups / groups, size / (lanes * worthwhile)));
     parts = std::max<std::int64_t>(parts, 1);
     const std::int64_t tile = lanes * 4;
-    const std::int64_t part_size = ((size + parts - 1) / parts + tile - 1) / tile * tile;
-    parts = (size + part_size - 1) / part_size;
+    const std::int64_t part_size = (kernels::ceil_div(size, parts) + tile - 1) / tile * tile;
+    parts = kernels::ceil_div(size, part_size);
     TORCH_CHECK_NOT_IMPLEMENTED(parts <= most_groups, "lines of ", size, " elements in ", parts, " parts");
     schedule.parts = static_cast<std::uint32_t>(parts);
     schedule.part_size = static_cast<std::uint32_t>(part_size);

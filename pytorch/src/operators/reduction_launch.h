@@ -12,7 +12,7 @@
 
 namespace rvk {
 
-/// As kernels/reduction/operations.slang numbers them.
+/// Numbered as in kernels/reduction/operations.slang.
 enum class Reduction : std::uint32_t {
     sum,
     mean, ///< argument: the divisor
@@ -28,17 +28,17 @@ enum class Reduction : std::uint32_t {
     norm_2,
     norm_max,
     norm_min,
-    norm_p,    ///< argument: p, neither 0 nor infinite
-    variance,  ///< argument: the correction; second result: the mean
-    deviation, ///< the variance's root; the same
-    extremes,  ///< the smallest; second result: the largest
+    norm_p,   ///< argument: p, neither 0 nor infinite
+    variance, ///< argument: the correction; second result: the mean
+    std,      ///< square root of the variance; argument and second result as for the variance
+    extremes, ///< the smallest; second result: the largest
     nan_sum,
 };
 
 /// One dimension of the input; strides in elements.
 struct ReductionDimension {
     std::int64_t size = 1, input_stride = 0;
-    std::int64_t output_stride = 0; ///< of both results; not looked at where `reduced`
+    std::int64_t output_stride = 0; ///< of both results; ignored if `reduced`
     bool reduced = false;
 };
 
@@ -49,12 +49,12 @@ struct ReductionRequest {
     c10::SmallVector<ReductionDimension, 8> dimensions;
 };
 
-/// Queues the reduction. Without reduced elements the results are those of none (0, 1, NaN, …). Throws
-/// c10::NotImplementedError for complex dtypes, float64 where the device has none, and more than 2^31
-/// elements to a result.
+/// Queues the reduction. Without reduced elements, the results are those of an empty reduction (0, 1, NaN,
+/// …). Throws c10::NotImplementedError for complex dtypes, float64 if the device does not support it, and
+/// more than 2^31 elements per result.
 void reduce(ReductionRequest request);
 
-/// The request of an iterator made by PyTorch's make_reduction: an output stride of 0 marks a reduced
+/// The request for an iterator from PyTorch's make_reduction: an output stride of 0 marks a reduced
 /// dimension.
 ReductionRequest reduction_of(at::TensorIteratorBase& iterator, Reduction operation, double argument = 0);
 
@@ -63,7 +63,7 @@ ReductionRequest reduction_of(at::TensorIteratorBase& iterator, Reduction operat
 ReductionRequest reduction_of(const at::Tensor& output, const at::Tensor& second, const at::Tensor& input,
                               std::int64_t dim, Reduction operation, double argument = 0);
 
-/// How results that each have many elements are spread over workgroups (kernels/reduction/lanes.slang).
+/// How the reduction is distributed over workgroups (kernels/reduction/lanes.slang).
 struct ReductionSchedule {
     std::uint32_t columns = 1;
     bool columns_fastest = false;
@@ -71,14 +71,14 @@ struct ReductionSchedule {
     std::uint32_t part_size = 0; ///< a multiple of 4
     Groups groups;               ///< of the first pass
     std::uint32_t merge_columns = 1;
-    Groups merge_groups; ///< of the second pass, where there are parts
+    Groups merge_groups; ///< of the second pass, if there are parts
 };
 
-/// elements_adjacent: the elements of a result lie side by side, rather than the results.
+/// elements_adjacent: the elements of a result are contiguous, rather than the results.
 ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced, bool elements_adjacent);
 
-/// Of lines of which every element has a result (kernels/reduction/parts.slang): one pass with one part, else
-/// passes over the parts and one that merges them. `longest`: elements of a thread in a part, at most.
+/// For lines with a result for every element (kernels/reduction/parts.slang): one pass with one part, or
+/// passes over the parts and one that merges them. `longest`: the most elements per thread in a part.
 ReductionSchedule schedule_lines(std::int64_t lines, std::int64_t size, bool elements_adjacent,
                                  std::int64_t longest);
 
@@ -91,16 +91,15 @@ struct ReductionKernels {
     const kernels::Kernel& merge;
 };
 
-/// Queues a pass, or two where the schedule has parts. The constants are those of the first pass; the second
-/// takes them with its own "columns" and without "columns_fastest", "split" and "vectors". inputs and
-/// results: what the first pass reads and what comes out at last. parameters.partial is the address of
-/// `scratch`.
+/// Queues one pass, or two if the schedule has parts. The constants are those of the first pass; the second
+/// uses them with its own "columns" and without "columns_fastest", "split" and "vectors". inputs and results:
+/// what the first pass reads and what the last pass writes. parameters.partial is the address of `scratch`.
 void launch_reduction(const ReductionSchedule& schedule, ReductionKernels kernels,
                       std::span<const std::byte> parameters, const at::Tensor& scratch,
                       std::span<const Access> inputs, std::span<const Access> results,
                       std::span<ConstantValue> constants, c10::Device device);
 
-/// The bits of a number in the type that a family computes in: float64 for `wide`, else float32.
+/// The bits of a number in the type that a family computes in: float64 if `wide`, else float32.
 std::uint64_t compute_bits(double value, bool wide);
 
 } // namespace rvk

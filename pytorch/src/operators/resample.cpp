@@ -17,9 +17,9 @@ namespace rvk {
 
 namespace {
 
-constexpr std::size_t largest_block = 65536; ///< of upload_block
+constexpr std::size_t largest_block = 65536; ///< limit of upload_block
 
-/// Bytes on the device, and what keeps them there.
+/// Bytes on the device, and what keeps them alive.
 struct Uploaded {
     std::uint64_t address = 0; ///< without the poison bit
     at::Tensor memory;
@@ -111,13 +111,13 @@ std::vector<std::byte> AxisTable::packed() const {
 
 namespace {
 
-/// A table and the dimension that it is for.
+/// A table and the dimension that it applies to.
 struct Along {
     std::int64_t dimension;
     const AxisTable* table;
 };
 
-/// result = the sums of source along up to three dimensions, x, y and z, in one launch.
+/// result = the sums of source along up to three dimensions (x, y and z), in one launch.
 void launch_sums(const at::Tensor& result, const at::Tensor& source, std::span<const Along> along) {
     std::array<std::int64_t, 43> words{};
     std::vector<std::int64_t> order(static_cast<std::size_t>(result.dim()));
@@ -165,12 +165,12 @@ void launch_sums(const at::Tensor& result, const at::Tensor& source, std::span<c
         launch(result.device(), kernels::resample_sum, groups, p, accesses, constants);
 }
 
-constexpr std::int64_t longest_sum = 16'384; ///< of one thread
+constexpr std::int64_t longest_sum = 16'384; ///< per thread
 
 /// Iterations of the loops over z, y and x.
 double iterations_of(std::span<const Along> along) {
     double iterations = 0;
-    for (const Along& axis : along) // x is the innermost one
+    for (const Along& axis : along) // x is the innermost loop
         iterations = static_cast<double>(axis.table->longest()) * (1 + iterations);
     return iterations;
 }
@@ -208,7 +208,7 @@ void resample(const at::Tensor& result, const at::Tensor& source, const std::vec
         launch_sums(result, source, along);
         return;
     }
-    // Long sums one axis after the other.
+    // Long sums: one axis at a time.
     at::Tensor values = dtype == at::kDouble ? source : source.to(at::kFloat);
     for (const Along& axis : along)
         values = sums_along(values, axis);

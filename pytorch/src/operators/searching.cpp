@@ -18,7 +18,7 @@ namespace {
 using Side = std::optional<c10::string_view>;
 using Sorter = std::optional<at::Tensor>;
 
-/// result: contiguous, int32 or int64, of the values' shape.
+/// result: contiguous, int32 or int64, with the values' shape.
 void search(const at::Tensor& boundaries, const at::Tensor& values, const at::Tensor& sorter, bool right,
             const at::Tensor& result) {
     if (values.numel() == 0)

@@ -1,4 +1,4 @@
-/// Joining, turning, rolling, cutting triangles.
+/// cat, flip, roll, triangles and other shape operators.
 
 #define AT_PER_OPERATOR_HEADERS
 #include "../dispatch/same_dtype.h"
@@ -39,7 +39,7 @@ struct Cat : at::meta::structured_cat {
         for (const at::Tensor& tensor : tensors) {
             at::assert_no_overlap(out, tensor);
             if (tensor.dim() == 1 && tensor.size(0) == 0 && out.dim() != 1)
-                continue; // PyTorch lets an empty vector stand for no tensor
+                continue; // PyTorch treats an empty vector as no tensor
             const std::int64_t size = tensor.size(along);
             if (tensor.numel() != 0)
                 copy(out.narrow(along, begin, size), tensor);
@@ -98,7 +98,7 @@ struct Triangular : Meta {
     }
 };
 
-/// The coordinates of a triangle's elements, row by row, as the columns of two rows.
+/// The coordinates of a triangle's elements, row by row, in a matrix of two rows.
 at::Tensor triangle_indices(std::int64_t rows, std::int64_t columns, std::int64_t count, bool lower,
                             std::int64_t offset, std::optional<at::ScalarType> dtype,
                             std::optional<at::Layout> layout, std::optional<at::Device> device) {
@@ -135,7 +135,8 @@ void cross(const at::Tensor& result, const at::Tensor& a, const at::Tensor& b, c
 
 // ---- shuffles: PyTorch's compositions of views and a copy -------------------------------------------------
 
-/// In the input's memory format. A composition that had nothing to move gives a view of its input.
+/// The result in the input's memory format, as a new tensor: a composition with nothing to move returns a
+/// view of its input.
 at::Tensor no_view_of(const at::Tensor& result, const at::Tensor& input) {
     const auto format = input.dim() == 4 ? input.suggest_memory_format() : at::MemoryFormat::Contiguous;
     return result.is_alias_of(input) ? result.clone(format) : result.contiguous(format);

@@ -21,7 +21,7 @@ namespace {
 using Parameters = kernels::SoftmaxParameters;
 static_assert(sizeof(Parameters) == sizeof(kernels::SoftmaxFloat64Parameters));
 
-/// kernels/normalization/softmax.slang: what a launch makes.
+/// What a launch computes; see kernels/normalization/softmax.slang.
 enum class Stage : std::uint32_t { whole, states, results };
 
 struct Kernels {
@@ -43,7 +43,7 @@ void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at:
                                 "softmax of ", input.scalar_type());
     if (output.numel() == 0)
         return;
-    constexpr std::int64_t longest = most_iterations / 4; // of a thread, which goes through them twice
+    constexpr std::int64_t longest = most_iterations / 4; // elements per thread, which reads them twice
     const bool wide = input.scalar_type() == at::kDouble || output.scalar_type() == at::kDouble;
     require_float64(wide ? at::kDouble : at::kFloat, input.device());
     const Lines rows(input, dim);

@@ -6,6 +6,7 @@
 #include "../dispatch/structured.h"
 #include "lines.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/sorting.h>
 
 #include <ATen/native/Resize.h>
@@ -61,8 +62,8 @@ void merge_runs(Parameters p, const at::Tensor& input, Runs from, Runs to, const
     }
 }
 
-/// Calls function(values, indices) with contiguous tensors and copies to the given ones where those are
-/// others.
+/// Calls function(values, indices) with contiguous tensors and copies the results to the given ones if those
+/// are different tensors.
 template <class F>
 void with_contiguous_outputs(const at::Tensor& values, const at::Tensor& indices, F&& function) {
     with_contiguous_output(values, [&](const at::Tensor& to) {
@@ -107,7 +108,7 @@ void sort_lines(const at::Tensor& input, std::int64_t dim, bool descending, std:
                                                   {"line_size", run},
                                                   {"entries", entries},
                                                   {"last_pass", one_pass}}};
-    const std::int64_t runs = lines.lines * ((lines.size + run - 1) / run);
+    const std::int64_t runs = lines.lines * (kernels::ceil_div(lines.size, run));
     launch(input.device(), kernels::sort_short_runs, linear_groups(runs, entries / run), p, accesses,
            constants);
     if (!one_pass)
@@ -146,7 +147,7 @@ std::vector<std::int64_t> without(const at::Tensor& self, std::int64_t dim, bool
     return sizes;
 }
 
-/// Resizes both to `sizes` and gives them the elements of these tensors, which have another shape of as many.
+/// Resizes both to `sizes` and copies these tensors' elements into them; the number of elements is the same.
 void give(const at::Tensor& values, const at::Tensor& indices, at::IntArrayRef sizes, at::Tensor& to_values,
           at::Tensor& to_indices) {
     at::native::resize_output(to_values, sizes);
@@ -180,7 +181,8 @@ PairOut kth_value(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool
     return {values, indices};
 }
 
-/// Lower medians of the last dimension of a contiguous tensor, into contiguous tensors of one element a line.
+/// Lower medians along the last dimension of a contiguous tensor, into contiguous tensors with one element
+/// per line.
 void medians(const at::Tensor& input, bool ignores_nan, const at::Tensor& values, const at::Tensor& indices) {
     const at::Tensor sorted = at::empty(input.sizes(), input.options());
     const at::Tensor order = at::empty(input.sizes(), input.options().dtype(at::kLong));
@@ -228,7 +230,7 @@ PairOut median_along(const at::Tensor& self, std::int64_t dim, bool keepdim, at:
     return {values, indices};
 }
 
-/// PyTorch's own refuses devices that it does not know.
+/// PyTorch's own function rejects devices that it does not know.
 PairOut mode_out(const at::Tensor& self, std::int64_t dim, bool keepdim, at::Tensor& values,
                  at::Tensor& indices) {
     check_outputs(self, values, indices);
@@ -237,7 +239,7 @@ PairOut mode_out(const at::Tensor& self, std::int64_t dim, bool keepdim, at::Ten
     return {values, indices};
 }
 
-/// The order of random keys.
+/// Sorts random keys.
 at::Tensor& random_permutation(std::int64_t n, std::optional<at::Generator> generator, at::Tensor& result) {
     TORCH_CHECK(n >= 0, "n must be non-negative, got", n);
     const auto dtype = result.scalar_type();

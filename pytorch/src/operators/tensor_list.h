@@ -1,8 +1,10 @@
 #pragma once
-/// Lists of tensors for kernels that go through all of them in one dispatch
+/// Lists of tensors for kernels that process all of them in one dispatch
 /// (kernels/slang/tensor_list.slang).
 
 #include "../dispatch/launch.h"
+
+#include <rekindle/kernels/ceil_div.h>
 
 #include <ATen/core/Tensor.h>
 #include <algorithm>
@@ -14,17 +16,17 @@
 
 namespace rvk {
 
-/// Whether one launch can take these lists: equally many tensors, all on one device and of one dtype of 16 or
-/// 32 bits (float16, bfloat16, float32), the i-th ones alike in shape and strides without gaps. Empty lists
-/// of optional states count as fitting.
+/// Whether one launch can process these lists: they have the same number of tensors, all on one device with
+/// the same 16-bit or 32-bit floating-point dtype (float16, bfloat16, float32); the i-th tensors have equal
+/// shapes and strides, without gaps. Empty lists of optional states are accepted.
 bool fit_one_launch(std::initializer_list<at::TensorList> lists);
 
-/// The table of a launch, of `Words` 64-bit words a tensor: its elements, its first workgroup, and what the
-/// caller writes from word 2 on.
+/// The table of a launch, with `Words` 64-bit words per tensor: its number of elements, its first workgroup,
+/// and what the caller writes from word 2 on.
 template <std::size_t Words>
 class TensorTable {
   public:
-    /// As many tensors as fit the block of parameters that a stream has.
+    /// The number of tensors that fit in a stream's parameter block.
     static constexpr std::size_t most_tensors = runtime::Stream::largest_transient / (8 * Words);
 
     std::span<std::uint64_t, Words> add(std::uint64_t elements) {
@@ -32,12 +34,12 @@ class TensorTable {
         const std::span<std::uint64_t, Words> entry(&words_[words_.size() - Words], Words);
         entry[0] = elements;
         entry[1] = groups_;
-        groups_ += (elements + elements_per_group - 1) / elements_per_group;
+        groups_ += kernels::ceil_div(elements, elements_per_group);
         return entry;
     }
     std::uint32_t tensors() const { return static_cast<std::uint32_t>(words_.size() / Words); }
     bool full() const { return tensors() == most_tensors; }
-    /// Address of a copy of the table for the next launch.
+    /// The address of a copy of the table for the next launch.
     std::uint64_t upload(DeviceIndex index) const {
         return upload_block(index, std::span<const std::uint64_t>(words_));
     }

@@ -1,5 +1,5 @@
-/// What nn.TransformerEncoderLayer and nn.MultiheadAttention call when nothing needs a gradient: whole layers
-/// as one operator, here put together from the device's operators.
+/// The operators that nn.TransformerEncoderLayer and nn.MultiheadAttention call when nothing needs a
+/// gradient: whole layers as one operator, composed here of the device's other operators.
 
 #include "../dispatch/structured.h"
 
@@ -23,11 +23,13 @@ namespace {
 using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
-/// The mask (true: not looked at) as bool with the four dimensions of scores [batch, heads, queries, keys].
+/// The mask (true: ignored) as bool with the four dimensions of the scores [batch, heads, queries, keys].
 Tensor mask_of_scores(const Tensor& mask, std::optional<std::int64_t> type) {
-    // Layers pass 0 and -infinity: as in PyTorch's own operator, what is not 0 is not looked at.
+    // Layers pass 0 and -infinity: as in PyTorch's own operator, nonzero entries are ignored.
     const Tensor hidden = mask.to(at::kBool);
-    TORCH_CHECK(type, "a mask needs its type: 0 [queries, keys], 1 [batch, keys], 2 the size of the scores");
+    TORCH_CHECK(
+        type,
+        "a mask needs a type: 0 for [queries, keys], 1 for [batch, keys], 2 for the size of the scores");
     switch (*type) {
     case 0:
         return hidden.unsqueeze(0).unsqueeze(0);
@@ -36,11 +38,12 @@ Tensor mask_of_scores(const Tensor& mask, std::optional<std::int64_t> type) {
     case 2:
         return hidden;
     default:
-        TORCH_CHECK(false, "the type of a mask is 0, 1 or 2, not ", *type);
+        TORCH_CHECK(false, "the type of a mask must be 0, 1 or 2, but got ", *type);
     }
 }
 
-/// Third `part` of the stacked weights and biases of query, key and value, for [batch, rows, width].
+/// Applies third number `part` of the stacked weights and biases (query, key or value) to [batch, rows,
+/// width].
 Tensor heads_of(const Tensor& input, const Tensor& weight, const Tensor& bias, std::int64_t part,
                 std::int64_t width, std::int64_t heads) {
     const Tensor projected =

@@ -1,5 +1,5 @@
-/// Interpolation: nearest neighbors are moved, everything else is a weighted sum. The tables follow
-/// PyTorch's ATen/native/UpSample.h, in the precision that the CPU computes them in.
+/// Interpolation: nearest-neighbor modes move elements, all others are weighted sums. The tables follow
+/// PyTorch's ATen/native/UpSample.h, in the precision that the CPU uses for them.
 
 #define AT_PER_OPERATOR_HEADERS
 #include "../dispatch/structured.h"
@@ -97,7 +97,7 @@ T smooth_filter(T x, bool cubic) {
     return x < 2 ? at::native::cubic_convolution2<T>(x, a) : T(0);
 }
 
-/// Antialiased: the filter grows with the step where the image shrinks.
+/// Antialiased: the filter grows with the step if the image shrinks.
 template <class T>
 AxisTable smooth_table(const Axis& axis, bool cubic) {
     const T scale =
@@ -192,7 +192,7 @@ void interpolate_backward(Interpolation kind, const at::Tensor& grad_output, con
 
 using Sizes = at::ArrayRef<std::int64_t>;
 
-/// The signatures of PyTorch's interpolations: with corners to align or not, of one to three dimensions.
+/// The signatures of PyTorch's interpolations: with or without align_corners, in one to three dimensions.
 template <class Meta, Interpolation kind>
 struct Upsample : Meta {
     using T = const at::Tensor&;

@@ -51,7 +51,8 @@ Words layout_of(const Windows& w, const WindowOperand& result, const WindowOpera
     return words;
 }
 
-/// Whether places, with the padding and a window that reaches over the end, have numbers of 32 bits.
+/// Whether 32-bit numbers suffice for positions, including the padding and a window that extends past the
+/// end.
 bool is_narrow(const Windows& w) {
     for (std::size_t axis = 0; axis < w.inside.size(); ++axis) {
         const double around =
@@ -93,7 +94,7 @@ std::vector<Role> image_roles(std::int64_t dimensions, std::size_t axes) {
 
 namespace {
 
-/// What a thread goes through along each axis, at most: places of a window, or windows over a place.
+/// The most that a thread processes along each axis: elements of a window, or windows over an element.
 Windows::Axes longest_walk(WindowKernel kernel, const Windows& w) {
     Windows::Axes counts{1, 1, 1};
     if (kernel == WindowKernel::take)
@@ -113,10 +114,11 @@ Windows::Axes longest_walk(WindowKernel kernel, const Windows& w) {
     return counts;
 }
 
-/// The loops over three axes in launches that are short enough, in the order of the loops: run(first, end).
+/// Splits the loops over three axes into launches that are short enough, in the order of the loops:
+/// run(first, end).
 template <class F>
 void for_each_step(const Windows::Axes& counts, F&& run) {
-    constexpr std::int64_t most = most_iterations / 3; // of the innermost loop; each loop counts
+    constexpr std::int64_t most = most_iterations / 3; // for the innermost loop; each loop counts
     const auto share = [](std::int64_t count, std::int64_t of) {
         return std::clamp<std::int64_t>(of, 1, count);
     };
@@ -135,7 +137,7 @@ bool is_one_step(const Windows::Axes& counts) {
     return steps == 1;
 }
 
-/// Steps add up in the result, in float32 where that has 16 bits.
+/// Launches accumulate in the result, in float32 if it has 16 bits.
 bool sums_in_float32(WindowKernel kernel, at::ScalarType dtype) {
     return kernel != WindowKernel::maximum && (dtype == at::kHalf || dtype == at::kBFloat16);
 }

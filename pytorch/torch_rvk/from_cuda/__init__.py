@@ -1,8 +1,8 @@
-"""Lets programs that were written for CUDA run on rvk: install() replaces what they call, in this process.
+"""Lets programs written for CUDA run on rvk: install() replaces the functions that they call, in this process.
 
-A torch.device("cuda") stays what it is, so that comparisons with its type hold; it becomes rvk where something is made on
-it or moved to it (devices.py). The module torch.cuda answers for rvk (cuda_module.py), nn.DataParallel uses one device
-(parallel.py), and what has no counterpart ends the program with the line that asked for it (limits.py).
+A torch.device("cuda") stays a CUDA device object, so that comparisons with its type hold; it becomes rvk when something
+is created on it or moved to it (devices.py). The module torch.cuda uses rvk (cuda_module.py), nn.DataParallel uses one
+device (parallel.py), and calls without a counterpart end the program and name the line that made them (limits.py).
 """
 
 _installed = False

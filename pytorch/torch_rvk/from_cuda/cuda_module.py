@@ -1,4 +1,4 @@
-"""The module torch.cuda answers for rvk."""
+"""Makes the module torch.cuda use rvk."""
 
 import functools
 import sys
@@ -9,13 +9,13 @@ import torch
 from .devices import map_arguments
 from .report import say
 
-# Answers of torch.cuda that have no function of torch.rvk.
+# Results of torch.cuda functions that torch.rvk does not have.
 _CONSTANTS = {
     "is_current_stream_capturing": False,
     "get_arch_list": [],
     "is_tf32_supported": False,
 }
-# They change nothing here, and a script goes on without them.
+# These have no effect here, and a script works without them.
 _WITHOUT_EFFECT = (
     "ipc_collect",
     "set_per_process_memory_fraction",
@@ -37,7 +37,7 @@ _TENSOR_TYPES = {
 
 
 def _announced(name, function):
-    """The function of torch.rvk under CUDA's name: said at its first call, devices among its arguments mapped."""
+    """The function of torch.rvk under CUDA's name: reports its first call and maps devices in its arguments."""
     function = map_arguments(function)
 
     @functools.wraps(function)
@@ -49,7 +49,7 @@ def _announced(name, function):
 
 
 def _announced_class(name, original):
-    """A class whose instances are of the original: isinstance() holds for both."""
+    """A class that creates instances of the original; isinstance() holds for both."""
 
     def __new__(cls, *args, **kwargs):
         say(f"torch.cuda.{name}", f"torch.rvk.{name}")
@@ -71,8 +71,8 @@ def _answer(name, value):
 
 
 def _asked_for(function):
-    """The answer whether there are devices. Without any the program ends, except where a variable of the environment says
-    that there be none: then it is none, and the program takes its way for the CPU."""
+    """A function that says whether there are devices. If there are none the program ends, unless an environment
+    variable hides them all: then the program takes its path for the CPU."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -123,7 +123,7 @@ def install():
         setattr(torch.cuda.nvtx, name, _nothing(f"nvtx.{name}"))
     torch.cuda._lazy_init = rvk._lazy_init
     torch.cuda._is_in_bad_fork = rvk._is_in_bad_fork
-    # Copies of the functions that submodules hold.
+    # Copies of these functions in submodules.
     for module in (torch.cuda.memory, torch.cuda.random, torch.cuda.streams):
         for name in rvk.__all__:
             if hasattr(module, name):

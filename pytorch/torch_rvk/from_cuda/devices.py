@@ -1,4 +1,4 @@
-"""Devices in arguments: "cuda", "cuda:1", torch.device("cuda") become rvk wherever PyTorch takes a device."""
+"""Maps devices in arguments: "cuda", "cuda:1" and torch.device("cuda") become rvk wherever PyTorch takes a device."""
 
 import functools
 import sys
@@ -10,7 +10,7 @@ from .report import say
 
 
 def mapped(device):
-    """The rvk device for a CUDA device in any of its forms; anything else as it is."""
+    """The rvk device for a CUDA device in any form; returns anything else unchanged."""
     if isinstance(device, torch.device):
         if device.type != "cuda":
             return device
@@ -23,7 +23,7 @@ def mapped(device):
 
 
 def map_arguments(function):
-    """The function with every CUDA device among its arguments mapped."""
+    """Wraps a function so that every CUDA device in its arguments is mapped."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -36,7 +36,7 @@ def map_arguments(function):
 
 
 def map_device_keyword(function):
-    """The function with its argument device= mapped; positional arguments are left alone, which is quicker."""
+    """Wraps a function so that its argument device= is mapped; ignores positional arguments, which is faster."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -82,7 +82,7 @@ def _replace_tensor_type():
 
 
 def _replace_is_cuda():
-    """x.is_cuda is true for rvk where the script asks; PyTorch's own code asks for CUDA's libraries."""
+    """x.is_cuda is true on rvk when the script asks; PyTorch's own code uses it to choose CUDA libraries."""
     original = torch.Tensor.is_cuda
 
     def is_cuda(self):
@@ -100,7 +100,7 @@ def _replace_load():
 
     def at(storage, location):
         if location.startswith("cuda"):
-            say("a checkpoint that was saved on cuda", "loaded on rvk")
+            say("a checkpoint saved on cuda", "loaded on rvk")
             return storage.cpu().rvk(int(location.partition(":")[2] or 0))
         return None
 
@@ -118,7 +118,7 @@ def _replace_load():
 
 
 class _GeneratorType(type(torch.Generator)):
-    """torch.Generator is a type that people call and ask with isinstance()."""
+    """torch.Generator is a type that scripts call and use with isinstance()."""
 
     original = torch.Generator
 
@@ -157,7 +157,7 @@ def install():
     packed = torch.nn.utils.rnn.PackedSequence
     packed.to = map_arguments(packed.to)
     packed.cuda = lambda self, *args, **kwargs: self.to("rvk")
-    # `with torch.device("cuda"):` and set_default_device make one of these.
+    # `with torch.device("cuda"):` and set_default_device create one of these.
     _device.DeviceContext.__init__ = map_arguments(_device.DeviceContext.__init__)
     torch.autocast.__init__ = map_arguments(torch.autocast.__init__)
     torch.amp.GradScaler.__init__ = _scaler_init(torch.amp.GradScaler.__init__)
@@ -167,7 +167,7 @@ def install():
 
 
 def _scaler_init(original):
-    """The device is "cuda" by default."""
+    """Its device argument is "cuda" by default."""
 
     @functools.wraps(original)
     def call(self, device="cuda", *args, **kwargs):

@@ -1,4 +1,4 @@
-"""What has no counterpart: the program ends there, with the line that asked for it."""
+"""Calls without a counterpart on rvk: they end the program and name the line that made them."""
 
 import functools
 import sys
@@ -9,10 +9,10 @@ from torch.cuda import nccl
 from ..imports import when_imported
 from .report import say, stop
 
-_GRAPHS = "graphs of recorded work are not part of torch-rvk; run the same steps eagerly"
-_NCCL = 'NCCL is for NVIDIA\'s cards; several devices of one program are not used yet, so run it without torch.distributed'
-_EXTENSION = "CUDA source runs on NVIDIA's cards alone; use the extension's PyTorch implementation"
-_TRITON = "Triton makes kernels for CUDA and ROCm; use the operation's PyTorch implementation"
+_GRAPHS = "torch-rvk has no CUDA graphs; run the same steps eagerly"
+_NCCL = "NCCL needs NVIDIA GPUs; torch_rvk.run uses one device per program, so run it without torch.distributed"
+_EXTENSION = "CUDA source runs only on NVIDIA GPUs; use the extension's PyTorch implementation"
+_TRITON = "Triton generates kernels only for CUDA and ROCm; use the operation's PyTorch implementation"
 _ALLOCATOR = "torch-rvk has its own memory allocator"
 
 _OF_TORCH_CUDA = {
@@ -26,9 +26,9 @@ _OF_TORCH_CUDA = {
     "caching_allocator_delete": _ALLOCATOR,
     "MemPool": _ALLOCATOR,
     "use_mem_pool": _ALLOCATOR,
-    "cudart": "the CUDA runtime is not there",
-    "cublas_handle": "cuBLAS is not there",
-    "current_blas_handle": "cuBLAS is not there",
+    "cudart": "there is no CUDA runtime",
+    "cublas_handle": "there is no cuBLAS",
+    "current_blas_handle": "there is no cuBLAS",
 }
 
 
@@ -56,7 +56,7 @@ def _stop_distributed():
 
 
 class _TritonFinder:
-    """Stops the script's own import of Triton; PyTorch may look whether it is there."""
+    """Stops the script's own import of Triton; PyTorch may check whether it is installed."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -90,7 +90,7 @@ def _without_cuda(name, original):
 
 
 def _map_compile():
-    """TorchInductor writes Triton; aot_eager traces the same graphs and runs PyTorch's operators."""
+    """TorchInductor generates Triton code; aot_eager traces the same graphs and runs PyTorch's operators."""
     original = torch.compile
 
     @functools.wraps(original)

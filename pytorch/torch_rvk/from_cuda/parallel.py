@@ -6,7 +6,7 @@ from .report import say
 
 
 def _moved(value, device):
-    """Tensors inside lists, tuples and dictionaries, moved as DataParallel's scatter does."""
+    """Moves tensors inside lists, tuples and dictionaries, like DataParallel's scatter."""
     if isinstance(value, torch.Tensor):
         return value.to(device)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -19,7 +19,7 @@ def _moved(value, device):
 
 
 class DataParallel(torch.nn.Module):
-    """The wrapper's interface and the names of its parameters (module.…); all rows go to the first device."""
+    """Has the wrapper's interface and parameter names (module.…); all rows go to the first device."""
 
     def __init__(self, module, device_ids=None, output_device=None, dim=0):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What is said to the person who runs the script."""
+"""Messages to the person who runs the script."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ CANNOT_MAP = 3  # the exit status
 
 
 def say(what, becomes):
-    """One line for each mapping, at its first use."""
+    """Prints one line for each mapping, at its first use."""
     if what not in _said:
         _said.add(what)
         print(f"torch_rvk.run: {what} → {becomes}", file=sys.stderr, flush=True)
@@ -27,6 +27,6 @@ def callers_line():
 
 
 def stop(what, why):
-    """Ends the program: this has no counterpart."""
+    """Ends the program at a call that has no counterpart."""
     print(f"torch_rvk.run: {callers_line()}: {what} cannot be mapped to rvk: {why}", file=sys.stderr, flush=True)
     raise SystemExit(CANNOT_MAP)

@@ -15,7 +15,7 @@ double ulp(double value) {
     return unit_in_last_place(value, 24);
 }
 
-/// ±1.m × 2^e with e from -12 to 12: no result below is subnormal or infinite.
+/// ±1.m × 2^e with e from -12 to 12, so that no result below is subnormal or infinite.
 float number(std::uint32_t index) {
     const std::uint32_t random = mix(index + 1);
     const float significand = 1 + static_cast<float>(random >> 9) / 8388608.0f;
@@ -29,12 +29,12 @@ KnownAnswer arithmetic() {
     for (std::uint32_t i = 0; i < float_items; ++i) {
         const double a = input[2 * i] = number(2 * i);
         const double b = input[2 * i + 1] = number(2 * i + 1);
-        // Results that are correctly rounded, in whichever direction, are less than one unit away.
+        // Results that are correctly rounded, in either direction, differ by less than one ulp.
         expected.push_back({a + b, ulp(a + b)});
         expected.push_back({a - b, ulp(a - b)});
         expected.push_back({a * b, ulp(a * b)});
         expected.push_back({a / b, 2.5 * ulp(a / b)});
-        expected.push_back({a * b + a, ulp(a * b) + ulp(a * b + a)}); // the product may be rounded on the way
+        expected.push_back({a * b + a, ulp(a * b) + ulp(a * b + a)}); // the product may be rounded in between
         expected.push_back({std::sqrt(std::abs(a)), 5 * ulp(std::sqrt(std::abs(a)))}); // as 1 / inversesqrt
         expected.push_back({std::min(a, b), 0});
         expected.push_back({std::max(a, b), 0});

@@ -60,8 +60,8 @@ KnownAnswer conversions() {
     std::vector<std::uint32_t> input, expected;
     for (std::uint32_t i = 0; i < integer_items; ++i) {
         const float a = static_cast<float>(static_cast<std::int32_t>(mix(i + 9)) >> 4) / 16;
-        // Integers of 24 bits, which float32 holds exactly. Negative ones are 2^32 - n as unsigned numbers:
-        // of those, multiples of 256 are exact.
+        // 24-bit integers, which float32 represents exactly. Negative ones are 2^32 - n as unsigned numbers,
+        // of which multiples of 256 are exact.
         const std::uint32_t b = mix(i + 900) >> 8 << (i % 2 == 0 ? 0 : 8);
         input.insert(input.end(), {std::bit_cast<std::uint32_t>(a), b});
         expected.insert(expected.end(),
@@ -129,7 +129,7 @@ KnownAnswer branches() {
             .count = integer_items,
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(std::uint32_t)),
-            .mistake = must_be<std::uint32_t>(expected, {"number of turns"})};
+            .mistake = must_be<std::uint32_t>(expected, {"number of iterations"})};
 }
 
 } // namespace

@@ -10,7 +10,7 @@ namespace {
 template <class Found, class Text>
 std::string mistake(std::span<const Found> found, std::size_t expected,
                     std::span<const char* const> operations, const std::function<bool(std::size_t)>& right,
-                    const Text& wanted) {
+                    const Text& expected_text) {
     if (found.size() != expected)
         return std::to_string(found.size()) + " results instead of " + std::to_string(expected);
     std::size_t wrong = 0, first = 0;
@@ -24,7 +24,7 @@ std::string mistake(std::span<const Found> found, std::size_t expected,
     std::ostringstream text;
     text.precision(17);
     text << operations[first % operations.size()] << " of item " << first / operations.size() << " is "
-         << found[first] << ", not " << wanted(first) << "; " << wrong << " of " << found.size()
+         << found[first] << ", not " << expected_text(first) << "; " << wrong << " of " << found.size()
          << " results are wrong";
     return text.str();
 }

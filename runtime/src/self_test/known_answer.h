@@ -1,6 +1,6 @@
 #pragma once
-/// Kernels with their inputs and what must come out. The answers are computed on the host from the definition
-/// of each operation; those of floating point with the tolerance of the Vulkan specification ("Precision and
+/// Kernels with their inputs and expected results. The answers are computed on the host from the definition
+/// of each operation; for floating point with the tolerances of the Vulkan specification ("Precision and
 /// Operation of SPIR-V Instructions").
 
 #include <rekindle/kernels/kernel.h>
@@ -17,19 +17,19 @@
 namespace rekindle::runtime {
 
 struct KnownAnswer {
-    std::string name; ///< of the row, "subgroup operations, size 32"
+    std::string name; ///< name of the row: "subgroup operations, size 32"
     const kernels::Kernel* kernel = nullptr;
     std::vector<kernels::ConstantValue> constants{};
-    kernels::Features disables{}; ///< when the answer is wrong; empty: the device is refused
+    kernels::Features disables{}; ///< if the answer is wrong; empty: the device is refused
     Groups groups{};
     std::uint32_t count = 0; ///< work items, for the kernel's parameters
     std::vector<std::byte> input{};
-    std::vector<std::byte> output{}; ///< what stands in the output before
-    /// What is wrong with the output, "" when nothing is.
+    std::vector<std::byte> output{}; ///< initial contents of the output
+    /// What is wrong with the output, "" if nothing is.
     std::function<std::string(std::span<const std::byte>)> mistake{};
 };
 
-/// Every row for a device of these capabilities, those that it does not claim among them, in a fixed order.
+/// Every row for a device of these capabilities, including those that it does not claim, in a fixed order.
 std::vector<KnownAnswer> known_answers(const Capabilities& can);
 
 // The parts of the list.
@@ -58,24 +58,24 @@ std::vector<T> values_of(std::span<const std::byte> bytes) {
     return values;
 }
 
-/// Bytes for `count` values that no kernel leaves behind by chance.
+/// Bytes that no kernel would leave behind by chance.
 std::vector<std::byte> unwritten(std::size_t bytes);
 
-/// What a floating-point result must be: at most `tolerance` away.
+/// What a floating-point result must be, within `tolerance`.
 struct Number {
     double value = 0, tolerance = 0;
 };
-/// The distance of neighboring numbers at `value`, for significands of so many bits (24: float32).
+/// The distance between neighboring numbers at `value`, for a significand of that many bits (24: float32).
 double unit_in_last_place(double value, int bits);
 
-/// "element 17 (a / b) is 1.5, not 1.25; 3 of 256 are wrong". `operations`: their names, in the order in
-/// which they recur; at least one.
+/// "a / b of item 17 is 1.5, not 1.25; 3 of 256 results are wrong". `operations`: their names, in the order
+/// in which they repeat; at least one.
 std::string mistake_in(std::span<const double> found, std::span<const Number> expected,
                        std::span<const char* const> operations);
 std::string mistake_in(std::span<const std::uint64_t> found, std::span<const std::uint64_t> expected,
                        std::span<const char* const> operations);
 
-/// For outputs of T words, each of which must be the same.
+/// For outputs of T words, each of which must be equal to the expected one.
 template <class T>
 std::function<std::string(std::span<const std::byte>)> must_be(const std::vector<T>& expected,
                                                                std::vector<const char*> operations) {
@@ -85,7 +85,7 @@ std::function<std::string(std::span<const std::byte>)> must_be(const std::vector
         return mistake_in(std::vector<std::uint64_t>(found.begin(), found.end()), words, operations);
     };
 }
-/// For outputs of T (float or double), each of which must be near.
+/// For outputs of T (float or double), each of which must be close to the expected one.
 template <class T>
 std::function<std::string(std::span<const std::byte>)> must_be_near(std::vector<Number> expected,
                                                                     std::vector<const char*> operations) {
@@ -96,7 +96,7 @@ std::function<std::string(std::span<const std::byte>)> must_be_near(std::vector<
     };
 }
 
-/// Workgroups of 64 for so many items.
+/// Workgroups of 64 for that many items.
 constexpr Groups groups_of_64(std::uint32_t items) {
     return {(items + 63) / 64, 1, 1};
 }

@@ -103,7 +103,7 @@ KnownAnswer double_arithmetic() {
 template <class Word>
 KnownAnswer narrow_storage(const char* name, const kernels::Kernel& kernel, kernels::Features disables,
                            std::uint32_t factor, std::uint32_t addend) {
-    const std::uint32_t count = narrow_items + 3; // ends within a word of 32 bits
+    const std::uint32_t count = narrow_items + 3; // ends within a 32-bit word
     std::vector<Word> input(count), expected(count);
     for (std::uint32_t i = 0; i < count; ++i) {
         input[i] = static_cast<Word>(mix(i + 31));
@@ -119,7 +119,7 @@ KnownAnswer narrow_storage(const char* name, const kernels::Kernel& kernel, kern
             .mistake = must_be<Word>(expected, {"number"})};
 }
 
-/// Small whole numbers: every product and sum is exact, in whatever order they are added.
+/// Small integers: every product and sum is exact, in whatever order they are added.
 KnownAnswer matrix() {
     constexpr std::uint32_t n = 16;
     std::vector<float> input(3 * n * n);

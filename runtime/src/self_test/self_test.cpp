@@ -13,7 +13,7 @@ namespace {
 
 using Outcome = SelfTestRow::Outcome;
 
-/// A row whose kernel is queued: its results are looked at when all rows are.
+/// A row whose kernel is queued; its results are checked after all rows are queued.
 struct Running {
     const KnownAnswer* answer;
     std::size_t row;
@@ -49,7 +49,7 @@ void finish(VulkanDevice& device, Stream& stream, const Running& running, SelfTe
     std::vector<std::byte> output(running.answer->output.size());
     stream.download(output, running.output.pointer());
     if (device.inject(TestMode::Fault::wrong_answer))
-        output[output.size() / 2 + 3] ^= std::byte{0x40}; // no rounding explains it
+        output[output.size() / 2 + 3] ^= std::byte{0x40}; // too large to be rounding
     row.detail = running.answer->mistake(output);
     row.outcome = row.detail.empty() ? Outcome::passed : Outcome::failed;
 }
@@ -95,8 +95,8 @@ std::string failures_of(const SelfTestResult& result) {
 
 SelfTestResult run_self_test(Device& device) {
     const auto& known = dynamic_cast<const VulkanDevice&>(device);
-    // On a device of its own: neither features that this one has switched off, nor its memory, profile and
-    // injected faults have a part in it.
+    // On its own device, so that features disabled on this one, its memory, its profile and its injected
+    // faults do not interfere.
     DeviceOptions options = known.options();
     options.self_test = false;
     TestMode mode = known.test_mode();
@@ -110,7 +110,8 @@ SelfTestResult run_self_test(Device& device) {
         if (!folder.empty() && mode.fault == TestMode::Fault::none)
             SelfTestCache(device.info(), folder).write(result);
     } catch (const Error& error) {
-        own->log(LogLevel::warning, std::string("the result of the self-test is not kept: ") + error.what());
+        own->log(LogLevel::warning,
+                 std::string("the result of the self-test cannot be saved: ") + error.what());
     }
     return result;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// How a device comes to the result of its self-test.
+/// How a device gets its self-test result.
 
 #include "vulkan_device.h"
 
@@ -10,7 +10,7 @@
 
 namespace rekindle::runtime {
 
-/// Runs all rows on the device. TestMode::Fault::wrong_answer changes one bit of one row's results.
+/// Runs all rows on the device. TestMode::Fault::wrong_answer flips one bit of one row's results.
 SelfTestResult run_known_answers(VulkanDevice& device);
 
 /// Where results are kept: one file per device and driver build, used only for the same program version,
@@ -18,7 +18,7 @@ SelfTestResult run_known_answers(VulkanDevice& device);
 class SelfTestCache {
   public:
     SelfTestCache(const DeviceInfo& device, const std::filesystem::path& folder);
-    /// Nothing when there is no result of this very combination. Throws Error when the file is damaged.
+    /// Nothing if there is no result for exactly this combination. Throws Error when the file is damaged.
     std::optional<SelfTestResult> read() const;
     /// Throws Error.
     void write(const SelfTestResult& result) const;
@@ -29,10 +29,10 @@ class SelfTestCache {
     std::string key_;
 };
 
-/// From the cache, else run and kept; wrong answers are said in the log each time.
+/// From the cache; otherwise runs the test and saves its result. Wrong answers are logged each time.
 SelfTestResult self_test_of(VulkanDevice& device);
 
-/// "float16 arithmetic: a + b of item 3 is 1, not 2; …", of the rows that failed.
+/// "float16 arithmetic: a + b of item 3 is 1, not 2; …", for the rows that failed.
 std::string failures_of(const SelfTestResult& result);
 
 } // namespace rekindle::runtime

@@ -29,7 +29,7 @@ std::string key_of(const DeviceInfo& info) {
     return std::to_string(hash.value());
 }
 
-/// A detail stands on one line.
+/// A detail must fit on one line.
 std::string one_line(std::string text) {
     for (char& c : text)
         if (c == '\n' || c == '\t' || c == '\r')
@@ -85,7 +85,7 @@ std::optional<SelfTestResult> SelfTestCache::read() const {
     while (const auto line = lines.next()) {
         std::optional<SelfTestRow> row = row_of(*line);
         if (!row)
-            throw Error(path_.string() + " is damaged: a row is not understood");
+            throw Error(path_.string() + " is damaged: a row cannot be read");
         result.rows.push_back(std::move(*row));
     }
     if (result.rows.empty())

@@ -37,7 +37,7 @@ KnownAnswer shared_memory(const char* name, const kernels::Kernel& kernel, std::
             .mistake = must_be<std::uint32_t>(expected, {"sum"})};
 }
 
-/// The words 0 to 7 of selftest.slang's atomics(), then each item once in some order.
+/// Words 0 to 7 of selftest.slang's atomics(), then each item once, in any order.
 KnownAnswer atomics() {
     constexpr std::uint32_t items = 4096, header = 8;
     std::vector<std::uint32_t> before(header + items, 0xa5a5a5a5u);
@@ -66,7 +66,7 @@ KnownAnswer atomics() {
             .output = bytes_of(before),
             .mistake = [expected](std::span<const std::byte> output) {
                 std::vector<std::uint32_t> found = values_of<std::uint32_t>(output);
-                std::sort(found.begin() + header, found.end()); // the order of the hand-outs is free
+                std::sort(found.begin() + header, found.end()); // the items may be handed out in any order
                 const char* const names[] = {"word"};
                 return mistake_in(std::vector<std::uint64_t>(found.begin(), found.end()), expected, names);
             }};
@@ -96,15 +96,15 @@ struct Lane {
 };
 static_assert(sizeof(Lane) == 32);
 
-/// Which invocations form a subgroup is the driver's choice; each says who its first lane is. `size`: that
-/// must be found, 0 for any. A workgroup is a multiple of every size, so that all subgroups are full ones.
+/// The driver chooses which invocations form a subgroup; each invocation names its subgroup's first lane.
+/// `size`: the expected size, 0 for any. A workgroup is a multiple of every size, so all subgroups are full.
 std::string mistake_of_subgroups(std::span<const std::byte> output, std::uint32_t size) {
     constexpr std::uint32_t threads = 128;
     const std::vector<Lane> found = values_of<Lane>(output);
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint32_t, std::uint32_t>> subgroups;
     for (std::uint32_t i = 0; i < found.size(); ++i)
         if (!subgroups[{i / threads, found[i].leader}].emplace(found[i].lane, i).second)
-            return "invocation " + std::to_string(i) + " has the lane of another one";
+            return "invocation " + std::to_string(i) + " has the same lane as another one";
     std::vector<std::uint64_t> is, must_be;
     for (const auto& [leader, lanes] : subgroups) {
         std::uint32_t sum = 0, largest = 0;

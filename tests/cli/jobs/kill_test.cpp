@@ -1,4 +1,4 @@
-/// A run that is killed or interrupted again and again ends with the weights of one that is not.
+/// A run that is killed or interrupted repeatedly ends with the weights of an uninterrupted one.
 
 #include "program.h"
 
@@ -21,13 +21,13 @@ namespace {
 namespace fs = std::filesystem;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kills_wanted = 20; // a sanitized program is ten times slower
-constexpr int kills_inside_a_write_wanted = 2;
+constexpr int min_kills = 20; // a sanitized program is ten times slower
+constexpr int min_kills_inside_a_write = 2;
 #else
-constexpr int kills_wanted = 100;
-constexpr int kills_inside_a_write_wanted = 10;
+constexpr int min_kills = 100;
+constexpr int min_kills_inside_a_write = 10;
 #endif
-constexpr int kills_in_each_stage_wanted = 1;
+constexpr int min_kills_in_each_stage = 1;
 
 bool holds_half_written_checkpoint(const fs::path& run) {
     std::error_code code;
@@ -80,7 +80,7 @@ class KillTest : public ScratchFolderTest {
                 "--features",
                 "session,returns"};
     }
-    std::vector<std::string> go_on(const fs::path& output) const {
+    std::vector<std::string> resume(const fs::path& output) const {
         const fs::path run = only_run(output);
         return run.empty() ? begin(output)
                            : std::vector<std::string>{"train", "--resume-from-checkpoint", run.string()};
@@ -95,7 +95,7 @@ class KillTest : public ScratchFolderTest {
     fs::path bars_;
 };
 
-TEST_F(KillTest, TheWeightsAreThoseOfAnUninterruptedRun) {
+TEST_F(KillTest, WeightsMatchAnUninterruptedRun) {
     const auto started = std::chrono::steady_clock::now();
     const ProgramResult whole = run_program(begin(folder() / "whole"));
     ASSERT_EQ(whole.status, 0) << whole.error;
@@ -106,15 +106,15 @@ TEST_F(KillTest, TheWeightsAreThoseOfAnUninterruptedRun) {
     int kills = 0, inside_a_write = 0, finished = 0;
     std::map<std::string, int> in_stage;
     const auto enough = [&] {
-        return kills >= kills_wanted && inside_a_write >= kills_inside_a_write_wanted &&
+        return kills >= min_kills && inside_a_write >= min_kills_inside_a_write &&
                std::ranges::all_of(stages, [&](const auto& stage) {
-                   return in_stage[stage.first] >= kills_in_each_stage_wanted;
+                   return in_stage[stage.first] >= min_kills_in_each_stage;
                });
     };
     while (!enough() || finished == 0) {
-        ASSERT_LT(kills, 20 * kills_wanted) << "some stage or checkpoint write was never hit";
+        ASSERT_LT(kills, 20 * min_kills) << "some stage or checkpoint write was never hit";
         const fs::path output = folder() / ("run" + std::to_string(finished));
-        RunningProgram program(go_on(output));
+        RunningProgram program(resume(output));
         // Early kills reach reading and profiling, late ones training and writing.
         const bool killed = !enough() && program.kill_after(seconds * 1.1 * random.next_double());
         const ProgramResult& result = program.wait_for_end();
@@ -130,10 +130,9 @@ TEST_F(KillTest, TheWeightsAreThoseOfAnUninterruptedRun) {
             << "run " << finished << " after " << kills << " kills";
         ++finished;
     }
-    std::printf(
-        "%d kills of %d wanted, %d of them inside a checkpoint write, %d runs finished, an uninterrupted run "
-        "takes %.2f s\n",
-        kills, kills_wanted, inside_a_write, finished, seconds);
+    std::printf("%d kills of at least %d, %d of them inside a checkpoint write, %d runs finished, an "
+                "uninterrupted run takes %.2f s\n",
+                kills, min_kills, inside_a_write, finished, seconds);
     for (const auto& [stage, count] : in_stage)
         std::printf("  killed while %s: %d\n", stage.c_str(), count);
 }
@@ -179,7 +178,7 @@ class InterruptTest : public KillTest {
     }
 };
 
-TEST_F(InterruptTest, SavesItsStateAndGoesOnToTheSameWeights) {
+TEST_F(InterruptTest, SavesItsStateAndResumesToTheSameWeights) {
     ASSERT_EQ(run_program(begin_long("whole")).status, 0);
     for (const int times : {1, 2}) {
         const std::string output = "interrupted" + std::to_string(times);

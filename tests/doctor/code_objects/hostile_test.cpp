@@ -1,7 +1,7 @@
-/// Files that lie: the scanner says what is wrong, keeps what it read, and neither crashes nor works for
-/// long.
+/// Malicious or damaged files: the scanner says what is wrong, keeps what it could read, and neither
+/// crashes nor runs for long.
 
-#include "made_files.h"
+#include "file_builders.h"
 
 #include <rekindle/base/philox.h>
 #include <rekindle/doctor/code_objects.h>
@@ -31,21 +31,21 @@ void put(std::string& file, std::size_t at, T value) {
 }
 
 std::vector<std::string> samples() {
-    const std::string bundles = made_hip_bundle({"gfx1030", "gfx900:xnack-"}, 16) +
-                                made_compressed_bundle(made_hip_bundle({"gfx1100"}, 16), 2) +
-                                made_compressed_bundle(made_hip_bundle({"gfx1201"}, 16), 3, true);
+    const std::string bundles = make_hip_bundle({"gfx1030", "gfx900:xnack-"}, 16) +
+                                make_compressed_bundle(make_hip_bundle({"gfx1100"}, 16), 2) +
+                                make_compressed_bundle(make_hip_bundle({"gfx1201"}, 16), 3, true);
     return {
-        made_elf({{".hip_fatbin", bundles}}),
+        make_elf({{".hip_fatbin", bundles}}),
         bundles,
-        made_elf({{".nv_fatbin", made_cuda_region({{2, 80, "code"}, {1, 90, "text"}})}}),
-        made_library({"libc.so.6"}, "libx.so", "$ORIGIN",
-                     {{".rocm_kpack_ref", made_kpack_reference("lib/x", {"../.kpack/x_@GFXARCH@.kpack"})}}),
-        made_kpack({{"gfx1030", "gfx1100"}, {{"lib/x", {{"gfx1030", "code"}, {"gfx1100", "more code"}}}}}),
-        made_code_object(0x36)};
+        make_elf({{".nv_fatbin", make_cuda_region({{2, 80, "code"}, {1, 90, "text"}})}}),
+        make_library({"libc.so.6"}, "libx.so", "$ORIGIN",
+                     {{".rocm_kpack_ref", make_kpack_reference("lib/x", {"../.kpack/x_@GFXARCH@.kpack"})}}),
+        make_kpack({{"gfx1030", "gfx1100"}, {{"lib/x", {{"gfx1030", "code"}, {"gfx1100", "more code"}}}}}),
+        make_code_object(0x36)};
 }
 
-TEST(HostileFiles, ABundleThatClaimsMoreThanThereIsKeepsWhatIsThere) {
-    std::string bundle = made_hip_bundle({"gfx1030", "gfx1100"});
+TEST(HostileFiles, ABundleThatClaimsTooMuchKeepsWhatIsThere) {
+    std::string bundle = make_hip_bundle({"gfx1030", "gfx1100"});
     put(bundle, 24 + 8 + 24 + 30 + 8, std::uint64_t{1} << 60); // size of the first device entry
     const LibraryTargets library = scan(bundle);
     EXPECT_EQ(library.targets, (Targets{"gfx1100"}));
@@ -53,42 +53,42 @@ TEST(HostileFiles, ABundleThatClaimsMoreThanThereIsKeepsWhatIsThere) {
 }
 
 TEST(HostileFiles, ABundleAfterADamagedOneIsFound) {
-    std::string first = made_hip_bundle({"gfx1030"}, 16);
+    std::string first = make_hip_bundle({"gfx1030"}, 16);
     put(first, 24, std::uint64_t{1} << 40); // number of entries
     const LibraryTargets library =
-        scan(made_elf({{".hip_fatbin", first + made_hip_bundle({"gfx1100"}, 16)}}));
+        scan(make_elf({{".hip_fatbin", first + make_hip_bundle({"gfx1100"}, 16)}}));
     EXPECT_EQ(library.targets, (Targets{"gfx1100"}));
     EXPECT_NE(library.unread.find("claims 1099511627776 entries"), std::string::npos) << library.unread;
 }
 
-TEST(HostileFiles, ACompressedBundleThatClaimsMoreThanThereIsIsTold) {
-    std::string first = made_compressed_bundle(made_hip_bundle({"gfx1030"}), 3);
+TEST(HostileFiles, ACompressedBundleThatClaimsTooMuchIsReported) {
+    std::string first = make_compressed_bundle(make_hip_bundle({"gfx1030"}), 3);
     put(first, 8, UINT64_MAX);
-    const LibraryTargets library = scan(first + made_compressed_bundle(made_hip_bundle({"gfx1100"}), 3));
+    const LibraryTargets library = scan(first + make_compressed_bundle(make_hip_bundle({"gfx1100"}), 3));
     EXPECT_EQ(library.targets, (Targets{"gfx1100"}));
     EXPECT_NE(library.unread.find("but only"), std::string::npos) << library.unread;
 }
 
 TEST(HostileFiles, ACompressedBombCostsLittle) {
-    // Four gigabytes of zeros after a bundle's header, as it says; only the beginning is wanted.
-    const std::string bundle = made_hip_bundle({"gfx1030"}, 16);
-    std::string bomb = made_compressed_bundle(bundle + std::string(32 << 20, '\0'), 3);
+    // Four gigabytes of zeros after a bundle's header, as it claims; only the beginning is requested.
+    const std::string bundle = make_hip_bundle({"gfx1030"}, 16);
+    std::string bomb = make_compressed_bundle(bundle + std::string(32 << 20, '\0'), 3);
     put(bomb, 16, std::uint64_t{1} << 32);
     EXPECT_EQ(scan(bomb).targets, (Targets{"gfx1030"}));
 }
 
-TEST(HostileFiles, ABombInTheHeaderItselfIsGivenUp) {
+TEST(HostileFiles, ABombInTheHeaderItselfIsAbandoned) {
     std::string header = "__CLANG_OFFLOAD_BUNDLE__" + little_endian<std::uint64_t>(4096);
     for (int i = 0; i < 4000; ++i)
         header += little_endian(std::uint64_t{0}) + little_endian(std::uint64_t{0}) +
                   little_endian<std::uint64_t>(1024) + std::string(1024, 'x');
-    const LibraryTargets library = scan(made_compressed_bundle(header, 3));
+    const LibraryTargets library = scan(make_compressed_bundle(header, 3));
     EXPECT_TRUE(library.targets.empty());
-    EXPECT_NE(library.unread.find("cut off in its header"), std::string::npos) << library.unread;
+    EXPECT_NE(library.unread.find("header of a bundle is cut off"), std::string::npos) << library.unread;
 }
 
 TEST(HostileFiles, SectionsOutsideTheFile) {
-    std::string file = made_elf({{".hip_fatbin", made_hip_bundle({"gfx1030"})}});
+    std::string file = make_elf({{".hip_fatbin", make_hip_bundle({"gfx1030"})}});
     std::string no_table = file;
     put(no_table, 40, std::uint64_t{1} << 62);
     EXPECT_FALSE(read_code_objects(bytes_of(no_table), "made"));
@@ -138,9 +138,9 @@ TEST(HostileFiles, ChangedBytes) {
         }
 }
 
-TEST(HostileFiles, ASectionOfManyGigabytesOfZerosIsGivenUp) {
-    const MadeFolder folder;
-    std::string file = made_elf({{".hip_fatbin", made_hip_bundle({"gfx1030"})}});
+TEST(HostileFiles, ASectionOfManyGigabytesOfZerosIsAbandoned) {
+    const ScratchFolder folder;
+    std::string file = make_elf({{".hip_fatbin", make_hip_bundle({"gfx1030"})}});
     const std::size_t section_table = file.size() - 3 * 64;
     put(file, section_table + 64 + 32, std::uint64_t{1} << 40); // size of .hip_fatbin
     const auto path = folder.add("sparse.so", file);
@@ -151,7 +151,7 @@ TEST(HostileFiles, ASectionOfManyGigabytesOfZerosIsGivenUp) {
 }
 
 TEST(HostileFiles, APipeDoesNotBlock) {
-    const MadeFolder folder;
+    const ScratchFolder folder;
     const auto path = folder.path() / "pipe.so";
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
     const Expected<LibraryTargets> library = read_code_objects(path);

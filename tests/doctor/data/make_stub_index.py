@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""make_stub_index.py FOLDER: a package index of two tiny wheels in the shape of AMD's: torch with the extra
-device-gfx1010 and the device package that it asks for. The torch in it knows just enough for the check of the plan."""
+"""make_stub_index.py FOLDER: creates a package index with two tiny wheels like AMD's: torch with the extra
+device-gfx1010 and the device package that it requires. This torch implements just enough for the plan's check."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ TORCH = '''class Tensor:
     def __getitem__(self, index): return self
     def item(self): return 64.0
 def ones(*shape, device=None):
-    import amd_torch_device_gfx1010  # the code for the card
+    import amd_torch_device_gfx1010  # the code for the GPU
     return Tensor()
 '''
 

@@ -28,7 +28,7 @@ Step make_folder(const std::string& environment) {
     return step;
 }
 
-TEST(Fix, RunsTheCommandsChecksThemAndLeavesAnUndoScript) {
+TEST(Fix, RunsAndChecksTheCommandsAndWritesAnUndoScript) {
     const test::TemporaryFolder folder;
     const std::string environment = folder.path() / "env";
     Lines lines;
@@ -43,7 +43,7 @@ TEST(Fix, RunsTheCommandsChecksThemAndLeavesAnUndoScript) {
     EXPECT_FALSE(std::filesystem::exists(environment));
 }
 
-TEST(Fix, StopsAtTheFirstCommandThatFailsAndSaysSo) {
+TEST(Fix, StopsAtTheFirstCommandThatFails) {
     const test::TemporaryFolder folder;
     Step step = make_folder(folder.path() / "env");
     step.commands = {"mkdir '" + step.environment + "'", "false", "echo never"};
@@ -56,7 +56,7 @@ TEST(Fix, StopsAtTheFirstCommandThatFailsAndSaysSo) {
     EXPECT_TRUE(std::filesystem::exists(result.undo_script));
 }
 
-TEST(Fix, ACheckThatPrintsSomethingElseIsNoSuccess) {
+TEST(Fix, ACheckThatPrintsSomethingElseFails) {
     const test::TemporaryFolder folder;
     Step step = make_folder(folder.path() / "env");
     step.verify = "echo something else";
@@ -66,7 +66,7 @@ TEST(Fix, ACheckThatPrintsSomethingElseIsNoSuccess) {
     EXPECT_FALSE(result.verified);
 }
 
-TEST(Fix, RefusesWhatIsNotItsBusiness) {
+TEST(Fix, RefusesStepsThatTheUserMustRun) {
     const test::TemporaryFolder folder;
     const auto reason = [&](auto change) {
         Step step = make_folder(folder.path() / "env");
@@ -75,7 +75,7 @@ TEST(Fix, RefusesWhatIsNotItsBusiness) {
     };
     EXPECT_EQ(reason([](Step&) {}), "");
     EXPECT_EQ(reason([](Step& step) { step.root = true; }), "it needs root");
-    EXPECT_EQ(reason([](Step& step) { step.reboot = true; }), "it needs a restart");
+    EXPECT_EQ(reason([](Step& step) { step.reboot = true; }), "it needs a reboot");
     EXPECT_NE(reason([](Step& step) { step.automatic = false; }), "");
     EXPECT_NE(reason([](Step& step) { step.undo.clear(); }), "");
     EXPECT_NE(reason([](Step& step) { step.environment = "relative"; }), "");

@@ -20,7 +20,7 @@ void replace_all(std::string& text, const std::string& what, const std::string& 
         text.replace(at, what.size(), with);
 }
 
-/// The step with the recorded user's folders and address of the index replaced by the test's own.
+/// The step with the folders of the recorded user and the URL of the index replaced by the test's own.
 Step moved(Step step, const std::vector<std::pair<std::string, std::string>>& replacements) {
     std::vector<std::string*> texts{&step.verify, &step.environment};
     for (std::vector<std::string>* list : {&step.commands, &step.undo})
@@ -42,7 +42,7 @@ bool has_venv(const fs::path& folder) {
     return std::system(("python3 -m venv '" + (folder / "try").string() + "' >/dev/null 2>&1").c_str()) == 0;
 }
 
-TEST(Fix, TheNativeWheelsForAnRx5600XtFromALocalIndex) {
+TEST(Fix, InstallsNativeWheelsForAnRx5600XtFromALocalIndex) {
     const test::TemporaryFolder folder;
     if (!has_venv(folder.path()))
         GTEST_SKIP() << "skipped: python3 -m venv does not work here (package python3-venv)";
@@ -67,7 +67,7 @@ TEST(Fix, TheNativeWheelsForAnRx5600XtFromALocalIndex) {
                        {"/home/anna", folder.path().string()}});
     EXPECT_EQ(reason_to_refuse(step), "");
     ::setenv("PIP_CONFIG_FILE", "/dev/null",
-             1); // the machine's own indexes must not answer in place of the stub
+             1); // the machine's own indexes must not be used in place of the stub
     for (const char* name : {"PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL"})
         ::unsetenv(name);
     Lines lines;

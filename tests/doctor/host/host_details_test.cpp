@@ -59,7 +59,7 @@ const DeviceNode& node_of(const Facts& facts, const std::string& path) {
     return *found;
 }
 
-TEST(HostDetails, ACardWithSmallBarNoAtomicsAndAnOldOption) {
+TEST(HostDetails, AGpuWithSmallBarNoAtomicsAndAnOldOption) {
     HostTree tree;
     test::add_processor(tree);
     AmdGpu gpu = card(1);
@@ -98,7 +98,7 @@ TEST(HostDetails, ACardWithSmallBarNoAtomicsAndAnOldOption) {
     EXPECT_EQ(*facts.drivers.firmware_files, (Lines{"navi10_mec.bin"}));
 }
 
-TEST(HostDetails, AContainerWithoutKfdsNode) {
+TEST(HostDetails, AContainerWithoutTheKfdNode) {
     HostTree tree;
     test::add_processor(tree);
     add_amd_gpu(tree, card(1));
@@ -110,10 +110,10 @@ TEST(HostDetails, AContainerWithoutKfdsNode) {
     EXPECT_TRUE(facts.kfd.is(true));
     EXPECT_FALSE(node_of(facts, "/dev/kfd").exists);
     EXPECT_EQ(node_of(facts, "/dev/kfd").usable.unread, "No such file or directory");
-    EXPECT_FALSE(node_of(facts, "/dev/dri/renderD128").exists); // sysfs names it, /dev lacks it
+    EXPECT_FALSE(node_of(facts, "/dev/dri/renderD128").exists); // in sysfs, but not in /dev
 }
 
-TEST(HostDetails, ContainersAreToldApart) {
+TEST(HostDetails, ContainersAreDistinguished) {
     struct Case {
         const char* path;
         const char* content;
@@ -149,8 +149,8 @@ TEST(HostDetails, WindowsSubsystem) {
     EXPECT_TRUE(node_of(facts, "/dev/dxg").exists);
     EXPECT_EQ(node_of(facts, "/dev/dxg").mode.unread, "the recorded file is not a device");
     EXPECT_TRUE(facts.gpus.empty());
-    EXPECT_TRUE(
-        facts.drivers.nvidia_library.unread.starts_with("no libcuda.so.1")); // looked for: WSL may have it
+    EXPECT_TRUE(facts.drivers.nvidia_library.unread.starts_with(
+        "no libcuda.so.1")); // it is looked for because WSL may have it
     tree.file("/proc/sys/kernel/osrelease", "4.4.0-19041-Microsoft\n");
     EXPECT_TRUE(facts_of(tree).system.wsl.is(1));
 }
@@ -181,7 +181,7 @@ TEST(HostDetails, NvidiaDriverAndLibraryOfDifferentVersions) {
     EXPECT_TRUE(facts.drivers.nvidia_module.is("550.90.07"));
     EXPECT_TRUE(facts.drivers.nvidia_library.is("535.183.01"));
     EXPECT_EQ(facts.drivers.nvidia_library.source, "/usr/lib64/libcuda.so.535.183.01");
-    EXPECT_TRUE(facts.drivers.nvidia_cuda.is("12.2")); // what programs get is the library's
+    EXPECT_TRUE(facts.drivers.nvidia_cuda.is("12.2")); // programs get the library's version
     EXPECT_TRUE(module_of(facts, "nvidia").loaded.is(false) || !module_of(facts, "nvidia").loaded.known());
 }
 
@@ -205,13 +205,13 @@ TEST(HostDetails, HoldersOfMemory) {
     tree.file("/proc/900/fdinfo/22", client(4, 30));
     tree.file("/proc/5000/fdinfo/5", client(7, 10)); // a forked child of 4711 shares its client
     tree.file("/proc/5001/fdinfo/5", "pos:\t0\n");
-    tree.folder("/proc/6000"); // its files may not be seen
+    tree.folder("/proc/6000"); // its files are not visible
 
     const Facts facts = facts_of(tree);
     const auto& holders = facts.gpus.at(0).holders;
     ASSERT_EQ(holders.size(), 2U);
     EXPECT_EQ(holders[0].pid, 4711);
-    EXPECT_EQ(holders[0].vram, 6000000000U); // not 6 GB + 10 MiB: KFD's number may contain DRM's
+    EXPECT_EQ(holders[0].vram, 6000000000U); // not 6 GB + 10 MiB: KFD's number may include DRM's
     EXPECT_EQ(holders[0].gtt, 65536U);
     EXPECT_EQ(holders[0].command, "python3");
     EXPECT_EQ(holders[0].source, "/sys/class/kfd/kfd/proc/4711/vram_33001");
@@ -220,7 +220,7 @@ TEST(HostDetails, HoldersOfMemory) {
     EXPECT_TRUE(facts.system.hidden_processes.is(1));
 }
 
-TEST(HostDetails, TheLogOfThisBootOnly) {
+TEST(HostDetails, OnlyTheLogOfThisBoot) {
     HostTree tree;
     tree.file("/var/log/kern.log",
               "kernel: Linux version 6.7\nkernel: amdgpu: ring gfx timeout, old boot\n"
@@ -231,7 +231,7 @@ TEST(HostDetails, TheLogOfThisBootOnly) {
     EXPECT_EQ(facts_of(HostTree()).kernel_log.lines.unread, "not recorded");
 }
 
-TEST(HostDetails, RocmsUserSpace) {
+TEST(HostDetails, RocmUserSpace) {
     HostTree tree;
     tree.file("/opt/rocm-6.2.0/.info/version", "6.2.0-66\n");
     tree.link("/opt/rocm", "/opt/rocm-6.2.0");
@@ -244,7 +244,7 @@ TEST(HostDetails, RocmsUserSpace) {
         "/etc/apt/sources.list.d/rocm.list",
         "# comment repo.radeon.com\ndeb [arch=amd64] https://repo.radeon.com/rocm/apt/6.2 jammy main\n");
     const RocmUserSpace rocm = facts_of(tree).rocm;
-    ASSERT_EQ(rocm.installations.size(), 1U); // the link is the same one, the other leads nowhere
+    ASSERT_EQ(rocm.installations.size(), 1U); // one link is the same installation, the other is broken
     EXPECT_EQ(rocm.installations[0].path, "/opt/rocm-6.2.0");
     EXPECT_TRUE(rocm.installations[0].version.is("6.2.0-66"));
     EXPECT_TRUE(rocm.installations[0].miopen_headers.known());
@@ -263,7 +263,7 @@ std::string icd(std::string_view library) {
     return fmt::format(R"({{"ICD": {{"api_version": "1.3.230", "library_path": "{}"}}}})", library);
 }
 
-TEST(HostDetails, VulkanDriversInTheLoadersOrder) {
+TEST(HostDetails, VulkanDriversInLoaderOrder) {
     HostTree tree;
     tree.file("/usr/share/vulkan/icd.d/radeon_icd.x86_64.json", icd("libvulkan_radeon.so"));
     tree.file("/usr/share/vulkan/icd.d/broken.json", "{");
@@ -282,10 +282,11 @@ TEST(HostDetails, VulkanDriversInTheLoadersOrder) {
     EXPECT_EQ(vulkan.drivers[0].manifest, "/etc/vulkan/icd.d/other_name.json");
     EXPECT_TRUE(vulkan.drivers[0].library_exists.is(false));
     EXPECT_EQ(vulkan.drivers[1].library.unread,
-              "/home/anna/.local/share/vulkan/icd.d/./mine.so is not found");
+              "/home/anna/.local/share/vulkan/icd.d/./mine.so was not found");
     EXPECT_EQ(vulkan.drivers[2].api_version.unread, "not understood");
     EXPECT_TRUE(vulkan.drivers[3].library.is("/usr/lib64/libvulkan_radeon.so"));
-    const Lines& missing = vulkan.drivers[3].missing_libraries; // this program's: none of them is in the tree
+    const Lines& missing =
+        vulkan.drivers[3].missing_libraries; // the libraries that this program needs: none is in the tree
     EXPECT_NE(std::find(missing.begin(), missing.end(), "libc.so.6"), missing.end());
     EXPECT_EQ(vulkan.layers, (Lines{"VK_LAYER_A (/usr/share/vulkan/implicit_layer.d/a.json)"}));
 
@@ -308,7 +309,7 @@ TEST(HostDetails, VulkanDriversInTheLoadersOrder) {
     EXPECT_EQ(vulkan.drivers[0].manifest, "/usr/share/vulkan/icd.d/radeon_icd.x86_64.json");
 }
 
-TEST(HostDetails, AHostOfGarbageIsReadToItsEnd) {
+TEST(HostDetails, AHostFullOfGarbageIsReadCompletely) {
     HostTree tree;
     const std::string garbage("\xff\0\x01\n\n:::=\x7f\x45\x4c\x46", 14);
     test::add_processor(tree);
@@ -331,7 +332,7 @@ TEST(HostDetails, AHostOfGarbageIsReadToItsEnd) {
     EXPECT_FALSE(facts.system.memory_total.known());
 }
 
-TEST(HostDetails, PythonsAreReadInAProcessOfTheirOwn) {
+TEST(HostDetails, PythonsAreReadInASeparateProcess) {
     HostTree tree;
     tree.file("/home/anna/venv/pyvenv.cfg", "home = /usr/bin\nversion = 3.10.12\n");
     tree.file("/home/anna/venv/bin/python3", "");

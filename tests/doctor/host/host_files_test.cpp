@@ -52,7 +52,7 @@ TEST(HostFiles, LinksStayInsideTheRoot) {
     EXPECT_EQ(files.read("/growing").unread, "Too many levels of symbolic links");
 }
 
-TEST(HostFiles, NothingThatCouldBlockIsOpened) {
+TEST(HostFiles, FilesThatCouldBlockAreNotOpened) {
     const HostTree tree;
     ASSERT_EQ(::mkfifo(tree.make_parent("/sys/fifo").c_str(), 0600), 0);
     tree.folder("/sys/folder");
@@ -86,10 +86,10 @@ TEST(HostFiles, SizesAreNotTrusted) {
     EXPECT_EQ(files.read("/big", 3000)->size(), 3000U);
     EXPECT_EQ(files.read_part("/big", -10, 100)->size(), 10U);
     EXPECT_EQ(files.read_part("/big", -100000, 5000)->size(),
-              3000U); // longer than the file: from its beginning
+              3000U); // longer than the file: read from its beginning
     EXPECT_EQ(files.read_part("/big", 2990, 5)->size(), 5U);
     EXPECT_EQ(files.read_part("/big", 5000, 5)->size(), 0U);
-    HostFiles live; // procfs says 0 bytes of every file
+    HostFiles live; // procfs reports 0 bytes for every file
     EXPECT_FALSE(live.line("/proc/sys/kernel/osrelease")->empty());
 }
 
@@ -107,7 +107,7 @@ TEST(HostFiles, FoldersAreSortedByTheNumbersInTheirNames) {
     EXPECT_EQ(files.list("/none").unread, "No such file or directory");
 }
 
-TEST(HostFiles, AFileThatBlocksIsGivenUpAndSaidSo) {
+TEST(HostFiles, AFileThatBlocksIsSkippedAndReported) {
     const HostTree tree;
     tree.file("/sys/card/busy", "1\n");
     tree.file("/sys/card/other", "2\n");
@@ -119,13 +119,13 @@ TEST(HostFiles, AFileThatBlocksIsGivenUpAndSaidSo) {
     };
     HostFiles files(tree.root().string(), {.deadline = std::chrono::milliseconds(600)}, blocks);
     EXPECT_TRUE(files.line("/sys/card/other").is("2"));
-    EXPECT_EQ(files.line("/sys/card/busy").unread, "given up: no answer within 600 ms");
-    EXPECT_EQ(files.line("/sys/card/busy").unread, "given up: another file of this folder did not answer");
-    EXPECT_EQ(files.line("/sys/card/other").unread, "given up: another file of this folder did not answer");
-    EXPECT_TRUE(files.line("/sys/next").is("3")); // a new process goes on
+    EXPECT_EQ(files.line("/sys/card/busy").unread, "skipped: no response within 600 ms");
+    EXPECT_EQ(files.line("/sys/card/busy").unread, "skipped: another file in this folder did not respond");
+    EXPECT_EQ(files.line("/sys/card/other").unread, "skipped: another file in this folder did not respond");
+    EXPECT_TRUE(files.line("/sys/next").is("3")); // a new process continues
 }
 
-TEST(HostFiles, ManyFilesThatBlockCostNoMoreThanThePatience) {
+TEST(HostFiles, ManyFilesThatBlockTakeNoLongerThanThePatience) {
     const auto blocks = [](const std::string&, const FileRequest&) -> FileAnswer {
         while (true)
             ::pause();
@@ -135,10 +135,10 @@ TEST(HostFiles, ManyFilesThatBlockCostNoMoreThanThePatience) {
     std::string last;
     for (int i = 0; i < 20; ++i)
         last = files.line(fmt::format("/sys/{}/file", i)).unread;
-    EXPECT_EQ(last, "given up: no answer within 20 ms");
+    EXPECT_EQ(last, "skipped: no response within 20 ms");
 }
 
-TEST(HostFiles, ReasonsOfTheKernelAreKept) {
+TEST(HostFiles, ReasonsFromTheKernelAreKept) {
     const auto refuses = [](const std::string&, const FileRequest& request) -> FileAnswer {
         return {.error = request.path == "/dev/kfd" ? EPERM : EACCES, .more = false, .data = {}};
     };

@@ -1,5 +1,5 @@
 #pragma once
-/// Gives one text to every parser of the host's files: for the fuzz target and for the test of damaged files.
+/// Passes one text to every parser of host files: for the fuzz target and for the test of damaged files.
 
 #include "../../../doctor/src/host/collectors.h"
 #include "../../../doctor/src/host/library_search.h"
@@ -11,7 +11,7 @@
 
 namespace rekindle::doctor::test {
 
-/// How much the parsers found; they must neither crash nor hang, whatever the text is.
+/// How much the parsers found; they must neither crash nor hang on any text.
 inline std::size_t parse_with_all(std::string_view text) {
     std::size_t found = parse_kfd_properties(text).size() + parse_fdinfo(text).address.size();
     found += parse_modprobe(text, "/etc/modprobe.d/x.conf").size();

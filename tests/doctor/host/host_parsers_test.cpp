@@ -46,7 +46,7 @@ TEST(HostParsers, MemoryOfADrmClient) {
     EXPECT_TRUE(parse_fdinfo("pos: 0\nflags: 0\n").address.empty());
 }
 
-TEST(HostParsers, KernelRecordsBecomeLinesOfDmesg) {
+TEST(HostParsers, KernelRecordsBecomeDmesgLines) {
     const Lines lines = parse_kernel_records("6,1234,5678901,-;amdgpu 0000:03:00.0: ring gfx_0.0.0 timeout\n"
                                              " SUBSYSTEM=pci\n DEVICE=+pci:0000:03:00.0\n"
                                              "4,1235,12345678901,-,caller=T1;with a tab\\x09and \\xzz\n"
@@ -56,7 +56,7 @@ TEST(HostParsers, KernelRecordsBecomeLinesOfDmesg) {
     EXPECT_EQ(lines[1], "[12345.678901] with a tab and \\xzz");
 }
 
-TEST(HostParsers, LinesAboutGraphicsAreKept) {
+TEST(HostParsers, LinesAboutGpusAreKept) {
     Gpu gpu;
     gpu.address = "0000:03:00.0";
     gpu.bridges.emplace_back().address = "0000:00:01.1";
@@ -128,15 +128,15 @@ TEST(HostParsers, ConfigSpaceWithoutRootIsShort) {
     EXPECT_NE(parse_pci_config(bytes, "x").routes_atomics.unread.find("Permission denied"),
               std::string::npos);
     EXPECT_EQ(parse_pci_config(std::string(4096, '\xff'), "x").routes_atomics.unread,
-              "the device does not answer");
+              "the device does not respond");
     bytes.resize(4096);
     EXPECT_TRUE(parse_pci_config(bytes, "x").routes_atomics.is(false)); // no PCI Express capability
     bytes[0x34] = 0x40;
-    bytes[0x41] = 0x40; // a list that leads to itself
+    bytes[0x41] = 0x40; // a list that points to itself
     EXPECT_TRUE(parse_pci_config(bytes, "x").routes_atomics.is(false));
 }
 
-TEST(HostParsers, AProgramSaysWhatItNeeds) {
+TEST(HostParsers, ReadsTheLibrariesThatAProgramNeeds) {
     const std::string program = own_program();
     const auto dynamic = parse_elf_dynamic(reader_of(program));
     ASSERT_TRUE(dynamic);
@@ -146,7 +146,7 @@ TEST(HostParsers, AProgramSaysWhatItNeeds) {
     EXPECT_FALSE(parse_elf_dynamic(reader_of(program.substr(0, 40))));
 }
 
-TEST(HostParsers, DamagedFilesAreSurvived) {
+TEST(HostParsers, DamagedFilesDoNotCrash) {
     const std::string program = own_program().substr(0, 4096);
     const Lines originals{
         "simd_count 168\ngfx_target_version 110000\n",
@@ -169,7 +169,7 @@ TEST(HostParsers, DamagedFilesAreSurvived) {
         text.resize(next() % (text.size() + 1));
         found += test::parse_with_all(text);
     }
-    EXPECT_GT(found, 1000U); // most damage is small: the parsers did see their texts
+    EXPECT_GT(found, 1000U); // most damage is small: the parsers found something in their texts
 }
 
 } // namespace

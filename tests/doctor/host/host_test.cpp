@@ -46,7 +46,7 @@ void add_raphael(const HostTree& tree) {
     gpu.gc_minor = 3;
     gpu.gc_revision = 6;
     add_amd_gpu(tree, gpu);
-    add_device(tree, {.address = "0000:13:00.2", // the processor's security part in the same slot
+    add_device(tree, {.address = "0000:13:00.2", // the CPU's security processor in the same slot
                       .vendor = 0x1022,
                       .device = 0x1649,
                       .class_code = 0x108000,
@@ -81,7 +81,7 @@ Facts facts_of(const HostTree& tree) {
     return collect_facts({.root = tree.root(), .find_pythons = false});
 }
 
-TEST(Host, TwoCardsAndAProcessorsGraphics) {
+TEST(Host, TwoDiscreteGpusAndAnIntegratedOne) {
     HostTree tree;
     test::add_processor(tree);
     add_amd_gpu(tree, navi31(1, 1, "03"));
@@ -140,7 +140,7 @@ TEST(Host, NoKfdNodeSaysWhy) {
     {
         const Facts facts = facts_of(tree);
         ASSERT_EQ(facts.gpus.size(), 1U);
-        EXPECT_FALSE(facts.kfd.known()); // /sys/class is not there at all
+        EXPECT_FALSE(facts.kfd.known()); // /sys/class does not exist
         EXPECT_TRUE(facts.gpus[0].gfx.is("gfx1010"));
         EXPECT_EQ(facts.gpus[0].kfd_node.unread, "No such file or directory");
     }
@@ -150,10 +150,10 @@ TEST(Host, NoKfdNodeSaysWhy) {
     tree.file("/sys/class/kfd/kfd/topology/nodes/1/properties", "");
     const Facts facts = facts_of(tree);
     EXPECT_TRUE(facts.kfd.is(true));
-    EXPECT_EQ(facts.gpus[0].kfd_node.unread, "not among the nodes that can be read; node 1: empty");
+    EXPECT_EQ(facts.gpus[0].kfd_node.unread, "not among the readable nodes; node 1: empty");
 }
 
-TEST(Host, AMachineWithoutAGpuIsNoError) {
+TEST(Host, AMachineWithoutAGpuIsNotAnError) {
     const HostTree tree;
     tree.folder("/sys/class/net");
     tree.folder("/sys/bus/pci/devices");
@@ -206,11 +206,11 @@ TEST(Host, ARecordedProcessIsRead) {
     EXPECT_TRUE(system.open_files_hard_limit.is(1048576));
     EXPECT_TRUE(system.locked_memory_limit.is(~std::uint64_t{0}));
     const Facts facts = facts_of(tree);
-    EXPECT_EQ(facts.environment.variables->size(), 1U); // HOME steers no GPU software
+    EXPECT_EQ(facts.environment.variables->size(), 1U); // HOME does not affect GPU software
     EXPECT_EQ(facts.environment.variables->at("HSA_OVERRIDE_GFX_VERSION"), "10.3.0");
 }
 
-TEST(Host, TheLiveHostIsReadWithoutSurprises) {
+TEST(Host, TheLiveHostIsReadWithoutErrors) {
     const Facts facts = collect_facts({.find_pythons = false});
     EXPECT_TRUE(facts.system.kernel.known());
     EXPECT_TRUE(facts.system.groups.known());

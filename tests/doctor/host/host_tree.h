@@ -1,6 +1,6 @@
 #pragma once
-/// Makes small trees that look like a Linux host to collect_facts: what the tests need of /sys, /proc, /dev
-/// and /etc.
+/// Makes small trees that look like a Linux host to collect_facts: the parts of /sys, /proc, /dev and /etc
+/// that the tests need.
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ class HostTree {
     rekindle::test::TemporaryFolder folder_;
 };
 
-/// One device of the PCI bus; its folder lies where sysfs has it, below its bridges.
+/// One device on the PCI bus; its folder is where sysfs has it, below its bridges.
 struct PciDevice {
     std::string address;
     unsigned vendor = 0x1002, device = 0, revision = 0, class_code = 0x030000;
@@ -62,11 +62,11 @@ inline void add_device(const HostTree& tree, const PciDevice& device) {
         tree.link(folder + "/driver", "../../../../bus/pci/drivers/" + device.driver);
 }
 
-/// What amdgpu and KFD show of a card.
+/// What amdgpu and KFD show about a GPU.
 struct AmdGpu {
     PciDevice pci;
     int minor = 0; ///< card<minor>, renderD<128 + minor>
-    int node = 0;  ///< of KFD; 0: KFD does not list it
+    int node = 0;  ///< KFD's node number; 0: KFD does not list it
     std::uint64_t vram = 0, visible = 0;
     int gfx_version = 0; ///< 110000
     int units = 0;
@@ -112,7 +112,7 @@ inline void add_amd_gpu(const HostTree& tree, const AmdGpu& gpu) {
               fmt::format("type 2\nnode_from {}\nnode_to 0\nflags {}\n", gpu.node, gpu.link_flags));
 }
 
-/// The processor's own KFD node and the empty folders that every Linux has.
+/// The CPU's own KFD node and the empty folders that every Linux system has.
 inline void add_processor(const HostTree& tree) {
     const std::string node = "/sys/class/kfd/kfd/topology/nodes/0";
     tree.file(node + "/gpu_id", "0\n");

@@ -20,7 +20,7 @@ std::string cause(std::string_view slug, std::string_view code, std::string_view
            "\n  title: t\n  sentence: s\n" + std::string(more) + std::string(backing);
 }
 
-TEST(CheckKnowledge, ASoundFolderHasNoMistake) {
+TEST(CheckKnowledge, AValidFolderHasNoMistakes) {
     const KnowledgeFolder folder{
         {"causes/a.yaml", cause("out-of-memory", "D001")},
         {"signatures/blas.yaml", "- id: s\n  title: t\n  patterns: [\"a+b\"]\n  means: m\n"
@@ -40,7 +40,7 @@ TEST(CheckKnowledge, ASoundFolderHasNoMistake) {
     EXPECT_EQ(knowledge.cause("out-of-memory")->origin.line, 1);
 }
 
-TEST(CheckKnowledge, TellsEveryMistakeWithItsLine) {
+TEST(CheckKnowledge, ReportsEveryMistakeWithItsLine) {
     const KnowledgeFolder folder{
         {"causes.yaml", cause("one", "D001") + cause("one", "D01", "  remedies: [nothing]\n  titel: x\n")},
         {"signatures/a.yaml",
@@ -50,12 +50,12 @@ TEST(CheckKnowledge, TellsEveryMistakeWithItsLine) {
     EXPECT_THAT(
         check_knowledge(folder.path()),
         ElementsAre("causes.yaml:7: code \"D01\" does not have the form D\\d{3}",
-                    "causes.yaml:7: remedy nothing is in no remedies file",
-                    "causes.yaml:7: slug one is there twice; first at causes.yaml:1",
-                    "causes.yaml:12: unknown key \"titel\"; title was meant?",
+                    "causes.yaml:7: remedy nothing is not defined in any remedies file",
+                    "causes.yaml:7: duplicate slug one; first at causes.yaml:1",
+                    "causes.yaml:12: unknown key \"titel\"; did you mean title?",
                     HasSubstr("signatures/a.yaml:1: pattern \"a(\": missing )"),
                     "signatures/a.yaml:4: harmless must be true or false, not \"maybe\"",
-                    "signatures/a.yaml:7: cause two is in no causes file",
+                    "signatures/a.yaml:7: cause two is not defined in any causes file",
                     "signatures/a.yaml:8: strength must be one of decisive, strong, possible, not \"sure\"",
                     "signatures/a.yaml:9: unknown condition \"color\""));
 }
@@ -67,9 +67,9 @@ TEST(CheckKnowledge, EveryEntryNeedsEvidenceAndADate) {
          "- slug: b\n  code: D002\n  title: t\n  sentence: s\n"
          "  evidence: [{kind: rumor, ref: x}, {kind: thread, ref: x}]\n"}};
     EXPECT_THAT(check_knowledge(folder.path()),
-                ElementsAre("causes.yaml:1: checked \"2026-02-30\" is no date YYYY-MM-DD",
+                ElementsAre("causes.yaml:1: checked \"2026-02-30\" is not a date of the form YYYY-MM-DD",
                             "causes.yaml:5: evidence is empty", "causes.yaml:7: checked is missing",
-                            "causes.yaml:7: thread \"x\" must name repository#number or an address",
+                            "causes.yaml:7: thread \"x\" must be repository#number or a URL",
                             HasSubstr("causes.yaml:11: kind must be one of source, thread")));
 }
 
@@ -104,20 +104,21 @@ TEST(CheckKnowledge, GpusAndTargetsMustAgree) {
              std::string(backing) + "- name: B\n  vendor: amd\n  pci: [\"1002:731f:ca\"]\n" +
              std::string(backing)}};
     EXPECT_THAT(check_knowledge(folder.path()),
-                ElementsAre("gfx_targets.yaml:1: kfd_version 100101 is not that of gfx1010, 100100",
-                            "gpus.yaml:1: pci 10de:0001 is not of amd",
+                ElementsAre("gfx_targets.yaml:1: kfd_version 100101 does not match gfx1010, which has 100100",
+                            "gpus.yaml:1: pci 10de:0001 does not belong to amd",
                             "gpus.yaml:1: target gfx1011 is not in gfx_targets.yaml",
-                            "gpus.yaml:7: pci 1002:731f:ca is A too (gpus.yaml:1)"));
+                            "gpus.yaml:7: pci 1002:731f:ca also belongs to A (gpus.yaml:1)"));
 }
 
-TEST(CheckKnowledge, FilesThatAreNoKnowledge) {
+TEST(CheckKnowledge, FilesThatAreNotKnowledge) {
     const KnowledgeFolder folder{{"colors.yaml", "[]\n"},
                                  {"causes.yaml", "slug: a\n"},
                                  {"gpus.yaml", "- a: [\n"},
                                  {"signatures/_template.yaml", "- id: t\n"},
                                  {"README.md", "text"}};
     const std::vector<std::string> mistakes = check_knowledge(folder.path());
-    EXPECT_THAT(mistakes, testing::Contains(HasSubstr("colors.yaml:1: no type of entry")));
+    EXPECT_THAT(mistakes,
+                testing::Contains(HasSubstr("colors.yaml:1: this file name matches no type of entry")));
     EXPECT_THAT(mistakes,
                 testing::Contains("causes.yaml:1: the file must be a list of entries, not a mapping"));
     EXPECT_THAT(mistakes, testing::Contains(HasSubstr("gpus.yaml:2: not YAML")));
@@ -132,7 +133,7 @@ TEST(LoadKnowledge, StopsAtTheFirstMistake) {
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), ExitStatus::usage);
         EXPECT_EQ(error.where(), "causes.yaml:5");
-        EXPECT_EQ(error.message(), "unknown key \"titel\"; title was meant?");
+        EXPECT_EQ(error.message(), "unknown key \"titel\"; did you mean title?");
     }
     EXPECT_THROW(load_knowledge("/nonexistent"), Error);
 }

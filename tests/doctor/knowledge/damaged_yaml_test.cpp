@@ -11,7 +11,7 @@
 namespace rekindle::doctor {
 namespace {
 
-/// Deterministic numbers (xorshift), so that a failure can be repeated.
+/// Deterministic random numbers (xorshift), so that a failure can be reproduced.
 class Dice {
   public:
     std::size_t below(std::size_t end) {
@@ -58,7 +58,7 @@ bool survives(const std::string& text, std::string_view file) {
     return true;
 }
 
-TEST(DamagedYaml, TheSampleItselfIsSound) {
+TEST(DamagedYaml, TheSampleItselfIsValid) {
     Knowledge knowledge;
     Mistakes mistakes;
     read_entries(load_yaml(sample, "signatures.yaml"), "signatures.yaml", knowledge, mistakes);

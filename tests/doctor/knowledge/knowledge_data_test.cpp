@@ -34,12 +34,12 @@ bool wheel_covers(std::string_view index, std::string_view torch, std::string_vi
     return knowledge.covers(knowledge.index(index)->targets_of(torch), gfx);
 }
 
-TEST(KnowledgeData, TheFolderHasNoMistake) {
+TEST(KnowledgeData, TheFolderHasNoMistakes) {
     for (const std::string& mistake : check_knowledge(source_folder))
         ADD_FAILURE() << mistake;
 }
 
-TEST(KnowledgeData, WhatIsEmbeddedIsTheFolder) {
+TEST(KnowledgeData, TheEmbeddedKnowledgeEqualsTheFolder) {
     const Knowledge folder = load_knowledge(source_folder);
     const Knowledge& embedded = embedded_knowledge();
     EXPECT_EQ(embedded.gfx_targets.size(), folder.gfx_targets.size());
@@ -52,12 +52,12 @@ TEST(KnowledgeData, WhatIsEmbeddedIsTheFolder) {
     EXPECT_GT(embedded.gpus.size(), 200U);
 }
 
-TEST(KnowledgeData, TheKernelsNumbersNameTheTargets) {
+TEST(KnowledgeData, KernelVersionNumbersNameTheTargets) {
     for (const GfxTarget& target : embedded_knowledge().gfx_targets)
         EXPECT_EQ(gfx_of_kfd_version(target.kfd_version), target.name);
 }
 
-TEST(KnowledgeData, CardsOfOnePciIdAreToldApartByTheRevision) {
+TEST(KnowledgeData, TheRevisionDistinguishesModelsWithOnePciId) {
     const Knowledge& knowledge = embedded_knowledge();
     EXPECT_EQ(knowledge.gpu("1002:731f", "ca")->name, "Radeon RX 5600 XT");
     EXPECT_EQ(knowledge.gpu("1002:731f", "c4")->name, "Radeon RX 5700");
@@ -69,7 +69,7 @@ TEST(KnowledgeData, CardsOfOnePciIdAreToldApartByTheRevision) {
     EXPECT_EQ(knowledge.gpu("10de:2684", "a1")->target, "sm_89");
 }
 
-TEST(KnowledgeData, CardsAreFoundByTheNamesThatPeopleWrite) {
+TEST(KnowledgeData, ModelsAreFoundByTheNamesThatPeopleWrite) {
     const std::pair<const char*, const char*> names[] = {
         {"2x AMD Radeon RX 7900 XT 20 GB", "gfx1100"},
         {"Radeon RX 7900 XTX", "gfx1100"},

@@ -1,5 +1,5 @@
 #pragma once
-/// A knowledge folder made for one test.
+/// A knowledge folder for one test.
 
 #include <rekindle/doctor/knowledge.h>
 

@@ -26,7 +26,7 @@ GfxTarget gfx(std::string name, std::string generic) {
     return target;
 }
 
-TEST(KnowledgeLookup, TheRevisionDecidesBetweenModelsOfOneId) {
+TEST(KnowledgeLookup, TheRevisionDecidesBetweenModelsWithOneId) {
     Knowledge knowledge;
     knowledge.gpus = {gpu("RX 5700 XT", {"1002:731f:c1"}), gpu("RX 5600 XT", {"1002:731f:ca"}),
                       gpu("Strix Halo", {"1002:1586"})};
@@ -51,7 +51,7 @@ TEST(KnowledgeLookup, TheLongestWholeNameInATextIsTheModel) {
     EXPECT_EQ(knowledge.gpu_named(""), nullptr);
 }
 
-TEST(KnowledgeLookup, AVariableMayStandForAnyEnding) {
+TEST(KnowledgeLookup, AVariableMayMatchAnyEnding) {
     Knowledge knowledge;
     for (const char* name : {"MIOPEN_DEBUG_*", "MIOPEN_DEBUG_CONV_GEMM", "MIOPEN_*"})
         knowledge.variables.push_back(named<EnvironmentVariable>(&EnvironmentVariable::name, name));

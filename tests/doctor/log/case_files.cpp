@@ -19,7 +19,7 @@ std::filesystem::path folder_of(std::string_view name) {
     return std::filesystem::path(test::data_folder).parent_path() / name;
 }
 
-/// The environment as a file of its own, so that nothing else of the case can be seen.
+/// The environment as a separate file, so that nothing else of the case is visible.
 std::string environment_text(const YamlNode& environment) {
     std::string text = "environment:\n";
     for (const YamlMember& member : environment.members) {
@@ -59,7 +59,7 @@ std::string slug_of(const YamlNode& node, const std::filesystem::path& file) {
     if (cause != nullptr && cause->kind == YamlNode::Kind::mapping)
         cause = cause->find("slug");
     if (cause == nullptr || cause->kind != YamlNode::Kind::scalar)
-        throw usage_error("a case without its cause").at(file.string());
+        throw usage_error("a case without a cause").at(file.string());
     return cause->text;
 }
 

@@ -15,11 +15,11 @@ struct CaseFile {
     std::string thread; ///< where it was posted
     std::string log;
     std::string cause;
-    bool given = false; ///< one of the 24 that must all be right
-    Facts facts;        ///< of `environment:` alone
+    bool given = false; ///< one of the 24 cases that must all be right
+    Facts facts;        ///< from `environment:` alone
 };
 
-/// Every case and every variant of it, by name. Throws when a file has not the shape of a case.
+/// Every case and every variant of it, by name. Throws when a file does not have the form of a case.
 std::vector<CaseFile> read_case_files(const Knowledge& knowledge);
 
 /// The log with paths, versions, process numbers and addresses replaced by others.

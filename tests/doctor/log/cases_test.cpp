@@ -36,7 +36,7 @@ std::string listed(const LogDiagnosis& diagnosis) {
     return text.empty() ? "\n    nothing" : text;
 }
 
-/// The right cause, or unknown with questions; never another cause.
+/// The right cause, or unknown with questions; never a wrong cause.
 testing::AssertionResult right_or_unknown(const LogDiagnosis& diagnosis, const CaseFile& one) {
     const std::string cause = first_cause(diagnosis.findings);
     if (cause == one.cause)
@@ -50,8 +50,8 @@ testing::AssertionResult right_or_unknown(const LogDiagnosis& diagnosis, const C
            << one.cause;
 }
 
-/// Strict for the given cases. Of the others a few may lead elsewhere: with its best line gone, a text can be
-/// what another cause prints, too. How many is printed.
+/// Strict for the given cases. A few of the others may lead to another cause: without its most important
+/// line, a text can be what another cause prints, too. Their number is printed.
 class Tally {
   public:
     void add(const LogDiagnosis& diagnosis, const CaseFile& one, const std::string& what) {
@@ -76,11 +76,11 @@ class Tally {
     std::string named_;
 };
 
-std::string without_line(const std::string& log, std::size_t left_out) {
+std::string without_line(const std::string& log, std::size_t skipped) {
     std::string text;
     const auto lines = split(log, '\n');
     for (std::size_t i = 0; i < lines.size(); ++i)
-        if (i != left_out)
+        if (i != skipped)
             text += std::string(lines[i]) + "\n";
     return text;
 }
@@ -121,7 +121,7 @@ TEST(Cases, LogAndFactsGiveTheCauseFirst) {
     std::fflush(stdout);
 }
 
-TEST(Cases, ACauseThatIsFoundWithoutFactsIsTheRightOne) {
+TEST(Cases, ACauseFoundWithoutFactsIsTheRightOne) {
     LogDiagnoser diagnoser(embedded_knowledge());
     for (const CaseFile& one : cases()) {
         const LogDiagnosis diagnosis = diagnose(diagnoser, one.log, {});
@@ -155,7 +155,7 @@ TEST(Cases, WithALineMissingTheCauseStaysOrIsUnknown) {
     }
 }
 
-/// Every line that speaks for the cause is taken out: what is left must not speak for another.
+/// Every line that supports the cause is removed: the rest must not support another one.
 TEST(Cases, WithoutTheKeyLinesNoOtherCauseIsNamed) {
     LogDiagnoser diagnoser(embedded_knowledge());
     Tally tally;
@@ -190,8 +190,8 @@ TEST(Cases, TerminalsAndLoggingSystemsChangeNothing) {
         }
 }
 
-/// A rule that only one given case backs is an answer learnt by heart.
-TEST(Cases, APatternThatFitsOneGivenCaseOnlyHasASecondSource) {
+/// A rule that only one given case supports is an answer learned by heart.
+TEST(Cases, APatternThatFitsOnlyOneGivenCaseHasASecondSource) {
     const Knowledge& knowledge = embedded_knowledge();
     for (const Signature& signature : knowledge.signatures) {
         std::set<std::string> sources;
@@ -220,7 +220,7 @@ TEST(Cases, APatternThatFitsOneGivenCaseOnlyHasASecondSource) {
     }
 }
 
-TEST(Cases, AnUnknownLogSaysSoAndAsks) {
+TEST(Cases, AnUnknownLogGivesNoCauseAndAsks) {
     LogDiagnoser diagnoser(embedded_knowledge());
     for (const char* text : {"", "Epoch 1: loss 0.3\nEpoch 2: loss 0.2\nSegmentation fault (core dumped)\n",
                              "ValueError: Expected 2D array, got 1D array instead\n", "Aborted\n",

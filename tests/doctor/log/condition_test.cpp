@@ -69,7 +69,7 @@ TEST(Override, NumbersAndNamesOfTargets) {
 TEST(Conditions, ThreeStates) {
     const Facts facts = posted("Radeon RX 5700 XT", "", "2.5.1+rocm6.2");
     EXPECT_EQ(truth({}, {}), Truth::yes);
-    EXPECT_EQ(truth(key("gfx", {"gfx1010"}), facts), Truth::yes) << "the name tells";
+    EXPECT_EQ(truth(key("gfx", {"gfx1010"}), facts), Truth::yes) << "the name implies it";
     EXPECT_EQ(truth(key("gfx", {"RDNA1", "RDNA2"}), facts), Truth::yes);
     EXPECT_EQ(truth(key("gfx", {"gfx101X"}), facts), Truth::yes);
     EXPECT_EQ(truth(key("gfx", {"gfx1100"}), facts), Truth::no);
@@ -101,7 +101,7 @@ TEST(Conditions, Combinations) {
     EXPECT_EQ(verdict.used, std::vector<std::string>{"gfx"});
 }
 
-TEST(Conditions, VariablesOfAPostedTextAreUnknownWhereItNamesThemNot) {
+TEST(Conditions, VariablesThatAPostedTextDoesNotNameAreUnknown) {
     Facts facts = posted("Radeon RX 7900 XTX", "", "");
     facts.environment.source = "the posted facts";
     facts.environment.variables = {{{"HSA_OVERRIDE_GFX_VERSION", "10.3.0"}}, "the posted facts"};
@@ -115,13 +115,13 @@ TEST(Conditions, VariablesOfAPostedTextAreUnknownWhereItNamesThemNot) {
     EXPECT_EQ(truth(key("env.HIP_VISIBLE_DEVICES", {"present"}), facts), Truth::no);
 }
 
-TEST(Conditions, WhetherAWheelHasTheCard) {
+TEST(Conditions, WhetherAWheelContainsTheTarget) {
     EXPECT_EQ(truth(key("wheel_contains_gfx", {"false"}), posted("Radeon RX 5700 XT", "", "2.5.1+rocm6.2")),
               Truth::yes);
     EXPECT_EQ(truth(key("wheel_contains_gfx", {"true"}), posted("Radeon RX 7900 XT", "", "2.5.1+rocm6.2")),
               Truth::yes);
     EXPECT_EQ(truth(key("wheel_contains_gfx", {"true"}), posted("", "gfx1151", "2.9.1+rocm6.4")), Truth::no);
-    // Whoever built that: nothing is known of its targets.
+    // An unknown publisher: nothing is known about its targets.
     EXPECT_EQ(truth(key("wheel_contains_gfx", {"true"}), posted("", "gfx1151", "2.10.0+rocm7.13.0a20260508")),
               Truth::unknown);
     Facts read = posted("Radeon RX 5700 XT", "", "2.5.1+rocm6.2");
@@ -145,7 +145,7 @@ TEST(Conditions, PublishersOfWheels) {
     EXPECT_EQ(publisher("2.6.0"), "");
 }
 
-TEST(Conditions, MistakesAreNamed) {
+TEST(Conditions, MistakesAreReported) {
     EXPECT_EQ(mistake_in(key("gpx", {"1"})), "unknown condition \"gpx\"");
     EXPECT_NE(mistake_in(key("torch", {"two"})), "");
     EXPECT_NE(mistake_in(key("wsl", {"yes"})), "");

@@ -44,7 +44,7 @@ Signature signature(std::string id, std::string pattern, std::vector<Likely> can
     return made;
 }
 
-/// A small world: a generic end, a specific line, one text of two causes, a warning.
+/// A small world: a generic last line, a specific line, one text with two causes, a warning.
 class Engine : public testing::Test {
   protected:
     Engine() {
@@ -79,10 +79,10 @@ class Engine : public testing::Test {
     Knowledge knowledge_;
 };
 
-TEST_F(Engine, AGenericLastLineDoesNotWinOverASpecificOne) {
+TEST_F(Engine, AGenericLastLineDoesNotBeatASpecificLine) {
     const LogDiagnosis found =
         diagnose("No compatible code objects found for: gfx1152\nSegmentation fault\n");
-    ASSERT_EQ(found.findings.size(), 1U) << "what is only possible is no finding";
+    ASSERT_EQ(found.findings.size(), 1U) << "a cause that is only possible is not a finding";
     EXPECT_EQ(found.findings[0].cause, "missing-code");
     EXPECT_TRUE(found.findings[0].primary);
     EXPECT_EQ(found.findings[0].statement, "A sentence about missing-code.");
@@ -105,7 +105,7 @@ TEST_F(Engine, TheSameTextHasDifferentCausesOnDifferentHosts) {
     EXPECT_TRUE(diagnose(text, cards({"gfx1100"})).findings.empty()) << "both are ruled out";
 }
 
-TEST_F(Engine, WhatDecidedIsAmongTheEvidence) {
+TEST_F(Engine, TheEvidenceIncludesWhatDecided) {
     const auto evidence = diagnose("invalid device function", cards({"gfx1010"})).findings.at(0).evidence;
     ASSERT_EQ(evidence.size(), 2U);
     EXPECT_EQ(evidence[1].what, "gfx");
@@ -129,8 +129,8 @@ TEST_F(Engine, CausesOfVendorsThatTheHostDoesNotHaveAreNotListed) {
     EXPECT_TRUE(listed("False\n", {"nvidia", "amd"}));
     EXPECT_FALSE(listed("False\n", {"nvidia"}));
     EXPECT_FALSE(listed("False\n", {"intel", "nvidia"}));
-    EXPECT_TRUE(listed("hipErrorNoDevice\nFalse\n", {"nvidia"})) << "the log is another host's";
-    EXPECT_FALSE(listed("NVIDIA GeForce RTX 4090\nFalse\n", {})) << "the log tells, too";
+    EXPECT_TRUE(listed("hipErrorNoDevice\nFalse\n", {"nvidia"})) << "the log is from another host";
+    EXPECT_FALSE(listed("NVIDIA GeForce RTX 4090\nFalse\n", {})) << "the log counts, too";
     EXPECT_TRUE(listed("torch 2.5.1+rocm6.2\nnvidia-smi: not found\nFalse\n", {}));
     wheel.vendors = {};
     EXPECT_TRUE(listed("False\n", {"nvidia"}));
@@ -169,7 +169,7 @@ TEST(LogDiagnosis, NamesNoCauseOfAnotherVendor) {
                 expect_none(log, vendor, wsl);
 }
 
-TEST_F(Engine, FiguresOfAMessageAreFacts) {
+TEST_F(Engine, NumbersInAMessageAreFacts) {
     const char* full =
         "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity "
         "of "
@@ -195,7 +195,7 @@ TEST_F(Engine, HarmlessLinesAreNoticedAndNeverTheCause) {
     EXPECT_EQ(with_error.findings.back().cause, "warning-only");
 }
 
-TEST_F(Engine, WhatTheLogShowsJoinsWhatTheHostSays) {
+TEST_F(Engine, FactsFromTheLogAddToThoseOfTheHost) {
     const char* list = "['AMD Radeon(TM) Graphics', 'AMD Radeon RX 7900 XT']\ninvalid device function\n";
     EXPECT_EQ(diagnose(list).findings.at(0).cause, "wrong-card");
     EXPECT_EQ(diagnose("Device 0: AMD Radeon RX 5700 XT, gfx1010 (0x1010)\ninvalid device function\n")
@@ -246,7 +246,7 @@ TEST(LogFacts, DevicesVersionsAndSystems) {
                     .has("driver_mismatch", "true"));
 }
 
-TEST(LogFacts, AdviceIsNoAssignment) {
+TEST(LogFacts, AdviceIsNotAnAssignment) {
     EXPECT_EQ(shown("export HSA_OVERRIDE_GFX_VERSION=10.3.0").first("env.HSA_OVERRIDE_GFX_VERSION"),
               "10.3.0");
     EXPECT_EQ(shown("$ HSA_OVERRIDE_GFX_VERSION=11.0.0 HIP_VISIBLE_DEVICES=0 python x.py")
@@ -285,7 +285,7 @@ TEST(LogDiagnosis, AnyTextGivesAnAnswer) {
     }
 }
 
-// Its time is printed, not judged; ctest ends what never ends.
+// The time is printed, not checked; ctest ends what never ends.
 TEST(LogDiagnosis, EightMebibytesAreRead) {
     std::string text;
     for (int i = 0; text.size() < (std::size_t{8} << 20); ++i)
@@ -297,7 +297,7 @@ TEST(LogDiagnosis, EightMebibytesAreRead) {
     const std::clock_t begin = std::clock();
     const LogDiagnosis found = diagnose_log(log, {}, embedded_knowledge());
     const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-    fmt::print("8 MiB of {} lines: {:.3f} s of processor time\n", log.lines.size(), seconds);
+    fmt::print("8 MiB of {} lines: {:.3f} s of CPU time\n", log.lines.size(), seconds);
     EXPECT_FALSE(found.findings.empty());
 }
 

@@ -1,5 +1,5 @@
-/// Logs of runs that ended well, recovered, or in which another program suffered (data/harmless/): no
-/// signature may make a failure of them.
+/// Logs of runs that ended well, recovered, or in which another program failed (data/harmless/): no
+/// signature may report a failure for them.
 
 #include "log/log_diagnoser.h"
 
@@ -40,7 +40,7 @@ std::string alarms_of(const LogDiagnosis& diagnosis) {
     return text;
 }
 
-/// A machine of the vendor on which the log may have been written.
+/// A machine with GPUs of the vendor on which the log may have been written.
 Facts facts_with(const std::string& vendor, const std::string& name, const std::string& torch) {
     Facts facts;
     facts.origin = "a posted case";
@@ -53,11 +53,11 @@ Facts facts_with(const std::string& vendor, const std::string& name, const std::
     return facts;
 }
 
-TEST(HarmlessLogs, ThereAreFortyOrMore) {
+TEST(HarmlessLogs, ThereAreAtLeastForty) {
     EXPECT_GE(harmless_logs().size(), 40U);
 }
 
-TEST(HarmlessLogs, NoSignatureMakesAFailureOfThem) {
+TEST(HarmlessLogs, NoSignatureReportsAFailure) {
     LogDiagnoser diagnoser(embedded_knowledge());
     const std::vector<Facts> hosts{{},
                                    facts_with("amd", "Radeon RX 7900 XT", "2.5.1+rocm6.2"),
@@ -73,7 +73,7 @@ TEST(HarmlessLogs, NoSignatureMakesAFailureOfThem) {
     EXPECT_GT(signatures, 40U) << "the logs show nothing that could be taken for a failure";
 }
 
-/// The same within other output: a prefix of a logging system, and the log of an earlier run before it.
+/// The same within other output: with the prefix of a logging system, and after the log of an earlier run.
 TEST(HarmlessLogs, PrefixesAndEarlierRunsChangeNothing) {
     LogDiagnoser diagnoser(embedded_knowledge());
     const std::vector<HarmlessLog> logs = harmless_logs();
@@ -83,7 +83,7 @@ TEST(HarmlessLogs, PrefixesAndEarlierRunsChangeNothing) {
     }
 }
 
-TEST(HarmlessLogs, ARunThatEndedWellIsCalledThat) {
+TEST(HarmlessLogs, ARunThatEndedWellIsReportedAsSuch) {
     for (const char* name : {"nccl-allreduce-benchmark", "rccl-two-cards-finished", "oom-batch-size-finder",
                              "hf-trainer-warnings-only", "pytest-gpu-suite", "slurm-job-ended-well"}) {
         const LogText log = log_from_text(
@@ -96,7 +96,7 @@ TEST(HarmlessLogs, ARunThatEndedWellIsCalledThat) {
     }
 }
 
-TEST(HarmlessLogs, AnotherProgramThatTheKernelEndedAsksForNothing) {
+TEST(HarmlessLogs, AnotherProgramKilledByTheKernelNeedsNoAction) {
     const LogText log = log_from_text(
         read_file(fs::path(test::data_folder) / "harmless" / "dmesg-browser-killed.log"), "kernel log");
     const LogDiagnosis diagnosis = diagnose_log(log, {}, embedded_knowledge());
@@ -131,7 +131,7 @@ TEST(HarmlessLogs, TheSameLinesAtTheEndOfALogAreAFailure) {
               "p2p-hang-acs")
         << "nothing follows";
     EXPECT_EQ(cause_of("loss: nan at step 10\n" + progress), "loss-diverged-not-gpu")
-        << "a loss that is NaN does not become right by going on";
+        << "a loss that is NaN stays wrong when the run continues";
 }
 
 } // namespace

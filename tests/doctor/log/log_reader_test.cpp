@@ -32,7 +32,7 @@ class LogReader : public testing::Test {
     std::filesystem::path folder_;
 };
 
-TEST(CleanLine, TerminalColorsTitlesAndBackspacesAreTakenOut) {
+TEST(CleanLine, TerminalColorsTitlesAndBackspacesAreRemoved) {
     EXPECT_EQ(clean_line("\x1b[1;31mRuntimeError\x1b[0m: \x1b]0;title\aHIP error"),
               Parts{"RuntimeError: HIP error"});
     EXPECT_EQ(clean_line("\x1b]8;;http://x\x1b\\link\x1b(B"), Parts{"link"});
@@ -41,7 +41,7 @@ TEST(CleanLine, TerminalColorsTitlesAndBackspacesAreTakenOut) {
     EXPECT_EQ(clean_line("cut \x1b["), Parts{"cut"});
 }
 
-TEST(CleanLine, ProgressThatWasDrawnOverIsLeftOutAndMessagesStay) {
+TEST(CleanLine, OverwrittenProgressIsSkippedAndMessagesStay) {
     EXPECT_EQ(clean_line("  3%|#  | 1/30\r  7%|## | 2/30\r"), Parts{"  7%|## | 2/30"});
     EXPECT_EQ(clean_line(" 50%|###| 3.1it/s\rRuntimeError: no"), Parts{"RuntimeError: no"});
     EXPECT_EQ(clean_line("RuntimeError: no\r 50%|###| 3.1it/s"),
@@ -50,7 +50,7 @@ TEST(CleanLine, ProgressThatWasDrawnOverIsLeftOutAndMessagesStay) {
     EXPECT_TRUE(clean_line(" \t\r\r").empty());
 }
 
-TEST(CleanLine, BytesThatAreNoTextAreQuestionMarks) {
+TEST(CleanLine, BytesThatAreNotTextBecomeQuestionMarks) {
     EXPECT_EQ(clean_line(std::string("a\0b\x01", 4)), Parts{"a?b?"});
     EXPECT_EQ(clean_line("gr\xc3\xbc\xc3\x9f"
                          "e \xff\xc3("),
@@ -77,7 +77,7 @@ TEST(CleanLine, PrefixesOfLoggingSystems) {
         EXPECT_EQ(without_prefix(text), text);
 }
 
-TEST(LogText, LinesKeepTheirNumbersAndBlankOnesAreLeftOut) {
+TEST(LogText, LinesKeepTheirNumbersAndBlankOnesAreSkipped) {
     const LogText log = log_from_text("first\n\n\r\nfourth\rfourth again\nlast", "posted");
     ASSERT_EQ(log.lines.size(), 4U);
     EXPECT_EQ(log.lines[1].number, 4U);
@@ -88,7 +88,7 @@ TEST(LogText, LinesKeepTheirNumbersAndBlankOnesAreLeftOut) {
     EXPECT_FALSE(log.shortened);
 }
 
-TEST(LogText, PowerShellWritesSixteenBits) {
+TEST(LogText, PowerShellUtf16IsRead) {
     std::string text("\xff\xfe", 2);
     for (const char c : std::string_view("HIP error\r\nend"))
         text += {c, '\0'};
@@ -155,7 +155,7 @@ TEST_F(LogReader, APipeIsReadInConstantMemoryAndItsLinesAreCounted) {
     EXPECT_LT(bytes, std::size_t{20} << 20);
 }
 
-TEST(LogText, ShortLinesWithoutEndStaySmall) {
+TEST(LogText, EndlessShortLinesNeedLittleMemory) {
     std::string text;
     for (int i = 0; i < 4'000'000; ++i)
         text += i % 3 == 0 ? "a\n" : i % 3 == 1 ? "b\r" : "\n";
@@ -165,7 +165,7 @@ TEST(LogText, ShortLinesWithoutEndStaySmall) {
     EXPECT_LT(log.lines.size(), 600'000U);
     EXPECT_EQ(log.lines.back().text, "the end");
     EXPECT_EQ(log.lines.front().number, 1U);
-    // One line of returns only.
+    // Carriage returns only, in one line.
     const LogText returns = log_from_text(std::string(8 << 20, '\r') + "x", "posted");
     EXPECT_EQ(returns.lines.size(), 1U);
     std::string many;
@@ -188,7 +188,7 @@ TEST_F(LogReader, AHoleInAFileEndsALine) {
     EXPECT_EQ(log.lines.back().text, "RuntimeError: HIP error: invalid device function");
 }
 
-TEST_F(LogReader, AProgramIsNoLogAndColorsAre) {
+TEST_F(LogReader, AProgramIsNotALogButColoredTextIs) {
     std::string bytes;
     for (int i = 0; i < 100'000; ++i)
         bytes += static_cast<char>(i * 7919 % 251);
@@ -198,7 +198,7 @@ TEST_F(LogReader, AProgramIsNoLogAndColorsAre) {
     EXPECT_EQ(read_log(path("colors")).lines.front().text, "Error");
 }
 
-TEST_F(LogReader, WhatCannotBeOpenedSaysSo) {
+TEST_F(LogReader, FilesThatCannotBeOpenedAreErrors) {
     EXPECT_THROW(read_log(path("absent.log")), Error);
     try {
         read_log(folder_);
@@ -208,7 +208,7 @@ TEST_F(LogReader, WhatCannotBeOpenedSaysSo) {
     }
 }
 
-TEST(LogText, AnyBytesGiveLinesOfTextThatAreShortEnough) {
+TEST(LogText, AnyBytesGiveLinesWithinTheLimit) {
     std::mt19937 random(7);
     constexpr std::string_view bits[] = {"\x1b[", "\x1b]", "\r", "\n",      "\b",
                                          "\xff",  "\xc3",  "%|", "gfx1100", " "};

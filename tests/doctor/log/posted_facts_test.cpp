@@ -62,7 +62,7 @@ TEST_F(PostedFacts, BareLinesAsPeopleWriteThem) {
     EXPECT_EQ(facts.origin, "a posted case");
 }
 
-TEST_F(PostedFacts, OfACaseOnlyTheEnvironmentIsRead) {
+TEST_F(PostedFacts, OnlyTheEnvironmentOfACaseIsRead) {
     const std::string environment = "environment:\n  gfx: gfx1010\n  torch: 2.5.1+rocm6.2\n";
     const Facts with_answer = read(
         "id: x\nlog: gfx1100\ncause: {slug: pcie-atomics}\nfix_confirmed: \"gpu: RX 580\"\n" + environment);
@@ -81,7 +81,7 @@ TEST_F(PostedFacts, ARecordedHost) {
 }
 
 TEST_F(PostedFacts, MistakesNameTheirLine) {
-    EXPECT_NE(refused("gpu: RX 580\nthis is no fact\n").find(":2"), std::string::npos);
+    EXPECT_NE(refused("gpu: RX 580\nthis is not a fact\n").find(":2"), std::string::npos);
     EXPECT_NE(refused("environment: all of it\n").find(":1"), std::string::npos);
     EXPECT_NE(refused("").find("no facts"), std::string::npos);
     EXPECT_NE(refused("- a\n- b\n"), "accepted");
@@ -99,7 +99,7 @@ std::vector<Gpu> gpus(std::string_view gpu, std::string_view gfx) {
     return facts.gpus;
 }
 
-TEST(PostedGpus, SeveralCardsAndTheirTargets) {
+TEST(PostedGpus, SeveralGpusAndTheirTargets) {
     const auto two =
         gpus("Radeon RX 7900 XT + Ryzen 7 7800X3D iGPU", "gfx1100 (cuda:1) and gfx1036 (cuda:0)");
     ASSERT_EQ(two.size(), 2U);
@@ -116,7 +116,7 @@ TEST(PostedGpus, SeveralCardsAndTheirTargets) {
     EXPECT_EQ(gpus("not stated", "not in what was read").size(), 0U);
 }
 
-TEST(PostedGpus, WhatARuntimePrintsIsNotTheTruth) {
+TEST(PostedGpus, TheTargetThatARuntimePrintsMayBeOverridden) {
     const auto printed = gpus("AMD Instinct MI210", "gfx1030 as printed by rocminfo");
     ASSERT_EQ(printed.size(), 1U);
     EXPECT_FALSE(printed[0].gfx);
@@ -132,7 +132,7 @@ TEST(PostedGpus, WhatARuntimePrintsIsNotTheTruth) {
     EXPECT_TRUE(gpus("Polaris cards (1002:67df), mixed with other GPUs", "")[0].pci_id.is("1002:67df"));
 }
 
-TEST(PostedValues, TheFailingVersionIsTheOneInForce) {
+TEST(PostedValues, TheFailingVersionCounts) {
     const auto torch = [](std::string_view text) {
         PythonEnvironment python;
         read_posted_torch(text, python);

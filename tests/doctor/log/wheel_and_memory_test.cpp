@@ -1,4 +1,4 @@
-/// What the facts rule out is never named as a cause, and full memory is.
+/// What the facts rule out is never named as a cause, and full memory is named.
 
 #include "case_files.h"
 #include "log/log_diagnoser.h"
@@ -37,15 +37,15 @@ Facts host_with(const std::string& target, const std::string& torch) {
     return facts;
 }
 
-/// Logs whose confirmed cause is that code for the card is missing.
+/// Logs whose confirmed cause is missing code for the GPU.
 std::vector<CaseFile> logs_about_code() {
     std::vector<CaseFile> logs = read_case_files(embedded_knowledge());
     std::erase_if(logs, [](const CaseFile& one) { return !about_code.contains(one.cause); });
     return logs;
 }
 
-/// Every official index, its newest torch, every target that is in it.
-TEST(WheelWithTheTarget, IsNeverToldThatItLacksIt) {
+/// Every official index, its newest torch, and every target in it.
+TEST(WheelWithTheTarget, IsNeverReportedAsLackingIt) {
     LogDiagnoser diagnoser(embedded_knowledge());
     const std::vector<CaseFile> logs = logs_about_code();
     ASSERT_GE(logs.size(), 8U);
@@ -86,8 +86,8 @@ TEST(WheelWithTheTarget, WithoutItTheCauseIsNamed) {
 const std::string handle_line =
     "RuntimeError: CUDA error: HIPBLAS_STATUS_ALLOC_FAILED when calling `hipblasCreate(handle)`\n";
 
-/// The same full card as five programs print it.
-TEST(FullMemory, IsTheCauseOfAHandleThatCannotBeMade) {
+/// The same full GPU as five programs print it.
+TEST(FullMemory, IsTheCauseWhenAHandleCannotBeCreated) {
     for (const char* memory :
          {"GPU[0]\t\t: VRAM Total Memory (B): 21458059264\nGPU[0]\t\t: VRAM Total Used Memory (B): "
           "21457534976\n",
@@ -108,7 +108,7 @@ TEST(FullMemory, IsTheCauseOfAHandleThatCannotBeMade) {
             ASSERT_FALSE(report.plan.steps.empty());
             EXPECT_EQ(report.plan.steps.front().id, "look-for-holders");
             for (const Step& step : report.plan.steps)
-                EXPECT_EQ(step.environment, "") << step.id << ": no version is changed for full memory";
+                EXPECT_EQ(step.environment, "") << step.id << ": full memory needs no other version";
         }
     }
 }
@@ -122,10 +122,11 @@ TEST(FullMemory, IsKnownFromTheHostAsWell) {
     ASSERT_FALSE(report.findings.empty());
     EXPECT_EQ(report.findings.front().cause, "vram-held-by-other-process");
     ASSERT_FALSE(report.plan.steps.empty());
-    EXPECT_NE(report.plan.steps.front().title.find("48213"), std::string::npos) << "the process that has it";
+    EXPECT_NE(report.plan.steps.front().title.find("48213"), std::string::npos)
+        << "the process that holds it";
 }
 
-TEST(FullMemory, AnEmptyCardIsAnotherCause) {
+TEST(FullMemory, WithAnEmptyGpuTheCauseIsAnother) {
     const LogText log = log_from_text(
         handle_line +
             "GPU[0]: VRAM Total Memory (B): 21458059264\nGPU[0]: VRAM Total Used Memory (B): 27017216\n",

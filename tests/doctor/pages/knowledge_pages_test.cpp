@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(KnowledgePages, EveryEntryIsThereWithItsEvidence) {
+TEST(KnowledgePages, EveryEntryIsListedWithItsEvidence) {
     const Knowledge& knowledge = embedded_knowledge();
     const auto pages = knowledge_pages(knowledge);
     for (const Cause& cause : knowledge.causes)
@@ -58,7 +58,7 @@ TEST(KnowledgePages, ConditionsAreReadable) {
                           "`gfx1031`)): it is\n"));
 }
 
-TEST(Markdown, TextsAreShownAsTheyAre) {
+TEST(Markdown, TextIsEscaped) {
     EXPECT_EQ(prose("a*b_c <d> `x_y` e|f\ng"), "a\\*b\\_c \\<d\\> `x_y` e\\|f g");
     EXPECT_EQ(prose("one ` alone"), "one \\` alone");
     EXPECT_EQ(cell("`a|b` c|d"), "`a\\|b` c\\|d");

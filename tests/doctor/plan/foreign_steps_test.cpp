@@ -1,5 +1,6 @@
-/// No plan names a command of another platform: every remedy and every cause on every host of the matrix.
-/// What a command belongs to is told by its text alone, not by what the knowledge says of it.
+/// No plan contains a command of another platform: every remedy and every cause on every host of the
+/// matrix. What a command belongs to is determined by its text alone, not by what the knowledge says about
+/// it.
 
 #include "host_matrix.h"
 
@@ -32,7 +33,7 @@ bool in_container(const MatrixHost& host) {
     return !host.container.empty() && host.container != "none";
 }
 
-/// Where a command with this text may appear.
+/// The hosts on which a command with this text may appear.
 struct Belonging {
     Belonging(const char* named, const char* text, bool (*where)(const MatrixHost& host))
         : what(named), pattern(std::make_shared<RE2>(text)), fits(where) {}
@@ -96,7 +97,7 @@ std::vector<std::string> texts_of(const Step& step) {
     return texts;
 }
 
-/// What a line belongs to. The same lines come on many hosts.
+/// What a line belongs to. The same lines occur on many hosts.
 const std::vector<const Belonging*>& belongings_of(const std::string& line) {
     static std::map<std::string, std::vector<const Belonging*>> known;
     const auto [found, added] = known.try_emplace(line);
@@ -116,7 +117,7 @@ bool is_unfilled(const std::string& text) {
     return found->second;
 }
 
-/// What is wrong with a step on a host, "" for nothing.
+/// What is wrong with a step on a host, "" if nothing is.
 std::string mistake_in(const Step& step, const MatrixHost& host) {
     for (const std::string& text : texts_of(step))
         if (is_unfilled(text))
@@ -128,7 +129,7 @@ std::string mistake_in(const Step& step, const MatrixHost& host) {
     return "";
 }
 
-/// What rules and logs hand over for the remedies' placeholders, where a test knows nothing better.
+/// Values that rules and logs provide for the remedies' placeholders, where a test has nothing better.
 std::map<std::string, std::string> parameters_of(const MatrixHost& host) {
     std::map<std::string, std::string> parameters{{"pid", "4711"},
                                                   {"command", "python"},
@@ -156,7 +157,7 @@ class Mistakes {
                 first_.try_emplace(step.id, fmt::format("{}: {}", host.name, mistake));
     }
     void report() const {
-        fmt::print("{} of {} remedies name something foreign or unknown on some host\n", first_.size(),
+        fmt::print("{} of {} remedies contain something foreign or unknown on some host\n", first_.size(),
                    embedded_knowledge().remedies.size());
         for (const auto& [id, mistake] : first_)
             ADD_FAILURE() << id << " on " << mistake;
@@ -166,7 +167,7 @@ class Mistakes {
     std::map<std::string, std::string> first_;
 };
 
-/// A finding that every remedy is for.
+/// A finding with every remedy.
 Finding for_all_remedies() {
     Finding finding;
     finding.cause = embedded_knowledge().causes.front().slug;
@@ -175,7 +176,7 @@ Finding for_all_remedies() {
     return finding;
 }
 
-TEST(ForeignSteps, NoRemedyNamesACommandOfAnotherPlatform) {
+TEST(ForeignSteps, NoRemedyHasACommandOfAnotherPlatform) {
     Mistakes mistakes;
     Finding finding = for_all_remedies();
     for (const MatrixHost& host : test::host_matrix()) {
@@ -197,7 +198,7 @@ TEST(ForeignSteps, NoCauseLeadsToACommandOfAnotherPlatform) {
     mistakes.report();
 }
 
-/// A test that cannot fail is none: each kind of command is there somewhere.
+/// Checks that the test can fail: each kind of command occurs somewhere.
 TEST(ForeignSteps, EveryKindOfCommandIsOfferedWhereItBelongs) {
     std::set<std::string> seen;
     Finding finding = for_all_remedies();

@@ -63,14 +63,14 @@ struct GpuRow {
 const std::vector<GpuRow>& gpu_rows() {
     static const std::vector<GpuRow> rows{
         {"RX 7900 XT", {rx_7900_xt}},
-        {"two RX 7900 XT and a processor's graphics", {rx_7900_xt, rx_7900_xt, radeon_610m}},
+        {"two RX 7900 XT and an integrated GPU", {rx_7900_xt, rx_7900_xt, radeon_610m}},
         {"RX 5600 XT", {rx_5600_xt}},
         {"RX 6700 XT", {rx_6700_xt}},
         {"RTX 5090", {rtx_5090}},
-        {"RTX 5090 beside a processor's Radeon", {rtx_5090, radeon_610m}},
+        {"RTX 5090 with an integrated Radeon", {rtx_5090, radeon_610m}},
         {"GTX 1060", {gtx_1060}},
         {"Arc A770", {arc_a770}},
-        {"no GPU that is known", {}},
+        {"unknown GPU", {}},
     };
     return rows;
 }
@@ -128,7 +128,7 @@ void add_torch(MatrixHost& host, const TorchRow& row, bool rocm_on_library_path)
     PythonEnvironment python;
     python.kind = row.environment;
     if (!host.facts.system.os_id)
-        host.conda = true; // nothing says that it is not
+        host.conda = true; // nothing says that it does not
     else
         python.path = host.system == "windows" ? "C:/train/venv" : "/srv/train/venv";
     if (*row.version != '\0') {
@@ -140,7 +140,7 @@ void add_torch(MatrixHost& host, const TorchRow& row, bool rocm_on_library_path)
     host.facts.pythons.push_back(std::move(python));
     host.rocm_on_library_path = rocm_on_library_path;
     std::map<std::string, std::string> variables;
-    // What the wheel's own packages need: to take it away breaks what works.
+    // What the wheel's own packages need: removing it breaks what works.
     variables["LD_LIBRARY_PATH"] = rocm_on_library_path
                                        ? "/opt/rocm/lib"
                                        : "/srv/train/venv/lib/python3.12/site-packages/_rocm_sdk_core/lib";
@@ -169,7 +169,8 @@ std::vector<MatrixHost> host_matrix() {
                         host.nvidia = host.nvidia || host.facts.gpus.back().vendor == "nvidia";
                     }
                     if (gpus.cards.empty()) {
-                        const std::string kind = torch.kind; // no card is known: what torch is for tells
+                        const std::string kind =
+                            torch.kind; // no GPU is known: what torch is built for decides
                         host.amd = kind != "cuda";
                         host.nvidia = kind != "rocm";
                     }

@@ -1,5 +1,5 @@
 #pragma once
-/// Hosts put together from a system, a GPU and a PyTorch: what a plan must fit, each beside every other.
+/// Hosts combined from a system, a GPU and a PyTorch: a plan must fit every combination.
 
 #include <rekindle/doctor/facts.h>
 
@@ -8,21 +8,21 @@
 
 namespace rekindle::doctor::test {
 
-/// What no step may contradict. Empty: not known.
+/// What no step may contradict. Empty: unknown.
 struct MatrixHost {
     std::string name;            ///< "wsl on ubuntu, RTX 5090, torch for cuda"
     std::string system;          ///< "linux", "wsl", "windows"
-    std::string package_manager; ///< "apt", "dnf", "pacman", "zypper", "" for none that is known
+    std::string package_manager; ///< "apt", "dnf", "pacman", "zypper", "" for an unknown one
     std::string container;       ///< "none", "docker", …
     bool ubuntu = false;
-    bool amd = false; ///< with no GPU known, both are possible
+    bool amd = false; ///< if no GPU is known, both are possible
     bool nvidia = false;
     bool conda = false;
     bool rocm_on_library_path = false; ///< LD_LIBRARY_PATH names /opt/rocm
     Facts facts;
 };
 
-/// Every system × GPU × PyTorch, and a host of which nothing is known.
+/// Every system × GPU × PyTorch, and a host about which nothing is known.
 std::vector<MatrixHost> host_matrix();
 
 } // namespace rekindle::doctor::test

@@ -1,4 +1,4 @@
-/// Plans for what a log alone shows, PowerShell, and the way through Vulkan.
+/// Plans for what a log alone shows, PowerShell, and training through Vulkan.
 
 #include "plan/shell.h"
 
@@ -26,7 +26,7 @@ std::string commands_of(const Report& report) {
     return text;
 }
 
-TEST(PlanOfALog, ACardOfNvidiaGetsNothingOfAmd) {
+TEST(PlanOfALog, AnNvidiaGpuGetsNothingForAmd) {
     const std::string commands = commands_of(report_of(
         "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch "
         "installation.\n"
@@ -49,7 +49,7 @@ TEST(PlanOfALog, WindowsGetsNoBash) {
         EXPECT_EQ(commands.find(unix), std::string::npos) << commands;
 }
 
-TEST(PlanOfALog, WslGetsTheDriverOfWindows) {
+TEST(PlanOfALog, WslGetsTheWindowsDriver) {
     const std::string commands =
         commands_of(report_of("Linux pc 5.15.146.1-microsoft-standard-WSL2 #1 SMP x86_64 GNU/Linux\n"
                               "NVIDIA GeForce RTX 3060\n"
@@ -74,7 +74,7 @@ TEST(PowerShell, SetsVariablesAndKeepsPrograms) {
         EXPECT_FALSE(in_powershell(of_unix)) << of_unix;
 }
 
-/// A card that no wheel serves, with a Vulkan driver and without one.
+/// A GPU that no wheel supports, with and without a Vulkan driver.
 Report card_without_rocm(bool driver) {
     Facts facts;
     facts.origin = "this host";
@@ -99,7 +99,7 @@ Report card_without_rocm(bool driver) {
     return make_report(facts, {}, nullptr, embedded_knowledge());
 }
 
-TEST(VulkanRoute, IsNamedWithItsDeviceAndItsCommand) {
+TEST(VulkanRoute, IsNamedWithDeviceAndCommand) {
     const Report report = card_without_rocm(true);
     const auto step = std::find_if(report.plan.steps.begin(), report.plan.steps.end(),
                                    [](const Step& one) { return one.id == "use-vulkan-route"; });
@@ -109,7 +109,7 @@ TEST(VulkanRoute, IsNamedWithItsDeviceAndItsCommand) {
     EXPECT_FALSE(step->root) << "nothing is installed";
 }
 
-TEST(VulkanRoute, BeginsWithTheDriverWhereThereIsNone) {
+TEST(VulkanRoute, BeginsWithInstallingAMissingDriver) {
     const Report report = card_without_rocm(false);
     const std::string commands = commands_of(report);
     EXPECT_EQ(commands.find("use-vulkan-route"), std::string::npos);

@@ -1,4 +1,4 @@
-"""The doctor's PyTorch probes, run by the program given, against what this Python's PyTorch is known to be able to."""
+"""Runs the doctor's PyTorch probes with the given program and checks them against what this Python's PyTorch can do."""
 
 import json
 import subprocess
@@ -41,8 +41,8 @@ def main(tool):
             expect(result.get("device") == "cpu", f'{result["id"]} ran on {result.get("device")}')
     imported = results[0]["values"]
     expect(imported["version"] == torch.__version__, f"the version is {imported['version']}")
-    expect(imported["ran_on"] == "cpu: this PyTorch is built for no GPU" or torch.version.cuda or torch.version.hip,
-           f"it ran on {imported['ran_on']}")
+    expect(imported["ran_on"] == "cpu: this PyTorch is built without GPU support" or torch.version.cuda
+           or torch.version.hip, f"it ran on {imported['ran_on']}")
     for mistake in mistakes:
         print("wrong:", mistake)
     return 1 if mistakes else 0

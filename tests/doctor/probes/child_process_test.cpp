@@ -49,7 +49,7 @@ bool has_children() {
     return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
 }
 
-TEST(ChildProcess, ExitStatusSignalAndProgramThatIsNotThere) {
+TEST(ChildProcess, ExitStatusSignalAndMissingProgram) {
     EXPECT_EQ(watch(misbehaving({"exit", "0"})).outcome.end, End::exited);
     EXPECT_EQ(watch(misbehaving({"exit", "7"})).outcome.exit_status, 7);
     const ChildOutcome aborted = watch(misbehaving({"abort"})).outcome;
@@ -62,8 +62,8 @@ TEST(ChildProcess, ExitStatusSignalAndProgramThatIsNotThere) {
     EXPECT_EQ(not_started.why, "cannot start /no/such/program: No such file or directory");
 }
 
-TEST(ChildProcess, OneThatIgnoresSigtermIsKilledAtItsDeadline) {
-    for (const auto deadline : {1500ms, 2500ms}) { // time to start on a busy machine, with sanitizers too
+TEST(ChildProcess, AChildThatIgnoresSigtermIsKilledAtItsDeadline) {
+    for (const auto deadline : {1500ms, 2500ms}) { // time to start on a busy machine, even with sanitizers
         const Watched watched = watch(misbehaving({"ignore-sigterm"}, deadline));
         EXPECT_EQ(watched.outcome.end, End::killed);
         EXPECT_EQ(watched.outcome.signal, SIGKILL);
@@ -73,30 +73,30 @@ TEST(ChildProcess, OneThatIgnoresSigtermIsKilledAtItsDeadline) {
     }
 }
 
-TEST(ChildProcess, OneThatCannotBeKilledIsGivenUp) {
-    // The deadline leaves the tracer time to take hold on a machine with other things to do.
+TEST(ChildProcess, AChildThatCannotBeKilledIsAbandoned) {
+    // The deadline leaves the tracer time to attach on a busy machine.
     ChildCommand command = misbehaving({"unkillable", "4500"}, 2000ms);
     command.kill_grace = 300ms;
     const ChildOutcome outcome = watch(command).outcome;
     if (outcome.end == End::exited && outcome.exit_status == 77)
-        GTEST_SKIP() << "skipped: this machine does not allow ptrace, which plays the kernel here";
+        GTEST_SKIP() << "skipped: this machine does not allow ptrace, which simulates the kernel here";
     EXPECT_EQ(outcome.end, End::unkillable);
     EXPECT_GE(outcome.seconds, 2.3);
-    while (::waitpid(-1, nullptr, 0) > 0) { // its tracer lets go in the end
+    while (::waitpid(-1, nullptr, 0) > 0) { // its tracer lets go eventually
     }
 }
 
-TEST(ChildProcess, AFloodIsReadAndForgotten) {
+TEST(ChildProcess, AFloodIsReadAndDiscarded) {
     for (const char* where : {"errors", "results"}) {
         const ChildOutcome outcome = watch(misbehaving({"flood", where}, 300ms)).outcome;
         EXPECT_EQ(outcome.end, End::killed) << where;
         EXPECT_LE(outcome.written.size(), 4096U) << where;
     }
     EXPECT_EQ(watch(misbehaving({"flood", "results"}, 5s)).outcome.why,
-              "it wrote more results than any probe has");
+              "it wrote more results than any probe produces");
 }
 
-TEST(ChildProcess, TheEndOfWhatItWroteIsKeptAsText) {
+TEST(ChildProcess, TheEndOfTheOutputIsKeptAsText) {
     const ChildOutcome outcome = watch(misbehaving({"much"}, 20s)).outcome;
     EXPECT_EQ(outcome.end, End::exited);
     EXPECT_EQ(outcome.written.size(), 4096U);
@@ -113,9 +113,9 @@ TEST(ChildProcess, StragglersOfItsGroupDieWithIt) {
         std::ifstream status("/proc/" + watched.lines.front() + "/stat");
         const std::string text{std::istreambuf_iterator<char>(status), {}};
         if (text.find(") Z ") != std::string::npos)
-            break; // dead; whoever adopted it may take its time to notice
+            break; // dead; the process that adopted it may notice later
         std::this_thread::sleep_for(10ms);
-        ASSERT_LT(i, 199) << "the straggler lives";
+        ASSERT_LT(i, 199) << "the straggler is still alive";
     }
 }
 
@@ -126,13 +126,13 @@ TEST(ChildProcess, InheritsNothingAndDumpsNoCore) {
     command.environment["REKINDLE_TEST_VARIABLE"] = "set";
     const Watched watched = watch(command);
     ::close(left_open);
-    // 1 keeps programs in core_pattern quiet too; a sanitizer's runtime lowers it to 0.
+    // 1 also stops programs in core_pattern; a sanitizer's runtime lowers it to 0.
     EXPECT_THAT(watched.lines,
                 testing::ElementsAre("descriptors: 0 1 2 3", testing::AnyOf("core: 1", "core: 0"),
                                      "leader: yes", "input: what it reads", "variable: set"));
 }
 
-TEST(ChildProcess, ADeadlineOfStepsStartsAgainAtEveryLine) {
+TEST(ChildProcess, AStepDeadlineRestartsAtEveryLine) {
     ChildCommand command = misbehaving({"steps"}, 2000ms);
     command.deadline_restarts = true;
     const Watched watched = watch(command);
@@ -141,7 +141,7 @@ TEST(ChildProcess, ADeadlineOfStepsStartsAgainAtEveryLine) {
     EXPECT_GE(watched.outcome.seconds, 2.6);
 }
 
-TEST(ChildProcess, SeveralRunAtOnceAndLeaveNothingBehind) {
+TEST(ChildProcess, SeveralRunTogetherAndLeaveNothingBehind) {
     const std::size_t before = open_descriptors();
     std::vector<ChildCommand> commands;
     for (int i = 0; i < 4; ++i)
@@ -158,7 +158,7 @@ TEST(ChildProcess, SeveralRunAtOnceAndLeaveNothingBehind) {
         EXPECT_EQ(outcomes[i].end, End::killed);
     EXPECT_EQ(outcomes[4].exit_status, 3);
     EXPECT_EQ(open_descriptors(), before);
-    EXPECT_FALSE(has_children()) << "a zombie, or a child that lives";
+    EXPECT_FALSE(has_children()) << "a zombie, or a child that is still alive";
 }
 
 TEST(ChildProcess, TextIsValidUtf8) {

@@ -11,7 +11,7 @@ namespace {
 
 using test::ScopedVariable;
 
-/// The results of the CUDA probes while the fake driver behaves as the words say.
+/// The results of the CUDA probes while the fake driver behaves as `words` says.
 std::vector<ProbeResult> cuda_results(const std::string& words, const std::string& devices = "1",
                                       const Facts& facts = {}) {
     const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", words);
@@ -40,7 +40,7 @@ TEST(CudaProbes, AWorkingDriverPasses) {
     EXPECT_EQ(results[4].values.at("memory_free"), "12884901888");
 }
 
-TEST(CudaProbes, GpusThatTheFactsNameAreTriedByTheirAddress) {
+TEST(CudaProbes, GpusInTheFactsAreProbedByAddress) {
     Facts facts;
     for (const char* address : {"0000:1a:00.0", "0000:1b:00.0"}) {
         Gpu& gpu = facts.gpus.emplace_back();
@@ -59,15 +59,16 @@ TEST(CudaProbes, GpusThatTheFactsNameAreTriedByTheirAddress) {
     EXPECT_EQ(refused.back().reason, "cuDeviceGetByPCIBusId failed");
 }
 
-TEST(CudaProbes, StatusesAWrongSumAndADeath) {
+TEST(CudaProbes, StatusesAWrongSumAndACrash) {
     const std::vector<ProbeResult> no_kernel = cuda_results("cuModuleLoadData=209");
     EXPECT_EQ(no_kernel.back().code, "CUDA_ERROR_NO_BINARY_FOR_GPU (209)");
     EXPECT_EQ(no_kernel.back().reason, "cuModuleLoadData failed");
-    EXPECT_EQ(cuda_results("cuInit=999").front().code, "status 999") << "one that the driver has no name for";
+    EXPECT_EQ(cuda_results("cuInit=999").front().code, "status 999")
+        << "a status that the driver has no name for";
     EXPECT_EQ(cuda_results("cuLaunchKernel=wrong").back().reason,
               "the GPU's sum of two vectors is wrong: element 768 is -1, not 2305; 232 of 1000 are wrong");
     EXPECT_EQ(cuda_results("cuCtxSynchronize=crash").back().reason,
-              "ended by SIGSEGV (11), in cuCtxSynchronize");
+              "terminated by SIGSEGV (11), in cuCtxSynchronize");
 }
 
 TEST(CudaProbes, NoDeviceIsAFailureOnlyWhereThereIsAGpu) {

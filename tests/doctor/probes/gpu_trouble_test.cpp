@@ -28,7 +28,7 @@ std::vector<std::string> troubled(const std::string& line) {
     return addresses;
 }
 
-TEST(GpuTrouble, HangsAndResetsAreThoseOfTheGpuThatTheLineNames) {
+TEST(GpuTrouble, HangsAndResetsBelongToTheGpuThatTheLineNames) {
     using Addresses = std::vector<std::string>;
     EXPECT_EQ(troubled("amdgpu 0000:03:00.0: amdgpu: GPU reset begin!"), Addresses{"0000:03:00.0"});
     EXPECT_EQ(troubled("amdgpu 0000:0a:00.0: amdgpu: GPU reset(4) succeeded!"), Addresses{"0000:0a:00.0"});
@@ -38,13 +38,13 @@ TEST(GpuTrouble, HangsAndResetsAreThoseOfTheGpuThatTheLineNames) {
               Addresses{"0000:01:00.0"});
 }
 
-TEST(GpuTrouble, ALineWithoutAnAddressSpeaksOfEveryGpuOfItsDriver) {
+TEST(GpuTrouble, ALineWithoutAnAddressAppliesToEveryGpuOfItsDriver) {
     const std::vector<std::string> both{"0000:03:00.0", "0000:0a:00.0"};
     EXPECT_EQ(troubled("[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx_0.0.0 timeout, signaled seq=1"),
               both);
 }
 
-TEST(GpuTrouble, OtherLinesAreNone) {
+TEST(GpuTrouble, OtherLinesAreIgnored) {
     for (const char* line : {
              "amdgpu 0000:03:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32769)",
              "NVRM: Xid (PCI:0000:01:00): 31, pid=4711, name=python3, MMU Fault",
@@ -60,18 +60,18 @@ Facts host_of_two_amd_gpus() {
     return facts;
 }
 
-TEST(GpuTrouble, AHealthyGpuBesideATroubledOneIsOpenedAlone) {
+TEST(GpuTrouble, OnlyTheHealthyOfTwoGpusIsOpened) {
     const GpuAccess access = access_to(host_of_two_amd_gpus(), ProbeLevel::safe, "amd");
     EXPECT_EQ(access.refusal, "");
     EXPECT_EQ(access.environment.at("ROCR_VISIBLE_DEVICES"), "GPU-6f1e00112233aabb");
-    ASSERT_EQ(access.left_out.size(), 1U);
-    EXPECT_EQ(access.left_out[0].address, "0000:0a:00.0");
-    EXPECT_EQ(access.left_out[0].reason,
-              "the kernel log tells of a hang or reset of 0000:0a:00.0 "
-              "(amdgpu 0000:0a:00.0: amdgpu: GPU reset begin!); --probe all tries it all the same");
+    ASSERT_EQ(access.skipped_gpus.size(), 1U);
+    EXPECT_EQ(access.skipped_gpus[0].address, "0000:0a:00.0");
+    EXPECT_EQ(access.skipped_gpus[0].reason,
+              "the kernel log shows a hang or reset of 0000:0a:00.0 "
+              "(amdgpu 0000:0a:00.0: amdgpu: GPU reset begin!); --probe all tries it anyway");
 }
 
-TEST(GpuTrouble, NoneIsOpenedWhenTheHealthyOnesCannotBeNamed) {
+TEST(GpuTrouble, NoneIsOpenedWhenTheHealthyOnesCannotBeSelected) {
     Facts without_uuid = host_of_two_amd_gpus();
     without_uuid.gpus[0].uuid = {};
     Facts with_a_choice = host_of_two_amd_gpus();
@@ -87,11 +87,11 @@ TEST(GpuTrouble, NoneIsOpenedWhenTheHealthyOnesCannotBeNamed) {
         << "Vulkan opens every GPU";
 }
 
-TEST(GpuTrouble, OtherVendorsAndAllAreNotHeldBack) {
+TEST(GpuTrouble, OtherVendorsAndProbeAllAreNotRestricted) {
     for (const GpuAccess& access : {access_to(host_of_two_amd_gpus(), ProbeLevel::safe, "nvidia"),
                                     access_to(host_of_two_amd_gpus(), ProbeLevel::all, "amd")}) {
         EXPECT_EQ(access.refusal, "");
-        EXPECT_TRUE(access.left_out.empty());
+        EXPECT_TRUE(access.skipped_gpus.empty());
         EXPECT_TRUE(access.environment.empty());
     }
 }

@@ -25,7 +25,7 @@ std::string fake_hip_folder() {
     return (test::folder_of_tests() / "fake_hip").string();
 }
 
-/// A host with two AMD GPUs at the addresses that the fake HIP tells.
+/// A host with two AMD GPUs at the addresses that the fake HIP reports.
 Facts two_gpus() {
     Facts facts;
     facts.kfd = {true, "/sys/class/kfd/kfd"};
@@ -54,13 +54,13 @@ std::vector<ProbeResult> of(const std::string& id, const std::vector<ProbeResult
     return found;
 }
 
-/// All results while the fake HIP behaves as the words say.
+/// All results while the fake HIP behaves as `words` says.
 std::vector<ProbeResult> with_behavior(const std::string& words, const ProbeOptions& with = options()) {
     const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", words);
     return run_probes(two_gpus(), with);
 }
 
-/// One probe alone, on the first GPU: what a whole run would add is other children.
+/// One probe alone, on the first GPU: a whole run would only add other children.
 ProbeResult one(const std::string& id, const std::string& words) {
     const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", words);
     const Facts facts;
@@ -71,7 +71,7 @@ ProbeResult one(const std::string& id, const std::string& words) {
     return session.results().at(0);
 }
 
-TEST(HipProbes, AWorkingHipPassesThemAll) {
+TEST(HipProbes, AWorkingHipPassesAllProbes) {
     const std::vector<ProbeResult> results = with_behavior("", options(ProbeLevel::all));
     const std::vector<ProbeResult> init = of("hip-init", results);
     ASSERT_EQ(init.size(), 3U) << init.front().reason;
@@ -96,17 +96,17 @@ TEST(HipProbes, AWorkingHipPassesThemAll) {
     EXPECT_EQ(of("rccl-two-gpus", results).at(0).values.at("devices"), "2");
 }
 
-TEST(HipProbes, SafeLeavesTwoGpusTogetherAlone) {
+TEST(HipProbes, SafeSkipsTwoGpusTogether) {
     const std::vector<ProbeResult> results = with_behavior("ncclCommInitAll=hang");
     EXPECT_EQ(of("rccl", results).at(0).status, ProbeStatus::passed);
     EXPECT_EQ(of("rccl-two-gpus", results).at(0).status, ProbeStatus::skipped);
     EXPECT_EQ(of("rccl-two-gpus", results).at(0).reason,
-              "two GPUs together are tried by --probe all alone: it may hang");
+              "only --probe all tries two GPUs together, because it may hang");
     const ScopedVariable one("REKINDLE_FAKE_DEVICES", "1");
     EXPECT_EQ(of("rccl-two-gpus", with_behavior("")).at(0).reason, "it needs two GPUs, and HIP has one here");
 }
 
-TEST(HipProbes, EveryStatusOfHipIsNamed) {
+TEST(HipProbes, EveryHipStatusIsNamed) {
     for (const auto& [status, name] : std::vector<std::pair<int, std::string>>{
              {1, "hipErrorInvalidValue"},
              {2, "hipErrorOutOfMemory"},
@@ -130,7 +130,7 @@ TEST(HipProbes, EveryStatusOfHipIsNamed) {
     EXPECT_EQ(of("blas-handle", results).at(0).reason, "hip-init found no device to try it on");
 }
 
-TEST(HipProbes, WithoutAnAmdGpuNoStatusOfHipIsAFailure) {
+TEST(HipProbes, WithoutAnAmdGpuAHipStatusIsNotAFailure) {
     const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", "hipInit=101"); // HIP 5 on a host without amdgpu
     const ProbeResult init = of("hip-init", run_probes({}, options())).at(0);
     EXPECT_EQ(init.status, ProbeStatus::skipped);
@@ -138,7 +138,7 @@ TEST(HipProbes, WithoutAnAmdGpuNoStatusOfHipIsAFailure) {
     EXPECT_EQ(init.code, "hipErrorInvalidDevice (101)");
 }
 
-TEST(HipProbes, EveryStatusOfTheBlasLibrariesIsNamed) {
+TEST(HipProbes, EveryBlasStatusIsNamed) {
     const std::array<std::string, 13> statuses{
         "",
         "HIPBLAS_STATUS_NOT_INITIALIZED (1)",
@@ -158,11 +158,11 @@ TEST(HipProbes, EveryStatusOfTheBlasLibrariesIsNamed) {
         const ProbeResult handle = one("blas-handle", fmt::format("hipblasCreate={}", status));
         EXPECT_EQ(handle.status, ProbeStatus::failed);
         EXPECT_EQ(handle.code, statuses.at(status));
-        EXPECT_EQ(handle.device, "hip:0") << "nobody told its address";
+        EXPECT_EQ(handle.device, "hip:0") << "its address is unknown";
     }
 }
 
-TEST(HipProbes, RocblasIsTakenWhereThereIsNoHipblas) {
+TEST(HipProbes, RocblasIsUsedWithoutHipblas) {
     const test::TemporaryFolder folder;
     for (const char* name : {"libamdhip64.so.6", "librocblas.so.4"})
         fs::create_symlink(fs::path(fake_hip_folder()) / name, folder.path() / name);
@@ -170,7 +170,7 @@ TEST(HipProbes, RocblasIsTakenWhereThereIsNoHipblas) {
     with.library_folder = folder.path().string();
     const ProbeResult good = of("blas-handle", with_behavior("", with)).at(0);
     if (good.values.contains("library") && good.values.at("library").find("hipblas") != std::string::npos)
-        GTEST_SKIP() << "skipped: this machine's linker finds a hipBLAS of its own: "
+        GTEST_SKIP() << "skipped: the linker of this machine finds an installed hipBLAS:  "
                      << good.values.at("library");
     EXPECT_EQ(good.status, ProbeStatus::passed) << good.reason;
     EXPECT_EQ(good.values.at("library"), (folder.path() / "librocblas.so.4").string());
@@ -179,24 +179,24 @@ TEST(HipProbes, RocblasIsTakenWhereThereIsNoHipblas) {
     EXPECT_EQ(bad.reason, "rocblas_create_handle failed");
 }
 
-TEST(HipProbes, AHangIsKilledAndTheCallNamed) {
+TEST(HipProbes, AHangIsKilledAndItsCallNamed) {
     ProbeOptions with = options();
     with.deadline = 1500ms;
     const std::vector<ProbeResult> handles = of("blas-handle", with_behavior("hipblasCreate=hang", with));
     ASSERT_EQ(handles.size(), 2U);
     EXPECT_EQ(handles[0].status, ProbeStatus::timed_out);
-    EXPECT_EQ(handles[0].reason, "no answer within 1.50 s, in hipblasCreate; killed");
+    EXPECT_EQ(handles[0].reason, "no response within 1.50 s, in hipblasCreate; killed");
     EXPECT_EQ(handles[0].signal, SIGKILL);
     EXPECT_EQ(handles[1].device, "0000:04:00.0");
 }
 
-TEST(HipProbes, ACrashAnAbortAnExitAndAFloodAreResults) {
+TEST(HipProbes, CrashAbortExitAndFloodAreResults) {
     const ProbeResult crash = one("hiprtc-vector-add", "hipModuleLoadData=crash");
     EXPECT_EQ(crash.status, ProbeStatus::crashed);
     EXPECT_EQ(crash.signal, SIGSEGV);
-    EXPECT_EQ(crash.reason, "ended by SIGSEGV (11), in hipModuleLoadData");
+    EXPECT_EQ(crash.reason, "terminated by SIGSEGV (11), in hipModuleLoadData");
     const ProbeResult abort = one("hip-init", "hipInit=abort");
-    EXPECT_EQ(abort.reason, "ended by SIGABRT (6), in hipInit");
+    EXPECT_EQ(abort.reason, "terminated by SIGABRT (6), in hipInit");
     EXPECT_EQ(abort.errors, "Memory access fault by GPU node-1\n");
     const ProbeResult exit = one("rccl", "ncclGetVersion=exit");
     EXPECT_EQ(exit.status, ProbeStatus::crashed);
@@ -222,7 +222,7 @@ TEST(HipProbes, AWrongSumAndACompilerErrorAreFailures) {
     EXPECT_EQ(no_code.reason, "hipModuleLoadData failed");
 }
 
-TEST(HipProbes, ATroubledGpuIsLeftOutOfSafe) {
+TEST(HipProbes, SafeSkipsAGpuThatHung) {
     const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", "");
     Facts facts = two_gpus();
     facts.kernel_log.lines = {{"amdgpu 0000:04:00.0: amdgpu: GPU reset begin!"}, "/dev/kmsg"};
@@ -230,10 +230,10 @@ TEST(HipProbes, ATroubledGpuIsLeftOutOfSafe) {
     ASSERT_FALSE(init.empty());
     EXPECT_EQ(init[0].device, "0000:04:00.0");
     EXPECT_EQ(init[0].status, ProbeStatus::skipped);
-    EXPECT_TRUE(init[0].reason.starts_with("the kernel log tells of a hang or reset of 0000:04:00.0"));
+    EXPECT_TRUE(init[0].reason.starts_with("the kernel log shows a hang or reset of 0000:04:00.0"));
 }
 
-TEST(HipProbes, NoHipIsASkipAndABrokenOneAFailure) {
+TEST(HipProbes, MissingHipIsSkippedAndBrokenHipFails) {
     const ScopedVariable none("REKINDLE_FAKE_DEVICES", "0");
     const std::vector<ProbeResult> no_gpu = run_probes({}, options());
     EXPECT_EQ(of("hip-init", no_gpu).at(0).status, ProbeStatus::skipped);
@@ -244,14 +244,14 @@ TEST(HipProbes, NoHipIsASkipAndABrokenOneAFailure) {
     with.library_folder = folder.path().string();
     const ProbeResult absent = of("hip-init", run_probes(two_gpus(), with)).at(0);
     if (absent.values.contains("library"))
-        GTEST_SKIP() << "skipped: this machine's linker finds a HIP of its own: "
+        GTEST_SKIP() << "skipped: the linker of this machine finds an installed HIP:  "
                      << absent.values.at("library");
     EXPECT_EQ(absent.status, ProbeStatus::skipped);
     EXPECT_EQ(absent.reason,
               fmt::format("no libamdhip64.so.7 or libamdhip64.so.6 or libamdhip64.so.5 or libamdhip64.so "
-                          "in {}, and the linker finds none",
+                          "in {}, and the linker does not find one",
                           folder.path().string()));
-    std::ofstream(folder.path() / "libamdhip64.so.6") << "no library";
+    std::ofstream(folder.path() / "libamdhip64.so.6") << "not a library";
     const ProbeResult broken = of("hip-init", run_probes(two_gpus(), with)).at(0);
     EXPECT_EQ(broken.status, ProbeStatus::failed);
     EXPECT_NE(broken.reason.find("libamdhip64.so.6: file too short"), std::string::npos) << broken.reason;

@@ -1,5 +1,5 @@
 #pragma once
-/// The program beside the test program that plays the child.
+/// The program next to the test program that acts as the child.
 
 #include "probes/child_process.h"
 
@@ -29,7 +29,7 @@ inline doctor::ChildCommand misbehaving(std::initializer_list<std::string> how,
     return command;
 }
 
-/// A variable of this process's environment while the object lives.
+/// Sets an environment variable of this process while the object lives.
 class ScopedVariable {
   public:
     ScopedVariable(std::string name, const std::string& value) : name_(std::move(name)) {

@@ -15,7 +15,7 @@ ProbeResult some_result() {
     result.id = "blas-handle";
     result.device = "0000:03:00.0";
     result.status = ProbeStatus::timed_out;
-    result.reason = "no answer within 5.0 s, in hipblasCreate; killed";
+    result.reason = "no response within 5.0 s, in hipblasCreate; killed";
     result.code = "HIPBLAS_STATUS_ALLOC_FAILED (2)";
     result.seconds = 5.25;
     result.signal = 9;
@@ -24,7 +24,7 @@ ProbeResult some_result() {
     return result;
 }
 
-TEST(ProbeLines, AResultComesBackAsItWas) {
+TEST(ProbeLines, AResultRoundTrips) {
     const ProbeLine line = parse_probe_line(line_of_result(some_result()));
     ASSERT_TRUE(line.result);
     EXPECT_EQ(*line.result, some_result());
@@ -32,7 +32,7 @@ TEST(ProbeLines, AResultComesBackAsItWas) {
     EXPECT_EQ(parse_probe_line(line_of_step("hipInit")).step, "hipInit");
 }
 
-TEST(ProbeLines, WhatIsNoResultIsRefused) {
+TEST(ProbeLines, OtherLinesAreRefused) {
     for (const char* text : {
              "",
              "3",
@@ -55,7 +55,7 @@ TEST(ProbeLines, WhatIsNoResultIsRefused) {
     EXPECT_THROW(parse_probe_line(std::string(60000, '[')), Error);
 }
 
-TEST(ProbeLines, MutatedAndTruncatedLinesNeverDoAnythingElse) {
+TEST(ProbeLines, MutatedAndTruncatedLinesAreParsedOrRefused) {
     const std::string good = line_of_result(some_result());
     PhiloxStream random(20261121, RandomPurpose::test);
     int accepted = 0;

@@ -17,12 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// A program that stands for the user's Python: it gets the arguments of torch_probes.py and writes such
-/// lines; `cases` are branches of a shell's `case` over the probe's name. What real Pythons do is in
-/// check_against_pytorch.sh.
-class MadeUpPython {
+/// A program that acts as the user's Python: it gets the arguments of torch_probes.py and writes the same
+/// kind of lines; `cases` are branches of a shell `case` statement over the probe's name.
+/// check_against_pytorch.sh tests real Pythons.
+class FakePython {
   public:
-    explicit MadeUpPython(const std::string& cases, const std::string& devices = "cpu") {
+    explicit FakePython(const std::string& cases, const std::string& devices = "cpu") {
         std::ofstream(path()) << R"(#!/bin/sh
 cat >/dev/null
 device=${3:-)" << devices.substr(0, devices.find(' '))
@@ -52,7 +52,7 @@ std::vector<ProbeResult> probe(const Facts& facts, ProbeOptions options) {
     return session.take_results();
 }
 
-std::vector<ProbeResult> probe(const MadeUpPython& python, std::chrono::milliseconds deadline = 10s) {
+std::vector<ProbeResult> probe(const FakePython& python, std::chrono::milliseconds deadline = 10s) {
     ProbeOptions options;
     options.python = python.path();
     options.python_deadline = deadline;
@@ -70,24 +70,24 @@ std::size_t passed(const std::vector<ProbeResult>& results) {
     return std::ranges::count(results, ProbeStatus::passed, &ProbeResult::status);
 }
 
-TEST(PythonProbes, OneChildReportsThemAll) {
-    const std::vector<ProbeResult> results = probe(MadeUpPython("none) ;;"));
+TEST(PythonProbes, OneChildReportsAllProbes) {
+    const std::vector<ProbeResult> results = probe(FakePython("none) ;;"));
     EXPECT_EQ(results.size(), 17U);
     EXPECT_EQ(passed(results), 17U);
     EXPECT_EQ(results[0].id, "python-import");
     EXPECT_EQ(results[16].id, "python-compile");
     EXPECT_EQ(results[16].device, "cpu");
-    EXPECT_EQ(results[16].values.at("together"), "apart") << "two GPUs are not for the level safe";
+    EXPECT_EQ(results[16].values.at("together"), "apart") << "the level safe does not use two GPUs";
 }
 
-TEST(PythonProbes, AfterADeathTheNextChildGoesOn) {
+TEST(PythonProbes, AfterACrashTheNextChildContinues) {
     const std::vector<ProbeResult> results =
-        probe(MadeUpPython("python-fill) echo dying >&2; kill -SEGV $$ ;;\n python-addmm) exit 9 ;;"));
+        probe(FakePython("python-fill) echo dying >&2; kill -SEGV $$ ;;\n python-addmm) exit 9 ;;"));
     EXPECT_EQ(results.size(), 17U);
     EXPECT_EQ(passed(results), 15U);
     EXPECT_EQ(of(results, "python-fill").status, ProbeStatus::crashed);
     EXPECT_EQ(of(results, "python-fill").signal, SIGSEGV);
-    EXPECT_EQ(of(results, "python-fill").reason, "ended by SIGSEGV (11), in trying");
+    EXPECT_EQ(of(results, "python-fill").reason, "terminated by SIGSEGV (11), in trying");
     EXPECT_EQ(of(results, "python-fill").errors, "dying\n");
     EXPECT_EQ(of(results, "python-addmm").exit_status, 9);
     EXPECT_EQ(of(results, "python-compile").status, ProbeStatus::passed);
@@ -95,17 +95,17 @@ TEST(PythonProbes, AfterADeathTheNextChildGoesOn) {
 
 TEST(PythonProbes, AfterASecondHangTheRestIsSkipped) {
     const std::vector<ProbeResult> results =
-        probe(MadeUpPython("python-add | python-addmm) sleep 100 ;;"), 1500ms);
+        probe(FakePython("python-add | python-addmm) sleep 100 ;;"), 1500ms);
     EXPECT_EQ(results.size(), 17U);
     EXPECT_EQ(of(results, "python-add").status, ProbeStatus::timed_out);
     EXPECT_EQ(of(results, "python-matmul-fp32").status, ProbeStatus::passed);
     EXPECT_EQ(of(results, "python-addmm").status, ProbeStatus::timed_out);
     EXPECT_EQ(of(results, "python-compile").status, ProbeStatus::skipped);
-    EXPECT_EQ(of(results, "python-compile").reason, "2 probes before it hung on this device");
+    EXPECT_EQ(of(results, "python-compile").reason, "2 probes before this one hung on this device");
 }
 
-TEST(PythonProbes, EveryDeviceGetsItsTurn) {
-    const std::vector<ProbeResult> results = probe(MadeUpPython("none) ;;", "cuda:0 cuda:1"));
+TEST(PythonProbes, EveryDeviceIsProbed) {
+    const std::vector<ProbeResult> results = probe(FakePython("none) ;;", "cuda:0 cuda:1"));
     EXPECT_EQ(results.size(), 17U + 15U);
     EXPECT_EQ(of(results, "python-count").device, "cuda:0");
     EXPECT_EQ(results.back().device, "cuda:1");
@@ -116,7 +116,7 @@ TEST(PythonProbes, WhenPyTorchCannotBeImportedTheRestIsSkipped) {
         R"(python-import) echo '{"result": {"id": "python-import", "status": "failed", "reason": "ImportError: x"}}' >&3; exit 0 ;;)";
     const std::string death = "python-import) kill -ABRT $$ ;;";
     for (const std::string& import : {failure, death}) {
-        const std::vector<ProbeResult> results = probe(MadeUpPython(import));
+        const std::vector<ProbeResult> results = probe(FakePython(import));
         ASSERT_EQ(results.size(), 17U);
         EXPECT_NE(results[0].status, ProbeStatus::passed);
         EXPECT_EQ(results[1].status, ProbeStatus::skipped);
@@ -124,8 +124,8 @@ TEST(PythonProbes, WhenPyTorchCannotBeImportedTheRestIsSkipped) {
     }
 }
 
-TEST(PythonProbes, ResultsAreOfTheGpuThatHipOrCudaNamed) {
-    const MadeUpPython python("none) ;;", "cuda:0");
+TEST(PythonProbes, ResultsBelongToTheGpuThatHipOrCudaNamed) {
+    const FakePython python("none) ;;", "cuda:0");
     ProbeOptions options;
     options.python = python.path();
     options.level = ProbeLevel::all;
@@ -143,8 +143,8 @@ TEST(PythonProbes, ResultsAreOfTheGpuThatHipOrCudaNamed) {
     EXPECT_EQ(add.values.at("together"), "together");
 }
 
-TEST(PythonProbes, AnRdna1CardUnderTheOverrideIsSparedTheLargeConvolution) {
-    const MadeUpPython python("none) ;;", "cuda:0");
+TEST(PythonProbes, AnOverriddenRdna1GpuSkipsTheLargeConvolution) {
+    const FakePython python("none) ;;", "cuda:0");
     ProbeOptions options;
     options.python = python.path();
     Facts facts;
@@ -155,15 +155,14 @@ TEST(PythonProbes, AnRdna1CardUnderTheOverrideIsSparedTheLargeConvolution) {
     EXPECT_EQ(of(probe(facts, options), "python-conv2d-64").status, ProbeStatus::passed);
     facts.environment.variables = {{{"HSA_OVERRIDE_GFX_VERSION", "10.3.0"}}, "this process"};
     EXPECT_EQ(of(probe(facts, options), "python-conv2d-64").reason,
-              "convolutions of this size have hung RDNA1 cards with HSA_OVERRIDE_GFX_VERSION=10.3.0; --probe "
-              "all tries "
-              "it all the same");
+              "convolutions of this size have hung RDNA1 GPUs with HSA_OVERRIDE_GFX_VERSION=10.3.0; --probe "
+              "all tries it anyway");
     options.level = ProbeLevel::all;
     EXPECT_EQ(of(probe(facts, options), "python-conv2d-64").status, ProbeStatus::passed);
 }
 
 TEST(PythonProbes, InterpretersAreFilesFoldersOrNames) {
-    const MadeUpPython python("none) ;;");
+    const FakePython python("none) ;;");
     EXPECT_EQ(find_interpreter(python.path()), python.path());
     EXPECT_EQ(find_interpreter("/no/such/python3"), "");
     EXPECT_NE(find_interpreter("sh"), "");

@@ -25,7 +25,7 @@ std::vector<ProbeResult> vulkan_results(const Facts& facts, const ProbeOptions& 
     return results;
 }
 
-/// Manifest of Mesa's driver that runs on the processor; names differ between Mesa's versions.
+/// Manifest of Mesa's CPU driver; names differ between versions of Mesa.
 std::string lavapipe_manifest() {
     for (const char* folder :
          {"/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"}) {
@@ -40,7 +40,7 @@ std::string lavapipe_manifest() {
 TEST(VulkanProbe, FindsLavapipe) {
     const std::string manifest = lavapipe_manifest();
     if (manifest.empty())
-        GTEST_SKIP() << "skipped: Mesa's driver for the processor (lvp_icd*.json) is not installed";
+        GTEST_SKIP() << "skipped: Mesa's CPU driver (lvp_icd*.json) is not installed";
     const test::ScopedVariable files("VK_ICD_FILENAMES", manifest);
     const test::ScopedVariable newer_files("VK_DRIVER_FILES", manifest);
     const std::vector<ProbeResult> results = vulkan_results({}, options());
@@ -72,7 +72,7 @@ TEST(VulkanProbe, ALoaderWithoutDriversFails) {
     EXPECT_EQ(results[0].reason, "vkCreateInstance failed");
 }
 
-TEST(VulkanProbe, AGpuThatHungIsLeftAloneUnlessAllIsAskedFor) {
+TEST(VulkanProbe, AGpuThatHungIsSkippedExceptWithProbeAll) {
     Facts facts;
     Gpu gpu;
     gpu.address = "0000:03:00.0";
@@ -84,15 +84,15 @@ TEST(VulkanProbe, AGpuThatHungIsLeftAloneUnlessAllIsAskedFor) {
     ASSERT_EQ(left_alone.size(), 1U);
     EXPECT_EQ(left_alone[0].status, ProbeStatus::skipped);
     EXPECT_EQ(left_alone[0].reason,
-              "the kernel log tells of a hang or reset of 0000:03:00.0 (amdgpu 0000:03:00.0: "
-              "amdgpu: GPU reset begin!); --probe all tries it all the same");
+              "the kernel log shows a hang or reset of 0000:03:00.0 (amdgpu 0000:03:00.0: "
+              "amdgpu: GPU reset begin!); --probe all tries it anyway");
     const std::vector<ProbeResult> tried = vulkan_results(facts, options(ProbeLevel::all));
     ASSERT_FALSE(tried.empty());
     EXPECT_EQ(tried[0].reason.find("kernel log"), std::string::npos);
     EXPECT_TRUE(run_probes(facts, options(ProbeLevel::none)).empty());
 }
 
-TEST(VulkanProbe, AProgramThatIsNoProbeIsSaidSo) {
+TEST(VulkanProbe, AProgramThatIsNotAProbeIsReported) {
     ProbeOptions broken = options();
     broken.program = "/no/such/program";
     const std::vector<ProbeResult> results = vulkan_results({}, broken);

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Of every device that there is.
+/// The results for all devices.
 std::vector<ProbeResult> self_tests() {
     ProbeOptions options;
     options.program = test::probe_child();
@@ -52,13 +52,13 @@ TEST(VulkanSelfTestProbe, AWrongAnswerIsAFailureThatNamesThePath) {
     EXPECT_TRUE(result->reason.ends_with("; the device is not used")) << result->reason;
 }
 
-TEST(VulkanSelfTestProbe, WhatIsHiddenIsNotTried) {
+TEST(VulkanSelfTestProbe, HiddenDevicesAreNotProbed) {
     const test::ScopedVariable none("REKINDLE_VISIBLE_DEVICES", "");
     const std::vector<ProbeResult> results = self_tests();
     const ProbeResult* result = of_processor(results);
     ASSERT_NE(result, nullptr);
     EXPECT_EQ(result->status, ProbeStatus::skipped);
-    EXPECT_EQ(result->reason, "REKINDLE_VISIBLE_DEVICES leaves it out");
+    EXPECT_EQ(result->reason, "REKINDLE_VISIBLE_DEVICES hides it");
 }
 
 TEST(VulkanSelfTestProbe, WithoutADriverItIsSkipped) {

@@ -1,4 +1,4 @@
-#include "code_objects/made_files.h"
+#include "code_objects/file_builders.h"
 #include "python/packages.h"
 #include "python/pythons.h"
 #include "python/torch_files.h"
@@ -23,7 +23,7 @@ namespace {
 using namespace test;
 using Texts = std::vector<std::string>;
 
-/// A recorded host below a temporary folder, with the parts of Pythons that matter.
+/// A recorded host below a temporary folder, with the parts of Pythons that matter here.
 class Host {
   public:
     void add(const std::string& path, const std::string& content = "") const {
@@ -31,7 +31,7 @@ class Host {
     }
     void link(const std::string& path, const std::string& target) const { folder_.link("." + path, target); }
 
-    /// An interpreter and an empty site-packages; returns the latter.
+    /// Creates an interpreter and an empty site-packages; returns the latter.
     std::string add_python(const std::string& prefix, const std::string& version) const {
         add(prefix + "/bin/python" + version, "\x7f"
                                               "ELF");
@@ -67,7 +67,7 @@ class Host {
                 version + "'\ndebug = False\ncuda: Optional[str] = " + quoted(cuda) +
                 "\ngit_version = 'a8d6afb511a69687bbb2b7e88a3cf67917e1697e'\nhip: Optional[str] = " +
                 quoted(hip) + "\nxpu: Optional[str] = None\n");
-        add(site + "/torch/lib/libc10.so", made_library({"libc.so.6"}));
+        add(site + "/torch/lib/libc10.so", make_library({"libc.so.6"}));
     }
 
     std::vector<PythonEnvironment> collect(PythonSearch search = {}) const {
@@ -87,12 +87,12 @@ class Host {
     const std::filesystem::path& root() const { return folder_.path(); }
 
     Host() {
-        add("/usr/lib/x86_64-linux-gnu/libc.so.6", made_library({}));
+        add("/usr/lib/x86_64-linux-gnu/libc.so.6", make_library({}));
         add_python("/usr", "3.10");
     }
 
   private:
-    MadeFolder folder_;
+    ScratchFolder folder_;
 };
 
 const LibraryTargets* find_part(const PythonEnvironment& environment, const std::string& part) {
@@ -107,22 +107,22 @@ Texts paths_of(const std::vector<PythonEnvironment>& environments) {
     return paths;
 }
 
-TEST(Pythons, ARocmWheelThatBringsItsRocm) {
+TEST(Pythons, ARocmWheelWithBundledRocm) {
     const Host host;
     const std::string site = host.add_venv("/home/user/my train/venv");
     host.add_torch(site, "2.5.1+rocm6.2", "6.2.41133-dd7f95766", "");
     const std::string lib = site + "/torch/lib";
     host.add(lib + "/libtorch_hip.so",
-             made_library({"libamdhip64.so", "libc10.so"}, "libtorch_hip.so", "$ORIGIN",
-                          {{".hip_fatbin", made_hip_bundle({"gfx1030", "gfx1100"})}}));
-    host.add(lib + "/libamdhip64.so", made_library({"libc.so.6"}));
+             make_library({"libamdhip64.so", "libc10.so"}, "libtorch_hip.so", "$ORIGIN",
+                          {{".hip_fatbin", make_hip_bundle({"gfx1030", "gfx1100"})}}));
+    host.add(lib + "/libamdhip64.so", make_library({"libc.so.6"}));
     host.add(lib + "/rocblas/library/TensileLibrary_lazy_gfx1100.dat", "index");
     host.add(lib + "/rocblas/library/Kernels.so-000-gfx1100.hsaco", "kernels");
     host.add(lib + "/hipblaslt/library/TensileLibrary_lazy_gfx90a.dat", "index");
     host.add(site + "/torch/share/miopen/db/gfx1030_36.kdb", "database");
     host.add(
         lib + "/librccl.so",
-        made_library({}, "", "", {{".hip_fatbin", made_compressed_bundle(made_hip_bundle({"gfx1201"}), 3)}}));
+        make_library({}, "", "", {{".hip_fatbin", make_compressed_bundle(make_hip_bundle({"gfx1201"}), 3)}}));
     host.add_package(site, "pytorch_triton_rocm", "3.1.0");
     host.add_package(site, "numpy", "2.1.3");
     host.add_package(site, "requests", "2.32.0");
@@ -162,12 +162,12 @@ TEST(Pythons, ATheRockWheelWithItsPackages) {
     host.add("/usr/bin/python3.12");
     host.add_torch(site, "2.10.0+rocm7.13.0", "7.13.99004", "");
     host.add(site + "/torch/lib/libtorch_hip.so",
-             made_library({"libamdhip64.so.7"}, "", "",
-                          {{".rocm_kpack_ref", made_kpack_reference("lib/libtorch_hip.so",
+             make_library({"libamdhip64.so.7"}, "", "",
+                          {{".rocm_kpack_ref", make_kpack_reference("lib/libtorch_hip.so",
                                                                     {"../.kpack/torch_@GFXARCH@.kpack"})}}));
     host.add(site + "/torch/.kpack/torch_gfx1201.kpack",
-             made_kpack({{"gfx1201"}, {{"lib/libtorch_hip.so", {{"gfx1201", "kernels"}}}}}));
-    host.add(site + "/_rocm_sdk_core/lib/libamdhip64.so.7", made_library({}));
+             make_kpack({{"gfx1201"}, {{"lib/libtorch_hip.so", {{"gfx1201", "kernels"}}}}}));
+    host.add(site + "/_rocm_sdk_core/lib/libamdhip64.so.7", make_library({}));
     host.add(site + "/_rocm_sdk_libraries/lib/rocblas/library/TensileLibrary_lazy_gfx1201.dat", "index");
     for (const char* name : {"rocm", "rocm_sdk_core", "rocm_sdk_libraries", "amd_torch_device_gfx1201"})
         host.add_package(site, name, "7.13.0");
@@ -189,8 +189,8 @@ TEST(Pythons, ATheRockWheelWithoutItsDevicePackage) {
     const std::string site = host.add_venv("/opt/venv");
     host.add_torch(site, "2.10.0+rocm7.13.0", "7.13.99004", "");
     host.add(site + "/torch/lib/libtorch_hip.so",
-             made_library({}, "", "",
-                          {{".rocm_kpack_ref", made_kpack_reference("lib/libtorch_hip.so",
+             make_library({}, "", "",
+                          {{".rocm_kpack_ref", make_kpack_reference("lib/libtorch_hip.so",
                                                                     {"../.kpack/torch_@GFXARCH@.kpack"})}}));
     const PythonEnvironment environment = host.only("/opt/venv");
     ASSERT_TRUE(find_part(environment, "torch"));
@@ -198,14 +198,14 @@ TEST(Pythons, ATheRockWheelWithoutItsDevicePackage) {
     EXPECT_NE(find_part(environment, "torch")->unread.find("there is none at"), std::string::npos);
 }
 
-TEST(Pythons, AWheelThatUsesTheSystemsRocm) {
+TEST(Pythons, AWheelThatUsesTheSystemRocm) {
     const Host host;
     const std::string site = host.add_venv("/opt/venv");
     host.add_torch(site, "2.7.0", "6.4.43482-0f2d60242", "");
     host.add(site + "/torch/lib/libtorch_hip.so",
-             made_library({"libamdhip64.so.6"}, "", "/opt/rocm/lib",
-                          {{".hip_fatbin", made_hip_bundle({"gfx1030"})}}));
-    host.add("/opt/rocm-6.4.0/lib/libamdhip64.so.6", made_library({}));
+             make_library({"libamdhip64.so.6"}, "", "/opt/rocm/lib",
+                          {{".hip_fatbin", make_hip_bundle({"gfx1030"})}}));
+    host.add("/opt/rocm-6.4.0/lib/libamdhip64.so.6", make_library({}));
     host.add("/opt/rocm-6.4.0/lib/rocblas/library/TensileLibrary_lazy_gfx1030.dat", "index");
     host.link("/opt/rocm", "/opt/rocm-6.4.0");
     const PythonEnvironment environment = host.only("/opt/venv");
@@ -221,9 +221,9 @@ TEST(Pythons, CpuAndCudaWheels) {
     const std::string site = host.add_venv("/home/user/cuda");
     host.add_torch(site, "2.6.0+cu124", "", "12.4");
     host.add(site + "/torch/lib/libtorch_cuda.so",
-             made_library({"libcudart.so.12", "libcuda.so.1"}, "", "$ORIGIN/../../nvidia/cuda_runtime/lib",
-                          {{".nv_fatbin", made_cuda_region({{2, 90, "code"}})}}));
-    host.add(site + "/nvidia/cuda_runtime/lib/libcudart.so.12", made_library({}));
+             make_library({"libcudart.so.12", "libcuda.so.1"}, "", "$ORIGIN/../../nvidia/cuda_runtime/lib",
+                          {{".nv_fatbin", make_cuda_region({{2, 90, "code"}})}}));
+    host.add(site + "/nvidia/cuda_runtime/lib/libcudart.so.12", make_library({}));
     const PythonEnvironment cpu = host.only("/home/user/cpu"), cuda = host.only("/home/user/cuda");
     EXPECT_EQ(cpu.torch_kind.value_or(""), "cpu");
     EXPECT_FALSE(cpu.rocm_style.known());
@@ -233,7 +233,7 @@ TEST(Pythons, CpuAndCudaWheels) {
     ASSERT_TRUE(find_part(cuda, "torch"));
     EXPECT_EQ(find_part(cuda, "torch")->targets, Texts{"sm_90"});
     EXPECT_EQ(cuda.problems.value_or(Texts{"unread"}), Texts{})
-        << "the driver's own library is the host's affair";
+        << "the host provides the driver's own library";
 }
 
 TEST(Pythons, ACondaEnvironmentWithABrokenStandardLibrary) {
@@ -242,18 +242,18 @@ TEST(Pythons, ACondaEnvironmentWithABrokenStandardLibrary) {
     host.add("/home/user/miniconda3/envs/train/conda-meta/history");
     host.add_torch(site, "2.4.0+rocm6.1", "6.1.40091-a8dbc0c19", "");
     host.link("/home/user/miniconda3/envs/train/lib/libstdc++.so.6", "libstdc++.so.6.0.29");
-    host.add("/home/user/miniconda3/envs/train/lib/libgomp.so.1.0.0", made_library({}));
+    host.add("/home/user/miniconda3/envs/train/lib/libgomp.so.1.0.0", make_library({}));
     host.link("/home/user/miniconda3/envs/train/lib/libgomp.so.1", "libgomp.so.1.0.0");
     host.add(site + "/torch/lib/libtorch_hip.so",
-             made_library({"libstdc++.so.6", "libgomp.so.1", "libhipblas.so.2"}));
+             make_library({"libstdc++.so.6", "libgomp.so.1", "libhipblas.so.2"}));
     const PythonEnvironment environment = host.only("/home/user/miniconda3/envs/train");
     EXPECT_EQ(environment.kind, "conda");
     EXPECT_EQ(
         environment.problems.value_or(Texts{}),
         (Texts{"/home/user/miniconda3/envs/train/lib/libstdc++.so.6 is a link to libstdc++.so.6.0.29, which "
-               "is not there",
-               site + "/torch/lib/libtorch_hip.so needs libstdc++.so.6, which is nowhere to be found",
-               site + "/torch/lib/libtorch_hip.so needs libhipblas.so.2, which is nowhere to be found"}));
+               "does not exist",
+               site + "/torch/lib/libtorch_hip.so needs libstdc++.so.6, which was not found",
+               site + "/torch/lib/libtorch_hip.so needs libhipblas.so.2, which was not found"}));
 }
 
 TEST(Pythons, TwoPrivateBackends) {
@@ -272,12 +272,12 @@ TEST(Pythons, ExtensionsWithDeviceCode) {
     const std::string site = host.add_venv("/opt/venv");
     host.add(
         site + "/bitsandbytes/libbitsandbytes_rocm64.so",
-        made_library({}, "", "", {{".hip_fatbin", made_compressed_bundle(made_hip_bundle({"gfx1100"}), 2)}}));
-    host.add(site + "/bitsandbytes/libbitsandbytes_cpu.so", made_library({}));
+        make_library({}, "", "", {{".hip_fatbin", make_compressed_bundle(make_hip_bundle({"gfx1100"}), 2)}}));
+    host.add(site + "/bitsandbytes/libbitsandbytes_cpu.so", make_library({}));
     host.add(site + "/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so",
-             made_library({}, "", "", {{".hip_fatbin", made_hip_bundle({"gfx908"})}}));
+             make_library({}, "", "", {{".hip_fatbin", make_hip_bundle({"gfx908"})}}));
     host.add(site + "/jax_plugins/xla_rocm7/lib/xla_rocm_plugin.so",
-             made_library({}, "", "", {{".hip_fatbin", made_hip_bundle({"gfx1030"})}}));
+             make_library({}, "", "", {{".hip_fatbin", make_hip_bundle({"gfx1030"})}}));
     const PythonEnvironment environment = host.only("/opt/venv");
     Texts targets;
     for (const LibraryTargets& library : environment.libraries) {
@@ -288,7 +288,7 @@ TEST(Pythons, ExtensionsWithDeviceCode) {
     EXPECT_EQ(targets, (Texts{"gfx1030", "gfx1100", "gfx908"}));
 }
 
-TEST(Pythons, DebiansPackagesAndTheUsersOwn) {
+TEST(Pythons, DebianPackagesAndUserPackages) {
     const Host host;
     host.add("/usr/lib/python3/dist-packages/numpy-1.24.2.egg-info/PKG-INFO",
              "Name: numpy\nVersion: 1.24.2\n");
@@ -306,7 +306,7 @@ TEST(Pythons, DebiansPackagesAndTheUsersOwn) {
     EXPECT_EQ(all[1].version.value_or(""), "3.9");
 }
 
-TEST(Pythons, TheActiveOneComesFirstAndOnce) {
+TEST(Pythons, TheActiveOneIsListedFirstAndOnce) {
     const Host host;
     host.add_venv("/home/user/project/.venv");
     host.add_venv("/home/user/other");
@@ -329,7 +329,7 @@ TEST(Pythons, TheActiveOneComesFirstAndOnce) {
     EXPECT_EQ(host.collect(search).size(), 5u);
 }
 
-TEST(Pythons, AnActivatedVariableThatPathContradictsIsNotActive) {
+TEST(Pythons, AnEnvironmentThatPathContradictsIsNotActive) {
     const Host host;
     host.add_venv("/home/user/old");
     PythonSearch search;
@@ -340,7 +340,7 @@ TEST(Pythons, AnActivatedVariableThatPathContradictsIsNotActive) {
     EXPECT_TRUE(all[1].active);
 }
 
-TEST(Pythons, AShimOfPyenvIsFollowed) {
+TEST(Pythons, APyenvShimIsFollowed) {
     const Host host;
     host.add("/home/user/.pyenv/shims/python3", "#!/usr/bin/env bash\n");
     host.add_python("/home/user/.pyenv/versions/3.11.7", "3.11");
@@ -356,7 +356,7 @@ TEST(Pythons, AShimOfPyenvIsFollowed) {
     EXPECT_EQ(host.collect(search).front().path, "/usr");
 }
 
-TEST(Pythons, AVirtualEnvironmentMaySeeTheSystemsPackages) {
+TEST(Pythons, AVirtualEnvironmentMaySeeSystemPackages) {
     const Host host;
     host.add_package("/usr/lib/python3/dist-packages", "numpy", "1.24.2");
     host.add_venv("/home/user/closed");
@@ -365,28 +365,27 @@ TEST(Pythons, AVirtualEnvironmentMaySeeTheSystemsPackages) {
     EXPECT_EQ(host.only("/home/user/open").packages.size(), 1u);
 }
 
-TEST(Pythons, ANamedOneThatIsNone) {
+TEST(Pythons, ANamedPathThatIsNotAPython) {
     const Host host;
     host.add("/home/user/notes.txt", "text");
     const PythonEnvironment nothing = host.only("/nowhere/at/all");
     EXPECT_EQ(nothing.version.unread, "No such file or directory");
     EXPECT_EQ(nothing.found_by, "--python");
-    EXPECT_EQ(host.only("/home/user").version.unread,
-              "this is neither a Python nor the folder of an environment");
-    EXPECT_EQ(host.only("python9.9").version.unread, "no such command in PATH, and no such folder");
+    EXPECT_EQ(host.only("/home/user").version.unread, "this is neither a Python nor an environment folder");
+    EXPECT_EQ(host.only("python9.9").version.unread, "no such command in PATH and no such folder");
     EXPECT_EQ(host.only("python3").path, "/usr");
 }
 
-TEST(Pythons, ABaseInterpreterThatIsGone) {
+TEST(Pythons, AMissingBaseInterpreter) {
     const Host host;
     host.add_venv("/home/user/venv", "3.8");
     const PythonEnvironment environment = host.only("/home/user/venv");
     EXPECT_EQ(environment.version.value_or(""), "3.8");
     EXPECT_EQ(environment.problems.value_or(Texts{}),
-              Texts{"/home/user/venv/bin/python3 is a link to /usr/bin/python3.8, which is not there"});
+              Texts{"/home/user/venv/bin/python3 is a link to /usr/bin/python3.8, which does not exist"});
 }
 
-TEST(Pythons, AnInstallationThatIsHalfThere) {
+TEST(Pythons, AnIncompleteInstallation) {
     const Host host;
     const std::string site = host.add_venv("/opt/venv");
     host.add_package(site, "torch", "2.5.1+rocm6.2");
@@ -398,7 +397,7 @@ TEST(Pythons, AnInstallationThatIsHalfThere) {
     EXPECT_EQ(environment.problems.value_or(Texts{}).size(), 2u);
 }
 
-TEST(Pythons, LinksInCirclesAndFoldersOfFilesEnd) {
+TEST(Pythons, CircularLinksEnd) {
     const Host host;
     host.link("/home/user/a", "b");
     host.link("/home/user/b", "a");
@@ -424,8 +423,8 @@ TEST(Pythons, WithARootNothingOfThisProcessIsUsed) {
         << "as on the host itself";
 }
 
-TEST(Pythons, OfAnotherProcessItsVariablesCount) {
-    const MadeFolder folder;
+TEST(Pythons, TheVariablesOfAnotherProcessAreUsed) {
+    const ScratchFolder folder;
     folder.add("venv/pyvenv.cfg", "version = 3.10.12\n");
     const std::string program = "/bin/sleep", seconds = "30", path = "PATH=/nowhere";
     const std::string venv = (std::filesystem::canonical(folder.path()) / "venv").string(),
@@ -435,7 +434,7 @@ TEST(Pythons, OfAnotherProcessItsVariablesCount) {
     char* const variables[] = {const_cast<char*>(path.c_str()), const_cast<char*>(active.c_str()), nullptr};
     pid_t child = 0;
     ASSERT_EQ(::posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, variables), 0);
-    // The parent goes on a moment before the kernel has put the variables in their place.
+    // The parent continues a moment before the kernel has put the variables in place.
     const std::string file = "/proc/" + std::to_string(child) + "/environ";
     for (int i = 0; i < 5000 && std::ifstream(file).peek() == std::ifstream::traits_type::eof(); ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -449,7 +448,7 @@ TEST(Pythons, OfAnotherProcessItsVariablesCount) {
     EXPECT_EQ(all.front().found_by, "VIRTUAL_ENV");
 }
 
-TEST(Pythons, ABudgetThatIsSpentIsSaid) {
+TEST(Pythons, AnExhaustedBudgetIsReported) {
     const Host host;
     host.add_torch(host.add_venv("/home/user/venv"), "2.5.1+cpu", "", "");
     PythonSearch search;
@@ -457,7 +456,7 @@ TEST(Pythons, ABudgetThatIsSpentIsSaid) {
     const std::vector<PythonEnvironment> all =
         collect_pythons(HostTree(host.root()), search, std::chrono::milliseconds(0));
     ASSERT_FALSE(all.empty());
-    EXPECT_NE(all.front().problems.unread.find("no time left"), std::string::npos);
+    EXPECT_NE(all.front().problems.unread.find("the time limit was reached"), std::string::npos);
 }
 
 TEST(Pythons, AtMostForty) {
@@ -485,7 +484,7 @@ TEST(PackageNames, AreNormalized) {
     EXPECT_FALSE(package_matters("requests"));
 }
 
-TEST(Packages, TheAddressThatAWheelCameFrom) {
+TEST(Packages, TheUrlThatAWheelCameFrom) {
     const Host host;
     const std::string site = host.add_venv("/opt/venv");
     host.add_package(site, "torch", "2.5.1");

@@ -3,12 +3,12 @@
 
     check.py SCANNER FOLDER [--jax]
 
-SCANNER is the program rekindle_doctor_tool of a build. FOLDER keeps what is fetched, for the next time:
-    librocrand1      8 MB, with apt-get: its bundle's targets against clang-offload-bundler
-    bitsandbytes     43 MB, with pip: compressed bundles of versions 2 and 3 against reference.py; CUDA libraries
-                     against the architectures that its build names
-    --jax            jax-rocm7-plugin and jax-rocm7-pjrt, hundreds of megabytes, against reference.py
-The last line is "N passed, N failed, N skipped". Exit status 0: nothing failed; 1: something did; 2: wrong use.
+SCANNER is the program rekindle_doctor_tool of a build. FOLDER keeps the downloads for the next run:
+    librocrand1      8 MB, with apt-get: compares the targets of its bundle with clang-offload-bundler
+    bitsandbytes     43 MB, with pip: compares compressed bundles of versions 2 and 3 with reference.py, CUDA libraries
+                     with the architectures that its build names
+    --jax            jax-rocm7-plugin and jax-rocm7-pjrt, hundreds of megabytes, compared with reference.py
+The last line is "N passed, N failed, N skipped". Exit status 0: nothing failed; 1: something did; 2: wrong usage.
 """
 import json
 import os
@@ -56,7 +56,7 @@ def fetch_wheel(folder, requirement):
 
 
 def fetch_reference(folder):
-    """The environment in which reference.py finds its one package."""
+    """The environment in which reference.py finds the one package that it needs."""
     packages = folder / "python"
     if not (packages / "zstandard").exists():
         pip("install", "--target", packages, "zstandard")

@@ -1,8 +1,8 @@
-"""An independent reader of the offload bundles in a library's .hip_fatbin, to compare the doctor's scanner with.
+"""An independent reader of the offload bundles in a library's .hip_fatbin, used to check the doctor's scanner.
 
     reference.py FILE…     one JSON object per file: target -> bytes of code objects, as the bundles' ids name them
 
-It reads every bundle whole (so it is slow), checks each code object's EF_AMDGPU_MACH against the id, and needs the
+It reads every bundle completely (so it is slow), checks each code object's EF_AMDGPU_MACH against the id, and needs the
 package zstandard. Formats: clang/docs/ClangOffloadBundler.rst.
 """
 import json
@@ -43,7 +43,7 @@ def bundles(section):
             total, size = struct.unpack_from(form, section, at + 8)
             stream, end = section[at + header:at + total], at + total
             content = zstandard.ZstdDecompressor().decompress(stream) if method == 1 else zlib.decompress(stream)
-            assert len(content) == size, "the header's size is not the stream's"
+            assert len(content) == size, "the size in the header differs from that of the stream"
             yield content
         else:
             assert section[at] == 0, f"neither padding nor a bundle at {at}"

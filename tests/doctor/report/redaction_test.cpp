@@ -26,12 +26,12 @@ TEST(Redaction, HidesPathsUsersAndHosts) {
     EXPECT_EQ(redact("LD_LIBRARY_PATH=/opt/rocm/lib:/data/x/lib"), "LD_LIBRARY_PATH=/opt/rocm/lib:<path>");
 }
 
-TEST(Redaction, ABlankInAPathStaysVisible) {
-    EXPECT_EQ(of_anna()("interpreter /home/anna/my env/bin/python3 has a blank"),
-              "interpreter <path with a space>/bin/python3 has a blank");
+TEST(Redaction, ASpaceInAPathStaysVisible) {
+    EXPECT_EQ(of_anna()("interpreter /home/anna/my env/bin/python3 has a space"),
+              "interpreter <path with a space>/bin/python3 has a space");
 }
 
-TEST(Redaction, KeepsWhatEveryHostHas) {
+TEST(Redaction, KeepsWhatIsTheSameOnEveryHost) {
     const Redactor redact = of_anna();
     for (const char* text :
          {"/sys/class/drm/card1/device/mem_info_vram_used", "/dev/kfd", "/opt/rocm/.info/version",
@@ -40,7 +40,7 @@ TEST(Redaction, KeepsWhatEveryHostHas) {
         EXPECT_EQ(redact(text), text);
 }
 
-TEST(Redaction, RootIsNobodysName) {
+TEST(Redaction, RootIsNotAName) {
     Facts facts;
     facts.system.user_name = {"root", "test"};
     EXPECT_EQ(Redactor(facts)("run as root"), "run as root");

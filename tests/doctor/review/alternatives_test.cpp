@@ -30,14 +30,14 @@ const Option* named(const std::vector<Option>& options, std::string_view title) 
     return found == options.end() ? nullptr : &*found;
 }
 
-TEST(Alternatives, AnRdna1CardHasNativeWheelsFirstAndNoOverride) {
+TEST(Alternatives, AnRdna1GpuGetsNativeWheelsFirstAndNoOverride) {
     const std::vector<Option> options = alternatives(host_with("gfx1010"), embedded_knowledge(), 0, 0);
     ASSERT_FALSE(options.empty());
     EXPECT_NE(options.front().detail.find("torch[device-gfx1010]"), std::string::npos)
         << options.front().detail;
     EXPECT_EQ(all_text(options).find("10.3.0"), std::string::npos);
     EXPECT_NE(named(options, "Vulkan"), nullptr);
-    EXPECT_NE(named(options, "processor"), nullptr);
+    EXPECT_NE(named(options, "CPU"), nullptr);
 }
 
 TEST(Alternatives, OnlyWhatAppliesToTheHost) {
@@ -46,10 +46,10 @@ TEST(Alternatives, OnlyWhatAppliesToTheHost) {
     const std::vector<Option> without_gpu = alternatives({}, embedded_knowledge(), 0, 0);
     EXPECT_EQ(named(without_gpu, "Vulkan"), nullptr);
     EXPECT_EQ(all_text(without_gpu).find("{gfx}"), std::string::npos);
-    EXPECT_NE(named(without_gpu, "processor"), nullptr);
+    EXPECT_NE(named(without_gpu, "CPU"), nullptr);
 }
 
-TEST(Alternatives, FreeWaysComeFirst) {
+TEST(Alternatives, FreeOptionsComeFirst) {
     bool paid = false;
     for (const Option& option : alternatives(host_with("gfx1010"), embedded_knowledge(), 40, 300)) {
         paid = paid || !option.arithmetic.empty();
@@ -58,7 +58,7 @@ TEST(Alternatives, FreeWaysComeFirst) {
     EXPECT_TRUE(paid);
 }
 
-TEST(Alternatives, TheArithmeticIsThatOfTheFiguresGiven) {
+TEST(Alternatives, TheArithmeticUsesTheGivenFigures) {
     Knowledge knowledge;
     Alternative& cloud = knowledge.alternatives.emplace_back();
     cloud.title = "Cloud";

@@ -11,7 +11,7 @@ std::vector<std::string> explained(std::string_view term) {
     return explain(term, embedded_knowledge());
 }
 
-/// Whether one of the paragraphs holds the text.
+/// Whether one of the paragraphs contains the text.
 bool says(std::string_view term, std::string_view part) {
     for (const std::string& paragraph : explained(term))
         if (paragraph.find(part) != std::string::npos)
@@ -20,21 +20,21 @@ bool says(std::string_view term, std::string_view part) {
 }
 
 TEST(Explain, VariablesWithAndWithoutAValue) {
-    EXPECT_TRUE(says("HIPBLAS_LAYER", "read by nothing"));
+    EXPECT_TRUE(says("HIPBLAS_LAYER", "is not read by any program"));
     EXPECT_TRUE(says("HIPBLAS_LAYER=1", "ROCBLAS_LAYER"));
     EXPECT_TRUE(says("MIOPEN_DEBUG_CONV_GEMM", "convolution"));
     EXPECT_TRUE(says("amdgpu.mtype_local", "MI300"));
     EXPECT_TRUE(says("mtype_local=1", "MI300"));
 }
 
-TEST(Explain, TargetsAndCards) {
+TEST(Explain, TargetsAndGpus) {
     EXPECT_TRUE(says("gfx1010", "Radeon RX 5600 XT"));
     EXPECT_TRUE(says("GFX1010", "therock"));
     EXPECT_TRUE(says("gfx1010", "HSA_OVERRIDE_GFX_VERSION=10.3.0: unsafe"));
     EXPECT_TRUE(says("RX 7900 XT", "gfx1100"));
 }
 
-TEST(Explain, MessagesInWholeAndInPart) {
+TEST(Explain, FullAndPartialMessages) {
     const std::string message =
         "RuntimeError: CUDA error: HIPBLAS_STATUS_ALLOC_FAILED when calling `hipblasCreate(handle)`";
     EXPECT_TRUE(says(message, "Can come from"));

@@ -1,5 +1,4 @@
-/// Documents that say nothing false (data/innocent/): a review that marks them is not believed where it
-/// matters.
+/// Documents that say nothing false (data/innocent/): users would not trust a review that marks them.
 
 #include <rekindle/base/file.h>
 #include <rekindle/doctor/review.h>
@@ -23,7 +22,7 @@ std::vector<fs::path> documents() {
     return files;
 }
 
-TEST(InnocentDocuments, NothingInThemIsMarkedFalse) {
+TEST(InnocentDocuments, NothingIsMarkedFalse) {
     EXPECT_GE(documents().size(), 30U);
     for (const fs::path& file : documents())
         for (const Mark& mark : review_document(read_file(file), embedded_knowledge()))
@@ -31,9 +30,9 @@ TEST(InnocentDocuments, NothingInThemIsMarkedFalse) {
                 << file.filename() << ':' << mark.line << ": \"" << mark.text << "\": " << mark.reason;
 }
 
-/// A document about neither ROCm nor a card of AMD: nothing but that a percentage promises what nobody can
-/// know.
-TEST(InnocentDocuments, WhereNoGpuOfAmdIsSpokenOfNoClaimIsMarked) {
+/// A document about neither ROCm nor an AMD GPU: only a percentage that promises what nobody can know may
+/// be marked.
+TEST(InnocentDocuments, WithoutAnAmdGpuNoClaimIsMarked) {
     const auto& claims = embedded_knowledge().claims;
     const auto promise = std::find_if(claims.begin(), claims.end(),
                                       [](const Claim& claim) { return claim.id == "success-rates"; });
@@ -49,7 +48,7 @@ TEST(InnocentDocuments, WhereNoGpuOfAmdIsSpokenOfNoClaimIsMarked) {
                 << name << ':' << mark.line << ": " << mark.text;
 }
 
-TEST(InnocentDocuments, TheSentenceOfTheIssueIsNotMarked) {
+TEST(InnocentDocuments, AHarmlessPercentageIsNotMarked) {
     EXPECT_TRUE(
         review_document("Our pipeline is 100 % functional on the A100.", embedded_knowledge()).empty());
 }

@@ -13,8 +13,8 @@
 namespace rekindle::doctor {
 namespace {
 
-/// The checkable lines of five users' reports (data/review/seed-00N.txt), and what was read of each by a
-/// person (seed-00N.expected: line, verdict, kind, text, parted by tabs).
+/// The checkable lines of five users' reports (data/review/seed-00N.txt), and a person's judgment of each
+/// (seed-00N.expected: line, verdict, kind, text, separated by tabs).
 class ReportedDocument : public ::testing::TestWithParam<int> {};
 
 std::string read(const std::string& name) {
@@ -59,11 +59,11 @@ constexpr int rounds = 300; // each takes several times as long
 constexpr int rounds = 2000;
 #endif
 
-TEST(ReportedDocuments, DamagedInThousandsOfWaysTheyAreStillRead) {
+TEST(ReportedDocuments, DamagedDocumentsAreStillRead) {
     const std::string whole = read("seed-003.txt");
     const std::string text = whole.substr(0, 1500);
     const Knowledge& knowledge = embedded_knowledge();
-    // The parsers do not depend on how much is known, and making look-ups of it is most of the time.
+    // The parsers do not depend on how much is known, and building look-ups from it takes most of the time.
     Knowledge few;
     few.gfx_targets = knowledge.gfx_targets;
     few.indexes.assign(knowledge.indexes.begin(), knowledge.indexes.begin() + 8);
@@ -96,7 +96,8 @@ TEST(ReportedDocuments, DamagedInThousandsOfWaysTheyAreStillRead) {
         for (const Mark& mark : review_document(damaged, few)) {
             ASSERT_GE(mark.line, 1u);
             ASSERT_LE(mark.line, lines);
-            ASSERT_GE(mark.line + 40, last) << "marks come in order, but for overlapping ones of one block";
+            ASSERT_GE(mark.line + 40, last)
+                << "marks come in order, except for overlapping ones in one block";
             ASSERT_FALSE(mark.text.empty());
             last = mark.line;
         }

@@ -12,7 +12,7 @@ std::vector<Mark> review(std::string_view text) {
     return review_document(text, embedded_knowledge());
 }
 
-/// The first mark whose text holds `part`.
+/// The first mark whose text contains `part`.
 Mark mark_of(std::string_view document, std::string_view part) {
     for (const Mark& mark : review(document))
         if (mark.text.find(part) != std::string::npos)
@@ -32,9 +32,9 @@ bool contains(const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
 }
 
-// Lines in quotes below are quoted from users' reports.
+// Quoted lines below come from users' reports.
 
-TEST(ReviewWheels, ACommandWithAPairThatWasNeverPublishedNamesThePairsThatWere) {
+TEST(ReviewWheels, ForAnUnpublishedPairThePublishedOnesAreNamed) {
     const Mark mark = mark_of(
         "pip install torch==2.5.1 torchvision==0.20.1 --index-url https://download.pytorch.org/whl/rocm6.3",
         "pip");
@@ -54,14 +54,14 @@ TEST(ReviewWheels, ContinuationLinesBelongToTheCommand) {
     EXPECT_TRUE(contains(mark.reason, "rocm6.0")) << mark.reason;
 }
 
-TEST(ReviewWheels, APairThatExistsHoldsWithItsPythons) {
+TEST(ReviewWheels, AnExistingPairHoldsWithItsPythons) {
     const Mark mark =
         mark_of("pip3 install torch==2.5.1 --index-url https://download.pytorch.org/whl/rocm6.2/", "pip3");
     EXPECT_EQ(mark.verdict, Verdict::holds);
     EXPECT_TRUE(contains(mark.reason, "3.12")) << mark.reason;
 }
 
-TEST(ReviewWheels, OtherMistakesOfInstallCommands) {
+TEST(ReviewWheels, OtherMistakesInInstallCommands) {
     EXPECT_EQ(mark_of("pip install torch==2.5.1 torchvision==0.19.1 --index-url "
                       "https://download.pytorch.org/whl/rocm6.2",
                       "pip")
@@ -82,7 +82,7 @@ TEST(ReviewWheels, OtherMistakesOfInstallCommands) {
     EXPECT_EQ(mark_of("pip install torch==2.9.0 --index-url https://download.pytorch.org/whl/rocm8.0", "pip")
                   .verdict,
               Verdict::wrong);
-    EXPECT_TRUE(review("pip install torch torchvision").empty()) << "says nothing of AMD";
+    EXPECT_TRUE(review("pip install torch torchvision").empty()) << "does not mention AMD";
     EXPECT_TRUE(review("pip install torchmetrics numpy # for ROCm").empty());
 }
 
@@ -135,7 +135,7 @@ TEST(ReviewVariables, BadValuesOfGoodVariables) {
               1u);
 }
 
-TEST(ReviewVariables, PythonsWaysToSetThem) {
+TEST(ReviewVariables, AssignmentsInPython) {
     const Mark mark = mark_of("os.environ['TORCH_BLAS_PREFER_HIPBLASLT'] = '0'", "TORCH_BLAS");
     EXPECT_EQ(mark.verdict, Verdict::holds);
     EXPECT_EQ(mark.text, "TORCH_BLAS_PREFER_HIPBLASLT'] = '0'");
@@ -143,13 +143,13 @@ TEST(ReviewVariables, PythonsWaysToSetThem) {
               Verdict::no_effect);
 }
 
-TEST(ReviewVariables, TheOverrideIsJudgedOnTheCardOfTheDocument) {
+TEST(ReviewVariables, TheOverrideIsJudgedForTheGpuInTheDocument) {
     const std::string set = "\n\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\n";
     EXPECT_EQ(mark_of("RX 5600 XT here (gfx1010)" + set, "HSA_OVERRIDE").verdict, Verdict::harmful);
     EXPECT_EQ(mark_of("I own an RX 6700 XT." + set, "HSA_OVERRIDE").verdict, Verdict::holds);
     EXPECT_EQ(mark_of("RX 6900 XT" + set, "HSA_OVERRIDE").verdict, Verdict::no_effect);
     EXPECT_EQ(mark_of("Two 7900 XTX" + set, "HSA_OVERRIDE").verdict, Verdict::harmful)
-        << "another generation";
+        << "a different generation";
     EXPECT_EQ(mark_of("No card is named." + set, "HSA_OVERRIDE").verdict, Verdict::holds);
 }
 
@@ -160,7 +160,7 @@ TEST(ReviewVariables, ModuleParametersAndHardwareWithoutTheFeature) {
     EXPECT_EQ(mark_of("MI210: HSA_XNACK=1", "HSA_XNACK").verdict, Verdict::holds);
 }
 
-TEST(ReviewTargets, StatementsAboutCards) {
+TEST(ReviewTargets, StatementsAboutGpus) {
     EXPECT_EQ(mark_of("- **RX 7600 (gfx1103) User**: fine", "RX 7600").verdict, Verdict::wrong);
     EXPECT_EQ(mark_of("RX 7900 XT (RDNA3/gfx1100)", "7900").verdict, Verdict::holds);
     EXPECT_EQ(mark_of("gfx1100 (7900 XT) support", "gfx1100").verdict, Verdict::holds);
@@ -213,7 +213,7 @@ TEST(ReviewDocument, MarksComeInTheOrderOfTheLines) {
     }
 }
 
-TEST(ReviewDocument, AHostileDocumentIsReadToItsEnd) {
+TEST(ReviewDocument, AHostileDocumentIsReadCompletely) {
     constexpr std::size_t megabyte = 1 << 20;
     std::string garbage(2 * megabyte, '\0');
     std::uint32_t state = 1;
@@ -226,7 +226,7 @@ TEST(ReviewDocument, AHostileDocumentIsReadToItsEnd) {
         for (const Mark& mark : review(*text))
             ASSERT_LE(mark.text.size(), 170u);
     const std::vector<Mark> many = review(std::string(megabyte, '\n') + endless + endless);
-    EXPECT_EQ(many.back().kind, "document") << "a limit on the number of marks is said, not silent";
+    EXPECT_EQ(many.back().kind, "document") << "a limit on the number of marks is reported";
 }
 
 } // namespace

@@ -30,7 +30,7 @@ TEST(SupportMatrix, NewestTorchFirstAndEveryRowWithItsSource) {
     }
 }
 
-TEST(SupportMatrix, ACardInTheWheelsNeedsNoOverride) {
+TEST(SupportMatrix, ATargetInTheWheelsNeedsNoOverride) {
     const std::vector<MatrixRow> rows = support_matrix("gfx1100", embedded_knowledge());
     const MatrixRow* known = row(rows, "2.5.1", "rocm6.2");
     ASSERT_NE(known, nullptr);
@@ -61,7 +61,7 @@ TEST(SupportMatrix, SafeOverridesAreOfferedAndUnsafeOnesWarnedAgainst) {
     }));
 }
 
-TEST(SupportMatrix, CudaTargetsSeeCudaIndexesOnly) {
+TEST(SupportMatrix, CudaTargetsListOnlyCudaIndexes) {
     const std::vector<MatrixRow> rows = support_matrix("sm_120", embedded_knowledge());
     ASSERT_FALSE(rows.empty());
     for (const MatrixRow& one : rows)
@@ -71,7 +71,7 @@ TEST(SupportMatrix, CudaTargetsSeeCudaIndexesOnly) {
     EXPECT_FALSE(old->contains);
 }
 
-TEST(VersionPattern, WhatDocumentsWrite) {
+TEST(VersionPattern, FormsInDocuments) {
     EXPECT_TRUE(VersionPattern::parse("2.5.x")->matches("2.5.1"));
     EXPECT_FALSE(VersionPattern::parse("2.5.x")->matches("2.6.0"));
     EXPECT_TRUE(VersionPattern::parse("2.5")->matches("2.5.1"));

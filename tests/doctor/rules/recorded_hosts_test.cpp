@@ -1,5 +1,5 @@
-/// Every file of tests/hosts/: what the rules find on that host and what the plan says. tests/hosts/README.md
-/// describes the files.
+/// Every file in tests/hosts/: what the rules find on that host and what the plan contains.
+/// tests/hosts/README.md describes the files.
 
 #include <rekindle/base/file.h>
 #include <rekindle/doctor/diagnosis.h>
@@ -28,7 +28,7 @@ fs::path hosts_folder() {
 
 Strings host_names() {
     Strings names;
-    std::error_code unreadable; // then there are no names, and AreThirtyOrMore says so
+    std::error_code unreadable; // then there are no names, and the test AtLeastThirty fails
     for (const fs::directory_entry& entry : fs::directory_iterator(hosts_folder(), unreadable))
         if (entry.path().extension() == ".json")
             names.push_back(entry.path().stem());
@@ -44,7 +44,7 @@ Strings list(const Json& object, const char* key) {
     return object.contains(key) ? object.at(key).get<Strings>() : Strings{};
 }
 
-/// All that the plan would print.
+/// Everything that the plan would print.
 std::string text_of(const Plan& plan) {
     std::string text;
     for (const Step& step : plan.steps)
@@ -90,7 +90,7 @@ TEST_P(RecordedHost, SaysWhereItComesFrom) {
     EXPECT_FALSE(provenance.at("source").get<std::string>().empty());
 }
 
-TEST_P(RecordedHost, HasItsFindings) {
+TEST_P(RecordedHost, HasTheExpectedFindings) {
     Strings above_note;
     Strings notes;
     std::size_t primaries = 0;
@@ -109,7 +109,7 @@ TEST_P(RecordedHost, HasItsFindings) {
     }
 }
 
-TEST_P(RecordedHost, HasItsPlan) {
+TEST_P(RecordedHost, HasTheExpectedPlan) {
     Strings ids;
     for (const Step& step : plan_.steps) {
         ids.push_back(step.id);
@@ -124,15 +124,15 @@ TEST_P(RecordedHost, HasItsPlan) {
     EXPECT_EQ(plan_.stop.empty(), ids.empty());
 }
 
-TEST_P(RecordedHost, SaysWhatItMustAndNotWhatItMustNot) {
+TEST_P(RecordedHost, MentionsWhatItMustAndNothingForbidden) {
     const std::string text = text_of(findings_) + text_of(plan_);
     for (const std::string& part : list(expected(), "mentions"))
-        EXPECT_NE(text.find(part), std::string::npos) << "not said: " << part << "\n" << text;
+        EXPECT_NE(text.find(part), std::string::npos) << "not mentioned: " << part << "\n" << text;
     for (const std::string& part : list(expected(), "forbidden"))
         EXPECT_EQ(text.find(part), std::string::npos) << "said: " << part << "\n" << text;
 }
 
-TEST_P(RecordedHost, ReadsBackTheSame) {
+TEST_P(RecordedHost, RoundTrips) {
     const Json written = to_json(recording_.facts);
     const Facts again = facts_from_json(Json::parse(written.dump()), "again");
     EXPECT_EQ(to_json(again), written);
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Hosts, RecordedHost, testing::ValuesIn(host_names()), [
     return name;
 });
 
-TEST(RecordedHosts, AreThirtyOrMore) {
+TEST(RecordedHosts, AtLeastThirty) {
     EXPECT_GE(host_names().size(), 30u);
 }
 

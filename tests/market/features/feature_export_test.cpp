@@ -45,7 +45,7 @@ TEST_F(FeatureExport, CsvIsExact) {
                                  "1969-12-31,1969-12-31T23:59:59Z,0.3333333333333333,5e-324,6149.25\n");
 }
 
-TEST_F(FeatureExport, CsvOfStampsWithoutAKnownZone) {
+TEST_F(FeatureExport, CsvWithTimestampsWithoutAKnownZone) {
     write_features_csv(file(), matrix(), "");
     EXPECT_NE(read_file(file()).find("2024-12-16T21:00:00,0.1"), std::string::npos);
 }
@@ -77,7 +77,7 @@ TEST_F(FeatureExport, NpyInFloat32) {
     EXPECT_EQ(last, 6149.25f);
 }
 
-TEST_F(FeatureExport, Float32RefusesAndNamesWhatDoesNotFit) {
+TEST_F(FeatureExport, Float32RejectsAndNamesValuesThatDoNotFit) {
     try {
         write_features_npy(file(), matrix(), NpyType::float32);
         FAIL();

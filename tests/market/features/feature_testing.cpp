@@ -74,7 +74,8 @@ void expect_equals_golden(const FeatureMatrix& matrix, const std::string& file) 
         ASSERT_EQ(static_cast<std::size_t>(golden.rows[row][0]), matrix.source[row]);
         for (std::size_t column = 0; column < matrix.columns(); ++column) {
             const double expected = golden.rows[row][column + 1];
-            // Differences of prices near 5,000 keep 1e-9 of a point where the figure itself is nearly 0.
+            // Differences of prices near 5,000 have an error of about 1e-9 points even if the value itself is
+            // nearly 0.
             EXPECT_NEAR(matrix.at(row, column), expected, 1e-9 * std::max(std::abs(expected), 1e-3))
                 << matrix.names[column] << " of session " << matrix.source[row];
         }
@@ -171,11 +172,11 @@ BarsAndSessions random_bars(std::size_t sessions, std::size_t bars_per_session, 
         }
         const auto date = static_cast<std::int32_t>(19000 + s / 5 * 7 + s % 5);
         std::int64_t time = std::int64_t{date} * 86400 + 50000;
-        add(time, price, contract); // before the session
+        add(time, price, contract); // outside of the session
         Session session{.date = date, .first = buffer.size(), .contract = contract, .roll_offset = offset};
         for (std::size_t i = 0; i < bars_per_session; ++i) {
             time += 60;
-            // Of the overlapping contracts the lower index comes first.
+            // Of overlapping contracts, the lower index comes first.
             if (contract == 1 && i % 7 == 3)
                 add(time, price - gap, 0);
             price = add(time, price, contract);

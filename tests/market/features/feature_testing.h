@@ -1,5 +1,5 @@
 #pragma once
-/// Synthetic input and golden files of the feature tests.
+/// Synthetic input and golden files for the feature tests.
 
 #include <rekindle/market/bars.h>
 #include <rekindle/market/feature_matrix.h>
@@ -13,7 +13,7 @@
 
 namespace rekindle::market::testing {
 
-/// A CSV file of numbers with a line of names.
+/// A CSV file of numbers with a header line.
 struct NumberTable {
     std::vector<std::string> names;
     std::vector<std::vector<double>> rows;
@@ -27,16 +27,17 @@ struct BarsAndSessions {
     std::vector<Session> sessions;
 };
 
-/// The sessions of sessions.csv; mixed: with all roll offsets 0, as if there were one contract.
+/// The sessions in sessions.csv; if mixed, all roll offsets are 0, as if there were one contract.
 std::vector<SessionSummary> golden_sessions(bool mixed = false);
 
-/// Names, rows (column "row" is FeatureMatrix::source) and values, within 1e-9 relative.
+/// Compares names, rows (column "row" is FeatureMatrix::source) and values, with a relative tolerance of
+/// 1e-9.
 void expect_equals_golden(const FeatureMatrix& matrix, const std::string& file);
 
-/// The bars of bars.csv, one contract index per roll.
+/// The bars in bars.csv, with a new contract index after each roll.
 BarsAndSessions golden_bars();
 
-/// Plausible sessions with rolls, gaps and a VIX, the same for the same seed.
+/// Plausible sessions with rolls, gaps and a VIX; the same seed gives the same sessions.
 std::vector<SessionSummary> random_sessions(std::size_t count, std::uint64_t seed);
 
 /// One-minute bars with their sessions: two contracts that overlap, a roll, bars outside of sessions, and a
@@ -44,7 +45,7 @@ std::vector<SessionSummary> random_sessions(std::size_t count, std::uint64_t see
 BarsAndSessions random_bars(std::size_t sessions, std::size_t bars_per_session, std::uint64_t seed,
                             bool with_vix = true);
 
-/// Bitwise, names, stamps and sources too.
+/// Whether names, timestamps, sources and the bits of all values are equal.
 bool identical(const FeatureMatrix& a, const FeatureMatrix& b);
 
 } // namespace rekindle::market::testing

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes tests/market/data/features/: synthetic sessions and what pandas and scikit-learn compute of them.
+"""Generates tests/market/data/features/: synthetic sessions and what pandas and scikit-learn compute from them.
 
-The session features are written here as the original system writes them, in pandas. Where contracts roll, the frame is
-rebuilt for each row with all earlier prices shifted into that row's contract.
+The session features are computed as in the original system, with pandas. If contracts roll, the frame is rebuilt for
+each row with all earlier prices shifted into that row's contract.
 
-Needs pandas, numpy and scikit-learn (made with 3.1.1, 2.4.6 and 1.9.1). Usage: make_golden.py [FOLDER]
+Needs pandas, numpy and scikit-learn (the files were generated with 3.1.1, 2.4.6 and 1.9.1).
+Usage: make_golden.py [FOLDER]
 """
 
 import calendar
@@ -51,7 +52,7 @@ def synthetic_sessions():
 
 
 def original_features(sessions):
-    """The 54 columns from sessions whose prices are in ticks of one contract."""
+    """The 54 columns of sessions whose prices are in ticks of one contract."""
     s = sessions.copy()
     s[PRICES] = s[PRICES] * TICK
     f = pd.DataFrame(index=s.index)
@@ -83,9 +84,9 @@ def original_features(sessions):
 
 
 def rolled_features(sessions):
-    """As original_features, each row with the earlier prices shifted into its contract.
+    """Like original_features, but each row has the earlier prices shifted into its contract.
 
-    Percentages of one session are taken in that session's own contract.
+    Percentages within one session are computed in that session's own contract.
     """
     own = original_features(sessions)
     rows = []
@@ -174,7 +175,7 @@ def synthetic_bars():
 
 
 def minute_features(bars):
-    """The 19 columns per bar from bars whose prices are in one contract; the stamp is the end of the bar."""
+    """The 19 columns per bar, from bars whose prices are in one contract; the timestamp is the end of the bar."""
     close, volume = bars.close.astype(float), bars.volume.astype(float)
     f = pd.DataFrame(index=bars.index)
     for n in (1, 3, 5):

@@ -16,7 +16,7 @@ namespace {
 using testing::BarsAndSessions;
 using testing::random_bars;
 
-/// The first `bars` bars of the table and the sessions as they were known then.
+/// The first `bars` bars of the table, and the sessions as known at that time.
 BarsAndSessions prefix_of(const BarsAndSessions& whole, std::size_t bars) {
     std::vector<Session> sessions;
     for (Session session : whole.sessions) {
@@ -43,7 +43,7 @@ BarsAndSessions prefix_of(const BarsAndSessions& whole, std::size_t bars) {
     return {BarBuffer::into_table(std::move(copy), whole.bars.metadata()), std::move(sessions)};
 }
 
-/// What the prefix test finds wrong with a feature, "" when it is sound.
+/// The prefix test: describes a violation by the feature, "" if there is none.
 std::string prefix_violation(const MinuteFeature& feature, const BarsAndSessions& data) {
     ThreadPool pool(1);
     const std::span features(&feature, 1);
@@ -60,7 +60,7 @@ std::string prefix_violation(const MinuteFeature& feature, const BarsAndSessions
     return "";
 }
 
-TEST(MinuteFeatures, EqualPandasAcrossARoll) {
+TEST(MinuteFeatures, MatchPandasAcrossARoll) {
     const BarsAndSessions data = testing::golden_bars();
     ThreadPool pool(1);
     const FeatureMatrix matrix = minute_features(data.bars, data.sessions, pool);
@@ -77,7 +77,7 @@ TEST(MinuteFeatures, PrefixTestHoldsForEveryFeatureOfTheTable) {
 }
 
 TEST(MinuteFeatures, PrefixTestFindsAFeatureThatLooksAhead) {
-    // Bars of the future lie in the same stretch unless the bar is the last one.
+    // Future bars are in the same section unless the bar is the last one.
     const MinuteFeature peeks{{"next_volume", "test", "volume of the next bar", 0, 0},
                               [](const BarWindow& window, std::size_t i) {
                                   const std::size_t next = std::min(i + 1, window.end() - 1);
@@ -87,7 +87,7 @@ TEST(MinuteFeatures, PrefixTestFindsAFeatureThatLooksAhead) {
               "next_volume changes when the future is known");
 }
 
-TEST(MinuteFeatures, LookBackSaysWhatIsRead) {
+TEST(MinuteFeatures, ReadNoMoreThanTheLookBack) {
     const BarsAndSessions data = random_bars(9, 110, 22);
     ThreadPool pool(1);
     for (const MinuteFeature& feature : minute_feature_table()) {
@@ -95,7 +95,7 @@ TEST(MinuteFeatures, LookBackSaysWhatIsRead) {
             continue;
         const std::span features(&feature, 1);
         const FeatureMatrix whole = compute_minute_features(features, data.bars, data.sessions, pool);
-        // The same bars without the first session: rows whose window begins later keep every bit.
+        // The same bars without the first session: rows whose window begins later are bit-identical.
         const BarsAndSessions shorter{data.bars, {data.sessions.begin() + 1, data.sessions.end()}};
         const FeatureMatrix later = compute_minute_features(features, shorter.bars, shorter.sessions, pool);
         ASSERT_EQ(later.rows() + 110, whole.rows()) << feature.info.name;
@@ -104,13 +104,14 @@ TEST(MinuteFeatures, LookBackSaysWhatIsRead) {
     }
 }
 
-TEST(MinuteFeatures, SameBitsForAnyNumberOfThreadsAndBlocks) {
+TEST(MinuteFeatures, BitIdenticalForAnyNumberOfThreadsAndBlocks) {
     const BarsAndSessions data = random_bars(12, 4000, 23); // several blocks
     ThreadPool one(1);
     ThreadPool three(3);
     const FeatureMatrix matrix = minute_features(data.bars, data.sessions, one);
     EXPECT_TRUE(testing::identical(matrix, minute_features(data.bars, data.sessions, three)));
-    // Without the first session every block begins elsewhere; only the exponential means remember that far.
+    // Without the first session every block begins at another bar; only the exponential means depend on bars
+    // that far back.
     const FeatureMatrix moved = minute_features(data.bars, std::span(data.sessions).subspan(1), three);
     const std::size_t skipped = matrix.rows() - moved.rows();
     const auto macd = static_cast<std::size_t>(
@@ -123,7 +124,7 @@ TEST(MinuteFeatures, SameBitsForAnyNumberOfThreadsAndBlocks) {
         }
 }
 
-TEST(MinuteFeatures, UseBarsOfTheSessionsContractOnly) {
+TEST(MinuteFeatures, UseOnlyBarsOfTheSessionsContract) {
     const BarsAndSessions data = random_bars(9, 110, 24);
     ThreadPool pool(1);
     const FeatureMatrix matrix = minute_features(data.bars, data.sessions, pool);
@@ -140,16 +141,16 @@ TEST(MinuteFeatures, UseBarsOfTheSessionsContractOnly) {
     }
 }
 
-TEST(MinuteFeatures, WithoutVixLeaveOutWhatNeedsItAndSaySo) {
+TEST(MinuteFeatures, WithoutVixOmitTheFeatureThatNeedsIt) {
     const BarsAndSessions data = random_bars(9, 110, 25, false);
     ThreadPool pool(1);
     const FeatureMatrix matrix = minute_features(data.bars, data.sessions, pool);
     EXPECT_EQ(matrix.columns(), 18u);
     EXPECT_EQ(matrix.notes,
-              std::vector<std::string>{"the feature vix_lagged is left out: the bars have no VIX"});
+              std::vector<std::string>{"the feature vix_lagged is omitted: the bars have no VIX"});
 }
 
-TEST(MinuteFeatures, VixIsReallyUsed) {
+TEST(MinuteFeatures, VixIsUsed) {
     const BarsAndSessions data = random_bars(9, 110, 25);
     ThreadPool pool(1);
     const FeatureMatrix matrix = minute_features(data.bars, data.sessions, pool);
@@ -164,8 +165,8 @@ TEST(MinuteFeatures, VixIsReallyUsed) {
     EXPECT_NE(matrix.at(5, vix), matrix.at(6, vix));
 }
 
-/// Bars of which nothing ever moves and nothing is traded.
-TEST(MinuteFeatures, AStandingMarketHasFiniteValues) {
+/// Bars without any price change or volume.
+TEST(MinuteFeatures, ConstantPricesGiveFiniteValues) {
     BarBuffer buffer;
     for (int i = 0; i < 800; ++i) {
         buffer.time.push_back(60 * i);
@@ -185,7 +186,7 @@ TEST(MinuteFeatures, AStandingMarketHasFiniteValues) {
     EXPECT_TRUE(std::ranges::equal(matrix.row(0), expected)); // 1970-01-01 was a Thursday
 }
 
-TEST(MinuteFeatures, RefuseTooFewBarsAndFiguresThatAreTooLarge) {
+TEST(MinuteFeatures, RejectTooFewBarsAndTooLargeValues) {
     ThreadPool pool(1);
     const auto refusal = [&](const BarTable& bars, std::span<const Session> sessions) {
         try {

@@ -60,7 +60,7 @@ TEST_P(AgainstScikitLearn, CenterScaleAndResultAgree) {
 
 INSTANTIATE_TEST_SUITE_P(Scaler, AgainstScikitLearn, ::testing::Values("robust", "standard"));
 
-TEST(Scaler, QuartilesEqualThoseOfSortedValues) {
+TEST(Scaler, QuartilesMatchThoseOfSortedValues) {
     ThreadPool pool(1);
     for (std::size_t n = 1; n <= 12; ++n) {
         std::vector<double> values;
@@ -80,7 +80,7 @@ TEST(Scaler, QuartilesEqualThoseOfSortedValues) {
     }
 }
 
-TEST(Scaler, IsFittedOnItsRangeOnly) {
+TEST(Scaler, IsFittedOnlyOnItsRange) {
     ThreadPool pool(1);
     FeatureMatrix matrix = golden_features();
     const Scaler before = Scaler::fit(matrix, {2, 12}, Scaler::Kind::robust, pool);
@@ -93,7 +93,7 @@ TEST(Scaler, IsFittedOnItsRangeOnly) {
 
 TEST(Scaler, ConstantColumnHasScaleOne) {
     ThreadPool pool(1);
-    // Three times 0.1 has a mean that is not 0.1: the deviation is rounding error only.
+    // Three times 0.1 has a mean that is not 0.1, so the std is only rounding error.
     for (const auto kind : {Scaler::Kind::robust, Scaler::Kind::standard}) {
         const Scaler scaler =
             Scaler::fit(matrix_of({{0.1, 0.1, 0.1}, {1e9, 1e9, 1e9}, {0, 0, 0}}), {0, 3}, kind, pool);
@@ -111,14 +111,14 @@ TEST(Scaler, ClipsAtTen) {
     EXPECT_EQ(scaled[0], -1.0f);
 }
 
-TEST(Scaler, NoneLeavesValuesAsTheyAre) {
+TEST(Scaler, NoneLeavesValuesUnchanged) {
     ThreadPool pool(1);
     const FeatureMatrix matrix = matrix_of({{1, -2000, 3.5}});
     const Scaler scaler = Scaler::fit(matrix, {0, 3}, Scaler::Kind::none, pool);
     EXPECT_EQ(scaler.transform(matrix, {0, 3}, pool), (std::vector<float>{1, -2000, 3.5}));
 }
 
-TEST(Scaler, SameBitsForAnyNumberOfThreads) {
+TEST(Scaler, BitIdenticalForAnyNumberOfThreads) {
     const FeatureMatrix matrix = golden_features();
     ThreadPool one(1);
     ThreadPool three(3);
@@ -156,7 +156,7 @@ TEST(Scaler, NamesTheFeatureThatIsNotFinite) {
               std::string::npos);
 }
 
-TEST(Scaler, RefusesOtherFeatures) {
+TEST(Scaler, RejectsOtherFeatures) {
     ThreadPool pool(1);
     FeatureMatrix matrix = golden_features();
     const Scaler scaler = Scaler::fit(matrix, {0, 15}, Scaler::Kind::robust, pool);
@@ -170,7 +170,7 @@ TEST(Scaler, RefusesOtherFeatures) {
     }
 }
 
-TEST(Scaler, RefusesAnEmptyRange) {
+TEST(Scaler, RejectsAnEmptyRange) {
     ThreadPool pool(1);
     const FeatureMatrix matrix = golden_features();
     EXPECT_THROW(Scaler::fit(matrix, {5, 5}, Scaler::Kind::robust, pool), Error);
@@ -195,10 +195,10 @@ TEST(ScalerJson, EarlySpellingOfTheCenterIsRead) {
     EXPECT_EQ(early.get<Scaler>(), scaler);
 }
 
-TEST(ScalerJson, RefusesWhatCannotScale) {
+TEST(ScalerJson, RejectsInvalidValues) {
     ThreadPool pool(1);
     const nlohmann::json good = Scaler::fit(golden_features(), {0, 15}, Scaler::Kind::robust, pool);
-    const auto refused = [&](const char* key, const nlohmann::json& value) {
+    const auto rejected = [&](const char* key, const nlohmann::json& value) {
         nlohmann::json bad = good;
         bad[key] = value;
         try {
@@ -210,33 +210,33 @@ TEST(ScalerJson, RefusesWhatCannotScale) {
     };
     nlohmann::json zero_scale = good.at("scale");
     zero_scale[7] = 0;
-    EXPECT_TRUE(refused("scale", zero_scale));
-    EXPECT_TRUE(refused("scale", "wide"));
-    EXPECT_TRUE(refused("center", nlohmann::json::array({1.0})));
-    EXPECT_TRUE(refused("center", nullptr));
-    EXPECT_TRUE(refused("kind", "minmax"));
-    EXPECT_TRUE(refused("clip", -1));
-    EXPECT_TRUE(refused("clip", true));
-    EXPECT_TRUE(refused("rows", -1));
-    EXPECT_TRUE(refused("rows", 2.5));
-    EXPECT_TRUE(refused("features", nlohmann::json::array({1})));
+    EXPECT_TRUE(rejected("scale", zero_scale));
+    EXPECT_TRUE(rejected("scale", "wide"));
+    EXPECT_TRUE(rejected("center", nlohmann::json::array({1.0})));
+    EXPECT_TRUE(rejected("center", nullptr));
+    EXPECT_TRUE(rejected("kind", "minmax"));
+    EXPECT_TRUE(rejected("clip", -1));
+    EXPECT_TRUE(rejected("clip", true));
+    EXPECT_TRUE(rejected("rows", -1));
+    EXPECT_TRUE(rejected("rows", 2.5));
+    EXPECT_TRUE(rejected("features", nlohmann::json::array({1})));
     nlohmann::json with_flag = good.at("center");
     with_flag[3] = true;
-    EXPECT_TRUE(refused("center", with_flag));
+    EXPECT_TRUE(rejected("center", with_flag));
     nlohmann::json short_one = good;
     short_one.erase("features");
     EXPECT_THROW((void)short_one.get<Scaler>(), Error);
 }
 
-/// Whatever a damaged file holds: an Error, or a scaler that can scale.
-TEST(ScalerJson, DamagedTextIsRefusedOrUsable) {
+/// A damaged file gives either an Error or a usable scaler.
+TEST(ScalerJson, DamagedTextIsRejectedOrUsable) {
     ThreadPool pool(1);
     const FeatureMatrix matrix = golden_features();
     const std::string text = nlohmann::json(Scaler::fit(matrix, {0, 15}, Scaler::Kind::robust, pool)).dump();
     PhiloxStream random(9, RandomPurpose::test, 2, 0);
     const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random.next_u64() % limit); };
     constexpr std::string_view replacements = "0123456789-+.eE\",:[]{}nulltrue ";
-    std::size_t refused = 0;
+    std::size_t rejected = 0;
     for (int round = 0; round < 4000; ++round) {
         std::string damaged = text;
         for (std::size_t edits = 1 + below(3); edits > 0; --edits)
@@ -252,11 +252,11 @@ TEST(ScalerJson, DamagedTextIsRefusedOrUsable) {
             ASSERT_EQ(nlohmann::json(scaler).get<Scaler>(), scaler);
         } catch (const Error& error) {
             ASSERT_EQ(error.status(), ExitStatus::usage);
-            ++refused;
+            ++rejected;
         }
     }
-    EXPECT_GT(refused, 500u);
-    EXPECT_LT(refused, 4000u);
+    EXPECT_GT(rejected, 500u);
+    EXPECT_LT(rejected, 4000u);
 }
 
 } // namespace

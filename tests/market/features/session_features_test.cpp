@@ -21,19 +21,19 @@ using testing::random_sessions;
 
 constexpr TickSize tick{0.25};
 
-TEST(SessionFeatures, EqualPandasAcrossRolls) {
+TEST(SessionFeatures, MatchPandasAcrossRolls) {
     ThreadPool pool(1);
     expect_equals_golden(session_features(golden_sessions(), tick, {"session"}, pool),
                          "session_features_rolled.csv");
 }
 
-TEST(SessionFeatures, EqualPandasWithMixedContracts) {
+TEST(SessionFeatures, MatchPandasWithMixedContracts) {
     ThreadPool pool(1);
     expect_equals_golden(session_features(golden_sessions(true), tick, {"session"}, pool),
                          "session_features_mixed.csv");
 }
 
-TEST(SessionFeatures, OptionalGroupsEqualPandas) {
+TEST(SessionFeatures, OptionalGroupsMatchPandas) {
     ThreadPool pool(1);
     // The order of the groups' names does not matter.
     expect_equals_golden(
@@ -123,7 +123,7 @@ TEST(SessionFeatures, AreThe54OfTheOriginalInItsOrder) {
     EXPECT_EQ(matrix.source.front(), 50u);
 }
 
-TEST(SessionFeatures, LeaveOutLookBacksThatAreTooLong) {
+TEST(SessionFeatures, OmitLookBacksThatAreTooLong) {
     ThreadPool pool(1);
     const auto columns = [&](std::size_t sessions) {
         return session_features(random_sessions(sessions, 1), tick, {"session"}, pool).columns();
@@ -134,10 +134,10 @@ TEST(SessionFeatures, LeaveOutLookBacksThatAreTooLong) {
     EXPECT_EQ(columns(5), 14u);
     EXPECT_EQ(
         session_features(random_sessions(50, 1), tick, {"session"}, pool).notes,
-        std::vector<std::string>{"the features over 50 sessions are left out: there are only 50 sessions"});
+        std::vector<std::string>{"the features over 50 sessions are omitted: there are only 50 sessions"});
 }
 
-TEST(SessionFeatures, LeaveOutAndNameRowsWithoutAFiniteValue) {
+TEST(SessionFeatures, SkipAndReportRowsWithoutAFiniteValue) {
     auto sessions = random_sessions(80, 1);
     sessions[60].total_volume = 0; // volume_trend of session 65 divides by it
     ThreadPool pool(1);
@@ -146,13 +146,13 @@ TEST(SessionFeatures, LeaveOutAndNameRowsWithoutAFiniteValue) {
     EXPECT_EQ(matrix.dropped_later, 2u); // sessions 65 and 70
     EXPECT_EQ(matrix.rows(), 28u);
     ASSERT_EQ(matrix.notes.size(), 1u);
-    EXPECT_EQ(matrix.notes[0], "2 sessions left out because a feature has no finite value there: "
+    EXPECT_EQ(matrix.notes[0], "2 sessions skipped because a feature has no finite value there: "
                                "volume_trend_5d (1 row), volume_trend_10d (1 row)");
     EXPECT_TRUE(std::none_of(matrix.source.begin(), matrix.source.end(),
                              [](std::size_t session) { return session == 65 || session == 70; }));
 }
 
-TEST(SessionFeatures, ConstantWindowHasDeviationZero) {
+TEST(SessionFeatures, ConstantWindowHasZeroStd) {
     auto sessions = random_sessions(60, 1);
     for (std::size_t i = 40; i < 60; ++i) {
         sessions[i].open = 16003;
@@ -165,7 +165,7 @@ TEST(SessionFeatures, ConstantWindowHasDeviationZero) {
     EXPECT_EQ(matrix.at(matrix.rows() - 1, static_cast<std::size_t>(column)), 0.0);
 }
 
-TEST(SessionFeatures, RefuseWrongGroups) {
+TEST(SessionFeatures, RejectInvalidGroups) {
     ThreadPool pool(1);
     const auto sessions = random_sessions(60, 1);
     const auto status_and_text = [&](const std::vector<std::string>& groups) {
@@ -187,7 +187,7 @@ TEST(SessionFeatures, NoSessionIsAnError) {
     EXPECT_THROW(session_features({}, tick, {"session"}, pool), Error);
 }
 
-TEST(SessionFeatures, SameBitsForAnyNumberOfThreads) {
+TEST(SessionFeatures, BitIdenticalForAnyNumberOfThreads) {
     const auto sessions = random_sessions(700, 3);
     ThreadPool one(1);
     ThreadPool three(3);
@@ -195,7 +195,7 @@ TEST(SessionFeatures, SameBitsForAnyNumberOfThreads) {
                                    session_features(sessions, tick, {"session"}, three)));
 }
 
-TEST(SessionFeatures, DoNotDependOnWhereTheRollOffsetBegins) {
+TEST(SessionFeatures, DoNotDependOnTheFirstRollOffset) {
     auto sessions = random_sessions(150, 3);
     ThreadPool pool(1);
     const FeatureMatrix before = session_features(sessions, tick, {"session"}, pool);
@@ -215,8 +215,8 @@ TEST(FeatureTable, RowsAreComplete) {
     EXPECT_EQ(feature_groups().front(), "session");
 }
 
-/// What the prefix test finds wrong with features, one line each, "" when they are sound: the value at
-/// session t must be the same, to the last bit, whatever comes after t.
+/// The prefix test: one line per feature with a violation, "" if there is none. The value at session t must
+/// be bit-identical regardless of what comes after t.
 std::string prefix_violations(std::span<const SessionFeature> features,
                               const std::vector<SessionSummary>& sessions) {
     const SessionHistory whole(sessions, tick);
@@ -260,7 +260,7 @@ TEST(PrefixTest, FindsAFeatureThatLooksAhead) {
               "tomorrow of session 0 changes when the future is known\n");
 }
 
-TEST(PrefixTest, LookBackSaysWhatIsRead) {
+TEST(PrefixTest, FeaturesReadNoMoreThanTheirLookBack) {
     const auto sessions = random_sessions(140, 12);
     for (const SessionFeature& feature : session_feature_table()) {
         if (feature.info.look_back == FeatureInfo::all_earlier)

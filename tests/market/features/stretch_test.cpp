@@ -1,4 +1,4 @@
-/// Nothing is compared across a roll whose gap is unknown: what lies behind it is as if the data began there.
+/// Nothing is compared across a roll whose gap is unknown: the rest is treated as if the data began there.
 
 #include "features/feature_testing.h"
 
@@ -21,7 +21,7 @@ using testing::random_sessions;
 constexpr TickSize tick{0.25};
 constexpr std::size_t border = 90;
 
-/// 200 sessions; the gap before number `border` is unknown, and prices are ten times as high behind it.
+/// 200 sessions; the gap before session `border` is unknown, and prices are ten times as high after it.
 std::vector<SessionSummary> sessions_with_unknown_gap() {
     auto sessions = random_sessions(200, 11);
     for (std::size_t s = border; s < sessions.size(); ++s) {
@@ -36,7 +36,7 @@ std::vector<SessionSummary> sessions_with_unknown_gap() {
     return sessions;
 }
 
-TEST(Stretches, SessionFeaturesAreThoseOfEachAlone) {
+TEST(Stretches, SessionFeaturesAreComputedSeparately) {
     ThreadPool pool(2);
     const auto sessions = sessions_with_unknown_gap();
     const std::vector<std::string> groups{"session", "vix", "returns", "gap", "calendar", "naked-poc"};
@@ -57,7 +57,7 @@ TEST(Stretches, SessionFeaturesAreThoseOfEachAlone) {
     EXPECT_EQ(row, whole.rows());
 }
 
-TEST(Stretches, NoTargetReachesOverTheGap) {
+TEST(Stretches, NoTargetSpansTheGap) {
     ThreadPool pool(1);
     const auto sessions = sessions_with_unknown_gap();
     const FeatureMatrix matrix = session_features(sessions, tick, {"calendar"}, pool);
@@ -68,7 +68,7 @@ TEST(Stretches, NoTargetReachesOverTheGap) {
     }
 }
 
-TEST(Stretches, MinuteFeaturesAndTheirTargetsBeginAnew) {
+TEST(Stretches, MinuteFeaturesAndTargetsStartAgain) {
     ThreadPool pool(2);
     auto data = random_bars(8, 400, 3);
     const std::span all(data.sessions);
@@ -89,9 +89,9 @@ TEST(Stretches, MinuteFeaturesAndTheirTargetsBeginAnew) {
     const std::size_t ahead = 5;
     const Targets targets = bar_targets(whole, data.bars, data.sessions, {TargetKind::bar_return, ahead}, {});
     for (std::size_t row = 0; row < whole.rows(); ++row) {
-        const bool over =
+        const bool spans_gap =
             (row < before.rows() && row + ahead >= before.rows()) || row + ahead >= whole.rows();
-        if (over) {
+        if (spans_gap) {
             EXPECT_EQ(targets.valid[row], 0) << row;
         }
     }

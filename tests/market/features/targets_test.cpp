@@ -11,7 +11,7 @@
 namespace rekindle::market {
 namespace {
 
-/// Sessions with these closes (ticks) and roll offsets, and a matrix with a row for each of `rows`.
+/// Sessions with the given closes (ticks) and roll offsets, and a matrix with a row for each of `rows`.
 struct Case {
     std::vector<SessionSummary> sessions;
     FeatureMatrix matrix;
@@ -30,7 +30,7 @@ Case make_case(const std::vector<std::int64_t>& closes, const std::vector<std::i
     return made;
 }
 
-TEST(Targets, NextReturnIsTakenInTheLaterContract) {
+TEST(Targets, NextReturnUsesTheLaterContract) {
     const Case c = make_case({1000, 1010, 1125, 1120}, {0, 0, 100, 100}, {0, 1, 2, 3});
     const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::next_return});
     EXPECT_FLOAT_EQ(targets.values[0], static_cast<float>(std::log(1010.0 / 1000)));
@@ -40,14 +40,14 @@ TEST(Targets, NextReturnIsTakenInTheLaterContract) {
     EXPECT_EQ(targets.usable_rows(), 3u);
 }
 
-TEST(Targets, FollowTheSessionOfTheRowAndNotTheNextRow) {
+TEST(Targets, UseTheNextSessionAndNotTheNextRow) {
     const Case c = make_case({1000, 1010, 1125, 1120}, {0, 0, 0, 0}, {0, 2});
     const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::next_return});
     EXPECT_FLOAT_EQ(targets.values[0], static_cast<float>(std::log(1010.0 / 1000)));
     EXPECT_FLOAT_EQ(targets.values[1], static_cast<float>(std::log(1120.0 / 1125)));
 }
 
-TEST(Targets, AFlatOutcomeHasNoDirection) {
+TEST(Targets, FlatOutcomeHasNoDirection) {
     const Case c = make_case({1000, 1010, 1010, 900}, {0, 0, 0, 0}, {0, 1, 2, 3});
     const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::direction});
     EXPECT_EQ(targets.values, (std::vector<float>{1, 0, 0, 0}));
@@ -68,7 +68,7 @@ TEST(Targets, OriginalIsClamped) {
     EXPECT_DOUBLE_EQ(original_probability(0.1), 0.55);
 }
 
-TEST(Targets, BarReturnLooksKAheadAndNeverPastTheEnd) {
+TEST(Targets, BarReturnLooksKBarsAheadAndNotPastTheEnd) {
     const Case c = make_case({1000, 1010, 1020, 1030, 1040}, {0, 0, 7, 7, 7}, {0, 1, 2, 3, 4});
     const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::bar_return, 3});
     EXPECT_FLOAT_EQ(targets.values[0], static_cast<float>(std::log(1030.0 / 1007)));
@@ -77,19 +77,19 @@ TEST(Targets, BarReturnLooksKAheadAndNeverPastTheEnd) {
     EXPECT_THROW(session_targets(c.matrix, c.sessions, {TargetKind::bar_return, 0}), Error);
 }
 
-TEST(Targets, APriceThatIsNotPositiveIsRefused) {
+TEST(Targets, NonPositivePriceIsRejected) {
     const Case c = make_case({1000, -5, 10, 20}, {0, 0, 0, 0}, {0, 1, 2});
     try {
         session_targets(c.matrix, c.sessions, {TargetKind::next_return});
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), ExitStatus::usage);
-        EXPECT_EQ(error.message(), "row 0 has a close at tick 1000 and, 1 row later, one at tick -5");
+        EXPECT_EQ(error.message(), "row 0 has a close at tick 1000 and, 1 row later, a close at tick -5");
     }
 }
 
-/// Brute force: walks the bars of the sessions' contracts one by one.
-TEST(Targets, OfBarsSkipForeignBarsAndShiftAtRolls) {
+/// Brute force: goes through the bars of the sessions' contracts one by one.
+TEST(Targets, OfBarsSkipOtherContractsAndShiftAtRolls) {
     const auto data = testing::random_bars(6, 40, 5);
     std::vector<std::size_t> own;
     std::vector<std::int64_t> offset;
@@ -115,7 +115,7 @@ TEST(Targets, OfBarsSkipForeignBarsAndShiftAtRolls) {
     }
 }
 
-/// No kind of target of bars reaches beyond the session of its row, unless asked.
+/// No kind of bar target extends beyond the session of its row, unless requested.
 TEST(Targets, OfBarsStayInTheirSession) {
     const auto data = testing::random_bars(6, 40, 5);
     std::vector<std::size_t> own, session;
@@ -152,7 +152,7 @@ TEST(Targets, OfBarsStayInTheirSession) {
         }
 }
 
-TEST(Targets, RowsWithoutOneAreLeftOutOfBoth) {
+TEST(Targets, RowsWithoutATargetAreRemovedFromBoth) {
     Case c = make_case({1000, 1010, 1010, 900, 950}, {0, 0, 0, 0, 0}, {0, 1, 2, 3, 4});
     c.matrix.names = {"a"};
     c.matrix.values = std::vector<double>{10, 11, 12, 13, 14};
@@ -168,7 +168,7 @@ TEST(Targets, RowsWithoutOneAreLeftOutOfBoth) {
     EXPECT_EQ(targets.usable_rows(), 3u);
 }
 
-TEST(Split, LeavesOutPurgeAndEmbargo) {
+TEST(Split, OmitsPurgeAndEmbargo) {
     const Split split = split_by_time(100, 0.8, 3, 4, 1);
     EXPECT_EQ(split.train(), (RowRange{0, 77}));
     EXPECT_EQ(split.validation(), (RowRange{84, 100}));
@@ -183,7 +183,7 @@ TEST(Split, RaisesAPurgeBelowTheHorizon) {
     EXPECT_EQ(split_by_time(100, 0.8, 0, 0, 0).train_end, 80u);
 }
 
-/// The reason for the purge: no training target may look into the validation rows.
+/// The reason for the purge: no training target may extend into the validation rows.
 TEST(Split, NoTrainingTargetReachesTheValidationRows) {
     for (std::size_t rows = 20; rows < 60; ++rows)
         for (std::size_t horizon = 1; horizon <= 5; ++horizon) {
@@ -192,7 +192,7 @@ TEST(Split, NoTrainingTargetReachesTheValidationRows) {
         }
 }
 
-TEST(Split, CountsOfTheOriginal) {
+TEST(Split, MatchesTheCountsOfTheOriginal) {
     EXPECT_EQ(split_by_time(961, 0.8, 0, 0, 0).train().size(), 768u); // the published "768 train" of 961 rows
 }
 
@@ -209,7 +209,7 @@ TEST(Split, MoreRowsNeverMakeItImpossible) {
             }
 }
 
-TEST(Split, RefusesEmptyParts) {
+TEST(Split, RejectsEmptyParts) {
     EXPECT_THROW(split_by_time(100, 0, 1, 0, 1), Error);
     EXPECT_THROW(split_by_time(100, 1, 1, 0, 1), Error);
     EXPECT_THROW(split_by_time(100, std::nan(""), 1, 0, 1), Error);

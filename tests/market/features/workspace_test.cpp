@@ -1,5 +1,5 @@
-// Where the arrays lie and how many rows are worked on at a time changes no bit, only the memory that is
-// used.
+// Where the arrays are stored and how many rows are processed at a time changes only the memory use, not a
+// single bit of the result.
 #include "features/feature_testing.h"
 #include "temporary_folder.h"
 
@@ -26,7 +26,7 @@ namespace {
 using test::TemporaryFolder;
 using testing::BarsAndSessions;
 
-/// Everything from bars to what the network sees.
+/// All results, from the bars to the inputs of the network.
 struct Prepared {
     FeatureMatrix matrix;
     Targets targets;
@@ -80,7 +80,7 @@ TEST(FeatureWorkspace, ChunksOfALargerFileChangeNothing) {
         expect_same(prepare(minute_feature_table(), data, 2, {folder.path(), chunk}), expected);
 }
 
-TEST(FeatureWorkspace, RowsWithoutAValueAreLeftOutOfEveryChunk) {
+TEST(FeatureWorkspace, RowsWithoutAValueAreSkippedInEveryChunk) {
     const BarsAndSessions data = testing::random_bars(12, 100, 5);
     const std::vector<MinuteFeature> features{
         {{"position", "minute", "", 3, 3},
@@ -97,7 +97,7 @@ TEST(FeatureWorkspace, RowsWithoutAValueAreLeftOutOfEveryChunk) {
         expect_same(prepare(features, data, 2, {folder.path(), chunk}), expected);
 }
 
-TEST(FeatureWorkspace, AFolderWithoutSpaceIsNamed) {
+TEST(FeatureWorkspace, UnusableFolderIsNamed) {
     const BarsAndSessions data = testing::random_bars(10, 100, 6);
     const TemporaryFolder folder;
     try {
@@ -113,13 +113,13 @@ std::uint64_t private_bytes() {
     return std::stoull(status.substr(status.find("VmData:") + 7)) * 1024;
 }
 
-// 0: it worked with so much more private memory; 1: it was not enough.
+// Returns 0 if this much additional private memory is enough, 1 if it is not.
 int prepare_with(std::uint64_t bytes, const BarsAndSessions& data, const Workspace& workspace) {
     const pid_t child = ::fork();
     if (child == 0) {
         int status = 70;
         try {
-            // Large blocks come from the system, not from what the parent has freed.
+            // Makes large blocks come from the system, not from memory that the parent freed.
             ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
             ::malloc_trim(0);
             const rlimit limit{private_bytes() + bytes, RLIM_INFINITY};
@@ -138,7 +138,7 @@ int prepare_with(std::uint64_t bytes, const BarsAndSessions& data, const Workspa
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(FeatureWorkspace, MemoryIsBoundByTheChunkAndNotByTheFile) {
+TEST(FeatureWorkspace, MemoryDependsOnTheChunkAndNotOnTheFile) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "a sanitizer's own memory counts toward the limit";
 #endif

@@ -12,7 +12,7 @@ namespace {
 using Verdict = ClockSuggestion::Verdict;
 using testing::HasSubstr;
 
-/// From December to April: both offsets of New York.
+/// Bars from December to April, which cover both offsets of New York.
 BarTable simulated() {
     static const BarTable table = [] {
         SimulateOptions options;
@@ -23,7 +23,7 @@ BarTable simulated() {
     return table;
 }
 
-/// The bars as a reader gives them when the stamps are local time of `zone` and are taken for UTC.
+/// The bars as read if the timestamps are local time of `zone` but are treated as UTC.
 BarTable stamped_in(const BarTable& table, const char* zone, std::int64_t bar_seconds = 60) {
     const ZoneClock clock = ZoneClock::load(zone);
     const BarColumns& from = table.columns();
@@ -44,7 +44,7 @@ BarTable stamped_in(const BarTable& table, const char* zone, std::int64_t bar_se
     return BarBuffer::into_table(std::move(buffer), metadata);
 }
 
-TEST(SuggestClock, AgreesWithUtcStamps) {
+TEST(SuggestClock, AgreesWithUtcTimestamps) {
     const ClockSuggestion result = suggest_clock(simulated(), SessionRules{});
     EXPECT_EQ(result.verdict, Verdict::agrees) << result.message;
     EXPECT_EQ(result.candidates.front().zone, "UTC");
@@ -56,7 +56,7 @@ TEST(SuggestClock, AgreesWithUtcStamps) {
     EXPECT_EQ(result.seasons[1].quiet_hour, 21);
 }
 
-TEST(SuggestClock, FindsEveryZoneThatStampsWereWrittenIn) {
+TEST(SuggestClock, FindsTheZoneOfTheTimestamps) {
     const BarTable table = simulated();
     for (const char* zone :
          {"America/New_York", "America/Chicago", "Europe/Berlin", "Europe/London", "Asia/Tokyo"})
@@ -64,7 +64,7 @@ TEST(SuggestClock, FindsEveryZoneThatStampsWereWrittenIn) {
             const ClockSuggestion result =
                 suggest_clock(stamped_in(table, zone, bar_seconds), SessionRules{});
             EXPECT_EQ(result.candidates.front().zone, zone) << result.message;
-            // London is UTC in winter: a clear difference needs the summer part of the minute data.
+            // London is on UTC in winter, so a clear difference needs the summer part of the minute data.
             if (std::string(zone) != "Europe/London") {
                 EXPECT_EQ(result.verdict, Verdict::contradicts) << zone << ": " << result.message;
                 EXPECT_THAT(result.message, HasSubstr(zone));
@@ -72,12 +72,13 @@ TEST(SuggestClock, FindsEveryZoneThatStampsWereWrittenIn) {
         }
 }
 
-TEST(SuggestClock, SaysWhichOptionToTake) {
+TEST(SuggestClock, SuggestsTheRightOption) {
     const BarTable local = stamped_in(simulated(), "America/New_York");
     EXPECT_THAT(suggest_clock(local, SessionRules{}).message, HasSubstr("Use --clock exchange"));
     EXPECT_THAT(suggest_clock(stamped_in(simulated(), "Asia/Tokyo"), SessionRules{}).message,
-                HasSubstr("convert the stamps to UTC"));
-    // UTC stamps read as exchange time: the reader has turned them into instants that are five hours off.
+                HasSubstr("convert the timestamps to UTC"));
+    // UTC timestamps read as exchange time: the reader has converted them to instants that are five hours
+    // off.
     SessionRules exchange;
     exchange.clock = Clock::exchange;
     BarTable table = simulated();
@@ -96,14 +97,14 @@ TEST(SuggestClock, SaysWhichOptionToTake) {
     EXPECT_THAT(result.message, HasSubstr("Use --clock utc"));
 }
 
-TEST(SuggestClock, RawReadsLabelsAndSaysWhatTheyAre) {
+TEST(SuggestClock, RawUsesTheLabels) {
     SessionRules raw;
     raw.clock = Clock::raw;
     EXPECT_EQ(suggest_clock(simulated(), raw).verdict,
-              Verdict::agrees); // labels are UTC: what raw stamps usually are
+              Verdict::agrees); // the labels are UTC, as raw timestamps usually are
 }
 
-TEST(SuggestClock, TellsStampsAtTheStartOfBars) {
+TEST(SuggestClock, DetectsTimestampsAtTheStartOfBars) {
     const BarTable table = simulated();
     EXPECT_EQ(suggest_clock(table, SessionRules{}).stamp_message, "");
     for (const std::int64_t bar_seconds : {60, 3600}) {
@@ -124,20 +125,20 @@ TEST(SuggestClock, TellsStampsAtTheStartOfBars) {
 
 TEST(SuggestClock, DoesNotGuessWithoutEvidence) {
     using testing_support::BarBuilder;
-    BarBuilder always; // trades evenly round the clock, all week
+    BarBuilder always; // trades evenly around the clock, all week
     for (std::int64_t minute = 0; minute < 60 * 24 * 60; minute += 5)
         always.add(1'700'000'000 + minute * 60, 100, 10);
     EXPECT_EQ(suggest_clock(always.bar_seconds(300).table(), SessionRules{}).verdict, Verdict::unclear);
     BarBuilder few;
     few.add(1'700'000'000).add(1'700'000'060);
-    EXPECT_THAT(suggest_clock(few.table(), SessionRules{}).message, HasSubstr("cannot be told"));
+    EXPECT_THAT(suggest_clock(few.table(), SessionRules{}).message, HasSubstr("cannot be determined"));
     BarBuilder dates;
     dates.dates_only().add(0).add(day_seconds);
     EXPECT_THAT(suggest_clock(dates.table(), SessionRules{}).message, HasSubstr("without a time of day"));
 }
 
-// Coins trade at every hour: nothing there contradicts any clock.
-TEST(SuggestClock, SaysNothingAgainstAMarketThatNeverCloses) {
+// Cryptocurrencies trade at all hours, so nothing contradicts any clock.
+TEST(SuggestClock, HasNoVerdictForAMarketThatNeverCloses) {
     for (const std::int64_t bar_seconds : {60, 3600}) {
         testing_support::BarBuilder builder;
         builder.bar_seconds(bar_seconds);

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing_support::BarBuilder;
 using testing_support::new_york;
 
-/// What a reader would say of the table.
+/// The report that a reader would give for the table.
 ReadReport report_of(const BarTable& bars) {
     ReadReport report;
     report.format = "merged CSV";
@@ -32,8 +32,8 @@ ReadReport report_of(const BarTable& bars) {
     return report;
 }
 
-InspectReport look(const BarTable& bars, const SessionRules& rules = {},
-                   RollMethod method = RollMethod::volume) {
+InspectReport inspect_bars(const BarTable& bars, const SessionRules& rules = {},
+                           RollMethod method = RollMethod::volume) {
     return inspect(bars, report_of(bars), rules, HolidayCalendar::embedded(), method);
 }
 
@@ -63,7 +63,7 @@ BarTable without(const BarTable& table, Drop drop) {
 }
 
 TEST(Inspect, SimulatedBarsHaveNoHolesAndNoMissingDays) {
-    const InspectReport report = look(simulated(120'000));
+    const InspectReport report = inspect_bars(simulated(120'000));
     EXPECT_EQ(report.holes, 0u);
     EXPECT_EQ(report.missing_day_count, 0u);
     EXPECT_TRUE(report.regular_pauses.empty());
@@ -71,7 +71,7 @@ TEST(Inspect, SimulatedBarsHaveNoHolesAndNoMissingDays) {
     EXPECT_GE(report.plan.rolls.size(), 1u);
     ASSERT_EQ(report.sessions.size(), 4u);
     EXPECT_EQ(report.sessions[0].median_bars, 390u);
-    EXPECT_EQ(report.sessions_needed, 51); // section 3.4: the first 50 sessions are lost
+    EXPECT_EQ(report.sessions_needed, 51); // the first 50 sessions have no complete row
     EXPECT_EQ(lacking_sessions(report, report.sessions[0]), 0);
     EXPECT_GT(lacking_sessions(report, report.sessions[3]), 0); // four months of weeks
 }
@@ -86,18 +86,18 @@ TEST(Inspect, FindsHolesAndMissingDays) {
         const bool two_days = time > new_york(day + 6, 18 * 60) && time <= new_york(day + 8, 18 * 60);
         return hour || quarter || two_days;
     });
-    const InspectReport report = look(holed);
+    const InspectReport report = inspect_bars(holed);
     EXPECT_EQ(report.holes, 1u);
     EXPECT_THAT(report.largest_holes, testing::ElementsAre(Hole{new_york(day, 600), new_york(day, 661)}));
     EXPECT_EQ(report.missing_day_count, 2u);
     EXPECT_THAT(report.missing_days, testing::ElementsAre(day + 7, day + 8));
 }
 
-TEST(Inspect, PausesThatRecurAreNotHoles) {
+TEST(Inspect, RegularPausesAreNotHoles) {
     SessionRules rules;
-    rules.day_start = 0; // the trading day is the local date, so the daily halt lies inside it
-    const InspectReport report = look(simulated(60'000), rules);
-    // Only the early close of Martin Luther King Day is out of the ordinary.
+    rules.day_start = 0; // the trading day is the local date, so it contains the daily halt
+    const InspectReport report = inspect_bars(simulated(60'000), rules);
+    // Only the early close on Martin Luther King Jr. Day is unusual.
     const std::int32_t holiday = make_date(2022, 1, 17);
     EXPECT_EQ(report.holes, 1u);
     EXPECT_THAT(report.largest_holes,
@@ -107,7 +107,7 @@ TEST(Inspect, PausesThatRecurAreNotHoles) {
     EXPECT_EQ(report.regular_pauses[0].end_minute, 18 * 60 + 1);
 }
 
-TEST(Inspect, SaysHowManySessionsTheLookBacksLack) {
+TEST(Inspect, SaysHowManyMoreSessionsTheLookBacksNeed) {
     BarBuilder builder;
     builder.dates_only();
     for (std::int32_t date = make_date(2018, 1, 1), sessions = 0; sessions < 40; ++date)
@@ -115,17 +115,17 @@ TEST(Inspect, SaysHowManySessionsTheLookBacksLack) {
             builder.add(std::int64_t{date} * day_seconds);
             ++sessions;
         }
-    const InspectReport report = look(builder.table());
+    const InspectReport report = inspect_bars(builder.table());
     EXPECT_FALSE(report.sessions[0].refused.empty());
     EXPECT_EQ(lacking_sessions(report, report.sessions[2]), 11);
     const std::string text = render(report, 200);
-    EXPECT_THAT(text, HasSubstr("the look-backs still lack 11"));
+    EXPECT_THAT(text, HasSubstr("the look-backs need 11 more"));
     EXPECT_THAT(text, HasSubstr("2018-01-01 to 2018-02-23"));
     EXPECT_THAT(text, HasSubstr("dates without a time of day"));
 }
 
-TEST(Inspect, ReportsContractsThatTheRollMethodRefuses) {
-    const InspectReport report = look(simulated(60'000), {}, RollMethod::single);
+TEST(Inspect, ReportsContractsThatTheRollMethodRejects) {
+    const InspectReport report = inspect_bars(simulated(60'000), {}, RollMethod::single);
     EXPECT_THAT(report.roll_error, HasSubstr("contracts"));
     EXPECT_TRUE(report.plan.sessions.empty());
     EXPECT_THAT(render(report), HasSubstr("--roll volume"));
@@ -133,7 +133,7 @@ TEST(Inspect, ReportsContractsThatTheRollMethodRefuses) {
 }
 
 TEST(Inspect, TextIsPlainAndNamesZonesAndUnits) {
-    const InspectReport report = look(simulated(120'000));
+    const InspectReport report = inspect_bars(simulated(120'000));
     for (const std::size_t width : {60u, 100u}) {
         const std::string text = render(report, width);
         for (const std::string_view line : split(text, '\n'))
@@ -147,11 +147,11 @@ TEST(Inspect, TextIsPlainAndNamesZonesAndUnits) {
     EXPECT_THAT(text, HasSubstr("points"));
     SessionRules raw;
     raw.clock = Clock::raw;
-    EXPECT_THAT(render(look(simulated(20'000), raw)), HasSubstr("2021-12-05 23:01:00 by the label"));
+    EXPECT_THAT(render(inspect_bars(simulated(20'000), raw)), HasSubstr("2021-12-05 23:01:00 by the label"));
 }
 
-TEST(Inspect, JsonHoldsTheSameFacts) {
-    const InspectReport report = look(simulated(120'000));
+TEST(Inspect, JsonContainsTheSameFacts) {
+    const InspectReport report = inspect_bars(simulated(120'000));
     const nlohmann::ordered_json json = nlohmann::ordered_json::parse(to_json(report).dump());
     EXPECT_EQ(json.at("rows"), 120'000);
     EXPECT_EQ(json.at("rolls").size(), report.plan.rolls.size());

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes ../data/original_profiles.txt: random sessions and what the original system's three generations of the
-volume profile make of them, computed with the libraries that the original used (NumPy, pandas).
+"""Writes ../data/original_profiles.txt: random sessions and their volume profiles in the original system's three
+generations, computed with the libraries that the original used (NumPy, pandas).
 
-The rules are those of docs/volume-profile.md. Each function is slow and literal on purpose: prices are floating-point
-points, levels are found by comparison, and rolling means, quantiles and weighted means are the library's own.
+docs/volume-profile.md describes the rules. Each function is slow and literal on purpose: prices are floating-point
+points, levels are found by comparison, and rolling means, quantiles and weighted means come from the library.
 
     pip install numpy pandas
     python3 make_original_golden.py > ../data/original_profiles.txt

@@ -18,16 +18,16 @@ TEST(MigrationTrends, ByHand) {
     const auto trends = [](std::vector<double> points) { return migration_trends(points); };
     EXPECT_EQ(trends({}), Trends{});
     EXPECT_EQ(trends({100}), Trends{});
-    EXPECT_EQ(trends({100, 101, 102}), Trends{}) << "two moves are no trend";
+    EXPECT_EQ(trends({100, 101, 102}), Trends{}) << "two moves are not a trend";
     EXPECT_EQ(trends({100, 101, 102, 103}), (Trends{{0, 3, up, 3}})) << "open at the end";
     EXPECT_EQ(trends({100, 101, 102, 103, 103.75}), (Trends{{0, 3, up, 3}})) << "0.75 points end the run";
     EXPECT_EQ(trends({100, 101, 102, 102.75, 104, 105}), Trends{});
     EXPECT_EQ(trends({100, 101, 102, 103, 102, 101, 100}), (Trends{{0, 3, up, 3}, {3, 6, down, 3}}))
-        << "the new run begins at the session before";
+        << "the new run starts at the previous session";
     EXPECT_EQ(trends({100, 99, 98, 97, 96, 96, 90, 80, 70}), (Trends{{0, 4, down, 4}, {5, 8, down, 3}}));
 }
 
-/// Every maximal stretch of moves in one direction, found without a state machine.
+/// Every maximal run of moves in one direction, found without a state machine.
 Trends literal_trends(const std::vector<double>& points) {
     Trends trends;
     const auto sign = [&](std::size_t i) {
@@ -46,7 +46,7 @@ Trends literal_trends(const std::vector<double>& points) {
     return trends;
 }
 
-TEST(MigrationTrends, EqualTheLiteralRuleOnRandomWalks) {
+TEST(MigrationTrends, MatchTheLiteralRuleOnRandomWalks) {
     std::size_t found = 0;
     for (std::uint64_t seed = 0; seed < 500; ++seed) {
         PhiloxStream random(seed, RandomPurpose::test);
@@ -72,17 +72,17 @@ std::vector<SessionSummary> summaries(const std::vector<std::array<std::int64_t,
     return sessions;
 }
 
-TEST(MigrationTrends, OfSummariesAreInPointsAndMayLookAcrossRolls) {
+TEST(MigrationTrends, OfSummariesAreInPointsAndCanSpanRolls) {
     auto sessions = summaries({{0, 400, 0}, {0, 404, 0}, {0, 408, 0}, {0, 412, 0}});
     EXPECT_EQ(migration_trends(sessions, {0.25}), (Trends{{0, 3, up, 3}}));
-    EXPECT_EQ(migration_trends(sessions, {0.2}), Trends{}) << "0.8 points a session";
+    EXPECT_EQ(migration_trends(sessions, {0.2}), Trends{}) << "0.8 points per session";
     sessions[3].point_of_control = 400;
     sessions[3].roll_offset = -12;
     EXPECT_EQ(migration_trends(sessions, {0.25}), Trends{});
     EXPECT_EQ(migration_trends(sessions, {0.25}, {}, true), (Trends{{0, 3, up, 3}}));
 }
 
-TEST(NakedPointsOfControl, EqualAListThatIsSearchedWhole) {
+TEST(NakedPointsOfControl, MatchALinearSearch) {
     PhiloxStream random(5, RandomPurpose::test);
     NakedPointsOfControl naked;
     std::vector<NakedPointOfControl> list;

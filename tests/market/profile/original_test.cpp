@@ -27,7 +27,7 @@ struct Figures {
     double control, low, high;
 };
 
-/// A profile with floating-point prices, as the original kept it.
+/// A profile with floating-point prices, as in the original.
 template <class Real>
 struct Profile {
     std::vector<double> prices;
@@ -60,7 +60,7 @@ std::vector<std::size_t> covered(const std::vector<double>& prices, const Bar& b
     return levels;
 }
 
-/// Takes the highest level that is left, the first of equal ones, until the target is reached.
+/// Takes the remaining level with the most volume, the first of equal ones, until the target is reached.
 template <class Sum, class Real>
 Figures greedy_figures(const Profile<Real>& profile, Sum target) {
     std::vector<bool> used(profile.prices.size());
@@ -251,17 +251,17 @@ testing::AssertionResult agree(const std::vector<BarBuffer>& all, Compatibility 
     return testing::AssertionSuccess();
 }
 
-TEST(OriginalNotebook, EqualsTheLiteralReference) {
+TEST(OriginalNotebook, MatchesTheLiteralReference) {
     EXPECT_TRUE(agree(sessions(false), Compatibility::notebook, notebook_reference));
     EXPECT_TRUE(agree(sessions(true), Compatibility::notebook, notebook_reference));
 }
 
-TEST(OriginalCpu, EqualsTheLiteralReference) {
+TEST(OriginalCpu, MatchesTheLiteralReference) {
     EXPECT_TRUE(agree(sessions(false), Compatibility::cpu, cpu_reference));
     EXPECT_TRUE(agree(sessions(true), Compatibility::cpu, cpu_reference));
 }
 
-TEST(OriginalGpu, EqualsTheLiteralReference) {
+TEST(OriginalGpu, MatchesTheLiteralReference) {
     for (const std::size_t chunk : {3500u, 500u, 37u}) {
         const auto reference = [&](const std::vector<Bar>& bars) { return gpu_reference(bars, chunk); };
         EXPECT_TRUE(agree(sessions(false), Compatibility::gpu, reference, chunk)) << "chunks of " << chunk;
@@ -269,9 +269,9 @@ TEST(OriginalGpu, EqualsTheLiteralReference) {
     }
 }
 
-/// data/original_profiles.txt holds what NumPy and pandas make of random sessions; make_original_golden.py
-/// wrote it.
-TEST(OriginalGenerations, EqualTheLibrariesThatTheOriginalUsed) {
+/// data/original_profiles.txt has the results of NumPy and pandas for random sessions;
+/// make_original_golden.py wrote it.
+TEST(OriginalGenerations, MatchTheLibrariesThatTheOriginalUsed) {
     std::ifstream file(std::string(REKINDLE_TEST_DATA) + "/original_profiles.txt");
     ASSERT_TRUE(file);
     const std::map<std::string, std::pair<Compatibility, std::size_t>> generations{

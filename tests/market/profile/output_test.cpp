@@ -52,7 +52,7 @@ TEST(ProfileOutput, TrendsCsv) {
               "2021-12-10,2022-12-08,down,1,4691.25,3973.25,-718.0\n");
 }
 
-TEST(ProfileOutput, PricesShowNoBinaryNoise) {
+TEST(ProfileOutput, PricesHaveNoBinaryNoise) {
     EXPECT_EQ(price_text(3723, {0.01}), "37.23");
     EXPECT_EQ(price_text(3720, {0.01}), "37.2");
     EXPECT_EQ(price_text(110237, {0.00001}), "1.10237");
@@ -66,7 +66,7 @@ TEST(ProfileOutput, PricesShowNoBinaryNoise) {
         EXPECT_LE(price_text(ticks, {0.01}).size(), 6u);
 }
 
-TEST(ProfileOutput, JsonHoldsEverySession) {
+TEST(ProfileOutput, JsonContainsEverySession) {
     BarBuffer bars = test::random_bars(3, {.count = 600, .most_levels = 30});
     const BarTable table = BarBuffer::into_table(std::move(bars), test::metadata(0.25, {"ES \"03-25\"\n"}));
     const auto sessions = test::random_sessions(3, table.size(), 60, 0);
@@ -93,7 +93,7 @@ TEST(ProfileOutput, JsonHoldsEverySession) {
     EXPECT_EQ(raw["sessions"][0]["end_time"].get<std::string>().size(), 19u);
 }
 
-/// Columns that a line takes on a terminal: escape sequences none, a UTF-8 character one.
+/// The columns that a line takes on a terminal: none for escape sequences, one per UTF-8 character.
 std::size_t width_of(std::string_view line) {
     std::size_t width = 0;
     for (std::size_t i = 0; i < line.size(); ++i) {
@@ -177,7 +177,7 @@ TEST(ProfileDrawing, MarksTheFiguresWithLetters) {
     EXPECT_NE(wide.find(" 100.5 PL  10 ██████"), std::string::npos) << wide;
     EXPECT_EQ(wide.find('\033'), std::string::npos);
     EXPECT_NE(draw_profile(profile, {402, 402, 403}, {.color = true}).find("\033[1;33m"), std::string::npos);
-    EXPECT_EQ(draw_profile(VolumeProfile{}, {}), "No bars, no profile.\n");
+    EXPECT_EQ(draw_profile(VolumeProfile{}, {}), "There are no bars to draw.\n");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #pragma once
-/// Bars for the volume profile's tests: a random walk in ticks with small volumes, so that plateaus and ties
-/// abound.
+/// Bars for the tests of the volume profile: a random walk in ticks with small volumes, so that plateaus and
+/// ties are common.
 
 #include <rekindle/base/philox.h>
 #include <rekindle/market/bars.h>

@@ -12,7 +12,7 @@ using test::random_bars;
 
 constexpr TickSize tick{0.25};
 
-/// Bars that jump between distant ranges, so that windows lose their extremes, with stretches without volume.
+/// Bars that jump between distant ranges, so that windows lose their extremes, with periods without volume.
 BarBuffer jumping_bars(std::uint64_t seed, std::size_t count) {
     BarBuffer bars = random_bars(seed, {.count = count, .most_levels = 9, .most_volume = 3});
     PhiloxStream random(seed, RandomPurpose::test, 2);
@@ -28,7 +28,7 @@ BarBuffer jumping_bars(std::uint64_t seed, std::size_t count) {
     return bars;
 }
 
-/// The profile of the window built anew.
+/// The profile of the window, computed from scratch.
 MovingProfilePoint rebuilt(const BarColumns& bars, std::size_t i, std::size_t window,
                            const ProfileRules& rules) {
     const std::size_t first = i + 1 > window ? i + 1 - window : 0;
@@ -50,7 +50,7 @@ std::vector<ProfileRules> all_rules() {
     return all;
 }
 
-TEST(RollingProfile, EqualsTheProfileBuiltAnewAtEveryBar) {
+TEST(RollingProfile, MatchesTheProfileComputedFromScratchAtEveryBar) {
     for (const ProfileRules& rules : all_rules())
         for (const std::size_t window : {1u, 2u, 13u, 60u, 1000u}) {
             const BarBuffer bars = jumping_bars(window, 260);
@@ -68,7 +68,7 @@ TEST(RollingProfile, EqualsTheProfileBuiltAnewAtEveryBar) {
         }
 }
 
-TEST(RollingProfile, APrefixHasThePrefixOfTheResults) {
+TEST(RollingProfile, PrefixOfTheBarsGivesAPrefixOfTheResults) {
     const BarBuffer bars = jumping_bars(4, 300);
     const ProfileRules rules;
     const auto whole = rolling_profile(bars.columns(), tick, 40, rules);
@@ -81,7 +81,7 @@ TEST(RollingProfile, APrefixHasThePrefixOfTheResults) {
     }
 }
 
-TEST(RollingProfile, DevelopsIntoTheSessionsFigures) {
+TEST(RollingProfile, EndsWithTheFiguresOfTheSession) {
     for (const ProfileRules& rules : all_rules()) {
         const BarBuffer bars = random_bars(21, {.count = 200});
         const BarTable table = BarBuffer::into_table(BarBuffer{bars}, test::metadata());
@@ -95,16 +95,17 @@ TEST(RollingProfile, DevelopsIntoTheSessionsFigures) {
 
 TEST(RollingProfile, ShiftsContractsOntoOneScale) {
     const BarBuffer one_contract = jumping_bars(8, 240);
-    BarBuffer two = one_contract;
-    std::vector<std::int64_t> shift(two.size());
-    for (std::size_t i = 120; i < two.size(); ++i) {
+    BarBuffer two_contracts = one_contract;
+    std::vector<std::int64_t> shift(two_contracts.size());
+    for (std::size_t i = 120; i < two_contracts.size(); ++i) {
         shift[i] = 55;
-        for (auto* column : {&two.open, &two.high, &two.low, &two.close})
+        for (auto* column :
+             {&two_contracts.open, &two_contracts.high, &two_contracts.low, &two_contracts.close})
             (*column)[i] += 55;
     }
     const auto expected = rolling_profile(one_contract.columns(), tick, 50, {});
-    const auto shifted = rolling_profile(two.columns(), tick, 50, {}, shift);
-    for (std::size_t i = 0; i < two.size(); ++i) {
+    const auto shifted = rolling_profile(two_contracts.columns(), tick, 50, {}, shift);
+    for (std::size_t i = 0; i < two_contracts.size(); ++i) {
         const auto offset = static_cast<Ticks>(shift[i]);
         const MovingProfilePoint back{shifted[i].point_of_control - offset,
                                       shifted[i].value_area_low - offset,
@@ -113,7 +114,7 @@ TEST(RollingProfile, ShiftsContractsOntoOneScale) {
     }
 }
 
-TEST(RollingProfile, ManyBarsOfTheSp500LeaveNoTrace) {
+TEST(RollingProfile, ManyBarsWithTheVolumesOfTheSp500LeaveNoTrace) {
     BarBuffer bars = random_bars(30, {.count = 30'000, .most_levels = 30});
     for (std::size_t i = 0; i < bars.size(); ++i)
         bars.volume[i] = 1'000'000'000 + static_cast<std::int64_t>(i * i % 9'000'000'000);
@@ -122,7 +123,7 @@ TEST(RollingProfile, ManyBarsOfTheSp500LeaveNoTrace) {
         EXPECT_EQ(controls[i], rebuilt(bars.columns(), i, 390, {}).point_of_control) << "bar " << i;
 }
 
-TEST(RollingProfile, RefusesWrongUse) {
+TEST(RollingProfile, RejectsInvalidArguments) {
     BarBuffer bars = random_bars(1, {.count = 3});
     EXPECT_THROW(rolling_profile(bars.columns(), tick, 0, {}), Error);
     ProfileRules rules;

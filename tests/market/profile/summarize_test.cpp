@@ -23,7 +23,7 @@ bool same(const SessionSummary& a, const SessionSummary& b) {
            a.value_area_high == b.value_area_high && equal(a.vwap, b.vwap) && equal(a.vix, b.vix);
 }
 
-TEST(SummarizeSessions, SaysWhatTheBarsSay) {
+TEST(SummarizeSessions, AgreesWithTheBars) {
     BarBuffer buffer = random_bars(5, {.count = 900, .contracts = 2});
     for (std::size_t i = 0; i < buffer.size(); ++i)
         buffer.vix.push_back(i < 100 ? std::nanf("") : static_cast<float>(i) / 8);
@@ -91,7 +91,7 @@ TEST(SummarizeSessions, DoesNotDependOnThreads) {
     }
 }
 
-TEST(SummarizeSessions, ASessionWithoutVolumeFollowsItsPrices) {
+TEST(SummarizeSessions, SessionWithoutVolumeUsesItsPrices) {
     BarBuffer bars = random_bars(2, {.count = 40, .most_volume = 0, .contracts = 1});
     const BarBuffer copy = bars;
     const BarTable table = BarBuffer::into_table(std::move(bars), metadata(0.25, {"VIX 03-22"}));

@@ -17,7 +17,7 @@ namespace {
 using test::random_bars;
 __extension__ typedef __int128 Wide;
 
-/// The definition of a profile, word for word, one price at a time.
+/// A literal implementation of the definition of a profile, one price at a time.
 std::map<Ticks, Wide> literal_profile(const BarColumns& bars, TickSize tick, Weighting weighting) {
     std::map<Ticks, Wide> volumes;
     const auto term = [&](Ticks a, Ticks b) {
@@ -48,7 +48,7 @@ std::map<Ticks, Wide> literal_profile(const BarColumns& bars, TickSize tick, Wei
     return volumes;
 }
 
-/// Is price a to be preferred to price b of the same volume?
+/// Whether price a is preferred to price b of the same volume.
 bool preferred(Ticks a, Ticks b, Ticks lowest, Ticks highest, TieRule tie) {
     const double middle = (static_cast<double>(lowest) + highest) / 2;
     if (tie == TieRule::nearest_middle && std::abs(a - middle) != std::abs(b - middle))
@@ -113,7 +113,7 @@ ValueArea literal_area(std::map<Ticks, Wide> volumes, ValueAreaMethod method, Ti
 
 class ProfileByWeighting : public testing::TestWithParam<Weighting> {};
 
-TEST_P(ProfileByWeighting, EqualsTheLiteralDefinitionWithPlateausAndTies) {
+TEST_P(ProfileByWeighting, MatchesTheLiteralDefinitionWithPlateausAndTies) {
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         const BarBuffer bars = random_bars(
             seed, {.count = 1 + seed % 40, .most_levels = 1 + static_cast<std::uint32_t>(seed) % 15});
@@ -137,7 +137,7 @@ TEST_P(ProfileByWeighting, EqualsTheLiteralDefinitionWithPlateausAndTies) {
     }
 }
 
-TEST_P(ProfileByWeighting, NeitherOrderNorChunksMatter) {
+TEST_P(ProfileByWeighting, OrderAndChunksDoNotMatter) {
     const BarBuffer bars = random_bars(7, {.count = 500, .most_volume = 1000});
     VolumeProfile whole({0.25}, GetParam());
     whole.add(bars.columns());
@@ -159,8 +159,8 @@ TEST_P(ProfileByWeighting, NeitherOrderNorChunksMatter) {
 INSTANTIATE_TEST_SUITE_P(Weightings, ProfileByWeighting,
                          testing::Values(Weighting::uniform, Weighting::close, Weighting::ohlc));
 
-TEST(VolumeProfile, PointOfControlIsNextToTheMaximumOfExactFractions) {
-    constexpr std::int64_t multiple = 720720; // of 1 … 16
+TEST(VolumeProfile, PointOfControlIsCloseToTheExactMaximum) {
+    constexpr std::int64_t multiple = 720720; // least common multiple of 1 … 16
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const BarBuffer bars = random_bars(seed, {.count = 200, .most_levels = 15, .most_volume = 50});
         std::map<Ticks, std::int64_t> exact;
@@ -177,7 +177,7 @@ TEST(VolumeProfile, PointOfControlIsNextToTheMaximumOfExactFractions) {
     }
 }
 
-TEST(VolumeProfile, HoldsTheVolumesOfTheSp500) {
+TEST(VolumeProfile, HandlesTheVolumesOfTheSp500) {
     BarBuffer bars = random_bars(3, {.count = 5000, .most_levels = 3000});
     for (std::int64_t& volume : bars.volume)
         volume = 9'999'999'999;
@@ -191,7 +191,7 @@ TEST(VolumeProfile, HoldsTheVolumesOfTheSp500) {
               literal_control(literal_profile(bars.columns(), {0.01}, Weighting::uniform), TieRule::lowest));
 }
 
-TEST(VolumeProfile, RefusesWhatItCannotHold) {
+TEST(VolumeProfile, RejectsTooMuchVolumeAndTooManyLevels) {
     BarBuffer bars = random_bars(1, {.count = 2, .most_levels = 0});
     bars.volume = {largest_profile_volume, 0};
     VolumeProfile full;
@@ -199,7 +199,7 @@ TEST(VolumeProfile, RefusesWhatItCannotHold) {
     bars.volume = {largest_profile_volume, 1};
     VolumeProfile profile;
     EXPECT_THROW(profile.add(bars.columns()), Error);
-    EXPECT_TRUE(profile.empty()) << "a refused block leaves nothing behind";
+    EXPECT_TRUE(profile.empty()) << "a rejected block leaves no trace";
     bars.volume = {1, std::numeric_limits<std::int64_t>::max()};
     EXPECT_THROW(profile.add(bars.columns()), Error);
 
@@ -220,7 +220,7 @@ TEST(VolumeProfile, RefusesWhatItCannotHold) {
         EXPECT_THROW(profile.value_area(ValueAreaMethod::greedy, TieRule::lowest, share), Error) << share;
 }
 
-TEST(VolumeProfile, TakesTheBarsOfOneContract) {
+TEST(VolumeProfile, UsesTheBarsOfOneContract) {
     const BarBuffer bars = random_bars(11, {.count = 300, .contracts = 3});
     BarBuffer second;
     for (std::size_t i = 0; i < bars.size(); ++i)
@@ -271,7 +271,7 @@ TEST(VolumeProfile, ValueAreasByHand) {
     //                                        100 101 102 103 104 105 106
     const VolumeProfile profile = profile_of({10, 2, 6, 20, 5, 7, 10});
     const auto area = [&](ValueAreaMethod method) { return profile.value_area(method); };
-    // Of 60 the target is 42: 20 + 10 + 10 = 40 is short of it, and 7 at 105 completes it.
+    // The total is 60 and the target 42: 20 + 10 + 10 = 40 falls short, and 7 at 105 reaches it.
     EXPECT_EQ(area(ValueAreaMethod::greedy), (ValueArea{100, 106, std::int64_t{60} << 16}));
     // 103 (20), 102 (26), 104 (31), 105 (38), 106 (48).
     EXPECT_EQ(area(ValueAreaMethod::contiguous), (ValueArea{102, 106, std::int64_t{48} << 16}));
@@ -283,8 +283,8 @@ TEST(VolumeProfile, NodesByHand) {
     const NodeRules sharp{.half_width = 0, .min_prominence = 0.2};
     //                                        100 1  2  3  4  5  6  7  8  9  110
     const VolumeProfile profile = profile_of({1, 9, 2, 0, 0, 0, 5, 4, 5, 1, 10});
-    // 106 stands 5 above the valley of 0, but 108 only 1 above 107: with a tenth of the highest it counts,
-    // with a fifth it does not.
+    // 106 is 5 above the valley of 0, but 108 is only 1 above 107: it counts with a tenth of the highest, but
+    // not with a fifth.
     EXPECT_EQ(profile.nodes(sharp), (VolumeNodes{{101, 106, 110}, {104, 109}}));
     EXPECT_EQ(profile.nodes({.half_width = 0, .min_prominence = 0.1}),
               (VolumeNodes{{101, 106, 108, 110}, {104, 107, 109}}));

@@ -24,7 +24,7 @@ ReadOptions with_tick(double tick) {
 
 struct BadRow {
     const char* row;
-    const char* column; ///< of the line
+    const char* column; ///< position in the line
     const char* what;
     const char* expected;
 };
@@ -48,7 +48,7 @@ TEST_P(BadRows, NamesPlaceAndReason) {
     EXPECT_EQ(result.rejected[0].line, 3u);
     EXPECT_EQ(result.rejected[0].text, std::string(bad.row).substr(0, 400));
     EXPECT_EQ(result.report.rejected, 1u);
-    EXPECT_THAT(result.report.notes, testing::Contains("1 row was left out; rejected.csv says why."));
+    EXPECT_THAT(result.report.notes, testing::Contains("1 row was skipped; rejected.csv says why."));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                "a decimal number"},
         BadRow{"2024-12-12 05:02:00,100,101,99,100,", "36", "the volume is missing", "a number"},
         BadRow{"2024-12-12 05:02:00,100,101,99,100,-5", "36", "the volume -5 is negative", "zero or more"},
-        BadRow{"2024-12-12 05:02:00,100,101,99,100,5.5", "36", "the volume 5.5 is no whole number",
+        BadRow{"2024-12-12 05:02:00,100,101,99,100,5.5", "36", "the volume 5.5 is not a whole number",
                "whole units"},
         BadRow{"2024-12-12 05:02:00,100,98,99,100,5", "25", "the high 98 is below the low 99", "high >= low"},
         BadRow{"2024-12-12 05:02:00,102,101,99,100,5", "21", "the open 102 is outside the range 99 to 101",
@@ -77,20 +77,20 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"2024-12-12 05:02:00,0,101,0,100,5", "21", "the open 0 is not positive", "a price above zero"},
         BadRow{"2024-12-12 05:02:00,100,101,-99,100,5", "29", "the low -99 is not positive",
                "a price above zero"},
-        BadRow{"12/12/2024 05:02,100,101,99,100,5", "1", "\"12/12/2024 05:02\" is not such a time",
-               "a stamp like 2024-03-15 09:31:00"},
-        BadRow{"2024-02-30 05:02:00,100,101,99,100,5", "1", "is not such a time", "a stamp like"},
-        BadRow{",100,101,99,100,5", "1", "the time is missing", "a stamp like"},
+        BadRow{"12/12/2024 05:02,100,101,99,100,5", "1", "\"12/12/2024 05:02\" is not a valid time",
+               "a timestamp like 2024-03-15 09:31:00"},
+        BadRow{"2024-02-30 05:02:00,100,101,99,100,5", "1", "is not a valid time", "a timestamp like"},
+        BadRow{",100,101,99,100,5", "1", "the time is missing", "a timestamp like"},
         BadRow{"2024-12-12 05:01:00,100,101,99,100,5", "1", "a second bar at 2024-12-12 05:01:00",
-               "one bar at a time"},
-        BadRow{"2024-12-12 05:00:00,100,101,99,100,5", "1", "the time runs backwards to 2024-12-12 05:00:00",
-               "bars in order of time"},
+               "one bar per timestamp"},
+        BadRow{"2024-12-12 05:00:00,100,101,99,100,5", "1", "the time goes backward to 2024-12-12 05:00:00",
+               "bars in chronological order"},
         BadRow{"\"2024-12-12 05:02:00\",100,101,\"bad\",100,5", "31", "the low \"bad\" is not a number",
                "a decimal number"},
         BadRow{"\"2024-12-12 05:02:00,100,101,99,100,5", "1", "a quote is not closed", "quotes in pairs"},
         BadRow{"# a comment", "1", "1 field", "6"}));
 
-TEST(ReadBarsErrors, FirstTenAndACountOfAll) {
+TEST(ReadBarsErrors, ListsTheFirstTenAndTheTotalCount) {
     std::string text = header + good;
     for (int i = 0; i < 1234; ++i)
         text += "2024-12-12 05:02:00,100,101,99,,5\n";
@@ -108,12 +108,13 @@ struct BadFile {
     const char* message;
 };
 
-TEST(ReadBarsErrors, FilesThatAreNoBars) {
+TEST(ReadBarsErrors, RejectsFilesThatAreNotBars) {
     for (const BadFile& bad : {
              BadFile{"a.csv", "", "a.csv: the file is empty, expected at least one row"},
-             BadFile{"a.csv", "\n \r\n\n", "a.csv: no rows: the file holds only blank lines"},
+             BadFile{"a.csv", "\n \r\n\n", "a.csv: no rows: the file contains only blank lines"},
              BadFile{"a.csv", header, "a.csv: no rows follow the header, expected at least one bar"},
-             BadFile{"a.csv", std::string("ab\0cd\n", 6), "a.csv: the file is not text: it holds zero bytes"},
+             BadFile{"a.csv", std::string("ab\0cd\n", 6),
+                     "a.csv: the file is not text: it contains NUL bytes"},
              BadFile{"a.csv", "\xFF\xFEt\0i\0m\0e\0", "a.csv: the text is UTF-16, expected UTF-8"},
              BadFile{"a.csv", "time,open,high,close,volume\n" + good,
                      "a.csv:1: no column for low; the columns are: time,open,high,close,volume, expected "
@@ -123,14 +124,14 @@ TEST(ReadBarsErrors, FilesThatAreNoBars) {
                      "no column for time, open, high, low, close, volume; the columns are: a,b,c"},
              BadFile{"a.csv", "open,open,high,low,close,time,volume\n", "two columns are named open"},
              BadFile{"a.csv", "5,6,7,8\n",
-                     "the columns have no names and the line is of no known format: 5,6,7,8"},
-             BadFile{"a.csv", "hello world\n", "no known format"},
+                     "the first line is neither a header nor a row in a known format: 5,6,7,8"},
+             BadFile{"a.csv", "hello world\n", "nor a row in a known format"},
              BadFile{"a.csv", header + "31/12/2024,1,1,1,1,1\n",
                      "a.csv:2: \"31/12/2024\" has the day before the month"},
              BadFile{"a.csv", header + "yesterday,1,1,1,1,1\n",
-                     "a.csv:2: \"yesterday\" is not a time that can be read"},
+                     "a.csv:2: \"yesterday\" is not a recognized time"},
              BadFile{"a.csv", "Time,open,high,low,close,volume\n09:31,1,1,1,1,1\n",
-                     "is not a time that can be read"},
+                     "is not a recognized time"},
              BadFile{"a.csv", header + std::string(200'000, '7'), "a line is longer than 65,536 bytes"},
              BadFile{"a.csv.gz", "\x1F\x8B rubbish", "a.csv.gz: the gzip data is damaged"},
          }) {
@@ -143,14 +144,14 @@ TEST(ReadBarsErrors, NoRowsLeft) {
     ReadOptions skip = with_tick(0.25);
     skip.skip_bad_rows = true;
     EXPECT_THAT(error_of(header + "2024-12-12 05:02:00,0,0,0,0,0\n", skip),
-                HasSubstr("no rows are left: every one was rejected"));
+                HasSubstr("no rows are left: all were rejected"));
 }
 
 TEST(ReadBarsErrors, Options) {
-    EXPECT_THAT(error_of(header + good, with_tick(-1)), HasSubstr("--tick: -1 is no tick"));
+    EXPECT_THAT(error_of(header + good, with_tick(-1)), HasSubstr("--tick: -1 is not a valid tick size"));
     for (const auto& [columns, message] : {
              std::pair{"time=1,open=9", "open=9: bars.csv has 6 columns"},
-             {"time=1,opening=2", "opening=2 is not understood"},
+             {"time=1,opening=2", "opening=2 is not a known setting"},
              {"time=1,open=Start",
               "open=Start: no such column; bars.csv has: time, open, high, low, close, volume"},
              {"time=1,time=2", "time is given twice"},
@@ -166,7 +167,7 @@ TEST(ReadBarsErrors, Options) {
     EXPECT_THROW(read_with(options_for(folder.path())), Error);
 }
 
-// A wrong price among many does not change the inferred tick: it is an error. Many of them do.
+// One wrong price among many is an error and does not change the inferred tick. Many of them change it.
 TEST(ReadBarsErrors, InferredTickSurvivesOneWrongPrice) {
     std::string text = header;
     for (int i = 0; i < 600; ++i)
@@ -180,8 +181,8 @@ TEST(ReadBarsErrors, InferredTickSurvivesOneWrongPrice) {
     EXPECT_EQ(read_text(text).report.tick.points, 0.01);
 }
 
-// The samples that infer the tick may miss the part of the file that has a finer one.
-TEST(ReadBarsErrors, TickIsInferredAgainWhenTheRestIsFiner) {
+// The samples used to infer the tick may miss the part of the file with a finer tick.
+TEST(ReadBarsErrors, TickIsInferredAgainIfTheRestIsFiner) {
     std::string text = header;
     for (int i = 0; i < 20'000; ++i) {
         char stamp[32];
@@ -195,7 +196,7 @@ TEST(ReadBarsErrors, TickIsInferredAgainWhenTheRestIsFiner) {
     EXPECT_EQ(result.bars.columns().open[0], 10025);
 }
 
-TEST(ReadBarsErrors, ContractsAreText) {
+TEST(ReadBarsErrors, ContractNamesMustBeText) {
     const std::string row = "2024-12-12 05:01:00,1,1,1,1,1,";
     const std::string columns = "time,open,high,low,close,volume,contract\n";
     for (const char* name :
@@ -215,7 +216,7 @@ TEST(ReadBarsErrors, DuplicatesAcrossFilesNameBothPlaces) {
     options.tick = 1;
     try {
         read_with(options);
-        FAIL() << "the duplicate went unnoticed";
+        FAIL() << "the duplicate was not detected";
     } catch (const Error& error) {
         EXPECT_THAT(error.render(), HasSubstr("b.csv:3:1: a second bar at the time of "));
         EXPECT_THAT(error.render(), HasSubstr("a.csv:3"));

@@ -1,4 +1,4 @@
-/// Files that end too early, that are packed otherwise, and what lies beside bars in a folder.
+/// Truncated files, files in other compression formats, and other files in a folder of bars.
 
 #include "reading/reading_support.h"
 
@@ -33,8 +33,8 @@ std::string error_of_options(const ReadOptions& options) {
     return "";
 }
 
-// Text of many pieces, and a cut at every size near both ends and at many between.
-TEST(CutFiles, GzipCutAnywhereIsNamed) {
+// A text of many pieces, cut at every size near both ends and at many sizes in between.
+TEST(CutFiles, GzipCutAnywhereIsReported) {
     const std::string whole = packed(simulated(60'000));
     ASSERT_GT(whole.size(), 500'000u);
     const TestFolder folder;
@@ -54,8 +54,8 @@ TEST(CutFiles, GzipCutAnywhereIsNamed) {
     }
 }
 
-// Members are cut where a program that packs in parallel ends its blocks: inside a row.
-TEST(CutFiles, GzipThatEndsBetweenTwoMembersNamesTheCut) {
+// A program that compresses in parallel can end a member inside a row.
+TEST(CutFiles, GzipThatEndsBetweenTwoMembersIsReported) {
     const std::string text = header + "2024-12-12 05:01:00,1,1,1,1,1\n2024-12-12 05:02:00,1,1,1,1,1\n";
     for (std::size_t at = header.size() + 31; at < text.size() - 1; ++at) {
         ReadOptions options;
@@ -68,7 +68,7 @@ TEST(CutFiles, GzipThatEndsBetweenTwoMembersNamesTheCut) {
     }
 }
 
-TEST(CutFiles, PlainFilesCutWithinARowNameTheCut) {
+TEST(CutFiles, PlainFilesCutWithinARowAreReported) {
     std::string text = header;
     for (int minute = 10; minute < 60; ++minute)
         text += fmt::format("2024-12-12 05:{:02}:00,100.25,101.25,99.25,100.50,7\n", minute);
@@ -90,29 +90,29 @@ TEST(CutFiles, PlainFilesCutWithinARowNameTheCut) {
         }
     }
     EXPECT_GT(last_row, header.size());
-    // In the middle of a file the same row is what it is, and no cut.
+    // In the middle of a file the same row is just a bad row, not a cut.
     EXPECT_THAT(error_of(text.substr(0, last_row + 22) + "\n"), testing::Not(HasSubstr("cut off")));
 }
 
-TEST(CutFiles, OtherPackingsAreNamed) {
+TEST(CutFiles, OtherCompressionFormatsAreNamed) {
     for (const auto& [name, beginning, what] :
-         {std::tuple{"b.csv.zst", std::string("\x28\xB5\x2F\xFD\x24\x10\0\0", 8), "packed with zstd"},
+         {std::tuple{"b.csv.zst", std::string("\x28\xB5\x2F\xFD\x24\x10\0\0", 8), "compressed with zstd"},
           {"BTCUSDT-1m-2024-01.zip", std::string("PK\x03\x04\x14\0\0\0", 8), "a zip archive"},
-          {"b.csv.xz", std::string("\xFD\x37zXZ\0\0\x04", 8), "packed with xz"},
-          {"b.csv.bz2", std::string("BZh91AY&SY"), "packed with bzip2"},
+          {"b.csv.xz", std::string("\xFD\x37zXZ\0\0\x04", 8), "compressed with xz"},
+          {"b.csv.bz2", std::string("BZh91AY&SY"), "compressed with bzip2"},
           {"b.parquet", std::string("PAR1\x15\x04"), "a Parquet file"},
           {"b.csv", std::string("<!DOCTYPE html><html>Not found</html>\n"), "a web page"},
           {"b.xls", std::string("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), "a spreadsheet"}}) {
         const std::string message = error_of(beginning + std::string(100, '\x01'), {}, name);
         EXPECT_THAT(message, HasSubstr(fmt::format("{}: the file is {}", name, what)));
-        EXPECT_THAT(message, AnyOf(HasSubstr("npack"), HasSubstr("CSV"), HasSubstr("download"))) << name;
+        EXPECT_THAT(message, AnyOf(HasSubstr("ecompress"), HasSubstr("CSV"), HasSubstr("download"))) << name;
     }
     EXPECT_THAT(error_of("\x1F", {}, "b.csv.gz"), HasSubstr("cut short"));
     EXPECT_THAT(error_of("", {}, "b.csv.gz"), HasSubstr("the file is empty"));
     EXPECT_THAT(error_of(packed(""), {}, "b.csv.gz"), HasSubstr("no rows"));
 }
 
-TEST(Folders, SayWhichFilesAreNotRead) {
+TEST(Folders, ReportWhichFilesAreNotRead) {
     const TestFolder folder;
     folder.write("es-2023.csv", header + "2023-12-12 05:01:00,1,1,1,1,1\n");
     EXPECT_THAT(read_with(options_for(folder.path())).report.notes,

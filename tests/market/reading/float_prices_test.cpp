@@ -1,5 +1,5 @@
-/// Prices that were kept as 32-bit floats somewhere on their way: what such a float can still tell is read,
-/// and nothing more. The oracle is the C library's own conversion to float and printf.
+/// Prices that were stored as 32-bit floats at some point: they are read if the float still determines the
+/// tick, and not otherwise. The reference is the C library's conversion to float and printf.
 
 #include "reading/number.h"
 #include "reading/reading_support.h"
@@ -23,12 +23,13 @@ double spacing_at(double price) {
     return static_cast<double>(std::nextafterf(image, HUGE_VALF)) - static_cast<double>(image);
 }
 
-/// As exports print a float: %f of vendors' CSV, the shortest nine digits, the double's own digits.
+/// A float as exports print it: %f as in vendors' CSV files, nine significant digits, and all digits of the
+/// double.
 std::vector<std::string> printed(double price) {
     const auto image = static_cast<double>(static_cast<float>(price));
     std::vector<std::string> texts{fmt::format("{:.9g}", image), fmt::format("{:.17g}", image),
                                    fmt::format("{:.12f}", image)};
-    if (spacing_at(price) >= 4e-6) // fewer digits than a float holds do not tell it
+    if (spacing_at(price) >= 4e-6) // too few digits do not identify the float
         texts.push_back(fmt::format("{:.6f}", image));
     std::erase_if(texts, [](const std::string& text) { return text.find('e') != std::string::npos; });
     return texts;
@@ -38,7 +39,7 @@ struct Cell {
     double magnitude, tick;
 };
 
-/// Magnitudes from 1e-4 to 1e6 and the ticks below them of which a price holds at most 2^31.
+/// Magnitudes from 1e-4 to 1e6 and tick sizes of which a price is at most 2^31 ticks.
 std::vector<Cell> cells() {
     std::vector<Cell> all;
     for (double magnitude = 1e-4; magnitude < 2e6; magnitude *= std::sqrt(10.0))
@@ -48,9 +49,9 @@ std::vector<Cell> cells() {
     return all;
 }
 
-TEST(FloatPrices, EveryTickThatAFloatCanTellComesBack) {
+TEST(FloatPrices, EveryTickThatAFloatDeterminesIsRead) {
     PhiloxStream random(21, RandomPurpose::test);
-    std::size_t told = 0, not_told = 0;
+    std::size_t determined = 0, undetermined = 0;
     for (const auto& [magnitude, tick] : cells()) {
         const TickConverter converter(TickSize{tick});
         for (int i = 0; i < 60; ++i) {
@@ -62,31 +63,31 @@ TEST(FloatPrices, EveryTickThatAFloatCanTellComesBack) {
                 Ticks read = 0;
                 const PriceStatus status = converter.convert(*value, read);
                 if (spacing_at(price) <= tick) {
-                    ++told;
+                    ++determined;
                     EXPECT_TRUE(status == PriceStatus::exact || status == PriceStatus::rounded ||
                                 status == PriceStatus::noisy)
                         << text << " tick " << tick;
                     EXPECT_EQ(read, ticks) << text << " tick " << tick;
                 } else if (status != PriceStatus::off_tick) {
-                    // Taken only for what it says, never for a guess.
+                    // Accepted only if it is close to a tick, never as a guess.
                     EXPECT_LE(std::abs(read * tick - value->value()), 0.0201 * tick) << text;
-                    ++not_told;
+                    ++undetermined;
                 }
             }
         }
     }
-    EXPECT_GT(told, 50'000u);
-    EXPECT_GT(not_told, 100u);
+    EXPECT_GT(determined, 50'000u);
+    EXPECT_GT(undetermined, 100u);
 }
 
-TEST(FloatPrices, WhatLiesBetweenTicksIsNotRoundedToThem) {
+TEST(FloatPrices, PricesBetweenTicksAreNotRounded) {
     PhiloxStream random(22, RandomPurpose::test);
     for (const auto& [magnitude, tick] : cells()) {
         const TickConverter converter(TickSize{tick});
         for (const double part : {0.1, 0.25, 0.5, 0.75}) {
             const double price = (std::floor(magnitude / tick * (0.5 + random.next_double())) + part) * tick;
             if (spacing_at(price) > tick / 20)
-                continue; // a float's own distance to the tick would not be seen
+                continue; // the float's rounding error would hide the distance to the tick
             for (const std::string& text : printed(price)) {
                 Ticks read = 0;
                 EXPECT_EQ(converter.convert(*parse_decimal(text), read), PriceStatus::off_tick)
@@ -123,7 +124,7 @@ TEST(FloatPrices, TheTickIsInferredFromFloats) {
     }
 }
 
-// Exact decimals of a fine tick are not taken for floats of a coarser one.
+// Exact decimals of a fine tick are not mistaken for floats of a coarser one.
 TEST(FloatPrices, ExactDecimalsKeepTheirTick) {
     PhiloxStream random(24, RandomPurpose::test);
     for (const double magnitude : {100.0, 5000.0, 67'000.0, 250'000.0, 900'000.0}) {
@@ -141,8 +142,8 @@ TEST(FloatPrices, ExactDecimalsKeepTheirTick) {
 namespace rekindle::market {
 namespace {
 
-// Two rows as they come from there: the S&P 500, whose 4189.51 is 4189.509766 as a float.
-TEST(FloatPrices, YahoosIndexIsRead) {
+// Two rows of the S&P 500 as exported by Yahoo: 4189.51 is 4189.509766 as a float.
+TEST(FloatPrices, YahooIndexIsRead) {
     const ReadResult result = read_text("Date,Open,High,Low,Close,Adj Close,Volume\n"
                                         "2021-05-24,4170.160156,4209.520020,4170.160156,4197.049805,"
                                         "4197.049805,2947400000\n"

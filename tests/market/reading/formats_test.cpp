@@ -45,9 +45,9 @@ TEST(ReadBars, MergedCsv) {
     EXPECT_THAT(result.report.notes, testing::Contains(HasSubstr("session, date, bar_range, bar_return")));
 }
 
-// The value of 2021-12-05 is known from 16:15 in New York (21:15 UTC) of that day on: the bars at 23:01 begin
-// after it.
-TEST(ReadBars, VixColumnIsUsedFromItsPublicationOn) {
+// The value of 2021-12-05 is known from 16:15 in New York (21:15 UTC) on that day, and the bars at 23:01
+// begin after that.
+TEST(ReadBars, VixColumnIsUsedFromItsPublication) {
     const ReadResult result = read_text(merged);
     EXPECT_EQ(result.report.vix_source, "column");
     const auto vix = result.bars.columns().vix;
@@ -81,7 +81,7 @@ TEST(ReadBars, NinjaTraderExport) {
     EXPECT_THAT(result.bars.metadata().contracts, ElementsAre("ES 03-25"));
 }
 
-TEST(ReadBars, HeadersDelimitersLineEnds) {
+TEST(ReadBars, AcceptsHeadersDelimitersAndLineEndings) {
     for (const char* text : {
              ",Open,High,Low,Close,Volume\n2024-12-12 05:01:00,6152.5,6153,6152,6152,120\n2024-12-12 "
              "05:02:00,6152,6152.25,6151,6151.75,7",
@@ -104,7 +104,7 @@ TEST(ReadBars, HeadersDelimitersLineEnds) {
         expect_two_bars(read_text(text));
 }
 
-TEST(ReadBars, ColumnsAsAsked) {
+TEST(ReadBars, RequestedColumns) {
     ReadOptions options;
     options.columns = "time=1, open=3,high=4,low=5,close=6,volume=2";
     expect_two_bars(read_text("2024-12-12 05:01:00,120,6152.5,6153,6152,6152\n"
@@ -119,7 +119,7 @@ TEST(ReadBars, ColumnsAsAsked) {
     EXPECT_EQ(result.report.columns[2], (RecognizedColumn{"open", "First", 3}));
 }
 
-TEST(ReadBars, DatesAlone) {
+TEST(ReadBars, DatesOnly) {
     const ReadResult result =
         read_text("Date,Open,High,Low,Close,Adj Close,Volume\r\n"
                   "1/4/1999,1229.22998,1248.810059,1219.099976,1228.099976,1228.099976,877000000\r\n"
@@ -149,7 +149,7 @@ TEST(ReadBars, OffsetsFromUtc) {
     expect_two_bars(read_text(text, raw), 1733979660 - 18000, 1733979720 - 18000);
 }
 
-TEST(ReadBars, ContractsByBeginningOfTheirName) {
+TEST(ReadBars, SelectsContractsByNamePrefix) {
     ReadOptions options;
     options.contract = "ES 0";
     const ReadResult result = read_text(merged, options);
@@ -177,7 +177,7 @@ TEST(ReadBars, FolderIsMergedByTimeThenContract) {
     EXPECT_EQ(result.report.files.size(), 2u);
 }
 
-TEST(ReadBars, ContractsOneAfterTheOtherInOneFile) {
+TEST(ReadBars, ConsecutiveContractsInOneFile) {
     const ReadResult result =
         read_text("time,open,high,low,close,volume,contract\n"
                   "2024-12-12 05:01:00,100,101,100,101,1,B\n2024-12-12 05:02:00,100,101,100,101,2,B\n"

@@ -38,7 +38,7 @@ std::string mutated(std::string text, PhiloxStream& random) {
     return text;
 }
 
-void expect_sound(const BarTable& table) {
+void expect_valid(const BarTable& table) {
     const BarColumns bars = table.columns();
     ASSERT_GT(bars.size(), 0u);
     for (std::size_t i = 0; i < bars.size(); ++i) {
@@ -54,17 +54,17 @@ void expect_sound(const BarTable& table) {
     }
 }
 
-/// Whatever the bytes: sound bars, or an error of the person's input.
-void read_or_refuse(const ReadOptions& options) {
+/// For any input: either valid bars or a usage error.
+void read_or_reject(const ReadOptions& options) {
     try {
-        expect_sound(read_with(options).bars);
+        expect_valid(read_with(options).bars);
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), ExitStatus::usage) << error.render();
         EXPECT_FALSE(error.message().empty());
     }
 }
 
-TEST(HostileBars, MutatedFilesAreReadOrRefused) {
+TEST(HostileBars, MutatedFilesAreReadOrRejected) {
     const TestFolder folder;
     std::string merged;
     simulate_csv({.bars = 30, .seed = 3}, [&](std::string_view piece) { merged += piece; });
@@ -86,19 +86,19 @@ TEST(HostileBars, MutatedFilesAreReadOrRefused) {
             options.chunk_size = 1 + i % 11;
             options.column_file = folder.path() / "columns";
         }
-        read_or_refuse(options);
+        read_or_reject(options);
     }
 }
 
-TEST(HostileBars, EveryTruncationIsReadOrRefused) {
+TEST(HostileBars, EveryTruncationIsReadOrRejected) {
     const TestFolder folder;
     std::string text;
     simulate_csv({.bars = 12, .seed = 3}, [&](std::string_view piece) { text += piece; });
     for (std::size_t size = 0; size < text.size(); ++size)
-        read_or_refuse(options_for(folder.write("bars.csv", text.substr(0, size))));
+        read_or_reject(options_for(folder.write("bars.csv", text.substr(0, size))));
 }
 
-TEST(HostileBars, MutatedVix) {
+TEST(HostileBars, MutatedVixFilesAreReadOrRejected) {
     const TestFolder folder;
     const std::string seed =
         "DATE,OPEN,HIGH,LOW,CLOSE\n07/01/2024,12,13,11,12.22\n07/02/2024,12,13,11,12.03\n";
@@ -107,11 +107,11 @@ TEST(HostileBars, MutatedVix) {
     PhiloxStream random(12, RandomPurpose::test);
     for (int i = 0; i < 1000; ++i) {
         options.vix = folder.write("vix.csv", mutated(seed, random));
-        read_or_refuse(options);
+        read_or_reject(options);
     }
 }
 
-TEST(HostileBars, MutatedColumnFile) {
+TEST(HostileBars, MutatedColumnFilesAreReadOrRejected) {
     const TestFolder folder;
     const auto path = folder.path() / "bars.columns";
     write_column_file(path, simulate_table({.bars = 20, .seed = 3}));
@@ -135,7 +135,7 @@ TEST(HostileBars, MutatedColumnFile) {
     }
 }
 
-TEST(HostileBars, AFailedReadWritesNoColumnFile) {
+TEST(HostileBars, FailedReadWritesNoColumnFile) {
     const TestFolder folder;
     ReadOptions options = options_for(
         folder.write("bars.csv", "time,open,high,low,close,volume\n2024-07-03 12:00:00,1,1,1,1,-1\n"));

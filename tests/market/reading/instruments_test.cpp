@@ -1,4 +1,4 @@
-/// Files that are read together hold one instrument.
+/// Files that are read together must hold one instrument.
 
 #include "reading/instruments.h"
 #include "reading/reading_support.h"
@@ -34,7 +34,7 @@ std::string error_of_folder(const TestFolder& folder) {
     return "";
 }
 
-TEST(InstrumentWords, LeaveOutDatesLengthsAndCommonWords) {
+TEST(InstrumentWords, OmitDatesLengthsAndCommonWords) {
     for (const auto& [name, words] : {std::pair{"BTCUSDT-1m-2024-01.csv", "btcusdt"},
                                       {"BTCUSDT-1m-2024-02.csv.gz", "btcusdt"},
                                       {"Binance_ETHUSDT_1h.csv", "binance ethusdt"},
@@ -49,7 +49,7 @@ TEST(InstrumentWords, LeaveOutDatesLengthsAndCommonWords) {
         EXPECT_EQ(instrument_words(name), words) << name;
 }
 
-TEST(Instruments, FilesWhosePricesDoNotJoinAreRefusedByName) {
+TEST(Instruments, FilesWhosePricesDoNotLineUpAreRejectedByName) {
     const TestFolder folder;
     folder.write("bitcoin.csv", days("2024-03", 1, 62'000));
     folder.write("sp500.csv", days("2024-04", 1, 5200));
@@ -57,7 +57,7 @@ TEST(Instruments, FilesWhosePricesDoNotJoinAreRefusedByName) {
                                                HasSubstr("sp500.csv"), HasSubstr("a factor of 11.98")));
 }
 
-TEST(Instruments, FilesOfOneTimeWithOtherPricesAreRefusedByName) {
+TEST(Instruments, FilesWithDifferentPricesAtTheSameTimeAreRejectedByName) {
     const TestFolder folder;
     folder.write("spy.csv", days("2024-03", 1, 470));
     folder.write("qqq.csv", days("2024-03", 1, 400));
@@ -65,7 +65,7 @@ TEST(Instruments, FilesOfOneTimeWithOtherPricesAreRefusedByName) {
                                                HasSubstr("qqq.csv"), testing::Not(HasSubstr("rows cannot"))));
 }
 
-TEST(Instruments, BarsWithoutAContractDoNotStandBesideContracts) {
+TEST(Instruments, BarsWithoutAContractAreNotMixedWithContracts) {
     const TestFolder folder;
     folder.write("btc.csv", days("2024-03", 1, 62'000));
     folder.write("ES 06-24.csv", days("2024-04", 1, 5200));
@@ -76,12 +76,13 @@ TEST(Instruments, BarsWithoutAContractDoNotStandBesideContracts) {
     EXPECT_EQ(read_with(options).bars.size(), 10u);
 }
 
-TEST(Instruments, FilesOfOneInstrumentAreOneHistory) {
+TEST(Instruments, FilesOfOneInstrumentFormOneHistory) {
     const TestFolder folder;
-    for (const auto& [name, month, price] : {std::tuple{"old.csv", "2024-01", 100.0},
-                                             {"new.csv", "2024-02", 106.0},
-                                             {"BTC-2019.csv", "2024-03", 110.0},
-                                             {"BTC-2021.csv", "2024-05", 700.0}}) // a year apart, alike
+    for (const auto& [name, month, price] :
+         {std::tuple{"old.csv", "2024-01", 100.0},
+          {"new.csv", "2024-02", 106.0},
+          {"BTC-2019.csv", "2024-03", 110.0},
+          {"BTC-2021.csv", "2024-05", 700.0}}) // a year apart, with similar names
         folder.write(name, days(month, 1, price));
     EXPECT_EQ(error_of_folder(folder), "");
 }

@@ -24,7 +24,7 @@ std::vector<T> copy(std::span<const T> values) {
     return {values.begin(), values.end()};
 }
 
-/// Bits, so that NaN equals NaN.
+/// The bits of the values, so that NaN equals NaN.
 std::vector<std::uint32_t> bits(std::span<const float> values) {
     std::vector<std::uint32_t> result;
     for (const float value : values)
@@ -53,8 +53,8 @@ void expect_same(const ReadResult& a, const ReadResult& b) {
     EXPECT_EQ(a.report.notes, b.report.notes);
 }
 
-// The simulator knows its bars before it prints them: an oracle of a whole file with several contracts.
-TEST(ReadBarsInvariance, WhatTheSimulatorWrote) {
+// The simulator provides both a file with several contracts and the expected table.
+TEST(ReadBarsInvariance, ReadsTheSimulatorsFile) {
     const SimulateOptions options{.bars = 120'000, .seed = 5};
     const BarTable expected = simulate_table(options);
     const ReadResult result = read_text(simulated(options.bars));
@@ -62,7 +62,7 @@ TEST(ReadBarsInvariance, WhatTheSimulatorWrote) {
     EXPECT_THAT(result.report.notes, testing::Contains(testing::HasSubstr("synthetic")));
 }
 
-TEST(ReadBarsInvariance, ThreadsChunksAndPackingChangeNothing) {
+TEST(ReadBarsInvariance, ThreadsChunksAndCompressionChangeNothing) {
     const TestFolder folder;
     const std::string text = simulated(20'000);
     const auto plain = folder.write("bars.csv", text);
@@ -87,7 +87,7 @@ TEST(ReadBarsInvariance, ThreadsChunksAndPackingChangeNothing) {
     EXPECT_EQ(expected.report.data_hash, hash128(text));
 }
 
-TEST(ReadBarsInvariance, OneBarAtATime) {
+TEST(ReadBarsInvariance, ChunksOfOneBar) {
     const TestFolder folder;
     ReadOptions options = options_for(folder.write("bars.csv", simulated(300)));
     const ReadResult expected = read_with(options);
@@ -96,8 +96,8 @@ TEST(ReadBarsInvariance, OneBarAtATime) {
     expect_same(read_with(options), expected);
 }
 
-// Bars of contracts that overlap, in files of their own: the merge on disk equals the merge in memory.
-TEST(ReadBarsInvariance, MergedOnDiskAsInMemory) {
+// Overlapping contracts in separate files: merging on disk gives the same result as merging in memory.
+TEST(ReadBarsInvariance, MergingOnDiskEqualsMergingInMemory) {
     const TestFolder folder;
     const std::string header = "time,open,high,low,close,volume,contract\n";
     for (const auto& [name, first] : {std::pair{"B", 40}, {"A", 0}, {"C", 41}}) {
@@ -123,7 +123,7 @@ TEST(ReadBarsInvariance, MergedOnDiskAsInMemory) {
     expect_same(read_with(options, 3), expected);
 }
 
-// Errors carry the line of the whole file, whichever thread found them.
+// Errors have the line number in the whole file, regardless of the thread that found them.
 TEST(ReadBarsInvariance, LineNumbersUnderParallelParsing) {
     const TestFolder folder;
     std::string text = simulated(30'000);
@@ -150,12 +150,12 @@ TEST(ReadBarsInvariance, GzipCutAnywhereIsAnError) {
     for (std::size_t size = 3; size < whole.size(); size += 97)
         EXPECT_THAT(error_of(whole.substr(0, size), {}, "a.csv.gz"), testing::HasSubstr("cut short")) << size;
     EXPECT_THAT(error_of(whole + "rest", {}, "a.csv.gz"),
-                testing::HasSubstr("unknown bytes follow the gzip data"));
+                testing::HasSubstr("unexpected bytes follow the gzip data"));
     EXPECT_EQ(read_text(packed("time,open,high,low,close,volume\n2024-12-12 05:01:00,1,1,1,1,1\n2024-12") +
                         packed("-12 05:02:00,1,1,1,1,1\n"))
                   .bars.size(),
               2u)
-        << "two members are one text";
+        << "two members form one text";
 }
 
 TEST(ReadBarsInvariance, ProgressEndsAtAllBytesAndCancellationStops) {
@@ -175,7 +175,7 @@ TEST(ReadBarsInvariance, ProgressEndsAtAllBytesAndCancellationStops) {
     cancel.request();
     try {
         read_bars(options, pool, log, cancel);
-        FAIL() << "the request went unnoticed";
+        FAIL() << "the cancellation was ignored";
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), ExitStatus::interrupted);
     }

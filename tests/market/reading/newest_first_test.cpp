@@ -1,4 +1,4 @@
-/// Files that begin with their newest bar, as many vendors export them.
+/// Files that start with their newest bar, as exported by many vendors.
 
 #include "reading/reading_support.h"
 
@@ -19,8 +19,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The text with its rows after the first `kept` lines turned round.
-std::string turned_round(const std::string& text, std::size_t kept) {
+/// The text with the rows after the first `kept` lines in reverse order.
+std::string reversed_rows(const std::string& text, std::size_t kept) {
     std::vector<std::string_view> lines = split(text, '\n');
     if (lines.back().empty())
         lines.pop_back();
@@ -51,7 +51,7 @@ void expect_same_bars(const BarTable& a, const BarTable& b) {
     expect_same(a.columns().volume, b.columns().volume);
     expect_same(a.columns().contract, b.columns().contract);
     ASSERT_EQ(a.columns().vix.size(), b.columns().vix.size());
-    // Bits, because days without a VIX are NaN.
+    // Compares bits, because days without a VIX are NaN.
     EXPECT_TRUE(std::ranges::equal(a.columns().vix, b.columns().vix, [](float x, float y) {
         return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
     }));
@@ -59,12 +59,12 @@ void expect_same_bars(const BarTable& a, const BarTable& b) {
     EXPECT_EQ(a.metadata().bar_seconds, b.metadata().bar_seconds);
 }
 
-// 100,000 bars are several pieces and blocks, two contracts and a VIX column.
-TEST(NewestFirst, GivesTheBarsOfTheFileTurnedRound) {
+// 100,000 bars span several pieces and blocks, two contracts and a VIX column.
+TEST(NewestFirst, GivesTheBarsInChronologicalOrder) {
     for (const std::int64_t bars : {3, 700, 100'000}) {
         const std::string text = simulated(bars);
         const ReadResult expected = read_text(text);
-        const std::string reversed = turned_round(text, 2);
+        const std::string reversed = reversed_rows(text, 2);
         const ReadResult plain = read_text(reversed);
         expect_same_bars(plain.bars, expected.bars);
         EXPECT_THAT(plain.report.notes, testing::Contains(HasSubstr("runs from newest to oldest")));
@@ -79,8 +79,8 @@ TEST(NewestFirst, GivesTheBarsOfTheFileTurnedRound) {
     }
 }
 
-// The hour that autumn repeats: its first and its second occurrence keep their order.
-TEST(NewestFirst, LocalTimeThatAutumnRepeats) {
+// The hour that is repeated in the fall: its first and second occurrence keep their order.
+TEST(NewestFirst, LocalTimeRepeatedInTheFall) {
     std::string text = "time,open,high,low,close,volume\n";
     const ZoneClock clock = ZoneClock::load("America/New_York");
     const std::int64_t begin = std::int64_t{make_date(2024, 11, 2)} * day_seconds;
@@ -90,10 +90,10 @@ TEST(NewestFirst, LocalTimeThatAutumnRepeats) {
     options.clock = Clock::exchange;
     const ReadResult expected = read_text(text, options);
     ASSERT_EQ(expected.bars.columns().time.back(), begin + (96 * 4 - 1) * 900);
-    expect_same_bars(read_text(turned_round(text, 1), options).bars, expected.bars);
+    expect_same_bars(read_text(reversed_rows(text, 1), options).bars, expected.bars);
 }
 
-TEST(NewestFirst, MistakesAreNamedByTheirLines) {
+TEST(NewestFirst, ErrorsHaveTheRightLineNumbers) {
     const std::string header = "time,open,high,low,close,volume\n";
     std::string text = header;
     for (int minute = 59; minute >= 0; --minute)
@@ -102,11 +102,11 @@ TEST(NewestFirst, MistakesAreNamedByTheirLines) {
     std::string disordered = header;
     for (int minute = 59; minute >= 0; --minute)
         disordered += fmt::format("2024-12-12 05:{:02}:00,1,1,1,1,5\n", minute == 20 ? 50 : minute);
-    EXPECT_THAT(error_of(disordered), HasSubstr("in a file that begins with its newest bar"));
-    EXPECT_THAT(error_of(disordered), HasSubstr("every bar older than the one above it"));
+    EXPECT_THAT(error_of(disordered), HasSubstr("in a file that starts with its newest bar"));
+    EXPECT_THAT(error_of(disordered), HasSubstr("each bar to be older than the one above it"));
 }
 
-TEST(NewestFirst, FilesOfBothOrdersAreOneHistory) {
+TEST(NewestFirst, FilesInBothOrdersFormOneHistory) {
     const TestFolder folder;
     const std::string header = "time,open,high,low,close,volume\n";
     folder.write("es-2023.csv", header + "2023-12-12 05:02:00,1,1,1,1,2\n2023-12-12 05:01:00,1,1,1,1,1\n");
@@ -115,8 +115,8 @@ TEST(NewestFirst, FilesOfBothOrdersAreOneHistory) {
     EXPECT_THAT(result.bars.columns().volume, testing::ElementsAre(1, 2, 3, 4));
 }
 
-// A file of contracts one after the other runs forwards, whatever the order of the contracts.
-TEST(NewestFirst, ContractsInTurnAreNotTurnedRound) {
+// A file with one contract after another runs forward, regardless of the order of the contracts.
+TEST(NewestFirst, ConsecutiveContractsAreNotReversed) {
     const ReadResult result = read_text("time,open,high,low,close,volume,contract\n"
                                         "2024-12-12 05:01:00,1,1,1,1,1,B\n2024-12-12 05:02:00,1,1,1,1,2,B\n"
                                         "2024-12-11 05:01:00,1,1,1,1,3,A\n2024-12-11 05:02:00,1,1,1,1,4,A\n");
@@ -133,7 +133,7 @@ TEST(NewestFirst, VixFileGivesTheSameValues) {
                              "2024-12-05 15:00:00,1,1,1,1,1\n2024-12-05 15:01:00,1,1,1,1,1\n"
                              "2024-12-12 15:00:00,1,1,1,1,1\n2024-12-12 15:01:00,1,1,1,1,1\n";
     std::vector<float> seen;
-    for (const std::string& text : {vix, turned_round(vix, 1)}) {
+    for (const std::string& text : {vix, reversed_rows(vix, 1)}) {
         ReadOptions options = options_for(folder.write("bars.csv", bars));
         options.vix = folder.write("vix.csv", text);
         const ReadResult result = read_with(options);

@@ -19,7 +19,7 @@ Decimal parsed(const std::string& text) {
     return value.value_or(Decimal{-1, 0, false});
 }
 
-// strtod is the oracle: mantissa / 10^scale in one division is correctly rounded up to 2^53.
+// strtod is the reference: mantissa / 10^scale in one division is correctly rounded for mantissas up to 2^53.
 TEST(Decimal, AgreesWithStrtod) {
     PhiloxStream random(7, RandomPurpose::test);
     for (int i = 0; i < 20'000; ++i) {
@@ -46,7 +46,7 @@ TEST(Decimal, KeepsDecimalsExactly) {
     EXPECT_TRUE(parsed("1234.56000000000000000000000000").exact);
 }
 
-TEST(Decimal, RefusesEverythingElse) {
+TEST(Decimal, RejectsEverythingElse) {
     for (const char* text : {"",     " ",    "-",   ".",    "-.",   "1.2.3", "1,5",
                              "nan",  "NaN",  "inf", "-inf", "0x10", "1e",    "1e+",
                              "e5",   "12a",  "1 2", "+5",   "--5",  "1e999", "99999999999999999999",
@@ -55,7 +55,7 @@ TEST(Decimal, RefusesEverythingElse) {
     EXPECT_FALSE(parse_decimal(std::string_view("1\0", 2)));
 }
 
-TEST(Ticks, ExactRoundedAndBetween) {
+TEST(Ticks, ExactRoundedAndOffTick) {
     const TickConverter quarter(TickSize{0.25});
     Ticks ticks = 0;
     EXPECT_EQ(quarter.convert(parsed("4527.25"), ticks), PriceStatus::exact);
@@ -74,8 +74,8 @@ TEST(Ticks, ExactRoundedAndBetween) {
     EXPECT_EQ(quarter.convert(parsed("999999999999999999"), ticks), PriceStatus::too_large);
 }
 
-// Whole numbers of ticks written as decimals come back.
-TEST(Ticks, EveryTickComesBack) {
+// Whole numbers of ticks written as decimals are read back exactly.
+TEST(Ticks, EveryTickIsReadBack) {
     PhiloxStream random(8, RandomPurpose::test);
     for (const double points : {0.25, 0.01, 0.005, 0.00001, 0.03125, 0.0078125, 1.0, 2.5, 5.0, 0.1}) {
         const TickConverter converter(TickSize{points});
@@ -90,7 +90,7 @@ TEST(Ticks, EveryTickComesBack) {
     }
 }
 
-TEST(Ticks, UsableSizes) {
+TEST(Ticks, ValidSizes) {
     EXPECT_TRUE(TickConverter::is_usable_tick({1e-9}));
     EXPECT_TRUE(TickConverter::is_usable_tick({0.03125}));
     for (const double size : {0.0, -0.25, 1e-10, 1e10, 1.0 / 3.0, std::nan(""), HUGE_VAL})
@@ -130,7 +130,7 @@ TEST(InferTick, ToleratesOneInAThousand) {
     EXPECT_FALSE(infer_tick({}));
 }
 
-// 100.25 is within 2 % of a tick of 100, which must not make it one.
+// 100.25 is within 2 % of a tick of 100, but that must not make 100 the tick.
 TEST(InferTick, NoiseIsNotRelativeToCoarseTicks) {
     EXPECT_EQ(infer_tick(std::vector{parsed("100.25"), parsed("101"), parsed("99.75")})->points, 0.25);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Files of one test and short ways to read them.
+/// Files for tests and shortcuts to read them.
 
 #include <rekindle/base/error.h>
 #include <rekindle/market/read_bars.h>
@@ -16,7 +16,7 @@
 
 namespace rekindle::market {
 
-/// A folder that vanishes with the object.
+/// A folder that is deleted with the object.
 class TestFolder {
   public:
     TestFolder() {
@@ -40,7 +40,7 @@ class TestFolder {
     std::filesystem::path path_;
 };
 
-/// The bytes of a gzip file with that content.
+/// The bytes of a gzip file with this content.
 inline std::string packed(const std::string& text) {
     z_stream stream{};
     EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -77,7 +77,7 @@ inline ReadResult read_text(std::string_view text, ReadOptions options = {},
     return read_with(options);
 }
 
-/// The rendered error of reading the text, its folder cut off; "" when there is none.
+/// The rendered error from reading the text, without the folder; "" if there is none.
 inline std::string error_of(std::string_view text, ReadOptions options = {},
                             const std::string& name = "bars.csv") {
     const TestFolder folder;

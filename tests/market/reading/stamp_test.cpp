@@ -8,7 +8,7 @@
 namespace rekindle::market::reading {
 namespace {
 
-// timegm of the C library is the oracle for every day of three centuries.
+// The C library is the reference for every day of three centuries.
 TEST(Stamp, DaysAgreeWithTheCLibrary) {
     for (std::int64_t day = -25'567; day < 84'000; ++day) {
         const std::time_t instant = day * 86400;
@@ -22,7 +22,7 @@ TEST(Stamp, DaysAgreeWithTheCLibrary) {
 
 struct Case {
     const char* text;
-    const char* iso; ///< the same label as the C library reads it
+    const char* iso; ///< the same label in a form that the C library reads
     std::int32_t offset;
 };
 
@@ -83,7 +83,7 @@ TEST(Stamp, TwoFields) {
     }
 }
 
-TEST(Stamp, RefusesWhatDoesNotExist) {
+TEST(Stamp, RejectsDatesAndTimesThatDoNotExist) {
     for (const char* text : {"2023-02-29",
                              "1900-02-29",
                              "2021-13-01",
@@ -120,12 +120,12 @@ TEST(Stamp, RefusesWhatDoesNotExist) {
                              "2200-01-01",
                              "2021-12-05 16:31:00 UTC"})
         if (std::string_view(text) == "2021-12-05 ")
-            EXPECT_TRUE(recognize_stamp(text)) << "blanks around a stamp are harmless";
+            EXPECT_TRUE(recognize_stamp(text)) << "blanks around a timestamp are allowed";
         else
             EXPECT_FALSE(recognize_stamp(text)) << text;
 }
 
-TEST(Stamp, AFileKeepsItsFormat) {
+TEST(Stamp, OtherFormatsAreRejected) {
     const auto format = recognize_stamp("2021-12-05 16:31:00");
     ASSERT_TRUE(format);
     EXPECT_TRUE(parse_stamp(*format, "2021-12-05 16:31"));
@@ -133,7 +133,7 @@ TEST(Stamp, AFileKeepsItsFormat) {
         EXPECT_FALSE(parse_stamp(*format, text)) << text;
 }
 
-TEST(Stamp, DayFirstIsNoticed) {
+TEST(Stamp, DetectsDayFirst) {
     EXPECT_TRUE(looks_like_day_first("13/4/2024"));
     EXPECT_TRUE(looks_like_day_first("31.12.2024"));
     EXPECT_FALSE(looks_like_day_first("12/4/2024"));

@@ -29,10 +29,10 @@ std::vector<std::int64_t> times_of(const std::string& text, const ReadOptions& o
     return {result.bars.columns().time.begin(), result.bars.columns().time.end()};
 }
 
-// 2024-03-10 07:00 UTC and 2024-11-03 06:00 UTC are the changes in New York; 1710054000 and 1730613600 by
-// `date -u`.
+// The clocks in New York change at 2024-03-10 07:00 UTC and 2024-11-03 06:00 UTC; 1710054000 and 1730613600
+// by `date -u`.
 constexpr std::int64_t spring = 1710054000;
-constexpr std::int64_t autumn = 1730613600;
+constexpr std::int64_t fall = 1730613600;
 
 TEST(BarTimes, SpringSkipsAnHour) {
     EXPECT_THAT(
@@ -47,17 +47,17 @@ TEST(BarTimes, SpringSkipsAnHour) {
                 HasSubstr("a second bar"));
 }
 
-TEST(BarTimes, AutumnRepeatsAnHour) {
+TEST(BarTimes, FallRepeatsAnHour) {
     EXPECT_THAT(times_of(bars_at({"2024-11-03 01:30:00", "2024-11-03 01:59:00", "2024-11-03 01:00:00",
                                   "2024-11-03 01:30:00", "2024-11-03 02:00:00"}),
                          exchange()),
-                ElementsAre(autumn - 1800, autumn - 60, autumn, autumn + 1800, autumn + 3600));
+                ElementsAre(fall - 1800, fall - 60, fall, fall + 1800, fall + 3600));
     EXPECT_THAT(
         error_of(bars_at({"2024-11-03 01:30:00", "2024-11-03 01:30:00", "2024-11-03 01:30:00"}), exchange()),
-        HasSubstr("bars.csv:4:1: the time runs backwards"));
+        HasSubstr("bars.csv:4:1: the time goes backward"));
 }
 
-TEST(BarTimes, ClocksAndStamps) {
+TEST(BarTimes, ClocksAndTimestamps) {
     const std::string text = bars_at({"2024-07-01 09:30:00", "2024-07-01 09:31:00", "2024-07-01 09:32:00"});
     constexpr std::int64_t label = 1719826200; // 2024-07-01 09:30 UTC
     ReadOptions options;
@@ -74,12 +74,12 @@ TEST(BarTimes, ClocksAndStamps) {
     EXPECT_THAT(times_of(text, options), ElementsAre(label - 7200, label - 7140, label - 7080));
     options.stamp = StampAt::bar_start;
     EXPECT_THAT(error_of(bars_at({"2024-07-01 09:30:00"}), options),
-                HasSubstr("the length of a bar cannot be told"));
+                HasSubstr("cannot determine the bar length"));
     options.zone = "Mars/Olympus";
     EXPECT_NE(error_of(text, options), "");
 }
 
-TEST(BarTimes, DatesAloneKeepTheirDate) {
+TEST(BarTimes, DatesOnlyKeepTheirDate) {
     ReadOptions options = exchange();
     options.stamp = StampAt::bar_start;
     EXPECT_THAT(times_of(bars_at({"2024-07-01", "2024-07-02"}), options),

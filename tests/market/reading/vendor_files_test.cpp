@@ -1,5 +1,5 @@
-/// Files in the shapes that vendors and platforms export: each is read rightly, or refused in a sentence that
-/// says what to do. Prices are made up; the tick, the order and the spelling are the vendors'.
+/// Files in the formats that vendors and platforms export: each is read correctly or rejected with a message
+/// that says what to do. The prices are made up; tick, order and spelling are those of the vendors.
 
 #include "reading/reading_support.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A walk over `count` bars: bar(i) formats one row from its number and its four prices in ticks.
+/// A random walk of `count` bars; bar(i, …) formats one row from its number and its four prices.
 template <class Bar>
 std::string rows(int count, double tick, int start, bool newest_first, Bar bar) {
     std::vector<std::string> lines;
@@ -44,7 +44,7 @@ std::string day(int i) {
 std::string minute(int i, const char* between = " ") {
     return day(i / 1440) + between + fmt::format("{:02}:{:02}:00", i / 60 % 24, i % 60);
 }
-/// Through a 32-bit float, six decimals.
+/// The price after conversion to a 32-bit float, with six decimals.
 std::string floated(double price) {
     return fmt::format("{:.6f}", static_cast<double>(static_cast<float>(price)));
 }
@@ -53,10 +53,10 @@ struct Export {
     std::string vendor;
     std::string file;
     std::string text;
-    std::size_t bars = 0; ///< 0: refused
+    std::size_t bars = 0; ///< 0: rejected
     double tick = 0;
     std::string columns{};
-    std::string says{}; ///< in the notes, or in the refusal
+    std::string says{}; ///< expected in the notes or in the error
 };
 
 std::vector<Export> exports() {
@@ -110,7 +110,7 @@ std::vector<Export> exports() {
                                 return fmt::format("{},{},{},{},{},{}", 1'704'067'200 + 3600 * i, o, h, l, c,
                                                    10 + i);
                             }),
-                   90, 0.25, "", "own offset"});
+                   90, 0.25, "", "own UTC offset"});
     all.push_back({"Binance, klines", "BTCUSDT-1m-2024-01.csv",
                    "1704067200000,42283.58,42298.62,42261.02,42298.61,35.92724,1704067259999,1519032.1,1327,"
                    "23.18766,980394.2,0\n",
@@ -120,7 +120,7 @@ std::vector<Export> exports() {
                    "taker_buy_quote_volume,ignore\n"
                    "1704067200000,42283.58,42298.62,42261.02,42298.61,35.92724,1704067259999,1519032.1,1327,"
                    "23.18766,980394.2,0\n",
-                   0, 0, "", "the volume 35.92724 is no whole number"});
+                   0, 0, "", "the volume 35.92724 is not a whole number"});
     all.push_back({"Binance, klines of contracts with a header", "BTCUSD_PERP-1m-2024-01.csv",
                    "open_time,open,high,low,close,volume,close_time,quote_volume,count,taker_buy_volume,"
                    "taker_buy_quote_volume,ignore\n" +
@@ -130,7 +130,7 @@ std::vector<Export> exports() {
                                                    1'704'067'200'000 + 60'000 * i, o, h, l, c, 100 + i,
                                                    1'704'067'259'999 + 60'000 * i);
                             }),
-                   70, 0.1, "", "open_time names the beginning of bars"});
+                   70, 0.1, "", "open_time holds the start of each bar"});
     all.push_back({"Binance, klines in microseconds with --columns", "BTCUSD_PERP-1m-2025-01.csv",
                    rows(70, 0.1, 422'831, false,
                         [](int i, double o, double h, double l, double c) {
@@ -139,11 +139,11 @@ std::vector<Export> exports() {
                                                c, 100 + i);
                         }),
                    70, 0.1, "time=1,open=2,high=3,low=4,close=5,volume=6"});
-    all.push_back({"A stamp within a second", "XBTUSD_60.csv",
+    all.push_back({"A timestamp within a second", "XBTUSD_60.csv",
                    "1704067200999,42200.1,42300.5,42100.0,42250.3,12\n", 0, 0,
-                   "time=1,open=2,high=3,low=4,close=5,volume=6", "is not a time that can be read"});
+                   "time=1,open=2,high=3,low=4,close=5,volume=6", "is not a recognized time"});
     all.push_back({"Kraken, OHLCVT", "XBTUSD_60.csv", "1704067200,42200.1,42300.5,42100.0,42250.3,12.5,340\n",
-                   0, 0, "time=1,open=2,high=3,low=4,close=5,volume=6", "no whole number"});
+                   0, 0, "time=1,open=2,high=3,low=4,close=5,volume=6", "not a whole number"});
     all.push_back({"NinjaTrader, minutes", "ES 03-24.Last.txt",
                    rows(120, 0.25, 18'900, false,
                         [](int i, double o, double h, double l, double c) {
@@ -167,7 +167,7 @@ std::vector<Export> exports() {
                                     "{}.000000000Z,33,1,5602,{:.9f},{:.9f},{:.9f},{:.9f},{},ESH4",
                                     minute(i, "T"), o, h, l, c, 10 + i);
                             }),
-                   90, 0.25, "", "ts_event names the beginning of bars"});
+                   90, 0.25, "", "ts_event holds the start of each bar"});
     all.push_back({"Databento, nanoseconds since 1970", "glbx.csv",
                    "ts_event,rtype,publisher_id,instrument_id,open,high,low,close,volume,symbol\n" +
                        rows(90, 0.25, 18'900, false,
@@ -186,7 +186,7 @@ std::vector<Export> exports() {
                                     "SPY,{},{:.2f},{:.2f},{:.2f},{:.2f},{},7", 10 + i, o, c, h, l,
                                     1'704'185'400'000'000'000 + 60'000'000'000 * std::int64_t{i});
                             }),
-                   90, 0.01, "", "window_start names the beginning of bars"});
+                   90, 0.01, "", "window_start holds the start of each bar"});
     all.push_back({"Polygon and Alpaca, single letters", "spy.csv",
                    "v,vw,o,c,h,l,t,n\n" + rows(90, 0.01, 47'000, false,
                                                [](int i, double o, double h, double l, double c) {
@@ -255,8 +255,8 @@ std::vector<Export> exports() {
     return all;
 }
 
-/// Not looked at while the reader was changed.
-std::vector<Export> held_back() {
+/// Held-out files, which were not used to develop the reader.
+std::vector<Export> held_out() {
     std::vector<Export> all;
     all.push_back({"Tiingo", "tiingo_spy.csv",
                    "date,close,high,low,open,volume\n" +
@@ -303,7 +303,7 @@ std::vector<Export> held_back() {
     return all;
 }
 
-void expect_read_or_refused(const Export& file) {
+void expect_read_or_rejected(const Export& file) {
     SCOPED_TRACE(file.vendor);
     ReadOptions options;
     options.columns = file.columns;
@@ -328,17 +328,18 @@ void expect_read_or_refused(const Export& file) {
     }
 }
 
-TEST(VendorFiles, AreReadOrRefusedWithAdvice) {
+TEST(VendorFiles, AreReadOrRejectedWithAdvice) {
     for (const Export& file : exports())
-        expect_read_or_refused(file);
+        expect_read_or_rejected(file);
 }
 
-TEST(VendorFiles, NotLookedAtBefore) {
-    for (const Export& file : held_back())
-        expect_read_or_refused(file);
+TEST(VendorFiles, HeldOutFilesAreReadOrRejected) {
+    for (const Export& file : held_out())
+        expect_read_or_rejected(file);
 }
 
-/// MetaTrader 5 through its Python package; the real volume of row i is real(i), the other 1000 + i.
+/// Rows from the MetaTrader 5 Python package; the real volume of row i is real(i), the tick volume is 1000 +
+/// i.
 template <class Real>
 std::string metatrader(int count, Real real) {
     return "time,open,high,low,close,tick_volume,spread,real_volume\n" +
@@ -348,23 +349,24 @@ std::string metatrader(int count, Real real) {
            });
 }
 
-TEST(VendorFiles, TradedVolumeGoesBeforeTheNumberOfPriceChanges) {
+TEST(VendorFiles, TradedVolumeIsPreferredToTheNumberOfPriceChanges) {
     const auto volumes = [](const ReadResult& result) {
         const auto column = result.bars.columns().volume;
         return std::vector<std::int64_t>(column.begin(), column.end());
     };
     const ReadResult traded = read_text(metatrader(3, [](int i) { return 5 + i; }));
     EXPECT_EQ(volumes(traded), (std::vector<std::int64_t>{5, 6, 7}));
-    EXPECT_THAT(traded.report.notes, testing::Contains("Volume is that of the column real_volume, not of "
-                                                       "tick_volume, a number of price changes."));
+    EXPECT_THAT(traded.report.notes, testing::Contains("Volume is taken from the column real_volume, not "
+                                                       "from tick_volume, which counts price changes."));
     EXPECT_EQ(traded.bars.columns().time[0], 1'704'200'460);
 
     const ReadResult none = read_text(metatrader(3, [](int) { return 0; }));
     EXPECT_EQ(volumes(none), (std::vector<std::int64_t>{1000, 1001, 1002}));
-    EXPECT_THAT(none.report.notes, testing::Contains("Volume is that of the column tick_volume, a number of "
-                                                     "price changes: real_volume is 0 throughout."));
+    EXPECT_THAT(none.report.notes,
+                testing::Contains("Volume is taken from the column tick_volume, which counts price changes, "
+                                  "because real_volume is 0 throughout."));
 
-    // Far behind what is looked at to recognize the file, and in another file than the first.
+    // Far beyond the part used to recognize the file, and in a file other than the first.
     const int many = 60'000;
     const std::string late = metatrader(many, [](int i) { return i == many - 1 ? 9 : 0; });
     EXPECT_EQ(volumes(read_text(late)).back(), 9);
@@ -380,11 +382,12 @@ TEST(VendorFiles, TradedVolumeGoesBeforeTheNumberOfPriceChanges) {
     const ReadResult alone =
         read_text("time,open,high,low,close,tick_volume\n2024-01-02 09:31:00,1,1,1,1,8\n");
     EXPECT_EQ(volumes(alone), (std::vector<std::int64_t>{8}));
-    EXPECT_THAT(alone.report.notes,
-                testing::Contains("Volume is that of the column tick_volume: a number of price changes."));
+    EXPECT_THAT(
+        alone.report.notes,
+        testing::Contains("Volume is taken from the column tick_volume, which counts price changes."));
 }
 
-TEST(VendorFiles, StampsThatCountFromTheYear1970AreUtcInEveryUnit) {
+TEST(VendorFiles, UnixTimesAreUtcInEveryUnit) {
     for (const char* zeros : {"", "000", "000000", "000000000", ".0"})
         for (const Clock clock : {Clock::utc, Clock::exchange}) {
             ReadOptions options;
@@ -395,8 +398,8 @@ TEST(VendorFiles, StampsThatCountFromTheYear1970AreUtcInEveryUnit) {
         }
 }
 
-/// Daily bars stamped 00:00:00, as each vendor writes it, are those of their dates.
-TEST(VendorFiles, DailyBarsStampedAtMidnightAreDates) {
+/// Daily bars with a time of 00:00:00, in the format of each vendor, are read as dates.
+TEST(VendorFiles, DailyBarsAtMidnightAreDates) {
     struct Case {
         std::string vendor;
         std::function<std::string(int)> stamp; ///< of day i
@@ -437,11 +440,11 @@ TEST(VendorFiles, DailyBarsStampedAtMidnightAreDates) {
             }
 }
 
-TEST(VendorFiles, ABarWithinADayAmongDailyBarsIsNamed) {
+TEST(VendorFiles, IntradayBarAmongDailyBarsIsReported) {
     EXPECT_THAT(error_of("Date,Open,High,Low,Close,Volume\n2024-01-02 00:00:00-05:00,1,1,1,1,8\n" +
                          std::string("2024-01-03 00:00:00-05:00,1,1,1,1,8\n") + std::string(1 << 17, '\n') +
                          "2024-01-04 09:30:00-05:00,1,1,1,1,8\n"),
-                HasSubstr("expected a stamp like 2024-03-15 00:00:00-05:00"));
+                HasSubstr("expected a timestamp like 2024-03-15 00:00:00-05:00"));
     // Minutes around midnight stay minutes.
     const ReadResult minutes = read_text("time,open,high,low,close,volume\n2024-01-02 23:59:00,1,1,1,1,8\n"
                                          "2024-01-03 00:00:00,1,1,1,1,8\n");

@@ -46,7 +46,7 @@ const std::string cboe =
     "12/12/2024,13,14,13,13.92\r\n";
 
 // 16:15 in New York is 20:15 UTC in July and 21:15 UTC in December.
-TEST(Vix, IsKnownFromItsPublicationOnInSummerAndWinter) {
+TEST(Vix, IsKnownFromItsPublicationInSummerAndWinter) {
     const VixRead read(header + bar("2024-07-01 20:15:00") + bar("2024-07-01 20:16:00") +
                            bar("2024-07-02 20:15:00") + bar("2024-07-02 20:16:00") +
                            bar("2024-12-12 20:16:00") + bar("2024-12-12 21:15:00") +
@@ -63,7 +63,7 @@ TEST(Vix, IsKnownFromItsPublicationOnInSummerAndWinter) {
     EXPECT_EQ(vix[6], 13.92f);
 }
 
-TEST(Vix, LongBarsWaitUntilOneBegins) {
+TEST(Vix, LongBarsGetTheValueKnownWhenTheyBegin) {
     const VixRead read(header + bar("2024-07-01 19:00:00") + bar("2024-07-01 20:00:00") +
                            bar("2024-07-01 21:00:00") + bar("2024-07-01 22:00:00"),
                        cboe);
@@ -72,7 +72,7 @@ TEST(Vix, LongBarsWaitUntilOneBegins) {
     EXPECT_EQ(vix[3], 12.22f);
 }
 
-TEST(Vix, DatesAloneTakeAnEarlierDate) {
+TEST(Vix, BarsWithDatesOnlyGetThePreviousDate) {
     const VixRead read(header + bar("7/1/2024") + bar("7/2/2024") + bar("7/3/2024"), cboe);
     const auto vix = read.values();
     EXPECT_TRUE(std::isnan(vix[0]));
@@ -80,7 +80,7 @@ TEST(Vix, DatesAloneTakeAnEarlierDate) {
     EXPECT_EQ(vix[2], 12.03f);
 }
 
-TEST(Vix, StampsAtTheBeginningAreTheSameBars) {
+TEST(Vix, TimestampsAtTheStartGiveTheSameBars) {
     VixRead read(header + bar("2024-07-01 20:14:00") + bar("2024-07-01 20:15:00"), cboe);
     read.options.stamp = StampAt::bar_start;
     const auto vix = read.values();
@@ -88,13 +88,13 @@ TEST(Vix, StampsAtTheBeginningAreTheSameBars) {
     EXPECT_EQ(vix[1], 12.22f);
 }
 
-TEST(Vix, TheOtherLayoutAndHolidays) {
+TEST(Vix, AcceptsTheOtherLayoutAndHolidays) {
     const VixRead read(header + bar("2024-07-05 12:00:00"), "Date,vix\n7/2/2024,12.03\n7/4/2024,.\n");
     EXPECT_EQ(read.values()[0], 12.03f);
 }
 
-/// Daily values whose dates are written with a time of 00:00:00, and FRED's names.
-TEST(Vix, FilesOfVendors) {
+/// Daily values whose dates have a time of 00:00:00, and FRED's column names.
+TEST(Vix, ReadsVendorFiles) {
     const std::string bars = header + bar("2024-07-02 20:15:00") + bar("2024-07-02 20:16:00");
     for (const char* file : {"Date,Open,High,Low,Close,Volume\n2024-07-01 00:00:00-05:00,12,13,11,12.22,0\n"
                              "2024-07-02 00:00:00-05:00,12,13,11,12.03,0\n",
@@ -109,8 +109,8 @@ TEST(Vix, FilesOfVendors) {
                 HasSubstr("vix.csv:3:1: \"2024-07-02 16:15:00\" is not a date"));
 }
 
-// No value may be seen before it is published: values of later dates must not change earlier bars.
-TEST(Vix, PrefixTest) {
+// No value may be used before it is published: values of later dates must not change earlier bars.
+TEST(Vix, LaterValuesDoNotChangeEarlierBars) {
     std::string bars = header;
     for (int hour = 0; hour < 24 * 5; ++hour)
         bars += bar("2024-07-0" + std::to_string(1 + hour / 24) + " " +
@@ -129,12 +129,12 @@ TEST(Vix, PrefixTest) {
     }
 }
 
-TEST(Vix, AColumnBesideAFileIsSaid) {
+TEST(Vix, NotesAnUnusedColumn) {
     VixRead read("time,open,high,low,close,volume,VIX\n2024-07-03 12:00:00,1,1,1,1,1,99\n", cboe);
     const ReadResult result = read_with(read.options);
     EXPECT_EQ(result.report.vix_source, "file");
     EXPECT_EQ(result.bars.columns().vix[0], 12.03f);
-    EXPECT_THAT(result.report.notes, testing::Contains(HasSubstr("A VIX column is present and unused")));
+    EXPECT_THAT(result.report.notes, testing::Contains(HasSubstr("A VIX column is present but not used")));
     read.options.vix.reset();
     EXPECT_EQ(read_with(read.options).report.vix_source, "column");
     EXPECT_EQ(
@@ -142,17 +142,17 @@ TEST(Vix, AColumnBesideAFileIsSaid) {
         "none");
 }
 
-TEST(Vix, BadFiles) {
+TEST(Vix, RejectsBadFiles) {
     for (const auto& [content, message] : {
              std::pair{"Date,price\n7/1/2024,12\n",
                        "not a VIX file; its columns are: Date,price, expected DATE,OPEN"},
-             {"Date,vix\n2024-07-01 16:15:00,12\n", "the first row has no date that can be read"},
-             {"Date,vix\n", "the first row has no date that can be read"},
+             {"Date,vix\n2024-07-01 16:15:00,12\n", "the first row has no recognized date"},
+             {"Date,vix\n", "the first row has no recognized date"},
              {"Date,vix\n7/1/2024,-3\n", "vix.csv:2:1: the VIX \"-3\" is not a positive number"},
              {"Date,vix\n7/1/2024,12\n7/1/2024,13\n",
-              "vix.csv:3:1: 2024-07-01 follows 2024-07-01: dates must rise"},
+              "vix.csv:3:1: 2024-07-01 follows 2024-07-01: dates must be ascending"},
              {"Date,vix\n7/1/2024,12\n2024-07-02,13\n", "vix.csv:3:1: \"2024-07-02\" is not a date"},
-             {"Date,vix\n7/1/2024\n", "vix.csv:2:1: 1 field where the header has 2"},
+             {"Date,vix\n7/1/2024\n", "vix.csv:2:1: 1 field, but the header has 2"},
              {"Date,vix\n7/1/2024,.\n", "no values follow the header"},
              {"", "the file is empty"},
          })

@@ -1,5 +1,5 @@
 #pragma once
-/// Small tables of bars for tests of sessions.
+/// Builds small tables of bars for tests of sessions.
 
 #include <rekindle/market/bars.h>
 #include <rekindle/market/clock.h>

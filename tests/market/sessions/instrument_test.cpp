@@ -30,7 +30,7 @@ TEST(ContractIdentity, ContractsOfOneInstrument) {
         EXPECT_EQ(identify_contract(name), (ContractIdentity{instrument, true})) << name;
 }
 
-TEST(ContractIdentity, DifferentInstrumentsStayApart) {
+TEST(ContractIdentity, DifferentInstrumentsAreDistinguished) {
     const std::vector<const char*> names{"ES 03-25", "MES 03-25", "NQH25", "BTCUSDT", "ETHUSDT", "AAPL",
                                          "MSFT",     "BRK.A",     "BRK.B", "EUR/USD", "EUR/JPY", "BTC-USD",
                                          "BTC-EUR",  "^GSPC",     "^IXIC", "SPY",     "QQQ",     ""};
@@ -40,7 +40,7 @@ TEST(ContractIdentity, DifferentInstrumentsStayApart) {
                 << names[i] << " " << names[k];
 }
 
-/// Two contracts one after the other, ten bars a day.
+/// Two contracts one after another, ten bars per day.
 BarTable chained(const char* first, Ticks first_price, const char* second, Ticks second_price,
                  int pause = 1) {
     BarBuilder builder({first, second});
@@ -71,14 +71,14 @@ TEST(Instruments, AreNotChainedAsARoll) {
     EXPECT_EQ(refusal(chained("ES 03-25", 570'000, "ES 06-25", 575'000)), "");
 }
 
-// Names that differ in a number alone may be contracts or not: the prices tell.
-TEST(Instruments, PricesTellWhereNamesDoNot) {
+// Names that differ only in a number may or may not be contracts of one instrument; the prices decide.
+TEST(Instruments, PricesDecideIfNamesDoNot) {
     EXPECT_EQ(refusal(chained("ES1!", 570'000, "ES2!", 575'000)), "");
     EXPECT_THAT(refusal(chained("US500", 570'000, "US30", 4'200'000)),
                 HasSubstr("prices are about 142500.0 and 1050000.0 points")); // ticks of 0.25
     EXPECT_THAT(refusal(chained("VX 03-25", 1500, "VX 04-25", 3100)), HasSubstr("\"VX 03-25\""));
     EXPECT_EQ(refusal(chained("VX 03-25", 1500, "VX 04-25", 2100)), "");
-    // Nothing is compared across a gap that nobody knows, so nothing contradicts.
+    // Prices are not compared across an unknown gap, so there is no contradiction.
     EXPECT_EQ(refusal(chained("ES 03-25", 200'000, "ES 03-26", 570'000, 300)), "");
 }
 

@@ -1,4 +1,4 @@
-/// Regular hours belong to the exchange: its zone and its opening and close.
+/// Regular hours belong to the exchange: its zone and its open and close.
 
 #include "sessions/bar_builder.h"
 
@@ -40,7 +40,7 @@ SessionPlan plan(const BarTable& bars, const SessionRules& rules) {
     return plan_sessions(bars, rules, HolidayCalendar::embedded(), RollMethod::volume);
 }
 
-// One and the same session, told in the local time of three zones.
+// The same session, given in the local time of three zones.
 TEST(RegularHours, AreTheSameBarsInEveryZone) {
     const SessionPlan expected = plan(simulated(), regular("America/New_York", 9 * 60 + 30, 16 * 60));
     ASSERT_GT(expected.sessions.size(), 30u);
@@ -56,8 +56,8 @@ TEST(RegularHours, AreTheSameBarsInEveryZone) {
     }
 }
 
-// The embedded half days close at 13:00 in New York, wherever the user's clock is.
-TEST(RegularHours, EarlyClosesAreThoseOfTheCalendarsZone) {
+// The embedded half days close at 13:00 in New York, regardless of the user's zone.
+TEST(RegularHours, EarlyClosesUseTheZoneOfTheCalendar) {
     BarBuilder builder;
     const std::int32_t half_day = make_date(2024, 11, 29);
     for (int minute = 9 * 60 + 1; minute <= 17 * 60; ++minute)
@@ -80,7 +80,7 @@ TEST(RegularHours, EarlyClosesAreThoseOfTheCalendarsZone) {
         << "without a zone, closing times are local";
 }
 
-TEST(RegularHours, OfAnotherZoneMustBeGiven) {
+TEST(RegularHours, MustBeGivenForAnotherZone) {
     SessionRules rules = regular("America/Chicago", 570, 960);
     rules.rth_known = false;
     for (const SessionHours hours : {SessionHours::rth, SessionHours::eth}) {
@@ -97,7 +97,7 @@ TEST(RegularHours, OfAnotherZoneMustBeGiven) {
     EXPECT_GT(plan(simulated(), rules).sessions.size(), 30u);
 }
 
-TEST(RegularHours, ThatTheVolumeContradictsAreNamed) {
+TEST(RegularHours, AreReportedIfTheVolumeContradictsThem) {
     const auto message = [](const char* zone, int open, int close) {
         return suggest_clock(simulated(), regular(zone, open, close)).hours_message;
     };
@@ -111,7 +111,7 @@ TEST(RegularHours, ThatTheVolumeContradictsAreNamed) {
     EXPECT_EQ(suggest_clock(simulated(), unknown).verdict, ClockSuggestion::Verdict::agrees);
 }
 
-TEST(RegularHours, HolidaysOfAnotherCountryAreNamed) {
+TEST(RegularHours, HolidaysOfAnotherCountryAreReported) {
     SessionRules rules;
     rules.zone = "Europe/Berlin";
     EXPECT_THAT(plan(simulated(), rules).notes,

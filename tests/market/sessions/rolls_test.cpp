@@ -35,9 +35,9 @@ TEST(ContractExpiry, ReadsTheUsualNames) {
         EXPECT_EQ(contract_expiry(name), std::nullopt) << name;
 }
 
-/// Two contracts, minutes 10:00 to 10:09 of ten weekdays from Monday 10 March 2025. The new one trades from
-/// day 2 on; its volume exceeds the old one's first on day `day_of_change`. Prices: old 1000 + day, new 200
-/// ticks above.
+/// Two contracts with bars from 10:00 to 10:09 on ten weekdays from Monday, March 10, 2025. The new one
+/// trades from day 2 on; its volume first exceeds that of the old one on day `day_of_change`. Prices: old
+/// 1000 + day, new 200 ticks higher.
 BarBuilder two_contracts(int day_of_change, bool interleaved = false) {
     BarBuilder builder({"ES 03-25", "ES 06-25"});
     for (int day = 0; day < 10; ++day) {
@@ -55,7 +55,7 @@ BarBuilder two_contracts(int day_of_change, bool interleaved = false) {
     return builder;
 }
 
-TEST(Rolls, ChangeOneSessionAfterTheVolumeDid) {
+TEST(Rolls, HappenOneSessionAfterTheVolumeShifts) {
     const SessionPlan result = plan(two_contracts(4).table());
     ASSERT_EQ(result.rolls.size(), 1u);
     const Roll& roll = result.rolls[0];
@@ -67,7 +67,7 @@ TEST(Rolls, ChangeOneSessionAfterTheVolumeDid) {
     EXPECT_THAT(roll.reason, testing::HasSubstr("on 2025-03-14 \"ES 06-25\" traded 600, \"ES 03-25\" 500"));
     ASSERT_EQ(result.sessions.size(), 10u);
     for (std::size_t i = 0; i < 10; ++i) {
-        // On day 5 and later the old contract trades more again: never back.
+        // On day 5 and later the old contract has more volume again, but there is no roll back.
         EXPECT_EQ(result.sessions[i].contract, i < 5 ? 0 : 1);
         EXPECT_EQ(result.sessions[i].roll_offset, i < 5 ? 0 : 200);
     }
@@ -83,7 +83,7 @@ TEST(Rolls, ThinnedOverlapStillRollsOnceWithTheRightGap) {
         EXPECT_EQ(session.contract, session.date < result.rolls[0].date ? 0 : 1);
 }
 
-TEST(Rolls, NoOverlapEstimatesTheGapAndSaysSo) {
+TEST(Rolls, WithoutOverlapTheGapIsAnEstimate) {
     const auto with_pause = [](int days) {
         BarBuilder builder({"ES1", "ES2"});
         for (int minute = 600; minute < 610; ++minute) {
@@ -108,7 +108,7 @@ TEST(Rolls, NoOverlapEstimatesTheGapAndSaysSo) {
     EXPECT_THAT(next_month.notes, testing::Contains(testing::HasSubstr("gap is unknown")));
 }
 
-TEST(Rolls, CalendarChangesEightDaysBeforeTheThirdFriday) {
+TEST(Rolls, CalendarRollsEightDaysBeforeTheThirdFriday) {
     BarBuilder builder({"ESM25", "ESH25"}); // not in order
     for (std::int32_t date = make_date(2025, 3, 10); date <= make_date(2025, 3, 21); ++date)
         if (!is_weekend(date))
@@ -125,7 +125,7 @@ TEST(Rolls, CalendarChangesEightDaysBeforeTheThirdFriday) {
     EXPECT_THROW(plan(unnamed, RollMethod::calendar), Error);
 }
 
-TEST(Rolls, SingleRefusesSeveralContractsByName) {
+TEST(Rolls, SingleRejectsSeveralContractsByName) {
     try {
         plan(two_contracts(4).table(), RollMethod::single);
         FAIL() << "accepted";
@@ -134,7 +134,7 @@ TEST(Rolls, SingleRefusesSeveralContractsByName) {
         EXPECT_NE(error.render().find("\"ES 03-25\", \"ES 06-25\""), std::string::npos) << error.render();
     }
     EXPECT_EQ(plan(two_contracts(4).table(20), RollMethod::single).sessions.size(),
-              2u); // one contract has bars
+              2u); // only one contract has bars
 }
 
 TEST(Rolls, WeekHoldsTheContractOfItsFirstDay) {
@@ -147,7 +147,7 @@ TEST(Rolls, WeekHoldsTheContractOfItsFirstDay) {
     EXPECT_THAT(result.rolls[0].reason, testing::HasSubstr("on 2025-03-12"));
 }
 
-TEST(Rolls, OriginalMixesContracts) {
+TEST(Rolls, OriginalModeMixesContracts) {
     const SessionPlan result = plan_sessions(two_contracts(4).table(), SessionRules{},
                                              HolidayCalendar::embedded(), RollMethod::volume, true);
     EXPECT_TRUE(result.rolls.empty());
@@ -157,7 +157,7 @@ TEST(Rolls, OriginalMixesContracts) {
     }
 }
 
-/// Random volumes of four contracts, one to three bars a day each, some days without a contract.
+/// Random volumes of four contracts with up to three bars per day each; some days lack a contract.
 BarBuilder random_contracts(std::uint64_t seed) {
     PhiloxStream random(seed, RandomPurpose::test);
     BarBuilder builder(seed % 2 ? std::vector<std::string>{"ES 03-25", "ES 06-25", "ES 09-25", "ES 12-25"}
@@ -172,8 +172,9 @@ BarBuilder random_contracts(std::uint64_t seed) {
     return builder;
 }
 
-/// The held contract of each day by the words of the rule, from the bars alone; -1 where there is none.
-std::map<std::int32_t, int> held_by_words(const BarTable& bars) {
+/// The held contract of each day by a literal implementation of the rule, from the bars only; -1 if there is
+/// none.
+std::map<std::int32_t, int> held_by_literal_rule(const BarTable& bars) {
     std::map<std::int32_t, std::map<int, std::int64_t>> volume, count;
     const BarColumns& columns = bars.columns();
     for (std::size_t i = 0; i < bars.size(); ++i) {
@@ -214,7 +215,7 @@ std::map<std::int32_t, int> held_by_words(const BarTable& bars) {
     return held;
 }
 
-TEST(Rolls, AgreeWithTheRuleInWordsAndWithEveryPrefix) {
+TEST(Rolls, MatchTheLiteralRuleAndEveryPrefix) {
     std::size_t rolls = 0;
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         const BarBuilder builder = random_contracts(seed);
@@ -222,7 +223,7 @@ TEST(Rolls, AgreeWithTheRuleInWordsAndWithEveryPrefix) {
         const SessionPlan whole = plan(bars);
         rolls += whole.rolls.size();
         std::size_t next = 0;
-        for (const auto& [date, contract] : held_by_words(bars)) {
+        for (const auto& [date, contract] : held_by_literal_rule(bars)) {
             if (contract < 0)
                 continue;
             ASSERT_LT(next, whole.sessions.size());

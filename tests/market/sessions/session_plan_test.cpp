@@ -28,8 +28,8 @@ SessionRules rules_for(SessionHours hours, SessionLength length = SessionLength:
     return rules;
 }
 
-/// Five-minute bars of ES hours (18:00 to 17:00 New York) with holes, from `first` to `last`, with some
-/// strays in the daily halt and at weekends.
+/// Five-minute bars in ES hours (18:00 to 17:00 New York time) from `first` to `last`, with holes and with
+/// some stray bars in the daily halt and on weekends.
 BarBuilder es_bars(std::int32_t first, std::int32_t last) {
     BarBuilder builder;
     builder.bar_seconds(300);
@@ -45,8 +45,8 @@ BarBuilder es_bars(std::int32_t first, std::int32_t last) {
     return builder;
 }
 
-/// The label of one bar by the words of the rule, without windows: the date, or nothing.
-std::optional<std::int32_t> label_by_words(std::int64_t utc, SessionHours hours) {
+/// The label of one bar by a literal implementation of the rule, without windows: the date, or nothing.
+std::optional<std::int32_t> label_by_literal_rule(std::int64_t utc, SessionHours hours) {
     static const ZoneClock clock = ZoneClock::load("America/New_York");
     const HolidayCalendar& calendar = HolidayCalendar::embedded();
     const std::int64_t local = clock.to_local(utc);
@@ -71,13 +71,13 @@ std::optional<std::int32_t> label_by_words(std::int64_t utc, SessionHours hours)
 
 class HoursTest : public testing::TestWithParam<SessionHours> {};
 
-// Two months that hold a change of the clocks, Thanksgiving with its half day, and Christmas.
-TEST_P(HoursTest, EveryBarLiesWhereTheRuleSays) {
+// Two months with a clock change, Thanksgiving with its half day, and Christmas.
+TEST_P(HoursTest, EveryBarIsInTheSessionOfTheRule) {
     const BarTable bars = es_bars(make_date(2024, 10, 27), make_date(2025, 1, 12)).table();
     const SessionPlan result = plan(bars, rules_for(GetParam()));
     std::map<std::int32_t, std::vector<std::size_t>> expected;
     for (std::size_t i = 0; i < bars.size(); ++i)
-        if (const auto label = label_by_words(bars.columns().time[i], GetParam()))
+        if (const auto label = label_by_literal_rule(bars.columns().time[i], GetParam()))
             expected[*label].push_back(i);
     ASSERT_EQ(result.sessions.size(), expected.size());
     std::size_t next = 0;
@@ -91,9 +91,9 @@ TEST_P(HoursTest, EveryBarLiesWhereTheRuleSays) {
     }
 }
 
-TEST_P(HoursTest, PlanOfAPrefixIsThePrefixOfThePlan) {
+TEST_P(HoursTest, PlanOfAPrefixIsAPrefixOfThePlan) {
     const BarBuilder builder =
-        es_bars(make_date(2025, 2, 23), make_date(2025, 3, 23)); // clocks change on 9 March
+        es_bars(make_date(2025, 2, 23), make_date(2025, 3, 23)); // the clocks change on March 9
     for (const SessionLength length : {SessionLength::day, SessionLength::week}) {
         if (length == SessionLength::week && GetParam() != SessionHours::all)
             continue;
@@ -122,7 +122,7 @@ TEST_P(HoursTest, PlanOfAPrefixIsThePrefixOfThePlan) {
 INSTANTIATE_TEST_SUITE_P(Hours, HoursTest,
                          testing::Values(SessionHours::all, SessionHours::rth, SessionHours::eth));
 
-TEST(PlanSessions, LastSessionIsCompleteFromItsEndOn) {
+TEST(PlanSessions, LastSessionIsCompleteOnceItEnds) {
     const std::int32_t friday = make_date(2025, 3, 7);
     const auto minutes = [&](int from, int to) {
         BarBuilder builder;
@@ -140,7 +140,7 @@ TEST(PlanSessions, LastSessionIsCompleteFromItsEndOn) {
     EXPECT_FALSE(complete(minutes(9 * 60 + 31, 15 * 60 + 59), SessionHours::rth));
     EXPECT_TRUE(complete(minutes(9 * 60 + 31, 16 * 60), SessionHours::rth));
     EXPECT_FALSE(
-        complete(minutes(9 * 60 + 31, 16 * 60 + 59), SessionHours::all)); // the days before end at 17:00
+        complete(minutes(9 * 60 + 31, 16 * 60 + 59), SessionHours::all)); // the previous days end at 17:00
     EXPECT_TRUE(complete(minutes(9 * 60 + 31, 17 * 60), SessionHours::all));
     EXPECT_FALSE(complete(minutes(9 * 60 + 31, 16 * 60 + 59), SessionHours::all, SessionLength::week));
     EXPECT_TRUE(complete(minutes(9 * 60 + 31, 17 * 60), SessionHours::all, SessionLength::week));
@@ -164,7 +164,7 @@ TEST(PlanSessions, HalfDaysEndEarlyAndHolidaysHaveNoRegularHours) {
     EXPECT_EQ(regular.sessions[1].count, 210u);
     EXPECT_TRUE(regular.sessions[1].half_day);
     EXPECT_THAT(regular.notes,
-                testing::Contains(testing::HasSubstr("390 bars lie in the regular hours of holidays")));
+                testing::Contains(testing::HasSubstr("390 bars fall in the regular hours of holidays")));
     const SessionPlan all = plan(builder.table(), rules_for(SessionHours::all));
     ASSERT_EQ(all.sessions.size(), 3u);
     EXPECT_TRUE(all.sessions[1].half_day);
@@ -174,15 +174,15 @@ TEST(PlanSessions, HalfDaysEndEarlyAndHolidaysHaveNoRegularHours) {
     EXPECT_EQ(without.sessions[2].count, 390u);
 }
 
-TEST(PlanSessions, SaysWhichDaysTheCalendarDoesNotCover) {
+TEST(PlanSessions, ReportsDaysThatTheCalendarDoesNotCover) {
     BarBuilder builder;
     for (const std::int32_t date : {make_date(1990, 3, 7), make_date(1990, 3, 8), make_date(1999, 3, 8)})
         builder.add(new_york(date, 10 * 60));
     EXPECT_THAT(plan(builder.table(), rules_for(SessionHours::all)).notes,
-                testing::Contains(testing::HasSubstr("2 sessions lie outside the calendar")));
+                testing::Contains(testing::HasSubstr("2 sessions are outside the calendar")));
 }
 
-// Section 1.3: the date of the label, regular hours 09:30 <= time < 16:00, no zone.
+// The date of the label decides; regular hours are 09:30 <= time < 16:00, without a zone.
 TEST(PlanSessions, RawClockReadsLabels) {
     const std::int32_t friday = make_date(2025, 1, 10), saturday = friday + 1;
     const auto at = [](std::int32_t date, int minute) {
@@ -205,7 +205,7 @@ TEST(PlanSessions, RawClockReadsLabels) {
     EXPECT_THROW(plan(bars, rules_for(SessionHours::eth, SessionLength::day, Clock::raw)), Error);
 }
 
-TEST(PlanSessions, DatesAloneGiveOneSessionEach) {
+TEST(PlanSessions, DatesOnlyGiveOneSessionEach) {
     BarBuilder builder;
     builder.dates_only();
     for (std::int32_t date = make_date(2018, 12, 17); date <= make_date(2018, 12, 31); ++date)
@@ -225,7 +225,7 @@ TEST(PlanSessions, DatesAloneGiveOneSessionEach) {
 }
 
 TEST(PlanSessions, WeekEndsWithItsLastBusinessDay) {
-    BarBuilder builder; // Good Friday 2025 is 18 April
+    BarBuilder builder; // Good Friday 2025 is April 18
     builder.dates_only();
     for (std::int32_t date = make_date(2025, 4, 14); date <= make_date(2025, 4, 17); ++date)
         builder.add(std::int64_t{date} * day_seconds);
@@ -251,9 +251,9 @@ TEST(PlanSessions, DayStartOfCurrencies) {
     EXPECT_EQ(plan(builder.table(), rules).sessions.size(), 1u);
 }
 
-TEST(PlanSessions, RefusesContradictingRules) {
+TEST(PlanSessions, RejectsContradictoryRules) {
     const BarTable bars = BarBuilder().add(new_york(make_date(2025, 3, 3), 600)).table();
-    const auto refused = [&](auto change) {
+    const auto rejected = [&](auto change) {
         SessionRules rules;
         change(rules);
         try {
@@ -263,22 +263,22 @@ TEST(PlanSessions, RefusesContradictingRules) {
         }
         return false;
     };
-    EXPECT_FALSE(refused([](SessionRules&) {}));
+    EXPECT_FALSE(rejected([](SessionRules&) {}));
     EXPECT_TRUE(
-        refused([](SessionRules& r) { r.length = SessionLength::week, r.hours = SessionHours::rth; }));
+        rejected([](SessionRules& r) { r.length = SessionLength::week, r.hours = SessionHours::rth; }));
     for (const SessionHours hours : {SessionHours::rth, SessionHours::eth}) {
-        EXPECT_TRUE(refused([&](SessionRules& r) { r.hours = hours, r.rth_open = r.rth_close; }));
-        EXPECT_TRUE(refused([&](SessionRules& r) { r.hours = hours, r.day_start = 15 * 60; }));
-        EXPECT_TRUE(refused([&](SessionRules& r) { r.hours = hours, r.day_start = 10 * 60; }));
-        EXPECT_TRUE(refused([&](SessionRules& r) { r.hours = hours, r.rth_known = false; }));
+        EXPECT_TRUE(rejected([&](SessionRules& r) { r.hours = hours, r.rth_open = r.rth_close; }));
+        EXPECT_TRUE(rejected([&](SessionRules& r) { r.hours = hours, r.day_start = 15 * 60; }));
+        EXPECT_TRUE(rejected([&](SessionRules& r) { r.hours = hours, r.day_start = 10 * 60; }));
+        EXPECT_TRUE(rejected([&](SessionRules& r) { r.hours = hours, r.rth_known = false; }));
     }
-    // The whole day has no use for regular hours, so they cannot contradict its start.
-    EXPECT_FALSE(refused([](SessionRules& r) { r.day_start = 10 * 60; }));
-    EXPECT_TRUE(refused([](SessionRules& r) { r.day_start = 24 * 60; }));
-    EXPECT_TRUE(refused([](SessionRules& r) { r.zone = "America/Gotham"; }));
+    // Sessions of the whole day do not use regular hours, so these cannot contradict the day start.
+    EXPECT_FALSE(rejected([](SessionRules& r) { r.day_start = 10 * 60; }));
+    EXPECT_TRUE(rejected([](SessionRules& r) { r.day_start = 24 * 60; }));
+    EXPECT_TRUE(rejected([](SessionRules& r) { r.zone = "America/Gotham"; }));
 }
 
-TEST(PlanSessions, NoBarsNoSessions) {
+TEST(PlanSessions, NoBarsGiveNoSessions) {
     const BarTable bars = BarBuilder().table();
     for (const SessionHours hours : {SessionHours::all, SessionHours::rth, SessionHours::eth})
         EXPECT_TRUE(plan(bars, rules_for(hours)).sessions.empty());

@@ -1,4 +1,5 @@
-/// Markets that trade on Saturdays and Sundays keep them; stray bars of others are still left out.
+/// Markets that trade on Saturdays and Sundays keep those days; stray bars of other markets are still
+/// skipped.
 
 #include "sessions/bar_builder.h"
 
@@ -27,7 +28,7 @@ std::size_t bars_in(const SessionPlan& plan) {
                            [](std::size_t sum, const Session& s) { return sum + s.count; });
 }
 
-/// Bars of every hour, day and night, as exchanges of coins have them.
+/// Bars for every hour, day and night, as on cryptocurrency exchanges.
 BarBuilder around_the_clock(std::int32_t first, int hours) {
     BarBuilder builder;
     builder.bar_seconds(3600);
@@ -37,18 +38,19 @@ BarBuilder around_the_clock(std::int32_t first, int hours) {
 }
 
 // 9,600 hours are 400 days, of which 114 are Saturdays and Sundays.
-TEST(Weekends, OfAMarketThatNeverClosesAreKept) {
-    for (int weekday = 0; weekday < 7; ++weekday) { // whatever day the file begins on
+TEST(Weekends, AreKeptForAMarketThatNeverCloses) {
+    for (int weekday = 0; weekday < 7; ++weekday) { // for every first day of the file
         const SessionPlan result = plan(around_the_clock(make_date(2024, 1, 1) + weekday, 9600).table());
-        EXPECT_GE(bars_in(result), 9600u - 18u) << "a part of the first day at most, on weekday " << weekday;
+        EXPECT_GE(bars_in(result), 9600u - 18u)
+            << "at most a part of the first day is missing, on weekday " << weekday;
         EXPECT_THAT(result.notes, Contains(HasSubstr("This market trades on weekends: 11")));
-        EXPECT_THAT(result.notes, testing::Not(Contains(HasSubstr("left out"))));
+        EXPECT_THAT(result.notes, testing::Not(Contains(HasSubstr("skipped"))));
         for (std::size_t i = 1; i < result.sessions.size(); ++i)
             EXPECT_EQ(result.sessions[i].date, result.sessions[i - 1].date + 1);
     }
 }
 
-TEST(Weekends, WeeksOfSuchAMarketEndOnSunday) {
+TEST(Weekends, WeeksEndOnSundayInAMarketThatNeverCloses) {
     SessionRules rules;
     rules.length = SessionLength::week;
     rules.zone = "UTC";
@@ -61,8 +63,9 @@ TEST(Weekends, WeeksOfSuchAMarketEndOnSunday) {
     EXPECT_FALSE(plan(around_the_clock(monday, 21 * 24 - 30).table(), rules).sessions.back().complete);
 }
 
-// A half day of the stock exchange is none of the coins': the day is not over when that closes.
-TEST(Weekends, HolidaysDoNotEndDaysOfSuchAMarketEarly) {
+// Half days of the stock exchange do not apply to cryptocurrencies: the day is not over when the exchange
+// closes.
+TEST(Weekends, HolidaysDoNotShortenDaysInAMarketThatNeverCloses) {
     SessionRules rules;
     rules.zone = "UTC";
     rules.day_start = 0;
@@ -72,7 +75,7 @@ TEST(Weekends, HolidaysDoNotEndDaysOfSuchAMarketEarly) {
     EXPECT_TRUE(plan(around_the_clock(first, 21 * 24).table(), rules).sessions.back().complete);
 }
 
-TEST(Weekends, SundaysOfAMarketThatTradesFromSundayToThursdayAreKept) {
+TEST(Weekends, SundaysAreKeptForAMarketOpenFromSundayToThursday) {
     SessionRules rules;
     rules.zone = "Asia/Riyadh";
     rules.day_start = 0;
@@ -88,14 +91,15 @@ TEST(Weekends, SundaysOfAMarketThatTradesFromSundayToThursdayAreKept) {
         rules.rth_open = 10 * 60;
         rules.rth_close = 15 * 60;
         const SessionPlan result = plan(builder.table(), rules);
-        // With all hours, the first Sunday of 300 bars is less than half of 24 hours: nothing tells yet.
+        // With all hours, the first Sunday has 300 bars, less than half of 24 hours, so it is not recognized
+        // yet.
         EXPECT_GE(bars_in(result) + (hours == SessionHours::all ? 300 : 0), bars - 300 * 3) << "US holidays";
         EXPECT_TRUE(std::any_of(result.sessions.begin(), result.sessions.end(),
                                 [](const Session& s) { return weekday_of(s.date) == 6; }));
     }
 }
 
-TEST(Weekends, StrayBarsOfOthersAreStillLeftOut) {
+TEST(Weekends, StrayBarsOfOtherMarketsAreSkipped) {
     BarBuilder builder;
     builder.bar_seconds(300);
     std::size_t strays = 0;
@@ -113,8 +117,8 @@ TEST(Weekends, StrayBarsOfOthersAreStillLeftOut) {
     EXPECT_THAT(result.notes, testing::Not(Contains(HasSubstr("weekends"))));
 }
 
-// Later bars decide nothing: the plan of a prefix is the prefix of the plan.
-TEST(Weekends, PlanOfAPrefixIsThePrefixOfThePlan) {
+// Later bars do not matter: the plan of a prefix is a prefix of the plan.
+TEST(Weekends, PlanOfAPrefixIsAPrefixOfThePlan) {
     for (const int first_day : {0, 4, 5, 6}) {
         const BarBuilder builder = around_the_clock(make_date(2024, 1, 1) + first_day, 24 * 24);
         const BarTable bars = builder.table();

@@ -33,13 +33,13 @@ SimulateOptions small(std::int64_t bars, std::uint64_t seed = 1) {
 TEST(Simulate, SameOptionsSameBytes) {
     EXPECT_EQ(csv(small(5000)), csv(small(5000)));
     EXPECT_NE(csv(small(5000, 1)).substr(200), csv(small(5000, 2)).substr(200));
-    // Rows do not depend on how many are asked for (the first line names the number).
+    // Rows do not depend on how many are requested (the first line has the number).
     const std::string shorter = csv(small(3000)), longer = csv(small(5000));
     const auto rows = [](const std::string& text) { return text.substr(text.find('\n')); };
     EXPECT_EQ(rows(longer).substr(0, rows(shorter).size()), rows(shorter));
 }
 
-// The bytes are part of the contract: benchmarks and documents quote results on them.
+// The bytes must not change, because benchmarks and documents quote results that depend on them.
 TEST(Simulate, BytesStayTheSame) {
     EXPECT_EQ(hash128(csv(small(20'000, 7))).hex(), "2177a9b87e6060b81cc4b77a18de2b52");
 }
@@ -87,7 +87,7 @@ TEST(Simulate, TextAndTableAgree) {
     EXPECT_FALSE(std::getline(lines, line));
 }
 
-TEST(Simulate, BarsAreSound) {
+TEST(Simulate, BarsAreValid) {
     const BarTable table = simulate_table(small(200'000));
     const BarColumns& bars = table.columns();
     const ZoneClock new_york = ZoneClock::load("America/New_York");
@@ -108,8 +108,8 @@ TEST(Simulate, BarsAreSound) {
     }
 }
 
-// What the documentation promises of the model, on a year of bars.
-TEST(Simulate, LooksLikeAnIndexFuture) {
+// Checks what the documentation says about the model, on a year of bars.
+TEST(Simulate, ResemblesAnIndexFuture) {
     const BarTable table = simulate_table(small(350'000, 3));
     const BarColumns& bars = table.columns();
     SessionRules rules;
@@ -163,18 +163,18 @@ TEST(Simulate, LooksLikeAnIndexFuture) {
             covariance += (returns[i] - mean) * (returns[i - 1] - mean);
     }
     const auto count = static_cast<double>(returns.size());
-    const double deviation = std::sqrt(variance / (count - 1));
-    EXPECT_GT(deviation, 0.004);
-    EXPECT_LT(deviation, 0.025);
-    EXPECT_LT(std::abs(mean), 4 * deviation / std::sqrt(count));      // no drift
+    const double sigma = std::sqrt(variance / (count - 1));
+    EXPECT_GT(sigma, 0.004);
+    EXPECT_LT(sigma, 0.025);
+    EXPECT_LT(std::abs(mean), 4 * sigma / std::sqrt(count));          // no drift
     EXPECT_LT(std::abs(covariance / variance), 4 / std::sqrt(count)); // no memory of the sign
 }
 
 TEST(Simulate, VolatilityClusters) {
     const BarTable table = simulate_table(small(300'000, 5));
     const BarColumns& bars = table.columns();
-    // Squared moves of neighboring regular hours, one contract at a time: the same minute a day apart has
-    // the same shape, so the hour's mean over minutes is compared between hours 11:00 and 12:00 New York.
+    // Compares the squared moves in the hours from 11:00 and from 12:00 New York time of each day, one
+    // contract at a time. Both hours have about the same expected volatility.
     const ZoneClock new_york = ZoneClock::load("America/New_York");
     std::map<std::int32_t, std::array<double, 2>> moves;
     for (std::size_t i = 1; i < table.size(); ++i) {
@@ -196,7 +196,7 @@ TEST(Simulate, VolatilityClusters) {
     EXPECT_GT(correlation, 0.3);
 }
 
-TEST(Simulate, WritesAFileAndRefusesNonsense) {
+TEST(Simulate, WritesAFileAndRejectsInvalidOptions) {
     const auto path = std::filesystem::temp_directory_path() / "rekindle-simulate-test.csv";
     simulate_file(small(1000), path);
     std::ifstream file(path);

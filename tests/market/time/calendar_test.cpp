@@ -27,8 +27,8 @@ std::int32_t good_friday(int year) { // Meeus, Astronomical Algorithms, chapter 
     return make_date(year, (h + l - 7 * m + 114) / 31, (h + l - 7 * m + 114) % 31 + 1) - 2;
 }
 
-/// Rule 7.2 of the New York Stock Exchange: a Sunday holiday moves to Monday, a Saturday one to Friday, but
-/// not New Year's Day, which would end the year's accounts a day early.
+/// Rule 7.2 of the New York Stock Exchange: a Sunday holiday moves to Monday, a Saturday holiday to Friday,
+/// except New Year's Day, because that would end the accounting year a day early.
 std::set<std::int32_t> holidays_by_rule(int year) {
     std::set<std::int32_t> days{nth_weekday(year, 2, 0, 3), good_friday(year), nth_weekday(year, 5, 0, -1),
                                 nth_weekday(year, 9, 0, 1), nth_weekday(year, 11, 3, 4)};
@@ -51,7 +51,7 @@ std::set<std::int32_t> holidays_by_rule(int year) {
     return days;
 }
 
-TEST(HolidayCalendar, EmbeddedOneFollowsTheExchangesRule) {
+TEST(HolidayCalendar, EmbeddedCalendarFollowsTheRuleOfTheExchange) {
     const HolidayCalendar& calendar = HolidayCalendar::embedded();
     std::set<std::string> extraordinary;
     for (std::int32_t date = calendar.valid_from(); date <= calendar.valid_to(); ++date) {
@@ -62,7 +62,7 @@ TEST(HolidayCalendar, EmbeddedOneFollowsTheExchangesRule) {
         else if (calendar.is_holiday(date))
             extraordinary.insert(format_date(date));
     }
-    // Closings outside the rule: attacks of 2001, funerals of presidents, a hurricane.
+    // Closings outside the rule: the attacks of 2001, funerals of presidents, a hurricane.
     EXPECT_EQ(extraordinary,
               (std::set<std::string>{"2001-09-11", "2001-09-12", "2001-09-13", "2001-09-14", "2004-06-11",
                                      "2007-01-02", "2012-10-29", "2012-10-30", "2018-12-05", "2025-01-09"}));
@@ -97,7 +97,7 @@ TEST(HolidayCalendar, ReadsItsFormat) {
     EXPECT_TRUE(calendar.is_business_day(make_date(2025, 12, 24)));
 }
 
-TEST(HolidayCalendar, NamesThePlaceOfAnError) {
+TEST(HolidayCalendar, NamesThePositionOfAnError) {
     const auto error_of = [](std::string from, const std::string& to) {
         std::string text = valid_calendar;
         text.replace(text.find(from), from.size(), to);
@@ -125,7 +125,7 @@ TEST(HolidayCalendar, NamesThePlaceOfAnError) {
     EXPECT_THROW(HolidayCalendar::load("/nonexistent/calendar.yaml"), Error);
 }
 
-// Whatever the text, the answer is a calendar or an Error.
+// Any text gives either a calendar or an Error.
 TEST(HolidayCalendar, SurvivesMutatedText) {
     const std::string original = valid_calendar;
     std::size_t accepted = 0, refused = 0;

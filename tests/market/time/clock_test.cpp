@@ -57,15 +57,16 @@ INSTANTIATE_TEST_SUITE_P(Zones, ZoneGolden,
                                          "Europe/Berlin", "Asia/Tokyo", "Australia/Sydney",
                                          "America/Sao_Paulo"));
 
-// Abseil keeps zones that it has loaded, so this zone is loaded by no other test.
-TEST(ZoneClock, TakesTheEmbeddedFileWhereTheSystemHasNone) {
+// Abseil caches loaded zones, so no other test may load this zone.
+TEST(ZoneClock, UsesTheEmbeddedFileIfTheSystemHasNone) {
     const auto empty = std::filesystem::temp_directory_path() / "rekindle-empty-zone-folder";
     std::filesystem::create_directories(empty);
     const char* before = std::getenv("TZDIR");
     const std::string saved = before ? before : "";
     setenv("TZDIR", empty.c_str(), 1);
     expect_golden("Europe/Zurich");
-    EXPECT_THROW(ZoneClock::load("Pacific/Chatham"), Error); // not embedded: the folder is really not used
+    EXPECT_THROW(ZoneClock::load("Pacific/Chatham"),
+                 Error); // not embedded, so the system folder is really not used
     before ? setenv("TZDIR", saved.c_str(), 1) : unsetenv("TZDIR");
     std::filesystem::remove(empty);
 }
@@ -76,7 +77,7 @@ TEST(ZoneClock, EveryEmbeddedZoneLoads) {
         EXPECT_EQ(ZoneClock::load(zone).name(), zone);
 }
 
-TEST(ZoneClock, KnowsOffsetsFarOutsideItsTable) {
+TEST(ZoneClock, GivesOffsetsFarOutsideItsTable) {
     const ZoneClock clock = ZoneClock::load("America/New_York");
     for (const std::int64_t utc :
          {INT64_MIN / 2, std::int64_t{-4'000'000'000}, std::int64_t{9'000'000'000}, INT64_MAX / 2})
@@ -86,7 +87,7 @@ TEST(ZoneClock, KnowsOffsetsFarOutsideItsTable) {
     EXPECT_EQ(utc.to_utc(1'700'000'000), 1'700'000'000);
 }
 
-TEST(ZoneClock, UnknownNamesGetNearOnes) {
+TEST(ZoneClock, UnknownNamesGetSuggestions) {
     const auto hint = [](const char* name) {
         try {
             ZoneClock::load(name);

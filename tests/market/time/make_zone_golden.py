@@ -2,7 +2,7 @@
 """Writes tests/market/data/zones.csv: `zone,utc,local,civil,utc_of_civil` by Python's zoneinfo (fold = 0).
 
 Usage: tests/market/time/make_zone_golden.py > tests/market/data/zones.csv
-Rows lie around the changes of the offset in a few years, and at random.
+The rows are around the offset changes in a few years, and at random times.
 """
 import datetime
 import random
@@ -41,7 +41,7 @@ def main():
             for change in changes(zone, year):
                 offset_before = local_of(zone, change - 1) - (change - 1)
                 for delta in (-7200, -3601, -3600, -1, 0, 1, 1800, 3599, 3600, 3601, 7200):
-                    # Civil times of the skipped or repeated hour, by the clock that was not put forward or back.
+                    # Civil times of the skipped or repeated hour, with the offset before the change.
                     rows.add((change + delta, change + delta + offset_before))
         for _ in range(30):
             instant = generator.randrange(0, 2 * 10**9)

@@ -1,6 +1,6 @@
-/// A program with libtorch and without Python: the same small network on the CPU and on rvk, step by step.
-/// Writes the trained parameters to the file of its argument. Exit status 0: the losses agree and fall by
-/// half.
+/// A program that uses libtorch without Python: trains the same small network on the CPU and on rvk, step by
+/// step. Writes the trained parameters to the file given as its argument. Exit status 0: the losses agree and
+/// fall by half.
 
 #include <cmath>
 #include <cstdio>
@@ -57,7 +57,7 @@ int run(const char* file) {
     auto net = make_net();
     net->to(rvk);
     for (const torch::Tensor& tensor : net->buffers())
-        TORCH_CHECK(tensor.device().type() == rvk.type(), "A buffer stayed behind.");
+        TORCH_CHECK(tensor.device().type() == rvk.type(), "a buffer was not moved to the device");
     const auto losses = train(net, rvk);
     std::printf("loss %.6f to %.6f\n", losses.front(), losses.back());
     torch::save(net->parameters(), file);

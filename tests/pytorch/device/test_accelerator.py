@@ -1,4 +1,4 @@
-"""torch.accelerator: PyTorch's interface to whatever device there is."""
+"""torch.accelerator: PyTorch's device-independent interface."""
 
 import unittest
 

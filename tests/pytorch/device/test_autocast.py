@@ -1,4 +1,4 @@
-"""Automatic mixed precision: which operator runs in which type, and the scaler of gradients."""
+"""Automatic mixed precision: which operator runs in which dtype, and the gradient scaler."""
 
 import unittest
 
@@ -87,7 +87,7 @@ class Scaler(unittest.TestCase):
             scaler.update()
         self.assertEqual(scaler.get_scale(), 16.0)
 
-    def test_nothing_of_it_is_float64(self):
+    def test_nothing_uses_float64(self):
         found = torch.zeros(1, device=DEVICE)
         gradients = [torch.full((3,), 4.0, device=DEVICE), torch.full((2,), 8.0, device=DEVICE)]
         torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, torch.full((), 0.25, device=DEVICE))

@@ -8,7 +8,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 from support import DEVICE, device_module
 
-# What they write is drawn.
+# These write random numbers.
 DRAWN = frozenset(("bernoulli", "cauchy", "exponential", "geometric", "log_normal", "normal", "uniform", "nn.functional.dropout",
                    "nn.functional.alpha_dropout", "nn.functional.feature_alpha_dropout", "nn.functional.rrelu"))
 MIB = 1 << 20
@@ -22,7 +22,7 @@ class CopyOnWrite(unittest.TestCase):
     def setUp(self):
         self.memory = device_module()
 
-    def test_a_clone_keeps_its_values_whichever_side_is_written_to(self):
+    def test_a_clone_and_its_source_are_independent(self):
         base = torch.arange(12.0, device=DEVICE)
         for view in (base, base[2:], base.view(3, 4).t(), base[::3], base[:0]):
             for written in (0, 1):
@@ -49,7 +49,7 @@ class CopyOnWrite(unittest.TestCase):
         self.assertEqual(torch._C._data_address(tensor), addresses.pop())
         self.assertEqual([one[0].item() for one in (tensor, first, second)], [4, 2, 3])
 
-    def test_memory_is_taken_when_it_is_written_to_and_given_back_with_the_last_tensor(self):
+    def test_memory_is_allocated_on_write_and_freed_with_the_last_tensor(self):
         gc.collect()
         before = self.memory.memory_allocated()
         tensor = torch.ones(MIB, device=DEVICE)
@@ -66,7 +66,7 @@ class CopyOnWrite(unittest.TestCase):
         del clone
         self.assertEqual(self.memory.memory_allocated() - before, 0)
 
-    def test_what_writes_without_an_operator(self):
+    def test_writes_without_an_operator(self):
         """Copies from the host, growing, statistics of a batch norm, lists of tensors, a fallback to the CPU."""
         def write(name, write_to, values):
             tensor = torch.ones(3, device=DEVICE)
@@ -104,7 +104,7 @@ class EveryOperatorInPlace(unittest.TestCase):
     def setUp(self):
         device_module()
 
-    def test_the_other_side_stays_as_it_was(self):
+    def test_the_other_tensor_is_unchanged(self):
         compared = 0
         for op in op_db:
             if op.get_inplace() is None or op.name in DRAWN or torch.float32 not in op.dtypes:

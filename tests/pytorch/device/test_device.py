@@ -22,7 +22,7 @@ class Devices(unittest.TestCase):
                    "assert module.is_initialized()")
         subprocess.run([sys.executable, "-c", program], check=True, env=child_environment())
 
-    def test_index_beyond_the_last_is_refused(self):
+    def test_out_of_range_index_is_refused(self):
         with self.assertRaises((RuntimeError, IndexError)):
             torch.ones(1, device=f"{DEVICE}:{self.module.device_count()}")
         with self.assertRaises((RuntimeError, IndexError)):

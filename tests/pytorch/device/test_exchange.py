@@ -1,4 +1,4 @@
-"""Tensors to others: DLPack, safetensors, other processes; and nn.DataParallel, which moves them between devices."""
+"""Tensor exchange: DLPack, safetensors, other processes; and nn.DataParallel, which moves tensors between devices."""
 
 import os
 import pickle
@@ -14,8 +14,8 @@ from torch.nn.parallel import comm
 from support import DEVICE, device_module
 
 
-class Traveling(unittest.TestCase):
-    """What a queue, a pipe and the arguments of a process do with a tensor; long/test_process.py starts processes."""
+class SentTensors(unittest.TestCase):
+    """Tensors sent through a queue, a pipe and process arguments; long/test_process.py starts real processes."""
 
     def setUp(self):
         device_module()
@@ -105,14 +105,14 @@ class Safetensors(unittest.TestCase):
 
 
 class DataParallel(unittest.TestCase):
-    """Two replicas may be on one device, which exercises all that several devices do."""
+    """Two replicas may be on one device, which exercises the same code as several devices."""
 
     def setUp(self):
         device_module()
         if torch.version.cuda or torch.version.hip:
-            self.skipTest("PyTorch's DataParallel serves CUDA's devices in a build for them")
+            self.skipTest("in a CUDA build, PyTorch's DataParallel works with CUDA devices")
 
-    def test_results_and_gradients_are_the_modules_own(self):
+    def test_results_and_gradients_match_the_module(self):
         torch.manual_seed(0)
         x = torch.randn(6, 3)
         alone = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))

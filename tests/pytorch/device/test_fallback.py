@@ -1,4 +1,4 @@
-"""What runs on the CPU instead: counted, said once, an error under REKINDLE_STRICT=1."""
+"""Operators that run on the CPU: counted, reported once, an error under REKINDLE_STRICT=1."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import torch
 
 from support import DEVICE, child_environment, device_module
 
-# A decomposition that has no kernel; its message and count carry this name.
+# A decomposition without a kernel; its message and count use this name.
 CALL, NAME = "torch.linalg.eigvals(torch.eye(3, device=support.DEVICE))", "linalg_eig"
 
 
@@ -37,7 +37,7 @@ class Fallback(unittest.TestCase):
         ((values * 2 + 1) / 3).sum().backward()
         self.assertEqual(self.module.fallback_stats(), {})
 
-    def test_it_is_said_once(self):
+    def test_it_is_reported_once(self):
         done = run(f"{CALL}; {CALL}; {CALL}", REKINDLE_LOG="info", REKINDLE_STRICT="0")
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = [line for line in done.stderr.splitlines() if NAME in line]
@@ -49,7 +49,7 @@ class Fallback(unittest.TestCase):
         self.assertIn("REKINDLE_STRICT=1", done.stderr)
         self.assertIn(NAME, done.stderr)
 
-    def test_strict_allows_what_copies_by_its_meaning(self):
+    def test_strict_allows_operators_that_must_copy(self):
         done = run("values = torch.arange(4.0).to(support.DEVICE)\n"
                    "assert values.sum().item() == 6 and values.tolist() == [0, 1, 2, 3]\n"
                    "assert values.nonzero().shape == (3, 1) and values.cpu().sum() == 6\n"

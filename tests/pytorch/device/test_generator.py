@@ -64,11 +64,11 @@ class Distributions(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(5)
 
-    def check(self, values: torch.Tensor, mean: float, deviation: float) -> None:
+    def check(self, values: torch.Tensor, mean: float, std: float) -> None:
         host = values.double().cpu()
         self.assertTrue(torch.isfinite(host).all())
-        self.assertAlmostEqual(host.mean().item(), mean, delta=5 * deviation / self.COUNT ** 0.5)
-        self.assertAlmostEqual(host.std().item(), deviation, delta=0.03 * deviation)
+        self.assertAlmostEqual(host.mean().item(), mean, delta=5 * std / self.COUNT ** 0.5)
+        self.assertAlmostEqual(host.std().item(), std, delta=0.03 * std)
 
     def empty(self, dtype=torch.float32):
         return torch.empty(self.COUNT, device=DEVICE, dtype=dtype)

@@ -1,4 +1,4 @@
-"""Sparse and nested tensors of the device against the CPU's; quantized ones are refused in one sentence."""
+"""Sparse and nested tensors on the device compared with the CPU; quantized ones are rejected with one sentence."""
 
 import unittest
 import warnings
@@ -16,7 +16,7 @@ LAYOUTS = {
     "bsr": lambda t: t.to_sparse_bsr((2, 2)),
     "bsc": lambda t: t.to_sparse_bsc((2, 2)),
 }
-# What each layout of the CPU computes is compared; what it has no kernel for must end in one sentence here, too.
+# What the CPU computes for each layout is compared; what it has no kernel for must fail with one sentence here too.
 OPERATIONS = {
     "to_dense": lambda s, x: s.to_dense(),
     "product with a matrix": lambda s, x: s @ x,
@@ -78,7 +78,7 @@ class Sparse(LayoutTest):
                     self.assertEqual(result.device.type, "cpu" if name == "text" else torch.device(DEVICE).type)
                     torch.testing.assert_close(dense(result), dense(expected))
 
-    def test_there_and_back(self):
+    def test_round_trip(self):
         for layout, make in LAYOUTS.items():
             with self.subTest(layout):
                 there = make(self.values).to(DEVICE)

@@ -40,11 +40,11 @@ class Statistics(unittest.TestCase):
         self.module.reset_peak_memory_stats()
         self.assertLess(self.module.max_memory_allocated(), before + 16 * MEBIBYTE)
 
-    def test_cache_is_used_again_and_given_back(self):
+    def test_cache_is_reused_and_released(self):
         values = torch.empty(32 * MEBIBYTE, dtype=torch.uint8, device=DEVICE)
         reserved = self.module.memory_reserved()
         del values
-        self.module.synchronize()  # poison mode looks at released memory when the work before it is done
+        self.module.synchronize()  # poison mode checks released memory once the work before it has finished
         self.assertEqual(self.module.memory_reserved(), reserved)
         again = torch.empty(32 * MEBIBYTE, dtype=torch.uint8, device=DEVICE)
         self.assertEqual(self.module.memory_reserved(), reserved)
@@ -116,7 +116,7 @@ class OutOfMemory(unittest.TestCase):
     def setUpClass(cls):
         cls.module = device_module()
 
-    def test_more_than_there_is(self):
+    def test_more_than_the_device_has(self):
         total = self.module.mem_get_info()[1]
         with self.assertRaises(torch.OutOfMemoryError) as caught:
             torch.empty(total * 4, dtype=torch.uint8, device=DEVICE)
@@ -129,19 +129,19 @@ class OutOfMemory(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{fault}: {done.stderr[-2000:]}")
         return done.stdout
 
-    def test_one_refusal_of_the_driver_is_tried_again(self):
-        # Which allocation of the driver is for tensors is the allocator's own affair: one of these is.
+    def test_an_allocation_that_the_driver_refused_is_retried(self):
+        # Which driver allocation is used for tensors is up to the allocator: one of these is.
         retries = (int(self.run_with_fault(f"out-of-memory:{number}", """
 import support, torch
 tensors = [torch.ones(8 << 20, device=support.DEVICE) for _ in range(6)]
 assert all(tensor[-1].item() == 1 for tensor in tensors)
 print(support.device_module().memory_stats()["num_alloc_retries"])
 """)) for number in range(1, 33))
-        self.assertTrue(any(count >= 1 for count in retries), "no refused allocation was tried again")
+        self.assertTrue(any(count >= 1 for count in retries), "no refused allocation was retried")
 
     @unittest.skipUnless(PINS_FOR_THE_DEVICE, WHY_NOT_PINNED)
-    def test_program_goes_on_when_the_driver_has_no_more(self):
-        # What travels to the host goes through memory that is there from the beginning.
+    def test_program_continues_when_the_driver_is_out_of_memory(self):
+        # Copies to the host use memory that was allocated at the beginning.
         self.run_with_fault("out-of-memory:9+", """
 import support, torch
 host = torch.zeros(1, pin_memory=True)

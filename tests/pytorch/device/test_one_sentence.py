@@ -1,5 +1,5 @@
-"""What people try on a device: each works, or ends in one sentence. A report of PyTorch's dispatcher, a fault or a
-missing attribute is neither."""
+"""Common uses of a device: each works, or fails with one sentence. A report from PyTorch's dispatcher, a crash or a
+missing attribute counts as neither."""
 
 import io
 import os
@@ -96,7 +96,7 @@ WORKS = {
     "masked tensor": lambda: torch.masked.masked_tensor(ones(3), ones(3).bool()).sum(),
     "packed sequence": lambda: nn.utils.rnn.pack_sequence([ones(3), ones(2)]),
 }
-# The words that must stand in the sentence: the way, where there is one.
+# Words that the sentence must contain: what to do instead, if there is an alternative.
 SENTENCES = {
     "quantize": (lambda: torch.quantize_per_tensor(ones(3), 0.1, 0, torch.qint8), "quantize on the CPU"),
     "quantized, moved": (lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8).to(DEVICE), "quantize on the CPU"),
@@ -114,8 +114,8 @@ SENTENCES = {
     "pinned on the device": (lambda: ones(3).pin_memory(), "only dense CPU tensors can be pinned"),
     "made pinned on the device": (lambda: ones(3, pin_memory=True), "CPU tensors can be pinned"),
     "out of meta": (lambda: torch.ones(3, device="meta").to(DEVICE), "Cannot copy out of meta tensor"),
-    "a device that is not there": (lambda: torch.ones(3, device=f"{DEVICE}:99"), "There is no device rvk:99"),
-    "a checkpoint of such a device": (lambda: torch.load(saved(torch.ones(3)), map_location=f"{DEVICE}:99"), "map_location"),
+    "a missing device": (lambda: torch.ones(3, device=f"{DEVICE}:99"), "There is no device rvk:99"),
+    "a checkpoint of a missing device": (lambda: torch.load(saved(torch.ones(3)), map_location=f"{DEVICE}:99"), "map_location"),
     "lengths on the device": (
         lambda: nn.utils.rnn.pack_padded_sequence(ones(2, 3, 4), torch.tensor([3, 2], device=DEVICE)), "1D CPU int64"
     ),
@@ -126,9 +126,9 @@ SENTENCES = {
         lambda: torch.nn.attention.flex_attention.flex_attention(*[ones(1, 1, 16, 8)] * 3), "only supported on"
     ),
     "semi-structured sparsity": (lambda: torch.sparse.to_sparse_semi_structured(ones(32, 64).half()), "not supported"),
-    "beside a CPU tensor": (lambda: ones(3) + torch.ones(3), "Expected all tensors to be on the same device"),
+    "with a CPU tensor": (lambda: ones(3) + torch.ones(3), "Expected all tensors to be on the same device"),
 }
-# TorchDynamo adds these lines to whatever passes it.
+# TorchDynamo appends these lines to every exception.
 _OF_DYNAMO = "\n\nSet TORCHDYNAMO_VERBOSE"
 
 
@@ -144,7 +144,7 @@ class OneSentence(unittest.TestCase):
                 statement()
                 device_module().synchronize()
 
-    def test_what_does_not(self):
+    def test_what_does_not_work(self):
         for name, (statement, way) in SENTENCES.items():
             with self.subTest(name):
                 with self.assertRaises(Exception) as caught:

@@ -20,7 +20,7 @@ class Profiler(unittest.TestCase):
         values = torch.ones(1 << 14, device=DEVICE)
         return (values * 2 + 1).sum().item()
 
-    @unittest.skipIf(pytorch_before(2, 13), "PyTorch before 2.13 has no place where a device's profiler could register")
+    @unittest.skipIf(pytorch_before(2, 13), "PyTorch before 2.13 cannot register a device's profiler")
     def test_device_events(self):
         self.work()
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]) as recorded:
@@ -50,7 +50,7 @@ class Profiler(unittest.TestCase):
                 self.work()
                 recorded.step()
 
-    def test_off_costs_no_events(self):
+    def test_no_events_when_off(self):
         with profile(activities=[ProfilerActivity.CPU]) as recorded:
             pass
         self.work()

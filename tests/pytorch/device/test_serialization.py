@@ -65,7 +65,7 @@ class Serialization(unittest.TestCase):
             loaded = torch.load(path, mmap=True, weights_only=True, map_location="cpu")
             self.assertTrue(torch.equal(loaded["values"], self.values))
 
-    def test_a_training_goes_on_where_it_stopped(self):
+    def test_training_resumes_after_loading(self):
         def make():
             torch.manual_seed(1)
             network = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1)).to(DEVICE)

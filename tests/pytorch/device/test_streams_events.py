@@ -42,7 +42,7 @@ class Streams(unittest.TestCase):
             self.assertEqual(host.min().item(), 2 * (round_number + 10))
             self.assertEqual(host.max().item(), 2 * (round_number + 10))
 
-    def test_recorded_memory_is_not_used_again_too_early(self):
+    def test_recorded_memory_is_not_reused_too_early(self):
         other = torch.Stream(device=DEVICE)
         results = []
         for round_number in range(20):

@@ -1,4 +1,4 @@
-"""New tensors: filled where deterministic algorithms are asked for; sameness and lazy copies."""
+"""New tensors: filled if deterministic algorithms are requested; is_set_to and lazy copies."""
 
 import unittest
 
@@ -48,14 +48,14 @@ class Deterministic(unittest.TestCase):
                     else:
                         self.assertEqual(self.bits(made), self.bits(expected))
 
-    def test_the_filling_can_be_turned_off(self):
+    def test_filling_can_be_turned_off(self):
         self.addCleanup(setattr, torch.utils.deterministic, "fill_uninitialized_memory", True)
         torch.utils.deterministic.fill_uninitialized_memory = False
         with torch.profiler.profile() as profile:
             torch.empty(4, device=DEVICE)
         self.assertNotIn("aten::fill_", {event.key for event in profile.key_averages()})
 
-    def test_results_are_computed_as_without(self):
+    def test_results_are_unchanged(self):
         x = torch.arange(6.0, device=DEVICE).view(2, 3)
         self.assertEqual((x @ x.t() + 1).sum().item(), 5 + 14 + 14 + 50 + 4)
         out = torch.empty(0, device=DEVICE)
@@ -63,7 +63,7 @@ class Deterministic(unittest.TestCase):
         self.assertEqual(out.cpu().tolist(), [[1, 2, 3], [4, 5, 6]])
 
 
-class Sameness(unittest.TestCase):
+class IsSetTo(unittest.TestCase):
     def setUp(self):
         device_module()
 

@@ -1,4 +1,5 @@
-"""Tensors of two devices of this kind are never mixed. Where there is one device, Mesa's CPU driver is loaded twice."""
+"""Tensors of two devices of this kind are never mixed. If there is only one device, Mesa's CPU driver is loaded
+twice."""
 
 import json
 import os
@@ -42,7 +43,7 @@ def cpu_driver() -> pathlib.Path | None:
     return None
 
 
-@unittest.skipUnless(device_is_there() and DEVICE != "cpu", "the device is not there")
+@unittest.skipUnless(device_is_there() and DEVICE != "cpu", "there is no device")
 class TwoDevicesTest(unittest.TestCase):
     def test_no_operator_takes_a_tensor_of_the_other_device(self):
         if device_module().device_count() > 1:

@@ -1,6 +1,7 @@
-"""Every operator that operators.json calls native, in every dtype that the CPU has. Takes half an hour on a CPU driver.
+"""Every operator that is native according to operators.json, in every dtype that the CPU supports. Takes half an hour
+on a CPU driver.
 
-The operators and samples are PyTorch's own (op_db), the classes are made by instantiate_device_type_tests.
+The operators and samples are PyTorch's own (op_db), instantiate_device_type_tests creates the classes.
 """
 
 import unittest

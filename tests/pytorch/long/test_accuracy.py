@@ -1,5 +1,5 @@
-"""Functions of one number over the whole range of exponents: units in the last place from a better answer. Of float32 that is
-the CPU's float64; sine, cosine and tangent of float64 are compared with whole numbers of as many bits as it takes."""
+"""Unary functions over the whole range of exponents: the error in units in the last place. float32 is compared with the
+CPU's float64; sine, cosine and tangent of float64 are compared with integer arithmetic of sufficient precision."""
 
 import math
 import unittest
@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from support import DEVICE, device_is_there
 
-# Operator: (function, most units in the last place of float32, of float64).
+# Operator: (function, maximum error in units in the last place for float32, for float64).
 FUNCTIONS = {
     "sin": (torch.sin, 4, None), "cos": (torch.cos, 4, None), "tan": (torch.tan, 5, None),
     "asin": (torch.asin, 4, 4), "acos": (torch.acos, 4, 4), "atan": (torch.atan, 4, 4), "tanh": (torch.tanh, 4, 4),
@@ -17,13 +17,13 @@ FUNCTIONS = {
     "exp2": (torch.exp2, 4, 4), "expm1": (torch.expm1, 4, 4), "log": (torch.log, 4, 4), "log2": (torch.log2, 4, 4),
     "log10": (torch.log10, 4, 4), "log1p": (torch.log1p, 4, 4), "sqrt": (torch.sqrt, 1, 1), "rsqrt": (torch.rsqrt, 4, 4),
     "reciprocal": (torch.reciprocal, 4, 4), "erf": (torch.erf, 4, 4), "erfc": (torch.erfc, 8, 8),
-    "erfinv": (torch.erfinv, 8, 8), "sigmoid": (torch.sigmoid, 4, 4), # Below, the sigmoid itself is a subnormal number of float32.
+    "erfinv": (torch.erfinv, 8, 8), "sigmoid": (torch.sigmoid, 4, 4), # sigmoid is subnormal below -87
     "silu": (lambda x: F.silu(x.clamp(min=-87)), 6, 6), "softplus": (F.softplus, 6, 6),
 }
 
 
 def inputs(dtype):
-    """Some of every exponent, some of usual sizes, and multiples of pi / 2."""
+    """Some numbers of every exponent, some of ordinary size, and multiples of pi / 2."""
     generator = torch.Generator().manual_seed(3)
     bias = 127 if dtype == torch.float32 else 1023
     exponents = torch.arange(-bias + 2, bias + 1, 1 if dtype == torch.float32 else 7, dtype=torch.float64)
@@ -36,7 +36,7 @@ def inputs(dtype):
 
 
 def units(found, expected, dtype):
-    """The distance in units in the last place of the expected numbers; subnormal ones may be zero."""
+    """The distance in units in the last place of the expected numbers; subnormal numbers may be zero."""
     limits = torch.finfo(dtype)
     exponents = torch.frexp(expected.abs()).exponent.double() - 1
     lowest, digits = (-126, 23) if dtype == torch.float32 else (-1022, 52)
@@ -58,7 +58,7 @@ def arctangent_of_inverse(x, one):
 
 
 class Circle:
-    """Sine and cosine of float64 numbers by whole numbers: 1,400 bits of pi, then Taylor's series of 200 bits."""
+    """Sine and cosine of float64 numbers in integer arithmetic: 1,400 bits of pi, then Taylor series with 200 bits."""
     BITS, KEPT = 1400, 200
 
     def __init__(self):
@@ -100,7 +100,7 @@ class Accuracy(unittest.TestCase):
 
     def test_circular_functions_of_float64(self):
         numbers = inputs(torch.float64)[::5]
-        numbers = numbers[numbers.abs() > 1e-9]  # smaller ones are their own sine
+        numbers = numbers[numbers.abs() > 1e-9]  # smaller numbers equal their own sine
         numbers = torch.cat([numbers, torch.tensor([1e8, 1e9, 1e13, 1e16, 1e18, 1e22, 1e300, 6381956970095103. * 2.**797], dtype=torch.float64)])
         circle = Circle()
         both = torch.tensor([circle(x) for x in numbers.tolist()], dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""The sweep finds what is wrong: operators that answer wrongly on purpose, compared on the CPU. Needs no device."""
+"""The sweep detects errors: operators with deliberately wrong results, compared on the CPU. Needs no device."""
 
 import types
 import unittest
@@ -15,7 +15,7 @@ class Probe(types.SimpleNamespace):
 
 
 def operator(function, name: str = "probe"):
-    """Enough of an OpInfo: `function` is told whether it is the reference that is asked (the first call of each pair)."""
+    """A minimal OpInfo: `function` gets whether this call is the reference (the first call of each pair)."""
     calls = []
 
     def call(*args, **kwargs):
@@ -76,7 +76,7 @@ class Comparison(unittest.TestCase):
         result = comparison.compare_operator(operator(fail), "cpu", 1)
         self.assertEqual(sum(tally.total for tally in result.parts.values()), 0)
 
-    def test_moved_tensors_keep_layout_and_what_they_do_not_show(self):
+    def test_moved_tensors_keep_layout_and_hidden_storage(self):
         base = torch.arange(24.0).reshape(4, 6)
         view = base[1:, ::2].t()
         moved = comparison.move(view, "cpu")

@@ -1,7 +1,7 @@
-"""Whole networks on the device against the CPU: one step, 20 steps in float32, 20 under autocast.
+"""Whole networks on the device compared with the CPU: one step, 20 steps in float32, 20 under autocast.
 
-Also what is built on networks: the network of `rekindle train`, networks of the package transformers, checkpointing,
-torch.func and torch.compile. Small sizes: all of it takes minutes on a CPU driver.
+Also features that use networks: the network of `rekindle train`, networks from the package transformers, checkpointing,
+torch.func and torch.compile. The sizes are small: everything takes minutes on a CPU driver.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Models(unittest.TestCase):
-    """test_NAME_step, test_NAME_training and test_NAME_autocast of every case."""
+    """test_NAME_step, test_NAME_training and test_NAME_autocast for every case."""
 
 
 training.add_tests(Models, DEVICE, steps=CASES, trainings=CASES,
@@ -32,7 +32,7 @@ training.add_tests(Models, DEVICE, steps=CASES, trainings=CASES,
 
 
 class FuturesFiles(unittest.TestCase):
-    """The .pt of a run folder of `rekindle train` loads on the device, predicts and goes on training."""
+    """The .pt file from a run folder of `rekindle train` loads on the device, predicts and continues training."""
 
     def check(self, path: pathlib.Path) -> None:
         network, file = futures.load(path, DEVICE)
@@ -53,7 +53,7 @@ class FuturesFiles(unittest.TestCase):
     def test_committed_file(self):
         self.check(FOLDER / "data" / "futures.pt")
 
-    @unittest.skipUnless(os.environ.get("REKINDLE_PROGRAM"), "REKINDLE_PROGRAM does not name the program rekindle")
+    @unittest.skipUnless(os.environ.get("REKINDLE_PROGRAM"), "REKINDLE_PROGRAM does not name the rekindle program")
     def test_file_written_now(self):
         program = os.environ["REKINDLE_PROGRAM"]
         with tempfile.TemporaryDirectory() as folder:
@@ -71,7 +71,7 @@ class Transformers(unittest.TestCase):
         try:
             import transformers
         except ImportError as error:
-            raise unittest.SkipTest(f"the package transformers is not there ({error}): pip install transformers")
+            raise unittest.SkipTest(f"the package transformers is not installed ({error}): pip install transformers")
         cls.package = transformers
 
     def compare(self, make_network, make_batch, rate: float) -> None:
@@ -123,7 +123,7 @@ class Checkpointing(unittest.TestCase):
         outputs.square().sum().backward()
         return [inputs.grad.cpu(), *(parameter.grad.cpu() for parameter in network.parameters())]
 
-    def test_gradients_are_those_without(self):
+    def test_gradients_match_those_without_checkpointing(self):
         expected = self.gradients("cpu", False, False)
         for reentrant in (False, True):
             with self.subTest(reentrant=reentrant):
@@ -137,7 +137,7 @@ class Checkpointing(unittest.TestCase):
         case = CASES["mlp"]
         training.compare_training(dataclasses.replace(case, make_network=lambda: Checkpointed(*case.make_network())), DEVICE)
 
-    def test_dropout_is_drawn_alike_the_second_time(self):
+    def test_dropout_repeats_in_recomputation(self):
         layer = nn.Dropout(0.5)
         inputs = torch.ones(1000, device=DEVICE, requires_grad=True)
         outputs = checkpoint(layer, inputs, use_reentrant=False)
@@ -148,7 +148,7 @@ class Checkpointing(unittest.TestCase):
 
 
 class Functional(unittest.TestCase):
-    """torch.func on the device against the CPU."""
+    """torch.func on the device compared with the CPU."""
 
     def both(self, function) -> None:
         torch.testing.assert_close(function(DEVICE).detach().cpu(), function("cpu").detach(), rtol=1e-4, atol=1e-5)

@@ -1,8 +1,8 @@
-"""Every operator that operators.json calls native: its in-place and out= forms, gradcheck, and edges.
+"""Every operator that is native according to operators.json: its in-place and out= variants, gradcheck, and edge cases.
 
 Every dtype: exhaustive/test_dtypes.py.
 
-The operators and samples are PyTorch's own (op_db), the classes are made by instantiate_device_type_tests.
+The operators and samples are PyTorch's own (op_db), instantiate_device_type_tests creates the classes.
 """
 
 import unittest
@@ -19,7 +19,7 @@ TYPE = torch.device(DEVICE).type
 
 NATIVE = comparison.native_operators()
 
-# Families whose derivative is written by hand here: PyTorch checks it against differences in float64.
+# Families whose derivative is implemented by hand: PyTorch checks it against finite differences in float64.
 GRADCHECKED = frozenset((
     "add", "mul", "div", "pow", "exp", "log", "tanh", "sigmoid", "sqrt", "sin", "where", "clamp", "sum", "mean", "var", "prod",
     "amax", "cumsum", "cumprod", "logsumexp", "softmax", "log_softmax", "mm", "bmm", "addmm", "addmv", "baddbmm", "matmul",
@@ -72,11 +72,11 @@ class TestNativeOperators(TestCase):
             mine, untouched = self.into_every_second(op, given, expected)
             torch.testing.assert_close(mine.cpu(), expected.cpu(), rtol=1e-6, atol=1e-6, equal_nan=True)
             on_cpu = comparison.sample_on(op, sample, "cpu")
-            self.assertTrue(untouched or not self.into_every_second(op, on_cpu, expected.cpu())[1], "wrote beside its output")
+            self.assertTrue(untouched or not self.into_every_second(op, on_cpu, expected.cpu())[1], "wrote outside its output")
 
     def into_every_second(self, op, given, expected):
-        """The operator's output into every second element of a tensor, and whether it left the others as they were; the CPU,
-        too, gives some outputs new strides (nn.functional.linear of a vector)."""
+        """Writes the operator's output into every second element of a tensor and checks that the others are unchanged;
+        the CPU, too, gives some outputs new strides (nn.functional.linear of a vector)."""
         before = torch.tensor(77).to(expected.dtype)
         out = torch.full((*expected.shape, 2), before.item(), dtype=expected.dtype, device=expected.device)
         target = out[..., 0]
@@ -102,7 +102,7 @@ instantiate_device_type_tests(TestNativeOperators, globals(), only_for=(TYPE,))
 
 
 class Edges(unittest.TestCase):
-    """Empty, scalar and large inputs, and sizes around the borders of a workgroup, against the CPU."""
+    """Empty, scalar and large inputs, and sizes around workgroup boundaries, compared with the CPU."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,6 @@
-"""out= of every operator of PyTorch's list: an input itself, a tensor that overlaps one in part, and other dtypes. What is
-an input gives the right result or is refused; a partial overlap and a dtype that the CPU refuses are refused, too."""
+"""out= of every operator of PyTorch's list: an input itself, a tensor that partially overlaps one, and other dtypes. An
+output that is an input gives the right result or is rejected; a partial overlap, and a dtype that the CPU rejects, are
+rejected too."""
 
 import itertools
 import unittest
@@ -13,9 +14,9 @@ from support import DEVICE, device_is_there, device_module, fallback_counts
 SAMPLES = 3
 RANDOM = ("empty", "rand", "bernoulli", "multinomial", "normal", "dropout", "jiterator", "linalg.eig", "svd")
 OTHER_DTYPES = (torch.int64, torch.bool, torch.float64, torch.float16, torch.complex64)
-# What the device takes and the CPU does not, with the reason.
-TAKEN = {"diff": "a difference of slices of the input", "addmv": "put together from a product and a sum",
-         "addr": "put together from a product and a sum"}
+# What the device accepts and the CPU does not, with the reason.
+TAKEN = {"diff": "a difference of slices of the input", "addmv": "composed of a product and a sum",
+         "addr": "composed of a product and a sum"}
 
 
 def copies(sample, device):
@@ -39,14 +40,14 @@ def samples_of(op):
         try:
             results = listed(op.op(sample.input, *sample.args, **sample.kwargs))
         except (RuntimeError, NotImplementedError) as error:  # what the CPU cannot do proves nothing
-            print(f"{op.full_name} left out: {str(error).splitlines()[0][:120]}")
+            print(f"{op.full_name} skipped: {str(error).splitlines()[0][:120]}")
             continue
         if all(isinstance(result, torch.Tensor) for result in results):
             yield arguments, results
 
 
 def shifted(sample, number):
-    """The sample with the tensor of that number in a larger one, and what lies one element behind it."""
+    """The sample with that tensor inside a larger one, and the tensor that starts one element later."""
     tensor = tensors_of(sample)[number]
     memory = torch.zeros(tensor.numel() + 1, dtype=tensor.dtype, device=tensor.device)
     memory[:-1] = tensor.flatten()
@@ -75,7 +76,7 @@ class Outputs(unittest.TestCase):
         return all(a.shape == b.shape and torch.allclose(a, b, 1e-4, 1e-4, equal_nan=True) for a, b in wide)
 
     def places(self):
-        """Operators with an output and an input that are alike, the first of each pair."""
+        """Operators with an output and an input of the same shape and dtype, the first of each pair."""
         for op in op_db:
             if not op.supports_out or any(word in op.name for word in RANDOM):
                 continue
@@ -101,7 +102,8 @@ class Outputs(unittest.TestCase):
                 on_cpu, _ = self.outcome(op, sample, results, k, j, "cpu", False)
                 found, refused = self.outcome(op, sample, results, k, j, DEVICE, False)
                 if found is not None:
-                    # PyTorch's own formula may write before it reads, as linear_out does with the bias; then on the CPU, too.
+                    # PyTorch's own implementation may write before it reads, as linear_out does with the bias; then the
+                    # CPU does too.
                     right = self.equal(found, results) or (on_cpu is not None and self.equal(found, on_cpu))
                     self.assertTrue(right, f"{found}, expected {results}, on the CPU {on_cpu}")
                 else:

@@ -8,7 +8,7 @@ import tempfile
 import textwrap
 import unittest
 
-SECONDS = 600  # only a hang takes as long
+SECONDS = 600  # only a hang takes this long
 EXITS = 8
 
 
@@ -20,7 +20,7 @@ def python(text, *arguments, **environment):
         text=True,
         timeout=SECONDS,
         check=False,
-        env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "1", **environment},  # 1: also beside CUDA
+        env={**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "1", **environment},  # 1: even if PyTorch has CUDA
     )
 
 
@@ -53,8 +53,8 @@ class Autoload(ProcessTest):
     def test_package_may_be_imported_first(self):
         self.succeeds("import torch_rvk, torch; assert torch.rvk.is_available()")
 
-    def test_stands_down_where_pytorch_has_cuda(self):
-        """Unless it is asked for by name: `import torch_rvk`."""
+    def test_does_not_register_if_pytorch_has_cuda(self):
+        """Unless it is requested by name: `import torch_rvk`."""
         result = self.succeeds(
             """
             import torch
@@ -71,7 +71,7 @@ class Autoload(ProcessTest):
         )
         self.assertIn("can use CUDA (2 devices)", result.stderr)
 
-    def test_stands_down_when_the_slot_is_taken(self):
+    def test_does_not_register_if_the_slot_is_taken(self):
         result = self.succeeds(
             """
             import torch
@@ -83,7 +83,7 @@ class Autoload(ProcessTest):
         )
         self.assertIn("'other' has taken it", result.stderr)
 
-    def test_stands_down_without_its_library(self):
+    def test_does_not_register_without_its_library(self):
         import torch_rvk
 
         with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +98,7 @@ class Autoload(ProcessTest):
             )
             self.assertIn("pip install .", result.stderr)
 
-    def test_stands_down_for_another_pytorch(self):
+    def test_does_not_register_with_another_pytorch(self):
         result = self.succeeds(
             """
             import torch, types, sys
@@ -176,8 +176,8 @@ class Fork(ProcessTest):
             result = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=SECONDS, check=False)
             self.assertEqual(result.returncode, 0, result.stderr)
 
-    def test_tensors_travel_to_and_from_spawned_processes(self):
-        """As an argument, through a queue in both directions, through a pipe: none waits for what never comes."""
+    def test_tensors_are_sent_to_and_from_spawned_processes(self):
+        """As an argument, through a queue in both directions, and through a pipe: nothing hangs."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "travel.py")
             with open(path, "w", encoding="utf-8") as file:
@@ -193,7 +193,7 @@ class Fork(ProcessTest):
                     "    argument = torch.nn.Parameter(torch.ones(3, device='rvk'))\n"
                     "    child = context.Process(target=work, args=(argument, questions, answers, there))\n"
                     "    child.start()\n"
-                    "    there.close()\n" # so that a child that died ends recv
+                    "    there.close()\n" # so that recv ends if the child died
                     "    questions.put((torch.arange(4.0, device='rvk'), torch.nn.Linear(2, 2).to('rvk')))\n"
                     "    doubled, total, needs = answers.get()\n"
                     "    assert doubled.device == torch.device('rvk:0') and doubled.tolist() == [0, 2, 4, 6], doubled\n"
@@ -243,7 +243,7 @@ class Threads(ProcessTest):
 
 class Exit(ProcessTest):
     def test_backward_as_the_last_statement(self):
-        """PyTorch's own thread must not meet the interpreter's end."""
+        """PyTorch's own thread must not still run when the interpreter exits."""
         for _ in range(EXITS):
             self.succeeds("import torch; (torch.ones(9, device='rvk', requires_grad=True) * 2).sum().backward()")
 
@@ -255,9 +255,9 @@ class Exit(ProcessTest):
         result = python("import torch; x = torch.ones(9, device='rvk'); raise SystemExit(5)")
         self.assertEqual(result.returncode, 5, result.stderr)
 
-    def test_daemon_thread_is_at_work(self):
-        """No hang and no fault. CPython up to 3.13 ends such a thread by unwinding its stack, and PyTorch's frames answer
-        that with abort(), for tensors on the CPU, too: where it does that there, it may here."""
+    def test_daemon_thread_is_running(self):
+        """No hang and no crash. CPython up to 3.13 ends such a thread by unwinding its stack, to which PyTorch's frames
+        respond with abort(), also for tensors on the CPU: if that happens there, it may happen here."""
         lines = """
             import sys, threading, time, torch
             def work():

@@ -1,5 +1,5 @@
-"""Every operator that draws, in every dtype: refused where the CPU refuses, otherwise the same distribution and nothing
-written beside the tensor (REKINDLE_POISON=1 looks at the memory around it)."""
+"""Every operator that draws random numbers, in every dtype: rejected where the CPU rejects it, otherwise the same
+distribution, and nothing is written outside the tensor (REKINDLE_POISON=1 checks the memory around it)."""
 
 import unittest
 
@@ -55,13 +55,13 @@ DRAWS = {
     "alpha_dropout": lambda t, d: F.alpha_dropout(full(1., t, d), .3, True),
     "rrelu": lambda t, d: F.rrelu(-full(1., t, d), training=True),
 }
-# The device draws what the CPU has no kernel for: compared with another draw of the CPU.
+# The device supports these although the CPU has no kernel: compared with another distribution of the CPU.
 BEYOND_THE_CPU = {("rrelu", torch.float16): torch.float32}
 UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
 
 
 def numbers(tensor):
-    """All as float64, on the host."""
+    """All numbers as float64, on the host."""
     tensor = tensor.cpu()
     if tensor.is_complex():
         tensor = torch.view_as_real(tensor).flatten()
@@ -87,7 +87,7 @@ class Draws(unittest.TestCase):
             return None, str(error)
 
     def assert_alike(self, found, expected):
-        """Kolmogorov and Smirnov's distance of two samples of 4,096: above 0.06 once in 10^6."""
+        """The Kolmogorov-Smirnov distance of two samples of 4,096 is above 0.06 once in 10^6 times."""
         self.assertEqual(found.dtype, expected.dtype)
         a, b = numbers(found).sort()[0], numbers(expected).sort()[0]
         self.assertFalse(a.isnan().any())

@@ -11,7 +11,7 @@ README = pathlib.Path(__file__).resolve().parents[3] / "README.md"
 
 
 class Readme(unittest.TestCase):
-    @unittest.skipUnless(importlib.util.find_spec("transformers"), "the package transformers is not there: pip install transformers")
+    @unittest.skipUnless(importlib.util.find_spec("transformers"), "needs the package transformers: pip install transformers")
     def test_lines_train(self):
         lines = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
         said = io.StringIO()

@@ -1,7 +1,7 @@
 """NaN, infinities, zeros of both signs, extremes and subnormals through every operator on elements, every reduction and
-every norm, in every floating dtype, against the CPU. Where the CPU and CUDA disagree the entry in DIFFERENT says how. What is
-right is the CPU's result or the one of its float64, rounded: CPUs add many float32 numbers one by one, and some of them take
-the powers of float16 or the extremes of bfloat16 otherwise than those of float32."""
+every norm, in every floating dtype, against the CPU. Where the CPU and CUDA disagree, the entry in DIFFERENT says how.
+A result is right if it is the CPU's, or the CPU's float64 result, rounded: CPUs add many float32 numbers one by one,
+and some treat powers of float16 or extremes of bfloat16 differently from those of float32."""
 
 import itertools
 import unittest
@@ -18,16 +18,17 @@ NAN, INFINITY = float("nan"), float("inf")
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 TOLERANCES = {torch.float32: 2e-5, torch.float64: 1e-12, torch.float16: 5e-3, torch.bfloat16: 3e-2}
 
-# Not compared as they are, with the reason; pairs of an operator and what is not compared there.
+# Not compared directly, with the reason; pairs of an operator and what is not compared there.
 DIFFERENT = {
     "complex": "a pair of parts; test_casts.py", "polar": "a pair of parts",
     "fmod": "the CPU's gives NaN where the quotient overflows; the device's is exact",
     "remainder": "as fmod", "__rmod__": "as fmod",
-    "int": "NaN and what int32 does not hold", "long": "as int", "short": "as int", "char": "as int", "byte": "as int",
+    "int": "NaN and values beyond int32", "long": "as int", "short": "as int", "char": "as int", "byte": "as int",
     "cdouble": "a pair of parts", "cfloat": "a pair of parts", "chalf": "a pair of parts",
     "floor_divide": "the CPU's remainder, as fmod", "div.floor_rounding": "as floor_divide",
 }
-# As DIFFERENT's keys: CPUs before PyTorch 2.13 lose all digits of gelu below -5, in float64, too, and give NaN for infinity.
+# Keys as in DIFFERENT: before PyTorch 2.13, CPUs lose all digits of gelu below -5, even in float64, and give NaN for
+# infinity.
 EXACT = {"gelu": lambda x: x * torch.special.erfc(-x * .5**.5) / 2}
 ACTIVATIONS = {
     "softshrink": F.softshrink, "hardshrink": F.hardshrink, "gelu": F.gelu, "gelu tanh": lambda x: F.gelu(x, approximate="tanh"),
@@ -81,7 +82,7 @@ def special(dtype):
 
 
 def with_its_options(op, dtype):
-    """The operator of one tensor with what its list gives it beside the tensor (polygamma its order, prelu its weight)."""
+    """The unary operator with the additional arguments from PyTorch's list (polygamma its order, prelu its weight)."""
     options, _ = op.sample_kwargs("cpu", dtype, torch.ones(1, dtype=dtype))
 
     def function(x):
@@ -91,7 +92,7 @@ def with_its_options(op, dtype):
 
 
 def is_compared(op) -> bool:
-    """Not those that CUDA's own compiler makes, nor those that draw."""
+    """Excludes operators from CUDA's own compiler and those that draw random numbers."""
     return not op.name.startswith("jiterator") and op.name not in comparison.RANDOM_OPERATORS
 
 
@@ -127,7 +128,7 @@ class SpecialValues(unittest.TestCase):
     def same(self, a, b, dtype):
         limits = torch.finfo(dtype)
         same = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= TOLERANCES[dtype] * b.abs() + limits.tiny)
-        # One step at the end of the range may be infinity.
+        # At the end of the range, one step may reach infinity.
         return same | (a - b).isinf() & (b.abs() >= .99999 * limits.max) & (a.sign() == b.sign())
 
     def test_operators_of_one_tensor(self):
@@ -149,7 +150,7 @@ class SpecialValues(unittest.TestCase):
                 self.compare(function, special(dtype).repeat(2), exact=EXACT.get(name))
 
     def rows(self, dtype):
-        """The special number among others, in a short row and in one that several lanes reduce."""
+        """The special number among others, in a short row and in a row that several lanes reduce."""
         for number, length in itertools.product(special(dtype), (3, 700)):
             row = torch.full((length,), .5, dtype=dtype)
             row[1] = number
@@ -167,11 +168,11 @@ class SpecialValues(unittest.TestCase):
                 with self.subTest(norm=name, order=order, dtype=dtype):
                     for row in self.rows(dtype):
                         if row.isfinite().all() and row.abs().max() > 1e3:
-                            continue  # powers of them overflow in another order
+                            continue  # their powers overflow in a different order
                         self.compare(function, row)
 
     def test_subnormal_exponents(self):
-        """exp2 of what lies below every number is 0, in no dtype something else."""
+        """exp2 of numbers below the range is 0 in every dtype."""
         for dtype in DTYPES:
             self.compare(torch.exp2, torch.tensor([-130., -150., -200., -300., -1000., -1080., -2000., 200., 2000.]).to(dtype))
 

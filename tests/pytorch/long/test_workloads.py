@@ -1,7 +1,7 @@
-"""The operations of workload_cases.py on the device against the CPU: forward and backward, and 20 steps of training.
+"""The operations of workload_cases.py on the device compared with the CPU: forward and backward, and 20 training steps.
 
-Among them the convolution whose kernel spans all electrodes, which crashed, and 3x3 convolutions of 44 pixels and more, which
-hung.
+They include the convolution whose kernel spans all electrodes, which crashed under ROCm, and 3x3 convolutions of 44
+pixels and more, which hung there.
 """
 
 import unittest
@@ -14,7 +14,7 @@ from workload_cases import OPERATIONS, TRAINED_OPERATIONS
 
 
 class Workloads(unittest.TestCase):
-    """test_NAME_step of every operation, test_NAME_training of those that train."""
+    """test_NAME_step for every operation, test_NAME_training for those that train."""
 
 
 training.add_tests(Workloads, DEVICE, steps=OPERATIONS, trainings=TRAINED_OPERATIONS,
@@ -22,7 +22,7 @@ training.add_tests(Workloads, DEVICE, steps=OPERATIONS, trainings=TRAINED_OPERAT
 
 
 class MemoryStress(unittest.TestCase):
-    def test_blocks_of_many_sizes_come_and_go(self):
+    def test_blocks_of_many_sizes_are_allocated_and_freed(self):
         module = device_module()
         module.synchronize()
         before = module.memory_allocated()

@@ -1,1 +1,1 @@
-"""Networks that the tests of the device train, written out: nothing here depends on torchvision."""
+"""The networks that the device tests train, written from scratch: nothing here depends on torchvision."""

@@ -35,7 +35,7 @@ def convolution_silu(inputs: int, outputs: int, kernel: int, stride: int = 1) ->
 
 
 class CrossStagePartial(nn.Module):
-    """YOLOv5's C3: half of the channels go through bottlenecks, the other half past them."""
+    """YOLOv5's C3: half of the channels go through bottlenecks, the other half bypass them."""
 
     def __init__(self, channels: int):
         super().__init__()
@@ -50,7 +50,7 @@ class CrossStagePartial(nn.Module):
 
 
 class PyramidPooling(nn.Module):
-    """YOLOv5's SPPF: one max pooling three times over, all stages side by side."""
+    """YOLOv5's SPPF: one max pooling applied three times, with all stages concatenated."""
 
     def __init__(self, channels: int):
         super().__init__()
@@ -65,7 +65,7 @@ class PyramidPooling(nn.Module):
 
 
 class YoloBlocks(nn.Module):
-    """A detector in small: (N, 3, S, S) to (N, 3·(5 + classes), S/8, S/8), with one step of a feature pyramid."""
+    """A small detector: (N, 3, S, S) to (N, 3·(5 + classes), S/8, S/8), with one step of a feature pyramid."""
 
     def __init__(self, classes: int, width: int):
         super().__init__()

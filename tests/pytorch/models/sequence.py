@@ -1,4 +1,4 @@
-"""Recurrent networks and Transformers; without dropout, whose masks are not the CPU's."""
+"""Recurrent networks and Transformers; without dropout, whose masks differ from the CPU's."""
 
 import torch
 from torch import nn

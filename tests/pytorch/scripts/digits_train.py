@@ -1,4 +1,4 @@
-"""A small residual network on pictures of digits that are drawn here; a script for CUDA like many."""
+"""A small residual network on generated images of digits; a typical script for CUDA."""
 
 import sys
 import time
@@ -35,7 +35,7 @@ class Net(nn.Module):
 
 
 def pictures(count):
-    """One bright bar for each class, in noise."""
+    """One bright bar for each class, with noise."""
     labels = torch.arange(count) % 10
     x = torch.randn(count, 1, 28, 28) * 0.1
     for row, label in enumerate(labels):

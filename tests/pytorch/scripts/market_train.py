@@ -1,6 +1,6 @@
-"""A training script for CUDA in the shape of those that people bring: 54 features, AMP, DataParallel, checkpoints.
+"""A typical training script for CUDA: 54 features, AMP, DataParallel, checkpoints.
 
-It knows nothing of rvk; test_run.py starts it with `python -m torch_rvk.run`.
+It knows nothing about rvk; test_run.py starts it with `python -m torch_rvk.run`.
 """
 
 import argparse

@@ -21,7 +21,7 @@ inline float golden_value(std::size_t k, std::size_t i) {
     return static_cast<float>(static_cast<int>((7 * i + 13 * k) % 255) - 127) / 128.0F;
 }
 
-/// An empty folder of this test, removed at its end.
+/// An empty folder for this test, removed at its end.
 class ScratchFolder {
   public:
     ScratchFolder() {

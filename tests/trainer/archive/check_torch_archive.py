@@ -73,7 +73,7 @@ def check_safetensors(path):
     try:
         import safetensors.torch
     except ImportError:
-        print("the safetensors package is not installed: its own reader was not tried")
+        print("the safetensors package is not installed: its reader was not tested")
     else:
         check_state(safetensors.torch.load_file(path))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the golden files of the archive tests with PyTorch: python3 tests/trainer/archive/make_golden.py
 
-Element i of the k-th tensor of a model is ((7 i + 13 k) mod 255 - 127) / 128, which every float type holds exactly,
+Element i of the k-th tensor of a model is ((7 i + 13 k) mod 255 - 127) / 128, which every float dtype holds exactly,
 so the tests know all values without a second file.
 """
 import collections
@@ -137,7 +137,7 @@ class Plain(torch.nn.Module):
 
 
 def shapes_of_files():
-    """What people save besides state dicts."""
+    """Other things that people save besides state dicts."""
     model = fill(Plain(6, [8, 8]))
     states = model.state_dict()
     torch.save({"state_dict": {f"model.{k}": v for k, v in states.items()} | {"loss.weight": torch.ones(2)},

@@ -133,7 +133,7 @@ TEST_P(EveryProtocol, SurvivesWritingAndReadingAgain) {
 INSTANTIATE_TEST_SUITE_P(Protocols, EveryProtocol, ::testing::Range(0, 6));
 
 TEST(Pickle, KeepsCallsAsInertNodes) {
-    // What os.system("rm -rf /") looks like in a pickle, in three spellings. None of them does anything.
+    // os.system("rm -rf /") in a pickle, in three forms. None of them does anything.
     EXPECT_EQ(parsed("cos\nsystem\n(S'rm -rf /'\ntR."), "<os.system>('rm -rf /')");
     EXPECT_EQ(parsed("(S'rm -rf /'\nios\nsystem\n."), "<os.system>('rm -rf /')");
     EXPECT_EQ(parsed("\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02ls\x85R."), "<os.system>('ls')");
@@ -161,8 +161,8 @@ TEST(Pickle, KeepsCycles) {
 }
 
 TEST(Pickle, WritesWhatPythonWrites) {
-    // pickletools.optimize(pickle.dumps({'a': [1, 70000, -1, True, None, 0.5]}, 2)) keeps no memo; ours does,
-    // so the values are compared, and the integers' operations for size.
+    // pickletools.optimize(pickle.dumps({'a': [1, 70000, -1, True, None, 0.5]}, 2)) keeps no memo;
+    // write_pickle does, so this compares the values and the size of the integer operations.
     PickleDocument document;
     const PickleId list =
         document.list({document.integer(255), document.integer(256), document.integer(65536),
@@ -189,8 +189,8 @@ TEST(Pickle, WritesSharedValuesOnce) {
     EXPECT_THROW(write_pickle(document.at(value)), Error);
 }
 
-TEST(Pickle, RefusesWhatIsNotSoundAndSaysWhere) {
-    EXPECT_THAT(refusal(""), HasSubstr("ends without its stop mark"));
+TEST(Pickle, RefusesInvalidPicklesAndSaysWhere) {
+    EXPECT_THAT(refusal(""), HasSubstr("ends without a stop mark"));
     EXPECT_THAT(refusal("N"), HasSubstr("byte 1"));
     EXPECT_THAT(refusal("."), HasSubstr("0 values"));
     EXPECT_THAT(refusal("NN."), HasSubstr("2 values"));
@@ -218,7 +218,7 @@ TEST(Pickle, RefusesWhatIsNotSoundAndSaysWhere) {
     EXPECT_THAT(refusal("\xf0"), HasSubstr("0xf0"));
 }
 
-TEST(Pickle, BoundsWhatItHolds) {
+TEST(Pickle, BoundsItsSize) {
     PickleLimits limits;
     limits.max_nodes = 1000;
     for (const char operation : {']', 'N', '('})
@@ -226,7 +226,7 @@ TEST(Pickle, BoundsWhatItHolds) {
     EXPECT_THAT(refusal("N" + std::string(2000, '2'), limits), HasSubstr("more than 1000 values"));
     limits.max_bytes = 10;
     EXPECT_THAT(refusal(std::string(11, 'N'), limits), HasSubstr("11 bytes"));
-    // Nested a million deep: reading and freeing it needs no stack.
+    // Nested half a million deep: reading and freeing it needs no stack.
     EXPECT_EQ(parse_pickle(")" + std::string(500'000, '\x85') + ".", "deep").document.size(), 500'001U);
 }
 

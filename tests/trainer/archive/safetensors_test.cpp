@@ -33,7 +33,7 @@ std::string refusal(const std::string& bytes) {
 }
 
 TEST(SafeTensors, ReadsTheFormat) {
-    // Written by hand after the specification of the format.
+    // Written by hand from the format's specification.
     const std::string bytes = file_of(
         R"({"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[2],"data_offsets":[8,12]},)"
         R"("a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]},"none":{"dtype":"I64","shape":[0],"data_offsets":[12,12]}}  )",
@@ -63,7 +63,7 @@ TEST(SafeTensors, WritesWhatItReads) {
     }
     EXPECT_EQ(file.metadata.at("seed"), "42");
     const std::string bytes = read_file(folder / "model.safetensors");
-    EXPECT_EQ((bytes.size() - 5 * sizeof(float)) % 64, 0U) << "the data are aligned";
+    EXPECT_EQ((bytes.size() - 5 * sizeof(float)) % 64, 0U) << "the data is aligned";
 }
 
 TEST(SafeTensors, RefusesHostileHeaders) {
@@ -83,7 +83,7 @@ TEST(SafeTensors, RefusesHostileHeaders) {
     EXPECT_EQ(refusal(tensor("F32", "[2]", "[0,8]")), "accepted");
     EXPECT_THAT(refusal(tensor("F32", "[3]", "[0,8]")), HasSubstr("contradict"));
     EXPECT_THAT(refusal(tensor("F32", "[4]", "[0,16]")), HasSubstr("of 8"));
-    EXPECT_THAT(refusal(tensor("F32", "[1]", "[4,8]")), HasSubstr("lies at"));
+    EXPECT_THAT(refusal(tensor("F32", "[1]", "[4,8]")), HasSubstr("is at bytes"));
     EXPECT_THAT(refusal(tensor("F32", "[2]", "[8,0]")), HasSubstr("contradict"));
     EXPECT_THAT(refusal(tensor("F32", "[-2]", "[0,8]")), HasSubstr("whole numbers"));
     EXPECT_THAT(refusal(tensor("F32", "[4294967296,4294967296]", "[0,8]")), HasSubstr("too large"));
@@ -96,7 +96,7 @@ TEST(SafeTensors, RefusesHostileHeaders) {
     EXPECT_THAT(refusal(file_of(R"({"a":{"dtype":"U8","shape":[8],"data_offsets":[0,8]},)"
                                 R"("b":{"dtype":"U8","shape":[8],"data_offsets":[0,8]}})",
                                 "12345678")),
-                HasSubstr("lies at"))
+                HasSubstr("is at bytes"))
         << "overlapping tensors";
     EXPECT_THAT(refusal(file_of(R"({"__metadata__":{"a":1}})")), HasSubstr("not text"));
 }

@@ -35,7 +35,7 @@ const std::vector<std::string> one_hidden_layer{"input_layer.weight",       "inp
                                                 "final_norm.weight",        "final_norm.bias",
                                                 "output_layer.weight",      "output_layer.bias"};
 
-TEST(TorchArchive, ReadsStateDictsHoweverTheyAreWrapped) {
+TEST(TorchArchive, ReadsStateDictsInEveryWrapper) {
     for (const char* file : {"state_dict.pt", "checkpoint.pt", "original_best_model.pt"}) {
         const auto tensors = state_dict_of(TorchArchive::read(golden(file)));
         EXPECT_EQ(names_of(tensors), one_hidden_layer) << file;
@@ -45,7 +45,7 @@ TEST(TorchArchive, ReadsStateDictsHoweverTheyAreWrapped) {
     }
 }
 
-TEST(TorchArchive, TakesOffThePrefixesOfWrappers) {
+TEST(TorchArchive, RemovesWrapperPrefixes) {
     const auto tensors = state_dict_of(TorchArchive::read(golden("data_parallel.pt")));
     ASSERT_EQ(tensors.size(), 14U);
     EXPECT_EQ(tensors[6].name, "hidden_layers.1.0.weight");
@@ -128,7 +128,7 @@ TEST(TorchArchive, SaysHowToConvertALegacyFile) {
 }
 
 TEST(TorchArchive, RefusesOtherFiles) {
-    EXPECT_THAT(refusal(""), HasSubstr("not an archive"));
+    EXPECT_THAT(refusal(""), HasSubstr("not a PyTorch archive"));
     EXPECT_THAT(refusal("PK"), HasSubstr("too short"));
     EXPECT_THAT(refusal("PK" + std::string(100, 'x')), HasSubstr("truncated"));
     const std::string whole = read_file(golden("state_dict.pt"));
@@ -163,7 +163,7 @@ std::string with_tensor(std::int64_t storage_elements, std::int64_t offset, std:
     return builder.finish(root, "file");
 }
 
-TEST(TorchArchive, RefusesTensorsWhoseSizesLie) {
+TEST(TorchArchive, RefusesTensorsWithWrongSizes) {
     constexpr std::int64_t huge = std::int64_t{1} << 62;
     EXPECT_EQ(refusal(with_tensor(16, 0, {4, 4}, {4, 1})), "accepted");
     EXPECT_EQ(refusal(with_tensor(16, 15, {1}, {1})), "accepted");

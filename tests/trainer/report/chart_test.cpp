@@ -28,8 +28,8 @@ Chart two_points(Mark mark = Mark::line) {
     return chart;
 }
 
-/// Every match of the first group. std::regex needs stack for each character that a repetition takes: for
-/// short matches only.
+/// Every match of the first group. Only for short matches, because std::regex needs stack for each repeated
+/// character.
 std::vector<std::string> all(const std::string& text, const std::string& pattern) {
     const std::regex expression(pattern);
     std::vector<std::string> found;
@@ -38,7 +38,7 @@ std::vector<std::string> all(const std::string& text, const std::string& pattern
     return found;
 }
 
-/// What stands between each occurrence of `begin` and the next quotation mark.
+/// The text between each occurrence of `begin` and the next quotation mark.
 std::vector<std::string> quoted_after(const std::string& text, const std::string& begin) {
     std::vector<std::string> found;
     for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
@@ -66,7 +66,7 @@ TEST(Ticks, AreRoundAndInside) {
     }
 }
 
-TEST(Ticks, LabelsTellNeighborsApart) {
+TEST(Ticks, LabelsDistinguishNeighbors) {
     EXPECT_EQ(tick_label(1'500'000, 500'000), "1.5 M");
     EXPECT_EQ(tick_label(2'000'000, 1'000'000), "2 M");
     EXPECT_EQ(tick_label(40'000, 20'000), "40 k");
@@ -185,19 +185,19 @@ TEST(Png, TrainingHistoryHasTwoPanelsWithBothSeries) {
     const Picture picture(folder / "training_history.png");
     EXPECT_EQ(picture.width, 1120U);
     EXPECT_EQ(picture.height, 380U);
-    EXPECT_GT(picture.count(255, 255, 255), picture.width * picture.height * 3 / 4) << "light ground";
+    EXPECT_GT(picture.count(255, 255, 255), picture.width * picture.height * 3 / 4) << "light background";
     EXPECT_GT(picture.count(0, 114, 178), 300U) << "validation, in both panels";
     EXPECT_GT(picture.count(213, 94, 0), 100U) << "training";
     EXPECT_GT(picture.count(28, 32, 38), 200U) << "text";
 }
 
-TEST(Png, AnEmptyHistoryIsStillAPicture) {
+TEST(Png, EmptyHistoryIsStillAPicture) {
     const ScratchFolder folder;
     write_training_history(folder / "empty.png", {});
     EXPECT_EQ(Picture(folder / "empty.png").height, 380U);
 }
 
-TEST(Distributions, TheBestIsMarkedWhereTheGoodValuesAre) {
+TEST(Distributions, BestValueIsMarked) {
     const std::vector<double> values{3, 1, 2, 5, 4};
     for (const auto& [better, best] : {std::pair{Better::lower, 1.0}, std::pair{Better::higher, 5.0}}) {
         const Chart chart = distribution_chart(values, "T", "x", better);

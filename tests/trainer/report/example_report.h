@@ -69,11 +69,12 @@ inline ReportData example_report() {
             {(-0.2 + 0.044 * bin) / 100, 0.06 * gaussian(random) / 100, 42});
     data.evaluation.rows = 420;
     data.evaluation.has_edge = false;
-    data.evaluation.verdict =
-        "No edge: the model does not predict the log return of the next session better than a "
-        "return of zero. squared error saved 0.31 %.";
+    data.evaluation.verdict = {
+        "No edge",
+        "the model does not predict the log return of the next session better than a return of zero",
+        "squared error reduction 0.31 %."};
     data.evaluation.scores = {
-        {"squared error saved (R² out of sample)", "%", 0.31, {-1.4, 1.9}, 0, "a return of zero", true},
+        {"squared error reduction (out-of-sample R²)", "%", 0.31, {-1.4, 1.9}, 0, "a return of zero", true},
         {"mean absolute error", "%", 0.842, {0.78, 0.91}, 0.839, "a return of zero", false},
         {"direction hit rate", "%", 51.4, {46.7, 56.2}, 53.1, "always up, the training majority", true}};
     for (int day = 4; day < 7; ++day)
@@ -87,7 +88,7 @@ inline ReportData example_report() {
         {"Rolls",
          {"date", "from", "to", "gap (points)", "volume of the old"},
          {{"2024-12-16", "ESZ4", "ESH5", "61.25", "48 %"}, {"2025-03-17", "ESH5", "ESM5", "52.50", "49 %"}},
-         "A contract is left on the first session in which the next one trades more."}};
+         "A contract is replaced in the first session in which the next one trades more."}};
     data.timings = {{"Reading bars", 0.21, "1,140,000 rows, 5.4 M rows/s"},
                     {"Profiles", 0.05, "812 sessions"},
                     {"Features", 0.006, "54 columns"},
@@ -101,8 +102,8 @@ inline ReportData example_report() {
                           {"learning_rate", "0.0005"},
                           {"seed", "42"}};
     data.warnings = {
-        "The look-backs of the longest features need 50 sessions; the first 50 rows are left out."};
-    data.notes = {"A VIX column is present and not used; --features session,vix takes it in."};
+        "The look-backs of the longest features need 50 sessions; the first 50 rows are omitted."};
+    data.notes = {"A VIX column is present but unused; --features session,vix uses it."};
     return data;
 }
 

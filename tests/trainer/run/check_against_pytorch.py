@@ -11,8 +11,8 @@ import tempfile
 import numpy as np
 import torch
 
-LARGEST_DIFFERENCE = 1e-6  # of a raw output, whose unit is the standard deviation of the target or a logit
-SESSIONS_LEFT_OUT = (0, 1, 2, 5, 10)  # predictions are made from that many sessions earlier
+LARGEST_DIFFERENCE = 1e-6  # of a raw output, whose unit is the std of the target or a logit
+SESSIONS_OMITTED = (0, 1, 2, 5, 10)  # predictions start that many sessions earlier
 # One run for each way in which the files differ.
 RUNS = {
     "return, AdamW": [],
@@ -62,7 +62,7 @@ def rekindle(program, *arguments):
 
 
 def load(path):
-    """As data, read and mapped; both must agree."""
+    """Loads the file as data, read and mapped; both must agree."""
     read = torch.load(path, weights_only=True)
     mapped = torch.load(path, weights_only=True, mmap=True)
     return read, mapped
@@ -81,7 +81,7 @@ def check_state_dict(checks, model, state, name):
 
 
 def check_optimizer(checks, model, config, state, name):
-    """The state is accepted, and a step from it moves the weights by finite amounts."""
+    """The state is accepted, and a step from it changes the weights by finite amounts."""
     if config["optimizer"] == "sgd":
         optimizer = torch.optim.SGD(model.parameters(), lr=1, momentum=config["momentum"])
         moments = ["momentum_buffer"] if config["momentum"] > 0 else []
@@ -105,7 +105,7 @@ def check_optimizer(checks, model, config, state, name):
 
 
 def raw_output(metadata, prediction):
-    """The reverse of what the program makes of the network's first output."""
+    """Inverts the program's conversion of the network's first output."""
     if metadata["target"]["kind"] == "direction":
         return math.log(prediction / (1 - prediction))
     return prediction / metadata["target"]["scale"]
@@ -115,9 +115,9 @@ def check_predictions(checks, program, folder, run, model, bars, metadata, name)
     lines = bars.read_text().splitlines()
     scaler = metadata["scaler"]
     worst = 0.0
-    for left_out in SESSIONS_LEFT_OUT:
+    for omitted in SESSIONS_OMITTED:
         part = folder / "part.csv"
-        part.write_text("\n".join(lines[:len(lines) - left_out]) + "\n")
+        part.write_text("\n".join(lines[:len(lines) - omitted]) + "\n")
         rekindle(program, "features", "--quiet", "--data", part, "--clock", "raw", "--output", folder / "features.npy")
         row = np.load(folder / "features.npy")[-1]
         row = np.clip((row - scaler["center"]) / scaler["scale"], -scaler["clip"], scaler["clip"])
@@ -156,7 +156,7 @@ def check_run(checks, program, folder, bars, name, options):
     worst = check_predictions(checks, program, folder, run, best, bars, metadata, name)
     for file in sorted(output.rglob("*"), reverse=True):
         file.unlink() if file.is_file() else file.rmdir()
-    print(f"{name}: loads; {len(SESSIONS_LEFT_OUT)} predictions at a largest difference of {worst:.1e}")
+    print(f"{name}: loads; {len(SESSIONS_OMITTED)} predictions at a largest difference of {worst:.1e}")
 
 
 def write_bars(path, sessions=120):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Trains with the program, then lets PyTorch load the run folder: every .pt with weights_only, mapped too, the keys of
+# Trains with the program, then lets PyTorch load the run folder: every .pt with weights_only, also mapped, the keys of
 # the original's state dict, the optimizer's state, and the program's predictions from a torch.nn.Module of those weights.
 #
 #   tests/trainer/run/check_against_pytorch.sh [PROGRAM]

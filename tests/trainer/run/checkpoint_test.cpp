@@ -59,10 +59,11 @@ TEST(Checkpoint, RoundTripsBitForBit) {
     EXPECT_EQ(read.members.at(0).epoch_loss_sum, 0.1 + 0.2);
     EXPECT_EQ(read.members.at(0).best_values, (std::vector<float>{1, 2, 3, 4, 5, 6}));
     EXPECT_EQ(read.members.at(0).history.at(0).steps, 99u);
-    EXPECT_EQ(bytes.substr(0, 8), "RKCKPT01") << "older versions of the program read the run of one network";
+    EXPECT_EQ(bytes.substr(0, 8), "RKCKPT01")
+        << "older versions of the program can read a run of one network";
 }
 
-TEST(Checkpoint, APopulationRoundTripsBitForBit) {
+TEST(Checkpoint, PopulationRoundTripsBitForBit) {
     const std::string bytes = encode_checkpoint(example(2, 3));
     EXPECT_EQ(bytes.substr(0, 8), "RKCKPT02");
     const Checkpoint read = decode_checkpoint(bytes);
@@ -78,7 +79,7 @@ TEST(Checkpoint, APopulationRoundTripsBitForBit) {
     EXPECT_EQ(read.history[0].lowest_validation_loss, 0.25);
 }
 
-TEST(Checkpoint, TensorsAreCutFromValuesThatFit) {
+TEST(Checkpoint, SplitsValuesIntoTensors) {
     const Checkpoint c = example(1);
     const auto tensors = tensors_from(c.parameters, c.members[0].best_values);
     EXPECT_EQ(tensors[1].values, (std::vector<float>{5, 6}));
@@ -87,7 +88,7 @@ TEST(Checkpoint, TensorsAreCutFromValuesThatFit) {
     EXPECT_THROW(tensors_from(c.parameters, std::vector<float>(7)), Error);
 }
 
-TEST(Checkpoint, EveryDamagedByteAndEveryLengthIsNoticed) {
+TEST(Checkpoint, DetectsEveryDamagedByteAndEveryTruncation) {
     for (const std::string& bytes : {encode_checkpoint(example(2)), encode_checkpoint(example(2, 3))})
         for (std::size_t i = 0; i < bytes.size(); ++i) {
             std::string damaged = bytes;
@@ -98,7 +99,7 @@ TEST(Checkpoint, EveryDamagedByteAndEveryLengthIsNoticed) {
         }
 }
 
-TEST_F(CheckpointStoreTest, KeepsTheLastAndPassesOverADamagedOne) {
+TEST_F(CheckpointStoreTest, KeepsTheLastAndSkipsADamagedOne) {
     CheckpointStore store(folder_, 2);
     EXPECT_FALSE(store.load_newest(log_));
     for (const std::int64_t epoch : {1, 2, 3, 10})

@@ -1,4 +1,4 @@
-// --chunk-size decides how much memory a run takes, never what comes out.
+// --chunk-size decides how much memory a run needs, but never changes the results.
 #include "temporary_folder.h"
 
 #include <rekindle/base/file.h>
@@ -70,7 +70,7 @@ fs::path simulated(const TemporaryFolder& folder, std::int64_t bars) {
     return folder / "bars.csv";
 }
 
-TEST(ChunkSize, ChangesNoInputOfBars) {
+TEST(ChunkSize, DoesNotChangeInputsOfBars) {
     const TemporaryFolder folder;
     const TrainConfig config = config_of(simulated(folder, 4000), true);
     const Dataset expected = dataset_of(config, 0, folder.path());
@@ -79,7 +79,7 @@ TEST(ChunkSize, ChangesNoInputOfBars) {
         expect_same(dataset_of(config, chunk, folder.path()), expected);
 }
 
-TEST(ChunkSize, ChangesNoInputOfSessions) {
+TEST(ChunkSize, DoesNotChangeInputsOfSessions) {
     const TemporaryFolder folder;
     const TrainConfig config = config_of(simulated(folder, 120'000), false);
     const Dataset expected = dataset_of(config, 0, folder.path());
@@ -88,7 +88,7 @@ TEST(ChunkSize, ChangesNoInputOfSessions) {
         expect_same(dataset_of(config, chunk, folder.path()), expected);
 }
 
-TEST(ChunkSize, ChangesNoWeight) {
+TEST(ChunkSize, DoesNotChangeWeights) {
     const TemporaryFolder folder;
     const TrainConfig config = config_of(simulated(folder, 4000), true);
     const std::vector<float> expected = trained_weights(config, 0, folder / "all");

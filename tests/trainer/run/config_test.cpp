@@ -22,7 +22,7 @@ TEST(TrainConfig, RoundTripsThroughJson) {
     EXPECT_EQ(read, config);
 }
 
-TEST(TrainConfig, NamesWhatIsWrong) {
+TEST(TrainConfig, ReportsInvalidSettings) {
     const auto message = [](const char* text) -> std::string {
         TrainConfig config;
         try {
@@ -34,12 +34,11 @@ TEST(TrainConfig, NamesWhatIsWrong) {
         return "accepted";
     };
     EXPECT_EQ(message(R"({"epoch": 3})"), "unknown setting \"epoch\"\n  Did you mean \"epochs\"?");
-    EXPECT_EQ(message(R"({"epochs": 0})"),
-              "--epochs: 0 is not a value for it, expected a whole number, at least 1");
+    EXPECT_EQ(message(R"({"epochs": 0})"), "--epochs: invalid value 0, expected a whole number, at least 1");
     EXPECT_EQ(message(R"({"dropout_rate": 1})"),
-              "--dropout-rate: 1 is not a value for it, expected a number in [0, 1)");
+              "--dropout-rate: invalid value 1, expected a number of at least 0 and below 1");
     EXPECT_EQ(message(R"({"clock": "et"})"),
-              "--clock: \"et\" is not a value for it, expected one of utc, exchange, raw");
+              "--clock: invalid value \"et\", expected one of utc, exchange, raw");
     EXPECT_EQ(message(R"({"epochs": 3, "clock": "raw"})"), "accepted");
 }
 

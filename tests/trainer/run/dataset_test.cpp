@@ -1,4 +1,4 @@
-/// Which rows are learned from: more data never makes a job impossible, and no row holds what it must not.
+/// Which rows are trained on: more data never makes a job impossible, and no target reaches too far.
 
 #include "run_fixture.h"
 
@@ -26,7 +26,7 @@ class DatasetTest : public RunTest {
         NullProgressSink progress;
         return build(config, data, progress);
     }
-    /// The same data as if they had ended after so many sessions.
+    /// The same data, cut off after `sessions` sessions.
     static MarketData first(const MarketData& data, std::size_t sessions) {
         MarketData part = data;
         part.plan.sessions.resize(sessions);
@@ -99,23 +99,23 @@ TEST_F(DatasetTest, MoreSessionsNeverFailWhereFewerWork) {
     }
 }
 
-TEST_F(DatasetTest, WhatIsLeftOutForMoreRowsIsSaid) {
+TEST_F(DatasetTest, OmittedFeaturesAreReported) {
     write_lines(bars(), daily_lines(51));
     const MarketData data = load(config());
     Messages messages;
     const Dataset set = build(config(), data, messages);
-    EXPECT_TRUE(contains(messages.text, "the features over 50 sessions are left out")) << messages.text;
+    EXPECT_TRUE(contains(messages.text, "the features over 50 sessions are omitted")) << messages.text;
     EXPECT_FALSE(contains(messages.text, "over 20 sessions")) << messages.text;
     EXPECT_EQ(set.matrix.columns(), 44u);
     EXPECT_EQ(build(config(), first(data, 50)).matrix.columns(), 44u);
 }
 
-TEST_F(DatasetTest, EnoughDataUseEveryLookBack) {
+TEST_F(DatasetTest, EnoughDataUsesEveryLookBack) {
     write_lines(bars(), daily_lines(61));
     EXPECT_EQ(build(config(), load(config())).matrix.columns(), 54u);
 }
 
-TEST_F(DatasetTest, AVixThatBeginsLateDoesNotTakeTheRowsAway) {
+TEST_F(DatasetTest, LateVixDoesNotRemoveRows) {
     TrainConfig config = this->config();
     config.data = {minute_bars().string()};
     config.clock = "utc";
@@ -137,10 +137,9 @@ TEST_F(DatasetTest, AVixThatBeginsLateDoesNotTakeTheRowsAway) {
     }
 }
 
-// ------------------------------------------------------------------------------------------- ends of
-// sessions
+// ------------------------------------------------------------------------------------------- session ends
 
-TEST_F(DatasetTest, NoTargetOfABarReachesBeyondItsSession) {
+TEST_F(DatasetTest, TargetsOfBarsStayWithinTheirSession) {
     TrainConfig config = this->config();
     config.data = {minute_bars().string()};
     config.clock = "utc";
@@ -167,7 +166,7 @@ TEST_F(DatasetTest, NoTargetOfABarReachesBeyondItsSession) {
     }
 }
 
-TEST_F(DatasetTest, BarsThatAreSessionsOfTheirOwnAreExplained) {
+TEST_F(DatasetTest, OneBarSessionsAreExplained) {
     write_lines(bars(), daily_lines(900));
     TrainConfig config = this->config();
     config.features = {"minute"};
@@ -180,7 +179,7 @@ TEST_F(DatasetTest, BarsThatAreSessionsOfTheirOwnAreExplained) {
 
 // ------------------------------------------------------------------------------------------------------- VIX
 
-TEST_F(DatasetTest, AVixThatWasGivenIsNotAskedFor) {
+TEST_F(DatasetTest, GivenVixIsNotAskedForAgain) {
     std::vector<std::string> lines = daily_lines(90);
     for (std::string& line : lines)
         line.resize(line.rfind(','));

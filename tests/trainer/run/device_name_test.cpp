@@ -1,4 +1,4 @@
-/// Every way of naming a device is understood or refused, and a driver for the CPU never stands for a GPU.
+/// Every device name is understood or refused, and a CPU driver is never used as a GPU.
 
 #include "run_fixture.h"
 
@@ -20,7 +20,7 @@ struct Understood {
     const char* text;
 };
 
-TEST(DeviceNames, Understood) {
+TEST(DeviceNames, ValidNamesAreUnderstood) {
     for (const Understood& name :
          std::initializer_list<Understood>{{"auto", Kind::automatic, 0, false, "auto"},
                                            {" AUTO ", Kind::automatic, 0, false, "auto"},
@@ -50,12 +50,12 @@ TEST(DeviceNames, Understood) {
         EXPECT_EQ(found.number, name.number) << name.written;
         EXPECT_EQ(found.must_be_gpu, name.must_be_gpu) << name.written;
         EXPECT_EQ(found.text, name.text) << name.written;
-        EXPECT_EQ(parse_device_name(found.text).kind, found.kind) << "its own text is a name of it";
+        EXPECT_EQ(parse_device_name(found.text).kind, found.kind) << "its own text is a valid name";
         EXPECT_EQ(parse_device_name(found.text).must_be_gpu, found.must_be_gpu) << name.written;
     }
 }
 
-TEST(DeviceNames, Refused) {
+TEST(DeviceNames, InvalidNamesAreRefused) {
     for (const char* written : {"",
                                 " ",
                                 "gpu:",
@@ -115,8 +115,8 @@ TEST(DeviceNames, Refused) {
     }
 }
 
-/// With nothing but a driver for the CPU, which these tests run on, no name of a GPU finds it.
-TEST(DeviceNames, NoGpuIsADriverForTheCpu) {
+/// When there is only a CPU driver, no name of a GPU finds it.
+TEST(DeviceNames, GpuNamesNeverMeanACpuDriver) {
     std::string reason;
     const auto devices = runtime::list_devices(&reason);
     if (devices.empty())
@@ -131,8 +131,8 @@ TEST(DeviceNames, NoGpuIsADriverForTheCpu) {
             EXPECT_THROW(find_device(parse_device_name(written)), Error) << written;
     }
     for (const runtime::DeviceInfo& device : devices) {
-        for (const char* maker : {"cuda:", "hip:", "rocm:", ""}) {
-            const DeviceName name = parse_device_name(maker + std::to_string(device.number));
+        for (const char* prefix : {"cuda:", "hip:", "rocm:", ""}) {
+            const DeviceName name = parse_device_name(prefix + std::to_string(device.number));
             if (device.type != runtime::DeviceType::cpu) {
                 EXPECT_EQ(find_device(name).uuid, device.uuid);
                 continue;
@@ -148,7 +148,7 @@ TEST(DeviceNames, NoGpuIsADriverForTheCpu) {
         }
         for (const std::string& own : {device.address(), device.uuid_text()})
             EXPECT_EQ(find_device(parse_device_name(own)).uuid, device.uuid) << own;
-        EXPECT_EQ(warning_of_cpu_driver(device).empty(), device.type != runtime::DeviceType::cpu);
+        EXPECT_EQ(cpu_driver_warning(device).empty(), device.type != runtime::DeviceType::cpu);
     }
     EXPECT_THROW(find_device(parse_device_name("gpu:4711")), Error);
     EXPECT_THROW(find_device(parse_device_name("GPU-00000000-0000-0000-0000-000000000000")), Error);
@@ -156,11 +156,11 @@ TEST(DeviceNames, NoGpuIsADriverForTheCpu) {
 
 class NamedDeviceTest : public RunTest {};
 
-TEST_F(NamedDeviceTest, AListOfNumbersIsNoWayAroundIt) {
+TEST_F(NamedDeviceTest, DeviceIdsNeverMeanACpuDriver) {
     std::string reason;
     const auto devices = runtime::list_devices(&reason);
     if (devices.empty() || devices.front().type != runtime::DeviceType::cpu)
-        GTEST_SKIP() << "needs a machine whose first Vulkan device is a driver for the CPU " << reason;
+        GTEST_SKIP() << "needs a machine whose first Vulkan device is a CPU driver " << reason;
     for (const char* device : {"gpu", "cuda", "cuda:0", "hip:0", "rocm", "0"}) {
         TrainConfig settings = config();
         settings.device = device;

@@ -1,5 +1,5 @@
-/// Where a run trains: the CPU without a GPU, a GPU by name, and what is refused. The GPU is the Vulkan
-/// driver for the CPU when there is no other.
+/// Where a run trains: the CPU without a GPU, a GPU by name, and what is refused. A CPU driver stands in when
+/// there is no GPU.
 
 #include "run/device_parts.h"
 #include "run/memory.h"
@@ -16,7 +16,7 @@ namespace {
 
 using namespace test;
 
-/// An environment variable for the time of a test.
+/// Sets an environment variable during a test.
 class Variable {
   public:
     Variable(const char* name, const char* value) : name_(name) {
@@ -49,7 +49,7 @@ class DeviceTest : public RunTest {
     static Json sessions(const TrainOutcome& outcome) {
         return Json::parse(read_file(outcome.run_folder / "device.json"));
     }
-    /// A device that is not a GPU when there is one, else the first that can be used.
+    /// The first device that can be used.
     static runtime::DeviceInfo any_device() {
         std::string reason;
         const auto devices = runtime::list_devices(&reason);
@@ -58,7 +58,7 @@ class DeviceTest : public RunTest {
                 return device;
         throw std::runtime_error("these tests need a Vulkan driver (lavapipe does): " + reason);
     }
-    /// Trained in float32 by other sums: close, not equal.
+    /// Trained in float32 with a different order of sums: close, not equal.
     static void expect_close(const fs::path& run, const fs::path& other, const char* file) {
         const auto a = tensors_of(run / file), b = tensors_of(other / file);
         ASSERT_EQ(a.size(), b.size());
@@ -75,11 +75,11 @@ class DeviceTest : public RunTest {
     }
 
   private:
-    /// A driver for the CPU compiles a kernel at its first launch, which a busy machine makes long.
+    /// A CPU driver compiles a kernel at its first launch, which takes long on a busy machine.
     Variable patience_{"REKINDLE_WATCHDOG_SECONDS", "600"};
 };
 
-TEST_F(DeviceTest, WithoutAGpuAutoTakesTheCpuAndSaysWhy) {
+TEST_F(DeviceTest, AutoUsesTheCpuWithoutAGpuAndSaysWhy) {
     const Variable none("REKINDLE_VISIBLE_DEVICES", "");
     const std::string said = said_by(settings());
     EXPECT_TRUE(contains(said, "--device auto: cpu (")) << said;
@@ -98,7 +98,7 @@ TEST_F(DeviceTest, WithoutAGpuAutoTakesTheCpuAndSaysWhy) {
     }
 }
 
-TEST_F(DeviceTest, ADriverForTheCpuIsNoGpuUnlessItIsNamed) {
+TEST_F(DeviceTest, CpuDriverIsUsedOnlyWhenNamed) {
     const runtime::DeviceInfo device = any_device();
     if (device.type != runtime::DeviceType::cpu) {
         SUCCEED() << "the first device is a GPU: " << device.name;
@@ -125,7 +125,7 @@ TEST_F(DeviceTest, OldCommandLinesTrainAndSayWhatDiffers) {
     EXPECT_TRUE(contains(said_by(old), "--distributed-strategy fsdp: there is one process"));
 }
 
-TEST_F(DeviceTest, OneNetworkOverSeveralDevicesIsRefusedWithTheFigureAndThePopulationOffered) {
+TEST_F(DeviceTest, OneNetworkOverSeveralDevicesIsRefused) {
     for (const char* strategy : {"dataparallel", "fsdp"}) {
         TrainConfig split = settings();
         split.device_ids = "0,1";
@@ -137,7 +137,7 @@ TEST_F(DeviceTest, OneNetworkOverSeveralDevicesIsRefusedWithTheFigureAndThePopul
     }
 }
 
-TEST_F(DeviceTest, ANamedGpuTrainsWhatTheCpuTrainsAndAnotherDeviceGoesOn) {
+TEST_F(DeviceTest, NamedGpuMatchesTheCpuAndAnotherDeviceResumes) {
     const runtime::DeviceInfo device = any_device();
     for (const std::int64_t population : {1, 5}) {
         SCOPED_TRACE(population);
@@ -168,7 +168,7 @@ TEST_F(DeviceTest, ANamedGpuTrainsWhatTheCpuTrainsAndAnotherDeviceGoesOn) {
     }
 }
 
-TEST_F(DeviceTest, WhatAGpuCannotTrainIsRefusedWithTheReason) {
+TEST_F(DeviceTest, UnsupportedNetworkIsRefusedWithTheReason) {
     TrainConfig wide = settings();
     wide.device = any_device().address();
     wide.hidden_layers = {600};
@@ -178,7 +178,7 @@ TEST_F(DeviceTest, WhatAGpuCannotTrainIsRefusedWithTheReason) {
     EXPECT_FALSE(fs::exists(output()));
 }
 
-TEST_F(DeviceTest, ALostDeviceLeavesARunThatGoesOn) {
+TEST_F(DeviceTest, RunResumesAfterADeviceIsLost) {
     TrainConfig on_gpu = settings(3);
     on_gpu.device = any_device().address();
     on_gpu.checkpoint_interval = 1;
@@ -201,7 +201,7 @@ TEST_F(DeviceTest, ALostDeviceLeavesARunThatGoesOn) {
 
 // ---------------------------------------------------------------------------------------------- arithmetic
 
-TEST(Shares, FollowTheSpeedsAndLeaveNobodyOut) {
+TEST(Shares, FollowTheSpeedsAndAreNeverEmpty) {
     const auto shares = [](std::size_t members, std::vector<double> speeds) {
         return shares_of(members, speeds);
     };
@@ -218,7 +218,7 @@ TEST(Shares, FollowTheSpeedsAndLeaveNobodyOut) {
     }
 }
 
-TEST(Memory, APopulationThatDoesNotFitIsRefusedWithTheNumberThatDoes) {
+TEST(Memory, RefusesAPopulationThatDoesNotFit) {
     const std::array<std::size_t, 2> hidden{128, 64};
     const auto model = mlp::ModelDescription::default_network(54, hidden, 0.4);
     constexpr std::uint64_t gigabyte = 1'000'000'000;
@@ -236,7 +236,7 @@ TEST(Memory, APopulationThatDoesNotFitIsRefusedWithTheNumberThatDoes) {
     }
 }
 
-TEST(Memory, ParametersAreCountedAsTheEngineHasThem) {
+TEST(Memory, ParameterCountMatchesTheEngine) {
     const std::array<std::size_t, 3> hidden{12, 7, 5};
     const auto model = mlp::ModelDescription::default_network(9, hidden, 0.1);
     mlp::Engine engine(model, {});

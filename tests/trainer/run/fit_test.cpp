@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t inputs = 6;
 
-/// Asks to stop after so many reports of progress.
+/// Asks to stop after `reports` progress reports.
 class StopAfter final : public ProgressSink {
   public:
     StopAfter(CancellationToken& token, int reports) : token_(token), left_(reports) {}
@@ -93,7 +93,7 @@ class FitTest : public ::testing::Test {
     std::vector<float> rows_, targets_;
 };
 
-TEST_F(FitTest, EveryEpochSeesEveryRowOnceInAnotherOrder) {
+TEST_F(FitTest, EveryEpochUsesEveryRowOnceInADifferentOrder) {
     auto first = epoch_order(1000, 7, 0);
     const auto second = epoch_order(1000, 7, 1);
     EXPECT_NE(first, second);
@@ -116,7 +116,7 @@ TEST_F(FitTest, LearnsAndKeepsTheBestEpoch) {
     EXPECT_GT(lowest->accuracy, 0.8);
 }
 
-TEST_F(FitTest, GoesOnBitForBitFromAnyInterruption) {
+TEST_F(FitTest, ResumesBitForBitFromAnyInterruption) {
     const FitOptions options{
         .epochs = 4, .batch_size = 8, .checkpoint_interval = 3, .config_hash = "c", .data_hash = "d"};
     const Networks whole = network();
@@ -143,7 +143,7 @@ TEST_F(FitTest, GoesOnBitForBitFromAnyInterruption) {
     }
 }
 
-TEST_F(FitTest, TheCheckpointIntervalChangesNoBit) {
+TEST_F(FitTest, CheckpointIntervalDoesNotChangeTheWeights) {
     const Networks rare = network(), often = network();
     run(rare, {.epochs = 3, .batch_size = 8}, "rare");
     const FitResult result = run(often, {.epochs = 3, .batch_size = 8, .checkpoint_interval = 2}, "often");
@@ -159,7 +159,7 @@ TEST_F(FitTest, StopsEarly) {
     EXPECT_EQ(result.history.size(), static_cast<std::size_t>(result.best_epoch) + 5);
 }
 
-TEST_F(FitTest, SaysWhereTheLossCeasedToBeFinite) {
+TEST_F(FitTest, SaysWhereTheLossBecameNonFinite) {
     targets_[100] = std::numeric_limits<float>::infinity();
     try {
         run(network(), {.epochs = 2, .batch_size = 16}, "run");
@@ -187,7 +187,7 @@ void expect_same_history(const std::vector<MemberEpoch>& a, const std::vector<Me
 class PopulationFitTest : public FitTest {
   protected:
     static constexpr std::uint64_t seeds = 5;
-    /// The plateau schedule acts, and some networks stop before others.
+    /// Fast enough that the plateau schedule acts and some networks stop before others.
     static constexpr double fast = 0.15;
     static Networks population() {
         std::vector<mlp::TrainingSpec> members;
@@ -203,7 +203,7 @@ class PopulationFitTest : public FitTest {
     static FitOptions options() { return {.epochs = 25, .batch_size = 16, .early_stopping = 4}; }
 };
 
-TEST_F(PopulationFitTest, EachMemberIsWhatItWouldBeAlone) {
+TEST_F(PopulationFitTest, EachMemberMatchesItsSoloRun) {
     const Networks all = population();
     const FitResult together = run(all, options(), "all");
     ASSERT_EQ(together.members.size(), seeds);
@@ -243,7 +243,7 @@ TEST_F(PopulationFitTest, EachMemberIsWhatItWouldBeAlone) {
     }
 }
 
-TEST_F(PopulationFitTest, GroupsOfMembersAndThreadsChangeNoBit) {
+TEST_F(PopulationFitTest, GroupsAndThreadsDoNotChangeTheWeights) {
     const FitResult whole = run(population(), options(), "whole");
     FitOptions in_groups = options();
     in_groups.order_bytes = 2 * 250 * sizeof(std::uint32_t); // two networks at a time
@@ -257,7 +257,7 @@ TEST_F(PopulationFitTest, GroupsOfMembersAndThreadsChangeNoBit) {
     }
 }
 
-TEST_F(PopulationFitTest, GoesOnBitForBitFromAnyInterruptionWithGroupsOfAnotherSize) {
+TEST_F(PopulationFitTest, ResumesBitForBitWithADifferentGroupSize) {
     FitOptions first_part = options(), second_part = options();
     first_part.epochs = second_part.epochs = 4;
     first_part.checkpoint_interval = 4;
@@ -286,7 +286,7 @@ TEST_F(PopulationFitTest, GoesOnBitForBitFromAnyInterruptionWithGroupsOfAnotherS
     }
 }
 
-TEST_F(PopulationFitTest, ANetworkThatDivergesLeavesTheOthersAlone) {
+TEST_F(PopulationFitTest, DivergingNetworkDoesNotAffectTheOthers) {
     std::vector<mlp::TrainingSpec> members{member(1), member(2), member(3)};
     members[1].optimizer.learning_rate = 1e30;
     const FitResult result = run(networks(members), options(), "run");
@@ -300,14 +300,14 @@ TEST_F(PopulationFitTest, ANetworkThatDivergesLeavesTheOthersAlone) {
     EXPECT_THROW(run(networks(members), options(), "all"), Error);
 }
 
-TEST_F(PopulationFitTest, TheEpochIsToldInMedians) {
+TEST_F(PopulationFitTest, EpochFiguresAreMedians) {
     class Epochs final : public ProgressSink {
       public:
         void log(LogLevel, std::string_view) override {}
         void advanced(const StageProgress& progress) override { networks = progress.networks; }
         void stage_ended(std::string_view, double, std::string_view text) override { summary = text; }
-        void epoch_ended(const EpochMetrics& metrics) override { told.push_back(metrics); }
-        std::vector<EpochMetrics> told;
+        void epoch_ended(const EpochMetrics& metrics) override { epochs_reported.push_back(metrics); }
+        std::vector<EpochMetrics> epochs_reported;
         std::uint64_t networks = 0;
         std::string summary;
     } progress;
@@ -320,10 +320,10 @@ TEST_F(PopulationFitTest, TheEpochIsToldInMedians) {
     for (const MemberResult& member : result.members)
         first.push_back(member.history[0].validation_loss);
     std::sort(first.begin(), first.end());
-    ASSERT_FALSE(progress.told.empty());
-    EXPECT_EQ(progress.told[0].validation_loss, first[2]);
-    EXPECT_EQ(progress.told[0].lowest_validation_loss, first[0]);
-    EXPECT_EQ(progress.told[0].networks, seeds);
+    ASSERT_FALSE(progress.epochs_reported.empty());
+    EXPECT_EQ(progress.epochs_reported[0].validation_loss, first[2]);
+    EXPECT_EQ(progress.epochs_reported[0].lowest_validation_loss, first[0]);
+    EXPECT_EQ(progress.epochs_reported[0].networks, seeds);
 }
 
 } // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;
 
-/// No file may grow beyond so many bytes; write() then fails, as on a full disk.
+/// No file may grow beyond `bytes` bytes; write() then fails, as on a full disk.
 class FileSizeLimit {
   public:
     explicit FileSizeLimit(rlim_t bytes) {
@@ -35,7 +35,7 @@ class FileSizeLimit {
     void (*old_action_)(int);
 };
 
-/// Root may write everywhere: for the time of this object it is nobody.
+/// Root may write everywhere, so the process runs as nobody while this object lives.
 class WithoutPrivileges {
   public:
     WithoutPrivileges() { become(65534); }
@@ -51,7 +51,7 @@ class WithoutPrivileges {
     bool was_root_ = ::geteuid() == 0;
 };
 
-/// A file system of so many KiB at a folder, gone with the object.
+/// A file system of `kibibytes` KiB at a folder, unmounted with the object.
 class SmallFileSystem {
   public:
     SmallFileSystem(fs::path folder, int kibibytes) : folder_(std::move(folder)) {
@@ -83,8 +83,7 @@ void allow_everybody_to_read(const fs::path& folder) {
 
 class FullDiskTest : public RunTest {
   protected:
-    /// Names a file of the folder, is no fault of the use, and the run goes on afterwards to the same
-    /// weights.
+    /// The error names a file of the folder, and the run resumes afterwards to the same weights.
     void expect_nothing_lost(const fs::path& run_folder, const std::string& error, const fs::path& whole) {
         EXPECT_TRUE(contains(error, run_folder.string())) << error;
         for (const auto& entry : fs::recursive_directory_iterator(run_folder))
@@ -93,7 +92,7 @@ class FullDiskTest : public RunTest {
     }
 };
 
-TEST_F(FullDiskTest, WhileACheckpointIsWrittenTheOneBeforeStays) {
+TEST_F(FullDiskTest, FailedCheckpointKeepsThePreviousOne) {
     const fs::path whole = run(config()).run_folder;
     const fs::path stopped = interrupted(config(), 2).run_folder;
     fs::path checkpoint;
@@ -111,7 +110,7 @@ TEST_F(FullDiskTest, WhileACheckpointIsWrittenTheOneBeforeStays) {
     expect_nothing_lost(stopped, error, whole);
 }
 
-TEST_F(FullDiskTest, WhileResultsAreWrittenTheOldOnesStay) {
+TEST_F(FullDiskTest, FailedResultsKeepTheOldOnes) {
     TrainConfig settings = config();
     settings.hidden_layers = {8, 4};
     const fs::path done = run(settings).run_folder;
@@ -120,7 +119,7 @@ TEST_F(FullDiskTest, WhileResultsAreWrittenTheOldOnesStay) {
     const fs::path whole = run(settings).run_folder;
     const auto checkpoint = fs::directory_iterator(done / "checkpoints")->file_size();
     const auto largest = checkpoint * 6 / 5; // two more epochs make it a little longer
-    ASSERT_LT(largest, fs::file_size(done / "report.html")) << "checkpoints are to fit, results are not";
+    ASSERT_LT(largest, fs::file_size(done / "report.html")) << "checkpoints must fit, results must not";
     TrainConfig more;
     more.epochs = 5;
     std::string error;
@@ -133,7 +132,7 @@ TEST_F(FullDiskTest, WhileResultsAreWrittenTheOldOnesStay) {
     expect_nothing_lost(done, error, whole);
 }
 
-TEST_F(FullDiskTest, BeforeTheFirstFileNothingIsLeft) {
+TEST_F(FullDiskTest, FailureBeforeTheFirstFileLeavesNothing) {
     std::string error;
     {
         const FileSizeLimit limit(100);
@@ -143,7 +142,7 @@ TEST_F(FullDiskTest, BeforeTheFirstFileNothingIsLeft) {
     EXPECT_FALSE(fs::exists(output()));
 }
 
-TEST_F(FullDiskTest, ASmallFileSystemFillsUp) {
+TEST_F(FullDiskTest, SmallFileSystemFillsUp) {
     const fs::path disk = folder_ / "disk";
     const SmallFileSystem file_system(disk, 60);
     if (!file_system.mounted())
@@ -154,18 +153,18 @@ TEST_F(FullDiskTest, ASmallFileSystemFillsUp) {
     settings.checkpoint_interval = 1;
     const std::string error = error_of([&] { run(settings); }, ExitStatus::failed);
     EXPECT_TRUE(contains(error, disk.string())) << error;
-    EXPECT_TRUE(contains(error, "Free some space")) << error;
+    EXPECT_TRUE(contains(error, "Free up space")) << error;
     fs::path stopped;
     for (const auto& entry : fs::directory_iterator(disk / "output"))
         stopped = entry.path();
     EXPECT_TRUE(contains(error, stopped.string())) << error;
-    const fs::path copy = folder_ / "copy"; // where there is room
+    const fs::path copy = folder_ / "copy"; // on a disk with space
     fs::copy(stopped, copy, fs::copy_options::recursive);
     settings.output = (folder_ / "whole").string();
     expect_same_weights(run(settings).run_folder, resume(copy).run_folder, "after a full disk");
 }
 
-TEST_F(FullDiskTest, AFolderThatCannotBeWrittenIsNamed) {
+TEST_F(FullDiskTest, UnwritableFolderIsNamed) {
     const fs::path whole = run(config()).run_folder;
     const fs::path stopped = interrupted(config(), 2).run_folder;
     fs::create_directory(folder_ / "closed");
@@ -176,20 +175,20 @@ TEST_F(FullDiskTest, AFolderThatCannotBeWrittenIsNamed) {
     }
     TrainConfig closed = config();
     closed.output = (folder_ / "closed" / "output").string();
-    std::string fresh, going_on;
+    std::string fresh, resuming;
     {
         const WithoutPrivileges nobody;
         fresh = error_of([&] { run(closed); }, ExitStatus::failed);
-        going_on = error_of([&] { resume(stopped); }, ExitStatus::failed);
+        resuming = error_of([&] { resume(stopped); }, ExitStatus::failed);
     }
     if (::geteuid() != 0)
         fs::permissions(stopped / "checkpoints", fs::perms::owner_all);
     EXPECT_TRUE(contains(fresh, closed.output)) << fresh;
     EXPECT_TRUE(contains(fresh, "Choose a folder that you can write to")) << fresh;
-    expect_nothing_lost(stopped, going_on, whole);
+    expect_nothing_lost(stopped, resuming, whole);
 }
 
-TEST_F(FullDiskTest, AFileInThePlaceOfTheFolderIsNamed) {
+TEST_F(FullDiskTest, FileInPlaceOfTheFolderIsNamed) {
     write_file_atomically(output(), "in the way");
     const std::string error = error_of([&] { run(config()); }, ExitStatus::failed);
     EXPECT_TRUE(contains(error, output().string())) << error;

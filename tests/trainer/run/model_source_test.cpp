@@ -1,4 +1,4 @@
-/// Whatever file a person names as a model is understood, or named with what to give instead.
+/// Any file given as a model is either read or identified, with advice on what to give instead.
 
 #include "run_fixture.h"
 
@@ -17,7 +17,7 @@ class ModelSourceTest : public RunTest {
         NullProgressSink progress;
         return predict({model, {}, {}, scaler}, progress, CancellationToken());
     }
-    /// With bars, for models that do not know any.
+    /// With bars, for models that do not record any.
     Prediction predict_bars_with(const fs::path& model, const fs::path& scaler = {}) const {
         NullProgressSink progress;
         return predict({model, config(), {"data", "clock"}, scaler}, progress, CancellationToken());
@@ -27,8 +27,8 @@ class ModelSourceTest : public RunTest {
     }
 };
 
-/// Every file that a run leaves, of one network and of a population, checkpoints and logs included.
-TEST_F(ModelSourceTest, EveryFileOfARunIsUnderstoodOrNamed) {
+/// Every file that a run writes, for one network and for a population, including checkpoints and logs.
+TEST_F(ModelSourceTest, EveryFileOfARunIsReadOrIdentified) {
     TrainConfig settings = config();
     for (const std::int64_t population : {1, 3}) {
         settings.population = population;
@@ -57,8 +57,8 @@ TEST_F(ModelSourceTest, EveryFileOfARunIsUnderstoodOrNamed) {
                 const std::string error = error_of([&] { predict_from(entry.path()); });
                 EXPECT_TRUE(contains(error, name)) << error;
                 EXPECT_TRUE(contains(error, "run") || contains(error, "RUN")) << error;
-                EXPECT_FALSE(contains(error, "archive of PyTorch")) << name << ": " << error;
-                EXPECT_FALSE(contains(error, "no known kind")) << name << ": " << error;
+                EXPECT_FALSE(contains(error, "PyTorch archive")) << name << ": " << error;
+                EXPECT_FALSE(contains(error, "unknown kind")) << name << ": " << error;
             }
             seen.insert(name);
         }
@@ -71,8 +71,8 @@ TEST_F(ModelSourceTest, EveryFileOfARunIsUnderstoodOrNamed) {
     }
 }
 
-/// A copy of a weights file alone, without the run that made it.
-TEST_F(ModelSourceTest, FilesThatCarryTheirScalerCanBeMoved) {
+/// A copy of a weights file without its run.
+TEST_F(ModelSourceTest, FilesWithTheirScalerCanBeMoved) {
     const fs::path folder = run(config()).run_folder;
     const double expected = predict_from(folder).value;
     for (const char* name : {"best_model.pt", "best_model.safetensors"}) {
@@ -88,7 +88,7 @@ TEST_F(ModelSourceTest, FilesThatCarryTheirScalerCanBeMoved) {
     }
 }
 
-TEST_F(ModelSourceTest, AScalerBesideAModelThatHasOneIsRefused) {
+TEST_F(ModelSourceTest, ScalerForAModelThatHasOneIsRefused) {
     const fs::path folder = run(config()).run_folder;
     for (const fs::path& model : {folder, folder / "best_model.pt", folder / "best_model.safetensors"}) {
         const std::string error = error_of([&] { predict_from(model, folder / "best_model_metadata.json"); });
@@ -109,7 +109,7 @@ TEST_F(ModelSourceTest, WeightsOfAnotherRunAreRefused) {
     }
 }
 
-TEST_F(ModelSourceTest, FoldersThatAreNotARunLeadToOne) {
+TEST_F(ModelSourceTest, OtherFoldersPointToTheRun) {
     const fs::path folder = run(config()).run_folder;
     EXPECT_TRUE(
         contains(error_of([&] { predict_from(folder / "checkpoints"); }), folder.filename().string()));
@@ -118,9 +118,9 @@ TEST_F(ModelSourceTest, FoldersThatAreNotARunLeadToOne) {
     EXPECT_TRUE(contains(error_of([&] { predict_from(folder_ / "none"); }), "there is no such model"));
 }
 
-/// Files that PyTorch 2 wrote (tests/trainer/archive/make_golden.py): each leads to a prediction once there
-/// is a scaler, or is named.
-TEST_F(ModelSourceTest, WhatPyTorchWritesIsUnderstoodOrNamed) {
+/// Files that PyTorch 2 wrote (tests/trainer/archive/make_golden.py): each gives a prediction once there is a
+/// scaler, or is identified.
+TEST_F(ModelSourceTest, PyTorchFilesAreReadOrIdentified) {
     const std::vector<std::string> names{"session_weekday", "session_month",       "days_to_expiry",
                                          "expiry_week",     "naked_poc_above_pct", "naked_poc_below_pct"};
     const Json scaler{{"kind", "standard"},
@@ -160,7 +160,7 @@ TEST_F(ModelSourceTest, WhatPyTorchWritesIsUnderstoodOrNamed) {
     }
 }
 
-TEST_F(ModelSourceTest, OtherFilesAreNamed) {
+TEST_F(ModelSourceTest, OtherFilesAreIdentified) {
     const std::vector<std::pair<std::string, std::string>> contents{
         {"", "empty"},
         {"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS"},
@@ -175,7 +175,7 @@ TEST_F(ModelSourceTest, OtherFilesAreNamed) {
         {"{\"architecture\": {}}", "original system"},
         {"{\"a\": 1}", "JSON"},
         {"{", "JSON"},
-        {std::string("\0\0\x01\x02\x03", 5), "no known kind"},
+        {std::string("\0\0\x01\x02\x03", 5), "unknown kind"},
     };
     for (const auto& [content, said] : contents) {
         const fs::path file = folder_ / "model.bin";
@@ -186,10 +186,9 @@ TEST_F(ModelSourceTest, OtherFilesAreNamed) {
     }
 }
 
-// ------------------------------------------------------------------------------------------ numbers and
-// nouns
+// ------------------------------------------------------------------------------------------ plurals
 
-/// Everything that a run of ones and a prediction from it say, and its report: no "1 epochs", no "3th".
+/// All output of a run in which counts are 1, of a prediction from it, and its report.
 TEST_F(ModelSourceTest, NumbersAgreeWithTheirNounsEverywhere) {
     Messages messages;
     std::string text;
@@ -215,7 +214,7 @@ TEST_F(ModelSourceTest, NumbersAgreeWithTheirNounsEverywhere) {
         R"(values|inputs|outputs|files|settings|groups|steps|days|contracts|tensors|parameters|columns|prices)\b)");
     std::smatch found;
     EXPECT_FALSE(std::regex_search(text, found, wrong_plural)) << found.str();
-    for (const char* wrong : {"1th ", "2th ", "3th "})
+    for (const char* wrong : {"1th ", "2th ", "3th "}) // barred-words: ok
         for (std::size_t at = text.find(wrong); at != std::string::npos; at = text.find(wrong, at + 1))
             EXPECT_TRUE(at > 0 && text[at - 1] == '1') << text.substr(at > 20 ? at - 20 : 0, 40);
 }

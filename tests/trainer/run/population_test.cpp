@@ -1,4 +1,4 @@
-/// Whole runs with --population: what each network is, the files, and what is said of the best.
+/// Whole runs with --population: each network, the files, and the report on the best one.
 
 #include "run/population_scores.h"
 #include "run_fixture.h"
@@ -34,7 +34,7 @@ class PopulationRunTest : public RunTest {
     }
 };
 
-TEST_F(PopulationRunTest, EveryNetworkIsTheOneThatItsSeedGivesAlone) {
+TEST_F(PopulationRunTest, EachNetworkMatchesASoloRunWithItsSeed) {
     const TrainOutcome outcome = run(settings());
     const auto rows = table(outcome.run_folder / "population.csv");
     ASSERT_EQ(rows.size(), 1u + networks);
@@ -77,18 +77,18 @@ TEST_F(PopulationRunTest, EveryNetworkIsTheOneThatItsSeedGivesAlone) {
     EXPECT_EQ(details.at("population").at("best_member"), best - 1);
 }
 
-TEST_F(PopulationRunTest, TheReportSaysThatTheBestWasChosen) {
+TEST_F(PopulationRunTest, ReportSaysThatTheBestWasSelected) {
     const TrainOutcome outcome = run(settings());
     EXPECT_EQ(outcome.mean_lines.size(), outcome.score_lines.size());
     const std::string report = read_file(outcome.report);
-    for (const char* text : {"4 networks, which differ in their seed alone", "That choice is optimistic",
+    for (const char* text : {"4 networks that differ only in their seed", "That choice is optimistic",
                              "lower quartile", "median", "mean of all (fair)"})
         EXPECT_TRUE(contains(report, text)) << text;
     EXPECT_TRUE(contains(outcome.verdict, "best of 4 seeds")) << outcome.verdict;
-    EXPECT_FALSE(contains(read_file(run(config()).report), "seed alone"));
+    EXPECT_FALSE(contains(read_file(run(config()).report), "only in their seed"));
 }
 
-TEST_F(PopulationRunTest, GoesOnBitForBitAndThreadsChangeNothing) {
+TEST_F(PopulationRunTest, ResumesBitForBitWithAnyNumberOfThreads) {
     TrainConfig set = settings();
     set.checkpoint_interval = 3;
     const TrainOutcome whole = run(set);
@@ -108,7 +108,7 @@ TEST_F(PopulationRunTest, GoesOnBitForBitAndThreadsChangeNothing) {
     EXPECT_TRUE(contains(error, "population")) << error;
 }
 
-TEST_F(PopulationRunTest, ThePredictionIsTheBestNetworks) {
+TEST_F(PopulationRunTest, PredictionComesFromTheBestNetwork) {
     const TrainOutcome outcome = run(settings());
     TrainConfig one = settings();
     one.population = 1;
@@ -121,7 +121,7 @@ TEST_F(PopulationRunTest, ThePredictionIsTheBestNetworks) {
     EXPECT_EQ(value(outcome.run_folder), value(run(one).run_folder));
 }
 
-TEST(Quartiles, AreThoseOfNumPy) {
+TEST(Quartiles, MatchNumPy) {
     const Quartiles q = quartiles_of({4, 1, 3, 2});
     EXPECT_EQ(q.lowest, 1);
     EXPECT_EQ(q.lower, 1.75);
@@ -131,19 +131,22 @@ TEST(Quartiles, AreThoseOfNumPy) {
     EXPECT_EQ(quartiles_of({5}).lower, 5);
 }
 
-TEST(PopulationVerdict, AnEdgeOfTheBestAloneIsNone) {
+TEST(PopulationVerdict, EdgeOfTheBestAloneDoesNotCount) {
     PopulationScores scores;
     scores.networks = 64;
     Evaluation best;
     best.has_edge = true;
-    best.verdict = "An edge on the validation part: x.";
-    const Evaluation alone = with_selection_in_mind(best, scores);
+    best.verdict = {"An edge", "x", "y."};
+    const Evaluation alone = adjusted_for_selection(best, scores);
     EXPECT_FALSE(alone.has_edge);
-    EXPECT_NE(alone.verdict.find("only the best of 64 seeds"), std::string::npos) << alone.verdict;
+    EXPECT_EQ(alone.verdict.label, "No edge");
+    EXPECT_TRUE(alone.verdict.finding.starts_with("only the best of 64 seeds")) << alone.verdict.finding;
+    EXPECT_TRUE(alone.verdict.text().ends_with("The best alone: An edge: x. y.")) << alone.verdict.text();
     scores.mean.has_edge = true;
-    const Evaluation both = with_selection_in_mind(best, scores);
+    const Evaluation both = adjusted_for_selection(best, scores);
     EXPECT_TRUE(both.has_edge);
-    EXPECT_NE(both.verdict.find("chosen on these very rows"), std::string::npos) << both.verdict;
+    EXPECT_TRUE(both.verdict.text().starts_with("An edge: x. y. This is the best of 64 seeds"))
+        << both.verdict.text();
 }
 
 } // namespace

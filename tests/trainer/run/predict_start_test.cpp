@@ -1,4 +1,4 @@
-/// Where a prediction starts, and on whose data.
+/// Where a prediction starts, and for which instrument.
 
 #include "run/instrument.h"
 #include "run_fixture.h"
@@ -29,7 +29,7 @@ class PredictStartTest : public RunTest {
         NullProgressSink progress;
         return predict({model, input, given, {}, other}, progress, CancellationToken());
     }
-    /// The first lines of a file, as a download in the middle of a session ends.
+    /// The first lines of a file, like a download in the middle of a session.
     fs::path first_lines(const fs::path& file, std::size_t count, const std::string& name) const {
         const std::string text = read_file(file);
         std::size_t end = 0;
@@ -46,15 +46,15 @@ class PredictStartTest : public RunTest {
     }
 };
 
-TEST_F(PredictStartTest, AModelOfBarsStartsAtTheLastBarOfTheData) {
+TEST_F(PredictStartTest, BarModelStartsAtTheLastBarOfTheData) {
     const fs::path model = run(minute_config()).run_folder;
     const auto zone = market::ZoneClock::load("America/New_York");
-    std::set<std::string> stamps;
+    std::set<std::string> timestamps;
     for (const std::size_t lines : {60'000u, 60'001u, 60'500u, 61'000u, 61'700u}) {
         TrainConfig input;
         input.data = {first_lines(minute_bars(), lines, "part.csv").string()};
         const Prediction prediction = predict_with(model, input);
-        // The last line's own words: a stamp in UTC, the close in the fifth column.
+        // The fields of the last line: a timestamp in UTC, the close in the fifth column.
         const std::string text = read_file(input.data.front());
         const std::string line = text.substr(text.rfind('\n', text.size() - 2) + 1);
         std::vector<std::string> fields;
@@ -67,17 +67,17 @@ TEST_F(PredictStartTest, AModelOfBarsStartsAtTheLastBarOfTheData) {
         ASSERT_TRUE(market::parse_date(fields[0].substr(0, 10), date));
         const std::int64_t utc = std::int64_t{date} * 86'400 + std::stoi(fields[0].substr(11, 2)) * 3600 +
                                  std::stoi(fields[0].substr(14, 2)) * 60;
-        EXPECT_EQ(prediction.from_stamp, market::format_civil(zone.to_local(utc)) + " America/New_York");
-        EXPECT_EQ(prediction.data_end, prediction.from_stamp);
+        EXPECT_EQ(prediction.from_timestamp, market::format_civil(zone.to_local(utc)) + " America/New_York");
+        EXPECT_EQ(prediction.data_end, prediction.from_timestamp);
         EXPECT_EQ(prediction.price, std::stod(fields[4])) << line;
-        EXPECT_TRUE(contains(said(prediction), prediction.from_stamp)) << said(prediction);
-        EXPECT_FALSE(contains(said(prediction), "The data go on")) << said(prediction);
-        stamps.insert(prediction.from_stamp);
+        EXPECT_TRUE(contains(said(prediction), prediction.from_timestamp)) << said(prediction);
+        EXPECT_FALSE(contains(said(prediction), "The data continues")) << said(prediction);
+        timestamps.insert(prediction.from_timestamp);
     }
-    EXPECT_EQ(stamps.size(), 5u) << "each bar more moves the start";
+    EXPECT_EQ(timestamps.size(), 5u) << "each additional bar moves the start";
 }
 
-TEST_F(PredictStartTest, BarsOutsideTheSessionsAreNotTheStartAndThatIsSaid) {
+TEST_F(PredictStartTest, BarsOutsideTheSessionsAreSkippedWithANote) {
     TrainConfig settings = minute_config();
     settings.session = "rth";
     settings.data_fraction = 1;
@@ -90,14 +90,15 @@ TEST_F(PredictStartTest, BarsOutsideTheSessionsAreNotTheStartAndThatIsSaid) {
     TrainConfig input;
     input.data = {(folder_ / "evening.csv").string()};
     const Prediction prediction = predict_with(model, input);
-    EXPECT_TRUE(contains(prediction.from_stamp, "16:00:00") || contains(prediction.from_stamp, "13:"))
-        << prediction.from_stamp;
-    EXPECT_NE(prediction.data_end, prediction.from_stamp);
-    EXPECT_TRUE(contains(said(prediction), "The data go on to " + prediction.data_end)) << said(prediction);
-    EXPECT_TRUE(contains(said(prediction), "ends its session")) << said(prediction);
+    EXPECT_TRUE(contains(prediction.from_timestamp, "16:00:00") || contains(prediction.from_timestamp, "13:"))
+        << prediction.from_timestamp;
+    EXPECT_NE(prediction.data_end, prediction.from_timestamp);
+    EXPECT_TRUE(contains(said(prediction), "The data continues to " + prediction.data_end))
+        << said(prediction);
+    EXPECT_TRUE(contains(said(prediction), "last bar of its session")) << said(prediction);
 }
 
-TEST_F(PredictStartTest, AModelOfSessionsStartsAtTheLastCompleteOneAndSaysSo) {
+TEST_F(PredictStartTest, SessionModelStartsAtTheLastCompleteSession) {
     TrainConfig settings = config();
     settings.data = {minute_bars().string()};
     settings.clock = "utc";
@@ -105,13 +106,13 @@ TEST_F(PredictStartTest, AModelOfSessionsStartsAtTheLastCompleteOneAndSaysSo) {
     TrainConfig input;
     input.data = {first_lines(minute_bars(), 112'000, "part.csv").string()};
     const Prediction prediction = predict_with(model, input);
-    EXPECT_NE(prediction.from_stamp, prediction.data_end);
-    EXPECT_TRUE(contains(said(prediction), prediction.from_stamp)) << said(prediction);
+    EXPECT_NE(prediction.from_timestamp, prediction.data_end);
+    EXPECT_TRUE(contains(said(prediction), prediction.from_timestamp)) << said(prediction);
     EXPECT_TRUE(contains(said(prediction), "in a session that is not over")) << said(prediction);
 }
 
-/// The features are the model's, whatever others longer or richer data would allow.
-TEST_F(PredictStartTest, MoreDataThanTheModelWasTrainedOnGoOnWorking) {
+/// The features are those of the model, even when longer or richer data would allow others.
+TEST_F(PredictStartTest, WorksWithMoreDataThanInTraining) {
     write_lines(bars(), daily_lines(50));
     const fs::path small = run(config()).run_folder;
     for (const int sessions : {50, 51, 60, 61, 90}) {
@@ -124,8 +125,7 @@ TEST_F(PredictStartTest, MoreDataThanTheModelWasTrainedOnGoOnWorking) {
     }
 }
 
-// ------------------------------------------------------------------------------------------------
-// instruments
+// ---------------------------------------------------------------------------------------- instruments
 
 TEST(Instruments, UnderlyingsOfContracts) {
     EXPECT_EQ(underlying_of("ES 03-25"), "ES");
@@ -158,7 +158,7 @@ class InstrumentTest : public PredictStartTest {
     }
 };
 
-TEST_F(InstrumentTest, AnotherNameIsRefusedWithBoth) {
+TEST_F(InstrumentTest, DifferentNameIsRefused) {
     TrainConfig settings = config();
     settings.data = {named("ES 03-25", 120, 1, "es.csv").string()};
     const fs::path model = run(settings).run_folder;
@@ -171,7 +171,7 @@ TEST_F(InstrumentTest, AnotherNameIsRefusedWithBoth) {
     EXPECT_TRUE(contains(said(all_the_same), "Another instrument?")) << said(all_the_same);
 }
 
-TEST_F(InstrumentTest, OtherClosesOnTheSameDatesAreRefusedWithoutNames) {
+TEST_F(InstrumentTest, DifferentClosesOnTheSameDatesAreRefused) {
     const fs::path model = run(config()).run_folder;
     write_lines(folder_ / "other.csv", daily_lines(120, 77));
     const std::string error = error_of([&] { predict_with(model, of(folder_ / "other.csv")); });
@@ -181,15 +181,15 @@ TEST_F(InstrumentTest, OtherClosesOnTheSameDatesAreRefusedWithoutNames) {
     EXPECT_FALSE(contains(said(predict_with(model, of(folder_ / "same.csv"))), "Another instrument?"));
 }
 
-TEST_F(InstrumentTest, PricesOfAnotherSizeAreDoubted) {
+TEST_F(InstrumentTest, DifferentPriceLevelsAreDoubted) {
     Instrument model{{}, {"a.csv"}, 100, 200, {}};
     Instrument data{{}, {"b.csv"}, 1.05, 1.15, {{20'000, 1.1}}};
     EXPECT_TRUE(contains(compare_instruments(model, data).doubt, "the latest here is 1.1"));
     data.closes = {{20'000, 150.0}};
-    EXPECT_TRUE(contains(compare_instruments(model, data).doubt, "cannot be told"));
+    EXPECT_TRUE(contains(compare_instruments(model, data).doubt, "does not show whether"));
     data.files = model.files;
     EXPECT_TRUE(compare_instruments(model, data).doubt.empty());
-    // The same moves at a twentieth of the price: a split since.
+    // The same moves at a twentieth of the price: a split.
     for (int day = 0; day < 40; ++day) {
         const double close = 150 + 10 * std::sin(day);
         model.closes.push_back({19'000 + day, close});
@@ -201,7 +201,7 @@ TEST_F(InstrumentTest, PricesOfAnotherSizeAreDoubted) {
     EXPECT_TRUE(contains(split.doubt, "0.05 times")) << split.doubt;
 }
 
-TEST_F(InstrumentTest, RunsThatDoNotTellTheirInstrumentGoOnPredicting) {
+TEST_F(InstrumentTest, RunsWithoutAnInstrumentStillPredict) {
     const fs::path model = run(config()).run_folder;
     Json metadata = Json::parse(read_file(model / "best_model_metadata.json"));
     metadata["rekindle"].erase("instrument");

@@ -1,4 +1,4 @@
-/// Predictions against the network worked out by hand, and everything that is refused.
+/// Compares predictions with a network computed by hand, and tests everything that is refused.
 
 #include "run_fixture.h"
 
@@ -15,7 +15,7 @@ using namespace test;
 
 using Vector = std::vector<double>;
 
-/// The default network in double, from the names and shapes of its tensors alone.
+/// The default network in double precision, from the names and shapes of its tensors.
 class NetworkByHand {
   public:
     explicit NetworkByHand(std::vector<mlp::NamedTensor> tensors) : tensors_(std::move(tensors)) {}
@@ -101,7 +101,7 @@ class PredictTest : public RunTest {
     }
 };
 
-TEST_F(PredictTest, TheReturnIsTheNetworksOutput) {
+TEST_F(PredictTest, ReturnIsTheNetworkOutput) {
     for (const char* scaler : {"robust", "standard", "none"}) {
         TrainConfig settings = config();
         settings.scaler = scaler;
@@ -122,7 +122,7 @@ TEST_F(PredictTest, TheReturnIsTheNetworksOutput) {
     }
 }
 
-TEST_F(PredictTest, TheIntervalIsThatOfTheValidationResiduals) {
+TEST_F(PredictTest, IntervalComesFromTheValidationResiduals) {
     const fs::path model = run(config()).run_folder;
     const Prediction prediction = predict_from(model);
     const Json quantiles = details(model).at("evaluation").at("residual_quantiles");
@@ -130,7 +130,7 @@ TEST_F(PredictTest, TheIntervalIsThatOfTheValidationResiduals) {
     EXPECT_DOUBLE_EQ(prediction.interval_high, prediction.value + quantiles[1].get<double>());
 }
 
-TEST_F(PredictTest, ADirectionIsAProbabilityBesideTheShareOfRises) {
+TEST_F(PredictTest, DirectionIsAProbabilityWithTheShareOfRisesAsBaseline) {
     TrainConfig settings = config();
     settings.target = "direction";
     const fs::path model = run(settings).run_folder;
@@ -182,7 +182,7 @@ TEST_F(PredictTest, WorksOnLongerDataAndOnlyTheNewestSessionsCount) {
     EXPECT_NEAR(prediction.value / scale, raw_by_hand(model, other), 1e-5);
 }
 
-TEST_F(PredictTest, TooFewSessionsAreSaid) {
+TEST_F(PredictTest, TooFewSessionsAreReported) {
     const fs::path model = run(config()).run_folder;
     TrainConfig other = config();
     write_lines(folder_ / "short.csv", daily_lines(30));
@@ -222,7 +222,7 @@ TEST_F(PredictTest, RefusesOtherRulesAndNamesThem) {
         "target", [](TrainConfig& c) { c.target = "direction"; }, "return", "direction");
 }
 
-TEST_F(PredictTest, AnUnfinishedRunIsSaidToBeOne) {
+TEST_F(PredictTest, UnfinishedRunIsRefused) {
     const TrainOutcome stopped = interrupted(config(), 1);
     const std::string error = error_of([&] { predict_from(stopped.run_folder); });
     EXPECT_TRUE(contains(error, "no finished run")) << error;
@@ -253,7 +253,7 @@ TEST_F(PredictTest, DamagedFilesOfARunAreNamed) {
                 named("best_model_metadata.json", damaged.dump());
         }
         if (key == "instrument")
-            continue; // runs from before it was recorded have none
+            continue; // older runs have none
         Json damaged = whole;
         damaged["rekindle"].erase(key);
         named("best_model_metadata.json", damaged.dump());
@@ -262,7 +262,7 @@ TEST_F(PredictTest, DamagedFilesOfARunAreNamed) {
     named("best_model.safetensors", read_file(model / "best_model.safetensors").substr(0, 200));
 }
 
-TEST_F(PredictTest, AModelFileOfARunPredictsAsTheRunDoes) {
+TEST_F(PredictTest, ModelFileOfARunPredictsLikeTheRun) {
     const fs::path model = run(config()).run_folder;
     const Prediction expected = predict_from(model), found = predict_from(model / "best_model.pt");
     EXPECT_EQ(found.value, expected.value);
@@ -270,8 +270,7 @@ TEST_F(PredictTest, AModelFileOfARunPredictsAsTheRunDoes) {
     EXPECT_EQ(found.verdict, expected.verdict);
 }
 
-// ------------------------------------------------------------------------- model files of the original
-// system
+// ------------------------------------------------------------------------- files of the original system
 
 /// The committed file was saved by PyTorch: 6 inputs, hidden 32, 32, without a scaler.
 class OriginalModelTest : public PredictTest {
@@ -307,16 +306,16 @@ TEST_F(OriginalModelTest, PredictsWithTheScalerThatIsGiven) {
     const double logit = NetworkByHand(import_model(model()).file.parameters)(row)[0];
     // The original trains (y + 1) / 2 with cross-entropy: the output is the logit of that.
     EXPECT_NEAR(prediction.value, 2 / (1 + std::exp(-logit)) - 1, 1e-6);
-    EXPECT_GT(std::abs(prediction.value - logit), 1e-3) << "a logit is no return";
-    EXPECT_TRUE(std::isnan(prediction.interval_low)) << "nothing is known of its errors";
+    EXPECT_GT(std::abs(prediction.value - logit), 1e-3) << "a logit is not a return";
+    EXPECT_TRUE(std::isnan(prediction.interval_low)) << "its errors are unknown";
     EXPECT_TRUE(prediction.verdict.empty());
     ASSERT_FALSE(prediction.notes.empty());
     EXPECT_TRUE(std::ranges::any_of(
         prediction.notes, [](const std::string& note) { return contains(note, "no validation scores"); }));
 }
 
-/// Whatever a run holds of its scaler can be given for a model without one.
-TEST_F(OriginalModelTest, ARunsOwnScalerCanBeGiven) {
+/// Any file of a run that holds its scaler can be given for a model without one.
+TEST_F(OriginalModelTest, ScalerOfARunCanBeGiven) {
     TrainConfig settings = input();
     settings.compat = "original";
     const fs::path trained = run(settings).run_folder;
@@ -339,7 +338,7 @@ TEST_F(OriginalModelTest, AsksForItsScaler) {
     EXPECT_TRUE(contains(error, "checkpoint.pt")) << error;
 }
 
-TEST_F(OriginalModelTest, AMalformedScalerIsNamedWithItsFile) {
+TEST_F(OriginalModelTest, MalformedScalerIsNamedWithItsFile) {
     Json wrong_kind = scaler(), no_scale = scaler(), short_center = scaler(), zero = scaler();
     wrong_kind["kind"] = "magic";
     no_scale.erase("scale");
@@ -354,7 +353,7 @@ TEST_F(OriginalModelTest, AMalformedScalerIsNamedWithItsFile) {
     EXPECT_TRUE(contains(error_of([&] { predict_with(missing); }), "none.json"));
 }
 
-TEST_F(OriginalModelTest, AScalerOfAnotherWidthIsRefused) {
+TEST_F(OriginalModelTest, ScalerOfTheWrongWidthIsRefused) {
     Json narrow = scaler();
     for (const char* key : {"features", "center", "scale"})
         narrow[key].erase(narrow[key].size() - 1);

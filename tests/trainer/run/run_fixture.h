@@ -1,5 +1,5 @@
 #pragma once
-/// Shared by the tests of whole runs: small markets, a folder of the test's own, a run in one line.
+/// Shared by the tests of whole runs: small markets, a temporary folder, helpers to run and resume.
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
@@ -56,7 +56,7 @@ inline void write_lines(const fs::path& path, const std::vector<std::string>& li
     write_file_atomically(path, text);
 }
 
-/// 120,000 one-minute bars, about 76 sessions; made once per test program.
+/// 120,000 one-minute bars, about 76 sessions; generated once per test program.
 inline const fs::path& minute_bars() {
     static const rekindle::test::TemporaryFolder folder;
     static const fs::path path = [] {
@@ -66,7 +66,7 @@ inline const fs::path& minute_bars() {
     return path;
 }
 
-/// Asks to stop after so many reports of a stage.
+/// Asks to stop after `reports` progress reports of training.
 class StopInTraining final : public ProgressSink {
   public:
     StopInTraining(CancellationToken& token, int reports) : token_(token), left_(reports) {}
@@ -83,7 +83,7 @@ class StopInTraining final : public ProgressSink {
     int left_;
 };
 
-/// Keeps what was said.
+/// Keeps the messages.
 class Messages final : public ProgressSink {
   public:
     void log(LogLevel, std::string_view message) override { text += std::string(message) + "\n"; }
@@ -116,14 +116,14 @@ class RunTest : public ::testing::Test {
         NullProgressSink progress;
         return train(config, given, progress, CancellationToken());
     }
-    /// The run goes on with its own settings and those that are named.
+    /// Resumes the run with its own settings and those in `given`.
     static TrainOutcome resume(const fs::path& run_folder, TrainConfig asked = {},
                                std::set<std::string> given = {}) {
         asked.resume_from_checkpoint = run_folder.string();
         given.insert("resume_from_checkpoint");
         return run(asked, given);
     }
-    /// The run is stopped after so many reports of training.
+    /// A run that is stopped after `reports` progress reports of training.
     static TrainOutcome interrupted(const TrainConfig& config, int reports) {
         CancellationToken token;
         StopInTraining progress(token, reports);
@@ -131,7 +131,7 @@ class RunTest : public ::testing::Test {
         EXPECT_TRUE(outcome.interrupted);
         return outcome;
     }
-    /// What the call's Error says; an empty text when it throws none.
+    /// The text of the call's Error; empty when it throws none.
     template <class Call>
     static std::string error_of(Call&& call, ExitStatus status = ExitStatus::usage) {
         try {
@@ -166,7 +166,7 @@ inline void expect_same(const std::vector<mlp::NamedTensor>& a, const std::vecto
     }
 }
 
-/// Both models of two runs, bit for bit.
+/// Compares both models of two runs, bit for bit.
 inline void expect_same_weights(const fs::path& run, const fs::path& other, const std::string& what) {
     for (const char* name : {"model_final.safetensors", "best_model.safetensors"})
         expect_same(tensors_of(run / name), tensors_of(other / name), what + ", " + name);

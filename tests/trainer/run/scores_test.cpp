@@ -16,7 +16,7 @@ struct Rows {
     std::vector<double> predicted, actual, yesterday;
 };
 
-/// Returns of 1 % standard deviation; the prediction holds `signal` of the outcome.
+/// Returns with a std of 1 %; the prediction contains the share `signal` of the outcome.
 Rows returns_with_signal(std::size_t rows, double signal, std::uint64_t seed) {
     PhiloxStream random(seed, RandomPurpose::test);
     Rows result;
@@ -31,7 +31,7 @@ Rows returns_with_signal(std::size_t rows, double signal, std::uint64_t seed) {
     return result;
 }
 
-TEST(Scores, CallNoiseNoEdge) {
+TEST(Scores, FindNoEdgeInNoise) {
     int edges = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         const Rows rows = returns_with_signal(300, 0, seed);
@@ -41,7 +41,7 @@ TEST(Scores, CallNoiseNoEdge) {
     EXPECT_LE(edges, 2); // a one-sided 2.5 % error rate
 }
 
-TEST(Scores, FindAnEdgeThatIsThere) {
+TEST(Scores, FindARealEdge) {
     const Rows rows = returns_with_signal(300, 0.5, 7);
     const Evaluation result =
         evaluate_returns(rows.predicted, rows.actual, rows.yesterday, 0.5, {"return", 1, 7});
@@ -60,10 +60,11 @@ TEST(Scores, RefuseToJudgeFewRows) {
     const Evaluation result =
         evaluate_returns(rows.predicted, rows.actual, rows.yesterday, 0.5, {"return", 1, 1});
     EXPECT_FALSE(result.has_edge);
-    EXPECT_NE(result.verdict.find("Too little to tell: 29"), std::string::npos);
+    EXPECT_TRUE(result.verdict.text().starts_with("Too few rows to tell: 29"));
+    EXPECT_TRUE(result.verdict.headline().starts_with("29 validation rows, but"));
 }
 
-TEST(Scores, ProbabilitiesStandBesideTheMajority) {
+TEST(Scores, ProbabilitiesAreComparedWithTheMajority) {
     std::vector<double> probability, actual, yesterday;
     for (int i = 0; i < 200; ++i) {
         actual.push_back(i % 5 != 0);
@@ -97,7 +98,7 @@ TEST(Scores, LongerOverlapWidensTheInterval) {
     EXPECT_GT(width(200), 1.5 * width(1));
 }
 
-TEST(Scores, AFlatOutcomeIsNeitherAHitNorAMiss) {
+TEST(Scores, FlatOutcomeIsNeitherHitNorMiss) {
     //                                    hit, miss, flat, flat, hit, says nothing
     const std::vector<double> predicted{0.01, 0.01, 0.01, -0.01, -0.01, 0};
     const std::vector<double> actual{0.02, -0.02, 0, 0, -0.01, 0.01};
@@ -126,14 +127,14 @@ TEST(Scores, FlatRowsChangeNeitherTheHitRateNorItsBaseline) {
     EXPECT_DOUBLE_EQ(rate().baseline, before.baseline);
 }
 
-TEST(Scores, WithoutAMoveThereIsNoHitRate) {
+TEST(Scores, NoHitRateWithoutMoves) {
     const std::vector<double> zeros(40, 0), predicted(40, 0.01);
     const Evaluation result = evaluate_returns(predicted, zeros, zeros, 0.5, {"return", 1, 1});
     for (const Score& score : result.scores)
         EXPECT_NE(score.name, "direction hit rate");
 }
 
-/// Columns of all kinds that data and diverged networks make.
+/// Values of all kinds that data and diverged networks produce.
 double extreme(PhiloxStream& random) {
     constexpr std::array values{0.0, 1e-300, -1e-300, 1e-12, -1e-12, 1e-3,  -1e-3,
                                 1.0, -1.0,   1e6,     -1e6,  1e150,  -1e150};
@@ -188,18 +189,19 @@ TEST(Scores, EveryValueLiesInItsInterval) {
     }
 }
 
-/// An outlier's digits must not swallow those of the rows after it.
-TEST(Scores, OneHugeRowLeavesTheIntervalOfTheOthersAlone) {
+/// An outlier must not cost the rows after it their digits.
+TEST(Scores, OneHugeRowKeepsTheIntervalOfTheOthersExact) {
     std::vector<double> predicted(500, 0), actual, yesterday(500, 0);
     for (std::size_t i = 0; i < predicted.size(); ++i)
         actual.push_back(0.01 * (i % 2 == 0 ? 1 : -1));
     actual[3] = 1e9;
     const Score error = evaluate_returns(predicted, actual, yesterday, 0.5, {"return", 1, 1}).scores[2];
-    // About a third of the samples miss the row: their mean error is that of the others, 1 %, to its digits.
+    // About a third of the samples do not contain the row, so their mean error is exactly that of the others,
+    // 1 %.
     EXPECT_NEAR(error.interval.low, 1, 1e-9);
 }
 
-TEST(Scores, AConfidentProbabilityLiesInItsIntervalThoughFewOfItsKindCameTrue) {
+TEST(Scores, OverconfidentProbabilityLiesInItsInterval) {
     std::vector<double> probability, actual, yesterday;
     for (int i = 0; i < 200; ++i) {
         probability.push_back(0.95);
@@ -210,7 +212,7 @@ TEST(Scores, AConfidentProbabilityLiesInItsIntervalThoughFewOfItsKindCameTrue) {
         evaluate_probabilities(probability, actual, yesterday, 0.5, {"direction", 1, 3});
     const Interval interval = prediction_interval(result, true, 0.95);
     EXPECT_EQ(interval.high, 0.95);
-    EXPECT_LT(interval.low, 0.5) << "what came is in it too";
+    EXPECT_LT(interval.low, 0.5) << "it also contains the actual outcomes";
 }
 
 TEST(Scores, RoundTripThroughJson) {

@@ -1,4 +1,4 @@
-/// Whole runs: the same weights however they are made, bad input that leaves nothing, going on.
+/// Whole runs: the same weights in every way of running, bad input that leaves nothing behind, resuming.
 
 #include "run_fixture.h"
 
@@ -23,7 +23,7 @@ void use_minutes(TrainConfig& config) {
     config.clock = "utc";
 }
 
-TEST_P(VariantTest, TheThreadsChangeNoBitAndNeitherDoesAnInterruption) {
+TEST_P(VariantTest, ThreadsAndInterruptionsDoNotChangeTheWeights) {
     TrainConfig settings = config();
     settings.checkpoint_interval = 3;
     GetParam().change(settings);
@@ -88,7 +88,7 @@ TEST_F(RunTest, BadInputLeavesNothingBehind) {
     EXPECT_FALSE(fs::exists(output()));
 }
 
-TEST_F(RunTest, WrongUseLeavesNothingBehind) {
+TEST_F(RunTest, UsageErrorLeavesNothingBehind) {
     const auto refused = [&](const std::function<void(TrainConfig&)>& change, std::string_view said) {
         TrainConfig settings = config();
         settings.output = (output() / "deeper" / "still").string();
@@ -112,20 +112,20 @@ TEST_F(RunTest, WrongUseLeavesNothingBehind) {
     refused([](TrainConfig& c) { c.data_fraction = 0.05; }, "more sessions are needed");
 }
 
-TEST_F(RunTest, AnInterruptionBeforeTrainingLeavesNothingBehind) {
+TEST_F(RunTest, InterruptionBeforeTrainingLeavesNothingBehind) {
     CancellationToken token;
     token.request();
     NullProgressSink progress;
     try {
         train(config(), {}, progress, token);
-        FAIL() << "the token was not looked at";
+        FAIL() << "the token was ignored";
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), ExitStatus::interrupted);
     }
     EXPECT_FALSE(fs::exists(output()));
 }
 
-TEST_F(RunTest, WhatKilledProcessesPreparedIsRemovedAndWhatLivesIsNot) {
+TEST_F(RunTest, AbandonedFoldersAreRemovedAndLockedOnesKept) {
     const fs::path abandoned = output() / ".train_20200101_000000_1_1.partial";
     const fs::path alive = output() / ".train_20200101_000000_2_1.partial";
     for (const fs::path& folder : {abandoned, alive}) {
@@ -139,7 +139,7 @@ TEST_F(RunTest, WhatKilledProcessesPreparedIsRemovedAndWhatLivesIsNot) {
     EXPECT_TRUE(fs::exists(alive / "bars.columns"));
 }
 
-TEST_F(RunTest, RunsOfOneSecondGetFoldersOfTheirOwn) {
+TEST_F(RunTest, RunsInTheSameSecondGetSeparateFolders) {
     std::vector<std::future<TrainOutcome>> runs;
     for (int i = 0; i < 4; ++i)
         runs.push_back(std::async(std::launch::async, [&] { return run(config()); }));
@@ -151,9 +151,9 @@ TEST_F(RunTest, RunsOfOneSecondGetFoldersOfTheirOwn) {
         expect_same_weights(folder, *folders.begin(), folder.string());
 }
 
-// ----------------------------------------------------------------------------------------------- going on
+// ----------------------------------------------------------------------------------------------- resuming
 
-TEST_F(RunTest, GoesOnWithMoreEpochsAsIfTheyHadBeenAskedFromTheStart) {
+TEST_F(RunTest, ResumesWithMoreEpochsAsIfRequestedFromTheStart) {
     TrainConfig settings = config();
     settings.plateau_patience = 0; // the schedule acts within these epochs
     const TrainOutcome first = run(settings);
@@ -172,7 +172,7 @@ TEST_F(RunTest, GoesOnWithMoreEpochsAsIfTheyHadBeenAskedFromTheStart) {
     EXPECT_EQ(Json::parse(read_file(first.run_folder / "config.json"))["epochs"], 7);
 }
 
-TEST_F(RunTest, AFinishedRunThatGoesOnIsTheSameRun) {
+TEST_F(RunTest, ResumingAFinishedRunChangesNothing) {
     const TrainOutcome first = run(config());
     const auto before = tensors_of(first.run_folder / "model_final.safetensors");
     const TrainOutcome again = resume(first.run_folder);
@@ -182,7 +182,7 @@ TEST_F(RunTest, AFinishedRunThatGoesOnIsTheSameRun) {
     expect_same(tensors_of(first.run_folder / "model_final.safetensors"), before, "weights");
 }
 
-TEST_F(RunTest, AnInterruptedRunSaysSoAndGoesOnFromAnywhere) {
+TEST_F(RunTest, InterruptedRunSaysSoAndResumesFromAnywhere) {
     TrainConfig settings = config();
     settings.checkpoint_interval = 2;
     const TrainOutcome whole = run(settings);
@@ -196,7 +196,7 @@ TEST_F(RunTest, AnInterruptedRunSaysSoAndGoesOnFromAnywhere) {
     }
 }
 
-TEST_F(RunTest, RefusesToGoOnWithOtherSettingsAndNamesThem) {
+TEST_F(RunTest, RefusesToResumeWithOtherSettingsAndNamesThem) {
     const TrainOutcome stopped = interrupted(config(), 1);
     const std::string before = read_file(stopped.run_folder / "config.json");
     const auto refused = [&](const std::string& key, const std::function<void(TrainConfig&)>& change,
@@ -224,7 +224,7 @@ TEST_F(RunTest, RefusesToGoOnWithOtherSettingsAndNamesThem) {
     EXPECT_FALSE(resume(stopped.run_folder).interrupted);
 }
 
-TEST_F(RunTest, RefusesToGoOnWithOtherDataAndNamesTheDifference) {
+TEST_F(RunTest, RefusesToResumeWithOtherDataAndNamesTheDifference) {
     const TrainOutcome stopped = interrupted(config(), 1);
     TrainConfig other;
     const auto error_with = [&](const std::vector<std::string>& lines) {
@@ -264,7 +264,7 @@ TEST_F(RunTest, CannotGoBackToFewerEpochs) {
     EXPECT_TRUE(contains(error, "3 complete epochs")) << error;
 }
 
-TEST_F(RunTest, AnEditedConfigurationIsRefused) {
+TEST_F(RunTest, EditedConfigurationIsRefused) {
     const TrainOutcome stopped = interrupted(config(), 1);
     const fs::path file = stopped.run_folder / "config.json";
     Json edited = Json::parse(read_file(file));
@@ -280,7 +280,7 @@ TEST_F(RunTest, AnEditedConfigurationIsRefused) {
     EXPECT_TRUE(contains(error_of([&] { resume(stopped.run_folder); }), file.string()));
 }
 
-TEST_F(RunTest, AFolderThatIsNoRunIsNamedWithTheNewestRunBelow) {
+TEST_F(RunTest, OtherFolderIsNamedWithItsNewestRun) {
     const TrainOutcome done = run(config());
     const std::string error = error_of([&] { resume(output()); });
     EXPECT_TRUE(contains(error, "config.json")) << error;
@@ -297,12 +297,13 @@ TEST_F(RunTest, TwoProcessesInOneFolderAreRefused) {
         more.epochs = 5;
         const std::string error = error_of([&] { resume(stopped.run_folder, more, {"epochs"}); });
         EXPECT_TRUE(contains(error, "another process")) << error;
-        EXPECT_EQ(read_file(stopped.run_folder / "config.json"), before) << "it is the other's to write";
+        EXPECT_EQ(read_file(stopped.run_folder / "config.json"), before)
+            << "only the other process may write it";
     }
     EXPECT_FALSE(resume(stopped.run_folder).interrupted);
 }
 
-TEST_F(RunTest, ARunningTrainingHoldsItsFolder) {
+TEST_F(RunTest, RunningTrainingLocksItsFolder) {
     class Rival final : public ProgressSink {
       public:
         explicit Rival(fs::path output) : output_(std::move(output)) {}

@@ -24,9 +24,9 @@ mlp::VerifyRow row(std::string name, Outcome outcome, std::optional<double> valu
     return row;
 }
 
-VerifiedDevice card(std::uint32_t vendor, runtime::DeviceType type = runtime::DeviceType::discrete) {
+VerifiedDevice device_of(std::uint32_t vendor, runtime::DeviceType type = runtime::DeviceType::discrete) {
     VerifiedDevice device;
-    device.info.name = "Card 9000";
+    device.info.name = "GPU 9000";
     device.info.type = type;
     device.info.vendor_id = vendor;
     device.info.driver_name = "Driver";
@@ -46,7 +46,7 @@ constexpr std::string_view audited = "# Machine code\n\n| family | cards | pipel
                                      "| navi10 | RX 5700 | 9 |\n| navi21 | RX 6800, 6900 | 9 |\n\n"
                                      "| case | LDS |\n|---|---|\n| other | 5 |\n";
 
-TEST(WithoutNames, TakesPathsAndNamesOutAndLeavesTheRest) {
+TEST(WithoutNames, RemovesPathsAndNamesAndKeepsTheRest) {
     const std::vector<std::string> names{"ada", "tower"};
     EXPECT_EQ(without_names("cannot write /home/ada/.cache/x (full)", names), "cannot write <path> (full)");
     EXPECT_EQ(without_names("\"/tmp/a b\"", names), "\"<path> b\"");
@@ -57,7 +57,7 @@ TEST(WithoutNames, TakesPathsAndNamesOutAndLeavesTheRest) {
 TEST(VerifyReport, HoldsVersionsAndRowsButNoIdentity) {
     std::array<char, 256> host{};
     ASSERT_EQ(::gethostname(host.data(), host.size() - 1), 0);
-    VerifiedDevice device = card(0x1002);
+    VerifiedDevice device = device_of(0x1002);
     device.rows.push_back(
         row("wide", Outcome::failed, {}, "lost on " + std::string(host.data()) + ", see /var/log/x"));
     const nlohmann::json report = nlohmann::json::parse(report_of(device));
@@ -76,27 +76,27 @@ TEST(VerifyReport, HoldsVersionsAndRowsButNoIdentity) {
     }
 }
 
-TEST(HardwarePage, SaysWhatRanWhatIsCompiledAndWhatIsNeither) {
+TEST(HardwarePage, ListsWhatRanAndWhatIsOnlyCompiled) {
     const std::vector<HardwareReport> reports{
-        {"nvidia.json", report_of(card(0x10de))},
-        {"processor.json", report_of(card(0x10005, runtime::DeviceType::cpu))}};
+        {"nvidia.json", report_of(device_of(0x10de))},
+        {"cpu.json", report_of(device_of(0x10005, runtime::DeviceType::cpu))}};
     const std::string page = hardware_page(reports, audited);
-    EXPECT_NE(page.find("No AMD or Intel card has run anything yet."), std::string::npos);
+    EXPECT_NE(page.find("No AMD or Intel GPU has run anything yet."), std::string::npos);
     EXPECT_NE(page.find("2.5e-07 (≤ 1e-05)"), std::string::npos) << page;
     EXPECT_NE(page.find("[nvidia.json](hardware/nvidia.json)"), std::string::npos);
     EXPECT_LT(page.find("nvidia.json"), page.find("## CPU drivers"));
-    EXPECT_LT(page.find("## CPU drivers"), page.find("processor.json"));
+    EXPECT_LT(page.find("## CPU drivers"), page.find("cpu.json"));
     EXPECT_NE(page.find("| navi10 | RX 5700 |"), std::string::npos);
     EXPECT_NE(page.find("| navi21 | RX 6800, 6900 |"), std::string::npos);
     EXPECT_EQ(page.find("other"), page.find("other device")) << "a row of another table was taken";
 }
 
-TEST(HardwarePage, NamesWhoIsStillMissing) {
-    const std::vector<HardwareReport> reports{{"amd.json", report_of(card(0x1002))}};
+TEST(HardwarePage, NamesTheMissingVendors) {
+    const std::vector<HardwareReport> reports{{"amd.json", report_of(device_of(0x1002))}};
     const std::string page = hardware_page(reports, audited);
-    EXPECT_NE(page.find("No Intel card has run anything yet."), std::string::npos);
+    EXPECT_NE(page.find("No Intel GPU has run anything yet."), std::string::npos);
     EXPECT_EQ(page.find("AMD or Intel"), std::string::npos);
-    EXPECT_NE(hardware_page({}, audited).find("Nothing has run on a card yet."), std::string::npos);
+    EXPECT_NE(hardware_page({}, audited).find("Nothing has run on a GPU yet."), std::string::npos);
 }
 
 TEST(HardwarePage, RefusesOtherFiles) {
@@ -113,7 +113,7 @@ TEST(HardwarePage, RefusesOtherFiles) {
     EXPECT_THROW(hardware_page({}, "# no table"), Error);
 }
 
-TEST(DevicesToVerify, RefusesTheProcessorAndNamesWithoutADevice) {
+TEST(DevicesToVerify, RefusesTheCpuAndUnknownDevices) {
     EXPECT_THROW(devices_to_verify("cpu"), Error);
     try {
         devices_to_verify("gpu:4711");

@@ -8,7 +8,7 @@ namespace rekindle::trainer {
 
 namespace {
 
-constexpr const char* run_advice = "Give the run's folder, or its best_model.pt.";
+constexpr const char* run_advice = "Give the run folder, or its best_model.pt.";
 
 struct Mark {
     std::string_view bytes;
@@ -18,7 +18,7 @@ struct Mark {
 
 constexpr std::array marks{
     Mark{"RKCKPT", "a checkpoint of a run that may still be training",
-         "rekindle train --resume-from-checkpoint RUN finishes the run; then give the run's folder."},
+         "rekindle train --resume-from-checkpoint RUN finishes the run; then give the run folder."},
     Mark{"RKBARS", "a column file with bars", run_advice},
     Mark{"\x89PNG", "a picture (PNG)", run_advice},
     Mark{"\x89HDF", "an HDF5 file, as Keras writes it",
@@ -33,10 +33,10 @@ constexpr std::array marks{
     Mark{"\x28\xb5\x2f\xfd", "compressed with zstd", "Unpack it first: unzstd FILE."},
     Mark{"BZh", "compressed with bzip2", "Unpack it first: bunzip2 FILE."},
     Mark{"GGUF", "a GGUF file", run_advice},
-    Mark{"\x08\x07\x12", "an ONNX graph, without what training knew", run_advice},
-    Mark{"\x08\x08\x12", "an ONNX graph, without what training knew", run_advice},
-    Mark{"\x08\x09\x12", "an ONNX graph, without what training knew", run_advice},
-    Mark{"\x08\x0a\x12", "an ONNX graph, without what training knew", run_advice},
+    Mark{"\x08\x07\x12", "an ONNX graph, without the metadata of its training", run_advice},
+    Mark{"\x08\x08\x12", "an ONNX graph, without the metadata of its training", run_advice},
+    Mark{"\x08\x09\x12", "an ONNX graph, without the metadata of its training", run_advice},
+    Mark{"\x08\x0a\x12", "an ONNX graph, without the metadata of its training", run_advice},
     Mark{"version https://git-lfs", "a pointer of Git LFS, not the file itself",
          "git lfs pull fetches the file."},
     Mark{"7z\xbc\xaf", "a 7-Zip archive", "Unpack it first."},
@@ -51,7 +51,7 @@ bool is_safetensors(std::string_view bytes) {
     return length < std::uint64_t{1} << 40U && bytes[8] == '{';
 }
 
-std::string_view without_blanks(std::string_view text) {
+std::string_view without_leading_spaces(std::string_view text) {
     const std::size_t begin = text.find_first_not_of(" \t\r\n");
     return begin == std::string_view::npos ? std::string_view() : text.substr(begin);
 }
@@ -65,7 +65,7 @@ bool is_text(std::string_view bytes) {
 RecognizedFile recognize(std::string_view beginning, std::string_view name) {
     if (beginning.empty())
         return {FileKind::other, "empty", "Copy or download it again."};
-    if (is_safetensors(beginning)) // first: the length can begin as any other format does
+    if (is_safetensors(beginning)) // first, because the length bytes can look like any other format
         return {FileKind::safetensors, "", ""};
     const bool tar = beginning.size() > 262 && beginning.substr(257, 5) == "ustar";
     const bool pickle =
@@ -75,9 +75,9 @@ RecognizedFile recognize(std::string_view beginning, std::string_view name) {
     for (const Mark& mark : marks)
         if (beginning.starts_with(mark.bytes))
             return {FileKind::other, mark.what, mark.advice};
-    const std::string_view text = without_blanks(beginning);
+    const std::string_view text = without_leading_spaces(beginning);
     if (name.ends_with(".jsonl"))
-        return {FileKind::other, "a list of figures, one line an epoch", run_advice};
+        return {FileKind::other, "a list of metrics, one line per epoch", run_advice};
     if (text.starts_with('{') || text.starts_with('['))
         return {FileKind::json, "", ""};
     if (name.ends_with(".safetensors"))
@@ -85,7 +85,7 @@ RecognizedFile recognize(std::string_view beginning, std::string_view name) {
     if (name.ends_with(".log"))
         return {FileKind::other, "a log", run_advice};
     if (name.ends_with(".csv"))
-        return {FileKind::other, "a table (CSV)", "Bars go to --data; --model takes the folder of a run."};
+        return {FileKind::other, "a table (CSV)", "Bars go to --data; --model takes a run folder."};
     if (is_text(beginning))
         return {FileKind::other, "a text file", run_advice};
     return {FileKind::other, "", run_advice};

@@ -16,12 +16,11 @@ enum class FileKind {
 
 struct RecognizedFile {
     FileKind kind = FileKind::other;
-    std::string what;   ///< "a picture (PNG)"; empty when nothing is known of it
+    std::string what;   ///< "a picture (PNG)"; empty when it is not recognized
     std::string advice; ///< what to give in its place; may be empty
 };
 
-/// `beginning`: the first kilobytes; `name`: the file's name, which tells formats without a mark of their
-/// own.
+/// `beginning`: the first kilobytes; `name`: the file's name, which identifies formats without a signature.
 RecognizedFile recognize(std::string_view beginning, std::string_view name);
 
 } // namespace rekindle::trainer

@@ -4,11 +4,11 @@ namespace rekindle::trainer {
 
 namespace {
 
-constexpr int deepest = 32;
-constexpr std::size_t most_values = 1'000'000; // shared lists can unfold without end
+constexpr int max_depth = 32;
+constexpr std::size_t max_values = 1'000'000; // shared lists can expand exponentially
 
 nlohmann::ordered_json convert(PickleValue value, int depth, std::size_t& budget) {
-    if (depth > deepest || budget == 0)
+    if (depth > max_depth || budget == 0)
         return nullptr;
     --budget;
     if (value.is_mapping()) {
@@ -80,7 +80,7 @@ PickleId pickle_from_json(PickleDocument& document, const nlohmann::ordered_json
 }
 
 nlohmann::ordered_json json_from_pickle(PickleValue value) {
-    std::size_t budget = most_values;
+    std::size_t budget = max_values;
     return convert(value, 0, budget);
 }
 

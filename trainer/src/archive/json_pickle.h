@@ -1,5 +1,5 @@
 #pragma once
-/// Plain values between JSON and pickles.
+/// Converts plain values between JSON and pickles.
 
 #include <rekindle/trainer/pickle.h>
 

@@ -21,7 +21,7 @@ PickleId tensor_of(TorchArchiveBuilder& builder, const mlp::NamedTensor& tensor)
     return builder.tensor(tensor.values, tensor.shape);
 }
 
-/// Settings that torch's optimizers keep per group and that have no meaning here, with torch's defaults.
+/// Settings that torch's optimizers keep per group and Rekindle does not use, with torch's defaults.
 void insert_torch_defaults(PickleDocument& document, PickleId group, bool adamw) {
     document.insert(group, "maximize", document.boolean(false));
     document.insert(group, "foreach", document.none());
@@ -66,7 +66,7 @@ PickleId optimizer_state_dict(TorchArchiveBuilder& builder, const OptimizerFile&
     const auto fits = [&](const auto& moments) { return moments.empty() || moments.size() == parameters; };
     if (!fits(optimizer.first_moments) || !fits(optimizer.second_moments) ||
         (adamw && optimizer.first_moments.size() != optimizer.second_moments.size()))
-        throw internal_error("a model file whose optimizer has other parameters than its network");
+        throw internal_error("the optimizer of a model file has other parameters than its network");
     const PickleId state = document.dict();
     for (std::size_t i = 0; i < optimizer.first_moments.size(); ++i) {
         const PickleId entry = document.dict();
@@ -130,7 +130,7 @@ std::array<std::size_t, 2> linear_shape(const mlp::NamedTensor& weight, const st
     return {weight.shape[0], weight.shape[1]};
 }
 
-/// The original network, whose sizes are told by the shapes of its tensors.
+/// The original network, with its sizes from the shapes of its tensors.
 mlp::ModelDescription network_of(const Tensors& tensors, double dropout_rate, const std::string& path) {
     const mlp::NamedTensor* input = find_tensor(tensors, "input_layer.weight");
     const mlp::NamedTensor* output = find_tensor(tensors, "output_layer.weight");
@@ -142,7 +142,7 @@ mlp::ModelDescription network_of(const Tensors& tensors, double dropout_rate, co
             .at(path)
             .expected(fmt::format("input_layer.weight and output_layer.weight; the file has {}{}",
                                   fmt::join(names, ", "), tensors.size() > 4 ? ", …" : ""))
-            .hint("Only networks of rekindle train and of the original's train.py are understood: rekindle "
+            .hint("Only networks from rekindle train and from the original's train.py can be read. rekindle "
                   "train --data BARS trains one.");
     }
     std::vector<std::size_t> hidden{linear_shape(*input, path)[0]};
@@ -153,7 +153,7 @@ mlp::ModelDescription network_of(const Tensors& tensors, double dropout_rate, co
                                                   mlp::Activation::silu, linear_shape(*output, path)[0]);
 }
 
-void note_what_is_missing(ImportedModel& imported) {
+void note_missing_parts(ImportedModel& imported) {
     const ModelFile& file = imported.file;
     imported.needs_feature_names = file.feature_columns.size() != file.model.inputs;
     imported.needs_scaler = !file.details.contains("scaler");
@@ -167,8 +167,8 @@ void note_what_is_missing(ImportedModel& imported) {
             "the file does not say how its features were scaled: a scaler must be given");
 }
 
-/// Without what all names have before the original's: "model.", "net." and so on, as wrappers put it there.
-/// Tensors under other names (a loss's, a metric's) are left out.
+/// Removes the prefix that a wrapper put before the original's names: "model.", "net." and so on. Tensors
+/// under other names (of a loss, of a metric) are skipped.
 Tensors without_wrapper(Tensors tensors, std::vector<std::string>& notes) {
     constexpr std::string_view first = "input_layer.weight";
     if (find_tensor(tensors, first))
@@ -190,11 +190,11 @@ Tensors without_wrapper(Tensors tensors, std::vector<std::string>& notes) {
     return inner;
 }
 
-/// The network from the tensors' shapes, where the file does not tell it.
+/// Derives the network from the tensors' shapes, for files that do not describe it.
 void derive_network(ImportedModel& imported, const std::string& name) {
     ModelFile& file = imported.file;
     file.parameters = without_wrapper(std::move(file.parameters), imported.notes);
-    // How many models a running mean was made of (torch.optim.swa_utils.AveragedModel).
+    // The number of models in a running average (torch.optim.swa_utils.AveragedModel).
     std::erase_if(file.parameters,
                   [](const mlp::NamedTensor& tensor) { return tensor.name == "n_averaged"; });
     file.model = network_of(file.parameters, file.dropout_rate, name);
@@ -223,7 +223,7 @@ void check_tensors(const mlp::ModelDescription& model, const std::vector<mlp::Na
         if (!std::ranges::all_of(tensor->values, [](float value) { return std::isfinite(value); }))
             throw usage_error(fmt::format("the tensor {} holds values that are not finite", name))
                 .at(path)
-                .hint("The training that wrote it had diverged: take weights of an earlier epoch.");
+                .hint("The training that wrote it had diverged: use the weights of an earlier epoch.");
         expected.push_back(name);
     };
     for (const mlp::Layer& layer : model.layers) {
@@ -247,7 +247,7 @@ ImportedModel import_tensors(std::vector<mlp::NamedTensor> tensors, const std::s
     imported.file.parameters = std::move(tensors);
     derive_network(imported, name);
     check_tensors(imported.file.model, imported.file.parameters, name);
-    note_what_is_missing(imported);
+    note_missing_parts(imported);
     return imported;
 }
 
@@ -271,7 +271,7 @@ ImportedModel import_model(const std::filesystem::path& path) {
     if (!file.details.contains("model"))
         derive_network(imported, path.string());
     check_tensors(file.model, file.parameters, path.string());
-    note_what_is_missing(imported);
+    note_missing_parts(imported);
     return imported;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// JSON has no NaN: null stands for it.
+/// JSON has no NaN: null replaces it.
 ordered_json finite_or_null(double value) {
     return std::isfinite(value) ? ordered_json(value) : ordered_json();
 }
@@ -30,8 +30,8 @@ T value_at(const ordered_json& json, const char* key, T otherwise = {}) {
     try {
         return found->get<T>();
     } catch (const nlohmann::json::exception&) {
-        throw usage_error(
-            fmt::format("the key '{}' of a model file holds {}", key, found->dump().substr(0, 60)));
+        throw usage_error(fmt::format("the key '{}' of a model file has the wrong type: {}", key,
+                                      found->dump().substr(0, 60)));
     }
 }
 

@@ -72,7 +72,7 @@ PickleId PickleDocument::ordered_dict() {
 }
 
 PickleId PickleDocument::big_integer(std::string_view bytes) {
-    // Bytes beyond the eighth that only repeat the sign carry nothing.
+    // Bytes beyond the eighth that only repeat the sign carry no information.
     const bool negative = !bytes.empty() && (static_cast<unsigned char>(bytes.back()) & 0x80U) != 0;
     const char filler = negative ? '\xff' : '\0';
     std::string_view digits = bytes;

@@ -1,5 +1,5 @@
 #pragma once
-/// The bytes of a pickle, read in order, and the texts in them.
+/// The bytes of a pickle, read in order, and the strings in them.
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>

@@ -15,7 +15,7 @@ namespace rekindle::trainer {
 namespace {
 
 constexpr unsigned highest_protocol = 5;
-constexpr std::size_t most_decimal_digits = 4300; // Python's own limit
+constexpr std::size_t max_decimal_digits = 4300; // Python's own limit
 
 /// The pickle machine: a stack, marks, a memo. Calls become nodes.
 class Machine {
@@ -27,7 +27,7 @@ class Machine {
         for (;;) {
             input_.begin_operation();
             if (input_.at_end())
-                input_.fail("the pickle ends without its stop mark");
+                input_.fail("the pickle ends without a stop mark");
             const unsigned char operation = input_.byte();
             if (operation == '.')
                 break;
@@ -57,7 +57,7 @@ class Machine {
 
     PickleId top() {
         if (stack_.size() <= floor())
-            input_.fail("the pickle uses a value of an empty stack");
+            input_.fail("the pickle uses a value from an empty stack");
         return stack_.back();
     }
 
@@ -148,7 +148,7 @@ class Machine {
         std::int64_t value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (error == std::errc::result_out_of_range && end == text.data() + text.size() &&
-            text.size() <= most_decimal_digits)
+            text.size() <= max_decimal_digits)
             return document_.big_integer(twos_complement(text));
         if (error != std::errc() || end != text.data() + text.size())
             input_.fail("an integer that cannot be read");
@@ -197,7 +197,7 @@ class Machine {
     void text(std::string_view value) { push(document_.string(std::string(value))); }
     void bytes(std::string_view value) { push(document_.bytes(std::string(value))); }
 
-    /// Hexadecimal digits of an escape; `position` moves behind them.
+    /// Hexadecimal digits of an escape; `position` moves past them.
     std::uint32_t hexadecimal(std::string_view line, std::size_t& position, std::size_t digits) {
         std::uint32_t value = 0;
         const std::string_view part = line.substr(std::min(position, line.size()), digits);

@@ -9,7 +9,7 @@ namespace rekindle::trainer {
 
 namespace {
 
-constexpr int deepest_nesting = 500;
+constexpr int max_nesting = 500;
 
 class Encoder {
   public:
@@ -45,7 +45,7 @@ class Encoder {
     }
 
     void value(PickleValue value, int depth) {
-        if (depth > deepest_nesting)
+        if (depth > max_nesting)
             throw internal_error("a value to be pickled is nested too deeply");
         if (recall(value.id()))
             return;
@@ -145,7 +145,7 @@ class Encoder {
         output_ += value;
     }
 
-    /// Protocol 2 has no bytes: Python spells them as a call.
+    /// Protocol 2 has no bytes type: Python writes them as a call.
     void bytes(std::string_view value) {
         output_ += "c_codecs\nencode\n";
         std::string utf8;

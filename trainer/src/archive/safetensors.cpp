@@ -22,7 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t length_size = 8;
-constexpr std::uint64_t longest_header = 16U << 20; // the format's own reader allows 100 MB
+constexpr std::uint64_t max_header = 16U << 20; // the format's own reader allows 100 MB
 constexpr std::size_t tensor_alignment = 64;
 
 constexpr std::array<std::pair<std::string_view, ElementType>, 10> type_names{{
@@ -39,7 +39,7 @@ constexpr std::array<std::pair<std::string_view, ElementType>, 10> type_names{{
 }};
 
 [[noreturn]] void fail(const std::string& what, const std::string& name) {
-    throw usage_error(what).at(name).expected("a sound safetensors file");
+    throw usage_error(what).at(name).expected("a valid safetensors file");
 }
 
 /// JSON of the header; nesting and duplicate names are refused while it is read.
@@ -82,7 +82,7 @@ Entry parse_entry(const std::string& key, const json& value, const std::string& 
         return dtype.is_string() && dtype.get_ref<const std::string&>() == known.first;
     });
     if (type == type_names.end())
-        bad("its type is not understood");
+        bad("its type is not supported");
     entry.type = type->second;
     if (!shape.is_array() || !offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
         !offsets[1].is_number_unsigned())
@@ -113,7 +113,7 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& name) {
     if (bytes.size() < length_size)
         fail("the file has " + counted(bytes.size(), "byte"), name);
     const auto header_size = load_as<std::uint64_t>(bytes.data(), false);
-    if (header_size > bytes.size() - length_size || header_size > longest_header)
+    if (header_size > bytes.size() - length_size || header_size > max_header)
         fail(fmt::format("the header announces {} in a file of {}", counted(header_size, "byte"),
                          bytes.size()),
              name);
@@ -139,7 +139,7 @@ SafeTensors parse_safetensors(std::string_view bytes, const std::string& name) {
     std::uint64_t position = 0;
     for (const Entry& entry : entries) {
         if (entry.begin != position || entry.end > data.size())
-            fail(fmt::format("tensor '{}' lies at bytes {} to {}; the data before it end at {} of {}",
+            fail(fmt::format("tensor '{}' is at bytes {} to {}; the data before it ends at {} of {}",
                              entry.name, entry.begin, entry.end, position, data.size()),
                  name);
         position = entry.end;
@@ -164,7 +164,7 @@ SafeTensors read_safetensors(const std::filesystem::path& path) {
 
 namespace {
 
-/// Everything before the data. `elements` of a tensor are its shape's product.
+/// Everything before the data. `elements` is the product of each tensor's shape.
 std::string header_of(std::span<const StreamedTensor> tensors, const std::vector<std::uint64_t>& elements,
                       const std::map<std::string, std::string>& metadata) {
     nlohmann::ordered_json header = nlohmann::ordered_json::object();
@@ -180,7 +180,7 @@ std::string header_of(std::span<const StreamedTensor> tensors, const std::vector
         position = end;
     }
     std::string text = header.dump();
-    // The format allows blanks behind the JSON text; they align the data.
+    // The format allows spaces after the JSON text; they align the data.
     text.append((tensor_alignment - (length_size + text.size()) % tensor_alignment) % tensor_alignment, ' ');
     std::string bytes;
     for (std::size_t i = 0; i < length_size; ++i)

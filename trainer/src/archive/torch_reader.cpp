@@ -38,8 +38,8 @@ constexpr std::array<StorageType, 10> storage_types{{
 
 /// torch's magic number at the beginning of files that torch < 1.6 wrote: a pickled long.
 constexpr std::string_view legacy_magic{"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14};
-constexpr int deepest_parameter = 8;
-constexpr std::uint64_t largest_element = 8; // bytes
+constexpr int max_parameter_depth = 8;
+constexpr std::uint64_t max_element_size = 8; // bytes
 
 /// a * b, or nothing when it exceeds 2^63.
 std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) noexcept {
@@ -117,7 +117,7 @@ std::string_view TorchArchive::Content::record_bytes(const ZipEntry& entry) cons
     if (is_new) {
         try {
             found->second.bytes =
-                zip->content(entry, found->second.storage, largest_element * limits.max_elements(size));
+                zip->content(entry, found->second.storage, max_element_size * limits.max_elements(size));
         } catch (...) {
             records_.erase(found);
             throw;
@@ -126,7 +126,7 @@ std::string_view TorchArchive::Content::record_bytes(const ZipEntry& entry) cons
     return found->second.bytes;
 }
 
-/// Zip archives that are not torch.save's, by the names of their records.
+/// Refuses zip archives that torch.save did not write, by the names of their records.
 void TorchArchive::Content::refuse_other_archives() const {
     const auto any = [&](auto&& test) {
         return std::ranges::any_of(zip->entries(), [&](const ZipEntry& entry) { return test(entry.name); });
@@ -161,9 +161,7 @@ void TorchArchive::Content::open(std::string_view bytes) {
             .hint("Convert it once with PyTorch: python3 -c \"import torch; torch.save(torch.load('OLD.pt', "
                   "weights_only=True, map_location='cpu'), 'NEW.pt')\"");
     if (!bytes.starts_with("PK"))
-        throw usage_error("this is not an archive of PyTorch")
-            .at(name)
-            .expected("a file written by torch.save");
+        throw usage_error("this is not a PyTorch archive").at(name).expected("a file written by torch.save");
     zip.emplace(bytes, name);
     const auto& entries = zip->entries();
     refuse_other_archives();
@@ -196,7 +194,7 @@ void TorchArchive::Content::read_storage(const PickleValue& persistent, TensorRe
     const std::string_view name_of_type = type->as_global()->name;
     const auto known = std::ranges::find(storage_types, name_of_type, &StorageType::name);
     if (known == storage_types.end())
-        throw usage_error(fmt::format("a tensor is kept in a {}, which is not understood", name_of_type))
+        throw usage_error(fmt::format("a tensor is stored in a {}, which is not supported", name_of_type))
             .at(name)
             .expected("float, integer or boolean storage");
     tensor.type = known->type;
@@ -217,7 +215,7 @@ TensorReference TorchArchive::Content::reference(const PickleValue& arguments) c
     auto shape = sizes_of(*size_value);
     auto strides = sizes_of(*stride);
     if (!shape || !strides || shape->size() != strides->size())
-        fail("a tensor's size and stride do not fit each other");
+        fail("a tensor's size and stride do not match");
     tensor.shape = std::move(*shape);
     tensor.strides = std::move(*strides);
 
@@ -300,7 +298,7 @@ std::uint64_t TorchArchive::max_elements() const noexcept {
 }
 
 std::optional<TensorReference> TorchArchive::tensor_reference(PickleValue value) const {
-    for (int depth = 0; depth < deepest_parameter; ++depth) {
+    for (int depth = 0; depth < max_parameter_depth; ++depth) {
         const PickleObject* object = value.as_object();
         if (!object)
             return std::nullopt;
@@ -338,7 +336,7 @@ bool holds_tensors(const TorchArchive& archive, PickleValue value) {
     return false;
 }
 
-/// The dictionary of parameters: what is saved, or an entry of it under a name of its author's choice.
+/// The dictionary of parameters: the saved object, or an entry of it under any name.
 PickleValue find_state_dict(const TorchArchive& archive) {
     const PickleValue root = archive.root();
     for (const std::string_view key : {"model_state_dict", "state_dict"})
@@ -355,10 +353,9 @@ PickleValue find_state_dict(const TorchArchive& archive) {
                                       fmt::join(keys, ", ")))
             .at(archive.name())
             .expected("one, bare or under the key model_state_dict")
-            .hint(
-                fmt::format("Save the one that is meant: torch.save(torch.load('OLD.pt', map_location='cpu')"
-                            "['{}'], 'NEW.pt').",
-                            keys.front()));
+            .hint(fmt::format("Save the one you mean: torch.save(torch.load('OLD.pt', map_location='cpu')"
+                              "['{}'], 'NEW.pt').",
+                              keys.front()));
     return keys.empty() ? root : *root.find(keys.front());
 }
 

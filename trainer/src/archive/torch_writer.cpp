@@ -10,7 +10,7 @@
 
 namespace rekindle::trainer {
 
-static_assert(std::endian::native == std::endian::little, "storages are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "storages are written as they are in memory");
 
 PickleId TorchArchiveBuilder::tensor(std::span<const float> values, std::span<const std::size_t> shape) {
     std::string storage(values.size_bytes(), '\0');
@@ -23,7 +23,7 @@ PickleId TorchArchiveBuilder::tensor(std::span<const float> values, std::span<co
         step *= static_cast<std::int64_t>(shape[axis]);
     }
     if (static_cast<std::size_t>(step) != values.size())
-        throw internal_error("a tensor whose shape and values differ");
+        throw internal_error("a tensor's shape does not match its values");
     for (const std::size_t extent : shape)
         size.push_back(document_.integer(static_cast<std::int64_t>(extent)));
     const PickleId description =
@@ -68,7 +68,7 @@ void write_torch_archive(const std::filesystem::path& path, TorchArchiveBuilder 
     TorchArchive::parse(bytes, path.string());
     write_file_atomically(path, bytes);
     if (MappedFile(path).text() != bytes)
-        throw Error("the file does not hold what was written to it").at(path.string());
+        throw Error("the file does not contain what was written to it").at(path.string());
 }
 
 void write_state_dict(const std::filesystem::path& path, std::span<const mlp::NamedTensor> tensors) {

@@ -22,7 +22,7 @@ constexpr std::uint32_t zip64_end_signature = 0x06064b50;
 constexpr std::uint32_t zip64_locator_signature = 0x07064b50;
 constexpr std::size_t local_size = 30, directory_size = 46, end_size = 22, zip64_end_size = 56,
                       locator_size = 20;
-constexpr std::size_t longest_comment = 65535;
+constexpr std::size_t max_comment = 65535;
 constexpr std::uint16_t zip64_extra = 0x0001;
 constexpr std::uint16_t padding_extra = 0x4246; // "FB", the tag by which PyTorch pads
 constexpr std::size_t entry_alignment = 64;
@@ -52,7 +52,7 @@ std::uint32_t crc_of(std::string_view content) {
         ::crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
 }
 
-/// Replaces the 32-bit fields that are all ones by those of the zip64 extra field.
+/// Replaces the 32-bit fields that are all ones with those of the zip64 extra field.
 bool apply_zip64(ZipEntry& entry, std::string_view extra) {
     while (extra.size() >= 4) {
         const std::size_t length = u16(extra, 2);
@@ -77,13 +77,13 @@ bool apply_zip64(ZipEntry& entry, std::string_view extra) {
 } // namespace
 
 void ZipReader::fail(const std::string& what, std::uint64_t offset) const {
-    throw usage_error(what).at(fmt::format("{}: byte {}", name_, offset)).expected("a sound zip archive");
+    throw usage_error(what).at(fmt::format("{}: byte {}", name_, offset)).expected("a valid zip archive");
 }
 
 ZipReader::ZipReader(std::string_view bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {
     if (bytes_.size() < end_size)
         fail("the file is too short for a zip archive", bytes_.size());
-    const std::size_t first = bytes_.size() - std::min(bytes_.size(), end_size + longest_comment);
+    const std::size_t first = bytes_.size() - std::min(bytes_.size(), end_size + max_comment);
     std::size_t end = bytes_.size() - end_size + 1;
     do {
         if (end == first)
@@ -107,7 +107,7 @@ ZipReader::ZipReader(std::string_view bytes, std::string name) : bytes_(bytes), 
         offset = little_endian(bytes_, static_cast<std::size_t>(zip64) + 48, 8);
     }
     if (offset > bytes_.size() || size > bytes_.size() - offset)
-        fail("the directory of the archive lies outside the file", end);
+        fail("the directory of the archive is outside the file", end);
     read_directory(offset, size, count);
 }
 
@@ -152,7 +152,7 @@ const ZipEntry* ZipReader::find(std::string_view name) const noexcept {
 
 std::string_view ZipReader::raw(const ZipEntry& entry) const {
     if (entry.header_offset > bytes_.size() || bytes_.size() - entry.header_offset < local_size)
-        fail(fmt::format("entry '{}' lies outside the file", entry.name), entry.header_offset);
+        fail(fmt::format("entry '{}' is outside the file", entry.name), entry.header_offset);
     const auto at = static_cast<std::size_t>(entry.header_offset);
     if (u32(bytes_, at) != local_signature)
         fail(fmt::format("the header of entry '{}' is missing", entry.name), at);
@@ -169,13 +169,14 @@ std::string_view ZipReader::content(const ZipEntry& entry, std::string& storage,
                          limit),
              entry.header_offset);
     if (entry.deflated) {
-        // Deflate cannot shrink below 1/1032: a larger size is a lie, found before the memory is taken.
+        // Deflate cannot shrink below 1/1032: a larger size is wrong, and is caught before memory is
+        // allocated.
         if (entry.size / 1040 > entry.stored_size)
             fail(fmt::format("entry '{}' announces an impossible size", entry.name), entry.header_offset);
         storage.resize(static_cast<std::size_t>(entry.size));
         z_stream stream{};
         if (::inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-            throw Error("zlib has no memory").at(name_);
+            throw Error("zlib is out of memory").at(name_);
         const std::unique_ptr<z_stream, decltype(&::inflateEnd)> guard(&stream, &::inflateEnd);
         stream.next_in =
             reinterpret_cast<Bytef*>(const_cast<char*>(data.data())); // NOLINT: zlib's old interface

@@ -1,7 +1,7 @@
 #pragma once
-/// The part of the zip format that PyTorch's archives use. Read in place from mapped bytes, so that tensors
-/// cost no copy and a hostile file costs bounded memory; written with aligned data, which PyTorch's mmap
-/// loading needs.
+/// The part of the zip format that PyTorch's archives use. Archives are read in place from mapped bytes, so
+/// that tensors are not copied and a hostile file costs bounded memory, and written with aligned data, which
+/// PyTorch's mmap loading needs.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +21,11 @@ struct ZipEntry {
     std::uint64_t header_offset = 0;
 };
 
-/// Refers to the bytes, which must outlive it. Entries are stored or deflated; zip64; no encryption, no
-/// parts.
+/// Refers to the bytes, which must outlive it. Supports stored and deflated entries and zip64, but no
+/// encryption and no split archives.
 class ZipReader {
   public:
-    /// Throws Error (usage) naming `name` and the byte where the directory is not sound.
+    /// Throws Error (usage) naming `name` and the byte where the directory is invalid.
     ZipReader(std::string_view bytes, std::string name);
 
     const std::vector<ZipEntry>& entries() const noexcept { return entries_; }
@@ -43,7 +43,7 @@ class ZipReader {
     std::vector<ZipEntry> entries_;
 };
 
-/// Builds an archive in memory: stored entries whose data begin at multiples of 64 bytes.
+/// Builds an archive in memory: stored entries whose data begins at multiples of 64 bytes.
 class ZipWriter {
   public:
     void add(std::string_view name, std::string_view content);

@@ -12,10 +12,10 @@ namespace rekindle::trainer {
 
 namespace {
 
-constexpr std::size_t most_profile_bars = 60;
-constexpr std::size_t most_outcomes = 1500;
-constexpr double room_for_label = 0.32;           // right of the longest bar
-constexpr double fewest_bins = 5, most_bins = 40; // of a distribution
+constexpr std::size_t max_profile_bars = 60;
+constexpr std::size_t max_outcomes = 1500;
+constexpr double room_for_label = 0.32;       // right of the longest bar
+constexpr double min_bins = 5, max_bins = 40; // of a distribution
 constexpr int panel_width = 560, panel_height = 380;
 
 std::vector<double> column(std::span<const EpochMetrics> history, auto&& value) {
@@ -59,29 +59,27 @@ Chart loss_chart(std::span<const EpochMetrics> history, const std::string& loss_
                                 .x = {static_cast<double>(best->epoch)},
                                 .y = {best->validation_loss},
                                 .style = 0});
-        chart.description = fmt::format("Training and validation loss over {}; the lowest validation loss is "
-                                        "{:.4g}, in epoch {}.",
-                                        counted(static_cast<std::int64_t>(history.size()), "epoch"),
-                                        best->validation_loss, best->epoch);
+        chart.description = fmt::format(
+            "Training and validation loss over {}; the lowest validation loss is {:.4g}, in epoch {}.",
+            counted(static_cast<std::int64_t>(history.size()), "epoch"), best->validation_loss, best->epoch);
     }
     return chart;
 }
 
 Chart accuracy_chart(std::span<const EpochMetrics> history) {
     Chart chart;
-    chart.title = "Direction predicted right";
+    chart.title = "Direction predicted correctly";
     chart.x = epoch_axis(history);
     chart.y.title = "share of validation rows (%)";
     chart.series.push_back({.name = "validation",
                             .x = column(history, [](const EpochMetrics& e) { return e.epoch; }),
                             .y = column(history, [](const EpochMetrics& e) { return 100 * e.accuracy; }),
                             .style = 0});
-    chart.rules.push_back({.value = 50, .label = "a coin: 50 %"});
+    chart.rules.push_back({.value = 50, .label = "coin flip: 50 %"});
     if (!history.empty() && std::isfinite(history.back().accuracy))
-        chart.description =
-            fmt::format("Share of validation rows whose direction is predicted right; {:.1f} % in the "
-                        "last epoch.",
-                        100 * history.back().accuracy);
+        chart.description = fmt::format(
+            "Share of validation rows whose direction is predicted correctly; {:.1f} % in the last epoch.",
+            100 * history.back().accuracy);
     return chart;
 }
 
@@ -104,12 +102,12 @@ Chart distribution_chart(std::span<const double> values, const std::string& titl
         const double next = sorted[std::min(low + 1, sorted.size() - 1)];
         return sorted[low] + (place - static_cast<double>(low)) * (next - sorted[low]);
     };
-    // Freedman and Diaconis, 1981; a network that went astray does not squeeze all others into one bar.
+    // Freedman and Diaconis, 1981; a diverged network does not squeeze all others into one bar.
     const double spread = quantile(0.75) - quantile(0.25);
     const double span = sorted.back() - sorted.front();
-    const double wanted = 2 * spread / std::cbrt(static_cast<double>(sorted.size()));
+    const double ideal_width = 2 * spread / std::cbrt(static_cast<double>(sorted.size()));
     const auto bins = static_cast<std::size_t>(
-        wanted > 0 ? std::clamp(std::ceil(span / wanted), fewest_bins, most_bins) : fewest_bins);
+        ideal_width > 0 ? std::clamp(std::ceil(span / ideal_width), min_bins, max_bins) : min_bins);
     const double width = span > 0 ? span / static_cast<double>(bins) : 1;
     Series bars{.mark = Mark::bar, .style = 0, .bar_width = 0.92 * width};
     std::vector<double> counts(bins);
@@ -120,7 +118,7 @@ Chart distribution_chart(std::span<const double> values, const std::string& titl
         bars.y.push_back(counts[bin]);
     }
     chart.series.push_back(std::move(bars));
-    chart.bands.push_back({quantile(0.25), quantile(0.75), "middle half", false});
+    chart.bands.push_back({quantile(0.25), quantile(0.75), "middle 50 %", false});
     chart.rules.push_back({quantile(0.5), "median", false});
     chart.rules.push_back({better == Better::lower ? sorted.front() : sorted.back(), "best", false});
     chart.description =
@@ -140,7 +138,7 @@ Chart profile_chart(const ReportProfile& profile) {
     chart.y = {.title = "price (points)", .padding = 0.01};
     chart.legend = false;
     const std::size_t levels = std::min(profile.prices.size(), profile.volumes.size());
-    const std::size_t group = std::max<std::size_t>(1, (levels + most_profile_bars - 1) / most_profile_bars);
+    const std::size_t group = std::max<std::size_t>(1, (levels + max_profile_bars - 1) / max_profile_bars);
     const double tick = levels > 1 ? profile.prices[1] - profile.prices[0] : 1;
     Series inside{.name = "value area", .mark = Mark::horizontal_bar, .style = 0};
     Series outside{.name = "outside", .mark = Mark::horizontal_bar, .style = 0, .strong = false};
@@ -164,11 +162,11 @@ Chart profile_chart(const ReportProfile& profile) {
 
 Chart outcome_chart(const ReportData& data) {
     Chart chart;
-    chart.title = "Prediction against outcome";
+    chart.title = "Prediction and outcome";
     chart.x.title = title_with_unit("predicted", data.target_unit);
-    chart.y.title = title_with_unit("what came", data.target_unit);
+    chart.y.title = title_with_unit("actual", data.target_unit);
     const std::size_t rows = std::min(data.predicted.size(), data.actual.size());
-    const std::size_t stride = std::max<std::size_t>(1, (rows + most_outcomes - 1) / most_outcomes);
+    const std::size_t stride = std::max<std::size_t>(1, (rows + max_outcomes - 1) / max_outcomes);
     Series points{.name = stride == 1
                               ? counted(static_cast<std::int64_t>(rows), "validation row")
                               : fmt::format("every {} of {}", ordinal(static_cast<std::int64_t>(stride)),
@@ -190,8 +188,8 @@ Chart outcome_chart(const ReportData& data) {
 Chart calibration_chart(const ReportData& data) {
     Chart chart;
     chart.title = "Calibration";
-    chart.x.title = title_with_unit("mean prediction of a group", data.target_unit);
-    chart.y.title = title_with_unit("mean outcome of the group", data.target_unit);
+    chart.x.title = title_with_unit("mean prediction per group", data.target_unit);
+    chart.y.title = title_with_unit("mean outcome per group", data.target_unit);
     Series groups{
         .name = fmt::format("{} of equal size",
                             counted(static_cast<std::int64_t>(data.evaluation.calibration.size()), "group")),

@@ -12,9 +12,9 @@ namespace {
 
 constexpr double title_height = 22, legend_row = 18, axis_title_height = 16, tick_row = 18;
 constexpr double edge = 6, swatch = 22, legend_gap = 16, label_gap = 6;
-constexpr double label_ascent = 4; ///< from the middle of a label's line to its base line
+constexpr double label_ascent = 4; ///< from the middle of a label's line to its baseline
 constexpr double pixels_per_x_tick = 75, pixels_per_y_tick = 42;
-constexpr std::size_t most_points_per_pixel = 2;
+constexpr std::size_t max_points_per_pixel = 2;
 
 struct AxisRange {
     double low = std::numeric_limits<double>::infinity();
@@ -92,7 +92,7 @@ class Layout {
         if (!content.empty())
             scene_.shapes.emplace_back(Text{at, std::move(content), ink, anchor, font});
     }
-    /// On a patch of ground, because it lies upon what is drawn.
+    /// On a patch of background, because it is drawn over the chart.
     void rule_label(Point at, const std::string& content, Anchor anchor) {
         if (content.empty())
             return;
@@ -260,10 +260,10 @@ class Layout {
         finish();
     }
 
-    /// Of many points per pixel column, the lowest and the highest are what can be seen.
+    /// Of many points per pixel column, only the lowest and the highest are visible.
     std::vector<Point> thinned(const std::vector<Point>& points) const {
         const auto columns = static_cast<std::size_t>(std::max(1.0, right_ - left_));
-        if (points.size() <= columns * most_points_per_pixel)
+        if (points.size() <= columns * max_points_per_pixel)
             return points;
         std::vector<Point> result;
         const std::size_t group = (points.size() + columns - 1) / columns;

@@ -64,7 +64,7 @@ const agg::int8u* font_of(Font font) {
     return font == Font::title ? agg::verdana13_bold : agg::verdana12;
 }
 
-/// The fonts have ASCII only; the few other characters of our texts get a spelling.
+/// The fonts have only ASCII; the few other characters are replaced by ASCII spellings.
 std::string ascii(const std::string& text) {
     std::string result;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -185,7 +185,7 @@ void append_png_bytes(png_structp png, png_bytep data, png_size_t length) {
 }
 
 [[noreturn]] void png_failed(png_structp, png_const_charp message) {
-    throw internal_error(std::string("cannot encode a picture: ") + message);
+    throw internal_error(std::string("cannot encode the image: ") + message);
 }
 
 /// libpng with an error handler that throws: no setjmp between C++ objects.
@@ -202,7 +202,7 @@ std::string encode_png(const std::vector<unsigned char>& pixels, int width, int 
     std::string bytes;
     const PngWriter writer;
     if (!writer.info)
-        throw internal_error("libpng has no memory");
+        throw internal_error("libpng is out of memory");
     png_set_write_fn(writer.png, &bytes, append_png_bytes, nullptr);
     png_set_IHDR(writer.png, writer.info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height),
                  8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,

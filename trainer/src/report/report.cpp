@@ -32,7 +32,7 @@ std::string with_unit(const std::string& text, const std::string& unit) {
     return unit.empty() ? text : text + "\u202f" + unit;
 }
 
-/// The interval of a score on its own scale, with the baseline: one glance shows whether it is inside.
+/// The interval of a score on its own scale, with the baseline, to show whether the baseline lies inside.
 std::string interval_picture(const Score& score) {
     constexpr double width = 240, height = 34, margin = 10, middle = 13;
     double low = std::min({score.interval.low, score.baseline, score.value});
@@ -63,20 +63,6 @@ std::string interval_picture(const Score& score) {
                                   : "m",
                        x(score.baseline));
     return svg;
-}
-
-/// The first sentence of a verdict, the rest being figures that the scores show; without the words that the
-/// badge above it says already.
-std::string headline_of(std::string verdict) {
-    if (const std::size_t end = verdict.find(". "); end != std::string::npos)
-        verdict.resize(end + 1);
-    for (const std::string_view said : {"No edge: ", "Edge: "})
-        if (verdict.starts_with(said)) {
-            verdict.erase(0, said.size());
-            if (!verdict.empty() && verdict[0] >= 'a' && verdict[0] <= 'z')
-                verdict[0] = static_cast<char>(verdict[0] - 'a' + 'A');
-        }
-    return verdict;
 }
 
 class Page {
@@ -114,14 +100,12 @@ class Page {
                 escaped(data_.finished) + " \u00b7 " + escaped(data_.program) + "</p>\n</header>\n";
 
         if (!evaluation.verdict.empty()) {
-            const std::string headline = headline_of(evaluation.verdict);
             out_ += fmt::format("<section class=\"verdict {}\" aria-label=\"Verdict\">\n"
                                 "<p class=\"badge\"><span aria-hidden=\"true\">{}</span> {}</p>\n<p "
                                 "class=\"headline\">{}</p>\n",
                                 evaluation.has_edge ? "edge" : "no-edge",
-                                evaluation.has_edge ? "\u25b2" : "\u25a0",
-                                evaluation.has_edge ? "Edge over the baseline" : "No edge over the baseline",
-                                escaped(headline));
+                                evaluation.has_edge ? "\u25b2" : "\u25a0", escaped(evaluation.verdict.label),
+                                escaped(evaluation.verdict.headline()));
             scores();
             out_ += "</section>\n";
         }
@@ -143,9 +127,8 @@ class Page {
                 escaped(with_unit(figure(score.baseline), score.unit)) + ": " + escaped(score.baseline_name) +
                 "; " + (score.higher_is_better ? "higher" : "lower") + " is better</p></div>\n";
         out_ += fmt::format(
-            "</div>\n<p class=\"small\">Measured on {} that the model never saw in "
-            "training. Intervals come from a block bootstrap; a score whose interval holds the baseline "
-            "shows nothing.</p>\n",
+            "</div>\n<p class=\"small\">Measured on {} that the model never saw in training. Intervals come "
+            "from a block bootstrap; a score whose interval contains the baseline shows nothing.</p>\n",
             counted(static_cast<std::int64_t>(evaluation.rows), "validation row"));
     }
 
@@ -159,7 +142,7 @@ class Page {
     void training() {
         if (data_.history.empty())
             return;
-        open("How it learned");
+        open("Training");
         out_ += "<div class=\"grid two\">\n";
         chart(loss_chart(data_.history, data_.loss_unit.empty()
                                             ? data_.loss_name
@@ -188,7 +171,7 @@ class Page {
     void outcomes() {
         if (data_.predicted.empty() && data_.evaluation.calibration.empty())
             return;
-        open("What it said, and what came");
+        open("Predictions and outcomes");
         out_ += "<div class=\"grid two\">\n";
         if (!data_.predicted.empty())
             chart(outcome_chart(data_), wide_chart, chart_height);
@@ -207,12 +190,11 @@ class Page {
         for (const ReportProfile& profile : data_.profiles)
             chart(profile_chart(profile), profile_width, profile_height);
         out_ += "</div>\n<p class=\"small\">Full color: the value area. Dashed line: the point of control "
-                "(POC), the "
-                "price with the most volume.</p>\n";
+                "(POC), the price with the most volume.</p>\n";
         close();
     }
 
-    /// Begins with a digit or a sign and is no date: such columns are aligned at the right.
+    /// Whether the text is a number and not a date: columns of numbers are aligned right.
     static bool is_figure(std::string_view text) {
         for (const std::string_view sign : {"-", "+", "\u2212", "$"})
             if (text.starts_with(sign))
@@ -255,7 +237,7 @@ class Page {
     void tables() {
         if (data_.data.empty() && data_.tables.empty() && data_.notes.empty())
             return;
-        open("The data");
+        open("Data");
         if (!data_.data.empty())
             facts(data_.data);
         for (const std::string& note : data_.notes)
@@ -275,15 +257,13 @@ class Page {
         }
         open("Where the time went");
         out_ += "<div class=\"scroll\"><table class=\"timings\"><thead><tr><th scope=\"col\">stage</th><th "
-                "scope=\"col\" "
-                "class=\"r\">time</th><th aria-hidden=\"true\"></th><th "
+                "scope=\"col\" class=\"r\">time</th><th aria-hidden=\"true\"></th><th "
                 "scope=\"col\">work</th></tr></thead><tbody>\n";
         for (const ReportTiming& timing : data_.timings)
-            out_ += fmt::format(
-                "<tr><td>{}</td><td class=\"r\">{}</td><td class=\"meter\" aria-hidden=\"true\"><i "
-                "style=\"width:{:.1f}%\"></i></td><td>{}</td></tr>\n",
-                escaped(timing.stage), escaped(short_time(timing.seconds)),
-                longest > 0 ? 100 * timing.seconds / longest : 0.0, escaped(timing.summary));
+            out_ += fmt::format("<tr><td>{}</td><td class=\"r\">{}</td><td class=\"meter\" "
+                                "aria-hidden=\"true\"><i style=\"width:{:.1f}%\"></i></td><td>{}</td></tr>\n",
+                                escaped(timing.stage), escaped(short_time(timing.seconds)),
+                                longest > 0 ? 100 * timing.seconds / longest : 0.0, escaped(timing.summary));
         out_ += fmt::format(
             "</tbody><tfoot><tr><td>all stages</td><td class=\"r\">{}</td><td></td><td></td></tr></tfoot>"
             "</table></div>\n",
@@ -310,8 +290,8 @@ class Page {
 
     void footer() {
         out_ += "</main>\n<footer><p>Written by " + escaped(data_.program) +
-                ". A score on past prices is no promise about future ones. This page loads nothing from "
-                "anywhere.</p>"
+                ". A score on past prices is no guarantee for future ones. This page loads no outside "
+                "resources.</p>"
                 "</footer>\n</body>\n</html>\n";
     }
 

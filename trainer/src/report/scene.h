@@ -1,5 +1,5 @@
 #pragma once
-/// What a chart looks like, before it is SVG or pixels: shapes with a role instead of a color.
+/// A chart before it becomes SVG or pixels: shapes with a role instead of a color.
 
 #include <rekindle/trainer/chart.h>
 
@@ -23,7 +23,7 @@ struct Polyline {
     Ink ink = Ink::series;
     int style = 0;
     Weight weight = Weight::normal;
-    bool dashed = false; ///< by the style's dashes
+    bool dashed = false; ///< with the style's dashes
 };
 
 struct Box {
@@ -40,7 +40,7 @@ struct Marker {
 };
 
 struct Text {
-    Point at; ///< on the base line
+    Point at; ///< on the baseline
     std::string text;
     Ink ink = Ink::text;
     Anchor anchor = Anchor::start;

@@ -47,7 +47,7 @@ std::vector<mlp::NamedTensor> read_tensors(const Json& list, BlockReader& blocks
         count += shape.elements();
     const auto values = blocks.values<float>();
     if (count > values.size())
-        throw Error("the checkpoint is cut off");
+        throw Error("the checkpoint is truncated");
     return tensors_from(shapes, std::span(values).first(count));
 }
 
@@ -58,7 +58,7 @@ Json history_json(std::span<const EpochMetrics> history) {
     return list;
 }
 
-/// What both versions say first.
+/// The fields that both versions have.
 Json progress_json(const Checkpoint& c) {
     return {{"config_hash", c.config_hash},           {"data_hash", c.data_hash},
             {"data_summary", c.data_summary},         {"epoch", c.epoch},
@@ -78,7 +78,7 @@ void read_progress(const Json& json, Checkpoint& c) {
         c.history.push_back(metrics_from_json(metrics));
 }
 
-/// Its tensors' values follow in blocks of their own (append_values, read_best_optimizer).
+/// The values of its tensors follow in separate blocks (append_values, read_best_optimizer).
 void describe_best_optimizer(const Checkpoint& c, Json& json) {
     json["best_steps"] = c.best_optimizer.steps;
     json["best_learning_rate"] = c.best_optimizer.learning_rate;
@@ -133,7 +133,7 @@ Checkpoint read_one(BlockReader blocks) {
     return c;
 }
 
-/// The fixed part of a member in a file of several.
+/// The fixed-size part of a member in a file of several networks.
 struct MemberRecord {
     double epoch_loss_sum;
     std::uint64_t epoch_rows;
@@ -179,11 +179,11 @@ Checkpoint read_several(BlockReader blocks) {
     read_best_optimizer(json, blocks, c.best_optimizer);
     const std::uint64_t members = json.at("members");
     if (c.group_begin > c.group_end || c.group_end > members || c.best_member >= members)
-        throw Error("the checkpoint is damaged: its members do not fit");
+        throw Error("the checkpoint is damaged: its member counts are inconsistent");
     for (std::uint64_t m = 0; m < members; ++m) {
         const auto records = blocks.values<MemberRecord>();
         if (records.size() != 1)
-            throw Error("the checkpoint is cut off");
+            throw Error("the checkpoint is truncated");
         const MemberRecord& r = records.front();
         MemberState& member = c.members.emplace_back(MemberState{r.epoch_loss_sum,
                                                                  r.epoch_rows,
@@ -260,13 +260,13 @@ std::string encode_checkpoint(const Checkpoint& checkpoint) {
 Checkpoint decode_checkpoint(std::string_view bytes) {
     const std::string_view version = bytes.substr(0, magic.size());
     if (bytes.substr(0, magic.size() - 2) != magic.substr(0, magic.size() - 2))
-        throw Error("this is not a checkpoint of Rekindle");
+        throw Error("this is not a Rekindle checkpoint");
     if (version != magic && version != population_magic)
-        throw Error("the checkpoint has another format version")
+        throw Error("the checkpoint has an unknown format version")
             .expected(fmt::format("{} or {}", magic, population_magic));
     if (bytes.size() < magic.size() + hash_size ||
         hash128(bytes.substr(0, bytes.size() - hash_size)).hex() != bytes.substr(bytes.size() - hash_size))
-        throw Error("the checkpoint is damaged: its checksum does not fit");
+        throw Error("the checkpoint is damaged: its checksum does not match");
     const BlockReader blocks(bytes.substr(magic.size(), bytes.size() - magic.size() - hash_size));
     try {
         return version == magic ? read_one(blocks) : read_several(blocks);
@@ -314,7 +314,7 @@ std::optional<Checkpoint> CheckpointStore::load_newest(LogSink& log) const {
         try {
             return decode_checkpoint(MappedFile(*file).text());
         } catch (const Error& error) {
-            log.warning(fmt::format("{}: {}; trying the one before it", file->string(), error.message()));
+            log.warning(fmt::format("{}: {}; trying the previous one", file->string(), error.message()));
         }
     }
     return std::nullopt;

@@ -16,7 +16,8 @@
 
 namespace rekindle::trainer {
 
-/// Hands bytes on as they come and keeps their checksum, so that a large checkpoint is never twice in memory.
+/// Passes bytes on as they come and computes their checksum, so that a large checkpoint is never in memory
+/// twice.
 class BlockWriter {
   public:
     explicit BlockWriter(std::function<void(std::string_view)> sink) : sink_(std::move(sink)) {}
@@ -47,7 +48,7 @@ class BlockWriter {
     Hasher hasher_;
 };
 
-/// Takes blocks off a byte string; a length that lies is an error.
+/// Reads blocks from a byte string; a wrong length is an error.
 class BlockReader {
   public:
     explicit BlockReader(std::string_view bytes) : rest_(bytes) {}
@@ -65,7 +66,7 @@ class BlockReader {
         static_assert(std::is_trivially_copyable_v<T>);
         const std::string_view block = next();
         if (block.size() % sizeof(T) != 0)
-            throw Error("the checkpoint is cut off");
+            throw Error("the checkpoint is truncated");
         std::vector<T> values(block.size() / sizeof(T));
         if (!values.empty())
             std::memcpy(values.data(), block.data(), block.size());
@@ -75,7 +76,7 @@ class BlockReader {
   private:
     std::string_view take(std::uint64_t size) {
         if (size > rest_.size())
-            throw Error("the checkpoint is cut off");
+            throw Error("the checkpoint is truncated");
         const std::string_view bytes = rest_.substr(0, size);
         rest_.remove_prefix(size);
         return bytes;

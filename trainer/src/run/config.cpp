@@ -1,4 +1,5 @@
 #include <rekindle/base/error.h>
+#include <rekindle/base/range.h>
 #include <rekindle/base/text.h>
 #include <rekindle/trainer/config.h>
 
@@ -18,30 +19,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Words = std::initializer_list<std::string_view>;
 
-struct Range {
-    double low = -std::numeric_limits<double>::infinity();
-    double high = std::numeric_limits<double>::infinity();
-    bool low_open = false;
-    bool high_open = false;
-
-    bool contains(double value) const {
-        return (low_open ? value > low : value >= low) && (high_open ? value < high : value <= high);
-    }
-    std::string text() const {
-        const auto bound = [](double value) { return fmt::format("{}", value); };
-        if (std::isinf(high))
-            return fmt::format("{} {}", low_open ? "more than" : "at least", bound(low));
-        return fmt::format("{} in {}{}, {}{}", "a number", low_open ? '(' : '[', bound(low), bound(high),
-                           high_open ? ')' : ']');
-    }
-};
-
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr Range positive{0, infinity, true, false};
 constexpr Range at_least_zero{0, infinity, false, false};
 constexpr Range at_least_one{1, infinity, false, false};
 
-/// The one list of fields: every conversion is a visitor of it.
+/// The list of all fields; every conversion visits it.
 template <class Config, class Visitor>
 void visit_fields(Config& c, Visitor&& v) {
     v.texts("data", c.data);
@@ -135,7 +118,7 @@ std::string option_name(std::string_view key) {
 }
 
 [[noreturn]] void refuse(std::string_view key, const Json& value, std::string expected) {
-    throw usage_error(fmt::format("{} is not a value for it", value.dump()))
+    throw usage_error(fmt::format("invalid value {}", value.dump()))
         .at(option_name(key))
         .expected(std::move(expected));
 }
@@ -152,7 +135,7 @@ struct Reader {
     void text(std::string_view key, std::string& field) {
         if (const Json* value = find(key)) {
             if (!value->is_string())
-                refuse(key, *value, "a text");
+                refuse(key, *value, "a string");
             field = value->get<std::string>();
         }
     }
@@ -164,7 +147,7 @@ struct Reader {
             }
             if (!value->is_array() ||
                 !std::all_of(value->begin(), value->end(), [](const Json& e) { return e.is_string(); }))
-                refuse(key, *value, "a list of texts");
+                refuse(key, *value, "a list of strings");
             field = value->get<std::vector<std::string>>();
         }
     }
@@ -179,14 +162,14 @@ struct Reader {
     void number(std::string_view key, double& field, const Range& range) {
         if (const Json* value = find(key)) {
             if (!value->is_number() || !range.contains(value->get<double>()))
-                refuse(key, *value, range.text());
+                refuse(key, *value, range.text("a number"));
             field = value->get<double>();
         }
     }
     void integer(std::string_view key, std::int64_t& field, const Range& range) {
         if (const Json* value = find(key)) {
             if (!value->is_number_integer() || !range.contains(value->get<double>()))
-                refuse(key, *value, "a whole number, " + range.text());
+                refuse(key, *value, range.text("a whole number"));
             field = value->get<std::int64_t>();
         }
     }
@@ -196,7 +179,7 @@ struct Reader {
                 return e.is_number_integer() && range.contains(e.get<double>());
             };
             if (!value->is_array() || value->empty() || !std::all_of(value->begin(), value->end(), fits))
-                refuse(key, *value, "whole numbers such as 128,64, each " + range.text());
+                refuse(key, *value, range.text("whole numbers such as 128,64, each"));
             field = value->get<std::vector<std::int64_t>>();
         }
     }
@@ -218,7 +201,7 @@ void to_json(Json& json, const TrainConfig& config) {
 
 void update_from_json(const Json& json, TrainConfig& config) {
     if (!json.is_object())
-        throw usage_error("a configuration is one JSON object")
+        throw usage_error("a configuration must be a JSON object")
             .expected(R"({"data": ["bars.csv"], "epochs": 3})");
     TrainConfig updated = config;
     Reader reader{json};

@@ -20,8 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// As a session look-back that is longer leaves nothing to train on.
-constexpr std::size_t fewest_training_rows = 10;
+/// Fewer rows are too few to train on.
+constexpr std::size_t min_training_rows = 10;
 
 bool per_bar(const TrainConfig& config) {
     return std::find(config.features.begin(), config.features.end(), "minute") != config.features.end();
@@ -48,7 +48,7 @@ mlp::LossSpec choose_loss(const TrainConfig& config, market::TargetKind kind) {
     return loss;
 }
 
-double standard_deviation(std::span<const float> values) {
+double std_of(std::span<const float> values) {
     double sum = 0, squares = 0;
     for (const float value : values)
         sum += value;
@@ -62,7 +62,7 @@ market::Scaler::Kind scaler_kind(const TrainConfig& config) {
     return market::scaler_kind_from_string(config.scaler);
 }
 
-void learn_labels(Dataset& set, const Workspace& workspace) {
+void set_labels(Dataset& set, const Workspace& workspace) {
     const auto train = std::span(set.targets.values)
                            .subspan(set.split.train_begin, set.split.train_end - set.split.train_begin);
     const bool labels = set.meaning.is_probability();
@@ -73,14 +73,14 @@ void learn_labels(Dataset& set, const Workspace& workspace) {
         rises + falls > 0 ? static_cast<double>(rises) / static_cast<double>(rises + falls) : 0.5;
     const bool returns = set.meaning.kind == market::TargetKind::next_return ||
                          set.meaning.kind == market::TargetKind::bar_return;
-    if (const double deviation = returns ? standard_deviation(train) : 1; deviation > 0)
-        set.meaning.scale = deviation;
+    if (const double std_dev = returns ? std_of(train) : 1; std_dev > 0)
+        set.meaning.scale = std_dev;
     set.labels = {set.split.validation_end, workspace.folder};
     for (std::size_t row = 0; row < set.labels.size(); ++row)
         set.labels[row] = static_cast<float>(set.meaning.label(set.targets.values[row]));
 }
 
-/// Which of the features that are asked for are computed.
+/// Which of the requested features are computed.
 struct FeatureSet {
     std::size_t longest_look_back = 0; ///< of features of sessions
     bool vix = true;                   ///< of features of bars
@@ -91,7 +91,8 @@ bool any_vix(const MarketData& data) {
     return std::any_of(vix.begin(), vix.end(), [](float value) { return !std::isnan(value); });
 }
 
-/// The ways to make rows, the one with all features first. Each leaves out what takes the most rows away.
+/// The feature sets to try, the one with all features first. Each next one omits the features that cost the
+/// most rows.
 std::vector<FeatureSet> feature_sets(const TrainConfig& config, const MarketData& data) {
     std::vector<FeatureSet> sets;
     if (per_bar(config)) {
@@ -105,47 +106,46 @@ std::vector<FeatureSet> feature_sets(const TrainConfig& config, const MarketData
     return sets;
 }
 
-/// Why the VIX that was given, or none, says nothing of these bars.
+/// Why these bars have no VIX.
 std::string without_vix(const TrainConfig& config, const MarketData& data) {
     const bool joined = data.read.report.vix_source != "none";
     const std::string file = config.vix.empty() ? "the VIX column of the bars" : config.vix;
     if (joined)
         return fmt::format("the first value of {} was published after the last bar, {}", file,
-                           stamp_text(data.read.report.last_time, data));
+                           timestamp_text(data.read.report.last_time, data));
     const auto& columns = data.read.report.columns;
     const bool column =
         std::any_of(columns.begin(), columns.end(), [](const auto& c) { return c.name == "vix"; });
     return config.vix.empty() && !column ? "the bars have no VIX column and no --vix was given"
-                                         : fmt::format("{} has no value", file);
+                                         : fmt::format("{} has no values", file);
 }
 
 void require_vix(const TrainConfig& config, const MarketData& data) {
     const bool needed =
         std::find(config.features.begin(), config.features.end(), "vix") != config.features.end();
     if (needed && !any_vix(data))
-        throw usage_error(
-            fmt::format("the feature group vix has nothing to work with: {}", without_vix(config, data)))
+        throw usage_error(fmt::format("the feature group vix has no data: {}", without_vix(config, data)))
             .at("--features")
-            .hint("Give a file of daily VIX closes that begins before the bars end with --vix, or leave the "
-                  "group out.");
+            .hint("Use --vix to give a file of daily VIX closes that begins before the bars end, or omit the "
+                  "group.");
 }
 
-/// A sentence for each thing that `set` leaves out and `first` would not.
-void note_what_is_left_out(const FeatureSet& set, const std::vector<FeatureSet>& sets,
+/// Adds a note for each feature that `set` omits and the first of `sets` has.
+void note_omitted_features(const FeatureSet& set, const std::vector<FeatureSet>& sets,
                            const TrainConfig& config, const MarketData& data,
                            std::vector<std::string>& notes) {
     if (per_bar(config)) {
         if (set.vix != sets.front().vix)
-            notes.emplace_back("the feature vix_lagged is left out: too few bars have a VIX");
+            notes.emplace_back("the feature vix_lagged is omitted: too few bars have a VIX value");
         else if (!set.vix)
-            notes.push_back(fmt::format("the feature vix_lagged is left out: {}", without_vix(config, data)));
+            notes.push_back(fmt::format("the feature vix_lagged is omitted: {}", without_vix(config, data)));
         return;
     }
     const auto sessions = static_cast<std::int64_t>(data.summaries.size());
     for (const FeatureSet& longer : sets)
         if (longer.longest_look_back > set.longest_look_back)
             notes.push_back(fmt::format(
-                "the features over {} are left out: of {} they would leave too few rows to train on",
+                "the features over {} are omitted: of {} they would leave too few rows to train on",
                 counted(static_cast<std::int64_t>(longer.longest_look_back), "session"),
                 counted(sessions, "session")));
 }
@@ -166,7 +166,7 @@ market::FeatureMatrix compute_features(const TrainConfig& config, const MarketDa
 void check_groups(const TrainConfig& config, const MarketData& data) {
     if (per_bar(config) && config.features.size() > 1)
         throw usage_error(
-            "the group minute makes one row per bar and cannot be joined with groups of sessions")
+            "the group minute makes one row per bar and cannot be combined with groups of sessions")
             .at("--features")
             .expected("minute alone, or groups without it");
     require_vix(config, data);
@@ -184,7 +184,7 @@ market::FeatureMatrix first_with_enough_rows(const TrainConfig& config, const Ma
                                        last ? market::NoRows::refuse : market::NoRows::keep_none);
         if (!enough(matrix) && !last)
             continue;
-        note_what_is_left_out(set, sets, config, data, matrix.notes);
+        note_omitted_features(set, sets, config, data, matrix.notes);
         return matrix;
     }
     throw internal_error("there is no way to make features");
@@ -194,18 +194,18 @@ std::size_t purge_of(const TrainConfig& config) {
     return config.compat == "original" ? 0 : static_cast<std::size_t>(config.purge);
 }
 
-/// Rows that the purge must cover; the original's leaks are kept with its rules.
+/// Rows that the purge must cover; --compat original keeps the original's leaks.
 std::size_t purged_horizon(const TrainConfig& config, const market::TargetSpec& spec) {
     return config.compat == "original" ? 0 : spec.horizon();
 }
 
 bool enough_rows(std::size_t rows, const TrainConfig& config, const market::TargetSpec& spec) {
-    return rows >= fewest_training_rows &&
+    return rows >= min_training_rows &&
            market::can_be_split(rows, config.train_split, purge_of(config),
                                 static_cast<std::size_t>(config.embargo), purged_horizon(config, spec));
 }
 
-/// How many more rows there must be, or nothing when no number of rows is known to do.
+/// How many more rows are needed, or nothing when no number of rows would be enough.
 std::optional<std::size_t> rows_missing(std::size_t rows, const TrainConfig& config,
                                         const market::TargetSpec& spec) {
     constexpr std::size_t most = 1'000'000;
@@ -226,8 +226,8 @@ void require_rows(const Dataset& set, const TrainConfig& config, const market::T
         hint = fmt::format("At least {} needed.", counted(*missing, fmt::format("more {} is", noun),
                                                           fmt::format("more {}s are", noun)));
     if (set.targets.beyond_session > 0)
-        hint += fmt::format(" The target of {} lies beyond the end of its session: --across-sessions uses "
-                            "{}, a smaller --target-bars leaves fewer of them.",
+        hint += fmt::format(" The target of {} is beyond the end of its session: --across-sessions keeps "
+                            "{}, a smaller --target-bars affects fewer rows.",
                             counted(static_cast<std::int64_t>(set.targets.beyond_session), "row"),
                             set.targets.beyond_session == 1 ? "it" : "them");
     if (set.targets.flat > 0)
@@ -235,22 +235,21 @@ void require_rows(const Dataset& set, const TrainConfig& config, const market::T
                             counted(static_cast<std::int64_t>(set.targets.flat), "row has", "rows have"));
     for (const std::string& note : set.matrix.notes)
         hint += "\n  " + note;
-    throw usage_error(fmt::format("only {} with all features and a known outcome {} left of {}",
+    throw usage_error(fmt::format("only {} with all features and a known outcome {} left from {}",
                                   counted(static_cast<std::int64_t>(usable), "row"),
                                   usable == 1 ? "is" : "are",
                                   counted(static_cast<std::int64_t>(sessions), "session")))
-        .expected(fmt::format("at least {}, in a training and a validation part", fewest_training_rows))
+        .expected(fmt::format("at least {}, split into a training and a validation set", min_training_rows))
         .hint(std::move(hint));
 }
 
-void say_which_targets_are_missing(const market::Targets& targets, ProgressSink& progress) {
+void note_missing_targets(const market::Targets& targets, ProgressSink& progress) {
     if (targets.beyond_session > 0)
-        progress.info(
-            fmt::format("{} left out: the target lies beyond the end of the session "
-                        "(--across-sessions keeps such rows)",
-                        counted(static_cast<std::int64_t>(targets.beyond_session), "row is", "rows are")));
+        progress.info(fmt::format(
+            "{} omitted: the target is beyond the end of the session (--across-sessions keeps such rows)",
+            counted(static_cast<std::int64_t>(targets.beyond_session), "row is", "rows are")));
     if (targets.flat > 0)
-        progress.info(fmt::format("{} left out: the price did not move, so there is no direction to learn",
+        progress.info(fmt::format("{} omitted: the price did not move, so there is no direction to learn",
                                   counted(static_cast<std::int64_t>(targets.flat), "row is", "rows are")));
 }
 
@@ -343,7 +342,7 @@ TargetMeaning target_meaning(const TrainConfig& config) {
 market::FeatureMatrix build_features(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
                                      const Workspace& workspace) {
     return first_with_enough_rows(config, data, pool, workspace, [](const market::FeatureMatrix& matrix) {
-        return matrix.rows() > fewest_training_rows; // the last one has no outcome yet
+        return matrix.rows() > min_training_rows; // the last one has no outcome yet
     });
 }
 
@@ -356,10 +355,12 @@ market::FeatureMatrix build_named_features(std::span<const std::string> names, b
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (i < matrix.names.size() && matrix.names[i] == names[i])
             continue;
-        std::string hint = fmt::format("{}", fmt::join(matrix.notes, " ")); // such as a look-back too long
+        std::string hint =
+            fmt::format("{}", fmt::join(matrix.notes, " ")); // such as a look-back that is too long
         if (by_bar && !any_vix(data))
             hint += fmt::format(" ({}.)", without_vix(config, data));
-        throw usage_error(fmt::format("the data cannot give the feature {}", names[i])).hint(std::move(hint));
+        throw usage_error(fmt::format("the feature {} cannot be computed from this data", names[i]))
+            .hint(std::move(hint));
     }
     return matrix;
 }
@@ -378,7 +379,7 @@ Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadP
             return enough_rows(set.targets.usable_rows(), config, spec);
         });
     require_rows(set, config, spec, data.summaries.size());
-    say_which_targets_are_missing(set.targets, progress);
+    note_missing_targets(set.targets, progress);
     market::keep_rows_with_target(set.matrix, set.targets, workspace);
     const std::size_t usable = set.matrix.rows();
     set.split = market::split_by_time(usable, config.train_split, purge_of(config),
@@ -389,11 +390,11 @@ Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadP
     set.scaler = market::Scaler::fit(set.matrix, set.split.train(), scaler_kind(config), pool, workspace);
     set.inputs = set.scaler.transform(set.matrix, {0, usable}, pool, workspace);
     set.matrix.values = {};
-    learn_labels(set, workspace);
+    set_labels(set, workspace);
     for (const std::string& note : set.matrix.notes)
         progress.info(note);
     progress.stage_ended("Building features", std::chrono::duration<double>(Clock::now() - start).count(),
-                         fmt::format("{} of {}: {} to train on, {} to validate, {} left out in between",
+                         fmt::format("{} of {}: {} to train on, {} to validate, {} omitted in between",
                                      counted(static_cast<std::int64_t>(usable), "row"),
                                      counted(static_cast<std::int64_t>(set.matrix.columns()), "feature"),
                                      with_thousands(static_cast<std::int64_t>(set.split.train_end)),
@@ -437,8 +438,7 @@ auto kind_of(const Table& table, const std::string& name) {
     const auto found =
         std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.second == name; });
     if (found == table.end())
-        throw usage_error(fmt::format("\"{}\" is not known to this version", name))
-            .at("the model's metadata");
+        throw usage_error(fmt::format("this version does not know \"{}\"", name)).at("the model's metadata");
     return found->first;
 }
 } // namespace
@@ -458,7 +458,7 @@ void from_json(const nlohmann::ordered_json& json, TargetMeaning& m) {
     m.kind = kind_of(kind_names, json.at("kind"));
     m.horizon = json.at("horizon");
     m.per_bar = json.at("per_bar");
-    m.across_sessions = json.value("across_sessions", true); // runs from before it was recorded
+    m.across_sessions = json.value("across_sessions", true); // older runs did not record it
     m.scale = json.at("scale");
     m.loss.kind = kind_of(loss_names, json.at("loss"));
     m.loss.huber_delta = json.at("huber_delta");

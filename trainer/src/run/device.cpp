@@ -22,7 +22,7 @@ namespace rekindle::trainer {
 
 namespace {
 
-/// Measuring takes some tenths of a second: a training that the CPU finishes sooner is not worth it.
+/// Measuring takes a few tenths of a second, which is not worth it for a run that the CPU finishes sooner.
 constexpr double seconds_worth_measuring = 1.0;
 constexpr double measured_seconds = 0.03; ///< on each device
 constexpr std::size_t networks_per_thread_measured = 16;
@@ -57,29 +57,27 @@ void check_strategy(const TrainConfig& config, std::size_t devices, ProgressSink
         return;
     if (devices > 1 && config.population == 1 && !config.no_distributed)
         throw usage_error(
-            fmt::format(
-                "{} of one network is not done: its gradients are kilobytes, so there is nothing to shard, "
-                "and one sum of them between two cards over PCIe takes 10 µs and more (two transfers and "
-                "two waits), while the whole step takes 2 to 5 µs on one card",
-                config.distributed_strategy))
+            fmt::format("{} is not supported for one network: its gradients are a few kilobytes, so there is "
+                        "nothing to shard, and summing them between two GPUs over PCIe takes 10 µs or more "
+                        "(two transfers and two waits), while the whole step takes 2 to 5 µs on one GPU",
+                        config.distributed_strategy))
             .at("--distributed-strategy")
-            .hint("--population N trains N networks at once, spread over the devices of --device-ids.");
-    progress.info(
-        config.population > 1
-            ? fmt::format("--distributed-strategy {}: each network trains on one device; the population is "
-                          "spread over those of --device-ids",
-                          config.distributed_strategy)
-            : fmt::format("--distributed-strategy {}: there is one process and one replica here, nothing is "
-                          "distributed",
-                          config.distributed_strategy));
+            .hint("--population N trains N networks together, spread over the devices of --device-ids.");
+    progress.info(config.population > 1
+                      ? fmt::format("--distributed-strategy {}: each network trains on one device; the "
+                                    "population is spread over those of --device-ids",
+                                    config.distributed_strategy)
+                      : fmt::format("--distributed-strategy {}: there is one process and one replica here, "
+                                    "so nothing is distributed",
+                                    config.distributed_strategy));
 }
 
-void say_what_differs(const TrainConfig& config, std::size_t devices, ProgressSink& progress) {
+void note_differences(const TrainConfig& config, std::size_t devices, ProgressSink& progress) {
     if (config.no_distributed)
         progress.info(devices > 1 ? "--no-distributed: the first device of --device-ids is used"
-                                  : "--no-distributed: this is always so here");
+                                  : "--no-distributed: no effect, only one device is used anyway");
     if (config.skip_gpu_cleanup)
-        progress.info("--skip-gpu-cleanup: there is no clean-up step here that could hang");
+        progress.info("--skip-gpu-cleanup: no effect, there is no cleanup step to skip");
     if (config.use_mixed_precision)
         progress.info("--use-mixed-precision: weights and activations are stored as bfloat16, the master "
                       "weights as float32");
@@ -102,7 +100,7 @@ PreparedPopulation on_cpu(const TrainingJob& job, std::string why) {
     return {mlp::cpu_population(job.model, job.members, job.threads), {cpu_name(), "", std::move(why)}};
 }
 
-/// One that was measured. The CPU's population is made when it is chosen.
+/// A measured device. The CPU's population is created only if the CPU is chosen.
 struct Contender {
     std::unique_ptr<mlp::Population> population;
     std::string name, driver;
@@ -131,34 +129,33 @@ void throw_as_error(const std::exception& failure, const std::string& where) {
 }
 
 DeviceChoice::DeviceChoice(const TrainConfig& config, ProgressSink& progress)
-    : wanted_(parse_device_name(config.device)), ids_(parse_ids(config.device_ids)) {
+    : requested_(parse_device_name(config.device)), ids_(parse_ids(config.device_ids)) {
     check_strategy(config, ids_.size(), progress);
-    say_what_differs(config, ids_.size(), progress);
+    note_differences(config, ids_.size(), progress);
     if (config.no_distributed && ids_.size() > 1)
         ids_.erase(ids_.begin() + 1, ids_.end());
-    if (wanted_.kind == DeviceName::Kind::cpu) {
+    if (requested_.kind == DeviceName::Kind::cpu) {
         if (!ids_.empty())
-            progress.info(fmt::format("--device-ids {} has no effect: --device cpu", ids_text(ids_)));
+            progress.info(fmt::format("--device-ids {} has no effect with --device cpu", ids_text(ids_)));
         return;
     }
     if (ids_.size() > 1 && config.population == 1) {
-        progress.info(
-            fmt::format("--device-ids {}: one network trains on one device; --population N would use all of "
-                        "them",
-                        ids_text(ids_)));
-        if (wanted_.kind != DeviceName::Kind::automatic)
+        progress.info(fmt::format(
+            "--device-ids {}: one network trains on one device; --population N would use all of them",
+            ids_text(ids_)));
+        if (requested_.kind != DeviceName::Kind::automatic)
             ids_.erase(ids_.begin() + 1, ids_.end());
     }
     try {
-        look(config, progress);
+        start_search(config, progress);
     } catch (const runtime::Error& error) {
         throw_as_error(error, "--device");
     }
 }
 
-void DeviceChoice::look(const TrainConfig& config, ProgressSink& progress) {
-    if (wanted_.kind != DeviceName::Kind::automatic) {
-        name_devices(config, progress);
+void DeviceChoice::start_search(const TrainConfig& config, ProgressSink& progress) {
+    if (requested_.kind != DeviceName::Kind::automatic) {
+        select_named_devices(config, progress);
         return;
     }
     found_ = std::async(std::launch::async, [] {
@@ -168,15 +165,15 @@ void DeviceChoice::look(const TrainConfig& config, ProgressSink& progress) {
     });
 }
 
-void DeviceChoice::name_devices(const TrainConfig& config, ProgressSink& progress) {
+void DeviceChoice::select_named_devices(const TrainConfig& config, ProgressSink& progress) {
     const auto take = [&](const DeviceName& name) {
         named_.push_back(find_device(name));
-        if (const std::string warning = warning_of_cpu_driver(named_.back()); !warning.empty())
+        if (const std::string warning = cpu_driver_warning(named_.back()); !warning.empty())
             progress.warning(warning);
     };
-    const bool several = !ids_.empty() && wanted_.kind == DeviceName::Kind::any_gpu;
+    const bool several = !ids_.empty() && requested_.kind == DeviceName::Kind::any_gpu;
     if (!several) {
-        take(wanted_);
+        take(requested_);
         const std::uint32_t number = named_.back().number;
         if (ids_.empty() || ids_ == std::vector{number})
             return;
@@ -187,15 +184,15 @@ void DeviceChoice::name_devices(const TrainConfig& config, ProgressSink& progres
         named_.clear();
     }
     for (const std::uint32_t id : ids_)
-        take({DeviceName::Kind::number, id, wanted_.must_be_gpu, wanted_.text});
+        take({DeviceName::Kind::number, id, requested_.must_be_gpu, requested_.text});
 }
 
 PreparedPopulation DeviceChoice::prepare(const TrainingJob& job, ProgressSink& progress) {
-    if (wanted_.kind == DeviceName::Kind::cpu)
-        return on_cpu(job, "asked for with --device cpu");
+    if (requested_.kind == DeviceName::Kind::cpu)
+        return on_cpu(job, "requested with --device cpu");
     try {
-        return wanted_.kind == DeviceName::Kind::automatic ? prepare_fastest(job, progress)
-                                                           : prepare_named(job);
+        return requested_.kind == DeviceName::Kind::automatic ? prepare_fastest(job, progress)
+                                                              : prepare_named(job);
     } catch (const runtime::Error& error) {
         throw_as_error(error, "--device");
     }
@@ -211,33 +208,33 @@ PreparedPopulation DeviceChoice::prepare_named(const TrainingJob& job) {
     auto population = spread_over(devices, job);
     std::string name = population->device();
     return {std::move(population),
-            {std::move(name), driver, fmt::format("asked for with --device {}", wanted_.text)}};
+            {std::move(name), driver, fmt::format("requested with --device {}", requested_.text)}};
 }
 
-/// The accepted GPUs that --device auto may take; what is left out is said.
+/// The accepted GPUs that --device auto may use; notes name the skipped ones.
 std::vector<runtime::DeviceInfo> DeviceChoice::candidates(ProgressSink& progress) {
     std::vector<runtime::DeviceInfo> usable;
     Found found;
     try {
         found = found_.get();
     } catch (const runtime::Error& error) {
-        none_why_ = error.what();
+        no_gpu_reason_ = error.what();
         return usable;
     }
-    none_why_ = !found.reason.empty() ? found.reason : "the only Vulkan driver is one for the CPU";
+    no_gpu_reason_ = !found.reason.empty() ? found.reason : "the only Vulkan driver is a CPU driver";
     for (const runtime::DeviceInfo& info : found.devices) {
         const bool listed = ids_.empty() || std::find(ids_.begin(), ids_.end(), info.number) != ids_.end();
         if (!listed)
             continue;
         if (!info.unusable.empty())
-            progress.info(fmt::format("{} {} is left out: it {}", info.address(), info.name, info.unusable));
+            progress.info(fmt::format("{} {} is skipped: it {}", info.address(), info.name, info.unusable));
         else if (info.type != runtime::DeviceType::cpu)
             usable.push_back(info);
     }
     if (!ids_.empty())
-        progress.info(
-            fmt::format("--device-ids {}: {} can be used here", ids_text(ids_),
-                        usable.empty() ? "no GPU of them" : counted(usable.size(), "GPU") + " of them"));
+        progress.info(fmt::format("--device-ids {}: {} can be used here", ids_text(ids_),
+                                  usable.empty() ? "none of these GPUs"
+                                                 : counted(usable.size(), "of these GPUs", "of these GPUs")));
     return usable;
 }
 
@@ -249,7 +246,7 @@ PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, Progres
     };
     if (gpus.empty())
         return settled(
-            on_cpu(job, fmt::format("{}, because no GPU can be used here: {}", cpu_name(), none_why_)));
+            on_cpu(job, fmt::format("{}, because no GPU can be used here: {}", cpu_name(), no_gpu_reason_)));
 
     const auto began = std::chrono::steady_clock::now();
     std::vector<Contender> contenders;
@@ -257,9 +254,10 @@ PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, Progres
     if (const double seconds = job.steps * static_cast<double>(job.members.size()) / contenders.front().speed;
         seconds < seconds_worth_measuring)
         return settled(on_cpu(
-            job, fmt::format("{}, because the whole training takes about {} there and comparing it with "
-                             "{} would take longer",
-                             cpu_name(), format_duration(seconds), gpus.front().name)));
+            job,
+            fmt::format(
+                "{}, because the whole run takes about {} there and comparing it with {} would take longer",
+                cpu_name(), format_duration(seconds), gpus.front().name)));
     std::vector<OpenedDevice> opened;
     for (const runtime::DeviceInfo& info : gpus) {
         try {
@@ -271,9 +269,9 @@ PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, Progres
             contenders.push_back({std::move(population), std::move(name), driver_of(info), speed});
             opened.push_back(device);
         } catch (const Error& error) { // a refusal
-            progress.info(fmt::format("{} {} is left out: {}", info.address(), info.name, error.message()));
+            progress.info(fmt::format("{} {} is skipped: {}", info.address(), info.name, error.message()));
         } catch (const runtime::Error& error) {
-            progress.warning(fmt::format("{} {} cannot be used: {}. rekindle doctor looks for the cause.",
+            progress.warning(fmt::format("{} {} cannot be used: {}. Run rekindle doctor to find the cause.",
                                          info.address(), info.name, error.what()));
         }
     }
@@ -283,7 +281,7 @@ PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, Progres
     const auto best =
         std::max_element(contenders.begin(), contenders.end(),
                          [](const Contender& a, const Contender& b) { return a.speed < b.speed; });
-    why = fmt::format("{} a network-step → ", why);
+    why = fmt::format("{} per network-step → ", why);
     if (best == contenders.begin())
         return settled(on_cpu(job, why + best->name));
     PreparedPopulation prepared{std::move(best->population), {best->name, best->driver, ""}};

@@ -19,12 +19,12 @@ using Kind = DeviceName::Kind;
 
 constexpr const char* expected_names = "auto, cpu, gpu, gpu:N, cuda:N or a UUID";
 constexpr std::array gpu_words{"gpu", "cuda", "hip", "rocm", "vulkan", "rvk"};
-/// Words of the list of `rekindle devices`, whose numbers count drivers for the CPU too.
+/// Prefixes of the addresses that `rekindle devices` prints, whose numbers count CPU drivers too.
 constexpr std::array address_words{"gpu", "vulkan", "rvk"};
 constexpr std::array other_systems{"mps",           "metal", "xpu",      "sycl", "opencl", "dml",  "directml",
                                    "privateuseone", "tpu",   "xla",      "npu",  "hpu",    "mtia", "maia",
                                    "ipu",           "ort",   "tensorrt", "meta", "mkldnn", "vpu",  "neuron"};
-constexpr std::array makers{"nvidia", "amd", "radeon", "intel", "apple", "ati"};
+constexpr std::array vendors{"nvidia", "amd", "radeon", "intel", "apple", "ati"};
 constexpr std::array cpu_drivers{"llvmpipe", "lavapipe", "swiftshader"};
 
 std::string lower(std::string_view text) {
@@ -39,7 +39,7 @@ bool holds_word(const Words& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Devices are counted in 16 bits: more digits are a slip.
+/// Device numbers have 16 bits: a larger number is a typing mistake.
 std::optional<std::uint32_t> number_in(std::string_view text) {
     std::uint16_t number = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -66,29 +66,28 @@ bool is_uuid(std::string_view text) {
 std::string advice_for(std::string_view word) {
     const std::string_view system = word.substr(0, word.find(':'));
     if (word.find(',') != std::string_view::npos)
-        return "Several GPUs are named with --device gpu --device-ids 0,1 (and used with --population).";
+        return "For several GPUs, use --device gpu --device-ids 0,1 (with --population).";
     if (holds_word(other_systems, system))
-        return fmt::format(
-            "{} is a device of other software. A GPU of any maker is reached through its Vulkan "
-            "driver here: --device gpu.",
-            system);
-    if (holds_word(makers, system))
-        return "rekindle devices lists the GPUs by number; --device gpu takes the first.";
+        return fmt::format("{} is a device of other software. Rekindle uses a GPU of any vendor through its "
+                           "Vulkan driver: --device gpu.",
+                           system);
+    if (holds_word(vendors, system))
+        return "rekindle devices lists the GPUs by number; --device gpu uses the first.";
     if (holds_word(cpu_drivers, system))
-        return "A Vulkan driver for the CPU is named by its address, which rekindle devices prints.";
+        return "Name a CPU driver by its address, which rekindle devices prints.";
     if (word.starts_with('-'))
-        return "The processor is --device cpu.";
+        return "The CPU is --device cpu.";
     if (system == "cpu")
-        return "There is one processor device: --device cpu. --threads limits its threads.";
+        return "There is one CPU device: --device cpu. --threads limits its threads.";
     if (holds_word(gpu_words, system))
-        return fmt::format("A number follows the colon, as in {}:0.", system);
+        return fmt::format("Put a number after the colon, as in {}:0.", system);
     std::string_view letters = word.substr(0, word.find_first_of("0123456789"));
     if (holds_word(gpu_words, letters) && letters.size() < word.size() &&
         number_in(word.substr(letters.size())))
         return fmt::format("Did you mean {}:{}?", letters, word.substr(letters.size()));
     if (const auto near = nearest_word(word, {"auto", "cpu", "gpu", "cuda", "rocm", "vulkan"}); !near.empty())
         return fmt::format("Did you mean {}?", near);
-    return "rekindle devices lists what is here.";
+    return "rekindle devices lists the devices of this machine.";
 }
 
 } // namespace
@@ -114,7 +113,7 @@ DeviceName parse_device_name(std::string_view written) {
         return {Kind::number, *plain, true, fmt::format("cuda:{}", *plain)};
     if (is_uuid(word))
         return {Kind::uuid, 0, false, word};
-    throw usage_error(word.empty() ? "no device is named" : fmt::format("\"{}\" is not a device", written))
+    throw usage_error(word.empty() ? "no device given" : fmt::format("\"{}\" is not a device", written))
         .at("--device")
         .expected(expected_names)
         .hint(advice_for(word));
@@ -125,13 +124,12 @@ runtime::DeviceInfo find_device(const DeviceName& name) {
         throw usage_error(
             name.kind == Kind::any_gpu
                 ? fmt::format("there is no GPU here, only the CPU driver {} ({})", info.address(), info.name)
-                : fmt::format("--device {} asks for a GPU, and {} is only the CPU driver {}", name.text,
+                : fmt::format("--device {} asks for a GPU, but {} is only the CPU driver {}", name.text,
                               info.address(), info.name))
             .at("--device")
-            .hint(
-                fmt::format("{} A Vulkan driver for the CPU is many times slower than --device cpu; named as "
-                            "--device {} it is used all the same.",
-                            doctor_hint, info.address()));
+            .hint(fmt::format(
+                "{} A CPU driver is many times slower than --device cpu; --device {} uses it anyway.",
+                doctor_hint, info.address()));
     };
     try {
         if (name.kind == Kind::uuid)
@@ -142,7 +140,7 @@ runtime::DeviceInfo find_device(const DeviceName& name) {
                 refuse_cpu_driver(info);
             return info;
         }
-        // The devices are in order: GPUs before drivers for the CPU.
+        // The devices are in order: GPUs before CPU drivers.
         const runtime::DeviceInfo first = runtime::select_device("gpu");
         if (first.type == runtime::DeviceType::cpu)
             refuse_cpu_driver(first);
@@ -152,12 +150,11 @@ runtime::DeviceInfo find_device(const DeviceName& name) {
     }
 }
 
-std::string warning_of_cpu_driver(const runtime::DeviceInfo& info) {
+std::string cpu_driver_warning(const runtime::DeviceInfo& info) {
     if (info.type != runtime::DeviceType::cpu)
         return {};
-    return fmt::format(
-        "{} is {}, a Vulkan driver for the CPU and not a GPU: --device cpu is many times faster",
-        info.address(), info.name);
+    return fmt::format("{} is {}, a CPU driver and not a GPU: --device cpu is many times faster",
+                       info.address(), info.name);
 }
 
 } // namespace rekindle::trainer

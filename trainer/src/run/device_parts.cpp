@@ -33,12 +33,12 @@ std::vector<std::size_t> shares_of(std::size_t members, std::span<const double> 
     const double sum = std::accumulate(speeds.begin(), speeds.end(), 0.0);
     std::vector<std::size_t> shares;
     std::size_t given = 0;
-    double wanted = 0;
+    double exact_end = 0;
     for (std::size_t i = 0; i < speeds.size(); ++i) {
-        wanted += static_cast<double>(members) *
-                  (sum > 0 ? speeds[i] / sum : 1.0 / static_cast<double>(speeds.size()));
-        const std::size_t others = speeds.size() - 1 - i; // each of whom gets one at least
-        const std::size_t end = i + 1 == speeds.size() ? members : static_cast<std::size_t>(wanted + 0.5);
+        exact_end += static_cast<double>(members) *
+                     (sum > 0 ? speeds[i] / sum : 1.0 / static_cast<double>(speeds.size()));
+        const std::size_t others = speeds.size() - 1 - i; // each of which gets at least one
+        const std::size_t end = i + 1 == speeds.size() ? members : static_cast<std::size_t>(exact_end + 0.5);
         shares.push_back(std::clamp(end, given + 1, members - others) - given);
         given += shares.back();
     }
@@ -51,7 +51,7 @@ std::unique_ptr<mlp::Population> spread_over(std::span<const OpenedDevice> devic
         return population_on(devices.front(), job);
     std::vector<double> speeds;
     for (const OpenedDevice& device : devices) {
-        // As many members as an equal share has: enough to fill what a share will fill.
+        // Measured with an equal share of the members, about as many as it will train.
         const std::vector members(job.members.begin(),
                                   job.members.begin() +
                                       static_cast<std::ptrdiff_t>(job.members.size() / devices.size()));

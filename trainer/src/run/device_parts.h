@@ -1,5 +1,5 @@
 #pragma once
-/// Populations on GPUs: opened, refused with the reason, spread by speed.
+/// Populations on GPUs: opens devices, refuses jobs with the reason, spreads members by speed.
 
 #include "device.h"
 
@@ -16,14 +16,14 @@ struct OpenedDevice {
     std::shared_ptr<runtime::Device> device;
 };
 
-/// Opens the device for the job. Throws runtime::Error or Error (usage) with the reason when it cannot or may
-/// not be.
+/// Opens the device for the job. Throws runtime::Error or Error (usage) with the reason when that fails.
 OpenedDevice open_for(const TrainingJob& job, const runtime::DeviceInfo& info);
 std::unique_ptr<mlp::Population> population_on(const OpenedDevice& device, const TrainingJob& job);
 /// The members spread over the devices by their measured speed; fewer devices when there are fewer members.
 std::unique_ptr<mlp::Population> spread_over(std::span<const OpenedDevice> devices, const TrainingJob& job);
 
-/// `members` in shares that are as `speeds`, at least one each. Precondition: members >= speeds.size() > 0.
+/// Divides `members` in proportion to `speeds`, at least one each. Precondition: members >= speeds.size() >
+/// 0.
 std::vector<std::size_t> shares_of(std::size_t members, std::span<const double> speeds);
 
 /// "NVIDIA 550.54.15".

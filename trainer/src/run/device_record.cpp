@@ -24,10 +24,9 @@ void record_device(const std::filesystem::path& run_folder, const PreparedPopula
     if (!sessions.empty()) {
         const std::string before = sessions.back().value("device", use.device);
         if (before != use.device)
-            log.info(fmt::format(
-                "the run was trained on {} before and goes on on {}: its weights agree with those of an "
-                "uninterrupted run to rounding, not bit for bit",
-                before, use.device));
+            log.info(fmt::format("the run was trained on {} before and continues on {}: its weights match "
+                                 "those of an uninterrupted run to rounding, not bit for bit",
+                                 before, use.device));
     }
     sessions.push_back(
         {{"time", market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC"},

@@ -7,8 +7,8 @@
 
 namespace rekindle::trainer {
 
-/// Adds this session; says so when the one before trained on another device. A file that cannot be read is
-/// begun anew.
+/// Adds this session, and notes when the previous one trained on another device. An unreadable file is
+/// replaced.
 void record_device(const std::filesystem::path& run_folder, const PreparedPopulation& prepared, LogSink& log);
 
 } // namespace rekindle::trainer

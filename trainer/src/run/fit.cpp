@@ -26,14 +26,14 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double seconds_between_checkpoints = 30;
 /// Checkpoints of a population are large: they may take this share of the time.
 constexpr double checkpoint_share = 0.05;
-/// Long enough that looking at the clock, or starting work on a GPU, costs nothing; short enough that Ctrl-C
-/// is answered at once.
+/// Long enough that checking the clock or launching work on a GPU costs nothing; short enough that Ctrl-C
+/// takes effect immediately.
 constexpr double seconds_per_slice = 0.05;
 constexpr std::uint64_t first_slice_batches = 64;
-/// Network-steps of the first slice of a population, of whose speed nothing is known yet.
+/// Network-steps of the first slice of a population, whose speed is not known yet.
 constexpr std::uint64_t first_slice_network_steps = 8192;
-constexpr std::size_t prediction_block = 4096;                 ///< rows
-constexpr std::size_t most_predictions = std::size_t{1} << 22; ///< at once, of all members together
+constexpr std::size_t prediction_block = 4096;                ///< rows
+constexpr std::size_t max_predictions = std::size_t{1} << 22; ///< at a time, over all members
 
 /// The state of one call of fit().
 class Fitting {
@@ -58,8 +58,8 @@ class Fitting {
 
     void resume(const Checkpoint& checkpoint) {
         if (checkpoint.members.size() != population_.size())
-            throw Error(fmt::format("networks: the checkpoint holds {}, the run has {}",
-                                    checkpoint.members.size(), population_.size()));
+            throw Error(fmt::format("the checkpoint holds {}, the run has {}",
+                                    counted(checkpoint.members.size(), "network"), population_.size()));
         state_ = checkpoint;
         diverged_before_ = diverged();
         for (std::size_t m = 0; m < state_.members.size(); ++m) {
@@ -86,10 +86,10 @@ class Fitting {
         return options_.early_stopping > 0 && member.epochs_without_improvement >= options_.early_stopping;
     }
     bool trains(const MemberState& member) const { return !member.diverged && !stopped_early(member); }
-    bool none_trains() const {
+    bool all_stopped() const {
         return std::ranges::none_of(state_.members, [&](const MemberState& m) { return trains(m); });
     }
-    bool done() const { return state_.epoch >= options_.epochs || none_trains(); }
+    bool done() const { return state_.epoch >= options_.epochs || all_stopped(); }
 
     /// False when the token asked to stop before the epoch was over.
     bool run_epoch() {
@@ -168,8 +168,8 @@ class Fitting {
                 fmt::format(
                     "the loss or a gradient is no longer finite at step {} (epoch {}, learning rate {:.3g})",
                     population_.steps(m) + 1, state_.epoch + 1, population_.learning_rate(m)))
-                .hint("Lower --learning-rate or turn clipping on (--clip-norm 1). The last checkpoint is "
-                      "whole.");
+                .hint("Lower --learning-rate or turn on clipping (--clip-norm 1). The last checkpoint is "
+                      "intact.");
         member.diverged = !result.finite;
         member.epoch_loss_sum += result.loss_sum;
         member.epoch_rows += result.rows;
@@ -230,12 +230,12 @@ class Fitting {
         });
         if (!several() && trained.empty())
             throw Error(fmt::format("the validation loss of epoch {} is not finite", state_.epoch + 1))
-                .hint("Lower --learning-rate. The last checkpoint is whole.");
+                .hint("Lower --learning-rate. The last checkpoint is intact.");
         const std::vector<double> accuracies = direction_accuracies();
         for (const std::size_t m : trained)
             end_epoch_of(m, losses[m], accuracies[m], rates[m]);
-        say_what_diverged();
-        const bool best = take_leader(trained);
+        report_divergence();
+        const bool best = update_best_member(trained);
         add_metrics(trained, training_seconds, best);
     }
 
@@ -256,8 +256,8 @@ class Fitting {
                                   accuracy, rate, member.gradient_norm, population_.steps(m)});
     }
 
-    /// True when a member has become the best one of all in this epoch.
-    bool take_leader(std::span<const std::size_t> trained) {
+    /// True when a member became the best of all in this epoch.
+    bool update_best_member(std::span<const std::size_t> trained) {
         bool found = false;
         for (const std::size_t m : trained) {
             const MemberState& member = state_.members[m];
@@ -277,7 +277,7 @@ class Fitting {
         return static_cast<std::size_t>(std::ranges::count(state_.members, true, &MemberState::diverged));
     }
 
-    void say_what_diverged() {
+    void report_divergence() {
         const std::size_t now = diverged();
         if (now > diverged_before_)
             progress_.warning(
@@ -286,11 +286,11 @@ class Fitting {
                             now == 1 ? "has" : "have", now == 1 ? "trains" : "train"));
         diverged_before_ = now;
         if (now == population_.size())
-            throw Error(fmt::format("of {} none has a finite loss any more (epoch {})",
+            throw Error(fmt::format("none of {} has a finite loss (epoch {})",
                                     counted(static_cast<std::int64_t>(population_.size()), "network"),
                                     state_.epoch + 1))
-                .hint("Lower --learning-rate or turn clipping on (--clip-norm 1). The last checkpoint is "
-                      "whole.");
+                .hint("Lower --learning-rate or turn on clipping (--clip-norm 1). The last checkpoint is "
+                      "intact.");
     }
 
     void add_metrics(std::span<const std::size_t> trained, double training_seconds, bool best) {
@@ -331,13 +331,13 @@ class Fitting {
         progress_.epoch_ended(metrics);
     }
 
-    /// Share of the validation rows with a direction (not flat) that each member predicts right; NaN when no
-    /// row has one.
+    /// Share of the validation rows with a direction (not flat) that each member predicts correctly; NaN when
+    /// no row has one.
     std::vector<double> direction_accuracies() {
         const std::size_t outputs = population_.model().outputs();
         const std::size_t block = std::min(prediction_block, validation_.count);
         const std::size_t together =
-            std::clamp<std::size_t>(most_predictions / (block * outputs), 1, population_.size());
+            std::clamp<std::size_t>(max_predictions / (block * outputs), 1, population_.size());
         std::vector<std::size_t> right(population_.size());
         outputs_.resize(together * block * outputs);
         for (std::size_t member = 0; member < right.size(); member += together) {
@@ -388,7 +388,7 @@ class Fitting {
         unsaved_epochs_ = false;
     }
 
-    /// The epochs of the best member, with the times of the epochs of all.
+    /// The epochs of the best member, with the times of all members' epochs.
     std::vector<EpochMetrics> history_of_best() const {
         std::vector<EpochMetrics> history;
         double lowest = std::numeric_limits<double>::max();
@@ -421,7 +421,7 @@ class Fitting {
         result.final_parameters = population_.parameters(best);
         result.final_optimizer = optimizer_moments(population_, best);
         result.interrupted = !done();
-        result.stopped_early = none_trains();
+        result.stopped_early = all_stopped();
         for (std::size_t m = 0; m < state_.members.size(); ++m) {
             MemberState& member = state_.members[m];
             result.members.push_back({population_.training(m).seed, member.best_epoch,
@@ -439,7 +439,7 @@ class Fitting {
 
     std::string summary(const FitResult& result) const {
         if (result.interrupted)
-            return fmt::format("stopped in epoch {} of {} after batch {}; the state is saved",
+            return fmt::format("stopped in epoch {} of {} after batch {}; a checkpoint is saved",
                                state_.epoch + 1, options_.epochs, state_.batches_in_epoch);
         const std::string networks =
             several() ? fmt::format("{} networks, {} network-steps/s, ",
@@ -473,7 +473,7 @@ class Fitting {
     std::uint64_t slice_batches_;
     Checkpoint state_;
     Clock::time_point epoch_began_{};
-    double earlier_ = 0; ///< seconds of the epoch under way in earlier sessions
+    double earlier_ = 0; ///< seconds that earlier sessions spent on the current epoch
     std::size_t diverged_before_ = 0;
     std::uint64_t network_steps_ = 0;
     double stepping_seconds_ = 0;

@@ -18,10 +18,10 @@ namespace rekindle::trainer {
 namespace {
 
 constexpr std::size_t kept_closes = 250;
-/// Fewer sessions in common tell nothing.
-constexpr std::size_t fewest_common = 20;
-/// Returns of one instrument agree to its quotes' rounding, whoever sells the data; the S&P 500's and the
-/// Nasdaq 100's futures, which are as alike as two instruments get, are at about 0.92.
+/// With fewer common sessions, a correlation means nothing.
+constexpr std::size_t min_common_sessions = 20;
+/// Returns of the same instrument agree up to the rounding of its quotes, whoever sells the data. Futures on
+/// the S&P 500 and the Nasdaq 100, about as similar as two instruments get, correlate at about 0.92.
 constexpr double same_instrument = 0.97;
 constexpr double same_price = 0.02; ///< relative
 constexpr double usual_distance = 2;
@@ -118,7 +118,7 @@ Instrument instrument_of(const MarketData& data) {
 InstrumentMatch compare_instruments(const Instrument& model, const Instrument& data) {
     InstrumentMatch match;
     const std::string both =
-        fmt::format("the model was trained on {}, the data are {}", title(model), title(data));
+        fmt::format("the model was trained on {}, the data is {}", title(model), title(data));
     const bool named = !model.names.empty() && !data.names.empty();
     const auto known = [&](const std::string& name) {
         return std::ranges::find(model.names, name) != model.names.end();
@@ -127,21 +127,20 @@ InstrumentMatch compare_instruments(const Instrument& model, const Instrument& d
         match.contradiction = both;
         return match;
     }
-    if (const auto pairs = common_closes(model, data); pairs.size() >= fewest_common) {
-        if (const double alike = correlation(pairs); alike < same_instrument) {
+    if (const auto pairs = common_closes(model, data); pairs.size() >= min_common_sessions) {
+        if (const double similarity = correlation(pairs); similarity < same_instrument) {
             match.contradiction = fmt::format(
-                "{}; the closes of the {} sessions that both have move apart (correlation {:.2f})", both,
-                pairs.size(), alike);
+                "{}; the closes of the {} sessions in common move differently (correlation {:.2f})", both,
+                pairs.size(), similarity);
             return match;
         }
         std::vector<double> ratios;
         for (const auto& [own, other] : pairs)
             ratios.push_back(other / own);
         if (const double ratio = median(std::move(ratios)); std::abs(ratio - 1) > same_price)
-            match.doubt =
-                fmt::format("{}; the closes of the {} sessions that both have are {:.4g} times those of "
-                            "the training (adjusted prices?), and features hold prices in points",
-                            both, pairs.size(), ratio);
+            match.doubt = fmt::format("{}; the closes of the {} sessions in common are {:.4g} times those in "
+                                      "training (adjusted prices?), and features hold prices in points",
+                                      both, pairs.size(), ratio);
         return match;
     }
     const double latest = data.closes.empty() ? data.highest : data.closes.back().points;
@@ -149,8 +148,7 @@ InstrumentMatch compare_instruments(const Instrument& model, const Instrument& d
         match.doubt = fmt::format("{}; its closes were {:g} to {:g} points, the latest here is {:g}", both,
                                   model.lowest, model.highest, latest);
     else if (!named && model.files != data.files)
-        match.doubt =
-            fmt::format("{}; whether that is the same instrument cannot be told from the data", both);
+        match.doubt = fmt::format("{}; the data does not show whether that is the same instrument", both);
     return match;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a model was trained on, so that another instrument's data are not taken for it.
+/// The instrument that a model was trained on, so that data of another instrument is noticed.
 
 #include <rekindle/trainer/market_data.h>
 
@@ -13,7 +13,7 @@
 namespace rekindle::trainer {
 
 struct Instrument {
-    std::vector<std::string> names; ///< of the contracts' underlyings: "ES"; empty when the data name none
+    std::vector<std::string> names; ///< of the contracts' underlyings: "ES"; empty when the data names none
     std::vector<std::string> files; ///< names without folders
     double lowest = 0, highest = 0; ///< closes of all sessions, points
     struct Close {
@@ -31,8 +31,8 @@ Instrument instrument_of(const MarketData& data);
 
 /// How a model's instrument and that of new data compare.
 struct InstrumentMatch {
-    std::string contradiction; ///< one sentence with both names why they cannot be the same; empty: none
-    std::string doubt;         ///< one sentence about what does not fit or cannot be told; empty: none
+    std::string contradiction; ///< one sentence with both names, why they cannot be the same; empty: none
+    std::string doubt;         ///< one sentence about what does not match or is unknown; empty: none
 };
 InstrumentMatch compare_instruments(const Instrument& model, const Instrument& data);
 

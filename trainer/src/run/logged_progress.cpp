@@ -14,7 +14,7 @@ namespace rekindle::trainer {
 
 namespace {
 
-std::string log_stamp() {
+std::string log_timestamp() {
     using namespace std::chrono;
     const auto now = system_clock::now();
     const std::time_t seconds = system_clock::to_time_t(now);
@@ -45,7 +45,7 @@ struct LoggedProgress::State {
     std::ofstream file;
 
     void keep(std::string_view name, std::string_view level, std::string_view message) {
-        const std::string line = fmt::format("{} - {} - {} - {}\n", log_stamp(), name, level, message);
+        const std::string line = fmt::format("{} - {} - {} - {}\n", log_timestamp(), name, level, message);
         const std::lock_guard lock(mutex);
         if (file.is_open())
             file << line << std::flush;
@@ -59,10 +59,10 @@ LoggedProgress::~LoggedProgress() = default;
 
 void LoggedProgress::open(const std::filesystem::path& run_folder) {
     ensure_directory(run_folder / "logs");
-    const std::string now = log_stamp();
-    std::string stamp = now.substr(0, 4) + now.substr(5, 2) + now.substr(8, 2) + "_" + now.substr(11, 2) +
-                        now.substr(14, 2) + now.substr(17, 2);
-    const auto path = run_folder / "logs" / fmt::format("futures_vpoc_{}.log", stamp);
+    const std::string now = log_timestamp();
+    const std::string timestamp = now.substr(0, 4) + now.substr(5, 2) + now.substr(8, 2) + "_" +
+                                  now.substr(11, 2) + now.substr(14, 2) + now.substr(17, 2);
+    const auto path = run_folder / "logs" / fmt::format("futures_vpoc_{}.log", timestamp);
     const std::lock_guard lock(state_->mutex);
     state_->file.open(path, std::ios::app);
     if (!state_->file)

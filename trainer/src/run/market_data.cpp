@@ -50,7 +50,7 @@ int day_start_of(const TrainConfig& config) {
     return *minute;
 }
 
-/// Both ends of the regular hours. The default is New York's: in another zone it is not known.
+/// Both ends of the regular hours. The default is New York's; in other zones the hours are unknown.
 void set_regular_hours(const TrainConfig& config, market::SessionRules& rules) {
     const std::string& text = config.regular_hours;
     if (text == "auto") {
@@ -62,9 +62,9 @@ void set_regular_hours(const TrainConfig& config, market::SessionRules& rules) {
     const auto close =
         hyphen == std::string::npos ? std::nullopt : parse_minute_of_day(text.substr(hyphen + 1));
     if (!open || !close || *open >= *close)
-        throw usage_error(fmt::format("\"{}\" are not the hours of a day", text))
+        throw usage_error(fmt::format("\"{}\" is not a range of hours", text))
             .at("--regular-hours")
-            .expected("opening and close in local time of --zone, such as 08:30-15:15");
+            .expected("open and close in local time of --zone, such as 08:30-15:15");
     rules.rth_open = *open;
     rules.rth_close = *close;
 }
@@ -96,7 +96,7 @@ void report_reading(const market::ReadReport& report, double seconds, ProgressSi
         progress.info(note);
 }
 
-/// What the stamps and the volume say against the rules of time.
+/// Warns when timestamps and volume contradict the configured clock or hours.
 void warn_of_clock(const TrainConfig& config, const market::ReadResult& read,
                    const market::SessionRules& rules, ProgressSink& progress) {
     if (read.bars.metadata().dates_only || original(config))
@@ -110,8 +110,8 @@ void warn_of_clock(const TrainConfig& config, const market::ReadResult& read,
         progress.warning(suggestion.hours_message);
 }
 
-/// Options of time of day beside bars that have none.
-void say_what_dates_ignore(const TrainConfig& config, ProgressSink& progress) {
+/// Notes options about the time of day when the bars have none.
+void note_options_ignored_for_dates(const TrainConfig& config, ProgressSink& progress) {
     const TrainConfig usual;
     std::string options;
     for (const auto& [option, differs] :
@@ -126,7 +126,7 @@ void say_what_dates_ignore(const TrainConfig& config, ProgressSink& progress) {
                       options);
 }
 
-/// Where the volume of a single bar traded is not known.
+/// A single bar does not show at which prices its volume traded.
 void warn_of_single_bars(const std::vector<market::SessionSummary>& summaries, ProgressSink& progress) {
     const auto single = std::count_if(summaries.begin(), summaries.end(),
                                       [](const market::SessionSummary& s) { return s.bars == 1; });
@@ -135,12 +135,12 @@ void warn_of_single_bars(const std::vector<market::SessionSummary>& summaries, P
     const bool at_the_low = std::all_of(summaries.begin(), summaries.end(), [](const auto& s) {
         return s.bars != 1 || s.point_of_control == static_cast<double>(s.low);
     });
-    progress.warning(fmt::format(
-        "In {} of {} there is a single bar. Where its volume traded is not known, so point of control and "
-        "value area are made of the bar's own prices{} and say nothing. Take finer bars, or longer sessions "
-        "(--session-length week).",
-        with_thousands(single), counted(summaries.size(), "session"),
-        at_the_low ? " (the point of control is its low)" : ""));
+    progress.warning(
+        fmt::format("In {} of {} there is only one bar. The prices at which its volume traded are unknown, "
+                    "so the point of control and value area come from the bar's own prices{} and mean "
+                    "nothing. Use finer bars, or longer sessions (--session-length week).",
+                    with_thousands(single), counted(summaries.size(), "session"),
+                    at_the_low ? " (the point of control is its low)" : ""));
 }
 
 market::SessionPlan plan_of(market::SessionPlan plan, LastSession last) {
@@ -157,10 +157,10 @@ market::SessionPlan plan_of(market::SessionPlan plan, LastSession last) {
 
 market::ReadOptions read_options(const TrainConfig& config, const std::filesystem::path& column_file) {
     if (config.data.empty())
-        throw usage_error("no input was named")
+        throw usage_error("no input given")
             .at("--data")
             .expected("a CSV file or a folder of them")
-            .hint("rekindle simulate --bars 100000 --output bars.csv makes a file to try with.");
+            .hint("rekindle simulate --bars 100000 --output bars.csv generates a file to try.");
     market::ReadOptions options;
     options.paths.assign(config.data.begin(), config.data.end());
     options.columns = config.columns;
@@ -186,7 +186,7 @@ market::SessionRules session_rules(const TrainConfig& config) {
                                                : market::Clock::utc;
     rules.zone = config.zone;
     try {
-        market::ZoneClock::load(config.zone); // also where no stamp needs it
+        market::ZoneClock::load(config.zone); // also when no timestamp needs it
     } catch (Error& error) {
         throw error.at("--zone");
     }
@@ -228,13 +228,12 @@ market::HolidayCalendar holiday_calendar(const TrainConfig& config) {
                                    : market::HolidayCalendar::load(config.calendar);
 }
 
-void say_whether_vix_is_used(const TrainConfig& config, const market::ReadReport& report,
-                             ProgressSink& progress) {
+void note_unused_vix(const TrainConfig& config, const market::ReadReport& report, ProgressSink& progress) {
     const auto chosen = [&](const char* group) {
         return std::find(config.features.begin(), config.features.end(), group) != config.features.end();
     };
     if (report.vix_source != "none" && !chosen("vix") && !chosen("minute"))
-        progress.info(fmt::format("the VIX {} is present and unused; --features session,vix uses it",
+        progress.info(fmt::format("the VIX {} is present but unused; --features session,vix uses it",
                                   report.vix_source));
 }
 
@@ -253,7 +252,7 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
     report_reading(read.report, seconds_since(start), progress);
     warn_of_clock(config, read, rules, progress);
     if (read.bars.metadata().dates_only)
-        say_what_dates_ignore(config, progress);
+        note_options_ignored_for_dates(config, progress);
 
     start = Clock::now();
     market::SessionPlan plan = plan_of(
@@ -261,7 +260,7 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
     for (const std::string& note : plan.notes)
         progress.info(note);
     if (plan.sessions.empty())
-        throw usage_error("there is no complete session in the input")
+        throw usage_error("the input has no complete session")
             .hint("`rekindle inspect FILE` shows the sessions for each --clock, --zone and --regular-hours.");
     keep_latest(plan.sessions, config.data_fraction, progress);
     const market::ProfileRules profile = profile_rules(config);
@@ -275,13 +274,13 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
     return {std::move(read), rules, profile, std::move(plan), std::move(summaries)};
 }
 
-std::string stamp_text(std::int64_t stamp, const MarketData& data) {
+std::string timestamp_text(std::int64_t timestamp, const MarketData& data) {
     if (data.read.bars.metadata().dates_only)
-        return market::format_date(market::date_of(stamp));
+        return market::format_date(market::date_of(timestamp));
     if (data.session_rules.clock == market::Clock::raw)
-        return market::format_civil(stamp) + " as labeled";
+        return market::format_civil(timestamp) + " as labeled";
     const auto zone = market::ZoneClock::load(data.session_rules.zone);
-    return fmt::format("{} {}", market::format_civil(zone.to_local(stamp)), zone.name());
+    return fmt::format("{} {}", market::format_civil(zone.to_local(timestamp)), zone.name());
 }
 
 } // namespace rekindle::trainer

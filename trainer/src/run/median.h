@@ -7,7 +7,7 @@
 
 namespace rekindle::trainer {
 
-/// The middle one of these values, of an even number the mean of both; of none NaN.
+/// The median: the mean of the two middle values when their number is even, NaN when there are none.
 inline double median(std::vector<double> values) {
     if (values.empty())
         return std::numeric_limits<double>::quiet_NaN();

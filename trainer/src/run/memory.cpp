@@ -44,14 +44,14 @@ void require_memory(const mlp::ModelDescription& model, std::size_t networks, st
     if (networks <= 1 || !available || each * networks <= *available)
         return;
     const std::uint64_t fitting = *available / each;
-    throw usage_error(fmt::format("{} of {} need about {} of memory, of which {} are free",
+    throw usage_error(fmt::format("{} of {} need about {} of memory, but only {} is free",
                                   counted(static_cast<std::int64_t>(networks), "network"),
                                   counted(static_cast<std::int64_t>(parameter_count(model)), "parameter"),
                                   format_bytes(each * networks), format_bytes(*available)))
         .at("--population")
         .hint(fmt::format("About {} fit here{}.", with_thousands(static_cast<std::int64_t>(fitting)),
                           place == WorkingPlace::cpu
-                              ? "; with --device gpu a quarter of this memory is needed, and that of the GPU"
+                              ? "; --device gpu needs a quarter of this memory, and GPU memory"
                               : ""));
 }
 

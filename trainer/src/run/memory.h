@@ -1,5 +1,5 @@
 #pragma once
-/// Whether a population fits into memory, asked before it is made.
+/// Whether a population fits into memory, checked before it is created.
 
 #include <rekindle/mlp/model.h>
 
@@ -10,21 +10,21 @@
 
 namespace rekindle::trainer {
 
-/// Where the networks are worked on: on a GPU the host keeps their best weights and, while a checkpoint is
+/// Where the networks train: with a GPU, the host keeps their best weights and, while a checkpoint is
 /// written, their states.
 enum class WorkingPlace { cpu, gpu };
 
-/// Bytes of host memory for one network while it trains, its history of so many epochs included. An upper
+/// Bytes of host memory for one network while it trains, including its history of `epochs` epochs. An upper
 /// estimate: 48 bytes per parameter in a CPU engine (parameters, moments, transposed weights, eight partial
 /// gradients), 16 in best weights and checkpoint.
 std::uint64_t host_bytes_per_network(const mlp::ModelDescription& model, std::int64_t epochs,
                                      WorkingPlace place);
 
-/// What the system says it can give without swapping; nothing when it does not say.
+/// The memory available without swapping; nothing when the system does not say.
 std::optional<std::uint64_t> available_memory();
 
-/// Throws Error (usage) at --population when so many networks do not fit into `available` bytes, saying how
-/// many do.
+/// Throws Error (usage) at --population when the networks do not fit into `available` bytes, saying how many
+/// do.
 void require_memory(const mlp::ModelDescription& model, std::size_t networks, std::int64_t epochs,
                     WorkingPlace place, std::optional<std::uint64_t> available = available_memory());
 

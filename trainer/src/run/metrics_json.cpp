@@ -6,7 +6,7 @@ namespace rekindle::trainer {
 
 namespace {
 
-/// JSON has no NaN: null stands for a figure that is unknown.
+/// JSON has no NaN: unknown figures are null.
 double number_or_nan(const nlohmann::ordered_json& json) {
     return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }

@@ -27,11 +27,10 @@ mlp::ModelDescription read_model(const std::string& path) {
     const std::string text = read_file(path);
     const FileKind kind = recognize(std::string_view(text).substr(0, 4096), path).kind;
     if (kind == FileKind::torch || kind == FileKind::safetensors)
-        throw usage_error(
-            "this file holds weights; a network that is to be trained is described without them")
+        throw usage_error("this file holds weights; --model takes a network description without weights")
             .at(path)
             .expected("a JSON file such as a run's model.json")
-            .hint("rekindle train --resume-from-checkpoint RUN goes on with the weights of a run.");
+            .hint("rekindle train --resume-from-checkpoint RUN continues with the weights of a run.");
     try {
         return nlohmann::json::parse(text).get<mlp::ModelDescription>();
     } catch (const nlohmann::json::exception& error) {
@@ -56,7 +55,7 @@ mlp::ModelDescription network_of(const TrainConfig& config, std::size_t inputs,
     mlp::ModelDescription model = read_model(config.model);
     model.validate();
     if (model.inputs != inputs || model.outputs() != outputs)
-        throw usage_error(fmt::format("the network has {} and {}, the job {} and {}",
+        throw usage_error(fmt::format("the network has {} and {}, the job needs {} and {}",
                                       counted(static_cast<std::int64_t>(model.inputs), "input"),
                                       counted(static_cast<std::int64_t>(model.outputs()), "output"),
                                       counted(static_cast<std::int64_t>(inputs), "feature"),

@@ -1,5 +1,5 @@
 #pragma once
-/// From a configuration to a network and the way it is trained.
+/// The network and its training settings, from a configuration.
 
 #include <rekindle/mlp/engine.h>
 #include <rekindle/trainer/config.h>
@@ -11,7 +11,7 @@
 
 namespace rekindle::trainer {
 
-/// The network of --model, else the default one. Throws Error (usage) when its inputs or outputs do not fit
+/// The network of --model, else the default one. Throws Error (usage) when its inputs or outputs do not match
 /// the data.
 mlp::ModelDescription network_of(const TrainConfig& config, std::size_t inputs, const TargetMeaning& meaning);
 mlp::TrainingSpec training_spec(const TrainConfig& config, const Dataset& set, std::size_t threads);

@@ -56,7 +56,7 @@ void write_safetensors_of(const fs::path& path, const TrainedRun& run,
                        {"rekindle", reusable_metadata(run).dump()}});
 }
 
-/// The original's checkpoint under its own keys, for its tools; Rekindle goes on from checkpoints/.
+/// A checkpoint with the original's keys, for its tools; Rekindle resumes from checkpoints/.
 void write_original_checkpoint(const fs::path& path, const TrainedRun& run, const OptimizerFile& optimizer) {
     TorchArchiveBuilder builder;
     PickleDocument& document = builder.document();
@@ -92,7 +92,7 @@ void write_outputs(const RunFolder& folder, const TrainedRun& run) {
         write_population_weights(path / "population.safetensors", run.model, run.fit);
     }
     write_run_report(folder, run);
-    // Last: its metadata tell predict that the run is finished.
+    // Last: its metadata shows predict that the run is finished.
     write_model_file(path / "best_model.pt",
                      model_file(folder, run, run.fit.best_parameters, run.fit.best_epoch,
                                 optimizer_file(run.optimizer, run.fit.best_optimizer)));

@@ -1,6 +1,5 @@
 #pragma once
-/// The files that a run with --population has besides those of its best network. Format:
-/// docs/formats/population.md.
+/// The files that --population adds to a run. Format: docs/formats/population.md.
 
 #include <rekindle/mlp/model.h>
 #include <rekindle/trainer/fit.h>

@@ -25,7 +25,7 @@ ReportTable score_table(const Evaluation& best, const Evaluation& mean) {
     ReportTable table{"The best network and the mean of all",
                       {"score", "best network (selected)", "mean of all (fair)", "baseline"},
                       {},
-                      "In brackets: 95 % intervals by block bootstrap."};
+                      "In parentheses: 95 % intervals by block bootstrap."};
     for (std::size_t i = 0; i < std::min(best.scores.size(), mean.scores.size()); ++i) {
         const auto figure = [&](const Score& score) {
             return fmt::format("{:.4g} {} ({:.4g} to {:.4g})", score.value, score.unit, score.interval.low,
@@ -51,26 +51,24 @@ ReportSection population_section(const TrainedRun& run, const std::string& loss_
                                  member.history[static_cast<std::size_t>(member.best_epoch) - 1].accuracy);
         }
     ReportSection section;
-    section.title = fmt::format("{}, which differ in their seed alone",
+    section.title = fmt::format("{} that differ only in their seed",
                                 counted(static_cast<std::int64_t>(fit.members.size()), "network"));
     section.charts.push_back(
         distribution_chart(losses, "Best validation loss of each network", loss_title, Better::lower));
-    section.charts.push_back(distribution_chart(accuracies, "Direction predicted right in that epoch",
+    section.charts.push_back(distribution_chart(accuracies, "Direction predicted correctly in that epoch",
                                                 "share of validation rows that moved (%)", Better::higher));
-    section.sentences.push_back(fmt::format("The model of this run is the best of {} by its loss on "
-                                            "the validation rows. That choice is optimistic: the "
-                                            "best of many is better on these rows than on later ones, the "
-                                            "more so the more seeds there are. The median network "
-                                            "tells what one seed gives.",
-                                            counted(static_cast<std::int64_t>(scores.networks), "seed")));
-    section.sentences.push_back(fmt::format("The mean of the predictions of {}, scored like the "
-                                            "predictions of one, selects nothing among seeds "
-                                            "and is the fair figure: {}",
-                                            counted(static_cast<std::int64_t>(scores.networks), "network"),
-                                            scores.mean.verdict));
+    section.sentences.push_back(
+        fmt::format("The model of this run is the best of {} by its loss on the validation rows. That choice "
+                    "is optimistic: the best of many is better on these rows than on later ones, and the "
+                    "more seeds there are, the more so. The median network shows what one seed gives.",
+                    counted(static_cast<std::int64_t>(scores.networks), "seed")));
+    section.sentences.push_back(fmt::format(
+        "The mean of the predictions of {}, scored like the predictions of one, involves no "
+        "selection among seeds and is the fair figure: {}",
+        counted(static_cast<std::int64_t>(scores.networks), "network"), scores.mean.verdict.text()));
     if (scores.networks < fit.members.size())
         section.sentences.push_back(
-            fmt::format("{} in the first epoch and left out of these figures.",
+            fmt::format("{} in the first epoch and not included in these figures.",
                         counted(static_cast<std::int64_t>(fit.members.size() - scores.networks),
                                 "network diverged", "networks diverged")));
     section.tables.push_back(loss_table(fit, scores.losses, loss_title));

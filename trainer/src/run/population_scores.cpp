@@ -15,10 +15,10 @@ namespace rekindle::trainer {
 
 namespace {
 
-/// Members whose predictions are added up by one thread, in their order: the sums do not depend on the
+/// Members whose predictions one thread adds up, in order, so that the sums do not depend on the number of
 /// threads.
 constexpr std::size_t members_per_sum = 64;
-constexpr std::size_t most_sums = 64; ///< each holds one value per validation row
+constexpr std::size_t max_sums = 64; ///< each holds one value per validation row
 
 void add_predictions(std::vector<double>& sum, mlp::Engine& engine, const Dataset& set, const FitResult& fit,
                      std::span<const MemberResult> members) {
@@ -51,7 +51,7 @@ std::vector<double> mean_predictions(const Dataset& set, const mlp::ModelDescrip
                                      const mlp::TrainingSpec& spec, const FitResult& fit, ThreadPool& pool) {
     const std::size_t rows = set.validation().count;
     const std::size_t members = fit.members.size();
-    const std::size_t each = std::max(members_per_sum, (members + most_sums - 1) / most_sums);
+    const std::size_t each = std::max(members_per_sum, (members + max_sums - 1) / max_sums);
     std::vector<std::vector<double>> sums((members + each - 1) / each, std::vector<double>(rows));
     mlp::TrainingSpec single = spec;
     single.threads = 1;
@@ -83,19 +83,22 @@ PopulationScores score_population(const FitResult& fit, Evaluation mean) {
     return scores;
 }
 
-Evaluation with_selection_in_mind(Evaluation best, const PopulationScores& scores) {
+Evaluation adjusted_for_selection(Evaluation best, const PopulationScores& scores) {
     const std::string networks = counted(static_cast<std::int64_t>(scores.networks), "seed");
     if (best.has_edge && !scores.mean.has_edge) {
         best.has_edge = false;
-        best.verdict = fmt::format("No edge: only the best of {}, chosen on these very rows, is above its "
-                                   "baseline; the mean of all networks is not. The best alone: {}",
-                                   networks, best.verdict);
+        best.verdict = {
+            "No edge",
+            fmt::format("only the best of {}, selected on these same rows, beats its baseline; the "
+                        "mean of all networks does not",
+                        networks),
+            "The best alone: " + best.verdict.text()};
         return best;
     }
-    best.verdict +=
-        fmt::format(" This is the best of {}, chosen on these very rows, which favors it; the mean of "
-                    "all networks {} an edge{}.",
-                    networks, scores.mean.has_edge ? "has" : "has not", scores.mean.has_edge ? " too" : "");
+    best.verdict.details += fmt::format(
+        "{}This is the best of {}, selected on these same rows, which favors it; the mean of all "
+        "networks has {}.",
+        best.verdict.details.empty() ? "" : " ", networks, scores.mean.has_edge ? "an edge too" : "no edge");
     return best;
 }
 

@@ -28,7 +28,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Settings of reading that say where the data are, not what a row means.
+/// Settings that say where the data is, not what a row means.
 constexpr std::array free_keys{"data",     "vix",        "columns", "contract", "tick",
                                "bad_rows", "chunk_size", "threads", "device",   "device_ids"};
 
@@ -43,11 +43,11 @@ TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& 
             throw usage_error(fmt::format("the model was trained with {} = {}, not {}", key, own[key].dump(),
                                           asked[key].dump()))
                 .at(options.model.string())
-                .hint("Leave the option out, or train a model with this setting.");
+                .hint("Omit the option, or train a model with this setting.");
         own[key] = asked[key];
     }
     if (options.given.contains("data") && !options.given.contains("vix"))
-        own["vix"] = stored.vix; // the same VIX file goes on unless another is named
+        own["vix"] = stored.vix; // keep the VIX file unless another is given
     own["data_fraction"] = 1.0;
     TrainConfig config;
     update_from_json(own, config);
@@ -62,8 +62,8 @@ void add_interval(Prediction& prediction, const UsableModel& model) {
         prediction.interval_low = prediction.interval_high = std::numeric_limits<double>::quiet_NaN();
         if (meaning.is_probability())
             prediction.baseline = std::numeric_limits<double>::quiet_NaN();
-        prediction.notes.emplace_back("The file tells no validation scores: there is no interval, and "
-                                      "whether the model has an edge is unknown.");
+        prediction.notes.emplace_back("The file has no validation scores: there is no interval, and whether "
+                                      "the model has an edge is unknown.");
         return;
     }
     const Evaluation& evaluation = model.stored.evaluation;
@@ -71,21 +71,20 @@ void add_interval(Prediction& prediction, const UsableModel& model) {
     prediction.interval_low = interval.low;
     prediction.interval_high = interval.high;
     prediction.interval_level = evaluation.interval_level;
-    prediction.verdict = evaluation.verdict;
+    prediction.verdict = evaluation.verdict.text();
     if (prediction.value == interval.low || prediction.value == interval.high)
-        prediction.notes.emplace_back(meaning.is_probability()
-                                          ? "The validation rows with predictions nearest to this one rose "
-                                            "less or more often than it says; "
-                                            "the interval reaches from there to the prediction."
-                                          : "Nearly all validation outcomes lay on one side of their "
-                                            "predictions; the interval reaches from "
-                                            "there to the prediction.");
+        prediction.notes.emplace_back(
+            meaning.is_probability()
+                ? "The validation rows with the most similar predictions rose less or more often than "
+                  "predicted; the interval extends from their share to the prediction."
+                : "Nearly all validation outcomes were on one side of their predictions; the interval "
+                  "extends from there to the prediction.");
 }
 
 void require_same_tick(const UsableModel& model, const MarketData& data, const fs::path& path) {
     const double tick = data.read.report.tick.points;
     if (model.evaluated && tick != model.stored.tick)
-        throw usage_error(fmt::format("the model was trained with a tick of {}, the data have {:g}",
+        throw usage_error(fmt::format("the model was trained with a tick of {}, the data has {:g}",
                                       counted(model.stored.tick, "point"), tick))
             .at(path.string())
             .hint(fmt::format("If the tick of the data was inferred wrongly, give --tick {:g}.",
@@ -100,9 +99,8 @@ void check_instrument(const UsableModel& model, const MarketData& data, const Pr
     if (!match.contradiction.empty() && !options.other_instrument)
         throw usage_error(match.contradiction)
             .at(options.model.string())
-            .hint("Train a model on these data. --other-instrument predicts all the same; features hold "
-                  "prices in "
-                  "points, so the result means something for instruments of the same price only.");
+            .hint("Train a model on this data. --other-instrument predicts anyway; features hold prices in "
+                  "points, so the result is meaningful only for instruments at the same price level.");
     for (const std::string& sentence : {match.contradiction, match.doubt})
         if (!sentence.empty())
             prediction.notes.push_back(fmt::format("Another instrument? {}.", sentence));
@@ -128,7 +126,7 @@ int decimals_of(double tick) {
     return decimals;
 }
 
-/// Index of the session that holds the bar.
+/// Index of the session that contains the bar.
 std::size_t session_of_bar(const MarketData& data, std::size_t bar) {
     const auto& sessions = data.plan.sessions;
     const auto after = std::upper_bound(sessions.begin(), sessions.end(), bar,
@@ -136,10 +134,10 @@ std::size_t session_of_bar(const MarketData& data, std::size_t bar) {
     return static_cast<std::size_t>(after - sessions.begin()) - 1;
 }
 
-/// The bar or session that a row was made of.
+/// The bar or session that a row was made from.
 struct Origin {
     std::size_t session = 0;
-    std::int64_t stamp = 0; ///< end of its last bar
+    std::int64_t timestamp = 0; ///< end of its last bar
     market::Ticks close = 0;
 };
 
@@ -152,7 +150,7 @@ Origin origin_of(const MarketData& data, std::size_t source, bool bar) {
     return {source, summary.end_time, static_cast<market::Ticks>(summary.close)};
 }
 
-/// Seconds from the stamp to the end of its session as the session before ended, by the clock of the zone.
+/// Seconds from the timestamp to the end of its session, if it ends at the same local time as the one before.
 std::optional<std::int64_t> seconds_to_end(const MarketData& data, const Origin& origin) {
     const bool clock =
         data.session_rules.clock != market::Clock::raw && !data.read.bars.metadata().dates_only;
@@ -161,7 +159,7 @@ std::optional<std::int64_t> seconds_to_end(const MarketData& data, const Origin&
     const auto zone = market::ZoneClock::load(data.session_rules.zone);
     const market::SessionSummary& before = data.summaries[origin.session - 1];
     const std::int64_t days = data.summaries[origin.session].date - before.date;
-    return zone.to_local(before.end_time) + days * market::day_seconds - zone.to_local(origin.stamp);
+    return zone.to_local(before.end_time) + days * market::day_seconds - zone.to_local(origin.timestamp);
 }
 
 void note_end_of_session(const MarketData& data, const Origin& origin, const TargetMeaning& meaning,
@@ -171,14 +169,13 @@ void note_end_of_session(const MarketData& data, const Origin& origin, const Tar
     const market::SessionSummary& session = data.summaries[origin.session];
     const auto ahead = static_cast<std::int64_t>(meaning.horizon) * data.read.bars.metadata().bar_seconds;
     const auto left = seconds_to_end(data, origin);
-    if (data.plan.sessions[origin.session].complete && session.end_time == origin.stamp)
-        prediction.notes.emplace_back(
-            "This bar ends its session, and the model learned only from bars of one session: the prediction "
-            "is for "
-            "trading that goes on, not for the next session (train with --across-sessions for that).");
+    if (data.plan.sessions[origin.session].complete && session.end_time == origin.timestamp)
+        prediction.notes.emplace_back("This is the last bar of its session, and the model never learned "
+                                      "across sessions: the prediction is for continued trading, not for the "
+                                      "next session (train with --across-sessions for that).");
     else if (left && *left < ahead)
         prediction.notes.push_back(
-            fmt::format("The session before ended {} after this time of day, sooner than the {} that the "
+            fmt::format("The previous session ended {} after this time of day, less than the {} that the "
                         "target looks ahead.",
                         format_duration(static_cast<double>(std::max<std::int64_t>(0, *left))),
                         format_duration(static_cast<double>(ahead))));
@@ -187,27 +184,26 @@ void note_end_of_session(const MarketData& data, const Origin& origin, const Tar
 /// Why a prediction does not start at the last bar of the data.
 void note_later_bars(const MarketData& data, const Origin& origin, bool per_bar, Prediction& prediction) {
     const market::BarColumns& columns = data.read.bars.columns();
-    if (columns.time.back() <= origin.stamp)
+    if (columns.time.back() <= origin.timestamp)
         return;
     const auto later =
-        columns.time.end() - std::upper_bound(columns.time.begin(), columns.time.end(), origin.stamp);
+        columns.time.end() - std::upper_bound(columns.time.begin(), columns.time.end(), origin.timestamp);
     const std::string bars = counted(later, "later bar is", "later bars are");
-    if (data.summaries.back().end_time > origin.stamp)
+    if (data.summaries.back().end_time > origin.timestamp)
         prediction.notes.push_back(
-            fmt::format("The data go on to {}: {} left out, because a feature has no value there.",
+            fmt::format("The data continues to {}: {} skipped, because a feature has no value there.",
                         prediction.data_end, bars));
     else if (per_bar)
         prediction.notes.push_back(
-            fmt::format("The data go on to {}: {} in no session by the rules of the model.",
-                        prediction.data_end, counted(later, "later bar lies", "later bars lie")));
+            fmt::format("The data continues to {}: {} outside the sessions of the model.",
+                        prediction.data_end, counted(later, "later bar is", "later bars are")));
     else
-        prediction.notes.push_back(fmt::format(
-            "The data go on to {}, in a session that is not over: the prediction starts at the last "
-            "complete one, and {} not used.",
-            prediction.data_end, bars));
+        prediction.notes.push_back(fmt::format("The data continues to {}, in a session that is not over: the "
+                                               "prediction starts at the last complete one, and {} not used.",
+                                               prediction.data_end, bars));
 }
 
-/// A VIX that no longer moves has ended before the bars.
+/// A VIX that no longer changes probably ended before the bars.
 void note_stale_vix(const MarketData& data, const market::Scaler& scaler, Prediction& prediction) {
     constexpr std::size_t sessions = 5;
     const bool used =
@@ -223,7 +219,7 @@ void note_stale_vix(const MarketData& data, const market::Scaler& scaler, Predic
             sessions));
 }
 
-/// The column file of a chunked prediction: beside nothing of the user's, removed at the end.
+/// The column file of a chunked prediction, in the folder for temporary files; removed at the end.
 class ScratchFile {
   public:
     ScratchFile() : path_(fs::temp_directory_path() / fmt::format("rekindle-{}.columns", ::getpid())) {}
@@ -270,8 +266,8 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
     prediction.probability = meaning.is_probability();
     prediction.per_bar = meaning.per_bar;
     prediction.from_session = market::format_date(data.summaries[origin.session].date);
-    prediction.from_stamp = stamp_text(origin.stamp, data);
-    prediction.data_end = stamp_text(data.read.bars.columns().time.back(), data);
+    prediction.from_timestamp = timestamp_text(origin.timestamp, data);
+    prediction.data_end = timestamp_text(data.read.bars.columns().time.back(), data);
     prediction.value = predict_values(engine, meaning, row, 1).front();
     // Through its shortest decimal text: 248574 ticks of 0.01 are 2485.74, not 2485.7400000000002.
     const market::TickSize tick = data.read.report.tick;
@@ -297,12 +293,13 @@ std::vector<std::string> describe(const Prediction& p) {
                            : fmt::format("{:+.{}f} %", 100 * value, decimals);
     };
     std::vector<std::string> lines;
-    const std::string stamp =
-        p.from_stamp == p.from_session ? std::string() : fmt::format("which ended {}, ", p.from_stamp);
+    const std::string ended = p.from_timestamp == p.from_session
+                                  ? std::string()
+                                  : fmt::format("which ended {}, ", p.from_timestamp);
     lines.push_back(p.per_bar ? fmt::format("Target: {}, seen from the bar that ended {} (close {})",
-                                            p.target, p.from_stamp, counted(p.price, "point"))
+                                            p.target, p.from_timestamp, counted(p.price, "point"))
                               : fmt::format("Target: {}, seen from the session of {} ({}close {})", p.target,
-                                            p.from_session, stamp, counted(p.price, "point")));
+                                            p.from_session, ended, counted(p.price, "point")));
     lines.push_back(fmt::format(
         "{}: {}", probability ? "Probability of a rise rather than a fall" : "Predicted log return",
         figure(p.value)));
@@ -316,7 +313,7 @@ std::vector<std::string> describe(const Prediction& p) {
                                     p.price * std::exp(p.interval_high), p.price_decimals));
     lines.push_back(fmt::format("Baseline: {} ({})", figure(p.baseline), p.baseline_name));
     if (!p.verdict.empty())
-        lines.push_back("The model on its validation part: " + p.verdict);
+        lines.push_back("The model on its validation set: " + p.verdict);
     for (const std::string& note : p.notes)
         lines.push_back("Note: " + note);
     return lines;
@@ -325,7 +322,7 @@ std::vector<std::string> describe(const Prediction& p) {
 void to_json(Json& json, const Prediction& p) {
     json = {{"target", p.target},
             {"from_session", p.from_session},
-            {"from_bar_end", p.from_stamp},
+            {"from_bar_end", p.from_timestamp},
             {"data_end", p.data_end},
             {"value", p.value},
             {"interval", {p.interval_low, p.interval_high}},

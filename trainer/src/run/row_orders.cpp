@@ -37,7 +37,7 @@ void GroupOrders::make(std::span<const std::size_t> members, std::span<const std
     }
     if (!pool_)
         pool_ = std::make_unique<ThreadPool>(threads_);
-    // A job for many members at a time: one shuffle of few rows is shorter than handing it over.
+    // Each job shuffles for many members: one shuffle of few rows takes less time than dispatching a job.
     constexpr std::size_t jobs_per_thread = 8;
     const std::size_t jobs = std::min(members.size(), pool_->size() * jobs_per_thread);
     pool_->for_each(jobs, [&](std::size_t job) {

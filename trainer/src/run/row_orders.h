@@ -15,11 +15,11 @@ namespace rekindle::trainer {
 /// Not thread-safe.
 class GroupOrders {
   public:
-    /// `threads`: that shuffle.
+    /// `threads`: the number of threads that shuffle.
     GroupOrders(std::size_t rows, std::size_t threads) : rows_(rows), threads_(threads) {}
 
-    /// Epoch `epoch` of the members named, each by its own seed; the others have no rows. `members` and seeds
-    /// are as long as each other.
+    /// Shuffles epoch `epoch` for the given members, each by its own seed; the others have no rows. `members`
+    /// and `seeds` have the same length.
     void make(std::span<const std::size_t> members, std::span<const std::uint64_t> seeds, std::int64_t epoch);
     /// Rows [first, first + count) of each order, for `population` members in all. Valid until the next call.
     mlp::RowOrders slice(std::size_t first, std::size_t count, std::size_t population);

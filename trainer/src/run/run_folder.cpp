@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* config_name = "config.json";
 
-/// The newest folder below that holds a run, or an empty path.
+/// The newest run folder in `folder`, or an empty path.
 fs::path newest_run(const fs::path& folder) {
     fs::path newest;
     std::error_code code;
@@ -51,7 +51,7 @@ FileDescriptor lock_folder(const fs::path& folder) {
     return descriptor;
 }
 
-/// Removes what processes had prepared that were killed: nobody holds its lock.
+/// Removes folders that killed processes had prepared: nobody holds their lock.
 void remove_abandoned(const fs::path& output) {
     std::error_code ignored; // what cannot be removed is hidden and harmless
     for (const auto& entry : fs::directory_iterator(output, ignored)) {
@@ -63,7 +63,7 @@ void remove_abandoned(const fs::path& output) {
     }
 }
 
-/// A folder that this process alone has made.
+/// Creates a folder that no other process uses.
 fs::path new_hidden_folder(const fs::path& output, const std::string& timestamp) {
     for (int number = 1;; ++number) {
         const fs::path hidden =
@@ -117,7 +117,7 @@ RunFolder RunFolder::prepare(const fs::path& output) {
         run.made_ = made;
         if (run.try_lock())
             return run;
-        // Another process took it for abandoned in the moment before it was locked.
+        // Another process considered it abandoned in the moment before it was locked.
         run.published_ = true;
     }
 }
@@ -130,10 +130,10 @@ RunFolder RunFolder::open(const fs::path& folder) {
             name = name.substr(6);
         return {folder, std::move(name), true};
     }
-    Error error = usage_error("this is not the folder of a run").at(folder.string());
+    Error error = usage_error("this is not a run folder").at(folder.string());
     error.expected(fmt::format("a folder that holds {}", config_name));
     if (const fs::path newest = newest_run(folder); !newest.empty())
-        error.hint(fmt::format("The newest run below it is {}", newest.string()));
+        error.hint(fmt::format("The newest run in it is {}", newest.string()));
     throw error;
 }
 
@@ -141,7 +141,8 @@ void RunFolder::publish() {
     const fs::path output = path_.parent_path();
     fs::path place = output / ("train_" + timestamp_);
     for (int number = 2; ::rename(path_.c_str(), place.c_str()) != 0; ++number) {
-        if (errno != EEXIST && errno != ENOTEMPTY) // the name is taken: another run began in this second
+        if (errno != EEXIST &&
+            errno != ENOTEMPTY) // the name is taken: another run started in the same second
             throw Error(fmt::format("cannot make the run folder: {}", std::generic_category().message(errno)))
                 .at(place.string());
         place = output / fmt::format("train_{}_{}", timestamp_, number);
@@ -159,7 +160,7 @@ void RunFolder::lock() {
     if (!lock_ && !try_lock())
         throw usage_error("another process is training in this folder")
             .at(path_.string())
-            .hint("Wait for it, or stop it with Ctrl-C: it then saves its state.");
+            .hint("Wait for it, or stop it with Ctrl-C: it then saves a checkpoint.");
 }
 
 void RunFolder::write_config(const TrainConfig& config) const {

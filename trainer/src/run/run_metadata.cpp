@@ -106,7 +106,7 @@ Json run_metadata(const TrainedRun& run) {
 Json reusable_metadata(const TrainedRun& run) {
     const Json all = run_metadata(run);
     Json model{{"config", all.at("config")}};
-    // Where a run lies and where it went on say nothing about its model: a resumed run writes the same file.
+    // Without the location of the run and of its checkpoint, so that a resumed run writes the same file.
     for (const char* key : {"output", "resume_from_checkpoint"})
         model["config"].erase(key);
     for (const char* key : {"format", "tick_points", "instrument", "target", "training_share_up", "scaler",
@@ -119,7 +119,7 @@ StoredModel stored_model(const Json& details, const std::filesystem::path& sourc
     StoredModel stored;
     try {
         if (details.at("format").get<int>() != metadata_format)
-            throw usage_error(fmt::format("the metadata have format {}", details.at("format").dump()))
+            throw usage_error(fmt::format("the metadata has format {}", details.at("format").dump()))
                 .expected(std::to_string(metadata_format));
         stored.model = convert<mlp::ModelDescription>(details.at("model"));
         stored.scaler = convert<market::Scaler>(details.at("scaler"));

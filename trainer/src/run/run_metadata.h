@@ -1,5 +1,5 @@
 #pragma once
-/// What a model needs to be used again, beside its weights: the object "rekindle" of a run's _metadata.json.
+/// What a model needs besides its weights to be used again: the object "rekindle" of a run's _metadata.json.
 
 #include "instrument.h"
 #include "trained_run.h"
@@ -25,8 +25,8 @@ inline constexpr std::array meaning_keys{
     "compat",        "features", "scaler", "target",    "target_bars",    "across_sessions"};
 
 nlohmann::ordered_json run_metadata(const TrainedRun& run);
-/// Of that, what a model needs to be used again without its run. No times and no hardware: the same training
-/// on the same files gives the same bytes everywhere.
+/// The part that a model needs to be used again without its run. No times and no hardware: the same training
+/// on the same files produces the same bytes everywhere.
 nlohmann::ordered_json reusable_metadata(const TrainedRun& run);
 
 /// The part of it that predict reads.
@@ -38,7 +38,7 @@ struct StoredModel {
     double tick = 0; ///< points
     double training_share_up = 0;
     TrainConfig config;                   ///< of the run
-    std::optional<Instrument> instrument; ///< of its data; older runs do not tell
+    std::optional<Instrument> instrument; ///< of its data; older runs have none
 };
 
 /// From the object "rekindle"; `source` is for messages. Throws Error (usage) naming it and what is missing.

@@ -20,14 +20,14 @@ namespace rekindle::trainer {
 namespace {
 
 constexpr std::size_t shown_profiles = 3;
-/// More points than this cannot be told apart in a picture; the rows are then taken at equal distances.
+/// More points than this cannot be distinguished in a chart; rows are then taken at equal distances.
 constexpr std::size_t shown_outcomes = 3000;
 
 std::string count(std::uint64_t value) {
     return with_thousands(static_cast<std::int64_t>(value));
 }
 
-std::string report_stamp() {
+std::string report_timestamp() {
     return market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";
 }
 
@@ -93,7 +93,7 @@ void add_outcomes(ReportData& report, const TrainedRun& run) {
     }
     if (every > 1)
         report.notes.push_back(fmt::format(
-            "The picture of predictions shows every {} of {}.", ordinal(static_cast<std::int64_t>(every)),
+            "The chart of predictions shows every {} of {}.", ordinal(static_cast<std::int64_t>(every)),
             counted(static_cast<std::int64_t>(actual.size()), "validation row")));
     report.calibration_scale = scale;
     report.target_unit = run.set.meaning.is_probability() ? "probability" : "%";
@@ -110,18 +110,18 @@ void add_data(ReportData& report, const TrainedRun& run) {
          fmt::format("{}{}", counted(read.tick.points, "point"), read.tick_inferred ? " (inferred)" : "")},
         {"Times", run.data.session_rules.clock == market::Clock::raw
                       ? "as labeled in the file"
-                      : "read in UTC, sessions by " + run.data.session_rules.zone},
+                      : "read as UTC, sessions in " + run.data.session_rules.zone},
         {"VIX", read.vix_source},
         {"XXH3-128 of the input", read.data_hash.hex()}};
     if (read.rejected > 0)
         report.warnings.push_back(
-            fmt::format("{} left out; rejected.csv names each.",
+            fmt::format("{} skipped; rejected.csv lists them.",
                         counted(static_cast<std::int64_t>(read.rejected), "bad row was", "bad rows were")));
 
     const market::Split& split = run.set.split;
     const auto date = [&](std::size_t row) { return market::format_date(run.set.matrix.dates[row]); };
     report.tables.push_back(
-        {"Split in time",
+        {"Split by time",
          {"part", "rows", "from", "to"},
          {{"training", count(split.train_end - split.train_begin), date(split.train_begin),
            date(split.train_end - 1)},
@@ -132,7 +132,7 @@ void add_data(ReportData& report, const TrainedRun& run) {
                              "row in between is", "rows in between are"))});
     if (!run.data.plan.rolls.empty()) {
         ReportTable rolls{"Rolls",
-                          {"date", "from", "to", "gap (points)", "why"},
+                          {"date", "from", "to", "gap (points)", "reason"},
                           {},
                           "Earlier prices are shifted by the gaps known at the time."};
         const auto& names = run.data.read.bars.metadata().contracts;
@@ -152,7 +152,7 @@ void add_configuration(ReportData& report, const TrainedRun& run) {
     report.configuration.emplace_back("trained on", run.device.device);
     if (!run.device.driver.empty())
         report.configuration.emplace_back("driver", run.device.driver);
-    report.configuration.emplace_back("why there", run.device.why);
+    report.configuration.emplace_back("reason for this device", run.device.why);
     report.configuration.emplace_back("instruction set", std::string(mlp::instruction_set()));
     for (const auto& [key, value] : json.items())
         if (const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
@@ -166,7 +166,7 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
     ReportData report;
     report.title = title(run.config);
     report.run = folder.path().filename().string();
-    report.finished = report_stamp();
+    report.finished = report_timestamp();
     report.program = "rekindle " + version_number();
     report.synthetic = run.data.read.report.synthetic;
     report.target = run.set.meaning.text();
@@ -188,10 +188,10 @@ void write_run_report(const RunFolder& folder, const TrainedRun& run) {
         report.timings.push_back({stage, seconds, ""});
     report.notes.insert(report.notes.begin(), run.notes.begin(), run.notes.end());
     if (run.fit.history.size() > 1)
-        report.notes.push_back(fmt::format(
-            "The best of {} was chosen by its loss on the validation rows, which favors the model "
-            "a little; an edge must be seen again on later data.",
-            counted(static_cast<std::int64_t>(run.fit.history.size()), "epoch")));
+        report.notes.push_back(
+            fmt::format("The best of {} was selected by its loss on the validation rows, which favors the "
+                        "model a little; an edge must be confirmed on later data.",
+                        counted(static_cast<std::int64_t>(run.fit.history.size()), "epoch")));
     write_report(folder.path() / "report.html", report);
     write_training_history(folder.path() / "training_history.png", run.fit.history, report.loss_name);
 }

@@ -19,11 +19,11 @@ namespace rekindle::trainer {
 namespace {
 
 constexpr std::size_t replicates = 1000;
-constexpr std::size_t fewest_judged_rows = 30;
+constexpr std::size_t min_judged_rows = 30;
 
-/// The sums of `length` consecutive values from each row on, the rows being a circle. Each is made of the end
-/// of one stretch of `length` rows and the beginning of the next, so that no large value elsewhere takes the
-/// digits of a small sum, as it would in differences of running sums. Precondition: 1 <= length <= rows.
+/// The sums of `length` consecutive values starting at each row, with wraparound. Each is the end of one
+/// stretch of `length` rows plus the beginning of the next, so that a large value elsewhere does not cost a
+/// small sum its digits, as it would with differences of running sums. Precondition: 1 <= length <= rows.
 std::vector<double> block_sums(std::span<const double> values, std::size_t length) {
     const std::size_t rows = values.size();
     const auto at = [&](std::size_t i) { return values[i < rows ? i : i - rows]; };
@@ -44,9 +44,9 @@ std::vector<double> block_sums(std::span<const double> values, std::size_t lengt
     return sums;
 }
 
-/// 95 % interval of a statistic of column sums, over circular blocks of rows drawn with replacement. It holds
-/// `value`, the statistic of the rows themselves: few or skewed rows and rounding can put the quantiles of
-/// the samples on one side of it.
+/// 95 % interval of a statistic of column sums, over circular blocks of rows drawn with replacement. It
+/// contains `value`, the statistic of the rows themselves: with few or skewed rows, or rounding, the
+/// quantiles of the samples can be on one side of it.
 Interval bootstrap(const std::vector<std::vector<double>>& columns, const EvaluationContext& context,
                    const std::function<double(std::span<const double>)>& statistic, double value) {
     const std::size_t rows = columns.front().size();
@@ -156,7 +156,7 @@ Score mean_score(std::string name, std::string unit, std::vector<double> values,
     return score;
 }
 
-/// The outcome of a direction that was predicted: 1 for a hit, 0.5 where the prediction says nothing.
+/// The outcome of a predicted direction: 1 for a hit, 0 for a miss, 0.5 where the prediction is 0.
 double hit(double predicted, double actual) {
     return predicted == 0 ? 0.5 : (predicted > 0) == (actual > 0) ? 1.0 : 0.0;
 }
@@ -190,25 +190,33 @@ std::optional<Score> hit_rate(std::string name, std::span<const double> predicte
 
 void judge(Evaluation& evaluation, const EvaluationContext& context) {
     const Score& decisive = evaluation.scores.front();
-    evaluation.has_edge = evaluation.rows >= fewest_judged_rows && decisive.interval.low > decisive.baseline;
-    if (evaluation.rows < fewest_judged_rows)
-        evaluation.verdict =
-            fmt::format("Too little to tell: {}, at least {} are needed to judge the {}.",
+    evaluation.has_edge = evaluation.rows >= min_judged_rows && decisive.interval.low > decisive.baseline;
+    const std::string& target = context.target_text;
+    if (evaluation.rows < min_judged_rows)
+        evaluation.verdict = {
+            "Too few rows to tell",
+            fmt::format("{}, but at least {} are needed to judge the {}",
                         counted(static_cast<std::int64_t>(evaluation.rows), "validation row"),
-                        fewest_judged_rows, context.target_text);
+                        min_judged_rows, target),
+            ""};
     else if (evaluation.has_edge)
-        evaluation.verdict = fmt::format("An edge on the validation part: {}. One validation part is one "
-                                         "sample; test it on data it has never seen.",
-                                         describe(decisive));
+        evaluation.verdict = {
+            "An edge",
+            fmt::format("on the validation set the model predicts the {} better than {}", target,
+                        decisive.baseline_name),
+            fmt::format("{}. One validation set is one sample; test the model on data it has never seen.",
+                        describe(decisive))};
     else
-        evaluation.verdict = fmt::format("No edge: the model does not predict the {} better than {}. {}.",
-                                         context.target_text, decisive.baseline_name, describe(decisive));
+        evaluation.verdict = {
+            "No edge",
+            fmt::format("the model does not predict the {} better than {}", target, decisive.baseline_name),
+            describe(decisive) + "."};
 }
 
 void require_same_size(std::size_t rows, std::size_t a, std::size_t b) {
     if (rows == 0 || rows != a || rows != b)
         throw internal_error(
-            fmt::format("scores need equal, non-empty columns, not of {}, {} and {}", rows, a, b));
+            fmt::format("scores need non-empty columns of equal length, not {}, {} and {}", rows, a, b));
 }
 
 } // namespace
@@ -221,7 +229,7 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
     const auto squared = [&](std::span<const double> guess) {
         return per_row(rows, [&](std::size_t i) { return (actual[i] - guess[i]) * (actual[i] - guess[i]); });
     };
-    // Columns are made where they are used: many validation rows make each of them large.
+    // Columns are computed where they are used, because with many validation rows each is large.
     const auto absolute_error = [&] {
         return per_row(rows, [&](std::size_t i) { return std::abs(actual[i] - predicted[i]); });
     };
@@ -230,11 +238,11 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
     };
     Evaluation result;
     result.rows = rows;
-    result.scores.push_back(skill_score("squared error saved (R² out of sample)", squared(predicted),
+    result.scores.push_back(skill_score("squared error reduction (out-of-sample R²)", squared(predicted),
                                         per_row(rows, [&](std::size_t i) { return actual[i] * actual[i]; }),
                                         "a return of zero", context));
-    result.scores.push_back(skill_score("squared error saved against yesterday's return", squared(predicted),
-                                        squared(yesterday), "yesterday's return again", context));
+    result.scores.push_back(skill_score("squared error reduction vs. yesterday's return", squared(predicted),
+                                        squared(yesterday), "yesterday's return", context));
     result.scores.push_back(mean_score("mean absolute error", "%", absolute_error(), 100,
                                        100 * mean(absolute_zero()), "a return of zero", false, context));
     if (auto rate = hit_rate("direction hit rate", predicted, actual, training_share_up, context))
@@ -256,7 +264,7 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
         return y > 0.5 ? -std::log(clamped(p)) : -std::log1p(-clamped(p));
     };
     const bool majority_up = training_share_up >= 0.5;
-    /// `says` is above 0 for a rise and below it for a fall.
+    /// `says` is above 0 for a rise and below 0 for a fall.
     const auto hits = [&](const std::function<double(std::size_t)>& says) {
         return per_row(rows, [&](std::size_t i) { return hit(says(i), actual[i] - 0.5); });
     };
@@ -264,17 +272,18 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
 
     Evaluation result;
     result.rows = rows;
-    result.scores.push_back(skill_score(
-        "log loss saved", per_row(rows, [&](std::size_t i) { return log_loss(probability[i], actual[i]); }),
-        per_row(rows, [&](std::size_t i) { return log_loss(training_share_up, actual[i]); }),
-        "the share of rises in training", context));
+    result.scores.push_back(
+        skill_score("log loss reduction",
+                    per_row(rows, [&](std::size_t i) { return log_loss(probability[i], actual[i]); }),
+                    per_row(rows, [&](std::size_t i) { return log_loss(training_share_up, actual[i]); }),
+                    "the share of rises in training", context));
     result.scores.push_back(
         mean_score("accuracy", "%", hits(model), 100,
                    100 * mean(hits([&](std::size_t) { return majority_up ? 1.0 : -1.0; })),
                    majority_name(training_share_up), true, context));
     result.scores.push_back(mean_score("accuracy", "%", hits(model), 100,
                                        100 * mean(hits([&](std::size_t i) { return yesterday[i] - 0.5; })),
-                                       "yesterday's direction again", true, context));
+                                       "yesterday's direction", true, context));
     // Columns: both up, model up, outcome up; the fourth cell follows from the number of rows.
     const std::vector<std::vector<double>> cells{
         per_row(rows, [&](std::size_t i) { return probability[i] > 0.5 && actual[i] > 0.5 ? 1.0 : 0.0; }),
@@ -289,7 +298,7 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
         totals.push_back(std::accumulate(cell.begin(), cell.end(), 0.0));
     const double correlation = matthews(totals);
     result.scores.push_back({"Matthews correlation", "", correlation,
-                             bootstrap(cells, context, matthews, correlation), 0, "no relation", true});
+                             bootstrap(cells, context, matthews, correlation), 0, "no correlation", true});
     result.calibration = calibrate(probability, actual);
     const auto residual = per_row(rows, [&](std::size_t i) { return actual[i] - probability[i]; });
     result.residual_quantiles = {quantile(residual, 0.05), quantile(residual, 0.95)};
@@ -315,6 +324,21 @@ Interval prediction_interval(const Evaluation& evaluation, bool probability, dou
     return Interval{std::max(0.0, center - half), std::min(1.0, center + half)}.including(value);
 }
 
+std::string Verdict::text() const {
+    if (label.empty())
+        return details;
+    return fmt::format("{}: {}.{}{}", label, finding, details.empty() ? "" : " ", details);
+}
+
+std::string Verdict::headline() const {
+    if (finding.empty())
+        return details;
+    std::string sentence = finding + ".";
+    if (sentence[0] >= 'a' && sentence[0] <= 'z')
+        sentence[0] = static_cast<char>(sentence[0] - 'a' + 'A');
+    return sentence;
+}
+
 std::string describe(const Score& score) {
     const std::string unit = score.unit.empty() ? "" : " " + score.unit;
     return fmt::format("{} {:.3g}{} (95 % interval {:.3g} to {:.3g}{}); baseline {:.3g}{} ({})", score.name,
@@ -323,7 +347,7 @@ std::string describe(const Score& score) {
 }
 
 void to_json(nlohmann::ordered_json& json, const Evaluation& e) {
-    json = {{"rows", e.rows}, {"has_edge", e.has_edge}, {"verdict", e.verdict}};
+    json = {{"rows", e.rows}, {"has_edge", e.has_edge}, {"verdict", e.verdict.text()}};
     auto& scores = json["scores"] = nlohmann::ordered_json::array();
     for (const Score& s : e.scores)
         scores.push_back({{"name", s.name},
@@ -344,7 +368,7 @@ void from_json(const nlohmann::ordered_json& json, Evaluation& e) {
     e = Evaluation{};
     e.rows = json.at("rows");
     e.has_edge = json.at("has_edge");
-    e.verdict = json.at("verdict");
+    e.verdict.details = json.at("verdict");
     for (const auto& s : json.at("scores"))
         e.scores.push_back({s.at("name"),
                             s.at("unit"),

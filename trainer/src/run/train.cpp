@@ -30,7 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-/// Settings that a resumed run may change: they do not touch the steps that are already done.
+/// Settings that a resumed run may change: they do not affect the steps already done.
 constexpr std::array changeable_on_resume{"epochs",
                                           "threads",
                                           "device",
@@ -43,7 +43,7 @@ constexpr std::array changeable_on_resume{"epochs",
 /// Settings that do not decide the weights of a given epoch.
 constexpr std::array neutral{"data",
                              "vix",
-                             "calendar", // shows in the rows, which are compared
+                             "calendar", // affects the rows, which are compared
                              "model",    // its content is part of the hash
                              "output",
                              "device",
@@ -63,7 +63,7 @@ bool holds_key(const Keys& keys, const std::string& key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-/// Remembers what was told and how long each stage took, for the report.
+/// Records the messages and how long each stage took, for the report.
 class Recorder final : public ProgressSink {
   public:
     explicit Recorder(ProgressSink& next) : next_(next) {}
@@ -92,24 +92,24 @@ constexpr std::array input_files{"data", "vix", "calendar", "model"};
 /// The run's own settings, with those that may change taken from the user; any other difference is refused.
 TrainConfig resumed_config(const TrainConfig& asked, const std::set<std::string>& given,
                            const TrainConfig& stored, ProgressSink& progress) {
-    Json wanted, own;
-    to_json(wanted, asked);
+    Json requested, own;
+    to_json(requested, asked);
     to_json(own, stored);
     for (const std::string& key : given) {
         if (key == "output") {
-            progress.info("--output is without effect: a run that goes on stays in its folder");
+            progress.info("--output has no effect: a resumed run stays in its folder");
             continue;
         }
         const bool ends_elsewhere = key == "epochs" && stored.schedule == "cosine"; // it shapes every step
         const bool free =
             (holds_key(changeable_on_resume, key) && !ends_elsewhere) || holds_key(input_files, key);
-        if (!free && own[key] != wanted[key])
-            throw usage_error(fmt::format("this run was begun with {} = {} and cannot go on with {}{}", key,
-                                          own[key].dump(), wanted[key].dump(),
+        if (!free && own[key] != requested[key])
+            throw usage_error(fmt::format("this run was started with {} = {} and cannot continue with {}{}",
+                                          key, own[key].dump(), requested[key].dump(),
                                           ends_elsewhere ? ", because its schedule is cosine" : ""))
                 .at("--resume-from-checkpoint")
-                .hint("Leave the option out, or begin a new run.");
-        own[key] = wanted[key];
+                .hint("Omit the option, or start a new run.");
+        own[key] = requested[key];
     }
     TrainConfig config;
     update_from_json(own, config);
@@ -124,10 +124,10 @@ void apply_compatibility(TrainConfig& config, const std::set<std::string>& given
         config.clock = "raw";
     for (std::int64_t& width : config.hidden_layers)
         width = (width + 31) / 32 * 32;
-    progress.info(fmt::format("--compat original: generation G of the volume profile, sessions by {} date, "
-                              "contracts mixed, widths {} "
-                              "(multiples of 32), target (y + 1) / 2 with cross-entropy, no purge",
-                              config.clock, fmt::join(config.hidden_layers, ",")));
+    progress.info(
+        fmt::format("--compat original: generation G of the volume profile, sessions by {} date, contracts "
+                    "mixed, widths {} (multiples of 32), target (y + 1) / 2 with cross-entropy, no purge",
+                    config.clock, fmt::join(config.hidden_layers, ",")));
 }
 
 std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& model) {
@@ -135,7 +135,7 @@ std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& 
     to_json(json, config);
     for (const char* key : neutral)
         json.erase(key);
-    // As before there were these settings.
+    // The hash is as it was before these settings existed.
     if (config.population == 1)
         json.erase("population");
     if (config.regular_hours == "auto")
@@ -159,7 +159,7 @@ std::string data_hash(const Dataset& set) {
     return hasher.digest().hex();
 }
 
-/// What a person recognizes an input by.
+/// A summary by which a person recognizes an input.
 std::string data_summary(const Dataset& set) {
     const auto date = [&](std::size_t row) { return market::format_date(set.matrix.dates[row]); };
     return fmt::format("{} of {} from {} to train on and {} to validate, the last of {}",
@@ -172,35 +172,35 @@ std::string data_summary(const Dataset& set) {
 std::optional<Checkpoint> find_checkpoint(const RunFolder& folder, const FitOptions& options, LogSink& log) {
     auto checkpoint = CheckpointStore(folder.checkpoints(), 1).load_newest(log);
     if (!checkpoint) {
-        log.warning("the run holds no checkpoint yet; it begins again from its own settings");
+        log.warning("the run has no checkpoint yet; it starts over with its own settings");
         return checkpoint;
     }
     if (checkpoint->config_hash != options.config_hash)
         throw usage_error("the checkpoint was made with other settings")
             .at("--resume-from-checkpoint")
-            .hint("The run's config.json or the file of --model was changed since. Begin a new run.");
+            .hint("The run's config.json or the file of --model has been changed. Start a new run.");
     if (checkpoint->data_hash != options.data_hash)
-        throw usage_error(fmt::format("the input is not the one that this run was begun with: {}",
+        throw usage_error(fmt::format("the input is not the one that this run was started with: {}",
                                       checkpoint->data_summary == options.data_summary
-                                          ? "there are as many rows of the same dates, with other values"
-                                          : fmt::format("it made {}, now there are {}",
+                                          ? "it has as many rows with the same dates, but other values"
+                                          : fmt::format("it had {}, now there are {}",
                                                         checkpoint->data_summary, options.data_summary)))
             .at("--resume-from-checkpoint")
-            .hint("Give the same files with --data and --vix, or begin a new run.");
+            .hint("Give the same files with --data and --vix, or start a new run.");
     if (checkpoint->epoch > options.epochs)
         throw usage_error(fmt::format("the run has {} and cannot go back to {}",
                                       counted(checkpoint->epoch, "complete epoch"), options.epochs))
             .at("--epochs")
             .expected(fmt::format("{} or more", checkpoint->epoch));
     log.info(
-        fmt::format("going on after {} and {} of the next one", counted(checkpoint->epoch, "complete epoch"),
+        fmt::format("resuming after {} and {} of the next one", counted(checkpoint->epoch, "complete epoch"),
                     counted(static_cast<std::int64_t>(checkpoint->batches_in_epoch), "batch", "batches")));
     return checkpoint;
 }
 
-/// Settings that were given and cannot change anything, each with the reason.
-void say_what_has_no_effect(const TrainConfig& config, const std::set<std::string>& given,
-                            const TargetMeaning& meaning, ProgressSink& progress) {
+/// Notes the given settings that have no effect, each with the reason.
+void note_options_without_effect(const TrainConfig& config, const std::set<std::string>& given,
+                                 const TargetMeaning& meaning, ProgressSink& progress) {
     const auto say = [&](const char* key, bool without_effect, std::string_view reason) {
         std::string option = "--" + std::string(key);
         std::replace(option.begin(), option.end(), '_', '-');
@@ -247,8 +247,8 @@ TrainConfig with_absolute_paths(TrainConfig config) {
     return config;
 }
 
-void say_what_is_trained(const TrainConfig& config, const mlp::ModelDescription& model, const Dataset& set,
-                         ProgressSink& progress) {
+void report_training_setup(const TrainConfig& config, const mlp::ModelDescription& model, const Dataset& set,
+                           ProgressSink& progress) {
     const std::string seeds =
         config.population > 1
             ? fmt::format("{} networks with seeds {} to {}", with_thousands(config.population), config.seed,
@@ -278,7 +278,7 @@ FitOptions fit_options(const TrainConfig& config, const mlp::ModelDescription& m
     return options;
 }
 
-/// The call with the runtime's failures in the words that a person needs.
+/// Calls `call` and rethrows the runtime's failures as errors with hints.
 FitResult fit_on_device(const PreparedPopulation& prepared, const fs::path& run_folder,
                         const std::function<FitResult()>& call) {
     try {
@@ -287,22 +287,21 @@ FitResult fit_on_device(const PreparedPopulation& prepared, const fs::path& run_
         const bool saved = fs::exists(run_folder / "checkpoints");
         throw Error(lost.what())
             .at(prepared.use.device)
-            .hint(saved ? fmt::format("The last checkpoint is whole. Go on with: rekindle train "
-                                      "--resume-from-checkpoint {} (and --device cpu to leave this device)",
+            .hint(saved ? fmt::format("The last checkpoint is intact. Resume with: rekindle train "
+                                      "--resume-from-checkpoint {} (add --device cpu to avoid this device)",
                                       run_folder.string())
-                        : "No checkpoint had been made yet. rekindle doctor looks for the cause; --device "
-                          "cpu trains "
-                          "without this device.");
+                        : "No checkpoint was written yet. Run rekindle doctor to find the cause; --device "
+                          "cpu trains without this device.");
     } catch (const runtime::OutOfMemory& error) {
         throw Error(error.what())
             .at(prepared.use.device)
-            .hint("Train fewer networks at once (--population), or on the CPU with --device cpu.");
+            .hint("Train fewer networks (--population), or train on the CPU with --device cpu.");
     } catch (const runtime::Error& error) {
         throw_as_error(error, prepared.use.device);
     }
 }
 
-/// What the trained networks are worth, the files of the run, and what a person is told.
+/// Scores the trained networks, writes the files of the run and fills in the outcome.
 void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& config, const MarketData& data,
             const Dataset& set, const mlp::ModelDescription& model, const mlp::TrainingSpec& spec,
             const DeviceUse& device, const FitResult& result, ThreadPool& pool, Recorder& progress) {
@@ -313,7 +312,7 @@ void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& c
     if (config.population > 1) {
         population =
             score_population(result, evaluate(config, set, mean_predictions(set, model, spec, result, pool)));
-        evaluation = with_selection_in_mind(std::move(evaluation), *population);
+        evaluation = adjusted_for_selection(std::move(evaluation), *population);
         for (const Score& score : population->mean.scores)
             outcome.mean_lines.push_back(describe(score));
     }
@@ -322,7 +321,7 @@ void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& c
     progress.stage_ended("Writing results", seconds_since(start),
                          fmt::format("into {}", folder.path().string()));
     outcome.report = folder.path() / "report.html";
-    outcome.verdict = evaluation.verdict;
+    outcome.verdict = evaluation.verdict.text();
     outcome.has_edge = evaluation.has_edge;
     for (const Score& score : evaluation.scores)
         outcome.score_lines.push_back(describe(score));
@@ -349,12 +348,12 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     ThreadPool pool(static_cast<std::size_t>(config.threads));
     const MarketData data =
         load_market_data(config, folder.path() / "bars.columns", pool, progress, cancellation);
-    say_whether_vix_is_used(config, data.read.report, progress);
+    note_unused_vix(config, data.read.report, progress);
     const Dataset set = build_dataset(config, data, pool, progress, workspace_of(config, folder.path()));
     const mlp::ModelDescription model = network_of(config, set.matrix.columns(), set.meaning);
     const mlp::TrainingSpec spec = training_spec(config, set, pool.size());
-    say_what_has_no_effect(config, given, set.meaning, progress);
-    say_what_is_trained(config, model, set, progress);
+    note_options_without_effect(config, given, set.meaning, progress);
+    report_training_setup(config, model, set, progress);
     const FitOptions options = fit_options(config, model, set, pool.size());
     const auto checkpoint = resuming ? find_checkpoint(folder, options, progress) : std::nullopt;
     const double epochs_done = checkpoint ? static_cast<double>(checkpoint->epoch) : 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// A finished training in one place: what every output file is made from.
+/// Everything about a finished run that the output files are made from.
 
 #include "device.h"
 #include "population_scores.h"
@@ -29,11 +29,11 @@ struct TrainedRun {
     const std::optional<PopulationScores>& population; ///< with --population
     const Evaluation& evaluation;          ///< of the best network's best epoch on the validation rows
     const std::vector<double>& predicted;  ///< its predictions per validation row, unit of the target
-    const std::vector<std::string>& notes; ///< warnings and facts that were told on the way
+    const std::vector<std::string>& notes; ///< warnings and notes logged during the run
     std::vector<std::pair<std::string, double>> stage_seconds;
 };
 
-/// model files, metadata, metrics, pictures and report; each file whole or not at all.
+/// Writes model files, metadata, metrics, charts and report; each file as a whole or not at all.
 void write_outputs(const RunFolder& folder, const TrainedRun& run);
 
 } // namespace rekindle::trainer

@@ -39,7 +39,7 @@ Json parse_json(const fs::path& path) {
     }
 }
 
-/// The object "rekindle" of a run's metadata, or nothing: the original writes metadata of this name too.
+/// The object "rekindle" of a run's metadata, or nothing: the original writes metadata under this name too.
 std::optional<Json> details_in(const fs::path& metadata) {
     std::error_code none;
     if (!fs::is_regular_file(metadata, none))
@@ -50,9 +50,9 @@ std::optional<Json> details_in(const fs::path& metadata) {
     return json.at(metadata_key);
 }
 
-/// What the run of a weights file knew of it: the metadata beside it. model.pt holds the weights of the best
-/// epoch, checkpoint.pt those of the last.
-std::optional<Json> details_beside(const fs::path& weights) {
+/// The metadata next to a weights file, from its run. model.pt holds the weights of the best epoch,
+/// checkpoint.pt those of the last.
+std::optional<Json> details_next_to(const fs::path& weights) {
     const std::string stem = weights.stem().string();
     const std::string name = stem == "model" ? "best_model" : stem == "checkpoint" ? "model_final" : stem;
     return details_in(weights.parent_path() / (name + std::string(metadata_suffix)));
@@ -60,13 +60,13 @@ std::optional<Json> details_beside(const fs::path& weights) {
 
 UsableModel with_details(const Json& details, std::vector<mlp::NamedTensor> parameters,
                          const fs::path& source) {
-    // Numbers from a pickle are all signed; the text makes counts of them again.
+    // Numbers from a pickle are all signed; a round trip through text makes counts unsigned again.
     UsableModel model{stored_model(Json::parse(details.dump()), source), std::move(parameters), true, {}};
     check_tensors(model.stored.model, model.parameters, source.string());
     return model;
 }
 
-/// A scaler, a run's metadata or .pt that hold one, or the folder of a run.
+/// Reads a scaler file, a run's metadata or .pt file that holds one, or a run folder.
 market::Scaler read_scaler(const fs::path& given) {
     const fs::path path = fs::is_directory(given) ? given / "best_model_metadata.json" : given;
     const bool archive = recognize(beginning_of(path), path.filename().string()).kind == FileKind::torch;
@@ -84,17 +84,16 @@ market::Scaler read_scaler(const fs::path& given) {
     }
 }
 
-/// By the rules of the original system: its sessions and profiles, and an output that is the logit of (y + 1)
-/// / 2.
+/// A model with the rules of the original system: its sessions and profiles, and an output that is the logit
+/// of (y + 1) / 2.
 UsableModel original_model(ImportedModel imported, const PredictOptions& options) {
     const std::string path = options.model.string();
     if (options.scaler.empty())
         throw usage_error(
-            "the file holds no scaler, and without the one of its training the inputs mean nothing")
+            "the file holds no scaler, and without the one from its training the inputs mean nothing")
             .at(path)
-            .hint("Give it with --scaler FILE (docs/formats/scaler.md). A file of rekindle train is used "
-                  "through "
-                  "the folder of its run: --model RUN.");
+            .hint("Give it with --scaler FILE (docs/formats/scaler.md). For a file of rekindle train, give "
+                  "its run folder: --model RUN.");
     UsableModel model{{}, std::move(imported.file.parameters), false, {}};
     model.stored.model = std::move(imported.file.model);
     if (model.stored.model.outputs() != 1)
@@ -114,9 +113,9 @@ UsableModel original_model(ImportedModel imported, const PredictOptions& options
     if (!options.given.contains("clock"))
         model.stored.config.clock = "raw";
     model.stored.meaning = target_meaning(model.stored.config);
-    model.notes.emplace_back("The file does not say what its output means: it is read as the original's, the "
-                             "logit of (y + 1) / 2, and "
-                             "the features are made by the original's rules (--compat original).");
+    model.notes.emplace_back(
+        "The file does not say what its output means: it is read as the original's, the logit of (y + 1) / "
+        "2, and the features are computed by the original's rules (--compat original).");
     return model;
 }
 
@@ -126,7 +125,7 @@ UsableModel from_torch(const PredictOptions& options) {
     if (!imported.needs_scaler)
         details = std::move(imported.file.details);
     else
-        details = details_beside(options.model);
+        details = details_next_to(options.model);
     if (details)
         return with_details(*details, std::move(imported.file.parameters), options.model);
     return original_model(std::move(imported), options);
@@ -139,14 +138,14 @@ UsableModel from_safetensors(const PredictOptions& options) {
                                       file.metadata.at("networks")))
             .at(options.model.string())
             .expected("one network")
-            .hint("Give the run's folder: its best network is used. population.csv names the others.");
+            .hint("Give the run folder to use its best network. population.csv lists the others.");
     if (const auto own = file.metadata.find(metadata_key); own != file.metadata.end()) {
         const Json details = Json::parse(own->second, nullptr, false);
         if (details.is_discarded())
             throw usage_error("its metadata cannot be read").at(options.model.string());
         return with_details(details, std::move(file.tensors), options.model);
     }
-    if (const auto details = details_beside(options.model))
+    if (const auto details = details_next_to(options.model))
         return with_details(*details, std::move(file.tensors), options.model);
     return original_model(import_tensors(std::move(file.tensors), options.model.string()), options);
 }
@@ -159,7 +158,7 @@ UsableModel from_run(const fs::path& folder) {
     return model;
 }
 
-/// A JSON file of a run, of which only the metadata lead to a model.
+/// A JSON file of a run; only metadata files lead to a model.
 UsableModel from_json_file(const PredictOptions& options) {
     const std::string name = options.model.filename().string();
     const Json json = parse_json(options.model);
@@ -174,7 +173,7 @@ UsableModel from_json_file(const PredictOptions& options) {
                                                                 : read_safetensors(weights).tensors;
             return with_details(json.at(metadata_key), std::move(tensors), options.model);
         }
-        throw usage_error("these are a model's metadata, and its weights are not beside them")
+        throw usage_error("this is a model's metadata, and its weights are not next to it")
             .at(options.model.string())
             .expected(stem + ".pt or " + stem + ".safetensors in the same folder");
     }
@@ -187,8 +186,8 @@ UsableModel from_json_file(const PredictOptions& options) {
                                            : "a JSON file without a model's metadata";
     throw usage_error(fmt::format("this is {}, not a trained network", what))
         .at(options.model.string())
-        .expected("the folder of a run, its best_model.pt or best_model.safetensors")
-        .hint("--model RUN, with the folder that holds this file if it is a run's.");
+        .expected("a run folder, its best_model.pt or best_model.safetensors")
+        .hint("Use --model RUN with the run folder that holds this file.");
 }
 
 UsableModel from_file(const PredictOptions& options) {
@@ -205,23 +204,22 @@ UsableModel from_file(const PredictOptions& options) {
         break;
     }
     Error error =
-        usage_error(file.what.empty() ? std::string("this file is of no known kind")
+        usage_error(file.what.empty() ? std::string("this file is of an unknown kind")
                                       : fmt::format("this file is {}, not a trained network", file.what));
-    error.at(options.model.string())
-        .expected("the folder of a run, a .pt file of PyTorch or a .safetensors file");
+    error.at(options.model.string()).expected("a run folder, a PyTorch .pt file or a .safetensors file");
     if (!file.advice.empty())
         error.hint(file.advice);
     throw error;
 }
 
-/// checkpoints/ and logs/ of a run lead to the run.
+/// Refuses checkpoints/ and logs/ of a run, naming the run folder.
 void refuse_part_of_run(const fs::path& folder) {
     std::error_code none;
     const fs::path parent = fs::absolute(folder / ".", none).lexically_normal().parent_path().parent_path();
     if (!fs::exists(folder / "config.json", none) && fs::exists(parent / "config.json", none))
-        throw usage_error("this folder is a part of a run, not the run")
+        throw usage_error("this folder is part of a run, not the run folder")
             .at(folder.string())
-            .hint(fmt::format("Give the run's folder: --model {}", parent.string()));
+            .hint(fmt::format("Give the run folder: --model {}", parent.string()));
 }
 
 } // namespace
@@ -230,15 +228,16 @@ UsableModel load_usable_model(const PredictOptions& options) {
     if (!fs::exists(options.model))
         throw usage_error("there is no such model")
             .at(options.model.string())
-            .expected("the folder of a run, a .pt or a .safetensors file");
+            .expected("a run folder, a .pt or a .safetensors file");
     const bool folder = fs::is_directory(options.model);
     if (folder)
         refuse_part_of_run(options.model);
     UsableModel model = folder ? from_run(options.model) : from_file(options);
     if (model.evaluated && !options.scaler.empty())
-        throw usage_error("the model holds the scaler of its training; another would make other inputs")
+        throw usage_error(
+            "the model has its own scaler from training; a different one would change its inputs")
             .at("--scaler")
-            .hint("Leave the option out.");
+            .hint("Omit the option.");
     return model;
 }
 

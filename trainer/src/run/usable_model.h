@@ -1,5 +1,5 @@
 #pragma once
-/// A trained network from whatever file or folder a person names, with all that is needed to use it.
+/// Loads a trained network from any supported file or folder, with all that is needed to use it.
 
 #include "run_metadata.h"
 
@@ -18,9 +18,9 @@ struct UsableModel {
     std::vector<std::string> notes;
 };
 
-/// Reads PredictOptions::model: the folder of a run; its .pt, .safetensors or _metadata.json; a .pt or
-/// .safetensors with the network of the original system, which needs PredictOptions::scaler and is used by
-/// the original's rules. Throws Error (usage) for any other file, naming what it is and what to give instead.
+/// Reads PredictOptions::model: a run folder; its .pt, .safetensors or _metadata.json; a .pt or .safetensors
+/// with the network of the original system, which needs PredictOptions::scaler and is used with the
+/// original's rules. Throws Error (usage) for any other file, naming what it is and what to give instead.
 UsableModel load_usable_model(const PredictOptions& options);
 
 } // namespace rekindle::trainer

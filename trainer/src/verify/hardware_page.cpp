@@ -15,23 +15,23 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view head =
-    R"(<!-- Made by `rekindle generate-docs docs --only pages` from docs/hardware/*.json and docs/isa.md. -->
+    R"(<!-- Made by `rekindle generate-docs docs --only committed` from docs/hardware/*.json and docs/isa.md. -->
 
 # Hardware
 
-What `rekindle verify` found on which device, and what has only been compiled. A report of your own card is welcome:
-`rekindle verify --report card.json` writes one without the names of your machine, and
-[docs/hardware/](hardware/) is where it goes.
+What `rekindle verify` found on each device, and what has only been compiled. A report from your own GPU is welcome:
+`rekindle verify --report card.json` writes one without the names of your machine; it goes into
+[docs/hardware/](hardware/).
 
 )";
 
-constexpr std::string_view nobody = "Nothing has run on a card yet.\n";
+constexpr std::string_view nobody = "Nothing has run on a GPU yet.\n";
 
 constexpr std::string_view compiled_head = R"(
 ## Compiled, not run
 
-The machine code of every kernel was made for these families by their own compiler and read ([isa.md](isa.md)): no spilled
-register, no scratch memory. None of it has run on such a card.
+Every kernel was compiled for these families by their own compiler, and the machine code was checked
+([isa.md](isa.md)): no spilled registers, no scratch memory. None of it has run on such a GPU.
 
 | family | cards |
 |---|---|
@@ -40,9 +40,9 @@ register, no scratch memory. None of it has run on such a card.
 constexpr std::string_view untested = R"(
 ## Untested
 
-Intel graphics and every other device with a Vulkan driver that has what Rekindle needs (`rekindle devices` says so): the
-kernels are the same, nothing has run. CPU drivers (lavapipe) run the tests of every change, but forgive what hardware
-does not.
+Intel GPUs and every other device whose Vulkan driver has what Rekindle needs (`rekindle devices` says so): the kernels
+are the same, but have not run there. CPU drivers (lavapipe) run the tests of every change, but forgive errors that
+hardware does not.
 )";
 
 Json parsed(const HardwareReport& report) {
@@ -89,14 +89,13 @@ std::string worst(const Json& rows, std::string_view name_ends) {
 void add_device(std::string& page, const Json& device, const std::string& file) {
     const Json& rows = device.at("rows");
     const Counts found = counts(rows);
-    page += fmt::format("### {}\n\n{}, driver {} {}, Vulkan {}. {}: {} passed, {} failed, {} not run. "
-                        "[{}](hardware/{})\n\n",
-                        device.at("name").get<std::string>(), device.at("type").get<std::string>(),
-                        device.at("driver").get<std::string>(), device.at("driver_info").get<std::string>(),
-                        device.at("vulkan").get<std::string>(),
-                        device.at("passed") == true ? "**Passed**" : "**Failed**",
-                        counted(found.passed, "row"), found.failed, found.not_run, file, file);
-    page += fmt::format("* gradients against the processor, 20 steps of three networks: {}\n",
+    page += fmt::format(
+        "### {}\n\n{}, driver {} {}, Vulkan {}. {}: {} passed, {} failed, {} not run. [{}](hardware/{})\n\n",
+        device.at("name").get<std::string>(), device.at("type").get<std::string>(),
+        device.at("driver").get<std::string>(), device.at("driver_info").get<std::string>(),
+        device.at("vulkan").get<std::string>(), device.at("passed") == true ? "**Passed**" : "**Failed**",
+        counted(found.passed, "row"), found.failed, found.not_run, file, file);
+    page += fmt::format("* gradients compared with the CPU, 20 steps of three networks: {}\n",
                         worst(rows, "gradients of 20 steps"));
     for (const Json& row : rows) {
         const std::string name = row.at("name");
@@ -127,33 +126,33 @@ std::string audited_families(std::string_view audited) {
             rows += fmt::format("| {} | {} |\n", family, trim(cells[2]));
     }
     if (rows.empty())
-        throw Error("there is no table of families").at("isa.md").hint("./scripts/isa-audit makes it.");
+        throw Error("there is no table of families").at("isa.md").hint("./scripts/isa-audit generates it.");
     return rows;
 }
 
 } // namespace
 
 std::string hardware_page(std::span<const HardwareReport> reports, std::string_view audited) {
-    std::string cards, processors;
+    std::string gpus, cpu_drivers;
     bool amd = false, intel = false;
     for (const HardwareReport& report : reports) {
         const Json json = parsed(report);
         for (const Json& device : json.at("devices")) {
-            const bool processor = device.at("type") == "cpu";
-            amd = amd || (!processor && device.at("vendor_id") == "0x1002");
-            intel = intel || (!processor && device.at("vendor_id") == "0x8086");
-            add_device(processor ? processors : cards, device, report.file);
+            const bool is_cpu = device.at("type") == "cpu";
+            amd = amd || (!is_cpu && device.at("vendor_id") == "0x1002");
+            intel = intel || (!is_cpu && device.at("vendor_id") == "0x8086");
+            add_device(is_cpu ? cpu_drivers : gpus, device, report.file);
         }
     }
     std::string page(head);
     if (!amd && !intel)
-        page += "No AMD or Intel card has run anything yet.\n\n";
+        page += "No AMD or Intel GPU has run anything yet.\n\n";
     else if (!amd || !intel)
-        page += fmt::format("No {} card has run anything yet.\n\n", amd ? "Intel" : "AMD");
+        page += fmt::format("No {} GPU has run anything yet.\n\n", amd ? "Intel" : "AMD");
     page += "## Ran\n\n";
-    page += cards.empty() ? std::string(nobody) + "\n" : cards;
-    if (!processors.empty())
-        page += "## CPU drivers\n\n" + processors;
+    page += gpus.empty() ? std::string(nobody) + "\n" : gpus;
+    if (!cpu_drivers.empty())
+        page += "## CPU drivers\n\n" + cpu_drivers;
     while (page.ends_with("\n\n"))
         page.pop_back();
     page += compiled_head;

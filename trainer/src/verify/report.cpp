@@ -21,8 +21,8 @@ std::string vulkan_version(std::uint32_t version) {
     return fmt::format("{}.{}.{}", version >> 22 & 0x7f, version >> 12 & 0x3ff, version & 0xfff);
 }
 
-/// What must not be in a report, from the surroundings of this process.
-std::vector<std::string> names_of_here() {
+/// The names of this host and user, which must not be in a report.
+std::vector<std::string> local_names() {
     std::vector<std::string> names;
     std::array<char, 256> host{};
     if (::gethostname(host.data(), host.size() - 1) == 0)
@@ -56,7 +56,7 @@ Json row_json(const mlp::VerifyRow& row, std::span<const std::string> names) {
     if (row.bound)
         json["bound"] = *row.bound;
     if (row.value)
-        json["value"] = *row.value; // what is not a number becomes null
+        json["value"] = *row.value; // NaN becomes null
     if (!row.unit.empty())
         json["unit"] = row.unit;
     if (!row.detail.empty())
@@ -117,7 +117,7 @@ std::string without_names(std::string_view text, std::span<const std::string> na
 }
 
 nlohmann::ordered_json verify_report(std::span<const VerifiedDevice> devices) {
-    const std::vector<std::string> names = names_of_here();
+    const std::vector<std::string> names = local_names();
     Json list = Json::array();
     for (const VerifiedDevice& device : devices)
         list.push_back(device_json(device, names));

@@ -24,7 +24,7 @@ std::vector<runtime::DeviceInfo> accepted_devices() {
         throw usage_error(refused.empty()
                               ? "there is no Vulkan device" + (reason.empty() ? "" : ": " + reason)
                               : "no Vulkan device can be used: " + refused)
-            .hint("rekindle doctor says what is missing and what to do.");
+            .hint("rekindle doctor shows what is missing and what to do.");
     return devices;
 }
 
@@ -43,19 +43,19 @@ std::vector<runtime::DeviceInfo> devices_to_verify(std::string_view written) {
     if (!written.empty()) {
         const DeviceName name = parse_device_name(written);
         if (name.kind == DeviceName::Kind::cpu)
-            throw usage_error("the processor is what the devices are compared with; it has nothing to be "
-                              "verified against")
+            throw usage_error(
+                "the CPU is what the devices are compared with, so it cannot be verified itself")
                 .at("--device")
                 .expected("gpu, gpu:N or the UUID of a device");
         if (name.kind != DeviceName::Kind::automatic)
             return {find_device(name)};
     }
     std::vector<runtime::DeviceInfo> devices = accepted_devices();
-    const auto processor = [](const runtime::DeviceInfo& device) {
+    const auto is_cpu = [](const runtime::DeviceInfo& device) {
         return device.type == runtime::DeviceType::cpu;
     };
-    if (!std::all_of(devices.begin(), devices.end(), processor))
-        std::erase_if(devices, processor);
+    if (!std::all_of(devices.begin(), devices.end(), is_cpu))
+        std::erase_if(devices, is_cpu);
     return devices;
 }
 
@@ -69,7 +69,7 @@ VerifiedDevice verify_device(const runtime::DeviceInfo& info, const VerifySettin
         if (level >= runtime::LogLevel::warning && settings.warning)
             settings.warning(text);
     };
-    // The self-test is a part of the check: it is run there, in full.
+    // The check itself runs the self-test, in full.
     options.self_test = false;
     try {
         const auto device = runtime::Device::open(info, std::move(options));

@@ -1,5 +1,5 @@
 #pragma once
-/// Cooperative cancellation: Ctrl-C asks, long work looks at safe points.
+/// Cooperative cancellation: Ctrl-C sets a token, and long work checks it at safe points.
 
 #include <atomic>
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The one exception type of the project and the value type of expected failures.
+/// The only exception type of the project, and the value type for expected failures.
 
 #include <exception>
 #include <optional>
@@ -13,12 +13,12 @@ namespace rekindle {
 enum class ExitStatus : int {
     success = 0,
     failed = 1,    ///< the job failed, or there are findings
-    usage = 2,     ///< wrong use or wrong input
-    internal = 70, ///< a defect of Rekindle
+    usage = 2,     ///< incorrect usage or input
+    internal = 70, ///< a bug in Rekindle
     interrupted = 130,
 };
 
-/// What a person needs to know of a failure. Thrown at boundaries, rendered once, in cli/.
+/// What the user needs to know about a failure. Thrown at API boundaries and rendered once, in cli/.
 class Error : public std::exception {
   public:
     explicit Error(std::string what, ExitStatus status = ExitStatus::failed)
@@ -42,7 +42,7 @@ class Error : public std::exception {
         expected_ = std::move(text);
         return std::move(*this);
     }
-    /// What the person can do now.
+    /// What the user can do about it.
     Error& hint(std::string text) & {
         hint_ = std::move(text);
         return *this;
@@ -70,16 +70,17 @@ class Error : public std::exception {
     ExitStatus status_;
 };
 
-/// Wrong use or input: exit status 2.
+/// Incorrect usage or input: exit status 2.
 inline Error usage_error(std::string what) {
     return Error(std::move(what), ExitStatus::usage);
 }
-/// A defect of Rekindle itself: exit status 70.
+/// A bug in Rekindle itself: exit status 70.
 inline Error internal_error(std::string what) {
     return Error(std::move(what), ExitStatus::internal);
 }
 
-/// A value or the reason why there is none. For failures that the caller expects; std::expected needs g++ 13.
+/// A value, or the error that explains why there is none. For failures that the caller expects; std::expected
+/// needs g++ 13.
 template <class T>
 class Expected {
   public:
@@ -89,7 +90,7 @@ class Expected {
     bool has_value() const noexcept { return state_.index() == 0; }
     explicit operator bool() const noexcept { return has_value(); }
 
-    /// The value; throws the error when there is none.
+    /// The value; throws the error if there is none.
     T& value() & {
         require();
         return std::get<0>(state_);

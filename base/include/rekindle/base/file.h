@@ -1,5 +1,6 @@
 #pragma once
-/// Files: RAII descriptors, mapped input, and writing that leaves the old file or the new one, never a half.
+/// Files: RAII descriptors, mapped input, and atomic writes that leave either the old file or the complete
+/// new one.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,14 +25,15 @@ class FileDescriptor {
     explicit operator bool() const noexcept { return descriptor_ >= 0; }
     int release() noexcept;
 
-    /// Opens for reading. Throws Error (status usage, naming the path and the reason) when it cannot.
+    /// Opens for reading. On failure throws Error (status usage) naming the path and the reason.
     static FileDescriptor open_for_reading(const std::filesystem::path& path);
 
   private:
     int descriptor_ = -1;
 };
 
-/// A file mapped read-only. The bytes live as long as the object. An empty file gives an empty span.
+/// A file mapped read-only. The bytes are valid as long as the object lives. An empty file gives an empty
+/// span.
 class MappedFile {
   public:
     explicit MappedFile(const std::filesystem::path& path);
@@ -41,8 +43,8 @@ class MappedFile {
 
     std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
     std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
-    /// Tells the kernel that [begin, end) is not needed again: its pages leave this process's resident set.
-    /// Reading them later is correct (they are fetched again).
+    /// Tells the kernel that [begin, end) is not needed any more: its pages leave this process's resident
+    /// set. Reading them later still works (they are loaded again).
     void release(std::size_t begin, std::size_t end) const noexcept;
 
   private:
@@ -53,9 +55,9 @@ class MappedFile {
 /// The whole file as a string. Throws Error naming the path.
 std::string read_file(const std::filesystem::path& path);
 
-/// Collects output in a temporary file of the same folder; commit() makes it the file: write, fsync, rename,
-/// fsync of the folder. Destroyed without commit(): the temporary file is removed and the old file is
-/// untouched. Every failure (full disk, read-only folder) throws Error naming the file and the reason. Not
+/// Collects output in a temporary file in the same folder; commit() puts it in place: write, fsync, rename,
+/// fsync of the folder. If destroyed without commit(), the temporary file is removed and the old file stays
+/// unchanged. Every failure (full disk, read-only folder) throws Error naming the file and the reason. Not
 /// thread-safe.
 class AtomicFile {
   public:

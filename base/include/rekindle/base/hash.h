@@ -1,5 +1,5 @@
 #pragma once
-/// XXH3-128 of bytes: identity of data and integrity of files. Not cryptographic.
+/// XXH3-128 hashes, which identify data and check the integrity of files. Not cryptographic.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Hash128 {
 Hash128 hash128(std::span<const std::byte> bytes);
 Hash128 hash128(std::string_view text);
 
-/// Hashes a stream of bytes; the result equals hash128 of the whole. Movable; not thread-safe.
+/// Hashes a stream of bytes; the result equals hash128 of all of them. Movable; not thread-safe.
 class Hasher {
   public:
     Hasher();

@@ -1,5 +1,6 @@
 #pragma once
-/// Messages of libraries to the person. Libraries never print; they report to a sink that the caller gives.
+/// Messages from libraries to the user. Libraries never print; they report to a sink that the caller
+/// provides.
 
 #include <functional>
 #include <string>
@@ -20,7 +21,7 @@ class LogSink {
     void warning(std::string_view message) { log(LogLevel::warning, message); }
 };
 
-/// Drops everything. Stateless.
+/// Discards all messages. Stateless.
 class NullLogSink final : public LogSink {
   public:
     void log(LogLevel, std::string_view) override {}

@@ -1,6 +1,6 @@
 #pragma once
-/// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers:
-/// as easy as 1, 2, 3" (SC 2011). A value depends on its key and counter alone, so order and threads never
+/// Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as
+/// easy as 1, 2, 3" (SC 2011). A value depends only on its key and counter, so order and threads do not
 /// matter.
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace rekindle {
 
-/// What random numbers are for: one part of the key, so that two uses never share a sequence.
+/// What random numbers are used for. It is part of the key, so that two uses never share a sequence.
 enum class RandomPurpose : std::uint32_t {
     initial_weights = 1,
     shuffle = 2,
@@ -20,7 +20,7 @@ enum class RandomPurpose : std::uint32_t {
 
 using PhiloxBlock = std::array<std::uint32_t, 4>;
 
-/// Ten rounds of Philox4x32. Pure; the same on every machine.
+/// Ten rounds of Philox4x32. Pure; gives the same result on every machine.
 constexpr PhiloxBlock philox4x32(PhiloxBlock counter, std::array<std::uint32_t, 2> key) noexcept {
     for (int round = 0; round < 10; ++round) {
         const std::uint64_t low = std::uint64_t{0xD2511F53u} * counter[0];
@@ -69,7 +69,8 @@ class PhiloxStream {
         }
         return static_cast<std::uint32_t>(product >> 32);
     }
-    /// Standard normal by Box and Muller. Uses libm: reproducible on one machine, not across libm versions.
+    /// Standard normal, by the Box-Muller transform. Uses libm: reproducible on one machine, but not across
+    /// libm versions.
     double next_normal() noexcept;
 
   private:

@@ -1,5 +1,5 @@
 #pragma once
-/// Large arrays that a job makes and throws away: in memory, or in unnamed files when they may not fit there.
+/// Large temporary arrays: in memory, or in unnamed files if they may not fit there.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,35 +14,35 @@
 
 namespace rekindle {
 
-/// Where a job keeps its large arrays and how many rows of them it works on before it lets go of their pages.
-/// The default keeps everything in memory. No result may depend on it.
+/// Where a job keeps its large arrays, and how many rows it processes before it releases their pages. The
+/// default keeps everything in memory. Results must not depend on it.
 struct Workspace {
-    std::filesystem::path folder; ///< of the files that hold the arrays; empty: they lie in memory
-    std::size_t block_rows = 0;   ///< 0: no bound
+    std::filesystem::path folder; ///< for the files that hold the arrays; empty: in memory
+    std::size_t block_rows = 0;   ///< 0: no limit
 
-    /// The rows of one block, where `usual` is a good number of them for the work at hand. Never 0.
+    /// The number of rows per block, where `usual` is a good number for the task. Never 0.
     std::size_t rows_per_block(std::size_t usual) const noexcept {
         return block_rows == 0 ? usual : std::min(usual, block_rows);
     }
 };
 
-/// Zeroed bytes on the heap, or a shared mapping of a file that has no name and ends with the object. The
-/// kernel writes such pages out when memory is short, so that they may exceed it. All of the file's blocks
-/// are taken at once: a full disk is an Error here and not a signal (SIGBUS) later. Movable; empty after a
-/// move.
+/// Zeroed bytes on the heap, or a shared mapping of an unnamed file that is deleted with the object. The
+/// kernel writes such pages to disk if memory is short, so they may exceed the memory. All blocks of the file
+/// are allocated up front: a full disk is an Error here and not a signal (SIGBUS) later. Movable; empty after
+/// a move.
 class ScratchMemory {
   public:
     ScratchMemory() noexcept = default;
-    /// An empty folder takes the heap. Throws Error naming the folder when the file cannot be made (full
-    /// disk, file size limit, no permission), std::bad_alloc when the heap is exhausted.
+    /// An empty folder means the heap. Throws Error naming the folder if the file cannot be created (full
+    /// disk, file size limit, no permission), and std::bad_alloc if the heap is exhausted.
     ScratchMemory(std::size_t bytes, const std::filesystem::path& folder);
     ScratchMemory(ScratchMemory&& other) noexcept;
     ScratchMemory& operator=(ScratchMemory&& other) noexcept;
     ~ScratchMemory();
 
     std::byte* data() const noexcept { return data_; }
-    /// The pages before byte `end`, from the page of byte `begin` on, leave this process's resident set.
-    /// Their content stays and comes back when it is touched: safe while others read and write it. Does
+    /// Removes the pages from that of byte `begin` up to byte `end` from this process's resident set. Their
+    /// content is kept and loaded again on access, so this is safe while others read and write it. Does
     /// nothing on the heap.
     void release(std::size_t begin, std::size_t end) const noexcept;
 
@@ -51,8 +51,8 @@ class ScratchMemory {
     std::size_t mapped_bytes_ = 0; ///< 0 on the heap
 };
 
-/// A fixed number of T, all bits zero at first. Movable, not copyable; distinct elements may be written by
-/// different threads.
+/// A fixed number of T, initially all bits zero. Movable, not copyable; different threads may write different
+/// elements.
 template <class T>
 class ScratchArray {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
@@ -63,10 +63,10 @@ class ScratchArray {
     using const_iterator = const T*;
 
     ScratchArray() noexcept = default;
-    /// Errors: those of ScratchMemory.
+    /// Throws like ScratchMemory.
     ScratchArray(std::size_t size, const std::filesystem::path& folder)
         : memory_(bytes_of(size), folder), size_(size) {}
-    /// Copies in memory.
+    /// Copies into memory.
     ScratchArray(std::span<const T> values) : ScratchArray(values.size(), std::filesystem::path()) {
         std::copy(values.begin(), values.end(), begin());
     }
@@ -89,14 +89,14 @@ class ScratchArray {
     T* end() noexcept { return data() + size_; }
     const T* begin() const noexcept { return data(); }
     const T* end() const noexcept { return data() + size_; }
-    /// Precondition of these three: the element exists.
+    /// Precondition of the next three: the element exists.
     T& operator[](std::size_t index) noexcept { return data()[index]; }
     const T& operator[](std::size_t index) const noexcept { return data()[index]; }
     const T& front() const noexcept { return data()[0]; }
 
-    /// Forgets the elements from `size` on. Precondition: size <= size().
+    /// Drops the elements from `size` on. Precondition: size <= size().
     void truncate(std::size_t size) noexcept { size_ = size; }
-    /// Done with [first, first + count) for now: see ScratchMemory::release().
+    /// Releases [first, first + count) for now, see ScratchMemory::release().
     void release(std::size_t first, std::size_t count) const noexcept {
         memory_.release(first * sizeof(T), (first + count) * sizeof(T));
     }

@@ -1,5 +1,5 @@
 #pragma once
-/// Figures for people: every one carries its unit.
+/// Text for people: numbers with units, and small string functions.
 
 #include <concepts>
 #include <cstdint>
@@ -12,12 +12,11 @@ namespace rekindle {
 
 /// 1234567 → "1,234,567".
 std::string with_thousands(std::int64_t value);
-/// A number and its noun: "0 rows", "1 row", "1,234 rows". The plural is the noun with an s unless it is
-/// given.
+/// A number and its noun: "0 rows", "1 row", "1,234 rows". The plural is the noun plus "s" unless given.
 std::string counted(std::int64_t number, std::string_view noun, std::string_view plural = {});
 std::string counted(std::uint64_t number, std::string_view noun, std::string_view plural = {});
 std::string counted(double number, std::string_view noun, std::string_view plural = {}); ///< "0.25 points"
-/// The same for a number that is written already.
+/// The same for a number that is already formatted.
 std::string with_noun(std::string_view number, std::string_view noun, std::string_view plural = {});
 template <std::integral Number>
 std::string counted(Number number, std::string_view noun, std::string_view plural = {}) {
@@ -30,16 +29,16 @@ std::string ordinal(std::int64_t number);
 std::string format_duration(double seconds);
 /// Bytes → "512 B", "1.5 KiB", "20.3 MiB".
 std::string format_bytes(std::uint64_t bytes);
-/// The shortest decimal text that reads back as the same double ("nan", "inf", "-inf" for the rest).
+/// The shortest decimal text that reads back as the same double; "nan", "inf" or "-inf" if it is not finite.
 std::string shortest(double value);
-/// Splits at a separator; keeps empty parts; "" gives one empty part.
+/// Splits at a separator and keeps empty parts; "" gives one empty part.
 std::vector<std::string_view> split(std::string_view text, char separator);
-/// With A to Z as a to z; bytes outside ASCII stay as they are.
+/// Converts A to Z to lower case; bytes outside ASCII are unchanged.
 std::string lower_case(std::string_view text);
-/// Without blanks (space, tab, CR) at both ends.
+/// Removes blanks (space, tab, CR) from both ends.
 std::string_view trim(std::string_view text) noexcept;
-/// The candidate that a mistyped word most likely means, or "" when none is near: at an edit distance of at
-/// most 2 and at most half the word's length. The first of equally near ones.
+/// The candidate that a mistyped word most likely means: the first one with the smallest edit distance, which
+/// must be at most 2 and at most half the word's length. "" if there is none.
 std::string_view nearest_word(std::string_view word, const std::vector<std::string_view>& candidates);
 
 } // namespace rekindle

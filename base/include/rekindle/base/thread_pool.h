@@ -7,11 +7,11 @@
 
 namespace rekindle {
 
-/// Runs indexed jobs on `threads` threads, the caller's among them. Thread-compatible: one for_each at a
-/// time.
+/// Runs indexed jobs on `threads` threads, including the calling one. Not for concurrent use: one for_each at
+/// a time.
 class ThreadPool {
   public:
-    /// threads = 0 takes the number of processors that this process may use.
+    /// threads = 0 uses the number of CPUs that this process may use.
     explicit ThreadPool(std::size_t threads = 0);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
@@ -19,7 +19,7 @@ class ThreadPool {
 
     std::size_t size() const noexcept;
     /// Calls job(i) for each i in [0, count), in any order, and returns when all are done. The first
-    /// exception is rethrown here; jobs not yet begun are then skipped.
+    /// exception is rethrown here; jobs that have not started by then are skipped.
     void for_each(std::size_t count, const std::function<void(std::size_t)>& job);
 
   private:
@@ -27,7 +27,7 @@ class ThreadPool {
     std::unique_ptr<State> state_;
 };
 
-/// Processors that this process may use (its affinity mask), at least 1.
-std::size_t available_processors() noexcept;
+/// Number of CPUs that this process may use (from its affinity mask), at least 1.
+std::size_t available_cpus() noexcept;
 
 } // namespace rekindle

@@ -1,5 +1,5 @@
 #pragma once
-/// Arguments → what was asked for.
+/// Parses the command line and makes the effective configuration.
 
 #include <rekindle/cli/option_table.h>
 #include <rekindle/trainer/config.h>
@@ -31,23 +31,23 @@ struct CommandLine {
     std::vector<std::string> list(std::string_view key) const;
 };
 
-/// Brings every spelling into the one that the parser knows: "--batch_size 8", "-b 8" → "--batch-size=8".
+/// Converts every spelling to the one that the parser knows: "--batch_size 8", "-b 8" → "--batch-size=8".
 /// Throws usage_error for an unknown option (with the nearest name) and for a missing value.
 std::vector<std::string> normalize(const CommandSpec& command, std::span<const std::string> arguments);
 
 /// `arguments` are those after the command's name. Throws usage_error.
 CommandLine parse_command_line(const CommandSpec& command, std::span<const std::string> arguments);
 
-/// The configuration that is in force and where it comes from.
+/// The effective configuration and where it comes from.
 struct EffectiveConfig {
     trainer::TrainConfig config;
     std::set<std::string> given;  ///< keys set by --config or on the command line
-    std::set<std::string> chosen; ///< keys on the command line, or set by --config to another value than the
-                                  ///< default: what the user asked for, where config.json holds every key
+    std::set<std::string> chosen; ///< keys on the command line, or set by --config to a value other than the
+                                  ///< default: what the user chose, since config.json holds every key
     std::string user_defaults;    ///< path of the file with the user's defaults that was read, "" for none
 };
 
-/// Refuses options that were chosen and would do nothing beside another one (OptionSpec::not_with). Throws
+/// Refuses chosen options that would have no effect because of another one (OptionSpec::not_with). Throws
 /// usage_error naming both.
 void check_combinations(const CommandLine& line, const EffectiveConfig& effective);
 

@@ -1,17 +1,18 @@
 #pragma once
-/// The one table of commands and options. Parsing, help, completions, man pages and docs/ are all made from
-/// it; default values are not in it: they are read from TrainConfig{}.
+/// The one table of commands and options. Parsing, help, completions, man pages and docs/ all come from it;
+/// default values are not in it: they are read from TrainConfig{}.
+
+#include <rekindle/base/range.h>
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace rekindle::cli {
 
-/// What may be written after an option.
+/// What may follow an option.
 enum class ValueKind {
     flag,         ///< nothing, or =true / =false
     text,         ///< anything; `words` are special values and are matched in any case
@@ -26,25 +27,13 @@ enum class ValueKind {
     device,       ///< auto, cpu, gpu, gpu:N; cuda and hip mean gpu
 };
 
-/// Values that an option takes.
-struct Range {
-    double low = -std::numeric_limits<double>::infinity();
-    double high = std::numeric_limits<double>::infinity();
-    bool low_excluded = false;
-    bool high_excluded = false;
-
-    bool contains(double value) const noexcept {
-        return (low_excluded ? value > low : value >= low) && (high_excluded ? value < high : value <= high);
-    }
-};
-
-/// Another option beside which an option would do nothing. The program refuses the two together.
+/// Another option that leaves this one without effect. The program refuses the combination.
 struct Exclusion {
     std::string_view option;              ///< the other one's name: "compat"
     std::string_view word = {};           ///< the value of it that matters: "original"; "" for any
     std::string_view reason;              ///< "the original system has its own weights"
     std::string_view own_word = {};       ///< the value of the option itself that matters; "" for any
-    std::string_view except_command = {}; ///< the one command in which the two do go together
+    std::string_view except_command = {}; ///< the one command that accepts the combination
 };
 
 /// One option of one or more commands. Strings are ASCII.
@@ -52,7 +41,7 @@ struct OptionSpec {
     std::string_view name;                      ///< with hyphens and without the leading ones: "batch-size"
     std::vector<std::string_view> aliases = {}; ///< short and old names with their hyphens: "-b", "-lr"
     ValueKind kind = ValueKind::text;
-    std::string_view value_name = ""; ///< what stands for the value in help: "N"
+    std::string_view value_name = ""; ///< the value's name in help: "N"
     std::vector<std::string_view> words = {};
     Range range = {};
     bool in_config = false;                 ///< sets the key of TrainConfig that is the name with underscores
@@ -63,7 +52,7 @@ struct OptionSpec {
     std::vector<std::string_view> commands; ///< names of the commands that take it
     std::string default_text = {};          ///< only where in_config is false and there is a default
     bool required = false;
-    bool value_optional = false; ///< may stand without a value, which is then ""
+    bool value_optional = false; ///< may be given without a value, which is then ""
     std::vector<Exclusion> not_with = {};
 
     /// "batch_size".
@@ -71,7 +60,7 @@ struct OptionSpec {
     bool belongs_to(std::string_view command) const noexcept;
 };
 
-/// A worked example of a command: its arguments and what it does.
+/// An example of a command: its arguments and what they do.
 struct Example {
     std::string_view arguments;
     std::string_view meaning;
@@ -86,7 +75,7 @@ struct CommandSpec {
     std::string_view brief;                              ///< one line
     std::string_view detail;                             ///< paragraphs, separated by an empty line
     std::vector<Example> examples;
-    bool hidden = false; ///< left out of the short help
+    bool hidden = false; ///< omitted from the overview
 };
 
 /// All commands, in the order of the help.
@@ -107,8 +96,8 @@ std::string default_of(const OptionSpec& option);
 std::vector<std::string> describe_exclusions(const OptionSpec& option);
 /// "a whole number from 1 to 4096", "one of: utc, exchange, raw".
 std::string describe_values(const OptionSpec& option);
-/// Reads what was written after the option. Throws usage_error naming the option, the value and what was
-/// expected. path_list takes all of `values`, every other kind the last one; a flag without a value is true.
+/// Parses the value of an option. Throws usage_error naming the option, the value and what was expected.
+/// path_list takes all of `values`, every other kind the last one; a flag without a value is true.
 nlohmann::ordered_json parse_value(const OptionSpec& option, const std::vector<std::string>& values);
 
 } // namespace rekindle::cli

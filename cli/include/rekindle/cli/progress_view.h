@@ -21,7 +21,7 @@ struct MessageOptions {
     bool json = false;
 };
 
-/// Seconds on a clock that never goes back; tests give their own.
+/// Seconds on a monotonic clock; tests supply their own.
 using SteadySeconds = std::function<double()>;
 double steady_seconds();
 
@@ -56,7 +56,7 @@ class ProgressView final : public trainer::ProgressSink {
 };
 
 /// The live line: stage, share done, rate, loss, validation loss, learning rate and time left; parts that do
-/// not fit into `width` columns are left out, the least important first. `elapsed` is in seconds since the
+/// not fit into `width` columns are omitted, the least important first. `elapsed` is in seconds since the
 /// stage began.
 std::string progress_line(const trainer::StageProgress& progress, double elapsed, std::size_t width);
 /// "epoch 3/10  loss 0.693  validation 0.691 (best)  …".

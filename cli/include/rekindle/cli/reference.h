@@ -1,5 +1,6 @@
 #pragma once
-/// Everything that describes the program, made from the option table. All functions are pure; text is ASCII.
+/// Everything that describes the program, generated from the option table. All functions are pure; text is
+/// ASCII.
 
 #include <rekindle/cli/option_table.h>
 
@@ -9,7 +10,7 @@
 
 namespace rekindle::cli {
 
-/// The folders of the user that the program uses, as it would be run here.
+/// The user's folders that the program uses.
 struct UserFolders {
     std::string cache;  ///< "~/.cache/rekindle"
     std::string config; ///< "~/.config/rekindle"
@@ -25,8 +26,10 @@ std::string completion_script(std::string_view shell);
 
 /// man1/: file name → troff source (macro package man).
 std::map<std::string, std::string> manual_pages();
-/// flags/ and commands/: path → Markdown.
+/// Path below docs/ → Markdown: every command, every option in detail, every feature.
 std::map<std::string, std::string> reference_pages();
+/// Those of reference_pages() that the repository keeps a copy of.
+std::map<std::string, std::string> committed_pages();
 
 /// "rekindle train --data PATH... [options]".
 std::string usage_line(const CommandSpec& command);

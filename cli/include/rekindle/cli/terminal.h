@@ -1,5 +1,5 @@
 #pragma once
-/// What the terminal can show, and writing to it.
+/// Writes to the terminal, within what it can show.
 
 #include <cstdio>
 #include <functional>
@@ -25,7 +25,7 @@ struct TerminalTraits {
 /// `descriptor` is that of the stream: 1 or 2.
 TerminalTraits terminal_traits(int descriptor, const Environment& environment);
 
-/// Standard output or error, in the signs that its terminal knows. Not thread-safe.
+/// Standard output or error, in the characters that its terminal can show. Not thread-safe.
 class Stream {
   public:
     Stream(std::FILE* file, TerminalTraits traits) noexcept : file_(file), traits_(traits) {}
@@ -37,7 +37,7 @@ class Stream {
     /// The width now: a terminal may be resized while a job runs.
     std::size_t current_width() const;
     void flush();
-    /// Whether everything that was written so far got out (a full disk or a closed pipe is seen here).
+    /// Whether all writes so far succeeded (detects a full disk or a closed pipe).
     bool good();
 
   private:

@@ -1,5 +1,6 @@
 #pragma once
-/// From facts, probes and logs to findings. Pure functions: the same input gives the same findings anywhere.
+/// Turns facts, probes and logs into findings. Pure functions: the same input gives the same findings
+/// everywhere.
 
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/finding.h>
@@ -13,17 +14,17 @@
 
 namespace rekindle::doctor {
 
-/// What is wrong on a host. Best first; at most one is primary. A healthy host gives none above
+/// What is wrong on a host, best finding first; at most one is primary. A healthy host has no finding above
 /// Severity::note.
 std::vector<Finding> examine_host(const Facts& facts, const std::vector<ProbeResult>& probes,
                                   const Knowledge& knowledge);
 
-/// The lines of a log that matter. A file of any size is read in constant memory (the last `tail` bytes and
-/// the first `head`); bytes that are no text are shown as "?"; lines are cut at 8 KiB; terminal colors and
-/// carriage-return progress lines are taken out.
+/// The relevant lines of a log. A file of any size is read in constant memory (the last `tail` bytes and
+/// the first `head`); bytes that are not text become "?"; lines are cut at 8 KiB; terminal colors and
+/// carriage-return progress lines are removed.
 struct LogText {
     struct Line {
-        std::uint64_t number = 0; ///< from 1; 0 when the beginning of the file was left out
+        std::uint64_t number = 0; ///< from 1; 0 when the beginning of the file was skipped
         std::string text;
     };
     std::string name;
@@ -34,26 +35,27 @@ struct LogText {
 LogText read_log(const std::filesystem::path& path);
 LogText log_from_text(std::string_view text, std::string name);
 
-/// How the run ended, as far as its log tells.
+/// How the run ended, as far as its log shows.
 enum class Outcome {
-    unknown,  ///< nothing says that it went well
-    went_on,  ///< it made progress to the last line, and nothing failed after that
-    finished, ///< it came to its end
+    unknown,     ///< nothing shows that it went well
+    progressing, ///< it made progress up to the last line, and nothing failed after that
+    finished,    ///< it finished
 };
 
 struct LogDiagnosis {
     std::vector<Finding> findings;    ///< best first, empty when nothing is recognized
     std::vector<std::string> ask;     ///< facts that would help to decide, most useful first
-    std::vector<std::string> noticed; ///< lines that are harmless and often blamed, or that the run survived
+    std::vector<std::string> noticed; ///< lines that are harmless but often blamed, or that the run survived
     Outcome outcome = Outcome::unknown;
-    Facts shown; ///< the facts, and where they are silent what the log shows of the system, GPUs and torch
+    Facts shown; ///< the facts, plus what the log shows of the system, GPUs and torch where the facts are
+                 ///< silent
 };
-/// Reads the log from the last line upwards with what is known of the host (facts may be empty).
+/// Reads the log from the last line up, using what is known of the host (facts may be empty).
 LogDiagnosis diagnose_log(const LogText& log, const Facts& facts, const Knowledge& knowledge);
 
-/// Facts from a posted text: a case file (only `environment:` is read), bare `key: value` lines (gpu, gfx,
+/// Facts from posted text: a case file (only `environment:` is read), plain `key: value` lines (gpu, gfx,
 /// os, kernel, torch, rocm, python, container, env, driver, …), or a recorded --json. Throws usage_error
-/// naming the line.
+/// that names the line.
 Facts read_posted_facts(const std::filesystem::path& path, const Knowledge& knowledge);
 
 } // namespace rekindle::doctor

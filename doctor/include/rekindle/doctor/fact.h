@@ -1,5 +1,6 @@
 #pragma once
-/// One thing that was read of a host: what, where, or why not. Collectors make facts and never judge them.
+/// One value read from a host: what it is and where it was read, or why it could not be. Collectors make
+/// facts and never judge them.
 
 #include <optional>
 #include <string>
@@ -7,13 +8,14 @@
 
 namespace rekindle::doctor {
 
-/// Three states: a value; no value and a reason (`unread`); neither, when nobody looked.
+/// Three states: a value; no value and a reason (`unread`); neither, when nothing tried to read it.
 template <class T>
 struct Fact {
     std::optional<T> value;
     std::string source; ///< path, command, option or "this process"; as it would be on the host itself
                         ///< (without --root)
-    std::string unread; ///< why there is no value: "Permission denied"; "" when there is one or nobody looked
+    std::string unread; ///< why there is no value: "Permission denied"; "" when there is one or nothing tried
+                        ///< to read it
 
     Fact() = default;
     Fact(T known, std::string read_from) : value(std::move(known)), source(std::move(read_from)) {}
@@ -31,7 +33,7 @@ struct Fact {
     const T& operator*() const { return *value; }
     const T* operator->() const { return &*value; }
     T value_or(T otherwise) const { return value.value_or(std::move(otherwise)); }
-    /// Whether the value is known and is this one.
+    /// Whether the value is known and equals this one.
     bool is(const T& other) const { return value.has_value() && *value == other; }
 
     friend bool operator==(const Fact&, const Fact&) = default;

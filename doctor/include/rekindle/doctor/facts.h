@@ -1,7 +1,8 @@
 #pragma once
-/// Everything that the doctor knows of a host, as it was read. Serializable both ways (facts_json.h): a
-/// recorded host is a file of facts, and rules cannot tell it from a live one. Sizes are bytes unless the
-/// name says otherwise. A field that a collector could not read says why; a field nobody looked at is empty.
+/// Everything that the doctor knows about a host, as it was read. Converts to and from JSON (facts_json.h):
+/// a recorded host is a file of facts, and rules cannot distinguish it from a live one. Sizes are in bytes
+/// unless the name says otherwise. A field that a collector could not read says why; a field that nothing
+/// tried to read is empty.
 
 #include <rekindle/doctor/fact.h>
 
@@ -12,8 +13,8 @@
 
 namespace rekindle::doctor {
 
-/// The version of the JSON form of Facts and of every `rekindle doctor --json`; raised when a field changes
-/// its meaning.
+/// The version of the JSON form of Facts and of every `rekindle doctor --json`; increased when the meaning
+/// of a field changes.
 constexpr int facts_schema = 1;
 
 /// A PCI Express connection as negotiated; speeds in GT/s per lane.
@@ -25,7 +26,7 @@ struct PciLink {
     friend bool operator==(const PciLink&, const PciLink&) = default;
 };
 
-/// A bridge or root port between a device and the processor, the nearest first.
+/// A bridge or root port between a device and the CPU, nearest first.
 struct PciBridge {
     std::string address; ///< "0000:00:01.1"
     Fact<PciLink> link;
@@ -33,7 +34,7 @@ struct PciBridge {
     Fact<bool> acs_redirects;  ///< ACS control: peer-to-peer requests are sent to the root complex
 };
 
-/// A process that holds memory of a GPU.
+// A process that holds memory of a GPU.
 struct MemoryHolder {
     std::int64_t pid = 0;
     std::string command; ///< name from /proc/PID/comm, "" when not readable
@@ -43,26 +44,26 @@ struct MemoryHolder {
     bool own = false;   ///< belongs to the user who runs the doctor
 };
 
-/// One GPU. What KFD (ROCm), DRM and the NVIDIA driver say of the same card is joined by its PCI address.
+/// One GPU. What KFD (ROCm), DRM and the NVIDIA driver say about the same GPU is joined by its PCI address.
 struct Gpu {
     std::string address;         ///< "0000:03:00.0"; made up ("case:0") for facts from a posted text
     std::string vendor;          ///< "amd", "nvidia", "intel" or "other"
     Fact<std::string> pci_id;    ///< "1002:744c", lower case
-    Fact<std::string> revision;  ///< PCI revision byte, "cc"; tells 5700 XT from 5600 XT
+    Fact<std::string> revision;  ///< PCI revision byte, "cc"; distinguishes a 5700 XT from a 5600 XT
     Fact<std::string> subsystem; ///< "1da2:e471"
-    Fact<std::string> name; ///< as a driver or the user names it; a name from the table of GPUs is not a fact
+    Fact<std::string> name; ///< as a driver or the user calls it; a name from the table of GPUs is not a fact
     Fact<std::string> gfx;  ///< "gfx1100": decoded from KFD's gfx_target_version or from ip_discovery. The
-                            ///< truth, whatever overrides say
+                            ///< real target, whatever overrides say
     Fact<std::string> runtime_gfx;        ///< as rocminfo or torch prints it: an override shows here
     Fact<std::string> compute_capability; ///< NVIDIA: "8.6"
     Fact<std::string> kernel_driver;      ///< "amdgpu", "nvidia", "nouveau", "vfio-pci", …
     Fact<std::string> card_node;          ///< "/dev/dri/card1"
     Fact<std::string> render_node;        ///< "/dev/dri/renderD128"
     Fact<int> kfd_node; ///< number of its KFD topology node; unread: why KFD does not list it
-    Fact<std::string>
-        uuid; ///< "GPU-6f1e…": for ROCR_VISIBLE_DEVICES, from unique_id; of NVIDIA from the driver
-    Fact<bool> integrated;   ///< shares system memory (KFD node with CPU cores or no VRAM bank of its own, or
-                             ///< known PCI class)
+    /// "GPU-6f1e…": for ROCR_VISIBLE_DEVICES, from unique_id; of NVIDIA from the driver.
+    Fact<std::string> uuid;
+    Fact<bool> integrated; ///< shares system memory (KFD node with CPU cores or without its own VRAM bank, or
+                           ///< a known PCI class)
     Fact<bool> boot_display; ///< boot_vga: it drives the first screen
     Fact<std::uint64_t> vram_total;
     Fact<std::uint64_t> vram_used;
@@ -73,7 +74,7 @@ struct Gpu {
     Fact<int> wavefront_size;
     Fact<int> mec_firmware; ///< KFD fw_version
     Fact<int> mes_firmware;
-    Fact<bool> atomics;      ///< KFD io_links: 32- and 64-bit PCIe atomics to the processor
+    Fact<bool> atomics;      ///< KFD io_links: 32- and 64-bit PCIe atomics to the CPU
     Fact<bool> peer_to_peer; ///< KFD io_links/p2p_links without the "no peer-to-peer" flag
     Fact<PciLink> link;
     std::vector<PciBridge> bridges;
@@ -83,7 +84,7 @@ struct Gpu {
     std::vector<MemoryHolder> holders;
 };
 
-/// A file of /dev that GPU programs open.
+/// A file in /dev that GPU programs open.
 struct DeviceNode {
     std::string path;
     bool exists = false;
@@ -122,11 +123,12 @@ struct System {
     Fact<std::string> user_name;
     Fact<std::vector<int>> groups; ///< supplementary and effective groups *of this process*
     Fact<std::vector<std::string>> group_names;
-    Fact<std::vector<std::string>>
-        account_groups; ///< what /etc/group says of the user: may be more than the session has
-    Fact<std::map<std::string, int>> known_groups; ///< of /etc/group: render, video
+    /// The user's groups in /etc/group: possibly more than the session has.
+    Fact<std::vector<std::string>> account_groups;
+    Fact<std::map<std::string, int>> known_groups; ///< from /etc/group: render, video
     Fact<bool> iommu_enabled;
-    Fact<int> hidden_processes; ///< whose open files this process may not see: they may hold GPU memory
+    /// Processes whose open files this process may not see: they may hold GPU memory.
+    Fact<int> hidden_processes;
     std::vector<DeviceNode> device_nodes; ///< /dev/kfd, /dev/dri/*, /dev/dxg, /dev/nvidia*
 };
 
@@ -135,7 +137,7 @@ struct KernelModule {
     Fact<bool> loaded;
     Fact<std::string> version; ///< only out-of-tree builds have one
     std::map<std::string, std::string> parameters;
-    Fact<std::string> dkms; ///< line of dkms status
+    Fact<std::string> dkms; ///< line from dkms status
 };
 
 struct Drivers {
@@ -144,12 +146,12 @@ struct Drivers {
     Fact<std::string> firmware_package;        ///< version of linux-firmware
     Fact<std::vector<std::string>> firmware_files; ///< names below /lib/firmware/amdgpu
     Fact<std::string> nvidia_module;               ///< "550.90.07", of the loaded module
-    Fact<std::string> nvidia_library;              ///< "550.107.02", of libcuda/libnvidia-ml in user space
+    Fact<std::string> nvidia_library;              ///< "550.107.02", from libcuda/libnvidia-ml in user space
     Fact<std::string> nvidia_cuda;                 ///< newest CUDA that the driver can run, "12.4"
 };
 
-/// Lines of the kernel log that name a graphics driver, a GPU or one of its bridges, or a process that the
-/// kernel ended; oldest first, unchanged.
+/// Lines of the kernel log that name a GPU driver, a GPU or one of its bridges, or a process that the
+/// kernel killed; oldest first, unchanged.
 struct KernelLog {
     Fact<std::vector<std::string>> lines;
 };
@@ -157,8 +159,8 @@ struct KernelLog {
 struct RocmInstallation {
     std::string path;          ///< "/opt/rocm-6.2.0"
     Fact<std::string> version; ///< "6.2.0"
-    Fact<std::string>
-        miopen_headers; ///< rocrand/libstdc++ headers that MIOpen's run-time compiler needs, where found
+    /// rocRAND and libstdc++ headers that MIOpen's run-time compiler needs, where found.
+    Fact<std::string> miopen_headers;
 };
 
 struct RocmUserSpace {
@@ -168,15 +170,15 @@ struct RocmUserSpace {
     std::vector<std::string> package_sources; ///< lines of apt/dnf sources that name ROCm
 };
 
-/// The gfx targets (or CUDA sm_ targets) that a file really contains.
+/// The gfx targets (or CUDA sm_ targets) that a file actually contains.
 struct LibraryTargets {
     std::string path;
     std::string part; ///< "torch", "rocblas", "hipblaslt", "miopen", "aotriton", "extension", "kpack", "rccl"
-    std::vector<std::string>
-        targets; ///< "gfx1100", "gfx90a:xnack-", "gfx10-3-generic"; sorted, without repetition
-    std::map<std::string, std::uint64_t>
-        bytes; ///< target → size of its code, where it can be told (an almost empty one is a defect)
-    std::string unread; ///< why it could not be read, or what of it
+    /// "gfx1100", "gfx90a:xnack-", "gfx10-3-generic"; sorted, without duplicates.
+    std::vector<std::string> targets;
+    /// Target → size of its code, where it is known (a nearly empty one is a defect).
+    std::map<std::string, std::uint64_t> bytes;
+    std::string unread; ///< why it, or some part of it, could not be read
 };
 
 struct PythonPackage {
@@ -184,38 +186,38 @@ struct PythonPackage {
     std::string version;   ///< "2.5.1+rocm6.2"
     std::string installer; ///< "pip", "conda", "uv"
     std::string source;    ///< path of the dist-info folder
-    std::string origin; ///< URL that it was installed from, where one was named (direct_url.json); an index
-                        ///< is not recorded
+    /// URL that it was installed from, if recorded (direct_url.json); an index is not recorded.
+    std::string origin;
 };
 
 /// One Python and what it would train with. Read from its files; nothing is imported or run.
 struct PythonEnvironment {
-    std::string path;             ///< of the environment (prefix)
-    std::string interpreter;      ///< of the program
-    std::string kind;             ///< "venv", "conda", "system", "user"
-    std::string found_by;         ///< "--python", "VIRTUAL_ENV", "CONDA_PREFIX", "PATH", "home folder"
-    bool active = false;          ///< the one that `python3` would start, or the one named by --python
-    Fact<std::string> version;    ///< "3.10"
-    Fact<std::string> torch;      ///< "2.5.1+rocm6.2"
-    Fact<std::string> torch_kind; ///< "rocm", "cuda", "cpu", "xpu"
-    Fact<std::string> torch_hip;  ///< torch.version.hip, "6.2.41133-dd7f95766"
-    Fact<std::string> torch_cuda; ///< torch.version.cuda, "12.4"
-    Fact<std::string> rocm_style; ///< "bundled" (wheel brings its ROCm), "packages" (rocm-sdk-*, TheRock),
-                                  ///< "system" (links /opt/rocm)
+    std::string path;                    ///< of the environment (prefix)
+    std::string interpreter;             ///< of the program
+    std::string kind;                    ///< "venv", "conda", "system", "user"
+    std::string found_by;                ///< "--python", "VIRTUAL_ENV", "CONDA_PREFIX", "PATH", "home folder"
+    bool active = false;                 ///< the one that `python3` would start, or the one named by --python
+    Fact<std::string> version;           ///< "3.10"
+    Fact<std::string> torch;             ///< "2.5.1+rocm6.2"
+    Fact<std::string> torch_kind;        ///< "rocm", "cuda", "cpu", "xpu"
+    Fact<std::string> torch_hip;         ///< torch.version.hip, "6.2.41133-dd7f95766"
+    Fact<std::string> torch_cuda;        ///< torch.version.cuda, "12.4"
+    Fact<std::string> rocm_style;        ///< "bundled" (the wheel contains its ROCm), "packages" (rocm-sdk-*,
+                                         ///< TheRock), "system" (links /opt/rocm)
     std::vector<PythonPackage> packages; ///< those that matter for training on a GPU
     std::vector<LibraryTargets> libraries;
     std::vector<std::string> private_backends; ///< packages that register a PrivateUse1 device
-    Fact<std::vector<std::string>> problems; ///< of the files themselves: broken links, missing libraries, a
+    Fact<std::vector<std::string>> problems; ///< in the files themselves: broken links, missing libraries; a
                                              ///< space in the path is not one
 };
 
-/// A Vulkan driver manifest (ICD) in the order in which the loader takes them.
+/// A Vulkan driver manifest (ICD), in the order in which the loader reads them.
 struct VulkanDriver {
     std::string manifest;
     Fact<std::string> library; ///< path as resolved
     Fact<std::string> api_version;
     Fact<bool> library_exists;
-    std::vector<std::string> missing_libraries; ///< sonames that the library needs and the host lacks
+    std::vector<std::string> missing_libraries; ///< sonames that the library needs and the host does not have
 };
 
 struct Vulkan {
@@ -224,7 +226,7 @@ struct Vulkan {
     std::vector<std::string> layers; ///< implicit layers that would load
 };
 
-/// Environment variables that steer GPU software.
+/// Environment variables that affect GPU software.
 struct ProcessEnvironment {
     std::string source; ///< "this process", "process 4711", "the posted facts"
     Fact<std::map<std::string, std::string>> variables;
@@ -244,8 +246,8 @@ struct Facts {
     std::vector<PythonEnvironment> pythons;
     Vulkan vulkan;
     ProcessEnvironment environment;
-    std::vector<std::string>
-        notes; ///< free text of a posted case that has no field: "Singularity", "2 GPUs behind a riser"
+    /// Free text of a posted case that fits no field: "Singularity", "2 GPUs behind a riser"
+    std::vector<std::string> notes;
 };
 
 } // namespace rekindle::doctor

@@ -1,6 +1,6 @@
 #pragma once
-/// Facts ↔ JSON (docs/formats/doctor.md). Empty fields are left out. Reading is strict about types and names,
-/// and lenient about one thing, so that hosts can be written by hand: a Fact may be its bare value.
+/// Facts ↔ JSON (docs/formats/doctor.md). Empty fields are omitted. Reading is strict about types and
+/// names, with one exception that makes hosts easier to write by hand: a Fact may be its bare value.
 
 #include <rekindle/doctor/facts.h>
 
@@ -11,8 +11,8 @@
 namespace rekindle::doctor {
 
 nlohmann::ordered_json to_json(const Facts& facts);
-/// Throws usage_error naming `where` and the field. Reads only objects whose "schema" is one that this
-/// version knows.
+/// Throws usage_error that names `where` and the field. Reads only objects whose "schema" this version
+/// knows.
 Facts facts_from_json(const nlohmann::ordered_json& json, std::string_view where);
 
 } // namespace rekindle::doctor

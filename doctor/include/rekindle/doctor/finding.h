@@ -1,5 +1,5 @@
 #pragma once
-/// What follows from the facts. Rules make findings from facts, probes and knowledge and never touch the
+/// What follows from the facts. Rules turn facts, probes and knowledge into findings and never touch the
 /// host.
 
 #include <map>
@@ -10,7 +10,7 @@ namespace rekindle::doctor {
 
 enum class Severity {
     note,    ///< worth knowing; nothing is wrong
-    warning, ///< will bite some day, or costs speed
+    warning, ///< will cause trouble later, or costs speed
     problem, ///< training on a GPU fails or is wrong because of it
 };
 
@@ -18,23 +18,23 @@ enum class Severity {
 struct Evidence {
     std::string what;   ///< "VRAM in use before training"
     std::string source; ///< file, command, log line number
-    std::string value;  ///< "21,443,379,200 of 21,458,059,264 bytes"; a log line as it is
+    std::string value;  ///< "21,443,379,200 of 21,458,059,264 bytes"; a log line unchanged
 };
 
 struct Finding {
-    std::string cause; ///< slug of knowledge/causes.yaml; its stable code (D…) stands there
+    std::string cause; ///< slug in knowledge/causes.yaml, which also has its stable code (D…)
     Severity severity = Severity::problem;
-    bool primary = false;  ///< at most one finding is: the one to deal with first
+    bool primary = false;  ///< the one to deal with first; at most one finding is
     double score = 0;      ///< order among findings; not a probability and never printed as one
     std::string statement; ///< one sentence about this host or log
     std::vector<Evidence> evidence;
     std::vector<std::string> tell_apart; ///< what would decide between this and the next candidates
     std::vector<std::string> devices;    ///< Gpu::address
     std::vector<std::string> signatures; ///< ids of knowledge/signatures that matched
-    std::vector<std::string>
-        remedies; ///< ids of knowledge/remedies.yaml, best first; empty: those of the cause
-    std::map<std::string, std::string>
-        parameters; ///< what the remedies' {placeholders} stand for: "pid", "gfx", "index"
+    /// Ids of knowledge/remedies.yaml, best first; empty: those of the cause.
+    std::vector<std::string> remedies;
+    /// Values for the remedies' {placeholders}: "pid", "gfx", "index"
+    std::map<std::string, std::string> parameters;
 };
 
 } // namespace rekindle::doctor

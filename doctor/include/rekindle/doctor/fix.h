@@ -1,5 +1,6 @@
 #pragma once
-/// Carrying out one step of a plan: only what is reversible, needs no root and goes into a new environment.
+/// Runs one step of a plan, and only if it is reversible, does not need root and only affects a new
+/// environment.
 
 #include <rekindle/base/log.h>
 #include <rekindle/doctor/facts.h>
@@ -10,8 +11,7 @@
 
 namespace rekindle::doctor {
 
-/// Why a step is not carried out by the program: "it needs root", "/home/… exists already"; "" when it may
-/// be.
+/// Why the program does not run a step: "it needs root", "/home/… exists already"; "" when it may.
 std::string reason_to_refuse(const Step& step);
 
 struct FixResult {
@@ -22,10 +22,11 @@ struct FixResult {
     std::filesystem::path undo_script;
 };
 
-/// Saves the facts and `pip freeze` of the Python in use, writes the undo script, runs the step's commands
-/// with `sh -e`, then its check. Everything is kept in a new folder below `records`. Nothing is run before
-/// the undo script is on the disk. The commands' output goes to `log` line by line and into output.log.
-/// Throws usage_error when reason_to_refuse() gives one; other failures are values.
+/// Saves the facts and the output of `pip freeze` of the Python in use, writes the undo script, runs the
+/// step's commands with `sh -e`, then its check. Everything is kept in a new folder below `records`.
+/// Nothing runs before the undo script is on disk. The commands' output goes to `log` line by line and into
+/// output.log. Throws usage_error when reason_to_refuse() gives a reason; other failures are returned in
+/// the result.
 FixResult carry_out(const Step& step, const Facts& facts, const std::filesystem::path& records, LogSink& log);
 
 } // namespace rekindle::doctor

@@ -1,5 +1,5 @@
 #pragma once
-/// Reading a Linux host. Collectors never judge, never import, never run anything, never write.
+/// Reads a Linux host. Collectors never judge, never import, never run anything, never write.
 
 #include <rekindle/doctor/facts.h>
 
@@ -11,14 +11,15 @@
 namespace rekindle::doctor {
 
 struct HostOptions {
-    /// Of a recorded or mounted host; then nothing of this process is mixed in.
+    /// Root of a recorded or mounted host; nothing from this process is then mixed in.
     std::filesystem::path root = "/";
     std::vector<std::string> pythons = {}; ///< --python: interpreters or environment folders
-    bool find_pythons = true;              ///< look for others too (active venv, conda, PATH, home folder)
+    bool find_pythons = true;              ///< also look for others (active venv, conda, PATH, home folder)
     std::int64_t pid = 0;                  ///< read the environment of this process instead of our own
 };
 
-/// Everything, in a fraction of a second: a file that blocks is given up after a deadline and said so.
+/// Reads everything, in a fraction of a second: a file that blocks is skipped after a deadline, and the
+/// fact says so.
 Facts collect_facts(const HostOptions& options);
 
 } // namespace rekindle::doctor

@@ -1,6 +1,7 @@
 #pragma once
-/// What the doctor knows, as data: knowledge/*.yaml, embedded, or a folder given by --knowledge. Every entry
-/// says where it comes from and when that was checked. The fields are described in knowledge/README.md.
+/// What the doctor knows, as data: knowledge/*.yaml, embedded, or a folder given by --knowledge. Every
+/// entry says where it comes from and when that was checked. The fields are described in
+/// knowledge/README.md.
 
 #include <rekindle/doctor/finding.h>
 
@@ -14,20 +15,20 @@
 
 namespace rekindle::doctor {
 
-/// Where an entry stands: "signatures/blas.yaml:12".
+/// Location of an entry: "signatures/blas.yaml:12".
 struct Origin {
     std::string file;
     int line = 0;
 };
 
-/// What backs an entry.
+/// What supports an entry.
 struct Backing {
     std::string kind;      ///< "source", "thread", "documentation", "measured", "inferred"
     std::string reference; ///< repository, path and version; or thread number
     std::string note;
 };
 
-/// What every entry has.
+/// The fields that every entry has.
 struct Entry {
     Origin origin;
     std::vector<Backing> evidence; ///< at least one
@@ -40,11 +41,11 @@ struct GfxTarget : Entry {
     int kfd_version = 0;                  ///< gfx_target_version, 100100
     std::vector<std::string> gc_versions; ///< ip_discovery, "10.1.10"
     std::string generic;                  ///< "gfx10-1-generic", "" for none
-    bool integrated = false;              ///< only ever inside a processor
-    std::string last_rocm; ///< newest ROCm whose official wheels still serve it, libraries' data included,
-                           ///< "6.3"; "" no end known
+    bool integrated = false;              ///< exists only as an integrated GPU
+    std::string last_rocm; ///< newest ROCm whose official wheels still support it, including the libraries'
+                           ///< data, "6.3"; "" when it is still supported
     std::string note;
-    /// Overrides that were tried, and what became of them.
+    /// Overrides that were tried, with their results.
     struct Override {
         std::string value;   ///< "10.3.0"
         std::string verdict; ///< "safe", "risky", "unsafe", "unneeded"
@@ -56,13 +57,13 @@ struct GfxTarget : Entry {
 struct GpuModel : Entry {
     std::string name;             ///< "Radeon RX 5600 XT"
     std::string vendor;           ///< "amd", "nvidia", "intel"
-    std::vector<std::string> pci; ///< "1002:731f:ca" or "1002:1586" when every revision is this one
+    std::vector<std::string> pci; ///< "1002:731f:ca", or "1002:1586" when this is every revision
     std::string target;           ///< "gfx1010", "sm_61"
-    double memory_gib = 0;        ///< 0: shared with the system, or not known
+    double memory_gib = 0;        ///< 0: shared with the system, or unknown
     bool integrated = false;
 };
 
-/// A place from which torch is installed and what its wheels contain.
+/// A place to install torch from, and what its wheels contain.
 struct WheelIndex : Entry {
     std::string id;   ///< "rocm6.2", "cu128", "cpu", "therock"
     std::string kind; ///< "rocm", "cuda", "cpu"
@@ -70,11 +71,11 @@ struct WheelIndex : Entry {
     std::string rocm;           ///< "6.2", or ""
     std::string cuda;           ///< "12.8", or ""
     std::string minimum_driver; ///< NVIDIA driver for Linux, "525.60.13"; ""
-    std::string needs_kernel;   ///< oldest kernel driver where known
+    std::string needs_kernel;   ///< oldest kernel driver, where known
     struct Release {
         std::string torch;                ///< "2.5.1"
         std::vector<std::string> python;  ///< "3.9" …; empty: not recorded
-        std::vector<std::string> targets; ///< of this release where it differs from the index's
+        std::vector<std::string> targets; ///< of this release, where they differ from the index's
     };
     std::vector<Release> releases;    ///< oldest first
     std::vector<std::string> targets; ///< of the newest wheel there
@@ -83,7 +84,7 @@ struct WheelIndex : Entry {
     const std::vector<std::string>& targets_of(std::string_view torch) const;
 };
 
-/// A condition: a tree as it stands in the YAML, understood by log/condition.h.
+/// A condition: a tree as written in the YAML, evaluated by log/condition.h.
 struct Condition {
     std::string key; ///< "gfx", "torch", "env.HSA_OVERRIDE_GFX_VERSION", "log", …, or "all", "any", "not"
     std::vector<std::string> values;
@@ -97,39 +98,41 @@ struct Cause : Entry {
     std::string code;     ///< "D017"
     std::string title;    ///< a few words for a heading
     std::string sentence; ///< the explanation in one sentence
-    std::string detail;   ///< how it comes about and how to be sure
+    std::string detail;   ///< how it happens and how to confirm it
     Severity severity = Severity::problem;
     std::vector<std::string> remedies; ///< ids, best first
     Condition unless;                  ///< never named for a log where this is known to hold
-    std::vector<std::string> vendors;  ///< of the GPUs that can have it: "amd", "nvidia", "intel"; empty: all
-    std::vector<std::string> tell_apart;   ///< what decides
-    std::vector<std::string> wrong_advice; ///< what is often said and does not help, with the reason
+    /// Vendors of the GPUs that can have it: "amd", "nvidia", "intel"; empty: all.
+    std::vector<std::string> vendors;
+    std::vector<std::string> tell_apart;   ///< what decides between this and other causes
+    std::vector<std::string> wrong_advice; ///< common advice that does not help, with the reason
 };
 
 struct EnvironmentVariable : Entry {
-    std::string name;      ///< "HSA_OVERRIDE_GFX_VERSION"; a trailing * stands for any ending
+    std::string name;      ///< "HSA_OVERRIDE_GFX_VERSION"; a trailing * matches any ending
     std::string component; ///< "ROCR", "HIP", "PyTorch", …
     std::string status;    ///< "real", "unreal", "build-time"
     std::string meaning;
     std::string effect_when; ///< "" or a condition in words: "only MI300", "torch 2.6: not read on ROCm"
-    std::vector<std::string>
-        effective_on;            ///< gfx names or architectures on which it can do something; empty: all
+    /// Names of gfx targets or architectures on which it can have an effect; empty: all.
+    std::vector<std::string> effective_on;
     std::string advice;          ///< what the doctor says when it is set
     bool worth_reporting = true; ///< collectors report it with the facts
 };
 
-/// The hosts for which a remedy's commands are made. An empty list takes all; what is not known of a host
-/// excludes nothing but `requires_known`.
+/// The hosts that a remedy's commands are for. An empty list accepts all; an unknown property of a host
+/// excludes nothing except through `requires_known`.
 struct Applicability {
     std::vector<std::string> systems;       ///< "linux", "wsl", "windows"; never empty
     std::vector<std::string> vendors;       ///< of the GPUs that train: "amd", "nvidia", "intel"
     std::vector<std::string> distributions; ///< os_id: "ubuntu"
     std::vector<std::string> containers;    ///< "docker", "podman"
-    std::vector<std::string> environments;  ///< kind of the Python environment: "conda"
+    std::vector<std::string> environments;  ///< kind of Python environment: "conda"
     std::vector<std::string> rocm; ///< where torch's ROCm comes from: "bundled", "packages", "system"
-    std::string place = "here";    ///< where the commands are typed: "here", "host" (of a container, too),
-                                ///< "container" (on its host, to start it anew), "windows" (outside of WSL)
-    std::string vulkan;       ///< "works" or "missing": whether a driver for the GPU must be there; "" either
+    /// Where the commands are typed: "here", "host" (also the host of a container), "container" (on its host,
+    /// to start it again), "windows" (outside of WSL).
+    std::string place = "here";
+    std::string vulkan; ///< "works" or "missing": whether the GPU must have a Vulkan driver; "" for either
     Condition requires_known; ///< must be known to hold
 };
 
@@ -137,13 +140,12 @@ struct Applicability {
 struct Remedy : Entry {
     std::string id;
     Applicability applies;
-    std::string
-        otherwise; ///< remedy that takes its place where it does not apply or a value is not known; ""
+    std::string otherwise; ///< remedy that replaces it where it does not apply or a value is not known; ""
     std::string title;
     std::string changes;               ///< what it changes on the host
-    std::vector<std::string> commands; ///< with {placeholders}; a line each
+    std::vector<std::string> commands; ///< with {placeholders}; one line each
     std::string verify;                ///< command
-    std::string expect;                ///< the line that it prints then
+    std::string expect;                ///< the line that it then prints
     std::vector<std::string> undo;
     double minutes = 0;
     std::string risk; ///< "none", "low", "medium", "high", with a reason after a colon
@@ -163,7 +165,7 @@ struct Alternative : Entry {
     double price_per_hour = 0; ///< US dollars; 0: none
     double price_once = 0;
     std::string priced;               ///< date of the price, YYYY-MM
-    std::vector<std::string> targets; ///< for which gfx or architectures; empty: all
+    std::vector<std::string> targets; ///< gfx names or architectures that it is for; empty: all
 };
 
 struct ContainerImage : Entry {
@@ -174,26 +176,28 @@ struct ContainerImage : Entry {
     std::string os;
 };
 
-/// A statement that goes round, for --review and --explain.
+/// A statement in circulation, for --review and --explain.
 struct Claim : Entry {
     std::string id;
-    std::string kind; ///< of the mark in a review: "claim" (also when empty), "variable", "command", "image",
-                      ///< "version pair", "gfx target"
-    std::vector<std::string> patterns; ///< RE2, any of them, in one line of the text or in a paragraph
-    std::vector<std::string> about;    ///< RE2: what the document must speak of, any of them; empty: anything
-    std::string says;                  ///< the claim in our words
-    std::string verdict;               ///< "true", "false", "harmful", "no-effect", "unknown"
+    std::string kind; ///< kind of its mark in a review: "claim" (also when empty), "variable", "command",
+                      ///< "image", "version pair", "gfx target"
+    /// RE2; any of them may match, in one line of the text or in a paragraph.
+    std::vector<std::string> patterns;
+    std::vector<std::string> about; ///< RE2: what the document must mention, any of them; empty: anything
+    std::string says;               ///< the claim in our words
+    std::string verdict;            ///< "true", "false", "harmful", "no-effect", "unknown"
     std::string correction;
 };
 
-/// A message text and what it can mean.
+/// The text of a message and what it can mean.
 struct Signature : Entry {
     std::string id;
     std::string title;
-    std::vector<std::string> patterns; ///< RE2, matched without regard to case, against one line; any of them
-    std::string means;                 ///< what the line says, not why
+    /// RE2, case-insensitive, matched against one line; any of them may match.
+    std::vector<std::string> patterns;
+    std::string means; ///< what the line says, not why
     bool harmless = false;
-    bool lasting = false; ///< a run that goes on after such a line is still wrong: a loss that is NaN
+    bool lasting = false; ///< a run that continues after such a line is still wrong: a loss that is NaN
     struct Candidate {
         std::string cause;
         std::string strength; ///< "decisive", "strong", "possible"
@@ -205,7 +209,7 @@ struct Signature : Entry {
     std::vector<std::string> ask; ///< facts that would help, as --facts keys or in words
 };
 
-/// All of it. Immutable once loaded; may be shared between threads.
+/// All of the knowledge. Immutable once loaded; threads may share it.
 class Knowledge {
   public:
     std::vector<GfxTarget> gfx_targets;
@@ -220,13 +224,13 @@ class Knowledge {
     std::vector<Claim> claims;
 
     const GfxTarget* gfx(std::string_view name) const;
-    /// The target is known and belongs to a GPU inside a CPU.
+    /// Whether the target is known and belongs to an integrated GPU.
     bool is_integrated(std::string_view gfx_name) const;
-    /// `pci_id` "1002:731f", `revision` "ca" or "" when not known (then a model whose entry has no revision,
+    /// `pci_id` "1002:731f"; `revision` "ca", or "" when unknown (then a model whose entry has no revision,
     /// or nullptr where the revision decides).
     const GpuModel* gpu(std::string_view pci_id, std::string_view revision) const;
     /// The model that a text names ("AMD Radeon RX 7900 XT [Navi 31]"): the longest name contained in it;
-    /// nullptr for none.
+    /// nullptr when there is none.
     const GpuModel* gpu_named(std::string_view text) const;
     const WheelIndex* index(std::string_view id) const;
     const Cause* cause(std::string_view slug) const;
@@ -238,12 +242,12 @@ class Knowledge {
     bool covers(const std::vector<std::string>& targets, std::string_view gfx) const;
 };
 
-/// The knowledge inside the program. Never fails (a test reads it strictly).
+/// The embedded knowledge. Never fails (a test reads it strictly).
 const Knowledge& embedded_knowledge();
-/// Reads a folder of the same shape. Throws usage_error for the first mistake, `file:line: what`.
+/// Reads a folder of the same shape. Throws usage_error for the first mistake, as `file:line: what`.
 Knowledge load_knowledge(const std::filesystem::path& folder);
-/// Every mistake in the folder, as "file:line: what"; empty when it is sound. Checks names, references
-/// between entries, patterns, dates, evidence, codes.
+/// Every mistake in the folder, as "file:line: what"; empty when there is none. Checks names, references
+/// between entries, patterns, dates, evidence and codes.
 std::vector<std::string> check_knowledge(const std::filesystem::path& folder);
 
 } // namespace rekindle::doctor

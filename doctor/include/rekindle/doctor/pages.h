@@ -1,5 +1,5 @@
 #pragma once
-/// The knowledge as documentation.
+/// The knowledge as documentation pages.
 
 #include <rekindle/doctor/knowledge.h>
 

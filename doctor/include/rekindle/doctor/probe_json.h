@@ -1,5 +1,5 @@
 #pragma once
-/// Results of probes ↔ JSON (docs/formats/doctor.md). Empty fields are left out.
+/// Results of probes ↔ JSON (docs/formats/doctor.md). Empty fields are omitted.
 
 #include <rekindle/doctor/probe.h>
 
@@ -10,7 +10,8 @@
 namespace rekindle::doctor {
 
 nlohmann::ordered_json to_json(const ProbeResult& result);
-/// Throws usage_error naming `where` and the field: of a wrong type, unknown, or missing ("id" and "status").
+/// Throws usage_error that names `where` and the field that has a wrong type, is unknown, or is missing
+/// ("id" and "status").
 ProbeResult probe_result_from_json(const nlohmann::ordered_json& json, std::string_view where);
 
 } // namespace rekindle::doctor

@@ -1,5 +1,5 @@
 #pragma once
-/// Judging what others wrote: documents, scripts, error texts, variables, version pairs.
+/// Judges what others wrote: documents, scripts, error messages, variables, version pairs.
 
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/knowledge.h>
@@ -17,16 +17,17 @@ enum class Verdict { holds, wrong, harmful, no_effect, unknown };
 struct Mark {
     std::size_t line = 0; ///< from 1
     std::string kind;     ///< "variable", "version pair", "image", "gfx target", "command", "claim"
-    std::string text;     ///< as it stands there
+    std::string text;     ///< as written in the document
     Verdict verdict = Verdict::unknown;
-    std::string reason; ///< one or two sentences, with what is right instead
+    std::string reason; ///< one or two sentences, with the correct information
     std::vector<Backing> evidence;
 };
 
-/// All that can be checked in a document or script, in the order of its lines. Text of any size and content.
+/// Everything that can be checked in a document or script, in the order of its lines. Text of any size and
+/// content.
 std::vector<Mark> review_document(std::string_view text, const Knowledge& knowledge);
 
-/// What the doctor knows of one error text, variable, gfx target, GPU name, cause, remedy or claim, as
+/// What the doctor knows about an error message, variable, gfx target, GPU name, cause, remedy or claim, as
 /// paragraphs of plain text, each with its evidence; empty when nothing is known.
 std::vector<std::string> explain(std::string_view term, const Knowledge& knowledge);
 
@@ -37,16 +38,16 @@ struct MatrixRow {
     std::string url;
     std::vector<std::string> python;
     bool contains = false;   ///< the wheel has code for the gfx
-    std::string by_override; ///< "HSA_OVERRIDE_GFX_VERSION=10.3.0 (safe: …)" where it does not contain it and
-                             ///< one works
+    std::string by_override; ///< "HSA_OVERRIDE_GFX_VERSION=10.3.0 (safe: …)" where the wheel does not contain
+                             ///< it and an override works
     std::string note;
     std::string checked;
     std::vector<Backing> evidence;
 };
-/// Newest torch first. An empty gfx: all rows, `contains` meaning nothing.
+/// Newest torch first. With an empty gfx: all rows, and `contains` has no meaning.
 std::vector<MatrixRow> support_matrix(std::string_view gfx, const Knowledge& knowledge);
 
-/// A way to train, with its arithmetic.
+/// A way to train, with its cost.
 struct Option {
     std::string title;
     std::string detail;
@@ -55,8 +56,8 @@ struct Option {
     std::vector<Backing> evidence;
     std::string checked;
 };
-/// What this person can do, the free ways first. `hours_per_month` and `price` (US dollars of a card) as
-/// given by the user; 0: not given, then no break-even is computed.
+/// What this user can do, free options first. `hours_per_month` and `price` (of a card, in US dollars) are
+/// the user's figures; with 0 (not given) no break-even is computed.
 std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge, double hours_per_month,
                                  double price);
 

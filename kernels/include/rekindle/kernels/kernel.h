@@ -1,5 +1,5 @@
 #pragma once
-/// What a kernel is to the host: data alone. One entry of kernels/registry.def makes one Kernel.
+/// What the host knows about a kernel: data only. Each entry of kernels/registry.def becomes one Kernel.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace rekindle::kernels {
 
-/// What a kernel needs beyond the floor that every accepted device has (runtime/device.h: required features).
+/// What a kernel needs beyond the minimum that every accepted device has (runtime/device.h: required
+/// features).
 enum class Feature : std::uint32_t {
     float16_arithmetic = 1u << 0,
     float64 = 1u << 1,
@@ -22,11 +23,11 @@ enum class Feature : std::uint32_t {
     subgroup_shuffle = 1u << 8,
     cooperative_matrix = 1u << 9, ///< 16 x 16 x 16, float16 factors, float32 sums
     subgroup_size_control = 1u << 10,
-    shared_48k = 1u << 11, ///< 49,152 bytes of shared memory; the floor is 32,768
+    shared_48k = 1u << 11, ///< 49,152 bytes of shared memory; the minimum is 32,768
     shared_64k = 1u << 12, ///< 65,536 bytes
 };
 
-/// A set of features, also with the words of the registry: name(Feature) as "float16_arithmetic".
+/// A set of features. name(Feature) gives the registry's name, such as "float16_arithmetic".
 class Features {
   public:
     constexpr Features() = default;
@@ -47,11 +48,11 @@ class Features {
     std::uint32_t bits_ = 0;
 };
 
-/// The registry's word for a feature, "float64"; for one bit only.
+/// The registry's name for a single feature, such as "float64".
 std::string_view name(Feature feature) noexcept;
-/// The feature of that name; no feature for another word.
+/// The feature with that name, or no feature if there is none.
 Features feature_named(std::string_view name) noexcept;
-/// Calls f(Feature) for each one of the set.
+/// Calls f(Feature) for each feature of the set.
 template <class F>
 void for_each_feature(Features features, F&& f) {
     for (std::uint32_t bit = 1; bit != 0; bit <<= 1)
@@ -66,33 +67,33 @@ struct SpecializationConstant {
     std::uint32_t initial;
 };
 
-/// The value that a pipeline gives to one constant. Constants that are not named keep `initial`.
+/// The value that a pipeline gives to one constant. Constants without a value keep `initial`.
 struct ConstantValue {
     std::string_view name;
     std::uint32_t value;
 };
 
-/// A set of constants that selection can pick: the audit and the pipeline matrix compile it.
+/// A set of constants that the host can choose; the audit and the pipeline matrix compile it.
 struct AuditCase {
     std::string_view name; ///< "54-128-64-1, batch 32"
     std::span<const ConstantValue> constants;
-    Features needs; ///< beyond the kernel's own: more shared memory with these constants
+    Features needs; ///< beyond the kernel's: more shared memory with these constants
 };
 
-/// One entry point of one SPIR-V module. Lives for ever; identity is the address.
+/// One entry point of one SPIR-V module. Lives as long as the process; its address is its identity.
 struct Kernel {
     std::string_view name;   ///< entry point, unique in the whole registry
-    std::string_view family; ///< the Slang file's name; one module per family
-    std::string_view brief;  ///< one line for docs/kernels.md
+    std::string_view family; ///< name of the Slang file; one module per family
+    std::string_view brief;  ///< one line for docs/reference/kernels.md
     Features needs;
-    std::uint32_t threads;                             ///< invocations of a workgroup
-    std::uint32_t parameter_bytes;                     ///< of the push-constant block, at most 128
+    std::uint32_t threads;                             ///< invocations per workgroup
+    std::uint32_t parameter_bytes;                     ///< size of the push-constant block, at most 128
     std::span<const std::uint32_t> module;             ///< SPIR-V words of the family
     std::span<const SpecializationConstant> constants; ///< of the family
-    std::span<const AuditCase> audit;                  ///< at least one; without constants it has no values
+    std::span<const AuditCase> audit; ///< at least one case; without constants it has no values
 };
 
-/// A kernel whose parameters are a P (generated into <rekindle/kernels/families/FAMILY.h>).
+/// A kernel whose parameters have type P (generated into <rekindle/kernels/families/FAMILY.h>).
 template <class P>
 struct TypedKernel {
     const Kernel& kernel;
@@ -132,9 +133,9 @@ class KernelList {
 
 /// All kernels, by family and then in the registry's order.
 KernelList all() noexcept;
-/// The kernel of that name, or null.
+/// The kernel with that name, or null.
 const Kernel* find(std::string_view name) noexcept;
-/// The version of the Slang compiler that made the modules, "2026.14.1".
+/// The version of the Slang compiler that compiled the modules, such as "2026.14.1".
 std::string_view slang_version() noexcept;
 
 } // namespace rekindle::kernels

@@ -1,5 +1,5 @@
 #pragma once
-/// Bars in columns: the form in which every later stage sees market data.
+/// Bars in columns: the representation of market data in all later stages.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rekindle::market {
 
-/// A price in whole ticks. Prices are never compared as floating-point numbers.
+/// A price in ticks. Prices are never compared as floating-point numbers.
 using Ticks = std::int32_t;
 
 /// The smallest price step, in points (0.25 for ES).
@@ -21,14 +21,13 @@ struct TickSize {
     friend bool operator==(const TickSize&, const TickSize&) = default;
 };
 
-/// Read-only columns of equal length, in order of time; bars of one instant are in order of contract.
-///   time      seconds since 1970-01-01T00:00:00Z of the END of the bar; with Clock::raw the label as if it
-///   were UTC;
-///             with BarMetadata::dates_only midnight UTC of the date itself, for every clock
+/// Read-only columns of equal length, in chronological order; bars with the same time are in contract order.
+///   time      seconds since 1970-01-01T00:00:00Z of the END of the bar; with Clock::raw, the label as if
+///             it were UTC; with BarMetadata::dates_only, midnight UTC of the date itself, for every clock
 ///   open …    prices in ticks, low <= open, close <= high
 ///   volume    units traded, >= 0
-///   contract  index into BarMetadata::contracts, which are in order of their first bar, then of their last
-///   vix       last value published before the bar began, NaN before the first; empty when there is no VIX
+///   contract  index into BarMetadata::contracts, which are ordered by their first bar, then by their last
+///   vix       last value published before the bar began, NaN before the first; empty if there is no VIX
 struct BarColumns {
     std::span<const std::int64_t> time;
     std::span<const Ticks> open, high, low, close;
@@ -42,12 +41,12 @@ struct BarColumns {
 /// What the columns mean.
 struct BarMetadata {
     TickSize tick;
-    std::vector<std::string> contracts; ///< names, at least one ("" when the file names none)
-    bool dates_only = false;            ///< stamps carry no time of day: one bar is one day (or more)
-    std::int64_t bar_seconds = 60;      ///< the usual distance between bars
+    std::vector<std::string> contracts; ///< names, at least one ("" if the file has none)
+    bool dates_only = false;            ///< timestamps have no time of day: one bar is one day (or more)
+    std::int64_t bar_seconds = 60;      ///< the usual time between bars
 };
 
-/// Bars with the memory that holds them (vectors, or a mapped column file). Immutable, cheap to copy,
+/// Bars and the memory that holds them (vectors or a mapped column file). Immutable, cheap to copy,
 /// thread-safe.
 class BarTable {
   public:
@@ -63,7 +62,8 @@ class BarTable {
     std::shared_ptr<const void> owner_;
 };
 
-/// Growable columns, for readers, the simulator and tests. vix stays empty or is as long as the rest.
+/// Growable columns, for readers, the simulator and tests. vix is either empty or as long as the other
+/// columns.
 struct BarBuffer {
     std::vector<std::int64_t> time;
     std::vector<Ticks> open, high, low, close;

@@ -11,35 +11,36 @@
 
 namespace rekindle::market {
 
-/// Holidays and half days of one exchange, with the dates between which the list is complete. The YAML form
-/// is described in docs/formats/calendar.md. Dates are days since 1970-01-01. Immutable, thread-safe.
+/// Holidays and half days of one exchange, and the period for which the list is complete.
+/// docs/formats/calendar.md describes the YAML format. Dates are days since 1970-01-01. Immutable,
+/// thread-safe.
 class HolidayCalendar {
   public:
-    /// The calendar inside the program: cash equities in New York, which regular hours of US index futures
+    /// The calendar built into the program: US cash equities, which the regular hours of US index futures
     /// follow.
     static const HolidayCalendar& embedded();
-    /// Throws Error (usage) with file:line:column of what is wrong.
+    /// Throws Error (usage) with the file:line:column of the mistake.
     static HolidayCalendar load(const std::filesystem::path& path);
-    /// As load(); `where` names the text in errors.
+    /// Like load(); `where` names the text in errors.
     static HolidayCalendar parse(std::string_view yaml, const std::string& where);
-    /// Knows of no holiday and covers every day: for markets that never close on weekdays.
+    /// Has no holidays and covers every day: for markets that never close on weekdays.
     static HolidayCalendar none();
 
     bool is_holiday(std::int32_t date) const { return holidays_.contains(date); }
     /// When regular hours end early: minutes since midnight in zone().
     std::optional<int> half_day_close(std::int32_t date) const;
-    /// Neither weekend nor holiday.
+    /// Neither a weekend nor a holiday.
     bool is_business_day(std::int32_t date) const;
-    /// The list is complete for this day.
+    /// Whether the list is complete for this day.
     bool covers(std::int32_t date) const noexcept { return date >= valid_from_ && date <= valid_to_; }
 
     const std::string& name() const noexcept { return name_; }
-    /// IANA name of the zone of the closing times; "" means that of the session rules.
+    /// IANA name of the zone of the closing times; "" means the zone of the session rules.
     const std::string& zone() const noexcept { return zone_; }
     const std::string& source() const noexcept { return source_; }
     std::int32_t valid_from() const noexcept { return valid_from_; }
     std::int32_t valid_to() const noexcept { return valid_to_; }
-    /// When the list was last compared with its source.
+    /// The date on which the list was last compared with its source.
     std::int32_t checked() const noexcept { return checked_; }
 
   private:

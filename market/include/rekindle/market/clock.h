@@ -1,5 +1,6 @@
 #pragma once
-/// Instants and local time. "Local" seconds are the civil time of a zone counted as if it were UTC.
+/// Instants and local time. "Local" or "civil" seconds are the local time of a zone counted as if it were
+/// UTC.
 
 #include <cstdint>
 #include <string>
@@ -8,10 +9,10 @@
 
 namespace rekindle::market {
 
-/// Seconds of a day.
+/// Seconds per day.
 inline constexpr std::int64_t day_seconds = 86'400;
 
-/// Dates are days since 1970-01-01. The date of civil seconds, also before 1970.
+/// The date of civil seconds, also before 1970. Dates are days since 1970-01-01.
 constexpr std::int32_t date_of(std::int64_t civil_seconds) noexcept {
     const std::int64_t quotient = civil_seconds / day_seconds;
     return static_cast<std::int32_t>(quotient - (civil_seconds % day_seconds < 0 ? 1 : 0));
@@ -32,26 +33,27 @@ constexpr std::int32_t week_of(std::int32_t date) noexcept {
 std::int32_t make_date(int year, int month, int day);
 /// "2025-03-07".
 std::string format_date(std::int32_t date);
-/// Reads YYYY-MM-DD. Returns false, leaving date alone, when the text is anything else or no such day exists.
+/// Reads YYYY-MM-DD. Returns false and leaves date unchanged if the text is anything else or the day does not
+/// exist.
 bool parse_date(std::string_view text, std::int32_t& date) noexcept;
 /// Civil seconds as "2025-03-07 16:00:00"; the caller names the zone.
 std::string format_civil(std::int64_t civil_seconds);
 /// Minutes since midnight as "09:30".
 std::string format_minute(int minute_of_day);
 
-/// The offsets of one IANA zone from 1900 to 2200, as a table. Immutable, thread-safe.
-/// Outside those years the nearest known offset holds.
+/// The offsets of one IANA zone from 1900 to 2200, as a table. Immutable, thread-safe. Outside those years
+/// the nearest known offset is used.
 class ZoneClock {
   public:
-    /// Takes the system's zone file ($TZDIR or /usr/share/zoneinfo), else the embedded one.
-    /// Throws Error (usage) with near names when there is neither.
+    /// Uses the system's zone file ($TZDIR or /usr/share/zoneinfo), or the embedded one if there is none.
+    /// Throws Error (usage) suggesting similar names if neither exists.
     static ZoneClock load(const std::string& iana_name);
 
     const std::string& name() const noexcept { return name_; }
-    /// Civil seconds of the zone at an instant. Some nanoseconds.
+    /// Civil seconds of the zone at an instant. Takes a few nanoseconds.
     std::int64_t to_local(std::int64_t utc) const noexcept { return utc + offset_at(utc); }
     /// The instant of civil seconds. A time that occurs twice means its first occurrence; a time that is
-    /// skipped is counted with the offset before the change (as Python's zoneinfo does with fold = 0).
+    /// skipped uses the offset before the change (like Python's zoneinfo with fold = 0).
     std::int64_t to_utc(std::int64_t local_seconds) const noexcept;
     /// Local minus UTC, in seconds.
     std::int64_t offset_at(std::int64_t utc) const noexcept;
@@ -59,14 +61,14 @@ class ZoneClock {
   private:
     ZoneClock() = default;
     std::string name_;
-    std::vector<std::int64_t> changes_;       ///< instants from which offsets_[i + 1] holds
-    std::vector<std::int64_t> local_changes_; ///< civil seconds from which offsets_[i + 1] holds
-    std::vector<std::int32_t> offsets_;       ///< one more than changes
+    std::vector<std::int64_t> changes_;       ///< instants from which offsets_[i + 1] applies
+    std::vector<std::int64_t> local_changes_; ///< civil seconds from which offsets_[i + 1] applies
+    std::vector<std::int32_t> offsets_;       ///< one more than changes_
     std::vector<std::uint32_t> buckets_;      ///< number of changes up to the beginning of each bucket
 };
 
-/// Whether two zones show the same local time all year round (as they do in 2024): America/Toronto and
-/// America/New_York. Throws as ZoneClock::load().
+/// Whether two zones had the same local time throughout 2024, such as America/Toronto and America/New_York.
+/// Throws like ZoneClock::load().
 bool same_clock(const std::string& zone, const std::string& other);
 
 /// Names of the zones that are embedded in the program, sorted.

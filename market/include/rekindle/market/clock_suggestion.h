@@ -1,5 +1,5 @@
 #pragma once
-/// Which clock the stamps of a file seem to follow, judged by when people trade.
+/// Guesses which clock the timestamps of a file follow, from the times at which the market trades.
 
 #include <rekindle/market/bars.h>
 #include <rekindle/market/session.h>
@@ -12,56 +12,57 @@
 
 namespace rekindle::market {
 
-/// One guess at the zone of the stamps, with what would follow from it for the exchange's local time.
+/// One candidate for the zone of the timestamps, with the evidence in the exchange's local time.
 struct ClockCandidate {
     std::string zone;
-    /// Volume of the first regular half hour over that of the half hour before; nothing when bars are longer
-    /// than 15 minutes, there is no volume, or the regular hours are not known.
+    /// Volume of the first regular half hour divided by that of the half hour before; empty if bars are
+    /// longer than 15 minutes, there is no volume, or the regular hours are not known.
     std::optional<double> open_jump;
-    /// Volume of the last regular quarter hour over that of the second quarter hour after the close.
+    /// Volume of the last regular quarter hour divided by that of the second quarter hour after the close.
     std::optional<double> close_drop;
-    /// Bars in the hour before the trading day begins (the daily halt), over the mean of all hours.
+    /// Bars in the hour before the trading day begins (the daily halt), divided by the mean of all hours.
     double halt_share = 0;
-    /// Median distance of the last bar before a weekend from the hour before the trading day begins, in
-    /// minutes.
+    /// Median distance, in minutes, of the last bar before a weekend from the hour before the trading day
+    /// begins.
     std::optional<double> weekend_distance;
-    /// Higher is likelier: log2 of the two ratios (each cut to ±2), plus 2 (1 - halt_share), less one for
-    /// each hour of weekend_distance (at most 4).
+    /// Higher is more likely: log2 of the two ratios (each clamped to ±2), plus 2 (1 - halt_share), minus 1
+    /// for each hour of weekend_distance (at most 4).
     double score = 0;
 };
 
-/// Bars and volume by the clock of the stamps, for the part of the year with one offset of the exchange.
+/// Bars and volume by the timestamps' clock, for the part of the year in which the exchange has one UTC
+/// offset.
 struct SeasonProfile {
     std::string season; ///< "UTC-05:00": the exchange's offset
     std::array<std::int64_t, 24>
-        bars{}; ///< [h]: bars that end after h:00 up to h + 1:00 of the stamps' clock
+        bars{}; ///< [h]: bars that end after h:00 up to h + 1:00 on the timestamps' clock
     std::array<std::int64_t, 24> volume{};
-    std::vector<int>
-        peak_minutes; ///< of the stamps' clock, the two minutes of largest volume at least an hour apart
-    std::optional<int> quiet_hour; ///< an hour with less than a twentieth of the mean number of bars
+    std::vector<int> peak_minutes; ///< on the timestamps' clock: the two minutes with the largest volume, at
+                                   ///< least an hour apart
+    std::optional<int> quiet_hour; ///< an hour with less than 1/20 of the mean number of bars
 };
 
 struct ClockSuggestion {
     enum class Verdict {
-        agrees,      ///< the clock in use is the likeliest, or as likely
-        contradicts, ///< another clock is clearly likelier
-        unclear,     ///< the data do not tell
+        agrees,      ///< the clock in use is the most likely one, or equally likely
+        contradicts, ///< another clock is clearly more likely
+        unclear,     ///< the data do not decide
     };
     Verdict verdict = Verdict::unclear;
     std::string read_as;                    ///< "UTC" or the exchange's zone
-    std::vector<ClockCandidate> candidates; ///< likeliest first; empty when nothing could be judged
+    std::vector<ClockCandidate> candidates; ///< most likely first; empty if nothing could be judged
     std::vector<SeasonProfile> seasons;
     /// What was found and what to do, in one or two sentences.
     std::string message;
-    /// Not empty when the stamps look like the START of bars although they are read as ends: most weeks then
-    /// begin with a bar that ends at the very moment the market opens, before anyone could trade.
+    /// Not empty if the timestamps look like the START of bars although they are read as ends: most weeks
+    /// then begin with a bar that ends exactly when the market opens, before anyone could trade.
     std::string stamp_message;
-    /// Not empty when volume does not rise at the regular opening but does at another time of the day.
+    /// Not empty if volume does not rise at the regular open but does at another time of day.
     std::string hours_message;
 };
 
-/// Judges the stamps as they stand in the file. `rules` says how they were read (clock and zone) and when the
-/// exchange trades (zone, regular hours, day start). Pure; some milliseconds for a million bars.
+/// Judges the timestamps as written in the file. `rules` says how they were read (clock and zone) and when
+/// the exchange trades (zone, regular hours, day start). Pure; takes a few milliseconds per million bars.
 ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules);
 
 } // namespace rekindle::market

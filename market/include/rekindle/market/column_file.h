@@ -11,8 +11,8 @@ namespace rekindle::market {
 /// Writes bars as a column file, atomically. Throws Error naming the file.
 void write_column_file(const std::filesystem::path& path, const BarTable& bars);
 
-/// Maps a column file; the table keeps the mapping alive. Throws Error (usage) naming the file when it is no
-/// column file, of an unknown version, cut short or inconsistent.
+/// Maps a column file; the table keeps the mapping alive. Throws Error (usage) naming the file if it is not a
+/// column file, has an unknown version, is truncated or is inconsistent.
 BarTable open_column_file(const std::filesystem::path& path);
 
 } // namespace rekindle::market

@@ -1,5 +1,5 @@
 #pragma once
-/// The feature matrix as a file.
+/// Writes the feature matrix to a file.
 
 #include <rekindle/market/feature_matrix.h>
 
@@ -10,18 +10,18 @@
 
 namespace rekindle::market {
 
-/// Columns date, known_at and the features; one line per row, LF. Dates as 2024-12-16, stamps as
-/// 2024-12-16T21:00:00 followed by `zone_mark` ("Z"; "" for stamps of Clock::raw, whose zone nobody knows),
-/// numbers as the shortest text that reads back as the same double. Written atomically; throws Error naming
-/// the file.
+/// Columns date, known_at and the features; one line per row, LF. Dates look like 2024-12-16, timestamps like
+/// 2024-12-16T21:00:00 followed by `zone_mark` ("Z", or "" for Clock::raw, whose zone is unknown). Numbers
+/// are the shortest text that reads back as the same double. Written atomically; throws Error naming the
+/// file.
 void write_features_csv(const std::filesystem::path& path, const FeatureMatrix& matrix,
                         std::string_view zone_mark = "Z");
 
 enum class NpyType { float32, float64 };
 
-/// NumPy's format, version 1.0: little-endian, C order, shape (rows, columns). Names of the columns are not
-/// part of that format. Written atomically; throws Error naming the file, and naming the feature where a
-/// value does not fit into float32.
+/// NumPy's .npy format, version 1.0: little-endian, C order, shape (rows, columns). The format has no column
+/// names. Written atomically; throws Error naming the file, and naming the feature if a value does not fit
+/// into float32.
 void write_features_npy(const std::filesystem::path& path, const FeatureMatrix& matrix, NpyType type);
 
 } // namespace rekindle::market

@@ -1,5 +1,5 @@
 #pragma once
-/// Features in rows and columns, with what each row was made of.
+/// Features in rows and columns, with the origin of each row.
 
 #include <rekindle/base/scratch_array.h>
 
@@ -11,20 +11,20 @@
 
 namespace rekindle::market {
 
-/// What is made when no row has a value for every feature: an Error, or a matrix without rows.
+/// What to do if no row has a value for every feature: throw an Error, or return a matrix without rows.
 enum class NoRows { refuse, keep_none };
 
-/// Row-major; every value is finite. Rows are in order of time. Movable.
+/// Row-major; every value is finite. Rows are in chronological order. Movable.
 struct FeatureMatrix {
-    std::vector<std::string> names;      ///< one per column
-    ScratchArray<double> values;         ///< rows() × columns()
-    ScratchArray<std::int64_t> known_at; ///< per row: stamp (as BarColumns::time) from which the row is known
-    ScratchArray<std::int32_t> dates;    ///< per row: Session::date
+    std::vector<std::string> names; ///< one per column
+    ScratchArray<double> values;    ///< rows() × columns()
+    ScratchArray<std::int64_t>
+        known_at; ///< per row: timestamp (as BarColumns::time) from which the row is known
+    ScratchArray<std::int32_t> dates; ///< per row: Session::date
     ScratchArray<std::size_t> source; ///< per row: index of the session, or of the bar for the minute group
-    std::size_t dropped_first =
-        0; ///< rows left out before the first complete one (look-backs not yet filled)
-    std::size_t dropped_later = 0;  ///< rows left out after it, because a value was not finite
-    std::vector<std::string> notes; ///< one sentence for everything that was left out, for the person
+    std::size_t dropped_first = 0; ///< rows skipped before the first complete one (look-backs not yet filled)
+    std::size_t dropped_later = 0; ///< rows skipped after it because a value was not finite
+    std::vector<std::string> notes; ///< one sentence for the user about everything that was omitted
 
     std::size_t rows() const noexcept { return source.size(); }
     std::size_t columns() const noexcept { return names.size(); }
@@ -33,7 +33,7 @@ struct FeatureMatrix {
     std::span<const double> row(std::size_t index) const noexcept {
         return {values.data() + index * columns(), columns()};
     }
-    /// Done with these rows for now (ScratchArray::release).
+    /// Releases these rows from memory for now (ScratchArray::release).
     void release(std::size_t first, std::size_t count) const noexcept;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a table of bars holds: the facts behind `rekindle inspect`.
+/// Facts about a table of bars, as shown by `rekindle inspect`.
 
 #include <rekindle/market/bars.h>
 #include <rekindle/market/calendar.h>
@@ -17,37 +17,37 @@
 
 namespace rekindle::market {
 
-/// How many sessions one kind of rules gives.
+/// How many sessions there are for one combination of hours and length.
 struct SessionCount {
     SessionHours hours = SessionHours::all;
     SessionLength length = SessionLength::day;
-    std::size_t sessions = 0;         ///< complete ones
+    std::size_t sessions = 0;         ///< complete sessions
     std::size_t median_bars = 0;      ///< of the held contract
     std::int32_t first = 0, last = 0; ///< dates of the first and the last complete session
-    std::string refused;              ///< why there are none of this kind; empty when there may be
+    std::string refused;              ///< why this combination is not possible; empty if it is
 };
 
 /// A stretch without bars of the held contract inside a trading day.
 struct Hole {
-    std::int64_t after = 0;  ///< stamp of the last bar before it
-    std::int64_t before = 0; ///< stamp of the first bar behind it
+    std::int64_t after = 0;  ///< timestamp of the last bar before it
+    std::int64_t before = 0; ///< timestamp of the first bar after it
     friend bool operator==(const Hole&, const Hole&) = default;
 };
 
 /// A pause at the same local time on at least a quarter of the days.
 struct RegularPause {
-    int begin_minute = 0; ///< of the zone's local time, end of the last bar before it
-    int end_minute = 0;   ///< end of the first bar behind it
+    int begin_minute = 0; ///< in the zone's local time: end of the last bar before it
+    int end_minute = 0;   ///< end of the first bar after it
     std::size_t days = 0;
 };
 
 struct InspectReport {
     ReadReport reading;
     BarMetadata metadata;
-    SessionRules rules;                 ///< clock and zone that the times below are read with
-    std::vector<SessionCount> sessions; ///< rth, eth and all by day, all by week
-    SessionPlan plan;                   ///< by trading day, all hours: its rolls and notes
-    std::string roll_error;             ///< why there is no plan; empty when there is one
+    SessionRules rules;                 ///< clock and zone of the times below
+    std::vector<SessionCount> sessions; ///< rth, eth and all by day; all by week
+    SessionPlan plan;                   ///< by trading day, all hours
+    std::string roll_error;             ///< why there is no plan; empty if there is one
     std::vector<Hole> largest_holes;    ///< at most ten, longest first
     std::size_t holes = 0;              ///< pauses of at least hole_seconds that are not regular
     std::int64_t hole_seconds = 0;
@@ -58,18 +58,18 @@ struct InspectReport {
     int sessions_needed = 0; ///< for the first row of the default features
 };
 
-/// Looks at bars that were read. `rules` gives clock, zone and hours of the exchange; rules.hours and
-/// rules.length are not looked at. Never throws for what the bars hold: what cannot be told is said in the
-/// report.
+/// Inspects bars that were read. `rules` gives the clock, zone and hours of the exchange; rules.hours and
+/// rules.length are ignored. Never throws because of the content of the bars: the report says what cannot be
+/// determined.
 InspectReport inspect(const BarTable& bars, const ReadReport& reading, const SessionRules& rules,
                       const HolidayCalendar& calendar, RollMethod method);
 
-/// How many complete sessions the default features still need for their first row.
+/// How many more complete sessions the default features need for their first row.
 int lacking_sessions(const InspectReport& report, const SessionCount& count);
 
-/// Plain text, ASCII, at most `width` columns where words allow; ends with a newline.
+/// Plain ASCII text, wrapped at `width` columns between words; ends with a newline.
 std::string render(const InspectReport& report, std::size_t width = 100);
-/// The same facts; times are seconds since 1970-01-01T00:00:00Z beside text with its zone.
+/// The same facts; times are given as seconds since 1970-01-01T00:00:00Z and as text with the zone.
 nlohmann::ordered_json to_json(const InspectReport& report);
 
 } // namespace rekindle::market

@@ -1,5 +1,5 @@
 #pragma once
-/// What `rekindle volume-profile` writes and draws.
+/// The output of `rekindle volume-profile`.
 
 #include <rekindle/base/thread_pool.h>
 #include <rekindle/market/migration.h>
@@ -14,11 +14,11 @@
 
 namespace rekindle::market {
 
-/// Everything that is reported of the profiles of consecutive sessions. The vectors of sessions are of one
-/// length.
+/// Everything that is reported about the profiles of consecutive sessions. The vectors with an entry per
+/// session have the same length.
 struct ProfileReport {
     BarMetadata metadata;
-    Clock clock = Clock::utc; ///< says how end times are printed: with Z, or (raw) as labels without zone
+    Clock clock = Clock::utc; ///< how end times are printed: with Z, or (raw) as labels without a zone
     ProfileRules rules;
     std::vector<SessionSummary> sessions;
     std::vector<VolumeNodes> nodes;
@@ -26,37 +26,36 @@ struct ProfileReport {
     std::vector<MigrationTrend> trends;
 };
 
-/// Summaries, nodes, touches and trends of the sessions. Deterministic for any number of threads. Throws
-/// Error as summarize_sessions().
+/// Summaries, nodes, touches and trends of the sessions. Does not depend on the number of threads. Throws
+/// Error like summarize_sessions().
 ProfileReport make_profile_report(const BarTable& bars, std::span<const Session> sessions, Clock clock,
                                   const ProfileRules& rules, ThreadPool& pool,
                                   const NodeRules& node_rules = {});
 
-/// A price in points: with as many decimals as the tick needs, without trailing zeros but with one decimal at
-/// least
-/// ("4557.5", "4578.0"), so that no binary noise shows.
+/// A price in points, with as many decimals as the tick needs, without trailing zeros but with at least one
+/// decimal ("4557.5", "4578.0"), so that no binary rounding noise shows.
 std::string price_text(double ticks, TickSize tick);
 
-/// The published layout, LF line ends:
+/// The published layout, with LF line endings:
 ///   date,vpoc,value_area_low,value_area_high,value_area_width,total_volume
 ///   2021-12-06,4557.5,4530.5,4578.0,47.5,16072
 std::string render_profile_csv(const ProfileReport& report);
 /// start_date,end_date,direction,consecutive_count,vpoc_start,vpoc_end,vpoc_change
 std::string render_trends_csv(const ProfileReport& report);
-/// One JSON object, described in docs/formats/volume-profile-json.md. Ends with a newline.
+/// One JSON object, see docs/formats/volume-profile-json.md. Ends with a newline.
 std::string render_profile_json(const ProfileReport& report);
 
 /// How a profile is drawn.
 struct DrawOptions {
-    std::size_t columns = 80; ///< no line is wider; fewer than 24 are taken as 24
-    std::size_t rows = 24;    ///< price rows at most; levels are joined so that they fit
+    std::size_t columns = 80; ///< maximum line width; values below 24 are treated as 24
+    std::size_t rows = 24;    ///< maximum number of price rows; levels are merged to fit
     bool utf8 = true;         ///< false: plain ASCII
-    bool color = false;       ///< ANSI colors besides (never instead of) letters and shades
+    bool color = false;       ///< ANSI colors in addition to letters and shades, never instead of them
 };
 
-/// The profile as horizontal bars, highest price first. The row of the point of control is marked P, those of
-/// the value area's ends H and L; bars inside the value area are solid, those outside are light. A legend in
-/// words follows. Every line ends with a newline.
+/// Draws the profile as horizontal bars, highest price first. The row of the point of control is marked P,
+/// and the ends of the value area are marked H and L. Bars inside the value area are solid, those outside are
+/// light. A legend follows. Every line ends with a newline.
 std::string draw_profile(const VolumeProfile& profile, const ProfileFigures& figures,
                          const DrawOptions& options = {});
 

@@ -1,6 +1,5 @@
 #pragma once
-/// Files of bars in, one table of bars out. Every format, rule and error is described in
-/// docs/formats/bars.md.
+/// Reads files of bars into one table. docs/formats/bars.md describes every format, rule and error.
 
 #include <rekindle/base/cancellation.h>
 #include <rekindle/base/hash.h>
@@ -22,40 +21,41 @@ namespace rekindle::market {
 
 /// What to read and how to understand it.
 struct ReadOptions {
-    /// Files, or folders: of a folder all *.csv, *.txt, *.csv.gz and *.txt.gz, sorted by name. At least one.
+    /// Files or folders. A folder stands for all its *.csv, *.txt, *.csv.gz and *.txt.gz files, sorted by
+    /// name. At least one.
     std::vector<std::filesystem::path> paths;
-    /// "time=1,open=Open,…": keys time, date, clock, open, high, low, close, volume, contract, vix; a value
-    /// is a position from 1 or a name of the header; volume=none for series without one. "" recognizes the
-    /// columns.
+    /// "time=1,open=Open,…": the keys are time, date, clock, open, high, low, close, volume, contract and
+    /// vix; a value is a position, counted from 1, or a name from the header; volume=none is for series
+    /// without volume. "" recognizes the columns automatically.
     std::string columns;
-    /// "all", or the beginning of a contract's name. When none matches, the error lists the names.
+    /// "all", or the beginning of a contract name. If none matches, the error lists the names.
     std::string contract = "all";
-    std::optional<double> tick; ///< points; nothing: inferred from the prices
-    bool skip_bad_rows = false; ///< go on without them and return them in ReadResult::rejected
-    /// Bars per block; 0 keeps everything in memory. Otherwise bars go through column_file, which is then
-    /// mapped.
+    std::optional<double> tick; ///< in points; if empty, inferred from the prices
+    bool skip_bad_rows = false; ///< skip them and return them in ReadResult::rejected
+    /// Bars per block; 0 keeps everything in memory. Otherwise the bars are written to column_file, which is
+    /// then memory-mapped.
     std::size_t chunk_size = 0;
     std::filesystem::path column_file; ///< required when chunk_size > 0
     Clock clock = Clock::utc;
     std::string zone = "America/New_York"; ///< of Clock::exchange
     StampAt stamp = StampAt::bar_end;
-    std::optional<std::filesystem::path> vix; ///< VIX's own file; it goes before a VIX column
+    std::optional<std::filesystem::path> vix; ///< file with the VIX; takes precedence over a VIX column
 };
 
 /// A row that cannot be used, and why.
 struct RejectedRow {
     std::filesystem::path file;
     std::uint64_t line = 0;   ///< from 1
-    std::uint64_t column = 0; ///< character of the line, from 1
+    std::uint64_t column = 0; ///< character within the line, from 1
     std::string reason;
     std::string expected; ///< may be empty
     std::string text;     ///< the row, at most 400 bytes of it
 };
 
-/// A column that was recognized, or seen and not used.
+/// A column of the file, whether it is used or not.
 struct RecognizedColumn {
     std::string name;         ///< "time", "open", …; "" when it is not used
-    std::string header;       ///< its name in the file, "" without a header
+    std::string header;       ///< its name in the file, "" if there is no header
     std::size_t position = 0; ///< from 1
     friend bool operator==(const RecognizedColumn&, const RecognizedColumn&) = default;
 };
@@ -66,38 +66,38 @@ struct ContractRows {
     friend bool operator==(const ContractRows&, const ContractRows&) = default;
 };
 
-/// What reading found out.
+/// What was read.
 struct ReadReport {
     std::string format;                    ///< of the first file, e.g. "merged CSV"
     std::vector<RecognizedColumn> columns; ///< of the first file, in order of position
     std::vector<std::filesystem::path> files;
     std::uint64_t rows = 0;           ///< bars in the table
-    std::uint64_t rejected = 0;       ///< rows that skip_bad_rows left out
+    std::uint64_t rejected = 0;       ///< rows that skip_bad_rows skipped
     std::uint64_t prices_rounded = 0; ///< prices with float noise (within 2 % of a tick) that were rounded
     TickSize tick;
     bool tick_inferred = false;
-    std::int64_t bar_seconds = 0;               ///< the usual distance between bars
+    std::int64_t bar_seconds = 0;               ///< the usual time between bars, in seconds
     std::int64_t first_time = 0, last_time = 0; ///< as BarColumns::time
-    std::uint64_t bytes = 0;                    ///< as stored
-    Hash128 data_hash;                          ///< XXH3-128 of the bytes as stored, in order of the files
+    std::uint64_t bytes = 0;                    ///< size of the files as stored
+    Hash128 data_hash;                          ///< XXH3-128 of the stored bytes, in file order
     std::vector<ContractRows> contracts;
     std::string vix_source = "none"; ///< "column", "file", "none"
-    bool synthetic = false;          ///< a file says in its first comment that its bars are simulated
-    std::vector<std::string> notes;  ///< sentences for the person
+    bool synthetic = false;          ///< the first comment of a file says that its bars are simulated
+    std::vector<std::string> notes;  ///< sentences for the user
 };
 
 struct ReadResult {
     BarTable bars;
     ReadReport report;
-    std::vector<RejectedRow> rejected; ///< in order of file and line; empty unless skip_bad_rows
+    std::vector<RejectedRow> rejected; ///< by file and line; empty unless skip_bad_rows
 };
 
-/// Reads bars. The table is the same for any number of threads and any chunk size. Throws Error:
+/// Reads bars. The table does not depend on the number of threads or the chunk size. Throws Error:
 ///   usage        the input cannot be read as bars; for bad rows, the first ten as `file:line:column: what,
-///                expected …` and a count of all
+///                expected …` and the total count
 ///   failed       column_file cannot be written
 ///   interrupted  the token was set
-/// `progress` is called from this thread after each block with bytes of the files as stored.
+/// `progress` is called on the calling thread after each block, with byte counts of the stored files.
 ReadResult
 read_bars(const ReadOptions& options, ThreadPool& pool, LogSink& log, const CancellationToken& cancel,
           const std::function<void(std::uint64_t bytes_done, std::uint64_t bytes_total)>& progress = {});

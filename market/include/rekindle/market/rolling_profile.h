@@ -1,6 +1,6 @@
 #pragma once
-/// Profiles that move with time: the profile so far of a session, and that of the last N bars. Every result
-/// at bar i is a function of bars up to and including i.
+/// Profiles that change over time: the profile of a session so far, and the profile of the last N bars. Every
+/// result at bar i depends only on bars up to and including i.
 
 #include <rekindle/market/bars.h>
 #include <rekindle/market/volume_profile.h>
@@ -19,25 +19,27 @@ struct MovingProfilePoint {
     friend bool operator==(const MovingProfilePoint&, const MovingProfilePoint&) = default;
 };
 
-/// Figures of the profile of bars 0 … i, for each i. Every bar counts, whatever its contract: pass one
-/// session's bars of one contract. rules.compatibility must be none. Throws Error as VolumeProfile::add().
+/// Figures of the profile of bars 0 … i, for each i. Every bar counts, regardless of its contract: pass the
+/// bars of one session and one contract. rules.compatibility must be none. Throws Error like
+/// VolumeProfile::add().
 std::vector<MovingProfilePoint> developing_profile(const BarColumns& bars, TickSize tick,
                                                    const ProfileRules& rules);
 
 /// Figures of the profile of the last `window` bars up to i (fewer at the beginning), for each i.
 ///
-/// The histogram is kept: the bar that leaves is subtracted, the bar that enters is added, both exact. The
-/// point of control is searched again only when the leaving bar covered it (with TieRule::nearest_middle: at
-/// every bar, since the middle moves); otherwise only the entering bar's levels can beat it.
+/// The histogram is updated incrementally: the bar that leaves is subtracted and the bar that enters is
+/// added, both exactly. The point of control is searched again only if the leaving bar covered it (with
+/// TieRule::nearest_middle, at every bar, because the middle moves); otherwise only levels of the entering
+/// bar can exceed it.
 ///
-/// `shift`, when not empty, has one entry per bar and is subtracted from its prices (Session::roll_offset of
-/// the bar's session): bars of several contracts then lie on one scale, and results are on the scale of the
-/// bar that they are for. Throws Error (usage) as VolumeProfile::add(), and when the window is 0.
+/// If `shift` is not empty, it has one entry per bar that is subtracted from the bar's prices
+/// (Session::roll_offset of its session): bars of several contracts are then on one scale, and each result is
+/// on the scale of its own bar. Throws Error (usage) like VolumeProfile::add(), and if the window is 0.
 std::vector<MovingProfilePoint> rolling_profile(const BarColumns& bars, TickSize tick, std::size_t window,
                                                 const ProfileRules& rules,
                                                 std::span<const std::int64_t> shift = {});
 
-/// As rolling_profile(), the point of control alone: several times faster.
+/// Like rolling_profile(), but only the point of control: several times faster.
 std::vector<Ticks> rolling_point_of_control(const BarColumns& bars, TickSize tick, std::size_t window,
                                             const ProfileRules& rules,
                                             std::span<const std::int64_t> shift = {});

@@ -1,5 +1,5 @@
 #pragma once
-/// What a session feature may look at.
+/// The data that a session feature may read.
 
 #include <rekindle/market/session_summary.h>
 
@@ -11,9 +11,9 @@
 
 namespace rekindle::market {
 
-/// Sessions in order of time, in points. A price of session s is given as seen from a session t >= s, that is
-/// shifted into t's contract: ticks + roll_offset(t) - roll_offset(s), computed in ticks, where it is exact.
-/// Refers to the summaries, which must outlive it. Read-only, thread-safe.
+/// Sessions in chronological order, in points. A price of session s is given as seen from a session t >= s,
+/// that is, shifted into t's contract: ticks + roll_offset(t) - roll_offset(s), computed in ticks, where it
+/// is exact. Keeps a reference to the summaries, which must outlive it. Read-only, thread-safe.
 class SessionHistory {
   public:
     SessionHistory(std::span<const SessionSummary> sessions, TickSize tick);
@@ -52,13 +52,13 @@ class SessionHistory {
     double close_change_percent(std::size_t s) const noexcept {
         return 100 * (close(s, s) - open(s, s)) / open(s, s);
     }
-    /// ln(close(s) / close(s - 1) seen from s). Precondition: s >= 1. NaN or infinite when a price is not
+    /// ln(close(s) / close(s - 1) seen from s). Precondition: s >= 1. NaN or infinite if a price is not
     /// positive.
     double log_return(std::size_t s) const noexcept;
 
-    /// Points from the close of session t up (down) to the nearest point of control of an earlier session
-    /// that no session up to t has traded at since, rounded to the tick; empty when there is none. 0 cannot
-    /// occur.
+    /// Distance in points from the close of session t up (down) to the nearest naked point of control,
+    /// rounded to the tick: one of an earlier session at which no later session up to t has traded. Empty if
+    /// there is none; never 0.
     std::optional<double> naked_above(std::size_t t) const noexcept { return in_points(naked_[t].above); }
     std::optional<double> naked_below(std::size_t t) const noexcept { return in_points(naked_[t].below); }
 
@@ -70,7 +70,7 @@ class SessionHistory {
         return tick_.to_points(static_cast<double>(ticks + roll_gap(s, seen_from)));
     }
 
-    /// Distances in ticks; 0 where there is none.
+    /// Distances in ticks; 0 if there is none.
     struct NakedDistances {
         std::int64_t above = 0;
         std::int64_t below = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// One session in figures: what the 54 features are computed from.
+/// The figures of one session, from which the 54 features are computed.
 
 #include <rekindle/market/bars.h>
 #include <rekindle/market/session.h>
@@ -8,10 +8,10 @@
 
 namespace rekindle::market {
 
-/// Prices in ticks of the session's own contract.
+/// Prices are in ticks of the session's own contract.
 struct SessionSummary {
     std::int32_t date = 0;     ///< as Session::date
-    std::int64_t end_time = 0; ///< stamp of the last bar: from then on the figures are known
+    std::int64_t end_time = 0; ///< timestamp of the last bar: the figures are known from then on
     std::size_t first_bar = 0;
     std::size_t bars = 0;
     std::uint16_t contract = 0;
@@ -19,11 +19,11 @@ struct SessionSummary {
     std::uint32_t stretch = 0;    ///< as Session::stretch
     std::int64_t open = 0, high = 0, low = 0, close = 0;
     std::int64_t total_volume = 0;
-    double point_of_control = 0; ///< ticks; whole except in compatibility generation C
+    double point_of_control = 0; ///< ticks; an integer except in compatibility generation C
     double value_area_low = 0;   ///< ticks
     double value_area_high = 0;  ///< ticks
-    double vwap = 0;             ///< ticks: sum of close × volume / sum of volume; close without volume
-    double vix = 0;              ///< last VIX known at end_time, NaN when there is none
+    double vwap = 0; ///< ticks: sum of close × volume / sum of volume; the close if there is no volume
+    double vix = 0;  ///< last VIX known at end_time, NaN if there is none
 };
 
 } // namespace rekindle::market

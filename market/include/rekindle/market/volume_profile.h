@@ -1,10 +1,10 @@
 #pragma once
-/// The volume profile: how much volume traded at each price, and the figures read from it.
+/// The volume profile: how much volume traded at each price, and the figures derived from it.
 ///
-/// A bar says how much traded between its low and its high, not at which price. Its volume is therefore
-/// spread over the price levels low, low + 1 tick, …, high by one of three weightings. All arithmetic is on
-/// whole ticks and on volumes in units of 2^-16: sums are exact, so neither order nor chunks nor threads
-/// change a result, and what was added can be subtracted again without a trace.
+/// A bar says how much traded between its low and its high, but not at which prices. Its volume is therefore
+/// spread over the price levels low, low + 1 tick, …, high by one of three weightings. All arithmetic uses
+/// whole ticks and volumes in units of 2^-16. Sums are exact, so the result does not depend on order, chunks
+/// or threads, and subtracting a bar exactly undoes adding it.
 
 #include <rekindle/base/thread_pool.h>
 #include <rekindle/market/bars.h>
@@ -25,40 +25,40 @@ enum class Weighting {
     ohlc,    ///< 1 + sum of 1 / (1 + |p - x|) over x = open, high, low, close
 };
 
-/// Which prices hold the given share (70 %) of the volume. Every method begins at the point of control.
+/// Which prices hold the given share (70 %) of the volume. Every method starts at the point of control.
 enum class ValueAreaMethod {
-    greedy, ///< take levels by falling volume (equal ones by the tie rule); lowest and highest of those taken
-    contiguous, ///< take the larger of the next level above and the next below; the upper one when they are
+    greedy,     ///< takes levels in order of decreasing volume (ties by the tie rule); lowest and highest of
+                ///< those taken
+    contiguous, ///< takes the larger of the next level above and the next below; the upper one if they are
                 ///< equal
-    two_row, ///< Dalton: take the next two levels above or the next two below, whichever pair holds more (one
-             ///< level where only one is left); the upper pair when they are equal
+    two_row,    ///< Dalton: takes the next two levels above or the next two below, whichever pair holds more
+                ///< (one level if only one is left); the upper pair if they are equal
 };
 
 /// Which of several levels of equal volume comes first.
 enum class TieRule {
     lowest,         ///< the lowest price
-    nearest_middle, ///< nearest to the middle of the profile's range, the lower of two equally near
+    nearest_middle, ///< nearest to the middle of the profile's range; the lower of two equally near levels
 };
 
-/// Reproduction of the original system's three generations, see docs/volume-profile.md. Weighting, value area
-/// and tie rule are then the generation's own, and sums are made in the original's order and type.
+/// Reproduces one of the original system's three generations, see docs/volume-profile.md. Weighting, value
+/// area and tie rule are then those of the generation, and sums use the original's order and type.
 enum class Compatibility {
     none,
     notebook, ///< N: uniform, greedy, float64
     cpu,      ///< C: ohlc, smoothed, mean of the top levels, contiguous, float64
-    gpu,      ///< G: close, greedy, float32: the one that the original's training used
+    gpu,      ///< G: close, greedy, float32: the generation that the original's training used
 };
 
-/// How a profile is made and read.
+/// How a profile is computed and evaluated.
 struct ProfileRules {
     Weighting weighting = Weighting::uniform;
     ValueAreaMethod value_area = ValueAreaMethod::contiguous;
     TieRule tie = TieRule::lowest;
     Compatibility compatibility = Compatibility::none;
-    double value_area_share =
-        0.70; ///< (0, 1], used to the sixth decimal except in a compatibility generation
+    double value_area_share = 0.70; ///< (0, 1], rounded to six decimals except in a compatibility generation
     std::size_t gpu_chunk_bars =
-        3500; ///< generation G adds up sessions of more than 1000 bars in such chunks
+        3500; ///< generation G sums sessions of more than 1000 bars in chunks of this size
     friend bool operator==(const ProfileRules&, const ProfileRules&) = default;
 };
 
@@ -66,11 +66,10 @@ struct ProfileRules {
 inline constexpr int volume_fraction_bits = 16;
 /// Largest volume that one profile can hold.
 inline constexpr std::int64_t largest_profile_volume = std::int64_t{1} << 46;
-/// Largest number of price levels that one profile can have; more means that the tick does not fit the
-/// prices.
+/// Largest number of price levels of one profile; more means that the tick does not fit the prices.
 inline constexpr std::size_t most_profile_levels = std::size_t{1} << 24;
 
-/// Prices low … high, both included, and the volume between them in units of 2^-16.
+/// Prices low … high, both inclusive, and the volume in that range in units of 2^-16.
 struct ValueArea {
     Ticks low = 0;
     Ticks high = 0;
@@ -78,45 +77,45 @@ struct ValueArea {
     friend bool operator==(const ValueArea&, const ValueArea&) = default;
 };
 
-/// What counts as a node. The profile is first smoothed: s(p) is the sum of the volumes of p - half_width … p
-/// + half_width. A high volume node is a peak of s whose prominence is at least min_prominence of the highest
-/// s; the prominence of a peak is its height above the higher of the two lowest points that separate it from
-/// higher ground on either side (from the end of the profile, where s is 0, when there is none). Of a flat
-/// peak the lower middle is reported. Between two neighboring high volume nodes lies one low volume node:
-/// the price of the lowest s between them (the lower middle of the first such run).
+/// What counts as a node. The profile is smoothed first: s(p) is the sum of the volumes of p - half_width … p
+/// + half_width. A high volume node is a peak of s whose prominence is at least min_prominence times the
+/// highest s. The prominence of a peak is its height above the higher of the two lowest points that separate
+/// it from higher peaks on either side (or from the end of the profile, where s is 0, if there is no higher
+/// peak). For a flat peak, the lower middle is reported. Between two neighboring high volume nodes there is
+/// one low volume node: the price of the lowest s between them (the lower middle of the first such run).
 struct NodeRules {
     int half_width = 2;           ///< ticks, >= 0
     double min_prominence = 0.05; ///< (0, 1]
     friend bool operator==(const NodeRules&, const NodeRules&) = default;
 };
 
-/// In order of price.
+/// In price order.
 struct VolumeNodes {
     std::vector<Ticks> high;
     std::vector<Ticks> low; ///< one fewer than high
     friend bool operator==(const VolumeNodes&, const VolumeNodes&) = default;
 };
 
-/// Volume by price. A bar of volume v over n levels gives each level floor(v · 2^16 / n) units (uniform); the
-/// remainder, below one unit per level, is given to no level. For the other weightings every term of the
-/// weight is the integer floor(2^24 · term), w is their sum, and the share is floor(floor(v · 2^40 / sum of
-/// w) · w / 2^24). Copyable; not thread-safe while written.
+/// Volume by price. A bar of volume v over n levels adds floor(v · 2^16 / n) units to each level (uniform);
+/// the remainder, less than one unit per level, is dropped. For the other weightings each term of the weight
+/// is the integer floor(2^24 · term), w is the sum of the terms, and the share is floor(floor(v · 2^40 / sum
+/// of w) · w / 2^24). Copyable; not thread-safe during writes.
 class VolumeProfile {
   public:
     explicit VolumeProfile(TickSize tick = {}, Weighting weighting = Weighting::uniform)
         : tick_(tick), weighting_(weighting) {}
 
-    /// Adds every bar. Throws Error (usage) when the volume or the levels exceed the limits above.
+    /// Adds every bar. Throws Error (usage) if the volume or the number of levels exceeds the limits above.
     void add(const BarColumns& bars);
-    /// Adds the bars of one contract, or all of them for mixed_contracts.
+    /// Adds the bars of one contract, or all bars for mixed_contracts.
     void add(const BarColumns& bars, std::uint16_t contract);
-    /// Adds a profile of the same tick and weighting.
+    /// Adds a profile with the same tick and weighting.
     void add(const VolumeProfile& other);
 
     bool empty() const noexcept { return volumes_.empty(); }
     TickSize tick() const noexcept { return tick_; }
     Weighting weighting() const noexcept { return weighting_; }
-    /// Prices of the first and the last level: lowest low and highest high. Precondition: !empty().
+    /// Prices of the first and the last level: the lowest low and the highest high. Precondition: !empty().
     Ticks lowest() const noexcept { return lowest_; }
     Ticks highest() const noexcept { return lowest_ + static_cast<Ticks>(volumes_.size()) - 1; }
     /// Volume of price lowest() + i, in units of 2^-16.
@@ -126,9 +125,9 @@ class VolumeProfile {
     /// Volume of the bars, exact.
     std::int64_t total_volume() const noexcept { return total_volume_; }
 
-    /// The level of the most volume. Precondition: !empty().
+    /// The price level with the most volume. Precondition: !empty().
     Ticks point_of_control(TieRule tie = TieRule::lowest) const;
-    /// Shares are of the volume that the levels hold. Precondition: !empty(). Throws Error (usage) when the
+    /// The share refers to the volume held by the levels. Precondition: !empty(). Throws Error (usage) if the
     /// share is not in (0, 1].
     ValueArea value_area(ValueAreaMethod method = ValueAreaMethod::contiguous, TieRule tie = TieRule::lowest,
                          double share = 0.70) const;
@@ -146,7 +145,7 @@ class VolumeProfile {
     std::int64_t total_volume_ = 0;
 };
 
-/// The figures that a session's summary takes from its profile, in ticks.
+/// The figures that a session summary takes from its profile, in ticks.
 struct ProfileFigures {
     double point_of_control = 0;
     double value_area_low = 0;
@@ -154,17 +153,17 @@ struct ProfileFigures {
     friend bool operator==(const ProfileFigures&, const ProfileFigures&) = default;
 };
 
-/// The profile of one session's bars (those that Session says count). In a compatibility generation the
-/// profile is the fixed-point one with the generation's weighting, for drawing; the generation's figures come
-/// from session_figures().
+/// The profile of the bars that belong to a session. In a compatibility generation it is the fixed-point
+/// profile with the generation's weighting, for drawing; the generation's figures come from
+/// session_figures().
 VolumeProfile session_profile(const BarTable& bars, const Session& session, const ProfileRules& rules);
 
-/// A session without volume has no profile to read: its point of control is the close, its value area low …
-/// high (the original's rule for VIX). Generations N and G do so only where the original did.
+/// A session without volume has no profile: its point of control is the close and its value area is low …
+/// high (the original's rule for the VIX). Generations N and G do so only where the original did.
 ProfileFigures session_figures(const BarTable& bars, const Session& session, const ProfileRules& rules);
 
-/// One summary per session, in the same order. Deterministic for any number of threads. Throws Error (usage)
-/// when a session's volume or price range exceeds the limits above, naming the session's date.
+/// One summary per session, in the same order. Does not depend on the number of threads. Throws Error
+/// (usage), naming the session's date, if its volume or price range exceeds the limits above.
 std::vector<SessionSummary> summarize_sessions(const BarTable& bars, std::span<const Session> sessions,
                                                const ProfileRules& rules, ThreadPool& pool);
 

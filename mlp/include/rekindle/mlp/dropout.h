@@ -9,8 +9,8 @@
 ///     kept    = word >= threshold(rate),   threshold(rate) = round(rate * 2^32)
 ///
 /// layer: the dropout's position in ModelDescription::layers (below 2^24). batch: batches seen since the
-/// start of training, from 0 (with one batch a step, the step). row: position in the batch. unit: column. A
-/// kept unit is multiplied by float(1 / (1 - rate)), another becomes zero. It is the first words of
+/// start of training, from 0 (with one batch per step, the step). row: position in the batch. unit: column. A
+/// kept unit is multiplied by float(1 / (1 - rate)), any other becomes zero. The words are the first words of
 /// PhiloxStream(seed ^ layer << 32, RandomPurpose::dropout, low32(batch), row | high32(batch) << 32).
 
 #include <cstddef>
@@ -28,9 +28,9 @@ struct DropoutPosition {
 
 /// Smallest word that keeps a unit. Precondition: 0 <= rate < 1.
 std::uint32_t dropout_threshold(double rate) noexcept;
-/// What a kept unit is multiplied by.
+/// The factor for a kept unit.
 float dropout_scale(double rate) noexcept;
-/// The one-by-one form of the rule above; the engine makes sixteen blocks at once.
+/// The rule above for one unit; the engine computes sixteen blocks at a time.
 bool dropout_keeps(const DropoutPosition& position, double rate) noexcept;
 
 } // namespace rekindle::mlp

@@ -1,5 +1,5 @@
 #pragma once
-/// The fused training engine on the CPU.
+/// The fused training engine for the CPU.
 
 #include <rekindle/mlp/model.h>
 #include <rekindle/mlp/training.h>
@@ -27,13 +27,13 @@ struct TrainResult {
     std::size_t rows = 0;
     std::size_t steps = 0; ///< optimizer steps done
     double last_gradient_norm = 0;
-    /// false: stopped before the first step whose loss or gradient is not finite. Parameters and moments are
-    /// those of the step before; gradients accumulated for that step are dropped.
+    /// False: stopped before the first step whose loss or gradient is not finite. Parameters and moments are
+    /// those of the previous step; gradients accumulated for the failed step are dropped.
     bool finite = true;
 };
 
 /// Everything that the next step depends on: parameters, moments, average, step, schedule, pending gradients.
-/// Opaque bytes with a version; a checkpoint stores them. Bit-exact.
+/// Opaque, versioned bytes that a checkpoint stores. Bit-exact.
 struct EngineState {
     std::vector<std::byte> bytes;
 };
@@ -41,19 +41,19 @@ struct EngineState {
 enum class InstructionSet { x86_64, x86_64_v3, x86_64_v4 };
 /// "x86-64", "x86-64-v3" or "x86-64-v4".
 std::string_view name(InstructionSet instructions) noexcept;
-/// Whether this processor has it.
+/// Whether this CPU supports it.
 bool supported(InstructionSet instructions) noexcept;
-/// The best one of this processor. REKINDLE_ISA=x86-64|x86-64-v3|x86-64-v4 chooses a lower one (for tests);
-/// throws Error (usage) when it names something else or one that the processor lacks.
+/// The best one that this CPU supports. REKINDLE_ISA=x86-64|x86-64-v3|x86-64-v4 selects a lower one (for
+/// tests); throws Error (usage) when it names something else or one that the CPU lacks.
 InstructionSet chosen_instruction_set();
 
-/// One network in training. Owns its arenas. Not thread-safe; several engines may run side by side.
-/// Same bits for any TrainingSpec::threads and on x86-64-v3 and v4. Flush-to-zero is set inside calls and
-/// restored.
+/// One network in training. Owns its arenas. Not thread-safe, but several engines may run in parallel. The
+/// result has the same bits for any TrainingSpec::threads, and on x86-64-v3 and v4. Flush-to-zero is set
+/// inside calls and restored afterwards.
 class Engine {
   public:
-    /// Throws Error (usage) when the description and the loss do not fit each other, or when this processor
-    /// lacks the instruction set. Parameters are zero until initialize() or set_parameters().
+    /// Throws Error (usage) when the description and the loss do not match, or when this CPU lacks the
+    /// instruction set. Parameters are zero until initialize() or set_parameters().
     Engine(ModelDescription model, TrainingSpec training,
            InstructionSet instructions = chosen_instruction_set());
     ~Engine();
@@ -63,40 +63,40 @@ class Engine {
     const ModelDescription& model() const noexcept;
     const TrainingSpec& training() const noexcept;
 
-    /// Weights from the seed (Philox, purpose initial_weights), moments zero, step 0.
+    /// Sets weights from the seed (Philox, purpose initial_weights), moments to zero, step to 0.
     void initialize();
-    /// Parameters by name, PyTorch's layout. Throws Error naming a tensor that is missing or has another
-    /// shape.
+    /// Sets parameters by name, in PyTorch's layout. Throws Error naming a tensor that is missing or has a
+    /// different shape.
     void set_parameters(std::span<const NamedTensor> tensors);
     std::vector<NamedTensor> parameters() const;
-    /// The averaged weights when ema_decay > 0, else the same as parameters().
+    /// The averaged weights if ema_decay > 0, otherwise the same as parameters().
     std::vector<NamedTensor> evaluation_parameters() const;
-    /// Optimizer moments under torch's names (exp_avg, exp_avg_sq, momentum_buffer) per parameter, in order.
+    /// Optimizer moments by torch's names (exp_avg, exp_avg_sq, momentum_buffer), per parameter, in order.
     std::vector<NamedTensor> optimizer_tensors(std::string_view moment) const;
 
     /// Trains on rows order[0], order[1], … in batches of batch_size (the last one may be smaller).
     TrainResult train(const Samples& samples, std::span<const std::uint32_t> order, std::size_t batch_size);
-    /// Ends an epoch: an incomplete accumulation is applied (clipped like every other).
+    /// Ends an epoch: applies an incomplete accumulation (clipped like any other).
     void finish_accumulation();
-    /// Tells the plateau schedule the validation loss of an epoch.
+    /// Reports an epoch's validation loss to the plateau schedule.
     void report_validation_loss(double loss);
 
-    /// Sum of the loss over all rows, evaluation mode (no dropout, averaged weights).
+    /// Sum of the loss over all rows, in evaluation mode (no dropout, averaged weights).
     double evaluate(const Samples& samples) const;
-    /// Raw outputs, outputs() per row, evaluation mode.
+    /// Raw outputs, outputs() per row, in evaluation mode.
     void predict(const float* inputs, std::size_t stride, std::size_t rows, std::span<float> outputs) const;
-    /// Gradient of the mean loss over a batch at the current parameters, training mode at the current step,
-    /// no update.
+    /// Gradient of the mean loss over a batch at the current parameters, in training mode at the current
+    /// step, without an update.
     std::vector<NamedTensor> gradients(const Samples& samples, std::span<const std::uint32_t> rows) const;
 
     std::uint64_t steps() const noexcept;   ///< of the optimizer
-    std::uint64_t batches() const noexcept; ///< seen: the number that keys the dropout masks
-    double learning_rate() const noexcept;  ///< of the next step
+    std::uint64_t batches() const noexcept; ///< seen so far; the key of the dropout masks
+    double learning_rate() const noexcept;  ///< for the next step
     EngineState save() const;
-    /// Throws Error when the bytes are of another network, version or are damaged.
+    /// Throws Error when the bytes belong to another network or version, or are damaged.
     void restore(const EngineState& state);
 
-    struct Impl; ///< defined in the library's sources alone
+    struct Impl; ///< defined only in the library's sources
 
   private:
     std::unique_ptr<Impl> impl_;

@@ -12,25 +12,25 @@ namespace rekindle::mlp {
 struct DeviceMatrix {
     runtime::DevicePointer first;
     std::uint32_t rows = 0, columns = 0;
-    std::uint32_t stride = 0; ///< elements between the beginnings of two rows, >= columns
+    std::uint32_t stride = 0; ///< elements from the start of a row to the start of the next, >= columns
 };
 
-/// The part of C that one workgroup makes. automatic: by the size of C. The bits of the result do not depend
-/// on it.
+/// The part of C that one workgroup computes. automatic: chosen by the size of C. It does not affect the bits
+/// of the result.
 enum class MatrixTile { automatic, tile_32, tile_64, tile_128 };
 
-/// Queues C = A · B in float32; each sum runs over k in order, with fused multiply-adds. An empty C: nothing;
-/// k = 0: zeros. C may not overlap A or B. Throws runtime::Error when the sizes do not fit each other.
+/// Queues C = A · B in float32; each sum runs over k in order, with fused multiply-adds. An empty C: does
+/// nothing; k = 0: writes zeros. C must not overlap A or B. Throws runtime::Error when the sizes do not
+/// match.
 void matrix_product(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b,
                     const DeviceMatrix& c, MatrixTile tile = MatrixTile::automatic);
 
-/// Whether the device has the matrix units that matrix_product_half needs, and its self-test found them
-/// right.
+/// Whether the device has the matrix units that matrix_product_half needs and they passed its self-test.
 bool has_matrix_product_half(const runtime::Device& device);
 
-/// The same with A and B in float16 and sums and C in float32, on the matrix units; the order of a sum is the
-/// device's. The stream is one of `device`. Throws runtime::Unsupported when the device has no such units,
-/// and runtime::Error when k is 0 or the sizes do not fit each other.
+/// The same with A and B in float16 and with sums and C in float32, on the matrix units; the device
+/// determines the order of a sum. The stream must belong to `device`. Throws runtime::Unsupported when the
+/// device has no such units, and runtime::Error when k is 0 or the sizes do not match.
 void matrix_product_half(const runtime::Device& device, runtime::Stream& stream, const DeviceMatrix& a,
                          const DeviceMatrix& b, const DeviceMatrix& c);
 

@@ -26,7 +26,7 @@ struct Layer {
     friend bool operator==(const Layer&, const Layer&) = default;
 };
 
-/// How the weights of a Linear begin.
+/// How the weights of a Linear are initialized.
 enum class Initialization { pytorch_default, kaiming_normal_leaky };
 
 struct ModelDescription {
@@ -35,7 +35,7 @@ struct ModelDescription {
     Initialization initialization = Initialization::pytorch_default;
 
     std::size_t outputs() const;
-    /// Throws Error (status usage) naming the layer when sizes, names or the residual nesting do not fit.
+    /// Throws Error (status usage) naming the layer when sizes, names or the nesting of residuals are wrong.
     void validate() const;
     friend bool operator==(const ModelDescription&, const ModelDescription&) = default;
 
@@ -51,7 +51,7 @@ struct ModelDescription {
 };
 
 void to_json(nlohmann::json& json, const ModelDescription& model);
-/// Throws Error (status usage) naming the key that is wrong.
+/// Throws Error (status usage) naming the wrong key.
 void from_json(const nlohmann::json& json, ModelDescription& model);
 
 /// A parameter in PyTorch's layout: Linear weights are [outputs][inputs], row-major.

@@ -32,10 +32,10 @@ struct ScheduleSpec {
     Kind kind = Kind::plateau;
     double plateau_factor = 0.5; ///< torch's ReduceLROnPlateau, mode min, threshold 1e-4 relative
     int plateau_patience = 10;   ///< epochs
-    /// Step s (from 0) before this many has the factor (s + 1) / warmup_steps (torch's LinearLR from 1 /
+    /// Step s (from 0) below this number uses the factor (s + 1) / warmup_steps (torch's LinearLR from 1 /
     /// warmup_steps).
     std::uint64_t warmup_steps = 0;
-    /// cosine: the step at which the rate reaches 0 and stays. After the warm-up it is torch's
+    /// cosine: the step at which the rate reaches 0 and stays there. After the warm-up it is torch's
     /// CosineAnnealingLR with T_max = total_steps - warmup_steps.
     std::uint64_t total_steps = 0;
     friend bool operator==(const ScheduleSpec&, const ScheduleSpec&) = default;

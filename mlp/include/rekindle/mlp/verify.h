@@ -1,6 +1,6 @@
 #pragma once
-/// Whether a device computes what it should: known answers, matrix products and training steps against the
-/// processor.
+/// Checks whether a device computes correctly: known answers, and matrix products and training steps compared
+/// with the CPU.
 
 #include <rekindle/runtime/device.h>
 
@@ -17,13 +17,13 @@ struct VerifyRow {
     enum class Outcome {
         passed,
         failed,
-        not_run,  ///< the device lacks what it needs; `detail` says what
-        measured, ///< a speed: there is nothing that it must reach
+        not_run,  ///< the device lacks something it needs; `detail` says what
+        measured, ///< a speed, which has no required value
     };
     std::string part;            ///< "self-test", "matrix product", "training" or "speed"
     std::string name;            ///< "16-32-16-1: gradients, 20 steps"
     std::string unit;            ///< of bound and value; "" for a relative error
-    std::optional<double> bound; ///< the most that passes
+    std::optional<double> bound; ///< the largest value that passes
     std::optional<double> value;
     Outcome outcome = Outcome::not_run;
     std::string detail;
@@ -32,24 +32,22 @@ struct VerifyRow {
 std::string_view name(VerifyRow::Outcome outcome) noexcept;
 
 struct VerifyOptions {
-    /// Of each speed; 0 leaves the speeds out.
+    /// Seconds per speed measurement; 0 skips the speeds.
     double speed_seconds = 0.3;
-    /// Every row as soon as it is known.
+    /// Called with every row as soon as it is known.
     std::function<void(const VerifyRow&)> finished;
 };
 
-/// All rows, in a fixed order. A part that throws (out of memory, a refused kernel) is a failed row with the
-/// message; when the device is lost the rest is left out. Bounds:
-/// * a self-test row passes or not.
-/// * matrix products in float32: per element |C − Ĉ| ≤ k · 2⁻²⁴ · (|A| · |B|) (the standard bound of a sum of
-/// k
-///   products in any order, N. J. Higham, Accuracy and Stability of Numerical Algorithms, §3.5); the row's
-///   value is the largest share of that bound, so 1 is the most. Float16 factors: the same with the float16
-///   numbers as they are.
-/// * training: ‖g − ĝ‖ / ‖ĝ‖ ≤ 1e-5 over all parameters, where ĝ is the CPU engine's gradient of the same
-/// batch from
-///   the same state (20 steps, each from the CPU's state), losses of the steps to 1e-5, and after 20 steps
-///   without going back, losses to 1e-3.
+/// All rows, in a fixed order. A part that throws (out of memory, a refused kernel) becomes a failed row with
+/// the message; if the device is lost, the remaining parts are skipped. Bounds:
+/// * a self-test row passes or fails.
+/// * matrix products in float32: per element |C − Ĉ| ≤ k · 2⁻²⁴ · (|A| · |B|) (the standard bound for a sum
+/// of k products in any order, N. J. Higham, Accuracy and Stability of Numerical Algorithms, §3.5). The row's
+/// value is the largest fraction of that bound, so 1 is the limit. Float16 factors: the same with the exact
+/// float16 values.
+/// * training: ‖g − ĝ‖ / ‖ĝ‖ ≤ 1e-5 over all parameters, where ĝ is the CPU engine's gradient for the same
+/// batch from the same state (20 steps, each starting from the CPU's state); losses of the steps within 1e-5;
+/// and after 20 steps without resetting to the CPU's state, losses within 1e-3.
 std::vector<VerifyRow> verify_device(const std::shared_ptr<runtime::Device>& device,
                                      const VerifyOptions& options = {});
 

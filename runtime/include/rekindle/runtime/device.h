@@ -1,5 +1,5 @@
 #pragma once
-/// Vulkan devices: which there are, what they can do, and one opened for work.
+/// Vulkan devices: listing them, what they can do, and opening one.
 
 #include <rekindle/kernels/kernel.h>
 #include <rekindle/runtime/error.h>
@@ -24,7 +24,7 @@ struct Heap {
     bool device_local = false;
     bool host_visible = false; ///< some memory type of this heap can be mapped
     std::optional<std::uint64_t> budget_bytes,
-        used_bytes; ///< VK_EXT_memory_budget, by this process and others
+        used_bytes; ///< VK_EXT_memory_budget; used_bytes by this process and others
 };
 
 enum class ComponentType { float16, float32, float64, bfloat16, sint8, uint8, sint32, uint32, other };
@@ -34,15 +34,15 @@ struct CooperativeMatrixShape {
     bool subgroup_scope = true;
 };
 
-/// What a device can do, read from the driver; never assumed.
+/// What a device can do, as reported by the driver; never assumed.
 struct Capabilities {
     kernels::Features features; ///< those that kernels ask for by name
     std::uint32_t minimum_subgroup = 0, maximum_subgroup = 0, default_subgroup = 0;
-    std::uint32_t shared_bytes = 0;    ///< of one workgroup
-    std::uint32_t maximum_threads = 0; ///< of one workgroup
+    std::uint32_t shared_bytes = 0;    ///< per workgroup
+    std::uint32_t maximum_threads = 0; ///< per workgroup
     std::uint32_t push_constant_bytes = 0;
-    /// VK_AMD_shader_core_properties (those of the chip, some may be off) or VK_NV_shader_sm_builtins; 0: the
-    /// driver does not say.
+    /// VK_AMD_shader_core_properties (the chip's units, some may be disabled) or VK_NV_shader_sm_builtins; 0:
+    /// the driver does not say.
     std::uint32_t compute_units = 0;
     std::uint64_t maximum_allocation_bytes = 0;
     std::uint64_t maximum_buffer_bytes = 0;
@@ -50,7 +50,7 @@ struct Capabilities {
     std::vector<CooperativeMatrixShape> cooperative_matrices;
     std::vector<Heap> heaps;
     double timestamp_period_ns = 0; ///< 0: no timestamps on the compute queue
-    bool transfer_queue = false;    ///< a queue family for copies alone
+    bool transfer_queue = false;    ///< a copy-only queue family
     bool resizable_bar = false;     ///< device-local memory can be mapped beyond 256 MiB
     bool memory_budget = false, device_fault = false, external_host_memory = false;
 };
@@ -58,55 +58,56 @@ struct Capabilities {
 struct DeviceInfo {
     std::uint32_t number =
         0;            ///< N of "gpu:N": discrete before integrated before CPU, then the loader's order
-    std::string name; ///< as the driver says it
+    std::string name; ///< as the driver reports it
     DeviceType type{};
     std::uint32_t vendor_id = 0, device_id = 0;
     std::array<std::uint8_t, 16>
-        uuid{};                  ///< stable across boots and drivers' versions where the driver keeps it
+        uuid{};                  ///< stable across boots and driver versions if the driver keeps it stable
     std::uint32_t driver_id = 0; ///< VkDriverId
     std::string driver_name, driver_info;
     std::uint32_t driver_version = 0, api_version = 0; ///< as Vulkan encodes them
     std::array<std::uint8_t, 4> conformance{};
     std::array<std::uint8_t, 16> pipeline_cache_uuid{};
     Capabilities can;
-    std::string unusable; ///< empty: accepted; else the one sentence why not ("lacks bufferDeviceAddress")
+    std::string unusable; ///< empty: accepted; else why not, to follow "it" ("lacks bufferDeviceAddress")
 
     std::string address() const;   ///< "gpu:0"
     std::string uuid_text() const; ///< "GPU-…": 8-4-4-4-12 hexadecimal digits
 };
 
-/// Every device of the Vulkan loader that REKINDLE_VISIBLE_DEVICES leaves (a list of numbers and UUIDs; "" is
-/// none; numbers count before the list is applied and devices are renumbered after it), accepted or not.
-/// Without a loader or a driver: an empty list, and `reason` (when given) says why. CPU drivers (lavapipe)
-/// are listed last. Opens none and starts no thread: a process may fork after it.
+/// Every device of the Vulkan loader that REKINDLE_VISIBLE_DEVICES allows, accepted or not. The variable is a
+/// list of numbers and UUIDs; "" hides all. Its numbers refer to the unfiltered list, and the remaining
+/// devices are renumbered. Without a loader or a driver the list is empty, and `reason` (if given) says why.
+/// CPU drivers (lavapipe) come last. Opens no device and starts no thread, so a process may fork afterwards.
 std::vector<DeviceInfo> list_devices(std::string* reason = nullptr);
 
-/// The device that a person means: "gpu" (the first accepted one), "gpu:N", "N" or a UUID. Throws Unsupported
-/// naming those that exist.
+/// The device that a user names: "gpu" (the first accepted one), "gpu:N", "N" or a UUID. Throws Unsupported,
+/// listing the devices that exist.
 DeviceInfo select_device(std::string_view text);
 
 struct DeviceOptions {
     LogCallback log{};
-    /// Pipelines can be made, nothing can run: no queue is used, no fence, no command pool. Works on RADV
-    /// without a card (RADV_FORCE_FAMILY). Allocations and streams throw Unsupported.
+    /// Pipelines can be made, but nothing can run: no queue, no fence, no command pool is used. Works on RADV
+    /// without a GPU (RADV_FORCE_FAMILY). Allocations and streams throw Unsupported.
     bool compile_only = false;
     /// Ask for register counts of pipelines (Device::pipeline_statistics).
     bool pipeline_statistics = false;
-    /// Run the known-answer self-test at first use of this device and driver build (self_test.h).
+    /// Run the known-answer self-test at the first use of this device and driver build (self_test.h).
     bool self_test = true;
     /// Where pipelines and self-test results are kept; empty: REKINDLE_CACHE_DIR, else
-    /// XDG_CACHE_HOME/rekindle, else HOME/.cache/rekindle; unwritable: nothing is kept, said once in the log.
+    /// XDG_CACHE_HOME/rekindle, else HOME/.cache/rekindle. If it is not writable, nothing is kept, which is
+    /// logged once.
     std::filesystem::path cache_folder{};
 };
 
-/// One figure that the driver gives about compiled machine code.
+/// One figure that the driver reports about compiled machine code.
 struct PipelineStatistic {
     std::string executable, name;
     std::uint64_t value = 0;
 };
 
-/// A kernel with the values of its constants, compiled for one device: what Stream::launch needs, without a
-/// look at names. Made by Device::prepare; opaque; lives as long as its device.
+/// A kernel with the values of its constants, compiled for one device: Stream::launch takes it without a
+/// lookup by name. Made by Device::prepare; opaque; lives as long as its device.
 struct Pipeline;
 
 class Allocator;
@@ -116,11 +117,12 @@ class SelfTestResult;
 
 /// An opened device. Thread-safe. Objects made from it (buffers, streams, events) keep it alive.
 ///
-/// A process that has opened one does not take it into a fork: in the child every call throws Error, and
-/// objects go without a word to the driver. When the process ends (exit, or main returns) submitted work is
-/// waited for, at most five seconds, and pipelines are kept; from then on calls throw Error (those of other
-/// threads after three seconds, when the process is long gone), and objects that are destroyed later leave
-/// the driver alone. Several devices, and several Devices of one GPU, may live in one process.
+/// A process that has opened a device cannot use it in a forked child: every call there throws Error, and
+/// objects are destroyed without calling the driver. At process exit (exit, or main returns) submitted work
+/// is waited for, at most five seconds, and pipelines are saved. After that, calls throw Error (in other
+/// threads only after three seconds, by which time the process has ended), and objects that are destroyed
+/// later do not call the driver. One process may have several devices open, including several Devices of one
+/// GPU.
 class Device : public std::enable_shared_from_this<Device> {
   public:
     /// Throws Error; Unsupported when info.unusable is not empty.
@@ -128,11 +130,11 @@ class Device : public std::enable_shared_from_this<Device> {
     virtual ~Device() = default;
 
     virtual const DeviceInfo& info() const noexcept = 0;
-    /// Features that the driver claims and the self-test did not find wrong.
+    /// Features that the driver claims and that passed the self-test.
     virtual kernels::Features usable_features() const noexcept = 0;
     /// Compiles now what a later launch needs. Throws Unsupported when a feature is missing, Error when the
-    /// driver refuses. The same (kernel, constants) is compiled once per device and kept in the cache on
-    /// disk: it gives the same Pipeline, valid as long as the device. A look-up by names: callers keep the
+    /// driver refuses. The same (kernel, constants) is compiled once per device, kept in the cache on disk,
+    /// and returns the same Pipeline, valid as long as the device. This is a lookup by name; callers keep the
     /// result.
     virtual const Pipeline& prepare(const kernels::Kernel& kernel,
                                     std::span<const kernels::ConstantValue> constants = {}) = 0;
@@ -141,18 +143,17 @@ class Device : public std::enable_shared_from_this<Device> {
                             std::span<const kernels::ConstantValue> constants = {}) {
         return prepare(kernel.kernel, constants);
     }
-    /// Only with DeviceOptions::pipeline_statistics; what the driver reports of the machine code.
+    /// Only with DeviceOptions::pipeline_statistics; what the driver reports about the machine code.
     virtual std::vector<PipelineStatistic>
     pipeline_statistics(const kernels::Kernel& kernel,
                         std::span<const kernels::ConstantValue> constants = {}) = 0;
-    /// Writes the pipeline cache atomically now (also done when the device is closed).
+    /// Writes the pipeline cache atomically now (closing the device does so too).
     virtual void save_pipeline_cache() = 0;
 
     virtual Allocator& allocator() = 0;
-    /// A new stream with its own order of work. Several may be used from several threads, one thread at a
-    /// time each.
+    /// A new stream with its own order of work. Any number of threads may use it at the same time (stream.h).
     virtual std::unique_ptr<Stream> make_stream() = 0;
-    /// Time per kernel when it was switched on.
+    /// Time per kernel while it is enabled.
     virtual Profiler& profiler() = 0;
     virtual const SelfTestResult& self_test() = 0;
     /// Waits until all streams are idle. Throws DeviceLost.

@@ -1,6 +1,6 @@
 #pragma once
-/// Failures of the runtime. It links nothing of the rest of the project, so it has exceptions of its own;
-/// callers that speak to people turn them into rekindle::Error with the same text and hint.
+/// Failures of the runtime. It links nothing else of the project, so it has its own exceptions. Callers that
+/// report to users turn them into rekindle::Error with the same text and hint.
 
 #include <cstdint>
 #include <functional>
@@ -11,7 +11,8 @@
 
 namespace rekindle::runtime {
 
-/// A call failed: what() says which, on which device and with which result code; hint() what a person can do.
+/// A call failed. what() says which call, on which device and with which result code; hint() says what the
+/// user can do.
 class Error : public std::runtime_error {
   public:
     explicit Error(const std::string& what, std::string hint = {})
@@ -28,14 +29,14 @@ class Unsupported : public Error {
     using Error::Error;
 };
 
-/// After the cache was given back and the allocation tried again.
+/// Thrown after the cache was given back and the allocation was retried.
 class OutOfMemory : public Error {
   public:
     using Error::Error;
 };
 
-/// The device is gone: what() names the last operations, the driver's fault data and advice. Sticky: every
-/// later call on the device throws it again; a process must start anew.
+/// The device is gone. what() names the last operations, the driver's fault data and advice. Sticky: every
+/// later call on the device throws it again; the process has to be restarted.
 class DeviceLost : public Error {
   public:
     using Error::Error;

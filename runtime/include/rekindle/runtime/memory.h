@@ -1,5 +1,5 @@
 #pragma once
-/// Memory of a device: pointers are buffer device addresses, blocks come from a caching allocator.
+/// Device memory: pointers are buffer device addresses; blocks come from a caching allocator.
 
 #include <rekindle/runtime/error.h>
 
@@ -11,8 +11,8 @@
 
 namespace rekindle::runtime {
 
-/// An address in a device's memory, as kernels see it. Never to be dereferenced on the host (in poison mode
-/// it carries a non-canonical bit that is taken off at launch, so that doing so crashes).
+/// An address in device memory, as kernels see it. Never dereference it on the host (in poison mode it
+/// carries a non-canonical bit, removed at launch, so that doing so crashes).
 struct DevicePointer {
     std::uint64_t address = 0;
     constexpr DevicePointer operator+(std::uint64_t bytes) const { return {address + bytes}; }
@@ -20,36 +20,36 @@ struct DevicePointer {
     friend constexpr auto operator<=>(DevicePointer, DevicePointer) = default;
 };
 
-/// The address as the device knows it. For pointers that are written into device memory (tables of pointers);
-/// those in a kernel's parameters are treated by the launch.
+/// The address as the device knows it. Use it for pointers that are written into device memory (tables of
+/// pointers); a launch converts those in a kernel's parameters itself.
 constexpr std::uint64_t raw_address(DevicePointer pointer) {
     constexpr std::uint64_t poison = 0x4000; // in the upper 16 bits, which no device's addresses use
     return pointer.address >> 48 == poison ? pointer.address & ((1ull << 48) - 1) : pointer.address;
 }
 
 enum class MemoryKind {
-    device,     ///< device-local; not mapped (device-local that the host cannot see is preferred without
+    device,     ///< device-local; not mapped (memory that the host cannot see is preferred without
                 ///< Resizable BAR)
     upload,     ///< host-visible, coherent: written by the host, read by the device
     readback,   ///< host-visible, coherent and cached: written by the device, read by the host
-    parameters, ///< host-visible, coherent, device-local where there is such: small blocks that the host
-                ///< writes (from begin to end; reading them may be slow) and kernels read
+    parameters, ///< host-visible, coherent, device-local where it exists: small blocks that the host
+                ///< writes (sequentially; reading them may be slow) and kernels read
 };
 
-/// A block of memory; gives it back to the allocator when it goes. Movable. A device block may be released
+/// A block of memory; its destructor returns it to the allocator. Movable. A device block may be released
 /// while work that uses it is still queued on the stream that it was allocated for: stream order protects it.
-/// Blocks used on another stream: record_stream(). Host blocks are reused only after the work that used them
-/// has completed.
+/// For blocks used on another stream, call record_stream(). Host blocks are reused only after the work that
+/// used them has completed.
 class Buffer {
   public:
     Buffer() = default;
-    struct Block; ///< defined in the library's sources alone
+    struct Block; ///< defined only in the library's sources
     explicit Buffer(std::shared_ptr<Block> block) : block_(std::move(block)) {}
 
     DevicePointer pointer() const noexcept;
-    std::uint64_t bytes() const noexcept; ///< as asked for
+    std::uint64_t bytes() const noexcept; ///< as requested
     explicit operator bool() const noexcept { return block_ != nullptr; }
-    /// The mapped bytes of a block that is not device memory; empty for one that is.
+    /// The mapped bytes of a host block; empty for device memory.
     std::span<std::byte> host() const noexcept;
     template <class T>
     std::span<T> host_as() const noexcept {
@@ -67,15 +67,15 @@ struct MemoryStatistics {
     std::uint64_t reserved_bytes = 0, reserved_peak_bytes = 0;   ///< taken from the driver
     std::uint64_t allocations = 0, driver_allocations = 0;       ///< since the start
     std::uint64_t driver_frees = 0;                              ///< since the start
-    std::uint64_t retries = 0;       ///< allocations that succeeded after the cache was given back
-    std::uint64_t out_of_memory = 0; ///< allocations that failed all the same
-    std::uint64_t waits = 0; ///< for the work of all streams, because memory had run out or was given back
+    std::uint64_t retries = 0;       ///< allocations that succeeded after the cache was emptied
+    std::uint64_t out_of_memory = 0; ///< allocations that failed even so
+    std::uint64_t waits = 0; ///< for the work of all streams, because memory ran out or was given back
 };
 
-/// A number or a sum of bytes that rises and falls.
+/// A count or a number of bytes that rises and falls.
 struct Level {
     std::int64_t current = 0, peak = 0;
-    std::int64_t risen = 0, fallen = 0; ///< by how much in all
+    std::int64_t risen = 0, fallen = 0; ///< total amounts
 
     void rise(std::uint64_t by) {
         current += static_cast<std::int64_t>(by);
@@ -88,25 +88,25 @@ struct Level {
     }
 };
 
-/// What became of blocks and segments, in the terms of PyTorch's allocators. Bytes are those of whole blocks
-/// but for requested_bytes.
+/// What became of blocks and segments, in the terms of PyTorch's allocators. Bytes count whole blocks, except
+/// for requested_bytes.
 struct BlockLevels {
     Level allocations, allocated_bytes;          ///< in Buffers
-    Level requested_bytes;                       ///< as asked for, in Buffers
-    Level active, active_bytes;                  ///< in Buffers, or released and still used by queued work
+    Level requested_bytes;                       ///< as requested, in Buffers
+    Level active, active_bytes;                  ///< in Buffers, or released but still used by queued work
     Level segments, reserved_bytes;              ///< taken from the driver
-    Level inactive_splits, inactive_split_bytes; ///< free blocks in segments that hold others, too
+    Level inactive_splits, inactive_split_bytes; ///< free blocks in segments that also hold used ones
 };
 
 struct MemoryLevels {
-    BlockLevels all, small, large; ///< by the segments: small ones hold blocks up to 1 MiB
+    BlockLevels all, small, large; ///< by segment: small ones hold blocks up to 1 MiB
 };
 
-/// Of the heap that device memory comes from.
+/// About the heap that device memory comes from.
 struct MemoryInfo {
     std::uint64_t free_bytes = 0, total_bytes = 0;
-    /// free_bytes is what the driver says of this process and others (VK_EXT_memory_budget); else it is the
-    /// total less what this Allocator has taken.
+    /// True: free_bytes is what the driver reports for this process and others (VK_EXT_memory_budget). False:
+    /// it is the total minus what this Allocator has taken.
     bool budgeted = false;
 };
 
@@ -117,20 +117,20 @@ class Stream;
 class Allocator {
   public:
     virtual ~Allocator() = default;
-    /// `stream`: on whose order a device block may be reused at once; null: after the device is idle. bytes
-    /// == 0 gives a valid block of the smallest class. Throws OutOfMemory with the numbers (asked, allocated,
-    /// reserved, heap, budget, largest single allocation).
+    /// `stream`: the stream whose order allows a device block to be reused immediately; null: reused after
+    /// the device is idle. bytes == 0 gives a valid block of the smallest class. Throws OutOfMemory with the
+    /// numbers (requested, allocated, reserved, heap, budget, largest single allocation).
     virtual Buffer allocate(std::uint64_t bytes, MemoryKind kind, Stream* stream = nullptr) = 0;
-    /// The block is also used on that stream: it is not reused before the work queued there when it is
-    /// released has completed.
+    /// Declares that the block is also used on that stream: after its release it is not reused until the work
+    /// queued there has completed.
     virtual void record_stream(const Buffer& buffer, Stream& stream) = 0;
     /// Gives every free block back to the driver.
     virtual void empty_cache() = 0;
     virtual MemoryStatistics statistics(MemoryKind kind) const = 0;
     virtual MemoryLevels levels(MemoryKind kind) const = 0;
-    /// Of statistics and levels: peaks become what is now.
+    /// Of statistics and levels: peaks are set to the current values.
     virtual void reset_peaks() = 0;
-    /// Level::risen and fallen, allocations, retries and the like count from 0 again.
+    /// Level::risen and fallen, allocations, retries and the like restart from 0.
     virtual void reset_accumulated() = 0;
     /// Asks the driver.
     virtual MemoryInfo memory_info() const = 0;

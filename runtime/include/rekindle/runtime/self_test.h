@@ -1,6 +1,6 @@
 #pragma once
-/// Known answers: small kernels whose results are known are run at the first use of a device and driver
-/// build. A path that gives a wrong answer is disabled, and said so.
+/// Known answers: small kernels whose results are known run at the first use of a device and driver build. A
+/// feature that gives a wrong answer is disabled, with a warning.
 
 #include <rekindle/kernels/kernel.h>
 
@@ -14,21 +14,21 @@ class Device;
 struct SelfTestRow {
     std::string name; ///< "subgroup sum, size 32"
     enum class Outcome { passed, failed, unsupported } outcome{};
-    std::string detail;         ///< what was expected and found; why it was not run
-    kernels::Features disables; ///< what is switched off when it failed; empty: the device is refused
+    std::string detail;         ///< what was expected and found, or why it was not run
+    kernels::Features disables; ///< disabled when the row fails; empty: the device is refused
 };
 
 class SelfTestResult {
   public:
     std::vector<SelfTestRow> rows;
     bool from_cache = false; ///< run earlier on this device and driver build
-    double milliseconds = 0; ///< of the run
-    /// False when a row failed that no feature can be blamed for: the device computes wrong answers.
+    double milliseconds = 0; ///< duration of the run
+    /// False when a row failed that belongs to no feature: the device computes wrong answers.
     bool usable() const;
     kernels::Features disabled() const;
 };
 
-/// Runs all rows now, whatever the cache says, and renews the cache. Throws DeviceLost or Error when it
+/// Runs all rows now, whatever the cache says, and updates the cache. Throws DeviceLost, or Error when it
 /// cannot run.
 SelfTestResult run_self_test(Device& device);
 

@@ -18,9 +18,9 @@ enum class Mark {
     horizontal_bar, ///< from zero to x, centered at y: volume by price
 };
 
-/// Points whose x or y is not finite are left out; lines break there.
+/// Points whose x or y is not finite are skipped; lines break there.
 struct Series {
-    std::string name{}; ///< in the legend; "" keeps it out
+    std::string name{}; ///< in the legend; "" for no entry
     Mark mark = Mark::line;
     std::vector<double> x{}, y{};
     int style = 0;        ///< color, dashes and marker, 0 to 5
@@ -43,7 +43,7 @@ struct Band {
 };
 
 struct Axis {
-    std::string title{};                        ///< with its unit in brackets: "loss (nats)"
+    std::string title{};                        ///< with its unit in parentheses: "loss (nats)"
     std::optional<double> minimum{}, maximum{}; ///< fixed ends; otherwise from the data
     bool include_zero = false;
     bool integers = false; ///< ticks at whole numbers only
@@ -65,7 +65,7 @@ struct Chart {
 /// escaped.
 std::string render_svg(const Chart& chart, int width, int height);
 
-/// Charts side by side, each of that size in pixels, on a light ground. Atomic. Text is drawn in ASCII.
+/// Charts side by side, each of that size in pixels, on a light background. Atomic. Text is drawn in ASCII.
 void write_png(const std::filesystem::path& path, std::span<const Chart> charts, int width, int height);
 
 /// 1234567 → "1.23 M", 0.00012 → "1.2e-4": a tick's label when ticks are `step` apart.

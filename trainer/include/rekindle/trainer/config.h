@@ -1,6 +1,6 @@
 #pragma once
 /// Everything that decides a training run. `--config F.json`, the printed effective configuration and the
-/// file config.json of a run folder are this one format: a flat object whose keys are the option names with
+/// file config.json of a run folder share this format: a flat object whose keys are the option names with
 /// underscores.
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,7 +18,7 @@ struct TrainConfig {
     // Input
     std::vector<std::string> data;  ///< files or folders
     std::string vix;                ///< VIX file, "" for none
-    std::string columns;            ///< "time=1,open=Open,…", "" recognizes them
+    std::string columns;            ///< "time=1,open=Open,…", "" detects them
     std::string contract = "all";   ///< all, or the beginning of a contract's name
     double data_fraction = 1.0;     ///< (0, 1]: the latest part of the sessions
     std::string tick = "auto";      ///< "auto" or a size in points
@@ -50,8 +50,8 @@ struct TrainConfig {
     std::int64_t target_bars = 5;  ///< k of bar-return
     bool across_sessions = false;  ///< targets of bars may reach into a later session
     double train_split = 0.8;
-    std::int64_t purge = 1;   ///< rows left out before the split
-    std::int64_t embargo = 0; ///< rows left out after the split
+    std::int64_t purge = 1;   ///< rows omitted before the split
+    std::int64_t embargo = 0; ///< rows omitted after the split
 
     // Network
     std::string model; ///< JSON model description; "" builds the default from the next three
@@ -77,7 +77,7 @@ struct TrainConfig {
     double ema = 0.0;
     bool use_mixed_precision = false;
     std::int64_t seed = 42;
-    std::int64_t population = 1; ///< networks at once, with the seeds seed, seed + 1, …
+    std::int64_t population = 1; ///< networks trained together, with the seeds seed, seed + 1, …
 
     // Where and how it runs
     std::string output = "TRAINING";
@@ -86,8 +86,8 @@ struct TrainConfig {
     bool no_distributed = false;
     std::string distributed_strategy = "auto"; ///< auto | dataparallel | fsdp
     bool skip_gpu_cleanup = false;
-    std::int64_t threads = 0;             ///< 0: all processors
-    std::int64_t checkpoint_interval = 0; ///< optimizer steps; 0: each epoch and every 30 s
+    std::int64_t threads = 0;             ///< 0: all CPUs
+    std::int64_t checkpoint_interval = 0; ///< optimizer steps; 0: every epoch and every 30 s
     std::int64_t keep_checkpoints = 3;
     std::string resume_from_checkpoint; ///< run folder, "" for none
 
@@ -97,8 +97,8 @@ struct TrainConfig {
 /// All fields, in the order above.
 void to_json(nlohmann::ordered_json& json, const TrainConfig& config);
 
-/// Takes the keys that are present, keeps the others. Throws Error (usage) naming an unknown key (with the
-/// nearest known one), a wrong type or a value out of range.
+/// Updates the fields of the keys that are present and keeps the others. Throws Error (usage) naming an
+/// unknown key (with the nearest known one), a wrong type or a value out of range.
 void update_from_json(const nlohmann::ordered_json& json, TrainConfig& config);
 
 } // namespace rekindle::trainer

@@ -22,8 +22,8 @@ struct TargetMeaning {
     market::TargetKind kind = market::TargetKind::next_return;
     std::size_t horizon = 1;     ///< sessions or bars that the target looks ahead
     bool per_bar = false;        ///< rows are bars (feature group minute), not sessions
-    bool across_sessions = true; ///< of bars: a target may reach into a later session
-    double scale = 1;            ///< returns are learned in units of this (their training standard deviation)
+    bool across_sessions = true; ///< for bars: a target may reach into a later session
+    double scale = 1;            ///< returns are learned in units of this (their std in the training set)
     mlp::LossSpec loss;
 
     bool is_probability() const noexcept { return kind == market::TargetKind::direction; }
@@ -31,14 +31,14 @@ struct TargetMeaning {
     double up_threshold() const noexcept;
     /// "log return of the next session, close to close".
     std::string text() const;
-    /// What the network is trained on, for a target in its own unit.
+    /// What the network is trained on, given a target in its own unit.
     double label(double target) const noexcept;
     /// The target's own unit (log return, or probability of a rise) from the network's first output.
     double value(double raw_output) const noexcept;
 };
 
-/// Rows in order of time. `matrix.values` are given back to the system once they are scaled (train) or kept
-/// (predict).
+/// Rows in chronological order. The memory of `matrix.values` is released once they are scaled (train), or
+/// kept (predict).
 struct Dataset {
     market::FeatureMatrix matrix;
     market::Targets targets;
@@ -51,27 +51,26 @@ struct Dataset {
 
     mlp::Samples train() const;
     mlp::Samples validation() const;
-    /// The outcome known at each validation row: the target of `horizon` rows before, 0 where there is none.
+    /// The outcome known at each validation row: the target `horizon` rows before it, 0 where there is none.
     std::vector<double> yesterday() const;
     std::vector<double> validation_targets() const;
 };
 
-/// With chunk_size > 0 the large arrays lie in files of `folder` and chunk_size rows are worked on at a time;
-/// without it they lie in memory. The results are the same.
+/// With chunk_size > 0, the large arrays are in files in `folder`, and chunk_size rows are processed at a
+/// time; otherwise they are in memory. The results are the same.
 Workspace workspace_of(const TrainConfig& config, const std::filesystem::path& folder);
 
 /// The features that the configuration asks for, one row per session or (group minute) per bar. A look-back
-/// is left out, and noted, when with it there would be too few rows to train on and without it there are
-/// more: more data never makes a job impossible.
+/// is omitted, with a note, when it would leave too few rows to train on and omitting it leaves more: more
+/// data never makes a job impossible.
 market::FeatureMatrix build_features(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
                                      const Workspace& workspace = {});
-/// Exactly these features, in this order: what a model was trained with. Throws Error (usage) when the data
-/// cannot give one, saying why.
+/// Exactly these features, in this order: what a model was trained with. Throws Error (usage) when one cannot
+/// be computed from the data, saying why.
 market::FeatureMatrix build_named_features(std::span<const std::string> names, bool per_bar,
                                            const TrainConfig& config, const MarketData& data,
                                            ThreadPool& pool, const Workspace& workspace = {});
-/// The target and the loss that the configuration asks for. Throws Error (usage) when they do not fit each
-/// other.
+/// The target and the loss that the configuration asks for. Throws Error (usage) when they do not match.
 TargetMeaning target_meaning(const TrainConfig& config);
 /// Reports the stage "Building features". Throws Error (usage) when too few rows are left, saying how many
 /// are missing.

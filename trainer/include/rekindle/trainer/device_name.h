@@ -1,5 +1,5 @@
 #pragma once
-/// The names by which people ask for a device, in one place for every command.
+/// The device names that users may give, in one place for every command.
 
 #include <rekindle/runtime/device.h>
 
@@ -9,15 +9,15 @@
 
 namespace rekindle::trainer {
 
-/// A device as it was asked for.
+/// A device as the user gave it.
 struct DeviceName {
     enum class Kind { automatic, cpu, any_gpu, number, uuid };
     Kind kind = Kind::automatic;
     std::uint32_t number = 0; ///< Kind::number
-    /// A GPU was asked for (gpu, cuda:0, hip, 0 …): a Vulkan driver for the CPU must not take its place. Only
-    /// the address that `rekindle devices` prints (gpu:N) and a UUID can mean such a driver.
+    /// The user asked for a GPU (gpu, cuda:0, hip, 0 …): a CPU driver must not take its place. Only the
+    /// address that `rekindle devices` prints (gpu:N) and a UUID can mean a CPU driver.
     bool must_be_gpu = false;
-    std::string text; ///< as a configuration keeps it: "auto", "cpu", "gpu", "gpu:1", "cuda:1", "gpu-…"
+    std::string text; ///< as stored in a configuration: "auto", "cpu", "gpu", "gpu:1", "cuda:1", "gpu-…"
 };
 
 /// Reads a name, in either case:
@@ -28,11 +28,11 @@ struct DeviceName {
 /// Throws Error (usage) for anything else, with what to write instead.
 DeviceName parse_device_name(std::string_view written);
 
-/// The device here that is meant. Throws Error (usage) when there is none, and when a GPU was asked for and
-/// only a driver for the CPU is there. Preconditions: not automatic and not cpu.
+/// The device that the name means. Throws Error (usage) when there is none, and when the user asked for a GPU
+/// and there is only a CPU driver. Preconditions: not automatic and not cpu.
 runtime::DeviceInfo find_device(const DeviceName& name);
 
-/// What a person must know who named a driver for the CPU; "" for a GPU.
-std::string warning_of_cpu_driver(const runtime::DeviceInfo& info);
+/// A warning for a user who named a CPU driver; "" for a GPU.
+std::string cpu_driver_warning(const runtime::DeviceInfo& info);
 
 } // namespace rekindle::trainer

@@ -21,13 +21,13 @@ struct FitOptions {
     std::int64_t checkpoint_interval = 0; ///< batches; 0: see docs/formats/checkpoint.md
     double up_threshold = 0;              ///< a target above it is a rise (0 for returns, 0.5 for labels)
     std::string config_hash{}, data_hash{}, data_summary{}; ///< stored in checkpoints
-    std::size_t threads = 1;                                ///< that put rows in order
-    /// Most memory for the orders of rows (4 bytes per row and network). When all need more, the networks
-    /// train in groups, one epoch each; no bit depends on it.
+    std::size_t threads = 1;                                ///< that shuffle rows
+    /// Maximum memory for the orders of rows (4 bytes per row and network). When all networks need more, they
+    /// train in groups, one epoch each; the results are bit-identical.
     std::size_t order_bytes = std::size_t{256} << 20;
 };
 
-/// What became of one network.
+/// The result of one network.
 struct MemberResult {
     std::uint64_t seed = 0;
     std::int64_t best_epoch = 0; ///< 0: it diverged in its first epoch
@@ -52,17 +52,17 @@ struct FitResult {
     double training_seconds = 0;            ///< all sessions of a resumed run together
     std::uint64_t network_steps = 0;        ///< of all networks, in this session
     double stepping_seconds = 0;            ///< spent on them, without validation and checkpoints
-    std::uint64_t checkpoints = 0;          ///< written now
+    std::uint64_t checkpoints = 0;          ///< written in this session
     double checkpoint_seconds = 0;          ///< spent on them
-    bool interrupted = false;               ///< the token asked; a checkpoint of this very state was written
-    bool stopped_early = false;             ///< every network before the last epoch
+    bool interrupted = false;               ///< stopped by the token; a checkpoint of this state was written
+    bool stopped_early = false;             ///< every network stopped before the last epoch
 };
 
-/// Trains until the epochs are done, early stopping has struck every network or the token asks. Member m
-/// takes its rows in the order that its own seed gives and stops on its own account: it becomes what it would
-/// become alone. `resume` goes on where it was made: on the CPU the weights are then, bit for bit, those of
-/// an uninterrupted run. A single network whose loss is not finite throws Error; of several, it trains no
-/// more, and Error is thrown when none is left.
+/// Trains until the epochs are done, early stopping has stopped every network, or the token is set. Each
+/// member takes its rows in the order of its own seed and stops independently, so it ends up as if it had
+/// trained alone. `resume` continues from that checkpoint: on the CPU, the weights are then bit for bit those
+/// of an uninterrupted run. Throws Error when the loss of a single network is not finite; in a population,
+/// that network no longer trains, and Error is thrown when none is left.
 FitResult fit(mlp::Population& population, const mlp::Samples& train, const mlp::Samples& validation,
               const FitOptions& options, CheckpointStore& store, const std::optional<Checkpoint>& resume,
               ProgressSink& progress, const CancellationToken& cancellation);

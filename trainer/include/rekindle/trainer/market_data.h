@@ -18,7 +18,7 @@
 
 namespace rekindle::trainer {
 
-/// Bars, their sessions and the figures of each. A value; the bars are shared, not copied.
+/// Bars, their sessions and the figures of each session. A value; the bars are shared, not copied.
 struct MarketData {
     market::ReadResult read;
     market::SessionRules session_rules;
@@ -28,32 +28,31 @@ struct MarketData {
 };
 
 /// The settings of a configuration in the terms of market/. Words have been checked by update_from_json().
-/// Throws Error (usage) for a tick, a zone or a time of day that is not one.
+/// Throws Error (usage) for an invalid tick, zone or time of day.
 market::ReadOptions read_options(const TrainConfig& config, const std::filesystem::path& column_file);
 market::SessionRules session_rules(const TrainConfig& config);
 market::ProfileRules profile_rules(const TrainConfig& config);
 market::RollMethod roll_method(const TrainConfig& config);
 market::HolidayCalendar holiday_calendar(const TrainConfig& config);
 
-/// Says so when there is a VIX and no feature takes it.
-void say_whether_vix_is_used(const TrainConfig& config, const market::ReadReport& report,
-                             ProgressSink& progress);
+/// Notes a VIX that no feature uses.
+void note_unused_vix(const TrainConfig& config, const market::ReadReport& report, ProgressSink& progress);
 
-/// What becomes of the last session when it is not over at the last bar.
+/// What happens to the last session when it is not over at the last bar.
 enum class LastSession {
-    when_complete, ///< left out: its figures would change with the next bar
-    as_it_is,      ///< kept, for rows of bars, which do not change any more
+    when_complete, ///< dropped unless complete: its figures would change with the next bar
+    as_it_is,      ///< kept, for rows of bars, which no longer change
 };
 
-/// Reads, cuts into sessions, profiles. Reports the stages "Reading bars" and "Profiling sessions", what was
-/// found and what a person should know: a clock or regular hours that the data contradict, sessions of one
-/// bar. `column_file` is used when chunk_size > 0 only. Throws Error (usage) for bad input.
+/// Reads bars, cuts them into sessions and computes profiles. Reports the stages "Reading bars" and
+/// "Profiling sessions", the findings, and warnings: a clock or regular hours that the data contradicts,
+/// sessions of one bar. `column_file` is used only when chunk_size > 0. Throws Error (usage) for bad input.
 MarketData load_market_data(const TrainConfig& config, const std::filesystem::path& column_file,
                             ThreadPool& pool, ProgressSink& progress, const CancellationToken& cancellation,
                             LastSession last = LastSession::when_complete);
 
-/// The end of a bar as the person knows it: "2025-02-27 16:00:00 America/New_York", "2025-02-27" for dates
-/// alone, "2025-02-27 16:00:00 as labeled" for Clock::raw. `stamp` as BarColumns::time.
-std::string stamp_text(std::int64_t stamp, const MarketData& data);
+/// The end of a bar as the user knows it: "2025-02-27 16:00:00 America/New_York", "2025-02-27" for dates
+/// alone, "2025-02-27 16:00:00 as labeled" for Clock::raw. `timestamp` as in BarColumns::time.
+std::string timestamp_text(std::int64_t timestamp, const MarketData& data);
 
 } // namespace rekindle::trainer

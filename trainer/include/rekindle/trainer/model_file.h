@@ -24,7 +24,7 @@ struct OptimizerFile {
     double learning_rate = 0; ///< of the next step
     std::uint64_t steps = 0;
     /// Per parameter, in the order of ModelFile::parameters: exp_avg (adamw) or momentum_buffer (sgd; empty
-    /// without).
+    /// without momentum).
     std::vector<mlp::NamedTensor> first_moments;
     std::vector<mlp::NamedTensor> second_moments; ///< exp_avg_sq (adamw)
 };
@@ -45,9 +45,9 @@ struct ModelFile {
     double accuracy = unknown, train_loss = unknown, validation_loss = unknown;
     std::vector<EpochMetrics> history;
     double training_seconds = unknown;
-    /// All that the original had no place for (scaler, tick, session rules, data hash, seed, split dates,
-    /// timings): an object, kept under the key "rekindle". Its key "model" is the network and is written by
-    /// this library.
+    /// Everything that the original has no key for (scaler, tick, session rules, data hash, seed, split
+    /// dates, timings): an object, kept under the key "rekindle". Its key "model" is the network and is
+    /// written by this library.
     nlohmann::ordered_json details = nlohmann::ordered_json::object();
 };
 
@@ -61,23 +61,22 @@ ModelFile model_from_metadata(const nlohmann::ordered_json& metadata);
 PickleId optimizer_state_dict(TorchArchiveBuilder& builder, const OptimizerFile& optimizer,
                               std::size_t parameters);
 
-/// `<stem>.pt` and `<stem>_metadata.json`, each atomically, read back before it is put in place.
+/// `<stem>.pt` and `<stem>_metadata.json`, each atomically, verified by reading it back first.
 void write_model_file(const std::filesystem::path& path, const ModelFile& file);
 
 /// A model file of Rekindle or of the original system.
 struct ImportedModel {
-    ModelFile file; ///< `model` from the file where it is told, else from the tensors' shapes
+    ModelFile file; ///< `model` comes from the file if it has one, else from the tensors' shapes
     bool written_by_rekindle = false;
-    /// The file says nothing of how its features were scaled (the original never did): ask for a scaler.
+    /// The file does not say how its features were scaled (the original never did): a scaler is needed.
     bool needs_scaler = false;
     /// The file names no features, or not as many as it has inputs.
     bool needs_feature_names = false;
     std::vector<std::string> notes; ///< for people: what was derived, ignored or is missing
 };
 
-/// Reads a .pt as data: no code in it is ever run. Moments of the optimizer are not read (a checkpoint has
-/// them). Throws Error (usage) when the file is unsound, or its tensors are not those of the original
-/// network.
+/// Reads a .pt as data: no code in it is ever run. Optimizer moments are not read (a checkpoint has them).
+/// Throws Error (usage) when the file is invalid, or its tensors are not those of the original network.
 ImportedModel import_model(const std::filesystem::path& path);
 /// The same for the tensors of a file that holds nothing else. `name` is for messages.
 ImportedModel import_tensors(std::vector<mlp::NamedTensor> tensors, const std::string& name);

@@ -1,6 +1,6 @@
 #pragma once
-/// Python pickles as data. Nothing is ever imported, called or built: a global is its name, a call is a node
-/// that holds the name of what Python would call and the arguments.
+/// Python pickles as data. Nothing is ever imported, called or constructed: a global is just its name, and a
+/// call is a node with the name of what Python would call and its arguments.
 
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +82,7 @@ class PickleDocument {
 
     /// To a list, set, or the elements of an object. Precondition: the container is one of these.
     void append(PickleId container, PickleId element);
-    /// To a dict or the entries of an object. An equal key is not looked for. Precondition as above.
+    /// To a dict or the entries of an object. Does not check for an equal key. Precondition as above.
     void insert(PickleId container, PickleId key, PickleId value);
     void insert(PickleId container, std::string_view key, PickleId value);
     /// __setstate__ of an object. Precondition: an object.
@@ -114,7 +114,7 @@ class PickleValue {
     /// Of an integer, a real, a boolean or a numpy scalar of a float or integer type.
     std::optional<double> as_number() const;
     std::optional<std::string_view> as_string() const noexcept;
-    /// Of bytes, or of the call by which protocol 2 spells them (_codecs.encode(text, 'latin1')).
+    /// Of bytes, or of the call with which protocol 2 writes them (_codecs.encode(text, 'latin1')).
     std::optional<std::string> as_bytes() const;
     /// The bytes of a big_integer, little-endian two's complement.
     std::optional<std::string_view> as_big_integer() const noexcept;
@@ -144,8 +144,8 @@ class PickleValue {
     PickleId id_;
 };
 
-/// Beyond these a pickle is refused, so that hostile input costs bounded time and memory (about 100 bytes a
-/// node).
+/// A pickle beyond these limits is refused, so that hostile input costs bounded time and memory (about 100
+/// bytes per node).
 struct PickleLimits {
     std::size_t max_bytes = 64U << 20;
     std::size_t max_nodes = 2'000'000; ///< nodes, and entries on the stack or in containers

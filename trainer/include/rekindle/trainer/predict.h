@@ -18,29 +18,29 @@ namespace rekindle::trainer {
 struct PredictOptions {
     std::filesystem::path model;   ///< a run folder, or a file of one, or a model of the original system
     TrainConfig input;             ///< data, vix and the reading options that `given` names
-    std::set<std::string> given;   ///< keys of `input` that the user set himself
+    std::set<std::string> given;   ///< keys of `input` that the user set
     std::filesystem::path scaler;  ///< scaler JSON, needed for a model without one
-    bool other_instrument = false; ///< the data may be of another instrument than the model's
+    bool other_instrument = false; ///< the data may be for a different instrument than the model's
 };
 
 /// Values are in the unit of the target: a log return, or the probability of a rise.
 struct Prediction {
-    std::string target;       ///< "log return of the next session, close to close"
-    bool probability = false; ///< `value` is one
-    bool per_bar = false;     ///< seen from a bar, not from a session
-    std::string from_session; ///< "2025-02-27": of the bar, or the last complete session
-    std::string from_stamp;   ///< end of the last bar that was used, with its zone
-    std::string data_end;     ///< end of the last bar of the data, with its zone
+    std::string target;         ///< "log return of the next session, close to close"
+    bool probability = false;   ///< `value` is one
+    bool per_bar = false;       ///< seen from a bar, not from a session
+    std::string from_session;   ///< "2025-02-27": of the bar, or the last complete session
+    std::string from_timestamp; ///< end of the last bar that was used, with its zone
+    std::string data_end;       ///< end of the last bar of the data, with its zone
     double value = 0;
-    double interval_low = 0, interval_high = 0; ///< hold `value`; NaN when unknown
+    double interval_low = 0, interval_high = 0; ///< contain `value`; NaN when unknown
     double interval_level = 0.9;                ///< share of validation outcomes inside such an interval
-    double baseline = 0;                        ///< what the baseline says
+    double baseline = 0;                        ///< the baseline's prediction
     std::string baseline_name;                  ///< "zero return", "share of rises in training"
     double price = 0;                           ///< close of that bar or session, points
     int price_decimals = 2;                     ///< that the tick has
     std::string verdict;                        ///< the model's verdict from its run folder
     std::vector<std::string> notes;             ///< about this prediction
-    std::vector<std::string> data_notes;        ///< about the data, which were told as they were read
+    std::vector<std::string> data_notes;        ///< about the data, already logged while reading
 };
 
 /// Starts at the last bar of the data (group minute) or at the last complete session. Throws Error (usage)
@@ -49,7 +49,7 @@ struct Prediction {
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation);
 
-/// For people, one fact a line; and for programs.
+/// For people, one fact per line; and for programs.
 std::vector<std::string> describe(const Prediction& prediction);
 void to_json(nlohmann::ordered_json& json, const Prediction& prediction);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a long job tells while it runs. The trainer reports; cli/ draws.
+/// What a long job reports while it runs. The trainer reports; cli/ displays.
 
 #include <rekindle/base/log.h>
 
@@ -15,21 +15,21 @@ struct EpochMetrics {
     std::int64_t epochs = 0; ///< planned
     double train_loss = 0;   ///< mean over the epoch's rows, in the loss's own unit
     double validation_loss = 0;
-    double accuracy = 0;        ///< share of validation rows whose direction is predicted right, 0 to 1
+    double accuracy = 0;        ///< share of validation rows whose direction is predicted correctly, 0 to 1
     double learning_rate = 0;   ///< at the end of the epoch
     double gradient_norm = 0;   ///< of the last step, before clipping
     std::uint64_t steps = 0;    ///< optimizer steps so far
     double seconds = 0;         ///< of this epoch, validation included
     double rows_per_second = 0; ///< training rows / training seconds
     bool best = false;
-    /// Of a population: how many networks trained in this epoch. The figures above are then their medians,
-    /// `steps` the most that one has done, rows_per_second of all together; `best`: one of them is the best
-    /// so far.
+    /// For a population: how many networks trained in this epoch. The figures above are then their medians,
+    /// `steps` is the most that one has done, rows_per_second is for all together, and `best` means that one
+    /// of them is the best so far.
     std::uint64_t networks = 1;
-    double lowest_validation_loss = 0; ///< of a population, of this epoch
+    double lowest_validation_loss = 0; ///< for a population, in this epoch
 };
 
-/// Where a stage stands.
+/// The progress of a stage.
 struct StageProgress {
     std::string_view stage; ///< "Reading bars", "Training", …
     std::uint64_t done = 0;
@@ -44,7 +44,7 @@ struct StageProgress {
 /// Receives progress and messages. Called from the thread that runs the job.
 class ProgressSink : public LogSink {
   public:
-    /// A stage goes on; called often (cheap implementations limit their own rate).
+    /// A stage has advanced; called often (implementations limit their own rate).
     virtual void advanced(const StageProgress& progress) = 0;
     /// A stage has ended after so many seconds; `summary` is one line with figures and units.
     virtual void stage_ended(std::string_view stage, double seconds, std::string_view summary) = 0;

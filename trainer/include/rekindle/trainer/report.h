@@ -41,7 +41,7 @@ struct ReportTiming {
     std::string summary; ///< "1,140,000 rows, 42 M rows/s"
 };
 
-/// A section of its own, after the learning curves.
+/// A separate section, after the learning curves.
 struct ReportSection {
     std::string title;
     std::vector<Chart> charts;
@@ -49,13 +49,13 @@ struct ReportSection {
     std::vector<ReportTable> tables;
 };
 
-/// What the report shows. Empty parts are left out of the page.
+/// What the report shows. Empty parts are omitted from the page.
 struct ReportData {
     std::string title;            ///< "S&P 500, weekly sessions"
     std::string run;              ///< name of the run folder
     std::string finished;         ///< "2025-03-01 12:00:05 UTC"
     std::string program;          ///< "rekindle 0.1.0"
-    bool synthetic = false;       ///< simulated bars: said beside the title
+    bool synthetic = false;       ///< simulated bars: shown next to the title
     std::string target;           ///< "log return of the next session"
     std::string target_unit;      ///< of predicted and actual as given: "%", "probability"
     std::string loss_name;        ///< "Huber loss"
@@ -65,7 +65,7 @@ struct ReportData {
     std::vector<EpochMetrics> history;
     std::vector<ReportSection> sections;
     std::vector<ReportProfile> profiles;   ///< last sessions, oldest first
-    std::vector<double> predicted, actual; ///< validation rows in order of time, in target_unit
+    std::vector<double> predicted, actual; ///< validation rows in chronological order, in target_unit
     std::vector<ReportFact> data;          ///< rows, span, sessions, tick, hash
     std::vector<ReportTable> tables;       ///< sessions, rolls, split
     std::vector<ReportFact> configuration;
@@ -78,7 +78,7 @@ std::string render_report(const ReportData& data);
 /// render_report, written atomically.
 void write_report(const std::filesystem::path& path, const ReportData& data);
 
-/// Two panels: losses, and the share of directions predicted right. `loss_title`: "Huber loss", with its
+/// Two panels: losses, and the share of directions predicted correctly. `loss_title`: "Huber loss", with its
 /// unit.
 void write_training_history(const std::filesystem::path& path, std::span<const EpochMetrics> history,
                             const std::string& loss_title = "loss");
@@ -86,9 +86,9 @@ void write_training_history(const std::filesystem::path& path, std::span<const E
 /// The charts of the page, for other uses (the terminal, tests).
 Chart loss_chart(std::span<const EpochMetrics> history, const std::string& loss_title);
 Chart accuracy_chart(std::span<const EpochMetrics> history);
-/// Which values of a figure are the good ones.
+/// Whether lower or higher values are better.
 enum class Better { lower, higher };
-/// How many of the values lie where, with the middle half shaded, the median and the best marked.
+/// A histogram of the values, with the middle half shaded and the median and the best marked.
 Chart distribution_chart(std::span<const double> values, const std::string& title,
                          const std::string& value_title, Better better);
 Chart profile_chart(const ReportProfile& profile);

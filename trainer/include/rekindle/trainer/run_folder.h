@@ -13,29 +13,30 @@
 
 namespace rekindle::trainer {
 
-/// A run folder that appears whole or not at all: it is prepared under a hidden name beside its place;
-/// publish() renames it. Destroyed before that, what was prepared is removed. Movable; not thread-safe.
+/// A run folder that appears as a whole or not at all: it is prepared under a hidden name next to its final
+/// place, and publish() renames it. If the object is destroyed before that, the prepared folder is removed.
+/// Movable; not thread-safe.
 class RunFolder {
   public:
-    /// Prepares a new, locked folder in `output`, which is made when needed; what killed processes had
-    /// prepared there is removed. Throws Error naming the folder when it cannot.
+    /// Prepares a new, locked folder in `output`, which is created when needed; folders that killed processes
+    /// had prepared there are removed. Throws Error naming the folder when it cannot.
     static RunFolder prepare(const std::filesystem::path& output);
-    /// An existing run. Throws Error (usage) when it is none, naming the newest run below the path if there
-    /// is one.
+    /// An existing run. Throws Error (usage) when `folder` is not a run folder, naming the newest run in it
+    /// if there is one.
     static RunFolder open(const std::filesystem::path& folder);
 
     RunFolder(RunFolder&&) noexcept;
     RunFolder& operator=(RunFolder&&) = delete;
     ~RunFolder();
 
-    /// Where files are to be written now; changes with publish().
+    /// Where to write files; changes with publish().
     const std::filesystem::path& path() const noexcept { return path_; }
     /// "20251031_120000": the run's start in local time, as in its name.
     const std::string& timestamp() const noexcept { return timestamp_; }
     std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
     void publish();
-    /// Keeps every other process from training in this folder as long as the object lives. Throws Error
-    /// (usage) when one does already.
+    /// Keeps other processes from training in this folder while the object lives. Throws Error (usage) when
+    /// one already does.
     void lock();
 
     void write_config(const TrainConfig& config) const;
@@ -55,13 +56,13 @@ class RunFolder {
 /// The time now as "20251031_120000", local.
 std::string timestamp_now();
 
-/// Passes everything on and keeps it in <run>/logs/futures_vpoc_<timestamp>.log as "time - name - level -
-/// message", time in UTC. Messages before open() are kept back until then.
+/// Forwards everything and writes it to <run>/logs/futures_vpoc_<timestamp>.log as "time - name - level -
+/// message", time in UTC. Messages before open() are held back until then.
 class LoggedProgress final : public ProgressSink {
   public:
     explicit LoggedProgress(ProgressSink& next);
     ~LoggedProgress() override;
-    /// Throws Error naming the file. A resumed run gets a second file beside the first.
+    /// Throws Error naming the file. A resumed run gets a second file next to the first.
     void open(const std::filesystem::path& run_folder);
 
     void log(LogLevel level, std::string_view message) override;

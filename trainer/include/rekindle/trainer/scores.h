@@ -1,5 +1,5 @@
 #pragma once
-/// Honest scores: each stands beside its baseline, with a confidence interval from a block bootstrap.
+/// Scores, each with its baseline and a confidence interval from a block bootstrap.
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -13,35 +13,48 @@ namespace rekindle::trainer {
 struct Interval {
     double low = 0, high = 0;
     bool contains(double value) const noexcept { return low <= value && value <= high; }
-    /// The smallest interval that holds this one and the value.
+    /// The smallest interval that contains this one and the value.
     Interval including(double value) const noexcept {
         return {value < low ? value : low, value > high ? value : high};
     }
 };
 
-/// One figure beside what a model without any knowledge reaches on the same rows.
+/// One figure, and what a model without any knowledge reaches on the same rows.
 struct Score {
     std::string name; ///< "direction hit rate"
     std::string unit; ///< "%", "", "nats"
     double value = 0;
-    /// 95 %, circular block bootstrap (Politis and Romano, 1992); always holds `value`.
+    /// 95 %, circular block bootstrap (Politis and Romano, 1992); always contains `value`.
     Interval interval;
     double baseline = 0;
     std::string baseline_name; ///< "majority class (up)"
     bool higher_is_better = true;
 };
 
-/// Rows whose predictions are alike: what was said and what came.
+/// Rows with similar predictions: predicted and actual.
 struct CalibrationBin {
     double predicted = 0, actual = 0; ///< means, in the unit of the target
     std::size_t rows = 0;
 };
 
+/// What the scores amount to, as parts of "LABEL: FINDING. DETAILS".
+struct Verdict {
+    std::string label; ///< "No edge"; empty when it was read from a file, which has the text only
+    std::string finding; ///< a clause: "the model does not predict the … better than …"; empty like the label
+    std::string details; ///< sentences: the decisive score, what to keep in mind
+
+    bool empty() const { return label.empty() && details.empty(); }
+    /// The whole verdict.
+    std::string text() const;
+    /// The finding as a sentence; everything, when the verdict was read from a file.
+    std::string headline() const;
+};
+
 struct Evaluation {
     std::size_t rows = 0;
-    std::vector<Score> scores; ///< the first one decides about the edge
+    std::vector<Score> scores; ///< the first one decides whether there is an edge
     bool has_edge = false;
-    std::string verdict; ///< one or two sentences
+    Verdict verdict;
     std::vector<CalibrationBin> calibration;
     Interval residual_quantiles; ///< 5 % and 95 % of actual - predicted: the interval of a prediction
     double interval_level = 0.9;
@@ -67,7 +80,7 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
                                   std::span<const double> yesterday, double training_share_up,
                                   const EvaluationContext& context);
 
-/// The interval of a prediction, which always holds `value`. Of a return: the value and the residual
+/// The interval of a prediction, which always contains `value`. Of a return: the value and the residual
 /// quantiles. Of a probability: a 90 % interval of the share of rises among the validation rows whose
 /// probability was nearest (Wilson, 1927). NaN when the evaluation has no rows.
 Interval prediction_interval(const Evaluation& evaluation, bool probability, double value);

@@ -31,11 +31,11 @@ struct TensorReference {
     std::uint64_t elements() const noexcept;
 };
 
-/// Beyond these a file is refused.
+/// A file beyond these limits is refused.
 struct TorchLimits {
     PickleLimits pickle;
     /// Elements of one tensor, and of all tensors of a state dict: at most the larger of these two. Views
-    /// that repeat an element (stride 0) and compression make a small file large.
+    /// that repeat an element (stride 0) and compression can make a small file large.
     std::uint64_t elements_per_byte_of_file = 4;
     std::uint64_t elements_of_a_small_file = std::uint64_t{1} << 24;
 
@@ -45,10 +45,10 @@ struct TorchLimits {
 /// An archive in memory or mapped. Movable; reading is thread-safe.
 class TorchArchive {
   public:
-    /// Maps the file. Throws Error (usage) naming the file and the place for anything that is not a sound
+    /// Maps the file. Throws Error (usage) naming the file and the place for anything that is not a valid
     /// archive; a legacy file (before PyTorch 1.6) is refused with the command that converts it.
     static TorchArchive read(const std::filesystem::path& path, const TorchLimits& limits = {});
-    /// Of bytes, which must outlive the archive. `name` is for messages.
+    /// Parses bytes, which must outlive the archive. `name` is for messages.
     static TorchArchive parse(std::string_view bytes, const std::string& name,
                               const TorchLimits& limits = {});
     TorchArchive(TorchArchive&&) noexcept;
@@ -61,8 +61,8 @@ class TorchArchive {
     /// What TorchLimits allows for this file.
     std::uint64_t max_elements() const noexcept;
 
-    /// Of a tensor or a parameter; nothing for another value. Throws Error (usage) for a tensor whose sizes
-    /// lie, whose kind of storage is unknown, or that reaches outside its storage.
+    /// For a tensor or a parameter; nothing for another value. Throws Error (usage) for a tensor with wrong
+    /// sizes, an unknown kind of storage, or a reach beyond its storage.
     std::optional<TensorReference> tensor_reference(PickleValue value) const;
     /// The elements in row-major order, converted to float32.
     std::vector<float> read_float32(const TensorReference& tensor) const;
@@ -75,16 +75,15 @@ class TorchArchive {
 };
 
 /// The parameters of an archive: `model_state_dict`, `state_dict` or a bare state dict, with the prefixes
-/// "module." (DataParallel) and "_orig_mod." (torch.compile) taken off. In file order; an entry that is not a
-/// tensor is left out. Throws Error (usage) when there is none.
+/// "module." (DataParallel) and "_orig_mod." (torch.compile) removed. In file order; entries that are not
+/// tensors are skipped. Throws Error (usage) when there is none.
 std::vector<mlp::NamedTensor> state_dict_of(const TorchArchive& archive);
 
 /// Builds an archive that torch.load(weights_only=True) reads, with mmap=True too.
 class TorchArchiveBuilder {
   public:
     PickleDocument& document() noexcept { return document_; }
-    /// A contiguous float32 tensor with a storage of its own. Precondition: the shape's product is
-    /// values.size().
+    /// A contiguous float32 tensor with its own storage. Precondition: the shape's product is values.size().
     PickleId tensor(std::span<const float> values, std::span<const std::size_t> shape);
     /// The same as torch.nn.Module.state_dict() gives: an OrderedDict of tensors.
     PickleId state_dict(std::span<const mlp::NamedTensor> tensors);

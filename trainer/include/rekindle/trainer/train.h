@@ -12,7 +12,7 @@
 
 namespace rekindle::trainer {
 
-/// What a person is told at the end.
+/// What the user is told at the end.
 struct TrainOutcome {
     std::filesystem::path run_folder;
     std::filesystem::path report; ///< report.html in it
@@ -24,10 +24,10 @@ struct TrainOutcome {
     double seconds = 0;                   ///< wall time of the whole job
 };
 
-/// Trains as the configuration says. `given` holds the keys that the user set himself: with
-/// resume_from_checkpoint the run's own config.json is the base, and a given key that contradicts it is
-/// refused unless it cannot change the run's past (epochs, threads, checkpoint_interval, keep_checkpoints).
-/// Throws Error; nothing is written before the input has been read and found good.
+/// Trains as the configuration says. `given` holds the keys that the user set: with resume_from_checkpoint
+/// the run's own config.json is the base, and a given key that contradicts it is refused unless it cannot
+/// affect the steps already done (epochs, threads, checkpoint_interval, keep_checkpoints). Throws Error;
+/// nothing is written before the input has been read and checked.
 TrainOutcome train(TrainConfig config, const std::set<std::string>& given, ProgressSink& progress,
                    const CancellationToken& cancellation);
 
