@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <fstream>
 
 namespace rekindle::cli {
@@ -76,6 +77,15 @@ TEST(Program, GeneratesItsReference) {
     for (const char* name : {"reference/commands.md", "reference/options.md", "features/README.md",
                              "knowledge/causes.md", "man1/rekindle-train.1", "completions/_rekindle"})
         EXPECT_TRUE(std::ifstream(folder.path() + "/" + name)) << name;
+}
+
+TEST(Program, RenewsCommittedPagesOnlyInDocs) {
+    const TemporaryFolder folder;
+    const Finished finished = rekindle({"generate-docs", folder.path(), "--only", "committed"});
+    EXPECT_EQ(finished.status, 2);
+    EXPECT_NE(finished.errors.find("the folder docs of the repository"), std::string::npos)
+        << finished.errors;
+    EXPECT_FALSE(std::filesystem::exists(folder.path() + "/reference"));
 }
 
 TEST(Program, SimulatesTheSameFileForTheSameSeed) {

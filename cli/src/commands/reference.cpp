@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 #include <rekindle/cli/surroundings.h>
 #include <rekindle/doctor/pages.h>
@@ -37,6 +38,10 @@ ExitStatus run_generate_docs(Context& context) {
         write_all(folder, doctor::knowledge_pages(doctor::embedded_knowledge()));
     }
     if (only == "committed") {
+        if (!std::filesystem::is_directory(folder / "hardware"))
+            throw usage_error("it has no hardware/, whose reports hardware.md is made from")
+                .at(folder.string())
+                .expected("the folder docs of the repository");
         write_all(folder, committed_pages());
         write_all(folder, {{"hardware.md", trainer::hardware_page_of(folder)}});
     }
