@@ -96,7 +96,8 @@ class ScratchArray {
 
     /// Drops the elements from `size` on. Precondition: size <= size().
     void truncate(std::size_t size) noexcept { size_ = size; }
-    /// Releases [first, first + count) for now, see ScratchMemory::release().
+    /// Gives back the memory of elements [first, first + count) until they are used again; see
+    /// ScratchMemory::release().
     void release(std::size_t first, std::size_t count) const noexcept {
         memory_.release(first * sizeof(T), (first + count) * sizeof(T));
     }
