@@ -18,7 +18,8 @@ function(rekindle_library name)
 endfunction()
 
 # rekindle_test(NAME LIBRARY...)
-# Makes the test program rekindle_NAME_tests from every *.cpp below tests/NAME: one ctest entry labeled NAME.
+# Makes the test program rekindle_NAME_tests from every *.cpp below tests/NAME: one ctest entry labeled NAME. The sources
+# are compiled in batches, so a name in an anonymous namespace is unique within tests/NAME.
 function(rekindle_test name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp")
   if(NOT sources)
@@ -37,6 +38,8 @@ const char* const program_path = \"${CMAKE_BINARY_DIR}/bin/rekindle\";
 } // namespace rekindle::test
 " @ONLY)
   target_sources(rekindle_${name}_tests PRIVATE "${paths}")
+  set_source_files_properties("${paths}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  rekindle_unity(rekindle_${name}_tests)
   target_compile_options(rekindle_${name}_tests PRIVATE -include "${CMAKE_CURRENT_SOURCE_DIR}/support/paths.h")
   # Tests need little optimization; the libraries keep theirs. At -O1 g++ 12 reports empty optionals as uninitialized.
   target_compile_options(rekindle_${name}_tests PRIVATE

@@ -232,8 +232,8 @@ EffectiveConfig effective_config(const CommandLine& line, const std::string& use
     effective.given.merge(keys_of(line.settings));
     for (const std::string& key : keys_of(line.settings))
         effective.chosen.insert(key);
-    if (effective.config.compat == "original" && !effective.given.contains("clock"))
-        effective.config.clock = "raw";
+    if (effective.config.compat == trainer::Compat::original && !effective.given.contains("clock"))
+        effective.config.clock = market::Clock::raw;
     return effective;
 }
 

@@ -17,16 +17,25 @@ struct Case {
     Features needs; ///< beyond the kernel's
 };
 
-/// Reads lines "kernel | case | constant=value constant=value …", in which names of features (shared_48k) may
-/// appear that the case needs beyond the kernel's; '#' begins a comment line, empty lines are skipped. Throws
-/// Refused with the line's number for a malformed line, an unknown kernel, constant or feature, and a case
-/// that appears twice.
-std::vector<Case> parse_audit(std::string_view text, std::span<const std::string_view> kernels,
-                              std::span<const ReflectedConstant> constants);
+/// What an audit file is read for: a family compiled for one dtype. The views outlive it.
+struct AuditScope {
+    std::string_view family;                     ///< without the suffix of its dtype
+    std::string_view dtype;                      ///< what the value `own` stands for
+    std::vector<std::string_view> kernels;       ///< of this dtype
+    std::vector<std::string_view> other_kernels; ///< of the family's other dtypes: known, but not read
+    std::span<const ReflectedConstant> constants;
+};
+
+/// Reads lines "kernel, kernel … | case | constant=value constant=value …": a case of each of the kernels.
+/// Names of features (shared_48k) may appear among the constants: the case needs them beyond what the kernels
+/// need. A value is a number, or a name if the constant has an enumeration (values.h); `own` is the dtype
+/// that the family computes in.
+/// '#' begins a comment line, empty lines are skipped. Throws Refused with the line's number for a malformed
+/// line, an unknown kernel, constant, name or feature, and a case that appears twice.
+std::vector<Case> parse_audit(std::string_view text, const AuditScope& scope);
 
 /// Reads the same from a file. A family without constants needs no file: each kernel then has one case
 /// without values. Throws Refused when a family has constants and one of its kernels has no case.
-std::vector<Case> read_audit(const std::filesystem::path& file, std::span<const std::string_view> kernels,
-                             std::span<const ReflectedConstant> constants);
+std::vector<Case> read_audit(const std::filesystem::path& file, const AuditScope& scope);
 
 } // namespace rekindle::kernels::generator

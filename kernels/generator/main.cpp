@@ -20,9 +20,15 @@ Family load_family(const std::string& name, const fs::path& compiled, const fs::
     for (const RegistryEntry& entry : registry())
         if (entry.family == name)
             entries.push_back(entry);
+    if (entries.empty())
+        throw Refused("the registry has no kernel of this family");
     Reflection reflection = read_reflection(compiled / (name + ".json"));
-    std::vector<Case> cases =
-        read_audit(audit / (name + ".txt"), kernel_names(entries), reflection.constants);
+    const std::string_view base = entries.front().base;
+    AuditScope scope{base, entries.front().dtype, kernel_names(entries), {}, reflection.constants};
+    for (const RegistryEntry& entry : registry())
+        if (entry.base == base && entry.family != name)
+            scope.other_kernels.push_back(entry.name);
+    std::vector<Case> cases = read_audit(audit / (std::string(base) + ".txt"), scope);
     return checked_family(name, read_module(compiled / (name + ".spv")), std::move(reflection),
                           std::move(entries), std::move(cases));
 }
@@ -35,15 +41,14 @@ std::vector<Family> load_families(std::span<char* const> names, const fs::path& 
         try {
             families.push_back(load_family(name, compiled, audit));
         } catch (const Refused& e) {
-            throw Refused(std::string("kernels/") + name + ".slang: " + e.what());
+            throw Refused(std::string("the family ") + name + ": " + e.what());
         }
         known.insert(name);
     }
     for (const RegistryEntry& entry : registry())
         if (!known.contains(entry.family))
-            throw Refused("kernels/registry.def names '" + std::string(entry.name) + "' of the family '" +
-                          std::string(entry.family) + "', but there is no kernels/" +
-                          std::string(entry.family) + ".slang");
+            throw Refused("the registry names '" + std::string(entry.name) + "' of the family '" +
+                          std::string(entry.family) + "', which is not among those that were compiled");
     return families;
 }
 

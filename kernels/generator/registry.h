@@ -1,5 +1,5 @@
 #pragma once
-/// kernels/registry.def as a C++ list.
+/// kernels/registry/registry.def as a C++ list.
 
 #include <rekindle/kernels/kernel.h>
 
@@ -9,7 +9,10 @@
 namespace rekindle::kernels::generator {
 
 struct RegistryEntry {
-    std::string_view family, name, brief;
+    std::string_view family; ///< with the suffix of its dtype: "softmax_float64"
+    std::string_view base;   ///< without: "softmax"
+    std::string_view dtype;  ///< that the family computes in: "float32", "float64", "int64"
+    std::string_view name, brief;
     std::uint32_t threads;
     Features needs;
 };

@@ -9,7 +9,8 @@
 
 namespace rekindle::kernels::generator {
 
-/// <rekindle/kernels/families/FAMILY.h>: the struct of its push-constant block, one TypedKernel per entry. It
+/// <rekindle/kernels/families/FAMILY.h>: the structs of its push-constant block and of its
+/// specialization constants, one TypedKernel per entry. It
 /// changes only with its family, so that a change to another kernel does not recompile code that does not
 /// launch it.
 std::string family_header(const Family& family);
@@ -22,6 +23,8 @@ std::string modules_assembly(std::span<const Family> families, const std::filesy
 
 /// "PopulationParameters" for "population", "TiledMatmulParameters" for "tiled_matmul".
 std::string parameters_name(const std::string& family);
+/// "PopulationConstants" for "population".
+std::string constants_name(const std::string& family);
 
 /// Does not touch a file that already has this content, so that nothing is recompiled for it.
 void write_file(const std::filesystem::path& file, std::string_view content);

@@ -5,6 +5,7 @@ It prints its progress every few seconds; `pip install -v .` shows it.
 """
 
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -19,19 +20,18 @@ import wheel_file
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGE = "torch_rvk"
 SECONDS_BETWEEN_LINES = 5
-# The same as the preset `pytorch` in CMakePresets.json.
-OPTIONS = (
-    "-DCMAKE_BUILD_TYPE=Release",
-    "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG",
-    "-DREKINDLE_BUILD_PYTORCH=ON",
-    "-DREKINDLE_BUILD_PROGRAM=OFF",
-    "-DREKINDLE_BUILD_TESTS=OFF",
-)
 
 
 def _read(*path):
     with open(os.path.join(REPOSITORY, *path), encoding="utf-8") as file:
         return file.read()
+
+
+def _options():
+    """The variables of CMake's preset `pytorch`, without those that it inherits: a user's compiler may warn."""
+    presets = json.loads(_read("CMakePresets.json"))["configurePresets"]
+    variables = next(preset["cacheVariables"] for preset in presets if preset["name"] == "pytorch")
+    return [f"-D{name}={value}" for name, value in variables.items()]
 
 
 class Build:
@@ -55,7 +55,7 @@ class Build:
         arguments = [f"-DREKINDLE_TORCH={self.torch}", *slang]
         if not os.path.exists(os.path.join(self.folder, "CMakeCache.txt")):
             cxx, cc = toolchain.compiler()
-            arguments += [*toolchain.generator(), f"-DCMAKE_CXX_COMPILER={cxx}", f"-DCMAKE_C_COMPILER={cc}", *OPTIONS]
+            arguments += [*toolchain.generator(), f"-DCMAKE_CXX_COMPILER={cxx}", f"-DCMAKE_C_COMPILER={cc}", *_options()]
         _call(["cmake", "-S", REPOSITORY, "-B", self.folder, *arguments])
         _call(["cmake", "--build", self.folder, "--target", "torch_rvk", "--parallel", str(os.cpu_count() or 1)])
         _call(["cmake", "--install", self.folder, "--component", "pytorch", "--prefix", self.staging, "--strip"])

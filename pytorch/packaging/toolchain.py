@@ -59,13 +59,13 @@ def _header_problem(compiler_name, header, package, what):
         text=True,
         check=False,
     )
-    return None if probe.returncode == 0 else f"{what} ({header}) missing: apt install {package}"
+    return None if probe.returncode == 0 else f"{what.format(header)} missing: apt install {package}"
 
 
 HEADERS = (
-    ("vulkan/vulkan_core.h", "libvulkan-dev", "The Vulkan headers are"),
-    ("volk.c", "libvulkan-volk-dev", "volk's source is"),
-    ("nlohmann/json.hpp", "nlohmann-json3-dev", "The nlohmann-json header is"),
+    ("vulkan/vulkan_core.h", "libvulkan-dev", "The Vulkan headers ({}) are"),
+    ("volk.c", "libvulkan-volk-dev", "volk's source ({}) is"),
+    ("nlohmann/json.hpp", "nlohmann-json3-dev", "The nlohmann-json header ({}) is"),
 )
 
 

@@ -13,8 +13,8 @@ import sys
 
 OLDEST = (2, 11)
 NEWEST = (2, 13)
-SUPPORTED = "2.11 to 2.13"
-CPU_WHEEL = "pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
+SUPPORTED = "{}.{} to {}.{}".format(*OLDEST, *NEWEST)
+CPU_WHEEL = "pip install torch=={}.{}.0 --index-url https://download.pytorch.org/whl/cpu".format(*NEWEST)
 
 
 class TorchNotUsable(Exception):

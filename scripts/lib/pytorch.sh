@@ -2,11 +2,11 @@
 # PyTorch's device rvk: its Python, its build, its tests. Sourced after common.sh, build.sh, python.sh.
 
 # python_with_torch_and NAME SIZE PACKAGE…: sets PYTHON to the interpreter of build/NAME, a separate environment that has
-# the PyTorch of python_with_torch and these packages, whose modules have the names of the packages.
+# the PyTorch of python_with_torch and these packages, whose modules have the names of the packages; NAME==VERSION pins one.
 python_with_torch_and() {
     local folder=$REPOSITORY/build/$1 size=$2 base modules
     shift 2
-    modules=$(IFS=, && printf '%s' "$*")
+    modules=$(IFS=, && printf '%s' "${*%%==*}")
     python_with_torch
     base=$PYTHON
     PYTHON=$folder/bin/python3
@@ -14,7 +14,7 @@ python_with_torch_and() {
     if grep -qF "$folder" "$folder/bin/activate" 2>/dev/null && "$PYTHON" -c "import torch, $modules" 2>/dev/null; then
         return
     fi
-    say "Fetching the packages $(in_words "$@") for the tests (about $size) into ${folder#"$REPOSITORY"/}."
+    say "Fetching the packages $(in_words "${@%%==*}") for the tests (about $size) into ${folder#"$REPOSITORY"/}."
     rm -rf -- "$folder"
     "$base" -m venv "$folder" || fail 'python3 -m venv failed; its message is above.'
     "$base" -c 'import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))' \
@@ -24,7 +24,7 @@ python_with_torch_and() {
 }
 
 # python_for_device: sets PYTHON for the device's own tests.
-python_for_device() { python_with_torch_and python-device '25 MB' expecttest transformers; }
+python_for_device() { python_with_torch_and python-device '25 MB' expecttest pytest==9.0.3 transformers; }
 
 # python_for_upstream: sets PYTHON for PyTorch's own tests.
 python_for_upstream() { python_with_torch_and python-upstream '40 MB' numpy expecttest hypothesis pytest psutil scipy; }
@@ -35,14 +35,40 @@ build_device() {
     build pytorch torch_rvk torch_rvk_cpp_test
 }
 
-# run_device_tests COUNTER FOLDER…: runs the unittest modules in these folders of tests/pytorch in poison mode and calls
-# COUNTER PASSED FAILED SKIPPED.
+# test_module MODULE.py: runs one module with pytest in a process of its own and prints pytest's last line, or the exit
+# status of a process that died. A module that takes longer than an hour hangs; the limit is high because the CPU emulates
+# the GPU and the machine may be busy.
+test_module() {
+    local name=${1%.py} status=0 last
+    name=${name//\//.}
+    timeout 3600 "$PYTHON" -m pytest --quiet --junitxml="$RESULTS/$name.xml" "$1" >"$RESULTS/$name.log" 2>&1 || status=$?
+    printf '%s\n' "$status" >"$RESULTS/$name.status"
+    last=$(tail -1 "$RESULTS/$name.log")
+    ((status <= 1)) || last="ended with status $status"
+    printf '%s: %s\n' "$name" "$last"
+}
+
+# run_device_tests COUNTER FOLDER…: runs the test modules in these folders of tests/pytorch in poison mode and calls
+# COUNTER PASSED FAILED SKIPPED. A module uses up to 1.5 GB of memory, so at most four run at the same time, and OpenMP
+# threads that spin while they wait would take the CPUs from each other.
 run_device_tests() {
-    local counter=$1 counts
+    local counter=$1 results=$REPOSITORY/build/pytorch/test-results jobs counts
     shift
-    counts=$(cd "$REPOSITORY/tests/pytorch" && PYTHONPATH=$REPOSITORY/build/pytorch/python REKINDLE_POISON=1 \
-        "$PYTHON" "$REPOSITORY/scripts/lib/run_unittests.py" "$@" | tee /dev/stderr | tail -1)
-    read -ra counts <<<"$counts"
+    jobs=$(nproc)
+    rm -rf -- "$results"
+    mkdir -p "$results"
+    (
+        cd "$REPOSITORY/tests/pytorch" || exit
+        export PYTHON RESULTS=$results PYTHONPATH=$REPOSITORY/build/pytorch/python REKINDLE_POISON=1
+        export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
+        export -f test_module
+        # shellcheck disable=SC2016 # the shell that xargs starts expands it
+        for folder in "$@"; do printf '%s\0' "$folder"/test_*.py; done | sed -z 's,^\./,,' |
+            xargs -0 -n 1 -P $((jobs < 4 ? jobs : 4)) bash -c 'test_module "$1"' test_module
+    )
+    counts=$(python3 "$REPOSITORY/scripts/lib/count_pytest.py" "$results")
+    head -n -1 <<<"$counts"
+    read -ra counts <<<"$(tail -1 <<<"$counts")"
     [[ ${#counts[@]} == 3 ]] || fail "The tests could not be run: ${counts[*]}"
     "$counter" "${counts[@]}"
 }

@@ -1,5 +1,6 @@
 // How AtomicFile behaves with a full disk, a folder without write permission and kill -9. Each case runs in a
 // child process.
+#include "child.h"
 #include "temporary_folder.h"
 
 #include <rekindle/base/error.h>
@@ -10,7 +11,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <functional>
 #include <sched.h>
 #include <string>
 #include <sys/mount.h>
@@ -23,29 +23,13 @@
 namespace rekindle {
 namespace {
 
+using test::in_child;
+using test::not_possible_here;
 using test::TemporaryFolder;
 
-constexpr int not_possible_here = 77;
-
-// Runs the body in a child process; returns the child's exit status, or -1 if it was killed.
-int in_child(const std::function<int()>& body) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        int status = 70;
-        try {
-            status = body();
-        } catch (const std::exception& error) {
-            std::fprintf(stderr, "%s\n", error.what());
-        }
-        ::_exit(status);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 // Returns 0 if writing to the path fails with this reason and the error names the file.
-int expect_refusal(const std::filesystem::path& path, const std::string& content, const std::string& reason) {
+int expect_write_fails(const std::filesystem::path& path, const std::string& content,
+                       const std::string& reason) {
     try {
         write_file_atomically(path, content);
     } catch (const Error& error) {
@@ -73,7 +57,7 @@ TEST(AtomicFileFailure, FullDiskKeepsTheOldFile) {
             return not_possible_here;
         const auto path = folder / "model.bin";
         write_file_atomically(path, "old");
-        if (expect_refusal(path, std::string(4 << 20, 'x'), "No space left on device") != 0)
+        if (expect_write_fails(path, std::string(4 << 20, 'x'), "No space left on device") != 0)
             return 1;
         return read_file(path) == "old" && is_alone_in_folder(path) ? 0 : 2;
     });
@@ -90,7 +74,7 @@ TEST(AtomicFileFailure, FileSizeLimitKeepsTheOldFile) {
                   std::signal(SIGXFSZ, SIG_IGN);
                   const rlimit limit{100000, 100000};
                   ::setrlimit(RLIMIT_FSIZE, &limit);
-                  return expect_refusal(path, std::string(4 << 20, 'x'), "File too large");
+                  return expect_write_fails(path, std::string(4 << 20, 'x'), "File too large");
               }),
               0);
     EXPECT_EQ(read_file(path), "old");
@@ -106,7 +90,7 @@ TEST(AtomicFileFailure, ReadOnlyFolderIsAnError) {
                   constexpr uid_t nobody = 65534; // root may write anywhere
                   if (::geteuid() == 0 && ::setuid(nobody) != 0)
                       return not_possible_here;
-                  return expect_refusal(path, "new", "Permission denied");
+                  return expect_write_fails(path, "new", "Permission denied");
               }),
               0);
     EXPECT_EQ(read_file(path), "old");

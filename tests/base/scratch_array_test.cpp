@@ -1,4 +1,5 @@
 // ScratchArray in memory and on disk. Tests of full disks and limits run in a child process.
+#include "child.h"
 #include "temporary_folder.h"
 
 #include <rekindle/base/error.h>
@@ -9,40 +10,23 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <functional>
 #include <numeric>
 #include <sched.h>
 #include <string>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace rekindle {
 namespace {
 
+using test::in_child;
+using test::not_possible_here;
 using test::TemporaryFolder;
 
-constexpr int not_possible_here = 77;
-
-int in_child(const std::function<int()>& body) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        int status = 70;
-        try {
-            status = body();
-        } catch (const std::exception& error) {
-            std::fprintf(stderr, "%s\n", error.what());
-        }
-        ::_exit(status);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 // Returns 0 if creating the array fails for this reason and the error has the folder and a hint.
-int expect_refusal(const std::filesystem::path& folder, std::size_t bytes, const std::string& reason) {
+int expect_allocation_fails(const std::filesystem::path& folder, std::size_t bytes,
+                            const std::string& reason) {
     try {
         const ScratchArray<std::uint8_t> array(bytes, folder);
     } catch (const Error& error) {
@@ -139,7 +123,7 @@ TEST(ScratchArray, FullDiskFailsImmediately) {
             ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
             ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=256k") != 0)
             return not_possible_here;
-        if (expect_refusal(folder.path(), 4 << 20, "No space left on device") != 0)
+        if (expect_allocation_fails(folder.path(), 4 << 20, "No space left on device") != 0)
             return 1;
         // The space of the failed allocation is free again.
         ScratchArray<std::uint8_t> fits(128 << 10, folder.path());
@@ -157,14 +141,14 @@ TEST(ScratchArray, FileSizeLimitIsAnErrorNotASignal) {
                   const rlimit limit{100'000, 100'000};
                   ::setrlimit(RLIMIT_FSIZE, &limit);
                   const ScratchArray<std::uint8_t> fits(100'000, folder.path());
-                  return expect_refusal(folder.path(), 100'001, "File too large");
+                  return expect_allocation_fails(folder.path(), 100'001, "File too large");
               }),
               0);
 }
 
 TEST(ScratchArray, MissingFolderIsAnError) {
     const TemporaryFolder folder;
-    EXPECT_EQ(expect_refusal(folder / "none", 1, "No such file or directory"), 0);
+    EXPECT_EQ(expect_allocation_fails(folder / "none", 1, "No such file or directory"), 0);
 }
 
 TEST(ScratchArray, ImpossibleSizeThrows) {

@@ -22,7 +22,6 @@ namespace rekindle::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
 
 /// A value that the option takes.
 std::string value_for(const OptionSpec& option) {
@@ -51,13 +50,8 @@ Words written(const OptionSpec& option, std::string_view word = {}) {
     return {name, word.empty() ? value_for(option) : std::string(word)};
 }
 
-Words joined(Words first, const Words& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-}
-
 /// What check_combinations says about these arguments; "" when it accepts them.
-std::string refusal(const CommandSpec& command, const Words& arguments) {
+std::string combination_refusal(const CommandSpec& command, const Words& arguments) {
     const CommandLine line = parse_command_line(command, arguments);
     try {
         check_combinations(line, effective_config(line, ""));
@@ -79,7 +73,7 @@ TEST(Combinations, EveryExclusionOfTheTableIsRefusedInBothOrders) {
                 const Words one = written(*option, exclusion.own_word);
                 const Words two = written(*other, exclusion.word);
                 for (const Words& both : {joined(one, two), joined(two, one)}) {
-                    const std::string said = refusal(command, both);
+                    const std::string said = combination_refusal(command, both);
                     EXPECT_NE(said.find("--" + std::string(option->name)), std::string::npos)
                         << command.name << " " << option->name << " " << other->name << ": " << said;
                     EXPECT_NE(said.find("--" + std::string(other->name)), std::string::npos) << said;
@@ -109,23 +103,23 @@ TEST(Combinations, EveryNameInTheTableExists) {
 // Even a default value is refused when it is written out, but not when a config.json of all keys holds it.
 TEST(Combinations, OnlyChosenOptionsCount) {
     const CommandSpec& profile = *find_command("volume-profile");
-    EXPECT_NE(refusal(profile, {"--compat", "original", "--weighting", "uniform"}), "");
-    EXPECT_EQ(refusal(profile, {"--compat", "original"}), "");
-    EXPECT_EQ(refusal(profile, {"--compat", "none", "--weighting", "uniform"}), "");
+    EXPECT_NE(combination_refusal(profile, {"--compat", "original", "--weighting", "uniform"}), "");
+    EXPECT_EQ(combination_refusal(profile, {"--compat", "original"}), "");
+    EXPECT_EQ(combination_refusal(profile, {"--compat", "none", "--weighting", "uniform"}), "");
     const TemporaryFolder folder;
     nlohmann::ordered_json all;
     trainer::TrainConfig config;
-    config.compat = "original";
+    config.compat = trainer::Compat::original;
     trainer::to_json(all, config);
-    EXPECT_EQ(refusal(profile, {"--config", folder.file("all.json", all.dump())}), "");
+    EXPECT_EQ(combination_refusal(profile, {"--config", folder.file("all.json", all.dump())}), "");
     all["weighting"] = "close";
-    EXPECT_NE(refusal(profile, {"--config", folder.file("close.json", all.dump())}), "");
+    EXPECT_NE(combination_refusal(profile, {"--config", folder.file("close.json", all.dump())}), "");
 }
 
 TEST(Combinations, CompatibilityMeansRawLabelsUnlessAClockIsGiven) {
     const CommandSpec& profile = *find_command("volume-profile");
     const auto clock = [&](const Words& arguments) {
-        return effective_config(parse_command_line(profile, arguments), "").config.clock;
+        return trainer::name_of(effective_config(parse_command_line(profile, arguments), "").config.clock);
     };
     EXPECT_EQ(clock({"--compat", "original"}), "raw");
     EXPECT_EQ(clock({"--compat", "original", "--clock", "utc"}), "utc");
@@ -191,11 +185,6 @@ void sweep(const Sweep& plan) {
     EXPECT_GT(effective, plan.options.size());
 }
 
-const SmallMarket& market() {
-    static const SmallMarket files;
-    return files;
-}
-
 std::vector<Words> reading_options() {
     return {{"--contract", "ES 06"},
             {"--tick", "0.5"},
@@ -205,7 +194,7 @@ std::vector<Words> reading_options() {
             {"--stamp", "start"},
             {"--day-start", "20:00"},
             {"--roll", "calendar"},
-            {"--calendar", market().calendar},
+            {"--calendar", shared_market().calendar},
             {"--columns",
              "time=timestamp,open=open,high=high,low=low,close=close,volume=ticks,contract=contract"}};
 }
@@ -239,7 +228,7 @@ TEST(Combinations, NoOptionOfVolumeProfileOverridesAnotherSilently) {
     std::vector<Words> options = profile_options();
     options.push_back({"--draw", "2"});
     options.push_back({"--trends", "trends.csv"});
-    const Words data{"--data", market().bars, "--output", "profile.json"};
+    const Words data{"--data", shared_market().bars, "--output", "profile.json"};
     sweep({"volume-profile", data, options, by_the_bars});
     sweep({"volume-profile", joined(data, {"--session", "rth"}), options, by_the_bars});
 }
@@ -249,29 +238,30 @@ TEST(Combinations, NoOptionOfFeaturesOverridesAnotherSilently) {
     options.push_back({"--data-fraction", "0.7"});
     options.push_back({"--features", "session,returns"});
     options.push_back({"--features", "minute"});
-    options.push_back({"--vix", market().vix});
-    sweep({"features", {"--data", market().bars, "--output", "features.csv"}, options, by_the_bars});
+    options.push_back({"--vix", shared_market().vix});
+    sweep({"features", {"--data", shared_market().bars, "--output", "features.csv"}, options, by_the_bars});
 }
 
 TEST(Combinations, NoOptionOfInspectOverridesAnotherSilently) {
     std::vector<Words> options = reading_options();
     options.push_back({"--regular-hours", "10:00-15:00"});
-    options.push_back({"--vix", market().vix});
-    sweep({"inspect", {market().bars, "--format", "json"}, options, by_the_bars});
+    options.push_back({"--vix", shared_market().vix});
+    sweep({"inspect", {shared_market().bars, "--format", "json"}, options, by_the_bars});
 }
 
 TEST(Combinations, ProgramExplainsRefusals) {
     for (const Words& arguments :
-         {Words{"volume-profile", "--data", market().bars, "--compat", "original", "--weighting", "uniform"},
-          {"volume-profile", "--data", market().bars, "--draw", "1", "--output", "-"},
-          {"volume-profile", "--data", market().bars, "--output", "a.csv", "--trends", "./a.csv"},
-          {"volume-profile", "--data", market().bars, "--output", market().bars},
-          {"volume-profile", "--data", market().bars, "--draw", "0"},
-          {"features", "--data", market().bars, "--output", market().bars},
-          {"train", "--data", market().bars, "--compat", "original", "--purge", "3"},
-          {"train", "--data", market().bars, "--features", "minute", "--tie", "lowest"},
-          {"inspect", market().bars, "--quiet", "--verbose"},
-          {"inspect", market().bars, "--session", "rth"},
+         {Words{"volume-profile", "--data", shared_market().bars, "--compat", "original", "--weighting",
+                "uniform"},
+          {"volume-profile", "--data", shared_market().bars, "--draw", "1", "--output", "-"},
+          {"volume-profile", "--data", shared_market().bars, "--output", "a.csv", "--trends", "./a.csv"},
+          {"volume-profile", "--data", shared_market().bars, "--output", shared_market().bars},
+          {"volume-profile", "--data", shared_market().bars, "--draw", "0"},
+          {"features", "--data", shared_market().bars, "--output", shared_market().bars},
+          {"train", "--data", shared_market().bars, "--compat", "original", "--purge", "3"},
+          {"train", "--data", shared_market().bars, "--features", "minute", "--tie", "lowest"},
+          {"inspect", shared_market().bars, "--quiet", "--verbose"},
+          {"inspect", shared_market().bars, "--session", "rth"},
           {"doctor", "--explain", "gfx1100", "--json"},
           {"doctor", "--log", "x.log", "--probe", "all"}}) {
         const TemporaryFolder folder;
@@ -285,7 +275,7 @@ TEST(Combinations, ProgramExplainsRefusals) {
 // Regression test: drawing a session of mixed contracts, which has no contract index, crashed.
 TEST(Combinations, CompatibilityModeDraws) {
     const Finished finished =
-        rekindle({"volume-profile", "--data", market().bars, "--compat", "original", "--draw", "3"});
+        rekindle({"volume-profile", "--data", shared_market().bars, "--compat", "original", "--draw", "3"});
     EXPECT_EQ(finished.status, 0) << finished.errors;
     EXPECT_NE(finished.output.find("  mixed, "), std::string::npos) << finished.output;
     EXPECT_NE(finished.output.find("P = point of control"), std::string::npos);

@@ -10,13 +10,12 @@ namespace rekindle::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Words = std::vector<std::string>;
 
 CommandLine parse(const Words& arguments, std::string_view command = "train") {
     return parse_command_line(*find_command(command), arguments);
 }
 
-std::string refusal(const Words& arguments, std::string_view command = "train") {
+std::string parse_refusal(const Words& arguments, std::string_view command = "train") {
     try {
         parse(arguments, command);
     } catch (const Error& error) {
@@ -47,7 +46,7 @@ TEST(CommandLine, LastValueWinsAndListsGrow) {
 }
 
 TEST(CommandLine, AcceptsNegativeNumbersAndEmptyValues) {
-    EXPECT_EQ(refusal({"--momentum", "-0.5"}),
+    EXPECT_EQ(parse_refusal({"--momentum", "-0.5"}),
               "--momentum: invalid value \"-0.5\", expected a number of at least 0 and below 1");
     EXPECT_EQ(parse({"--vix", ""}).settings.at("vix"), "");
     EXPECT_EQ(parse({"--vix="}).settings.at("vix"), "");
@@ -56,18 +55,19 @@ TEST(CommandLine, AcceptsNegativeNumbersAndEmptyValues) {
 
 TEST(CommandLine, NamesTheNearestOption) {
     EXPECT_EQ(
-        refusal({"--batch_sise", "3"}),
+        parse_refusal({"--batch_sise", "3"}),
         "unknown option --batch_sise\n  Did you mean --batch-size? rekindle train --help lists all options.");
     EXPECT_EQ(
-        refusal({"--batch", "3"}),
+        parse_refusal({"--batch", "3"}),
         "unknown option --batch\n  Did you mean --batch-size? rekindle train --help lists all options.");
-    EXPECT_EQ(refusal({"-epochs", "3"}),
+    EXPECT_EQ(parse_refusal({"-epochs", "3"}),
               "unknown option -epochs\n  Did you mean --epochs? rekindle train --help lists all options.");
-    EXPECT_EQ(refusal({"--zzzzzzzz"}),
+    EXPECT_EQ(parse_refusal({"--zzzzzzzz"}),
               "unknown option --zzzzzzzz\n  rekindle train --help lists all options.");
-    EXPECT_EQ(refusal({"--epochs"}), "--epochs: missing value, expected a whole number, at least 1");
-    EXPECT_EQ(refusal({"--data", "--epochs", "3"}), "--data: missing value, expected one or more paths");
-    EXPECT_NE(refusal({"bars.csv"}), "accepted");
+    EXPECT_EQ(parse_refusal({"--epochs"}), "--epochs: missing value, expected a whole number, at least 1");
+    EXPECT_EQ(parse_refusal({"--data", "--epochs", "3"}),
+              "--data: missing value, expected one or more paths");
+    EXPECT_NE(parse_refusal({"bars.csv"}), "accepted");
 }
 
 TEST(CommandLine, KeepsPositionals) {

@@ -9,8 +9,6 @@
 namespace rekindle::cli {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* held_memory = R"({
   "schema": 1,
   "origin": "a recorded host",
@@ -32,7 +30,7 @@ Finished doctor(std::vector<std::string> arguments) {
 TEST(DoctorCommand, HostWithoutAGpuIsNotAnError) {
     const Finished finished = doctor({"--probe", "none", "--json"});
     ASSERT_TRUE(finished.status == 0 || finished.status == 1) << finished.errors;
-    const Json json = Json::parse(finished.output); // JSON alone on standard output
+    const nlohmann::json json = nlohmann::json::parse(finished.output); // JSON alone on standard output
     EXPECT_EQ(json.at("schema"), "rekindle-doctor/1");
     if (json.at("facts").contains("gpus"))
         GTEST_SKIP() << "skipped: this machine has a GPU";
@@ -45,7 +43,7 @@ TEST(DoctorCommand, RecordedHostGivesTheSameFindings) {
     const std::string file = folder.file("host.json", held_memory);
     const Finished first = doctor({"--replay", file, "--json"});
     EXPECT_EQ(first.status, 1) << first.errors;
-    const Json json = Json::parse(first.output);
+    const nlohmann::json json = nlohmann::json::parse(first.output);
     ASSERT_FALSE(json.at("findings").empty()) << first.output;
     EXPECT_EQ(json.at("findings").at(0).at("cause"), "vram-held-by-other-process");
     const std::string again = folder.file("again.json", first.output);
@@ -89,7 +87,7 @@ TEST(DoctorCommand, UnknownLogAsksForFacts) {
     const Finished finished =
         doctor({"--log", folder.file("a.log", "RuntimeError: HIP error: unspecified oddity 17\n"), "--json"});
     EXPECT_EQ(finished.status, 1) << finished.errors;
-    const Json json = Json::parse(finished.output);
+    const nlohmann::json json = nlohmann::json::parse(finished.output);
     EXPECT_TRUE(json.at("findings").empty()) << finished.output;
     EXPECT_FALSE(json.at("ask").empty());
 }

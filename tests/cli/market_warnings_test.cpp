@@ -15,18 +15,11 @@
 namespace rekindle::cli {
 namespace {
 
-using Words = std::vector<std::string>;
-
 /// The commands that cut sessions, each with what it needs besides bars.
 std::vector<Words> commands(const std::string& data) {
     return {{"volume-profile", "--data", data, "--draw", "1"},
             {"features", "--data", data, "--output", "features.csv", "--features", "calendar"},
             {"train", "--data", data, "--epochs", "1", "--hidden-layers", "4", "--features", "calendar,gap"}};
-}
-
-Words joined(Words first, const Words& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
 }
 
 bool contains(const std::string& text, const std::string& part) {

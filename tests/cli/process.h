@@ -7,6 +7,14 @@
 
 namespace rekindle::cli {
 
+using Words = std::vector<std::string>;
+
+/// Both, one after the other.
+inline Words joined(Words first, const Words& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
 struct Finished {
     int status = -1; ///< exit status, or 128 + signal
     std::string output;

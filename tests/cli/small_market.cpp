@@ -104,4 +104,9 @@ SmallMarket::SmallMarket()
       config(folder_.file("config.json", R"({"seed": 7})")),
       network(folder_.file("network.json", network_description())) {}
 
+const SmallMarket& shared_market() {
+    static const SmallMarket files;
+    return files;
+}
+
 } // namespace rekindle::cli

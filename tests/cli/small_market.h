@@ -26,6 +26,9 @@ class SmallMarket {
     const std::string network;  ///< a model description that is not the default one
 };
 
+/// The files that tests share; they only read them.
+const SmallMarket& shared_market();
+
 /// Bars of `days` weekdays, as merged CSV.
 std::string make_bars(std::uint64_t seed, int first_day, int days);
 

@@ -23,7 +23,6 @@ namespace rekindle::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
 
 /// One run of the program in its own folder.
 struct TrainingRun {
@@ -117,13 +116,8 @@ struct FlagCase {
     bool same_weights = false; ///< the weights must not change
 };
 
-const SmallMarket& market() {
-    static const SmallMarket files;
-    return files;
-}
-
 std::vector<FlagCase> input_cases() {
-    const SmallMarket& m = market();
+    const SmallMarket& m = shared_market();
     return {
         {"data", {}, {"--data", m.bars}, {"--data", m.other_bars}, "weights", weights},
         {"vix", {"--features", "session,vix"}, {"--vix", m.vix}, {"--vix", m.other_vix}, "weights", weights},
@@ -186,7 +180,7 @@ std::vector<FlagCase> input_cases() {
 
 std::vector<FlagCase> network_cases() {
     return {
-        {"model", {}, {}, {"--model", market().network}, "weights", weights},
+        {"model", {}, {}, {"--model", shared_market().network}, "weights", weights},
         {"hidden-layers", {}, {}, {"--hidden-layers", "7,5"}, "weights", weights},
         {"dropout-rate", {"--hidden-layers", "8,8"}, {}, {"--dropout-rate", "0"}, "weights", weights},
         {"activation", {}, {}, {"--activation", "tanh"}, "weights", weights},
@@ -284,7 +278,7 @@ std::vector<FlagCase> run_cases() {
          {"--resume-from-checkpoint", "NOWHERE"},
          "exit status",
          exit_status},
-        {"config", {}, {}, {"--config", market().config}, "weights", weights},
+        {"config", {}, {}, {"--config", shared_market().config}, "weights", weights},
         {"print-config", {}, {}, {"--print-config"}, "first line", first_line},
         {"quiet", {}, {}, {"--quiet"}, "number of lines", lines_said, true},
         {"verbose", {}, {}, {"--verbose"}, "number of lines", lines_said, true},
@@ -314,7 +308,7 @@ bool sets(const Words& arguments, const std::string& option) {
 const TrainingRun& run_with(Words arguments) {
     static std::map<Words, std::unique_ptr<TrainingRun>> runs;
     if (!sets(arguments, "--data"))
-        arguments.insert(arguments.begin(), {"--data", market().bars});
+        arguments.insert(arguments.begin(), {"--data", shared_market().bars});
     if (!sets(arguments, "--hidden-layers"))
         arguments.insert(arguments.begin(), {"--hidden-layers", "8"});
     if (!sets(arguments, "--epochs"))
@@ -326,13 +320,8 @@ const TrainingRun& run_with(Words arguments) {
     return *run;
 }
 
-Words joined(Words first, const Words& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-}
-
 TEST(TrainFlags, SameArgumentsGiveTheSameWeights) {
-    const Words arguments{"train", "--data", market().bars, "--hidden-layers", "8", "--epochs", "2"};
+    const Words arguments{"train", "--data", shared_market().bars, "--hidden-layers", "8", "--epochs", "2"};
     const TrainingRun first(arguments), second(arguments);
     ASSERT_EQ(first.finished.status, 0) << first.everything_said();
     EXPECT_FALSE(weights(first).empty());
@@ -392,7 +381,7 @@ TEST(TrainFlags, MissingGpuIsRefusedByName) {
     for (const char* device : {"gpu", "cuda:0", "hip:1", "gpu-0a1b2c3d-0000-1111-2222-333344445555"}) {
         const TemporaryFolder folder;
         const Finished finished =
-            rekindle({"train", "--data", market().bars, "--device", device},
+            rekindle({"train", "--data", shared_market().bars, "--device", device},
                      {.folder = folder.path(), .environment = {{"REKINDLE_VISIBLE_DEVICES", ""}}});
         EXPECT_EQ(finished.status, 2) << device << finished.output << finished.errors;
         for (const char* text : {"--device", "there is no Vulkan device", "--device cpu"})
@@ -404,7 +393,7 @@ TEST(TrainFlags, MissingGpuIsRefusedByName) {
 TEST(TrainFlags, UnresponsiveGpuIsReportedAndEndsTheProgram) {
     // The CPU driver compiles for longer than that, and is still running when the program ends.
     const TemporaryFolder folder;
-    const Finished finished = rekindle({"train", "--data", market().bars, "--device", "gpu:0"},
+    const Finished finished = rekindle({"train", "--data", shared_market().bars, "--device", "gpu:0"},
                                        {.folder = folder.path(),
                                         .environment = {{"MESA_SHADER_CACHE_DISABLE", "true"},
                                                         {"REKINDLE_CACHE_DIR", folder.path() + "/cache"},

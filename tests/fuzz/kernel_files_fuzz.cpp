@@ -26,10 +26,10 @@ void read_words(std::span<const std::uint8_t> bytes) {
 }
 
 void read_audit_lines(std::string_view text) {
-    static constexpr std::array<std::string_view, 2> kernels = {"train", "evaluate"};
-    static const std::array<ReflectedConstant, 2> constants = {ReflectedConstant{"width", 0},
-                                                               ReflectedConstant{"depth", 1}};
-    for (const Case& one : parse_audit(text, kernels, constants))
+    static const std::array<ReflectedConstant, 3> constants = {
+        ReflectedConstant{"width", 0}, ReflectedConstant{"depth", 1}, ReflectedConstant{"dtype", 2}};
+    static const AuditScope scope{"family", "float32", {"train", "evaluate"}, {"train_float64"}, constants};
+    for (const Case& one : parse_audit(text, scope))
         if (one.kernel != "train" && one.kernel != "evaluate")
             __builtin_trap(); // not a kernel of the family
 }

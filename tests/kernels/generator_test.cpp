@@ -8,6 +8,8 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <set>
 #include <string>
 #include <sys/wait.h>
 
@@ -19,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const RegistryEntry kernel_entry{"family", "kernel", "Does something", 64, {}};
+const RegistryEntry kernel_entry{"family", "family", "float32", "kernel", "Does something", 64, {}};
 
 Reflection reflection_of_kernel() {
     return {.fields = {{"words", "std::uint64_t", 0, 8}},
@@ -32,8 +34,8 @@ SpirvBuilder module_of_kernel() {
     return SpirvBuilder().capability(1).entry(4, "kernel").name(4, "kernel");
 }
 
-std::string refusal(const SpirvBuilder& module, RegistryEntry entry = kernel_entry,
-                    Reflection reflection = reflection_of_kernel()) {
+std::string family_refusal(const SpirvBuilder& module, RegistryEntry entry = kernel_entry,
+                           Reflection reflection = reflection_of_kernel()) {
     try {
         checked_family("family", module.words(), std::move(reflection), {entry}, {});
     } catch (const Refused& e) {
@@ -76,8 +78,6 @@ class GeneratorProgram : public testing::Test {
     std::string error_;
 };
 
-} // namespace
-
 TEST(CheckedFamily, AcceptsAValidFamilyAndStripsIt) {
     const Family family =
         checked_family("family", module_of_kernel().words(), reflection_of_kernel(), {kernel_entry}, {});
@@ -85,29 +85,48 @@ TEST(CheckedFamily, AcceptsAValidFamilyAndStripsIt) {
 }
 
 TEST(CheckedFamily, RefusesOpCopyLogicalWithTheFunctionsName) {
-    EXPECT_THAT(refusal(module_of_kernel().function(4).copy_logical().end_function()),
+    EXPECT_THAT(family_refusal(module_of_kernel().function(4).copy_logical().end_function()),
                 HasSubstr("OpCopyLogical in kernel"));
 }
 
 TEST(CheckedFamily, RefusesFloat64ThatTheRegistryDoesNotName) {
-    EXPECT_THAT(refusal(module_of_kernel().capability(10)), HasSubstr("needs float64"));
+    EXPECT_THAT(family_refusal(module_of_kernel().capability(10)), HasSubstr("needs float64"));
     RegistryEntry with_float64 = kernel_entry;
     with_float64.needs = Feature::float64;
-    EXPECT_EQ(refusal(module_of_kernel().capability(10), with_float64), "not refused");
+    EXPECT_EQ(family_refusal(module_of_kernel().capability(10), with_float64), "not refused");
 }
 
 TEST(CheckedFamily, RefusesWhatDiffersFromTheRegistry) {
     RegistryEntry entry = kernel_entry;
     entry.name = "absent";
-    EXPECT_THAT(refusal(module_of_kernel(), entry), HasSubstr("entry point 'absent'"));
+    EXPECT_THAT(family_refusal(module_of_kernel(), entry), HasSubstr("entry point 'absent'"));
     entry = kernel_entry;
     entry.threads = 128;
-    EXPECT_THAT(refusal(module_of_kernel(), entry), HasSubstr("does not have the 128 threads"));
-    EXPECT_THAT(refusal(module_of_kernel().entry(5, "other")), HasSubstr("not in registry.def"));
+    EXPECT_THAT(family_refusal(module_of_kernel(), entry), HasSubstr("does not have the 128 threads"));
+    EXPECT_THAT(family_refusal(module_of_kernel().entry(5, "other")), HasSubstr("not in registry.def"));
     Reflection without_block = reflection_of_kernel();
     without_block.fields.clear();
-    EXPECT_THAT(refusal(module_of_kernel(), kernel_entry, without_block),
+    EXPECT_THAT(family_refusal(module_of_kernel(), kernel_entry, without_block),
                 HasSubstr("no push-constant block"));
+}
+
+TEST(Registry, HasAnEntryForEachDtypeOfAFamily) {
+    std::map<std::string_view, std::set<std::string_view>> dtypes;
+    std::set<std::string_view> names;
+    for (const RegistryEntry& entry : registry()) {
+        dtypes[entry.base].insert(entry.dtype);
+        EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+        const std::string suffix = entry.dtype == "float64" ? "_float64"
+                                   : entry.dtype == "int64" ? "_integer"
+                                                            : "";
+        EXPECT_EQ(entry.family, std::string(entry.base) + suffix) << entry.name;
+        EXPECT_TRUE(entry.dtype != "float64" || entry.needs.contains(Feature::float64)) << entry.name;
+    }
+    EXPECT_EQ(dtypes["fill"], (std::set<std::string_view>{"float32"}));
+    EXPECT_EQ(dtypes["softmax"], (std::set<std::string_view>{"float32", "float64"}));
+    EXPECT_EQ(dtypes["product"], (std::set<std::string_view>{"float32", "float64", "int64"}));
+    EXPECT_TRUE(names.contains("product_integer_32"));
+    EXPECT_FALSE(names.contains("product_integer_64")); // in float32 only
 }
 
 TEST_F(GeneratorProgram, FailsOnOpCopyLogical) {
@@ -120,7 +139,7 @@ TEST_F(GeneratorProgram, FailsOnOpCopyLogical) {
               .end_function()
               .words());
     EXPECT_EQ(run(), 1);
-    EXPECT_THAT(error_, HasSubstr("kernels/fill.slang: OpCopyLogical in fill_words"));
+    EXPECT_THAT(error_, HasSubstr("the family fill: OpCopyLogical in fill_words"));
     EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 
@@ -128,3 +147,5 @@ TEST_F(GeneratorProgram, FailsWithoutCompiledFiles) {
     EXPECT_EQ(run(), 1);
     EXPECT_THAT(error_, HasSubstr("fill.json"));
 }
+
+} // namespace

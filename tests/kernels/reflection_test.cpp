@@ -8,6 +8,7 @@
 
 using namespace rekindle::kernels::generator;
 using testing::HasSubstr;
+using testing::Not;
 
 namespace {
 
@@ -31,7 +32,7 @@ std::string reflection(const std::string& fields, int bytes, const std::string& 
 }
 
 template <class F>
-std::string refusal(F&& f) {
+std::string refusal_of(F&& f) {
     try {
         f();
     } catch (const Refused& e) {
@@ -58,17 +59,29 @@ TEST(Reflection, FieldsBecomeAStructWithPaddingForGaps) {
     EXPECT_EQ(family.reflection.entries.at(0).threads[0], 64u);
 }
 
+TEST(Reflection, ConstantsBecomeAStructWithTheirInitialValues) {
+    Family family;
+    family.name = "tiled_matmul";
+    family.reflection.constants = {{"depth", 4}, {"edges", 7}};
+    family.initial_values = {{4, 16}};
+    EXPECT_THAT(family_header(family), HasSubstr("struct TiledMatmulConstants {\n    std::uint32_t depth = "
+                                                 "16u;\n    std::uint32_t edges = 0u;\n"));
+    family.reflection.constants.clear();
+    EXPECT_THAT(family_header(family), Not(HasSubstr("TiledMatmulConstants")));
+}
+
 TEST(Reflection, BlocksAbove128BytesAreRefused) {
     EXPECT_NO_THROW(parse_reflection(reflection(field("a", scalar("uint64"), 120, 8), 128)));
-    EXPECT_THAT(refusal([] { parse_reflection(reflection(field("a", scalar("uint64"), 120, 8), 136)); }),
+    EXPECT_THAT(refusal_of([] { parse_reflection(reflection(field("a", scalar("uint64"), 120, 8), 136)); }),
                 HasSubstr("136 bytes"));
 }
 
 TEST(Reflection, FieldsThatCppLaysOutDifferentlyAreRefused) {
-    EXPECT_THAT(refusal([] { parse_reflection(reflection(field("flag", scalar("bool"), 0, 4), 4)); }),
+    EXPECT_THAT(refusal_of([] { parse_reflection(reflection(field("flag", scalar("bool"), 0, 4), 4)); }),
                 HasSubstr("'flag'"));
-    EXPECT_THAT(refusal([] { parse_reflection(reflection(field("v", R"({"kind": "vector"})", 0, 16), 16)); }),
-                HasSubstr("'v'"));
+    EXPECT_THAT(
+        refusal_of([] { parse_reflection(reflection(field("v", R"({"kind": "vector"})", 0, 16), 16)); }),
+        HasSubstr("'v'"));
 }
 
 TEST(Reflection, ConstantsAreUnsignedAndOtherBindingsAreRefused) {
@@ -81,10 +94,10 @@ TEST(Reflection, ConstantsAreUnsignedAndOtherBindingsAreRefused) {
     ASSERT_EQ(read.constants.size(), 1u);
     EXPECT_EQ(read.constants[0].name, "width");
     EXPECT_EQ(read.constants[0].id, 2u);
-    EXPECT_THAT(refusal([&] { parse_reflection(reflection(block, 8, constant("float32"))); }),
+    EXPECT_THAT(refusal_of([&] { parse_reflection(reflection(block, 8, constant("float32"))); }),
                 HasSubstr("'width' is not a uint"));
     EXPECT_THAT(
-        refusal([&] {
+        refusal_of([&] {
             parse_reflection(reflection(
                 block, 8, R"(, {"name": "x", "binding": {"kind": "descriptorTableSlot", "index": 0}})"));
         }),

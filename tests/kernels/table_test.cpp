@@ -68,6 +68,21 @@ TEST(KernelTable, LaunchersReferToTheTable) {
     EXPECT_EQ(fill_words.kernel.family, "fill");
 }
 
+TEST(KernelTable, StructsOfConstantsListThemAll) {
+    const auto matches = [](const Kernel& kernel, std::span<const ConstantValue> list) {
+        return std::ranges::equal(kernel.constants, list,
+                                  [](const SpecializationConstant& declared, const ConstantValue& listed) {
+                                      return declared.name == listed.name && declared.initial == listed.value;
+                                  });
+    };
+    EXPECT_TRUE(matches(matmul_32.kernel, MatmulConstants{}.list()));
+    EXPECT_TRUE(matches(softmax_forward_float64.kernel, SoftmaxFloat64Constants{}.list()));
+    EXPECT_TRUE(matches(train_population_32.kernel, PopulationConstants{}.list()));
+    const auto changed = MatmulConstants{.continues = 1}.list();
+    EXPECT_FALSE(matches(matmul_32.kernel, changed));
+    EXPECT_EQ(std::ranges::find(changed, "continues", &ConstantValue::name)->value, 1u);
+}
+
 TEST(KernelTable, SlangVersionIsANumber) {
     EXPECT_FALSE(slang_version().empty());
     EXPECT_EQ(slang_version().find_first_not_of("0123456789."), std::string_view::npos);

@@ -16,7 +16,7 @@ using namespace rekindle;
 using namespace rekindle::mlp;
 using namespace rekindle::mlp::test;
 
-const std::vector<std::size_t> widths{33, 20, 7};
+const std::vector<std::size_t> engine_widths{33, 20, 7};
 
 /// Everything enabled, so that an incomplete state is noticed.
 TrainingSpec busy_spec() {
@@ -39,7 +39,7 @@ TEST(Engine, LearnsALinearFunction) {
         table.y[r] = 0.5f * table.x[5 * r] - 0.25f * table.x[5 * r + 3] + 0.1f;
     TrainingSpec spec;
     spec.optimizer.learning_rate = 3e-3;
-    Engine engine = make_engine(ModelDescription::default_network(5, widths, 0.0), spec);
+    Engine engine = make_engine(ModelDescription::default_network(5, engine_widths, 0.0), spec);
     const double before = engine.evaluate(table.samples());
     for (int epoch = 0; epoch < 40; ++epoch)
         EXPECT_TRUE(engine.train(table.samples(), table.order, 32).finite);
@@ -49,7 +49,7 @@ TEST(Engine, LearnsALinearFunction) {
 
 TEST(Engine, ReportsRowsStepsAndLoss) {
     const Table table(5, 70);
-    Engine engine = make_engine(ModelDescription::plain(5, widths), spec_of(LossSpec::Kind::mse));
+    Engine engine = make_engine(ModelDescription::plain(5, engine_widths), spec_of(LossSpec::Kind::mse));
     std::vector<float> outputs(70);
     engine.predict(table.x.data(), 5, 70, outputs);
     double expected = 0;
@@ -66,7 +66,7 @@ TEST(Engine, ReportsRowsStepsAndLoss) {
 
 TEST(Engine, ARestoredStateContinuesBitIdentically) {
     const Table table(9, 500);
-    const ModelDescription model = ModelDescription::default_network(9, widths, 0.3);
+    const ModelDescription model = ModelDescription::default_network(9, engine_widths, 0.3);
     Engine whole = make_engine(model, busy_spec());
     Engine first = make_engine(model, busy_spec());
     const auto part = [&](Engine& engine, std::size_t begin, std::size_t end) {
@@ -96,7 +96,7 @@ TEST(Engine, ARestoredStateContinuesBitIdentically) {
 
 TEST(Engine, RefusesDamagedOrForeignStates) {
     const Table table(9, 40);
-    const ModelDescription model = ModelDescription::default_network(9, widths, 0.3);
+    const ModelDescription model = ModelDescription::default_network(9, engine_widths, 0.3);
     Engine engine = make_engine(model, busy_spec());
     engine.train(table.samples(), table.order, 10);
     const EngineState good = engine.save();
@@ -111,7 +111,7 @@ TEST(Engine, RefusesDamagedOrForeignStates) {
         EXPECT_THROW(target.restore(bad), Error) << at;
     }
     EXPECT_EQ(target.save().bytes, before.bytes);
-    Engine other = make_engine(ModelDescription::default_network(9, widths, 0.2), busy_spec());
+    Engine other = make_engine(ModelDescription::default_network(9, engine_widths, 0.2), busy_spec());
     EXPECT_THROW(other.restore(good), Error);
     TrainingSpec plain = busy_spec();
     plain.ema_decay = 0;
@@ -126,8 +126,8 @@ TEST(Engine, StopsBeforeANonFiniteStep) {
              {Activation::identity, Activation::silu, Activation::relu, Activation::gelu, Activation::tanh}) {
             Table table(9, 40);
             table.x[25 * 9] = poison;
-            Engine engine =
-                make_engine(ModelDescription::default_network(9, widths, 0.0, activation), TrainingSpec{});
+            Engine engine = make_engine(ModelDescription::default_network(9, engine_widths, 0.0, activation),
+                                        TrainingSpec{});
             Engine clean = make_engine(engine.model(), TrainingSpec{});
             const TrainResult result = engine.train(table.samples(), table.order, 10);
             EXPECT_FALSE(result.finite);
@@ -145,8 +145,9 @@ TEST(Engine, NanTargetsAreNotFinite) {
         Table table(9, 10);
         table.y[3] = std::numeric_limits<float>::quiet_NaN();
         const std::size_t outputs = loss == LossSpec::Kind::gaussian_nll ? 2 : 1;
-        Engine engine = make_engine(
-            ModelDescription::default_network(9, widths, 0.0, Activation::silu, outputs), spec_of(loss));
+        Engine engine =
+            make_engine(ModelDescription::default_network(9, engine_widths, 0.0, Activation::silu, outputs),
+                        spec_of(loss));
         EXPECT_FALSE(engine.train(table.samples(), table.order, 10).finite) << static_cast<int>(loss);
     }
 }
@@ -155,7 +156,8 @@ TEST(Engine, FlushesSubnormalsAndRestoresTheMode) {
     const Table table(9, 640);
     const unsigned before = _mm_getcsr();
     _mm_setcsr((before & ~0x6000u) | 0x2000u); // a different rounding mode, no flushing
-    Engine rounding_down = make_engine(ModelDescription::default_network(9, widths, 0.0), TrainingSpec{});
+    Engine rounding_down =
+        make_engine(ModelDescription::default_network(9, engine_widths, 0.0), TrainingSpec{});
     const unsigned set = _mm_getcsr();
     rounding_down.train(table.samples(), table.order, 32);
     EXPECT_EQ(_mm_getcsr() & 0xFFC0u, set & 0xFFC0u);
@@ -185,7 +187,7 @@ TEST(Engine, MomentsNeverBecomeSubnormal) {
 }
 
 TEST(Engine, ParametersRoundTripAndErrorsNameTheTensor) {
-    Engine engine = make_engine(ModelDescription::default_network(9, widths, 0.3), TrainingSpec{});
+    Engine engine = make_engine(ModelDescription::default_network(9, engine_widths, 0.3), TrainingSpec{});
     std::vector<NamedTensor> tensors = engine.parameters();
     ASSERT_EQ(tensors.size(), 2u + 4u + 4u + 2u + 2u);
     EXPECT_EQ(tensors[2].name, "hidden_layers.0.0.weight");
@@ -240,9 +242,12 @@ TEST(Engine, Bf16RoundsWeightsAndActivationsAndKeepsMasterWeights) {
 }
 
 TEST(Engine, OutputsAndLossMustMatch) {
-    EXPECT_THROW(Engine(ModelDescription::plain(3, widths), spec_of(LossSpec::Kind::gaussian_nll)), Error);
-    EXPECT_THROW(Engine(ModelDescription::plain(3, widths, Activation::relu, 2), TrainingSpec{}), Error);
-    EXPECT_THROW(Engine(ModelDescription::plain(3, widths, Activation::relu, 3), TrainingSpec{}), Error);
+    EXPECT_THROW(Engine(ModelDescription::plain(3, engine_widths), spec_of(LossSpec::Kind::gaussian_nll)),
+                 Error);
+    EXPECT_THROW(Engine(ModelDescription::plain(3, engine_widths, Activation::relu, 2), TrainingSpec{}),
+                 Error);
+    EXPECT_THROW(Engine(ModelDescription::plain(3, engine_widths, Activation::relu, 3), TrainingSpec{}),
+                 Error);
 }
 
 TEST(Engine, InitialWeightsHaveTheRightVariance) {

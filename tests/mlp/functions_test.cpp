@@ -1,8 +1,8 @@
 /// The kernels' own exp, tanh, erf and log1p compared with the C library in double; dropout masks compared
 /// with the rule.
 
-#include "engine/instruction_set.h"
-#include "engine/plan.h"
+#include "cpu/instruction_set.h"
+#include "cpu/plan.h"
 
 #include <rekindle/base/philox.h>
 #include <rekindle/mlp/dropout.h>
@@ -22,9 +22,13 @@ using namespace rekindle::mlp;
 constexpr InstructionSet all_sets[] = {InstructionSet::x86_64, InstructionSet::x86_64_v3,
                                        InstructionSet::x86_64_v4};
 
+template <class Plan>
+concept HasNetwork = requires(Plan plan) { static_cast<Plan>(plan).network(); };
+static_assert(HasNetwork<const cpu::Plan&> && !HasNetwork<cpu::Plan&&>);
+
 struct Checked {
     const char* name;
-    void (*engine::KernelTable::*kernel)(const float*, float*, std::size_t);
+    void (*cpu::KernelTable::*kernel)(const float*, float*, std::size_t);
     double (*exact)(double);
     float low, high;
 };
@@ -48,10 +52,10 @@ std::vector<float> points(float low, float high) {
 
 TEST(Functions, AreWithinTwoUlp) {
     const Checked checks[] = {
-        {"exp", &engine::KernelTable::exp, std::exp, -86.9f, 88.2f},
-        {"tanh", &engine::KernelTable::tanh, std::tanh, -12.0f, 12.0f},
-        {"erf", &engine::KernelTable::erf, std::erf, -5.0f, 5.0f},
-        {"log1p", &engine::KernelTable::log1p, std::log1p, 0.0f, 1.0f},
+        {"exp", &cpu::KernelTable::exp, std::exp, -86.9f, 88.2f},
+        {"tanh", &cpu::KernelTable::tanh, std::tanh, -12.0f, 12.0f},
+        {"erf", &cpu::KernelTable::erf, std::erf, -5.0f, 5.0f},
+        {"log1p", &cpu::KernelTable::log1p, std::log1p, 0.0f, 1.0f},
     };
     for (const InstructionSet set : all_sets) {
         if (!supported(set))
@@ -59,7 +63,7 @@ TEST(Functions, AreWithinTwoUlp) {
         for (const Checked& check : checks) {
             const std::vector<float> xs = points(check.low, check.high);
             std::vector<float> ys(xs.size());
-            (engine::kernels(set).*check.kernel)(xs.data(), ys.data(), xs.size());
+            (cpu::kernels(set).*check.kernel)(xs.data(), ys.data(), xs.size());
             double worst = 0;
             for (std::size_t i = 0; i < xs.size(); ++i) {
                 if (std::abs(xs[i]) < std::numeric_limits<float>::min())
@@ -95,7 +99,7 @@ TEST(Functions, SpecialValues) {
     for (const InstructionSet set : all_sets) {
         if (!supported(set))
             continue;
-        const engine::KernelTable& kernels = engine::kernels(set);
+        const cpu::KernelTable& kernels = cpu::kernels(set);
         kernels.exp(xs.data(), ys.data(), xs.size());
         EXPECT_TRUE(std::isnan(ys[0]));
         EXPECT_GT(ys[1], 2e38f);
@@ -125,11 +129,11 @@ std::vector<float> kernel_factors(InstructionSet set, const DropoutPosition& fir
     model.layers.push_back(
         {.kind = Layer::Kind::dropout, .name = {}, .inputs = width, .outputs = width, .dropout_rate = rate});
     model.layers.push_back({.kind = Layer::Kind::linear, .name = "b", .inputs = width, .outputs = 1});
-    const engine::Plan plan(model, TrainingSpec{});
-    const engine::Stage& stage = plan.stages().front();
-    std::vector<float> factors(engine::block_rows * stage.output_stride);
-    engine::kernels(set).dropout_factors(stage.dropout, first.seed, first.batch, first.row, rows,
-                                         stage.output_stride, factors.data());
+    const cpu::Plan plan(model, TrainingSpec{});
+    const cpu::Stage& stage = plan.stages().front();
+    std::vector<float> factors(cpu::block_rows * stage.output_stride);
+    cpu::kernels(set).dropout_factors(stage.dropout, first.seed, first.batch, first.row, rows,
+                                      stage.output_stride, factors.data());
     return factors;
 }
 
@@ -146,7 +150,7 @@ TEST(Dropout, KernelsFollowTheRule) {
                     at.row += row;
                     at.unit = unit;
                     const float expected = dropout_keeps(at, 0.3) ? dropout_scale(0.3) : 0.0f;
-                    ASSERT_EQ(factors[row * engine::padded(width) + unit], expected)
+                    ASSERT_EQ(factors[row * cpu::padded(width) + unit], expected)
                         << width << " " << row << " " << unit;
                 }
         }

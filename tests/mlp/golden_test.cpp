@@ -1,7 +1,7 @@
 /// Compares with PyTorch in float64: make_golden.py writes data/golden.*; inputs are generated here by the
 /// same rule.
 
-#include "engine/schedule.h"
+#include "cpu/schedule.h"
 #include "golden.h"
 
 #include <rekindle/mlp/dropout.h>
@@ -82,14 +82,14 @@ TEST_F(Golden, PlateauFollowsPyTorch) {
     spec.schedule = {.kind = ScheduleSpec::Kind::plateau,
                      .plateau_factor = plateau.at("factor"),
                      .plateau_patience = plateau.at("patience")};
-    engine::PlateauState state;
+    cpu::PlateauState state;
     const json& losses = plateau.at("losses");
     ASSERT_GE(losses.size(), 30u);
     for (std::size_t i = 0; i < losses.size(); ++i) {
         const double loss =
             losses[i].is_null() ? std::numeric_limits<double>::quiet_NaN() : losses[i].get<double>();
-        engine::report_epoch(spec, loss, state);
-        EXPECT_DOUBLE_EQ(engine::learning_rate(spec, state, 0), plateau.at("rates").at(i).get<double>()) << i;
+        cpu::report_epoch(spec, loss, state);
+        EXPECT_DOUBLE_EQ(cpu::learning_rate(spec, state, 0), plateau.at("rates").at(i).get<double>()) << i;
     }
 }
 
@@ -115,10 +115,10 @@ TEST(Schedule, WarmUpReachesTheRateAndCosineReachesZero) {
     spec.schedule = {.kind = ScheduleSpec::Kind::cosine, .warmup_steps = 4, .total_steps = 12};
     const double expected[] = {0.25, 0.5, 0.75, 1, 1, 0.5 * (1 + std::sqrt(2 + std::sqrt(2.0)) / 2)};
     for (std::uint64_t step = 0; step < 6; ++step)
-        EXPECT_NEAR(engine::learning_rate(spec, {}, step), expected[step], 1e-15) << step;
-    EXPECT_NEAR(engine::learning_rate(spec, {}, 8), 0.5, 1e-15);
-    EXPECT_EQ(engine::learning_rate(spec, {}, 12), 0);
-    EXPECT_EQ(engine::learning_rate(spec, {}, 1000), 0);
+        EXPECT_NEAR(cpu::learning_rate(spec, {}, step), expected[step], 1e-15) << step;
+    EXPECT_NEAR(cpu::learning_rate(spec, {}, 8), 0.5, 1e-15);
+    EXPECT_EQ(cpu::learning_rate(spec, {}, 12), 0);
+    EXPECT_EQ(cpu::learning_rate(spec, {}, 1000), 0);
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 /// the ISA audit and the pipeline matrix compile. REKINDLE_WRITE_AUDIT=1 writes that list instead of
 /// comparing it.
 
-#include "engine/plan.h"
+#include "cpu/plan.h"
 #include "gpu/plan.h"
 #include "gpu/stages.h"
 #include "networks.h"
@@ -43,7 +43,7 @@ TEST(GpuLayout, HoldsEveryElementOfEveryTensorOnce) {
     for (const auto& hidden : {std::vector<std::size_t>{128, 64}, {33, 20, 5}, {7}}) {
         const ModelDescription model = default_network(hidden);
         const Layout layout(model);
-        const engine::Plan plan(model, TrainingSpec{});
+        const cpu::Plan plan(model, TrainingSpec{});
         ASSERT_EQ(layout.tensors().size(), plan.parameters().size());
         std::set<std::size_t> taken;
         for (std::size_t t = 0; t < layout.tensors().size(); ++t) {

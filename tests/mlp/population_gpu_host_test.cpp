@@ -1,9 +1,9 @@
 /// What the host prepares for a GPU population: tables, sizes of launches, the arrangement. Needs no device.
 
-#include "engine/progress.h"
-#include "population/gpu_choice.h"
-#include "population/gpu_tables.h"
-#include "population/launch_budget.h"
+#include "cpu/progress.h"
+#include "gpu/choice.h"
+#include "gpu/launch_budget.h"
+#include "gpu/tables.h"
 
 #include <rekindle/mlp/population.h>
 
@@ -16,9 +16,9 @@
 namespace {
 
 using namespace rekindle::mlp;
-using namespace rekindle::mlp::population;
+using namespace rekindle::mlp::gpu;
 
-constexpr std::size_t batch_size = 10;
+constexpr std::size_t tables_batch_size = 10;
 
 TrainingSpec accumulating_spec() {
     TrainingSpec spec;
@@ -38,30 +38,30 @@ std::vector<std::uint32_t> rows(std::size_t count) {
 
 TEST(GpuTables, StepsMatchTheEngine) {
     const std::vector members{accumulating_spec()};
-    std::vector<engine::Progress> progress(1);
+    std::vector<cpu::Progress> progress(1);
     for (int step = 0; step < 4; ++step)
-        engine::advance_step(members[0], progress[0]);
+        cpu::advance_step(members[0], progress[0]);
     progress[0].batches = (1ull << 32) + 14;
     progress[0].pending_batches = 2;
     const auto order = rows(97);
     const std::span<const std::uint32_t> span(order);
-    const TrainingTables tables = training_tables(members, progress, std::span(&span, 1), batch_size);
+    const TrainingTables tables = training_tables(members, progress, std::span(&span, 1), tables_batch_size);
 
     EXPECT_EQ(tables.largest_batches, 10u);
     ASSERT_EQ(tables.steps.size(), 4u); // two pending and ten new batches, three per step
-    engine::Progress expected = progress[0];
-    for (const gpu::StepRecord& step : tables.steps) {
-        const engine::AdamWStep adam = engine::adamw_step(members[0], expected, 1);
+    cpu::Progress expected = progress[0];
+    for (const StepRecord& step : tables.steps) {
+        const cpu::AdamWStep adam = cpu::adamw_step(members[0], expected, 1);
         EXPECT_EQ(step.step_size, adam.step_size);
         EXPECT_EQ(step.inverse_sqrt_correction, adam.inverse_sqrt_correction);
         EXPECT_EQ(step.decay, adam.decay);
-        engine::advance_step(members[0], expected);
+        cpu::advance_step(members[0], expected);
     }
     EXPECT_NE(tables.steps[0].step_size, tables.steps[1].step_size);
     ASSERT_EQ(tables.orders.size(), 1u);
     EXPECT_EQ(tables.orders[0].rows.data(), order.data());
     EXPECT_EQ(tables.row_count, 97u);
-    const gpu::MemberRecord& record = tables.members.front();
+    const MemberRecord& record = tables.members.front();
     EXPECT_EQ(record.seed_low, 0x76543210u);
     EXPECT_EQ(record.seed_high, 0xFEDCBA98u);
     EXPECT_EQ(record.batch_low, 14u);
@@ -78,13 +78,13 @@ TEST(GpuTables, StepsMatchTheEngine) {
 TEST(Progress, NegligiblePowersAreZero) {
     TrainingSpec spec;
     spec.schedule = {.kind = ScheduleSpec::Kind::constant};
-    engine::Progress progress;
+    cpu::Progress progress;
     for (int step = 0; step < 5000; ++step) { // 0.9^5000 is 2e-229
-        const engine::AdamWStep adam = engine::adamw_step(spec, progress, 1);
+        const cpu::AdamWStep adam = cpu::adamw_step(spec, progress, 1);
         const double correction = 1 - std::pow(0.9, step + 1);
         EXPECT_FLOAT_EQ(adam.step_size, static_cast<float>(spec.optimizer.learning_rate / correction))
             << step;
-        engine::advance_step(spec, progress);
+        cpu::advance_step(spec, progress);
     }
     EXPECT_EQ(progress.beta1_power, 0);
     EXPECT_NEAR(progress.beta2_power / std::pow(0.999, 5000), 1, 1e-12);
@@ -95,11 +95,11 @@ TEST(GpuTables, SgdUsesTheLearningRate) {
     spec.optimizer = {
         .kind = OptimizerSpec::Kind::sgd, .learning_rate = 0.5, .weight_decay = 0.125, .momentum = 0.75};
     spec.schedule = {.kind = ScheduleSpec::Kind::constant, .warmup_steps = 4};
-    const std::vector<engine::Progress> progress(1);
+    const std::vector<cpu::Progress> progress(1);
     const auto order = rows(50);
     const std::span<const std::uint32_t> span(order);
     const TrainingTables tables =
-        training_tables(std::span(&spec, 1), progress, std::span(&span, 1), batch_size);
+        training_tables(std::span(&spec, 1), progress, std::span(&span, 1), tables_batch_size);
     ASSERT_EQ(tables.steps.size(), 5u);
     const float rates[] = {0.125f, 0.25f, 0.375f, 0.5f, 0.5f};
     for (std::size_t step = 0; step < 5; ++step)
@@ -113,11 +113,11 @@ TEST(GpuTables, EqualTablesAreStoredOnce) {
     for (std::size_t m = 0; m < members.size(); ++m)
         members[m].seed = m; // the seed alone changes no number of a step
     members[4].optimizer.learning_rate = 0.5;
-    std::vector<engine::Progress> progress(6);
-    engine::advance_step(members[5], progress[5]);
+    std::vector<cpu::Progress> progress(6);
+    cpu::advance_step(members[5], progress[5]);
     const auto shared = rows(60), own = rows(90);
     const std::vector<std::span<const std::uint32_t>> orders{shared, shared, own, {}, shared, shared};
-    const TrainingTables tables = training_tables(members, progress, orders, batch_size);
+    const TrainingTables tables = training_tables(members, progress, orders, tables_batch_size);
     EXPECT_EQ(tables.row_count, 150u);
     ASSERT_EQ(tables.orders.size(), 2u);
     for (const TrainingTables::Order& order : tables.orders)
@@ -135,12 +135,12 @@ TEST(GpuTables, EqualTablesAreStoredOnce) {
 
 TEST(GpuTables, WindowsOfOneArrayShareItsMemory) {
     const std::vector members(5, accumulating_spec());
-    const std::vector<engine::Progress> progress(5);
+    const std::vector<cpu::Progress> progress(5);
     const auto array = rows(100), other = rows(7);
     const std::span<const std::uint32_t> all(array);
     const std::vector<std::span<const std::uint32_t>> orders{all.subspan(40, 30), all.subspan(10, 20), other,
                                                              all.subspan(25, 20), all.subspan(80, 20)};
-    const TrainingTables tables = training_tables(members, progress, orders, batch_size);
+    const TrainingTables tables = training_tables(members, progress, orders, tables_batch_size);
     EXPECT_EQ(tables.orders.size(), 3u); // [10, 70) and [80, 100) of the array, and the other
     EXPECT_EQ(tables.row_count, 60u + 20 + 7);
     std::vector<std::uint32_t> laid_out(tables.row_count);
@@ -153,13 +153,13 @@ TEST(GpuTables, WindowsOfOneArrayShareItsMemory) {
 
 TEST(GpuTables, APendingGradientIsOneStepWithoutRows) {
     const std::vector members(2, accumulating_spec());
-    std::vector<engine::Progress> progress(2);
+    std::vector<cpu::Progress> progress(2);
     progress[1].pending_batches = 2;
     const TrainingTables tables = pending_tables(members, progress);
     EXPECT_EQ(tables.largest_batches, 0u);
     EXPECT_EQ(tables.row_count, 0u);
     ASSERT_EQ(tables.steps.size(), 1u);
-    EXPECT_EQ(tables.steps[0].step_size, engine::adamw_step(members[0], progress[0], 1).step_size);
+    EXPECT_EQ(tables.steps[0].step_size, cpu::adamw_step(members[0], progress[0], 1).step_size);
     EXPECT_EQ(tables.members[1].pending_batches, 2u);
     EXPECT_EQ(tables.members[1].rows, 0u);
 }

@@ -7,8 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 namespace {
 
@@ -16,8 +18,8 @@ using namespace rekindle;
 using namespace rekindle::mlp;
 using namespace rekindle::mlp::test;
 
-const std::vector<std::size_t> widths{20, 9};
-const ModelDescription model = ModelDescription::default_network(7, widths, 0.3);
+const std::vector<std::size_t> population_widths{20, 9};
+const ModelDescription model = ModelDescription::default_network(7, population_widths, 0.3);
 
 /// Members that differ in everything in which they may differ.
 std::vector<TrainingSpec> different_members() {
@@ -60,7 +62,7 @@ struct Trained {
     std::vector<EngineState> states;
 };
 
-constexpr std::size_t batch_size = 10;
+constexpr std::size_t population_batch_size = 10;
 const Table table(7, 120);
 
 /// Two calls with an incomplete accumulation at the end and a reported validation loss between them.
@@ -70,11 +72,11 @@ Trained train(Population& population) {
     const std::vector<double> losses{1, 2, 3, 4, 5};
     population.initialize();
     Trained trained;
-    population.train(*samples, orders.spans, batch_size);
+    population.train(*samples, orders.spans, population_batch_size);
     population.finish_accumulation();
     population.report_validation_losses(losses);
     population.report_validation_losses(losses);
-    trained.results = population.train(*samples, orders.spans, batch_size);
+    trained.results = population.train(*samples, orders.spans, population_batch_size);
     trained.losses = population.evaluate(*samples, 20, 77);
     for (std::size_t m = 0; m < population.size(); ++m)
         trained.states.push_back(population.save(m));
@@ -116,11 +118,11 @@ TEST(CpuPopulation, EachMemberMatchesAnEngine) {
     for (std::size_t m = 0; m < members.size(); ++m) {
         Engine engine(model, members[m]);
         engine.initialize();
-        engine.train(table.samples(), orders.all[m], batch_size);
+        engine.train(table.samples(), orders.all[m], population_batch_size);
         engine.finish_accumulation();
         engine.report_validation_loss(static_cast<double>(m + 1));
         engine.report_validation_loss(static_cast<double>(m + 1));
-        const TrainResult result = engine.train(table.samples(), orders.all[m], batch_size);
+        const TrainResult result = engine.train(table.samples(), orders.all[m], population_batch_size);
         EXPECT_EQ(trained.states[m].bytes, engine.save().bytes) << m;
         EXPECT_EQ(trained.results[m].loss_sum, result.loss_sum) << m;
         EXPECT_EQ(trained.results[m].rows, orders.all[m].size()) << m;
@@ -192,8 +194,8 @@ TEST(CpuPopulation, OneOrderServesAllMembers) {
     const std::vector orders(members.size(), order);
     shared->initialize();
     separate->initialize();
-    shared->train(*shared->prepare(table.samples()), std::span(&order, 1), batch_size);
-    separate->train(*separate->prepare(table.samples()), orders, batch_size);
+    shared->train(*shared->prepare(table.samples()), std::span(&order, 1), population_batch_size);
+    separate->train(*separate->prepare(table.samples()), orders, population_batch_size);
     for (std::size_t m = 0; m < members.size(); ++m)
         EXPECT_EQ(shared->save(m).bytes, separate->save(m).bytes);
 }
@@ -289,9 +291,10 @@ TEST(JoinedPopulation, TheOtherPartsFinishWhenOneFails) {
     population->initialize();
     const Orders orders(table.order.size());
     const auto samples = population->prepare(table.samples());
-    EXPECT_THROW(population->train(*samples, orders.spans, batch_size), Error);
+    EXPECT_THROW(population->train(*samples, orders.spans, population_batch_size), Error);
     EXPECT_EQ(population->batches(0), 0u);
-    EXPECT_EQ(population->batches(4), (orders.all[4].size() + batch_size - 1) / batch_size);
+    EXPECT_EQ(population->batches(4),
+              (orders.all[4].size() + population_batch_size - 1) / population_batch_size);
 }
 
 TEST(Population, RefusesMismatchedMembersByName) {
@@ -337,6 +340,33 @@ TEST(Population, RefusesRowsThatDoNotExist) {
     EXPECT_EQ(population->batches(0), 0u);
 }
 
+TEST(Population, KeepsTheRowsThatItPrepared) {
+    const auto population = cpu_population(model, different_members(), 1);
+    population->initialize();
+    const std::vector<double> expected =
+        population->evaluate(*population->prepare(table.samples()), 0, table.y.size());
+    auto other = std::make_unique<Table>(table);
+    const auto samples = population->prepare(other->samples());
+    std::ranges::fill(other->x, 0.0f);
+    other.reset();
+    EXPECT_EQ(population->evaluate(*samples, 0, table.y.size()), expected);
+}
+
+TEST(Population, PreparesRowsWithGapsAndWithoutTargets) {
+    const auto population = cpu_population(model, {different_members().front()}, 1);
+    population->initialize();
+    const std::size_t rows = table.y.size(), stride = table.width + 3;
+    std::vector<float> spaced(rows * stride, std::numeric_limits<float>::quiet_NaN());
+    for (std::size_t r = 0; r < rows; ++r)
+        std::copy_n(&table.x[r * table.width], table.width, &spaced[r * stride]);
+    const auto dense = population->prepare(table.samples());
+    const auto gaps = population->prepare({spaced.data(), stride, nullptr, rows});
+    std::vector<float> expected(rows), found(rows);
+    population->predict(0, *dense, 0, rows, expected);
+    population->predict(0, *gaps, 0, rows, found);
+    EXPECT_EQ(found, expected);
+}
+
 TEST(Population, OnlyANonFiniteMemberStops) {
     auto members = different_members();
     members[2].optimizer.learning_rate = 1e30;
@@ -345,7 +375,7 @@ TEST(Population, OnlyANonFiniteMemberStops) {
     population->initialize();
     const std::span<const std::uint32_t> order(table.order);
     const auto results =
-        population->train(*population->prepare(table.samples()), std::span(&order, 1), batch_size);
+        population->train(*population->prepare(table.samples()), std::span(&order, 1), population_batch_size);
     for (std::size_t m = 0; m < members.size(); ++m) {
         EXPECT_EQ(results[m].finite, m != 2) << m;
         EXPECT_EQ(results[m].rows == table.order.size(), m != 2) << m;
@@ -356,7 +386,7 @@ TEST(Population, MeasuringSpeedChangesNothing) {
     for (const auto& population : {cpu_population(model, different_members(), 2), joined()}) {
         train(*population);
         const auto before = population->save(1).bytes;
-        const SpeedMeasurement speed = measure_speed(*population, batch_size, 0.01);
+        const SpeedMeasurement speed = measure_speed(*population, population_batch_size, 0.01);
         EXPECT_EQ(population->save(1).bytes, before);
         EXPECT_GT(speed.network_steps_per_second, 0);
         EXPECT_NEAR(speed.seconds_per_step * speed.network_steps_per_second, 5, 1e-9);

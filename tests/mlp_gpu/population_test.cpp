@@ -381,6 +381,15 @@ TEST(GpuPopulation, RefusesWrongRows) {
     EXPECT_EQ(population->batches(0), 0u);
 }
 
+TEST(GpuPopulation, RefusesRowsOfAPopulationThatHasEnded) {
+    auto ended = gpu(model, {busy_spec()});
+    const auto samples = ended->prepare(table.samples());
+    ended.reset();
+    const auto population = gpu(model, {busy_spec()});
+    EXPECT_THROW(train(*population, *samples, table.order, 10), Error);
+    EXPECT_THROW(population->evaluate(*samples, 0, 1), Error);
+}
+
 TEST(GpuPopulation, MeasuringSpeedChangesNothing) {
     const auto population = gpu(model, {busy_spec(), busy_spec(7), busy_spec(8)});
     train(*population, *population->prepare(table.samples()), table.order, batch_size);

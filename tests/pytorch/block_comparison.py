@@ -1,24 +1,16 @@
 """Compares the cases of block_cases.py with the CPU."""
 
-import unittest
-
 import torch
-from torch.utils._pytree import tree_leaves
 
-import support
-from support import DEVICE
+from both_devices import DeviceTestCase, tensors_of
+from support import DEVICE, fallback_counts
 
 
 def numbers_of(results):
-    return [x.detach().cpu() for x in tree_leaves(results) if isinstance(x, torch.Tensor)]
+    return [x.detach().cpu() for x in tensors_of(results)]
 
 
-class BlockComparison(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        if not support.device_is_there():
-            raise unittest.SkipTest(f"there is no device {DEVICE}")
-
+class BlockComparison(DeviceTestCase):
     def setUp(self):
         torch.manual_seed(1)
 
@@ -31,10 +23,10 @@ class BlockComparison(unittest.TestCase):
         exact = comparison.tolerance is None
         arguments = comparison.arguments if exact else [x.double() if x.is_floating_point() else x
                                                         for x in comparison.arguments]
-        before = support.fallback_counts()
+        before = fallback_counts()
         got = numbers_of(comparison.function(*(x.to(DEVICE) for x in comparison.arguments)))
         if comparison.native:
-            self.assertEqual(support.fallback_counts(), before, "an operator ran on the CPU")
+            self.assert_native(before)
         expected = numbers_of(comparison.function(*arguments))
         self.assertEqual(len(expected), len(got))
         for want, have in zip(expected, got):
@@ -42,7 +34,7 @@ class BlockComparison(unittest.TestCase):
                 self.assertEqual(have.dtype, want.dtype)
                 self.assertTrue(torch.equal(have, want), self.first_difference(have, want))
             else:
-                scale = float(want.abs().max()) if want.numel() else 1.0
+                scale = comparison.scale or (float(want.abs().max()) if want.numel() else 1.0)
                 torch.testing.assert_close(have.double(), want.double(), rtol=comparison.tolerance,
                                            atol=comparison.tolerance * max(scale, 1e-30))
 

@@ -20,6 +20,7 @@ from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 from torch.utils._pytree import tree_leaves, tree_map
 
 import expectations
+from both_devices import moved, tensors_of
 
 FORWARD_TOLERANCE = 1e-3
 GRADIENT_TOLERANCE = 2e-3
@@ -38,10 +39,11 @@ ARGUMENTS_ON_THE_HOST = {"tensor_split": {0, "indices_or_sections", "tensor_indi
 UNORDERED_TIES = {"argsort": 0, "sort": 0, "kthvalue": 1, "topk": 1}
 
 # The CPU computes these in 16 bits, the device in float32: 16-bit results are compared with float64.
-IN_16_BITS_ON_CPU = frozenset(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d"))
+IN_16_BITS_ON_CPU = frozenset(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d", "addbmm"))
 
 # The statistics saved for the backward pass are float32 for 16-bit inputs, as on CUDA; the CPU rounds them to 16 bits.
-STATISTICS_IN_FLOAT = frozenset(("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"))
+STATISTICS_IN_FLOAT = frozenset(("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update",
+                                 "native_layer_norm"))
 
 # The order of their results depends on the algorithm.
 UNORDERED_EIGENVALUES = frozenset(("linalg.eig", "linalg.eigvals"))
@@ -94,23 +96,9 @@ def native_operators() -> list[OpInfo]:
             and Part.FORWARD.value not in getattr(gaps.get(op.full_name), "not_native", ())]
 
 
-def move(tensor: torch.Tensor, device: str) -> torch.Tensor:
-    """A leaf on `device` with the tensor's values, strides, offset and storage (including what its view does not
-    show)."""
-    source = tensor.detach()
-    plain = source.layout == torch.strided and not source.is_conj() and not source.is_neg() and not source.is_quantized
-    if plain and not source.is_nested:
-        elements = source.untyped_storage().nbytes() // source.element_size()
-        flat = source.as_strided((elements,), (1,), 0).clone().to(device)
-        moved = flat.as_strided(source.shape, source.stride(), source.storage_offset())
-    else:
-        moved = source.clone().to(device)
-    return moved.requires_grad_(tensor.requires_grad)
-
-
 def move_value(value: Any, device: str) -> Any:
     if isinstance(value, torch.Tensor):
-        return move(value, device)
+        return moved(value, device, whole_storage=True)
     if isinstance(value, torch.device) or (isinstance(value, str) and value == "cpu"):
         return torch.device(device)
     return value
@@ -120,18 +108,17 @@ def sample_on(op: OpInfo, sample: SampleInput, device: str) -> SampleInput:
     """A copy of the sample whose tensors and devices are on `device`."""
     stays = ARGUMENTS_ON_THE_HOST.get(op.name, set())
 
-    def moved(value: Any, key: int | str) -> Any:
+    def moved_argument(value: Any, key: int | str) -> Any:
         return tree_map(lambda leaf: move_value(leaf, "cpu" if key in stays else device), value)
 
     return SampleInput(
         tree_map(lambda leaf: move_value(leaf, device), sample.input),
-        args=tuple(moved(argument, position) for position, argument in enumerate(sample.args)),
-        kwargs={name: moved(argument, name) for name, argument in sample.kwargs.items()})
+        args=tuple(moved_argument(argument, position) for position, argument in enumerate(sample.args)),
+        kwargs={name: moved_argument(argument, name) for name, argument in sample.kwargs.items()})
 
 
-def tensors_of(sample: SampleInput) -> list[torch.Tensor]:
-    leaves = tree_leaves((sample.input, sample.args, sample.kwargs))
-    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+def inputs_of(sample: SampleInput) -> list[torch.Tensor]:
+    return tensors_of((sample.input, sample.args, sample.kwargs))
 
 
 def storage_identity(tensor: torch.Tensor) -> int | None:
@@ -176,7 +163,7 @@ def weights_like(output: torch.Tensor, order: torch.Tensor | None) -> torch.Tens
 def run_forward(op: OpInfo, sample: SampleInput, device: str) -> Outcome:
     """Calls the operator with the sample on `device`."""
     given = sample_on(op, sample, device)
-    inputs = tensors_of(given)
+    inputs = inputs_of(given)
     raw = op(given.input, *given.args, **given.kwargs)
     input_storages = [storage_identity(tensor) for tensor in inputs]
     aliases = [(position, index)

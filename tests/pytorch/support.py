@@ -28,6 +28,12 @@ def device_is_there(device: str = DEVICE) -> bool:
     return module is not None and module.is_available()
 
 
+def require_device(cpu: bool = True) -> None:
+    """Skips the test if there is no device; without `cpu`, also if the tested device is the CPU itself."""
+    if not device_is_there() or (DEVICE == "cpu" and not cpu):
+        raise unittest.SkipTest(f"there is no device {DEVICE}")
+
+
 def device_module():
     """torch.rvk, or a skip that says why."""
     if DEVICE == "cpu":

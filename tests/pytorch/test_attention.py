@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import randn
 
-from product_comparison import AgainstCpu, on_device
+from both_devices import ScaledOnBoth, moved
 from support import DEVICE, device_module
 
 attend = F.scaled_dot_product_attention
@@ -17,7 +17,7 @@ def on_math_path(*tensors, **options):
         return attend(*tensors, **options)
 
 
-class Attention(AgainstCpu):
+class Attention(ScaledOnBoth):
     def check(self, q, k, v, tolerance=None, message="", **options):
         """The CPU uses matrix products; otherwise it has no gradient for a mask."""
         def run(*tensors):
@@ -54,7 +54,7 @@ class Attention(AgainstCpu):
         mask = torch.rand(40, 50) > 0.5
         mask[7] = False
         expected = on_math_path(q, k, v, attn_mask=mask)
-        found = attend(*map(on_device, (q, k, v)), attn_mask=on_device(mask))
+        found = attend(*moved((q, k, v), whole_storage=True), attn_mask=moved(mask, whole_storage=True))
         self.same(expected, found, 2e-5)
 
     def test_dtypes(self):
@@ -68,14 +68,14 @@ class Attention(AgainstCpu):
         self.check(randn(1, 4, 9, 16), randn(1, 2, 9, 16), randn(1, 2, 9, 16), enable_gqa=True, message="shared keys")
 
     def test_dropout_keeps_the_mean(self):
-        q, k, v = (on_device(t) for t in (randn(1, 2, 200, 16), randn(1, 2, 60, 16), torch.ones(1, 2, 60, 16)))
+        q, k, v = (moved(t, whole_storage=True) for t in (randn(1, 2, 200, 16), randn(1, 2, 60, 16), torch.ones(1, 2, 60, 16)))
         found = attend(q, k, v, dropout_p=0.5).cpu()
         self.assertAlmostEqual(float(found.mean()), 1, delta=0.1)
         self.assertGreater(float(found.std()), 0.01)
 
     def test_scores_are_not_kept(self):
         module = device_module()
-        q, k, v = (on_device(randn(1, 4, 512, 16)) for _ in range(3))
+        q, k, v = (moved(randn(1, 4, 512, 16), whole_storage=True) for _ in range(3))
         before = module.memory_allocated()
         module.reset_peak_memory_stats()
         attend(q, k, v)

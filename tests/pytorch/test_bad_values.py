@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from index_cases import CASES, INT64_ON_CPU, UNCHECKED
-from support import DEVICE, device_is_there, device_module
+from support import DEVICE, device_module, require_device
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
@@ -26,8 +26,7 @@ def outcome(function, device):
 class BadValues(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not device_is_there() or DEVICE == "cpu":
-            raise unittest.SkipTest(f"there is no device {DEVICE}")
+        require_device(cpu=False)
 
     def assert_usable(self):
         self.assertEqual((torch.ones(3, device=DEVICE) + 1).sum().item(), 6)

@@ -9,7 +9,7 @@ from torch.testing._internal.common_dtype import all_types_and_complex_and
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_map
 
-from support import DEVICE, device_is_there, device_module
+from support import DEVICE, device_module, require_device
 
 DTYPES = set(all_types_and_complex_and(torch.bool, torch.float16, torch.bfloat16))
 MISSING = {
@@ -54,8 +54,7 @@ def raises(op, sample, move) -> bool:
 class BeyondTheCPU(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not device_is_there() or DEVICE == "cpu":
-            raise unittest.SkipTest(f"there is no device {DEVICE}")
+        require_device(cpu=False)
 
     def test_the_list_of_operators(self):
         for op in op_db:

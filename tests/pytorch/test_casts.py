@@ -5,7 +5,7 @@ import unittest
 
 import torch
 
-from support import DEVICE, device_is_there, without_flushed
+from support import DEVICE, require_device, without_flushed
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64)
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -43,8 +43,7 @@ def defined(values, to):
 class Casts(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not device_is_there():
-            raise unittest.SkipTest(f"there is no device {DEVICE}")
+        require_device()
 
     def compare(self, function, *tensors):
         expected = function(*tensors)

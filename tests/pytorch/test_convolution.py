@@ -7,11 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import randn
 
-from product_comparison import AgainstCpu
+from both_devices import ScaledOnBoth
 from support import DEVICE
 
 
-class Convolution(AgainstCpu):
+class Convolution(ScaledOnBoth):
     def check(self, function, x, w, b=None, tolerance=None, message="", **options):
         tensors = (x, w) if b is None else (x, w, b)
         self.compare_gradients(lambda *t: function(*t, **options), *tensors, tolerance=tolerance, message=message)

@@ -4,6 +4,8 @@ import math
 import unittest
 
 import torch
+
+from both_devices import DeviceTestCase
 from support import DEVICE, fallback_counts
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
@@ -20,7 +22,7 @@ def moved(value):
     return value.to(DEVICE) if isinstance(value, torch.Tensor) else value
 
 
-class OnBoth(unittest.TestCase):
+class ElementwiseOnBoth(DeviceTestCase):
     def check(self, function, *arguments, tolerance=None, native=True):
         """Runs on the CPU and on the device; compares values, dtype, shape and strides."""
         before = fallback_counts()
@@ -30,7 +32,7 @@ class OnBoth(unittest.TestCase):
         if native:
             self.assertEqual(fallen, set())
         for got, want in zip(result, expected) if isinstance(expected, tuple) else [(result, expected)]:
-            self.assertEqual(got.device.type, torch.device(DEVICE).type)
+            self.assert_on_device(got)
             self.assertEqual(got.dtype, want.dtype)
             self.assertEqual(got.stride(), want.stride())
             relative, absolute = tolerance or TOLERANCE.get(want.dtype, (0, 0))
@@ -58,7 +60,7 @@ UNARY = """abs acos acosh asin asinh atan atanh ceil cos cosh digamma erf erfc e
     isnan isinf isfinite isposinf isneginf logical_not angle nan_to_num relu square positive""".split()
 
 
-class Unary(OnBoth):
+class Unary(ElementwiseOnBoth):
     def test_functions_in_every_floating_dtype(self):
         for name in UNARY:
             for dtype in FLOATS:
@@ -117,7 +119,7 @@ BINARY = """add sub mul div remainder fmod pow maximum minimum fmax fmin eq ne l
     logical_xor atan2 hypot copysign nextafter heaviside xlogy logaddexp logaddexp2 floor_divide""".split()
 
 
-class Binary(OnBoth):
+class Binary(ElementwiseOnBoth):
     def test_functions_in_every_floating_dtype(self):
         for name in BINARY:
             for dtype in FLOATS:
@@ -194,7 +196,7 @@ class Binary(OnBoth):
         self.check(torch.fmod, torch.tensor([1e30, 3e38, 5.5, 1e-40, 7.0]), torch.tensor([3.7, 1e-30, 1e-10, 3.0, math.inf]))
 
 
-class Ternary(OnBoth):
+class Ternary(ElementwiseOnBoth):
     def test_where(self):
         condition = spread(torch.bool, 4, 1)
         for dtype in (*FLOATS, *INTEGERS, torch.bool):
@@ -235,7 +237,7 @@ ACTIVATIONS = {
 }
 
 
-class Activations(OnBoth):
+class Activations(ElementwiseOnBoth):
     def test_values_and_gradients(self):
         def both(function, x, weight):
             x = x.clone().requires_grad_()
@@ -273,7 +275,7 @@ class Activations(OnBoth):
         self.check(lambda x, y: loss(F.binary_cross_entropy, x, y), certain, torch.tensor([0.0, 1.0, 1.0, 0.0]))
 
 
-class CopiesAndFills(OnBoth):
+class CopiesAndFills(ElementwiseOnBoth):
     def test_every_pair_of_dtypes(self):
         every = (*FLOATS, *INTEGERS, torch.bool, torch.complex64)
         for first in every:

@@ -5,7 +5,7 @@ import unittest
 import torch
 import torch.nn.functional as F
 
-from on_both import OnBoth
+from both_devices import NativeOnBoth
 from support import DEVICE, pytorch_before
 
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
@@ -22,7 +22,7 @@ def index(limit, *shape):
     return torch.randint(-limit, limit, shape)
 
 
-class Reading(OnBoth):
+class Reading(NativeOnBoth):
     def test_advanced_indexing_of_every_dtype(self):
         for dtype in DTYPES + (torch.complex64, torch.complex128):
             with self.subTest(dtype=dtype):
@@ -82,7 +82,7 @@ class Reading(OnBoth):
         self.assertEqual(x[torch.tensor([4]).to(DEVICE)].cpu().shape, (1, 3))  # and the device keeps working
 
 
-class Writing(OnBoth):
+class Writing(NativeOnBoth):
     def test_the_last_of_several_values_wins(self):
         i = torch.tensor([2, 0, 2, -3, 2])
         for dtype in DTYPES:
@@ -194,7 +194,7 @@ class Writing(OnBoth):
         self.same(lambda x, i, v: x.put_(i, v, accumulate=True), numbers(5, 6).t(), index(30, 70), numbers(70))
 
 
-class Masks(OnBoth):
+class Masks(NativeOnBoth):
     def test_masked_fill(self):
         for dtype in DTYPES + (torch.complex64, torch.complex128):
             with self.subTest(dtype=dtype):
@@ -229,7 +229,7 @@ class Masks(OnBoth):
         self.same(lambda c, a, b: torch.where(c, a, b), torch.rand(4, 5) > 0.5, torch.randn(4, 5), torch.randn(5))
 
 
-class Gradients(OnBoth):
+class Gradients(NativeOnBoth):
     def test_of_reading(self):
         x = torch.randn(5, 6, requires_grad=True)
         self.same(lambda x, i: (x[i], x[:, i % 5]), x, torch.tensor([3, 3, 0, -1]))

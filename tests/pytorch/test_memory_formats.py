@@ -10,7 +10,8 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 from torch.utils._pytree import tree_leaves
 
-from support import DEVICE, device_is_there
+from both_devices import tensors_of
+from support import DEVICE, require_device
 
 FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 # PyTorch's gradient formula makes the input contiguous on every device except the CPU.
@@ -103,12 +104,11 @@ def formats_of(tensors):
 class MemoryFormats(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not device_is_there():
-            raise unittest.SkipTest(f"there is no device {DEVICE}")
+        require_device()
 
     def formats(self, function, tensors, device):
         inputs = [t.to(device).requires_grad_() for t in tensors]
-        outputs = [t for t in tree_leaves(function(*inputs)) if isinstance(t, torch.Tensor)]
+        outputs = tensors_of(function(*inputs))
         first = outputs[0]
         gradients = torch.autograd.grad(first, inputs, torch.ones_like(first), allow_unused=True)
         return formats_of(outputs) + formats_of(gradients)

@@ -8,7 +8,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-from support import DEVICE, device_is_there, device_module
+from support import DEVICE, device_module, require_device
 
 SAMPLES = 3
 OTHERS = (torch.float16, torch.int64)
@@ -31,8 +31,7 @@ def moved(flat, device, place, *dtypes):
 class MixedDtypes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not device_is_there() or DEVICE == "cpu":
-            raise unittest.SkipTest(f"there is no device {DEVICE}")
+        require_device(cpu=False)
 
     def test_the_list_of_operators(self):
         refused = 0

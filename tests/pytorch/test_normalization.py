@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from against_cpu import AgainstCPU, moved
+from both_devices import CloseOnBoth, moved
 from support import DEVICE
 
 TOLERANCE = (1e-4, 1e-4)
@@ -20,7 +20,7 @@ def inputs(shape, dtype=torch.float32):
     return torch.randn(shape, dtype=torch.float64).mul(2).add(1).to(dtype).requires_grad_()
 
 
-class BatchNorm(AgainstCPU):
+class BatchNorm(CloseOnBoth):
     SHAPES = ((8, 5), (4, 6, 9), (3, 5, 7, 8), (3, 8, 6, 4), (2, 4, 3, 4, 5), (2, 16, 130, 140))
 
     def test_training(self):
@@ -100,7 +100,7 @@ class BatchNorm(AgainstCPU):
         self.compare(F.batch_norm, inputs((0, 4, 3)).detach(), torch.zeros(4), torch.ones(4))
 
 
-class RowNorms(AgainstCPU):
+class RowNorms(CloseOnBoth):
     def test_layer_norm(self):
         for shape, normalized in (((6, 20), (20,)), ((4, 3, 1000), (1000,)), ((3, 4, 5, 6), (5, 6)), ((2, 3), (2, 3)),
                                   ((5000, 7), (7,)), ((2, 70_001), (70_001,))):

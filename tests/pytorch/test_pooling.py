@@ -6,7 +6,7 @@ import unittest
 import torch
 import torch.nn.functional as F
 
-from on_both import OnBoth
+from both_devices import NativeOnBoth
 
 SHAPES = {1: (2, 3, 13), 2: (2, 3, 9, 13), 3: (2, 2, 5, 6, 7)}
 FLOATING = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -25,7 +25,7 @@ def pool(name, axes):
     return getattr(F, f"{name}_pool{axes}d")
 
 
-class Maximum(OnBoth):
+class Maximum(NativeOnBoth):
     CASES = ({"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1}, {"kernel_size": 3, "stride": 1, "dilation": 2},
              {"kernel_size": 2, "stride": 3, "ceil_mode": True})
 
@@ -80,7 +80,7 @@ class Maximum(OnBoth):
                           x.requires_grad_(), places)
 
 
-class Average(OnBoth):
+class Average(NativeOnBoth):
     def test_values_and_gradients(self):
         cases = ({"kernel_size": 2}, {"kernel_size": 3, "stride": 2, "padding": 1},
                  {"kernel_size": 3, "stride": 2, "padding": 1, "count_include_pad": False},

@@ -6,7 +6,7 @@ import unittest
 import torch
 from torch import randn
 
-from product_comparison import AgainstCpu, on_device
+from both_devices import ScaledOnBoth, moved
 from support import DEVICE
 
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
@@ -19,7 +19,7 @@ def four_layouts(m, k, n):
     yield "both transposed", randn(k, m).t(), randn(n, k).t()
 
 
-class Products(AgainstCpu):
+class Products(ScaledOnBoth):
     def test_sizes_and_transposed_factors(self):
         for m, k, n in ((1, 1, 1), (5, 7, 9), (32, 32, 32), (33, 70, 65), (64, 128, 96), (128, 64, 128)):
             for layout, a, b in four_layouts(m, k, n):
@@ -43,7 +43,7 @@ class Products(AgainstCpu):
         self.compare(lambda d, a, b: torch.addmm(d, a, b, beta=2, alpha=0.5), randn(6), randn(5, 2000), randn(2000, 6))
 
     def test_a_long_sum_is_the_same_every_time(self):
-        a, b = on_device(randn(3, 50000)), on_device(randn(50000, 4))
+        a, b = moved(randn(3, 50000), whole_storage=True), moved(randn(50000, 4), whole_storage=True)
         first = torch.mm(a, b).cpu()
         for _ in range(3):
             self.assertTrue(torch.equal(first, torch.mm(a, b).cpu()))
@@ -88,7 +88,7 @@ class Products(AgainstCpu):
     def test_a_nan_stays_in_its_row(self):
         a, b = torch.ones(40, 40), torch.ones(40, 40)
         a[3, 5] = float("nan")
-        found = torch.mm(on_device(a), on_device(b)).cpu().isnan()
+        found = torch.mm(moved(a, whole_storage=True), moved(b, whole_storage=True)).cpu().isnan()
         expected = torch.zeros(40, 40, dtype=torch.bool)
         expected[3] = True
         self.assertTrue(torch.equal(expected, found))

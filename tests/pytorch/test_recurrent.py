@@ -7,11 +7,11 @@ import unittest
 import torch
 from torch import nn, randn
 
-from product_comparison import TOLERANCES, AgainstCpu
+from both_devices import ScaledOnBoth
 from support import DEVICE
 
 
-class Recurrent(AgainstCpu):
+class Recurrent(ScaledOnBoth):
     def check(self, make, *inputs, dtype=torch.float32, tolerance=None):
         """Compares all results and the gradients of inputs and parameters."""
         torch.manual_seed(3)
@@ -28,7 +28,7 @@ class Recurrent(AgainstCpu):
             sum(t.float().square().sum() if dtype != torch.float64 else t.square().sum() for t in flat).backward()
             outputs.append(flat + [t.grad for t in given] + [p.grad for p in module.parameters()])
         for expected, found in zip(*outputs):
-            self.same(expected, found, tolerance or 4 * TOLERANCES[dtype])
+            self.same(expected, found, tolerance or 4 * self.TOLERANCES[dtype])
 
     def test_cells(self):
         for bias in (True, False):
@@ -72,7 +72,7 @@ class Recurrent(AgainstCpu):
 
 
 
-class SixteenBits(AgainstCpu):
+class SixteenBits(ScaledOnBoth):
     """In 16 bits, results depend on the order of rounding: the device is as close to float64 as the CPU, over several
     seeds."""
     SEEDS = 6

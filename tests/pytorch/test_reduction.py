@@ -6,7 +6,7 @@ import unittest
 import torch
 import torch.nn.functional as F
 
-from against_cpu import AgainstCPU, moved
+from both_devices import CloseOnBoth, moved
 from support import DEVICE
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
@@ -31,7 +31,7 @@ def layouts(dtype=torch.float32):
     yield numbers((), dtype), (0,)
 
 
-class Sums(AgainstCPU):
+class Sums(CloseOnBoth):
     def test_layouts(self):
         for values, dims in layouts():
             self.compare(torch.sum, values)
@@ -149,7 +149,7 @@ class Sums(AgainstCPU):
         self.compare(torch.linalg.vector_norm, values.requires_grad_(), dim=1)
 
 
-class Extremes(AgainstCPU):
+class Extremes(CloseOnBoth):
     def test_indices(self):
         functions = (torch.argmax, torch.argmin, torch.max, torch.min, torch.aminmax)
         values = numbers((6, 35, 4))
@@ -206,7 +206,7 @@ class Extremes(AgainstCPU):
         torch.testing.assert_close(at.cpu(), expected.indices)
 
 
-class Cumulative(AgainstCPU):
+class Cumulative(CloseOnBoth):
     def test_sums_and_products(self):
         for shape, dim in (((7, 300), 1), ((40, 3, 5), 0)):
             values = numbers(shape)
@@ -250,7 +250,7 @@ class Cumulative(AgainstCPU):
         torch.testing.assert_close(out.cpu(), values.cumprod(0))
 
 
-class Softmax(AgainstCPU):
+class Softmax(CloseOnBoth):
     def test_shapes(self):
         for shape in ((4, 10), (2, 3, 4, 5), (300, 2), (5, 70_000), ()):
             values = numbers(shape).requires_grad_()
@@ -280,7 +280,7 @@ class Softmax(AgainstCPU):
         self.compare(F.softmax, values * 1e30, dim=0)
 
 
-class Likelihood(AgainstCPU):
+class Likelihood(CloseOnBoth):
     def test_classes(self):
         target = torch.randint(0, 7, (50,))
         target[3] = target[11] = -100

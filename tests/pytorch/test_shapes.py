@@ -6,7 +6,7 @@ import unittest
 import torch
 import torch.nn.functional as F
 
-from on_both import OnBoth
+from both_devices import NativeOnBoth
 from support import DEVICE
 
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
@@ -17,7 +17,7 @@ def numbers(*shape, dtype=torch.float32):
     return torch.randint(0, 2 if dtype == torch.bool else 100, shape).to(dtype)
 
 
-class Concatenation(OnBoth):
+class Concatenation(NativeOnBoth):
     def test_cat_of_every_dtype(self):
         for dtype in DTYPES:
             with self.subTest(dtype=dtype):
@@ -45,7 +45,7 @@ class Concatenation(OnBoth):
         self.assertNotEqual(one.data_ptr(), out.data_ptr())
 
 
-class FlipsAndTriangles(OnBoth):
+class FlipsAndTriangles(NativeOnBoth):
     def test_flip_and_roll(self):
         for dtype in DTYPES:
             x = numbers(4, 5, 6, dtype=dtype)
@@ -98,7 +98,7 @@ class FlipsAndTriangles(OnBoth):
             self.assertNotEqual(result.data_ptr(), x.data_ptr())
 
 
-class Padding(OnBoth):
+class Padding(NativeOnBoth):
     def test_every_mode(self):
         shapes = {1: (2, 3, 6), 2: (2, 3, 6, 5), 3: (2, 2, 4, 5, 6)}
         for axes, mode in itertools.product(shapes, ("constant", "reflect", "replicate", "circular")):
@@ -121,7 +121,7 @@ class Padding(OnBoth):
             F.pad(torch.randn(1, 2, 3, 3).to(DEVICE), (3, 0, 0, 0), "reflect")
 
 
-class Interpolation(OnBoth):
+class Interpolation(NativeOnBoth):
     MODES = {3: ("nearest", "nearest-exact", "linear", "area"),
              4: ("nearest", "nearest-exact", "bilinear", "bicubic", "area"),
              5: ("nearest", "nearest-exact", "trilinear", "area")}
@@ -158,7 +158,7 @@ class Interpolation(OnBoth):
             self.check(x, mode, size=(20, 20), antialias=True, align_corners=align_corners)
 
 
-class GridSampler(OnBoth):
+class GridSampler(NativeOnBoth):
     def test_two_dimensions(self):
         image, grid = torch.randn(2, 3, 5, 6, requires_grad=True), (torch.rand(2, 4, 7, 2) * 3 - 1.5).requires_grad_()
         for mode, padding, align_corners in itertools.product(("bilinear", "nearest", "bicubic"),
@@ -177,7 +177,7 @@ class GridSampler(OnBoth):
                   torch.randn(1, 2, 4, 5).to(memory_format=torch.channels_last), torch.rand(1, 2, 3, 3).permute(0, 2, 3, 1)[..., :2])
 
 
-class Unfolding(OnBoth):
+class Unfolding(NativeOnBoth):
     def test_unfold_and_fold(self):
         for arguments in ({"kernel_size": 3}, {"kernel_size": (2, 3), "stride": 2, "padding": (1, 2)},
                           {"kernel_size": (3, 2), "dilation": 2, "padding": 1, "stride": (2, 1)}):

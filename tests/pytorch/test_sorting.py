@@ -5,7 +5,7 @@ import unittest
 
 import torch
 
-from against_cpu import AgainstCPU, moved
+from both_devices import CloseOnBoth, moved
 from support import DEVICE
 
 DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.uint8, torch.int8, torch.int16,
@@ -20,7 +20,7 @@ def numbers(shape, dtype=torch.float32):
     return torch.randint(0 if dtype == torch.uint8 else -100, 100, shape, dtype=dtype)
 
 
-class Sorting(AgainstCPU):
+class Sorting(CloseOnBoth):
     def stable(self, values, dim=-1):
         for descending in (False, True):
             self.compare(torch.sort, values, dim=dim, descending=descending, stable=True)
@@ -65,7 +65,7 @@ class Sorting(AgainstCPU):
         torch.testing.assert_close(there[1].cpu(), expected.indices)
 
 
-class Selection(AgainstCPU):
+class Selection(CloseOnBoth):
     def test_topk(self):
         for shape, k in (((6, 40), 5), ((3, 5000), 10), ((50,), 50), ((4, 9), 0)):
             values = torch.randperm(math.prod(shape)).reshape(shape).float()
@@ -99,7 +99,7 @@ class Selection(AgainstCPU):
         self.compare(torch.median, torch.randperm(3001))
 
 
-class Searches(AgainstCPU):
+class Searches(CloseOnBoth):
     def test_search(self):
         boundaries = numbers((5, 60)).sort(dim=1).values
         values = numbers((5, 33))

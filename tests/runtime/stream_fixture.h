@@ -3,7 +3,7 @@
 /// their order.
 
 #include "fixture.h"
-#include "stream_core.h"
+#include "opened_device.h"
 
 #include <rekindle/kernels/families/testing.h>
 #include <rekindle/runtime/stream.h>
@@ -42,9 +42,10 @@ class StreamTest : public DeviceTest {
             device_ = open();
         return *device_;
     }
-    VulkanDevice& vulkan() { return dynamic_cast<VulkanDevice&>(device()); }
+    OpenedDevice& opened() { return dynamic_cast<OpenedDevice&>(device()); }
+    VulkanDevice& vulkan() { return opened().vulkan(); }
     std::unique_ptr<Stream> stream() { return device().make_stream(); }
-    std::unique_ptr<Stream> stream(const StreamOptions& options) { return make_stream(vulkan(), options); }
+    std::unique_ptr<Stream> stream(const StreamOptions& options) { return opened().make_stream(options); }
 
     Buffer memory(Stream& stream, std::size_t words) {
         return device().allocator().allocate(4 * words, MemoryKind::device, &stream);

@@ -35,16 +35,12 @@ ExitStatus run_features(Context& context) {
         return ExitStatus::success;
     const fs::path output = context.line.text("output");
     require_other_file(output, config);
-    CancellationToken cancellation;
-    const InterruptionGuard guard(cancellation);
-    const ScratchFile scratch(context.folders);
-    ThreadPool pool(static_cast<std::size_t>(config.threads));
-    const trainer::MarketData data =
-        trainer::load_market_data(config, scratch.path(), pool, view, cancellation);
+    MarketInput input(context, config, view);
+    const trainer::MarketData& data = input.data;
     trainer::note_unused_vix(config, data.read.report, view);
     const market::FeatureMatrix matrix = trainer::build_features(
-        config, data, pool, trainer::workspace_of(config, scratch.path().parent_path()));
-    stop_if_requested(cancellation);
+        config, data, input.pool, trainer::workspace_of(config, input.scratch.path().parent_path()));
+    stop_if_requested(input.cancellation);
     for (const std::string& note : matrix.notes)
         view.info(note);
     view.finish();

@@ -21,6 +21,11 @@ ScratchFile::~ScratchFile() {
     fs::remove(path_, ignored);
 }
 
+MarketInput::MarketInput(const Context& context, const trainer::TrainConfig& config,
+                         trainer::ProgressSink& progress)
+    : scratch(context.folders), pool(static_cast<std::size_t>(config.threads)),
+      data(trainer::load_market_data(config, scratch.path(), pool, progress, cancellation)) {}
+
 void write_rejected(std::span<const market::RejectedRow> rejected, const fs::path& output, LogSink& log) {
     if (rejected.empty())
         return;

@@ -5,6 +5,7 @@
 #include "commands.h"
 
 #include <rekindle/base/cancellation.h>
+#include <rekindle/base/thread_pool.h>
 #include <rekindle/market/read_bars.h>
 #include <rekindle/trainer/market_data.h>
 
@@ -25,6 +26,18 @@ class ScratchFile {
 
   private:
     std::filesystem::path path_;
+};
+
+/// The sessions of a command's bars, and what reads them: Ctrl-C sets the token while the object lives.
+struct MarketInput {
+    /// Reads the bars; see trainer::load_market_data.
+    MarketInput(const Context& context, const trainer::TrainConfig& config, trainer::ProgressSink& progress);
+
+    CancellationToken cancellation;
+    InterruptionGuard guard{cancellation};
+    ScratchFile scratch;
+    ThreadPool pool;
+    trainer::MarketData data;
 };
 
 /// Writes rejected.csv next to `output` (in the working folder when that is empty) if rows were rejected.

@@ -78,15 +78,11 @@ ExitStatus run_volume_profile(Context& context) {
         return ExitStatus::success;
     const Requests requests = requests_of(context, config);
     const std::string& output = requests.output;
-    CancellationToken cancellation;
-    const InterruptionGuard guard(cancellation);
-    const ScratchFile scratch(context.folders);
-    ThreadPool pool(static_cast<std::size_t>(config.threads));
-    const trainer::MarketData data =
-        trainer::load_market_data(config, scratch.path(), pool, view, cancellation);
+    MarketInput input(context, config, view);
+    const trainer::MarketData& data = input.data;
     const market::ProfileReport report = market::make_profile_report(
-        data.read.bars, data.plan.sessions, data.session_rules.clock, data.profile_rules, pool);
-    stop_if_requested(cancellation);
+        data.read.bars, data.plan.sessions, data.session_rules.clock, data.profile_rules, input.pool);
+    stop_if_requested(input.cancellation);
     view.finish();
 
     write_rejected(data.read.rejected, output == "-" ? "" : output, view);

@@ -31,6 +31,7 @@ std::string_view word_of(Verdict verdict) {
 
 std::string sources_of(const std::vector<Backing>& evidence) {
     std::vector<std::string> parts;
+    parts.reserve(evidence.size());
     for (const Backing& one : evidence)
         parts.push_back(fmt::format("{}: {}", one.kind, one.reference));
     return fmt::format("{}", fmt::join(parts, "; "));

@@ -232,7 +232,7 @@ std::string render_report(const Report& report, const Knowledge& knowledge, Scre
     if (report.log.empty())
         text += "\nDevices\n" + render_devices(report.devices, width);
     text += findings_text("Findings", report.findings, knowledge, options);
-    text += findings_text("The facts alone also show", report.besides, knowledge, options, true);
+    text += findings_text("The facts alone also show", report.host_findings, knowledge, options, true);
     text += list_text("Harmless, though often blamed", report.noticed, width);
     text += list_text("These facts would help (--facts FILE with lines \"key: value\")", report.ask, width);
     text += plan_text(report.plan, options);

@@ -56,9 +56,7 @@ bool OptionSpec::belongs_to(std::string_view command) const noexcept {
 const std::vector<OptionSpec>& option_table() {
     static const std::vector<OptionSpec> table = [] {
         std::vector<OptionSpec> all;
-        for (auto* make :
-             {rows::input, rows::sessions, rows::volume_profile, rows::features_and_target, rows::network,
-              rows::optimization, rows::run, rows::other_commands, rows::doctor, rows::messages}) {
+        for (auto* make : {rows::settings, rows::run, rows::other_commands, rows::doctor, rows::messages}) {
             std::vector<OptionSpec> group = make();
             std::move(group.begin(), group.end(), std::back_inserter(all));
         }

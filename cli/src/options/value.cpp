@@ -1,6 +1,7 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/cli/option_table.h>
+#include <rekindle/runtime/device_selector.h>
 #include <rekindle/trainer/device_name.h>
 
 #include <fmt/format.h>
@@ -16,13 +17,6 @@ namespace rekindle::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    return result;
-}
 
 [[noreturn]] void refuse(const OptionSpec& option, std::string_view value, std::string_view near = {}) {
     Error error = usage_error(fmt::format("invalid value \"{}\"", value));
@@ -58,7 +52,7 @@ Json parse_real(const OptionSpec& option, std::string_view text) {
 }
 
 std::string parse_word(const OptionSpec& option, std::string_view text, std::string_view whole) {
-    std::string word = lower(trim(text));
+    std::string word = lower_case(trim(text));
     std::replace(word.begin(), word.end(), '_', '-');
     if (std::find(option.words.begin(), option.words.end(), word) == option.words.end())
         refuse(option, whole, nearest_word(word, option.words));
@@ -66,27 +60,23 @@ std::string parse_word(const OptionSpec& option, std::string_view text, std::str
 }
 
 Json parse_text(const OptionSpec& option, const std::string& text) {
-    const std::string word = lower(text);
+    const std::string word = lower_case(text);
     const bool special = std::find(option.words.begin(), option.words.end(), word) != option.words.end();
     return special ? word : text;
 }
 
-bool is_index(std::string_view text) {
-    return parse_number<std::uint16_t>(text).has_value() && text.front() != '+';
-}
-
+/// The list without blanks.
 std::string parse_device_ids(const OptionSpec& option, const std::string& text) {
+    if (!runtime::DeviceSelector::parse_numbers(text))
+        refuse(option, text);
     std::string ids;
-    for (const std::string_view part : split(text, ',')) {
-        if (!is_index(trim(part)))
-            refuse(option, text);
+    for (const std::string_view part : split(text, ','))
         ids += (ids.empty() ? "" : ",") + std::string(trim(part));
-    }
     return ids;
 }
 
 Json parse_flag(const OptionSpec& option, const std::vector<std::string>& values) {
-    const std::string word = values.empty() ? "true" : lower(values.back());
+    const std::string word = values.empty() ? "true" : lower_case(values.back());
     if (word != "true" && word != "false")
         refuse(option, values.back());
     return word == "true";

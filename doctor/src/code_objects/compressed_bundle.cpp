@@ -99,8 +99,8 @@ void BundleDecompressor::begin(const ByteSource& source, const CompressedBundle&
 }
 
 Expected<std::span<const std::byte>> BundleDecompressor::extend(std::uint64_t size) {
-    const std::uint64_t wanted = std::min(size, longest_);
-    while (size_ < wanted && !ended_) {
+    const std::uint64_t target_size = std::min(size, longest_);
+    while (size_ < target_size && !ended_) {
         const Expected<bool> more = inflate_ ? next_inflated_piece() : next_zstd_block();
         if (!more) {
             ended_ = true;

@@ -22,7 +22,7 @@ struct Region {
     std::uint64_t size;
 };
 
-struct Entry {
+struct FatbinEntry {
     std::uint16_t kind, version;
     std::uint32_t header_size;
     std::uint64_t size;
@@ -30,14 +30,14 @@ struct Entry {
     std::uint16_t minor, major;
     std::uint32_t architecture;
 };
-static_assert(sizeof(Region) == 16 && sizeof(Entry) == 32);
+static_assert(sizeof(Region) == 16 && sizeof(FatbinEntry) == 32);
 
 /// Returns false when this cannot be an entry.
 bool read_entries(const ByteSource& source, ByteRange region, std::uint64_t& entries,
                   TargetCollector& found) {
-    for (std::uint64_t at = region.begin; at + sizeof(Entry) <= region.end;) {
-        const auto entry = read_value<Entry>(source, at);
-        if (!entry || ++entries > max_fatbin_entries || entry->header_size < sizeof(Entry) ||
+    for (std::uint64_t at = region.begin; at + sizeof(FatbinEntry) <= region.end;) {
+        const auto entry = read_value<FatbinEntry>(source, at);
+        if (!entry || ++entries > max_fatbin_entries || entry->header_size < sizeof(FatbinEntry) ||
             entry->header_size > region.end - at || entry->size > region.end - at - entry->header_size ||
             entry->architecture > newest_architecture)
             return false;

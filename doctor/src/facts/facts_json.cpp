@@ -75,9 +75,9 @@ Json write(const T& value) {
 }
 
 /// Keeps the path of the current field, so that a mistake can be located.
-class Reader {
+class FactsReader {
   public:
-    explicit Reader(std::string path) : path_(std::move(path)) {}
+    explicit FactsReader(std::string path) : path_(std::move(path)) {}
 
     template <class T>
     void read(const Json& json, T& value) const {
@@ -92,7 +92,7 @@ class Reader {
     }
 
   private:
-    Reader inside(std::string_view name) const { return Reader(fmt::format("{}.{}", path_, name)); }
+    FactsReader inside(std::string_view name) const { return FactsReader(fmt::format("{}.{}", path_, name)); }
 
     [[noreturn]] void fail(std::string what, std::string_view expected) const {
         throw usage_error(std::move(what)).at(path_).expected(std::string(expected));
@@ -125,7 +125,7 @@ class Reader {
             fail("not a list", "a JSON array");
         list.clear();
         for (std::size_t i = 0; i < json.size(); ++i)
-            Reader(fmt::format("{}[{}]", path_, i)).read(json[i], list.emplace_back());
+            FactsReader(fmt::format("{}[{}]", path_, i)).read(json[i], list.emplace_back());
     }
 
     template <Fields T>
@@ -204,7 +204,7 @@ Facts facts_from_json(const Json& json, std::string_view where) {
             .at(std::string(where))
             .expected(fmt::format("schema {}", facts_schema))
             .hint("Another version of Rekindle wrote this file; read it with that version.");
-    Reader(std::string(where)).read(json, facts);
+    FactsReader(std::string(where)).read(json, facts);
     return facts;
 }
 

@@ -6,7 +6,6 @@
 #include "host_files.h"
 
 #include <rekindle/doctor/facts.h>
-#include <rekindle/doctor/host.h>
 
 #include <map>
 #include <string>

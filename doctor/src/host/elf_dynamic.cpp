@@ -8,7 +8,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::size_t max_segments = 256, max_entries = 4096, longest_name = 4096;
+constexpr std::size_t max_segments = 256, max_entries = 4096, longest_string = 4096;
 
 template <class T>
 std::optional<T> read_struct(const ReadBytes& read, std::uint64_t offset) {
@@ -21,9 +21,9 @@ std::optional<T> read_struct(const ReadBytes& read, std::uint64_t offset) {
 }
 
 /// The parts of a 64-bit little-endian ELF file that are needed here.
-class Reader {
+class DynamicReader {
   public:
-    explicit Reader(const ReadBytes& read) : read_(read) {}
+    explicit DynamicReader(const ReadBytes& read) : read_(read) {}
 
     std::optional<LibraryLinks> dynamic() {
         const auto head = read_struct<Elf64_Ehdr>(read_, 0);
@@ -82,7 +82,7 @@ class Reader {
     }
 
     std::string text(std::uint64_t offset) const {
-        std::string bytes = read_(offset, longest_name);
+        std::string bytes = read_(offset, longest_string);
         bytes.resize(std::min(bytes.find('\0'), bytes.size()));
         return bytes;
     }
@@ -102,7 +102,7 @@ std::optional<LibraryLinks> parse_elf_dynamic(const ReadBytes& read) {
         return LibraryLinks{.needed = {}, .search_path = {}, .bits = 32};
     if (ident[EI_CLASS] != ELFCLASS64 || ident[EI_DATA] != ELFDATA2LSB)
         return std::nullopt;
-    return Reader(read).dynamic();
+    return DynamicReader(read).dynamic();
 }
 
 } // namespace rekindle::doctor

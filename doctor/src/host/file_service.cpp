@@ -69,10 +69,11 @@ std::optional<std::string> resolve_inside(const std::string& root, std::string_v
             done.resize(done.empty() ? 0 : done.rfind('/'));
             continue;
         }
-        const std::string next = done + "/" + part;
+        std::string next = done;
+        next.append("/").append(part);
         const auto target = follow_last || !waiting.empty() ? link_target(root + next) : std::nullopt;
         if (!target) {
-            done = next;
+            done = std::move(next);
             continue;
         }
         if (++links > max_links_of_path || waiting.size() + target->size() > PATH_MAX) {

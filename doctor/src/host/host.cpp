@@ -3,6 +3,7 @@
 #include "python_reader.h"
 
 #include <rekindle/base/version.h>
+#include <rekindle/doctor/host.h>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -32,7 +32,7 @@ std::string unescaped(std::string_view text) {
     return plain;
 }
 
-std::string printable(std::string_view line) {
+std::string printable_line(std::string_view line) {
     std::string text(line);
     std::replace_if(
         text.begin(), text.end(), [](unsigned char c) { return c < ' ' && c != '\t'; }, '?');
@@ -112,7 +112,7 @@ void read_kernel_log(HostFiles& files, const std::vector<Gpu>& gpus, KernelLog& 
             continue;
         Lines lines;
         for (const std::string_view line : split(since_last_boot(*text), '\n'))
-            lines.push_back(printable(line));
+            lines.push_back(printable_line(line));
         log.lines = {graphics_lines(lines, gpus), path};
         return;
     }

@@ -109,8 +109,10 @@ LibrarySearch::LibrarySearch(HostFiles& files, std::string_view ld_library_path,
 
 const LibraryLinks* LibrarySearch::dynamic(const std::string& path) {
     const auto known = dynamics_.find(path);
-    if (known != dynamics_.end())
-        return known->second ? &*known->second : nullptr;
+    if (known != dynamics_.end()) {
+        const std::optional<LibraryLinks>& links = known->second;
+        return links ? &*links : nullptr;
+    }
     const auto read = [&](std::uint64_t offset, std::size_t size) {
         return files_.read_part(path, static_cast<std::int64_t>(offset & 0x7fffffffffffffffU), size)
             .value_or("");
@@ -132,12 +134,12 @@ std::string LibrarySearch::find(const std::string& name, const std::vector<std::
         return usable(name) ? name : "";
     for (const auto& folders : {std::cref(own_path), std::cref(first_folders_)})
         for (const std::string& folder : folders.get())
-            if (const std::string path = folder + "/" + name; usable(path))
+            if (std::string path = fmt::format("{}/{}", folder, name); usable(path))
                 return path;
     if (const auto cached = cache_.find(name); cached != cache_.end() && usable(cached->second))
         return cached->second;
     for (const std::string& folder : last_folders_)
-        if (const std::string path = folder + "/" + name; usable(path))
+        if (std::string path = fmt::format("{}/{}", folder, name); usable(path))
             return path;
     return "";
 }

@@ -1,9 +1,9 @@
 #include "check.h"
 
+#include "conditions/keys.h"
 #include "entries.h"
 #include "gfx_names.h"
 #include "load.h"
-#include "log/condition.h"
 #include "vocabulary.h"
 
 #include <rekindle/base/error.h>

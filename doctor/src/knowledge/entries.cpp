@@ -289,6 +289,7 @@ void read_entries(const YamlNode& document, std::string_view file, Knowledge& in
     };
     if (type == nullptr) {
         std::vector<std::string_view> names;
+        names.reserve(entry_types.size());
         for (const EntryType& known : entry_types)
             names.push_back(known.name);
         return wrong(

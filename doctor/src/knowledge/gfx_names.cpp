@@ -1,6 +1,11 @@
 #include "gfx_names.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <re2/re2.h>
 
 namespace rekindle::doctor {
 namespace {
@@ -81,6 +86,38 @@ bool cuda_code_runs_on(std::string_view code, std::string_view device) noexcept 
     if (code.starts_with("compute_"))
         return built.major < has.major || (built.major == has.major && built.minor <= has.minor);
     return built.major == has.major && built.minor <= has.minor;
+}
+
+std::string capability_of(std::string_view sm) {
+    constexpr std::size_t prefix = 3, shortest = prefix + 2;
+    if (sm.size() < shortest)
+        return "";
+    return std::string(sm.substr(prefix, sm.size() - prefix - 1)) + "." + sm.back();
+}
+
+std::string override_of_gfx(std::string_view gfx) {
+    if (!gfx.starts_with("gfx"))
+        return "";
+    const std::string_view digits = gfx.substr(3);
+    if (digits.size() < 3 || digits.size() > 4 || !std::all_of(digits.begin(), digits.end(), [](char c) {
+            return std::isxdigit(static_cast<unsigned char>(c)) != 0;
+        }))
+        return "";
+    const auto hexadecimal = [](char c) {
+        return std::isdigit(static_cast<unsigned char>(c)) != 0 ? c - '0' : std::tolower(c) - 'a' + 10;
+    };
+    return fmt::format("{}.{}.{}", digits.substr(0, digits.size() - 2),
+                       hexadecimal(digits[digits.size() - 2]), hexadecimal(digits.back()));
+}
+
+std::string gfx_of_override(std::string_view value) {
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned step = 0;
+    if (!RE2::FullMatch(value, R"(\s*(\d{1,2})\.(\d{1,2})\.(\d{1,2})\s*)", &major, &minor, &step) ||
+        minor > 15 || step > 15)
+        return "";
+    return fmt::format("gfx{}{:x}{:x}", major, minor, step);
 }
 
 } // namespace rekindle::doctor

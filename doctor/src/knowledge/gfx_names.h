@@ -1,7 +1,8 @@
 #pragma once
-/// Parses the names of code targets: "gfx1100", "gfx90a:sramecc+:xnack-", "gfx10-3-generic", "sm_86",
+/// Names of code targets: "gfx1100", "gfx90a:sramecc+:xnack-", "gfx10-3-generic", "sm_86",
 /// "compute_90".
 
+#include <string>
 #include <string_view>
 
 namespace rekindle::doctor {
@@ -28,5 +29,14 @@ int kfd_version_of(std::string_view gfx) noexcept;
 /// device; PTX (compute_) on every device of its own version or newer. (CUDA C++ Programming Guide, "Binary
 /// Compatibility" and "PTX Compatibility".)
 bool cuda_code_runs_on(std::string_view code, std::string_view device) noexcept;
+
+/// "8.6" for "sm_86", "12.0" for "sm_120"; "" when it has no digits.
+std::string capability_of(std::string_view sm);
+
+/// "10.3.0" for "gfx1030", "9.0.10" for "gfx90a": the form that HSA_OVERRIDE_GFX_VERSION takes. "" when it
+/// is not a gfx name.
+std::string override_of_gfx(std::string_view gfx);
+/// "gfx1030" for "10.3.0", "" when it is not such a version.
+std::string gfx_of_override(std::string_view value);
 
 } // namespace rekindle::doctor

@@ -10,9 +10,9 @@ namespace rekindle::doctor {
 namespace {
 
 template <class T>
-const T* find_named(const std::vector<T>& entries, std::string T::*name, std::string_view wanted) {
+const T* find_named(const std::vector<T>& entries, std::string T::*name, std::string_view value) {
     const auto found =
-        std::find_if(entries.begin(), entries.end(), [&](const T& entry) { return entry.*name == wanted; });
+        std::find_if(entries.begin(), entries.end(), [&](const T& entry) { return entry.*name == value; });
     return found == entries.end() ? nullptr : &*found;
 }
 

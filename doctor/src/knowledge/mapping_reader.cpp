@@ -54,6 +54,21 @@ const YamlNode* MappingReader::scalar(std::string_view key, Need need) {
     return value;
 }
 
+const YamlNode* MappingReader::sequence(std::string_view key, Need need) {
+    const YamlNode* value = take(key, need);
+    if (value == nullptr)
+        return nullptr;
+    if (value->kind != YamlNode::Kind::sequence) {
+        wrong(*value, key, "a list");
+        return nullptr;
+    }
+    if (value->items.empty() && need == Need::required) {
+        mistakes_.add(origin_at(value->line), fmt::format("{} is empty", key));
+        return nullptr;
+    }
+    return value;
+}
+
 void MappingReader::read(std::string_view key, std::string& into, Need need) {
     const YamlNode* value = scalar(key, need);
     if (value == nullptr)
@@ -91,13 +106,9 @@ void MappingReader::read(std::string_view key, double& into, Need need) {
 }
 
 void MappingReader::read(std::string_view key, std::vector<std::string>& into, Need need) {
-    const YamlNode* value = take(key, need);
+    const YamlNode* value = sequence(key, need);
     if (value == nullptr)
         return;
-    if (value->kind != YamlNode::Kind::sequence)
-        return wrong(*value, key, "a list");
-    if (value->items.empty() && need == Need::required)
-        return mistakes_.add(origin_at(value->line), fmt::format("{} is empty", key));
     std::vector<std::string> texts;
     for (const YamlNode& item : value->items) {
         if (item.kind != YamlNode::Kind::scalar || trim(item.text).empty())
@@ -120,13 +131,9 @@ void MappingReader::read_word(std::string_view key, std::string& into,
 
 void MappingReader::read_items(std::string_view key, const std::function<void(MappingReader&)>& item,
                                Need need) {
-    const YamlNode* value = take(key, need);
+    const YamlNode* value = sequence(key, need);
     if (value == nullptr)
         return;
-    if (value->kind != YamlNode::Kind::sequence)
-        return wrong(*value, key, "a list");
-    if (value->items.empty() && need == Need::required)
-        return mistakes_.add(origin_at(value->line), fmt::format("{} is empty", key));
     for (const YamlNode& node : value->items) {
         MappingReader reader(node, file_, mistakes_);
         if (!reader.usable_)

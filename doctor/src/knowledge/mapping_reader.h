@@ -51,6 +51,7 @@ class MappingReader {
 
   private:
     const YamlNode* scalar(std::string_view key, Need need);
+    const YamlNode* sequence(std::string_view key, Need need);
     void wrong(const YamlNode& value, std::string_view key, std::string_view expected);
 
     const YamlNode& node_;

@@ -1,6 +1,6 @@
 #pragma once
 /// The placeholders that remedies may use; knowledge/README.md explains them. The keys of conditions are in
-/// log/condition.h.
+/// conditions/keys.h.
 
 #include <span>
 #include <string_view>

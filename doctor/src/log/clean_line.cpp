@@ -1,5 +1,7 @@
 #include "log/clean_line.h"
 
+#include "text/utf8.h"
+
 #include <rekindle/base/text.h>
 
 #include <algorithm>
@@ -13,21 +15,6 @@ constexpr std::ptrdiff_t parts_limit = 256; ///< per line, so that endless carri
 
 bool is_continuation(unsigned char byte) noexcept {
     return (byte & 0xC0U) == 0x80U;
-}
-
-/// Length of the UTF-8 character at the start of `text`, 0 when it is not one.
-std::size_t utf8_length(std::string_view text) noexcept {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned char first = byte(0);
-    const std::size_t length = first < 0x80U ? 1 : first >= 0xF0U ? 4 : first >= 0xE0U ? 3 : 2;
-    if ((first >= 0x80U && first < 0xC2U) || first > 0xF4U || length > text.size())
-        return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if (!is_continuation(byte(i)))
-            return 0;
-    const bool overlong = (first == 0xE0U && byte(1) < 0xA0U) || (first == 0xF0U && byte(1) < 0x90U);
-    const bool outside = (first == 0xEDU && byte(1) > 0x9FU) || (first == 0xF4U && byte(1) > 0x8FU);
-    return overlong || outside ? 0 : length;
 }
 
 /// Number of bytes in the terminal sequence that starts with the escape character of `text` (ECMA-48: CSI,

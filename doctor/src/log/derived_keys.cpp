@@ -1,5 +1,7 @@
+#include "log/derived_keys.h"
+
 #include "facts/versions.h"
-#include "log/situation.h"
+#include "knowledge/gfx_names.h"
 
 #include <fmt/format.h>
 
@@ -167,15 +169,15 @@ void derive_message_gfx(Situation& situation, const Knowledge& knowledge) {
 
 void derive_soname(Situation& situation) {
     const std::string soname(situation.first("soname"));
-    int wanted = 0;
+    int soname_version = 0;
     if (!RE2::PartialMatch(soname,
                            R"(^lib(?:amdhip64|hiprtc|hipblas|rocblas|hsa-runtime64|MIOpen|rccl)\.so\.(\d+))",
-                           &wanted))
+                           &soname_version))
         return;
     const std::vector<long> rocm = version_numbers(situation.first("rocm"));
     // Only libamdhip64 and libhiprtc have the version numbers of ROCm itself.
     if (!rocm.empty() && (soname.starts_with("libamdhip64") || soname.starts_with("libhiprtc")))
-        situation.add_flag("soname_matches_rocm", rocm.front() == wanted, situation.source("soname"));
+        situation.add_flag("soname_matches_rocm", rocm.front() == soname_version, situation.source("soname"));
 }
 
 void derive_memory(Situation& situation) {
@@ -239,31 +241,6 @@ void derive_driver(Situation& situation) {
 }
 
 } // namespace
-
-std::string override_of_gfx(std::string_view gfx) {
-    if (!gfx.starts_with("gfx"))
-        return "";
-    const std::string_view digits = gfx.substr(3);
-    if (digits.size() < 3 || digits.size() > 4 || !std::all_of(digits.begin(), digits.end(), [](char c) {
-            return std::isxdigit(static_cast<unsigned char>(c)) != 0;
-        }))
-        return "";
-    const auto hexadecimal = [](char c) {
-        return std::isdigit(static_cast<unsigned char>(c)) != 0 ? c - '0' : std::tolower(c) - 'a' + 10;
-    };
-    return fmt::format("{}.{}.{}", digits.substr(0, digits.size() - 2),
-                       hexadecimal(digits[digits.size() - 2]), hexadecimal(digits.back()));
-}
-
-std::string gfx_of_override(std::string_view value) {
-    unsigned major = 0;
-    unsigned minor = 0;
-    unsigned step = 0;
-    if (!RE2::FullMatch(value, R"(\s*(\d{1,2})\.(\d{1,2})\.(\d{1,2})\s*)", &major, &minor, &step) ||
-        minor > 15 || step > 15)
-        return "";
-    return fmt::format("gfx{}{:x}{:x}", major, minor, step);
-}
 
 void derive(Situation& situation, const Knowledge& knowledge) {
     derive_torch(situation);

@@ -1,6 +1,9 @@
 #include "log/log_diagnoser.h"
 
+#include "conditions/keys.h"
 #include "log/clean_line.h"
+#include "log/derived_keys.h"
+#include "log/host_situation.h"
 #include "log/shown_facts.h"
 
 #include <fmt/format.h>
@@ -327,6 +330,7 @@ class Questions {
         std::stable_sort(asked_.begin(), asked_.end(),
                          [](const auto& a, const auto& b) { return a.second > b.second; });
         std::vector<std::string> questions;
+        questions.reserve(asked_.size());
         for (auto& [question, weight] : asked_)
             questions.push_back(std::move(question));
         return questions;

@@ -12,7 +12,7 @@
 /// (outcome.h) is noticed too, and leads to no cause, unless it is lasting; a cause that the facts rule out
 /// (`unless`) is not named either.
 
-#include "log/condition.h"
+#include "conditions/evaluate.h"
 #include "log/line_patterns.h"
 #include "log/log_facts.h"
 #include "log/outcome.h"

@@ -18,15 +18,17 @@ struct Shown {
     std::string_view source;
     Situation& into;
     const Knowledge& knowledge;
+    std::string_view key;   ///< of its extraction
+    std::string_view value; ///< of its extraction
 
     /// A value that is already there was found further down in the log.
-    void set(std::string_view key, std::string_view value) const {
-        if (into.find(key) == nullptr)
-            into.add(key, value, source);
+    void set(std::string_view name, std::string_view text) const {
+        if (into.find(name) == nullptr)
+            into.add(name, text, source);
     }
-    void set_number(std::string_view key, double value) const {
-        if (into.find(key) == nullptr)
-            into.set_number(key, value, source);
+    void set_number(std::string_view name, double number) const {
+        if (into.find(name) == nullptr)
+            into.set_number(name, number, source);
     }
 };
 
@@ -38,68 +40,30 @@ std::string first_group(const RE2& pattern, std::string_view line) {
     return group;
 }
 
-template <const char* key>
 void add_group(const RE2& pattern, const Shown& shown) {
-    shown.into.add(key, first_group(pattern, shown.line), shown.source);
+    shown.into.add(shown.key, first_group(pattern, shown.line), shown.source);
 }
 
-template <const char* key>
 void set_group(const RE2& pattern, const Shown& shown) {
-    shown.set(key, first_group(pattern, shown.line));
+    shown.set(shown.key, first_group(pattern, shown.line));
 }
 
-template <const char* key, const char* value>
 void add_value(const RE2&, const Shown& shown) {
-    shown.into.add(key, value, shown.source);
+    shown.into.add(shown.key, shown.value, shown.source);
 }
-
-constexpr char device_gfx[] = "device_gfx";
-constexpr char message_gfx[] = "message_gfx";
-constexpr char shown_gfx[] = "shown_gfx";
-constexpr char torch[] = "torch";
-constexpr char rocm_system[] = "rocm_system";
-constexpr char python[] = "python";
-constexpr char kernel[] = "kernel";
-constexpr char wsl[] = "wsl";
-constexpr char os[] = "os";
-constexpr char container[] = "container";
-constexpr char hypervisor[] = "hypervisor";
-constexpr char kfd[] = "kfd";
-constexpr char group[] = "group";
-constexpr char soname[] = "soname";
-constexpr char space_in_path[] = "space_in_path";
-constexpr char driver[] = "driver";
-constexpr char driver_module[] = "driver_module";
-constexpr char driver_library[] = "driver_library";
-constexpr char driver_cuda[] = "driver_cuda";
-constexpr char compute_capability[] = "compute_capability";
-constexpr char torch_kind[] = "torch_kind";
-constexpr char torch_involved[] = "torch_involved";
-constexpr char shm_mib[] = "shm_mib";
-constexpr char open_files_limit[] = "open_files_limit";
-constexpr char yes[] = "true";
-constexpr char no[] = "false";
-constexpr char windows[] = "Windows";
-constexpr char docker[] = "docker";
-constexpr char podman[] = "podman";
-constexpr char singularity[] = "singularity";
-constexpr char vmware[] = "vmware";
-constexpr char cuda[] = "cuda";
-constexpr char rocm[] = "rocm";
 
 /// A line with three or more targets lists what a library has, not what a device is.
-template <const char* key>
 void add_gfx(const RE2& pattern, const Shown& shown) {
     static const RE2 any_target(R"((?i)\bgfx\d{2,4}[0-9a-f]?)", RE2::Quiet);
     re2::StringPiece rest = shown.line;
     int count = 0;
     while (count < 3 && RE2::FindAndConsume(&rest, any_target))
         ++count;
-    if (count >= 3 && std::string_view(key) != message_gfx)
+    if (count >= 3 && shown.key != "message_gfx")
         return;
     std::string gfx = first_group(pattern, shown.line);
     std::transform(gfx.begin(), gfx.end(), gfx.begin(), [](unsigned char c) { return std::tolower(c); });
-    shown.into.add(key, gfx, shown.source);
+    shown.into.add(shown.key, gfx, shown.source);
 }
 
 void add_gpu_name(const Shown& shown, std::string_view name) {
@@ -112,7 +76,7 @@ void add_gpu_name(const Shown& shown, std::string_view name) {
         shown.into.add("gpu", model->name, shown.source);
     shown.into.add("gpu", name, shown.source);
     if (model != nullptr ? model->integrated : RE2::PartialMatch(name, generic))
-        shown.set("integrated", yes);
+        shown.set("integrated", "true");
 }
 
 void take_gpu_name(const RE2& pattern, const Shown& shown) {
@@ -204,12 +168,11 @@ double in_gib(std::string_view amount, std::string_view unit) {
     }
 }
 
-template <const char* key>
 void set_memory(const RE2& pattern, const Shown& shown) {
     std::string amount;
     std::string unit;
     if (RE2::PartialMatch(shown.line, pattern, &amount, &unit))
-        shown.set_number(key, in_gib(amount, unit));
+        shown.set_number(shown.key, in_gib(amount, unit));
 }
 
 /// Sum over every "Process 4711 has 3.91 GiB memory in use" in a message.
@@ -223,30 +186,21 @@ void take_other_processes(const RE2& pattern, const Shown& shown) {
     shown.set_number("oom.other_process_gib", sum);
 }
 
-constexpr char tried[] = "oom.tried_gib";
-constexpr char capacity[] = "oom.capacity_gib";
-constexpr char free_memory[] = "oom.free_gib";
-constexpr char allocated[] = "oom.allocated_gib";
-constexpr char reserved_unallocated[] = "oom.reserved_unallocated_gib";
-constexpr char reserved_total[] = "oom.reserved_gib";
-
 /// "98304M" in the kernel log.
-template <const char* key>
 void set_mebibytes(const RE2& pattern, const Shown& shown) {
     double amount = 0;
     if (RE2::PartialMatch(shown.line, pattern, &amount))
-        shown.set_number(key, amount / 1024);
+        shown.set_number(shown.key, amount / 1024);
 }
 
 /// Memory, in bytes or another unit, that a tool reports as used or total, with the number of the GPU:
 /// "GPU[1] : …".
-template <const char* key>
 void set_of_card(const RE2& pattern, const Shown& shown) {
     static const RE2 number(R"((?i)\b(?:gpu|card)\s*\[?(\d{1,2})\b)", RE2::Quiet);
     std::string amount;
     std::string unit;
     if (RE2::PartialMatch(shown.line, pattern, &amount, &unit))
-        shown.set_number(std::string(key) + first_group(number, shown.line), in_gib(amount, unit));
+        shown.set_number(std::string(shown.key) + first_group(number, shown.line), in_gib(amount, unit));
 }
 
 /// "24211MiB / 24564MiB", "21457534976 of 21458059264 bytes": the fullest GPU counts.
@@ -271,26 +225,18 @@ void take_used_percent(const RE2& pattern, const Shown& shown) {
         shown.into.set_number("vram_used_share", percent / 100, shown.source);
 }
 
-constexpr char card_used[] = "vram_used_of_card";
-constexpr char card_total[] = "vram_total_of_card";
-constexpr char killed[] = "killed";
-constexpr char vendor_shown[] = "vendor_shown";
-constexpr char amd[] = "amd";
-constexpr char nvidia[] = "nvidia";
-
-constexpr char kernel_vram[] = "kernel_vram_gib";
-constexpr char kernel_gtt[] = "kernel_gtt_gib";
-
 struct Extraction {
     const char* pattern;
     Take take;
+    std::string_view key = {};   ///< of the fact, for functions that serve several keys
+    std::string_view value = {}; ///< for add_value
 };
 
 constexpr std::array extractions{
     // Devices as the runtime lists them.
-    Extraction{R"(\bdevice\s*#?\d+\s*[:=].{0,120}?\b(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<device_gfx>},
-    Extraction{R"(^\W*name:\s+(?:amdgcn-amd-amdhsa--)?(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<shown_gfx>},
-    Extraction{R"(gcnArchName\W{1,8}(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<shown_gfx>},
+    Extraction{R"(\bdevice\s*#?\d+\s*[:=].{0,120}?\b(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx, "device_gfx"},
+    Extraction{R"(^\W*name:\s+(?:amdgcn-amd-amdhsa--)?(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx, "shown_gfx"},
+    Extraction{R"(gcnArchName\W{1,8}(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx, "shown_gfx"},
     Extraction{R"(\bdevice\s*#?\d+\s*:\s*([^,\[(]{4,80}))", take_gpu_name},
     Extraction{R"(marketing name:\s+(\S.{2,80}))", take_gpu_name},
     Extraction{R"(found gpu\d+ (.{4,80}?) which is)", take_gpu_name},
@@ -307,104 +253,110 @@ constexpr std::array extractions{
                    shown.into.add("compute_capability",
                                   digits.substr(0, digits.size() - 1) + "." + digits.back(), shown.source);
                }},
-    Extraction{R"(which is of cuda capability (\d{1,2}\.\d)\b)", add_group<compute_capability>},
+    Extraction{R"(which is of cuda capability (\d{1,2}\.\d)\b)", add_group, "compute_capability"},
     // Targets that a failure is about.
-    Extraction{R"(gpu arch\s*:\s*(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
-    Extraction{R"(objects? found for:?\s*(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
-    Extraction{R"(compiling for (gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
-    Extraction{R"(no paths matched.{0,200}\*?(gfx\d{2,4}[0-9a-f]?)\*?co)", add_gfx<message_gfx>},
-    Extraction{R"(system database file:\s*(gfx\d{2,4}[0-9a-f]?)_)", add_gfx<message_gfx>},
-    Extraction{R"(unsupported (?:gpu|arch\w*|target)\W{1,4}(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx<message_gfx>},
-    Extraction{R"(\b(gfx\d{2,4}[0-9a-f]?)\b.{0,40}\bnot supported)", add_gfx<message_gfx>},
+    Extraction{R"(gpu arch\s*:\s*(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx, "message_gfx"},
+    Extraction{R"(objects? found for:?\s*(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx, "message_gfx"},
+    Extraction{R"(compiling for (gfx\d{2,4}[0-9a-f]?)\b)", add_gfx, "message_gfx"},
+    Extraction{R"(no paths matched.{0,200}\*?(gfx\d{2,4}[0-9a-f]?)\*?co)", add_gfx, "message_gfx"},
+    Extraction{R"(system database file:\s*(gfx\d{2,4}[0-9a-f]?)_)", add_gfx, "message_gfx"},
+    Extraction{R"(unsupported (?:gpu|arch\w*|target)\W{1,4}(gfx\d{2,4}[0-9a-f]?)\b)", add_gfx, "message_gfx"},
+    Extraction{R"(\b(gfx\d{2,4}[0-9a-f]?)\b.{0,40}\bnot supported)", add_gfx, "message_gfx"},
     // Software.
-    Extraction{R"(\b([12]\.\d+\.\d+(?:\.dev\d+|a0|rc\d+)?\+(?:devrocm|rocm|cu|cpu)[\w.]*))",
-               set_group<torch>},
-    Extraction{R"(\bpytorch version\s*:?\s*v?(\d+\.\d+\.\d+\S*))", set_group<torch>},
+    Extraction{R"(\b([12]\.\d+\.\d+(?:\.dev\d+|a0|rc\d+)?\+(?:devrocm|rocm|cu|cpu)[\w.]*))", set_group,
+               "torch"},
+    Extraction{R"(\bpytorch version\s*:?\s*v?(\d+\.\d+\.\d+\S*))", set_group, "torch"},
     Extraction{
         R"re(\b(torch|numpy|triton|pytorch-triton-rocm|triton-rocm|bitsandbytes|amdsmi|torch[-_]directml|flash[-_]attn|xformers|lightning|pytorch-lightning)(?:==|-)(\d[\w.+]*))re",
         take_package},
     Extraction{
         R"re(^\W*(torch|numpy|triton|pytorch-triton-rocm|triton-rocm|bitsandbytes|amdsmi|torch[-_]directml|flash[-_]attn|xformers|lightning|pytorch-lightning)\s+(\d+\.\d+[\w.+]*)\s*(?:pypi.*)?$)re",
         take_package},
-    Extraction{R"(successfully installed.*\bnvidia[-_]cublas[-_]cu\d+)", add_value<torch_kind, cuda>},
-    Extraction{R"(\b(?:HIP error|HIP out of memory|torch\.AcceleratorError: HIP)\b)",
-               add_value<torch_kind, rocm>},
-    Extraction{R"(/opt/rocm-(\d+\.\d+(?:\.\d+)?)\b)", add_group<rocm_system>},
-    Extraction{R"(\\rocm\\(\d+\.\d+)\\)", add_group<rocm_system>},
-    Extraction{R"(\brocm(?:[ -]?version)?\s*[:=]\s*v?(\d+\.\d+(?:\.\d+)?)\b)", add_group<rocm_system>},
-    Extraction{R"([/\\]python(3\.\d{1,2})[/\\])", add_group<python>},
-    Extraction{R"(\bpython(?: version)?:? (3\.\d{1,2}(?:\.\d+)?)\b)", set_group<python>},
+    Extraction{R"(successfully installed.*\bnvidia[-_]cublas[-_]cu\d+)", add_value, "torch_kind", "cuda"},
+    Extraction{R"(\b(?:HIP error|HIP out of memory|torch\.AcceleratorError: HIP)\b)", add_value, "torch_kind",
+               "rocm"},
+    Extraction{R"(/opt/rocm-(\d+\.\d+(?:\.\d+)?)\b)", add_group, "rocm_system"},
+    Extraction{R"(\\rocm\\(\d+\.\d+)\\)", add_group, "rocm_system"},
+    Extraction{R"(\brocm(?:[ -]?version)?\s*[:=]\s*v?(\d+\.\d+(?:\.\d+)?)\b)", add_group, "rocm_system"},
+    Extraction{R"([/\\]python(3\.\d{1,2})[/\\])", add_group, "python"},
+    Extraction{R"(\bpython(?: version)?:? (3\.\d{1,2}(?:\.\d+)?)\b)", set_group, "python"},
     Extraction{
         R"(\btorch\b|\bRuntimeError: |TORCH_USE_(?:HIP|CUDA)_DSA|\bc10::|AcceleratorError|ComfyUI|site-packages/torch)",
-        add_value<torch_involved, yes>},
+        add_value, "torch_involved", "true"},
     // The system.
-    Extraction{R"(\blinux version (\d+\.\d+\.\d+\S*))", set_group<kernel>},
-    Extraction{R"(\bkernel(?: version)?\s*[:=]\s*(?:linux )?(\d+\.\d+\S*))", set_group<kernel>},
-    Extraction{R"(^linux \S+ (\d+\.\d+\.\d+\S*) #\d)", set_group<kernel>},
+    Extraction{R"(\blinux version (\d+\.\d+\.\d+\S*))", set_group, "kernel"},
+    Extraction{R"(\bkernel(?: version)?\s*[:=]\s*(?:linux )?(\d+\.\d+\S*))", set_group, "kernel"},
+    Extraction{R"(^linux \S+ (\d+\.\d+\.\d+\S*) #\d)", set_group, "kernel"},
     Extraction{R"(microsoft-standard|\bwsl2\b|/usr/lib/wsl/|/dev/dxg\b|windows subsystem for linux)",
-               add_value<wsl, yes>},
-    Extraction{R"(\b[a-z]:\\(?:users|program files|windows|programdata|[\w .-]+\\))", add_value<os, windows>},
-    Extraction{R"(/\.dockerenv|\bdocker (?:run|exec|compose)\b|\broot@[0-9a-f]{12}:)",
-               add_value<container, docker>},
-    Extraction{R"(\bpodman (?:run|exec)\b)", add_value<container, podman>},
-    Extraction{R"(\b(?:singularity|apptainer)(?:>| exec| run| shell))", add_value<container, singularity>},
-    Extraction{R"(vmware svga)", add_value<hypervisor, vmware>},
-    Extraction{R"(hypervisor detected: (\w+))", set_group<hypervisor>},
-    Extraction{R"(/dev/kfd[^:]*: no such file or directory|cannot access '?/dev/kfd)", add_value<kfd, no>},
+               add_value, "wsl", "true"},
+    Extraction{R"(\b[a-z]:\\(?:users|program files|windows|programdata|[\w .-]+\\))", add_value, "os",
+               "Windows"},
+    Extraction{R"(/\.dockerenv|\bdocker (?:run|exec|compose)\b|\broot@[0-9a-f]{12}:)", add_value, "container",
+               "docker"},
+    Extraction{R"(\bpodman (?:run|exec)\b)", add_value, "container", "podman"},
+    Extraction{R"(\b(?:singularity|apptainer)(?:>| exec| run| shell))", add_value, "container",
+               "singularity"},
+    Extraction{R"(vmware svga)", add_value, "hypervisor", "vmware"},
+    Extraction{R"(hypervisor detected: (\w+))", set_group, "hypervisor"},
+    Extraction{R"(/dev/kfd[^:]*: no such file or directory|cannot access '?/dev/kfd)", add_value, "kfd",
+               "false"},
     Extraction{R"(\buid=\d+.*\bgroups=(.+))", take_groups},
-    Extraction{R"(is member of (\w+) group)", add_group<group>},
-    Extraction{R"(([\w+.-]+\.so(?:\.\d+)*): cannot open shared object file)", set_group<soname>},
-    Extraction{R"re(file "[^"]* [^"]*[/\\]site-packages[/\\])re", add_value<space_in_path, yes>},
-    Extraction{R"(nvrm version:.*kernel module\D{0,40}(\d+\.\d+(?:\.\d+)?))", set_group<driver_module>},
-    Extraction{R"(nvml library version:\s*(\d+\.\d+(?:\.\d+)?))", set_group<driver_library>},
-    Extraction{R"(\bdriver version:\s*(\d+\.\d+(?:\.\d+)?))", set_group<driver>},
-    Extraction{R"(\bcuda version:\s*(\d+\.\d+))", set_group<driver_cuda>},
-    Extraction{R"((?:shm|tmpfs)\s+(\d+)M\s.*/dev/shm)", set_group<shm_mib>},
-    Extraction{R"(open files\s+\(-n\)\s+(\d+))", set_group<open_files_limit>},
+    Extraction{R"(is member of (\w+) group)", add_group, "group"},
+    Extraction{R"(([\w+.-]+\.so(?:\.\d+)*): cannot open shared object file)", set_group, "soname"},
+    Extraction{R"re(file "[^"]* [^"]*[/\\]site-packages[/\\])re", add_value, "space_in_path", "true"},
+    Extraction{R"(nvrm version:.*kernel module\D{0,40}(\d+\.\d+(?:\.\d+)?))", set_group, "driver_module"},
+    Extraction{R"(nvml library version:\s*(\d+\.\d+(?:\.\d+)?))", set_group, "driver_library"},
+    Extraction{R"(\bdriver version:\s*(\d+\.\d+(?:\.\d+)?))", set_group, "driver"},
+    Extraction{R"(\bcuda version:\s*(\d+\.\d+))", set_group, "driver_cuda"},
+    Extraction{R"((?:shm|tmpfs)\s+(\d+)M\s.*/dev/shm)", set_group, "shm_mib"},
+    Extraction{R"(open files\s+\(-n\)\s+(\d+))", set_group, "open_files_limit"},
     Extraction{
         R"(^.{0,120}?\b(?:HSA|HIP|HCC|ROCR|ROCM|ROC|CUDA|PYTORCH|TORCH\w*|MIOPEN|ROCBLAS|HIPBLASLT|TENSILE|NCCL|RCCL|TRITON|AMD|AMDGPU|GPU|VK|LD|FLASH|OMP|MESA|RADV)_[A-Z0-9_]+\s?=)",
         take_assignments},
     Extraction{R"re(\s(?:-e|--env)[ =]([A-Z][A-Z0-9_]+)=("[^"]*"|\S+))re", take_docker_variable},
     // Memory.
-    Extraction{R"(tried to allocate (\d[\d.]*) ([kmgt]i?b|bytes))", set_memory<tried>},
-    Extraction{R"(total cap(?:aci?)?ty of (\d[\d.]*) ([kmgt]i?b))", set_memory<capacity>},
-    Extraction{R"((\d[\d.]*) ([kmgt]i?b) total capaci?ty)", set_memory<capacity>},
-    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) (?:is )?free\b)", set_memory<free_memory>},
-    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) (?:is allocated by pytorch|already allocated))",
-               set_memory<allocated>},
-    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) is reserved by pytorch but unallocated)",
-               set_memory<reserved_unallocated>},
-    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) reserved in total by pytorch)", set_memory<reserved_total>},
+    Extraction{R"(tried to allocate (\d[\d.]*) ([kmgt]i?b|bytes))", set_memory, "oom.tried_gib"},
+    Extraction{R"(total cap(?:aci?)?ty of (\d[\d.]*) ([kmgt]i?b))", set_memory, "oom.capacity_gib"},
+    Extraction{R"((\d[\d.]*) ([kmgt]i?b) total capaci?ty)", set_memory, "oom.capacity_gib"},
+    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) (?:is )?free\b)", set_memory, "oom.free_gib"},
+    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) (?:is allocated by pytorch|already allocated))", set_memory,
+               "oom.allocated_gib"},
+    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) is reserved by pytorch but unallocated)", set_memory,
+               "oom.reserved_unallocated_gib"},
+    Extraction{R"((\d[\d.]*) ([kmgt]i?b|bytes) reserved in total by pytorch)", set_memory,
+               "oom.reserved_gib"},
     Extraction{R"(process \d+ has (\d[\d.]*) ([kmgt]i?b) memory in use)", take_other_processes},
     Extraction{R"(vram total used memory \(b\)\s*:\s*\d+)",
                [](const RE2&, const Shown& shown) {
                    static const RE2 bytes(R"((?i)used memory \(b\)\s*:\s*(\d+)(x?))", RE2::Quiet);
-                   set_of_card<card_used>(bytes, shown);
-               }},
+                   set_of_card(bytes, shown);
+               },
+               "vram_used_of_card"},
     Extraction{R"(vram total memory \(b\)\s*:\s*\d+)",
                [](const RE2&, const Shown& shown) {
                    static const RE2 bytes(R"((?i)total memory \(b\)\s*:\s*(\d+)(x?))", RE2::Quiet);
-                   set_of_card<card_total>(bytes, shown);
-               }},
-    Extraction{R"(mem_info_vram_used\W{1,8}(\d+)(b?))", set_of_card<card_used>},
-    Extraction{R"(mem_info_vram_total\W{1,8}(\d+)(b?))", set_of_card<card_total>},
-    Extraction{R"(\bused_vram\s*:\s*(\d+) ?([kmg]i?b))", set_of_card<card_used>},
-    Extraction{R"(\btotal_vram\s*:\s*(\d+) ?([kmg]i?b))", set_of_card<card_total>},
+                   set_of_card(bytes, shown);
+               },
+               "vram_total_of_card"},
+    Extraction{R"(mem_info_vram_used\W{1,8}(\d+)(b?))", set_of_card, "vram_used_of_card"},
+    Extraction{R"(mem_info_vram_total\W{1,8}(\d+)(b?))", set_of_card, "vram_total_of_card"},
+    Extraction{R"(\bused_vram\s*:\s*(\d+) ?([kmg]i?b))", set_of_card, "vram_used_of_card"},
+    Extraction{R"(\btotal_vram\s*:\s*(\d+) ?([kmg]i?b))", set_of_card, "vram_total_of_card"},
     Extraction{R"(\b(\d+) ?([kmg]i?b) ?/ ?(\d+) ?([kmg]i?b)\b)", take_used_of_total},
     Extraction{R"(\b(\d{9,}) ?(b|bytes)? ?(?:of|/|out of) ?(\d{9,}) ?(b|bytes)?\b)", take_used_of_total},
     Extraction{R"((?:vram%\)|memory use \(%\))\s*:\s*(\d{1,3})\b)", take_used_percent},
     Extraction{R"(\b(?:auto|manual|low|high)\s+[\d.]+W\s+(\d{1,3})%\s+\d{1,3}%\s*$)", take_used_percent},
-    Extraction{R"(\bkilled process \d+,? \(([^)]+)\))", add_group<killed>},
-    Extraction{R"(\boom-kill:.*\btask=([^,]+),)", add_group<killed>},
+    Extraction{R"(\bkilled process \d+,? \(([^)]+)\))", add_group, "killed"},
+    Extraction{R"(\boom-kill:.*\btask=([^,]+),)", add_group, "killed"},
     Extraction{
         R"(\b(?:hip[A-Z]\w*Error|hipError|HSA_STATUS|ROCm|rocblas|hipblas|MIOpen|amdgpu|rocminfo|rocm-smi|RCCL)|/dev/kfd)",
-        add_value<vendor_shown, amd>},
+        add_value, "vendor_shown", "amd"},
     Extraction{
         R"(\b(?:cudaError|CUBLAS_STATUS|CUDNN_STATUS|NVRM|nvidia-smi|NVML|nvidia-container|nvcc|NVIDIA GeForce|GeForce [RG]TX))",
-        add_value<vendor_shown, nvidia>},
-    Extraction{R"(\bvram: (\d+)m 0x)", set_mebibytes<kernel_vram>},
-    Extraction{R"(\b(\d+)m of vram memory ready)", set_mebibytes<kernel_vram>},
-    Extraction{R"(\b(\d+)m of gtt memory ready)", set_mebibytes<kernel_gtt>},
+        add_value, "vendor_shown", "nvidia"},
+    Extraction{R"(\bvram: (\d+)m 0x)", set_mebibytes, "kernel_vram_gib"},
+    Extraction{R"(\b(\d+)m of vram memory ready)", set_mebibytes, "kernel_vram_gib"},
+    Extraction{R"(\b(\d+)m of gtt memory ready)", set_mebibytes, "kernel_gtt_gib"},
 };
 
 } // namespace
@@ -426,7 +378,8 @@ void LogFacts::take(int number, std::string_view line, std::string_view source, 
     if (taken_.at(index) >= take_limit)
         return;
     ++taken_[index];
-    extractions[index].take(*expressions_[index], {line, source, shown_, knowledge});
+    extractions[index].take(*expressions_[index], {line, source, shown_, knowledge, extractions[index].key,
+                                                   extractions[index].value});
 }
 
 void LogFacts::clear() {
@@ -483,11 +436,11 @@ void add_shown(Situation& situation, const Situation& shown, const Knowledge& kn
         for (const std::string& value : known.values)
             situation.add(key, value, known.source);
     }
-    if (const std::optional<double> count = shown.number("devices");
-        count && *count > situation.number("devices").value_or(0))
-        situation.set_number("devices", *count, shown.source("devices"));
+    const double count = shown.number("devices").value_or(0);
+    if (count > situation.number("devices").value_or(0))
+        situation.set_number("devices", count, shown.source("devices"));
     if (shown.find("container") != nullptr)
-        situation.add("container", yes, shown.source("container"));
+        situation.add("container", "true", shown.source("container"));
 }
 
 } // namespace rekindle::doctor

@@ -1,8 +1,10 @@
 #pragma once
 /// What a log shows about the host on which it was written.
 
+#include "conditions/situation.h"
 #include "log/line_patterns.h"
-#include "log/situation.h"
+
+#include <rekindle/doctor/knowledge.h>
 
 #include <memory>
 #include <string_view>

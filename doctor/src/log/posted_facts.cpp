@@ -5,7 +5,7 @@
 #include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/doctor/diagnosis.h>
-#include <rekindle/doctor/report.h>
+#include <rekindle/doctor/recording.h>
 
 #include <nlohmann/json.hpp>
 

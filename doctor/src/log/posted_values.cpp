@@ -1,6 +1,6 @@
 #include "log/posted_values.h"
 
-#include "log/situation.h"
+#include "knowledge/gfx_names.h"
 
 #include <rekindle/base/text.h>
 

@@ -1,5 +1,7 @@
 #include "log/shown_facts.h"
 
+#include "knowledge/gfx_names.h"
+
 #include <algorithm>
 
 namespace rekindle::doctor {

@@ -1,7 +1,7 @@
 #pragma once
 /// What a log shows about the host, as facts: a plan must fit the system and the GPUs in the log.
 
-#include "log/situation.h"
+#include "conditions/situation.h"
 
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/knowledge.h>

@@ -18,6 +18,7 @@ constexpr std::string_view origin =
 template <class T>
 std::vector<const T*> ordered(const std::vector<T>& entries, std::string T::*by) {
     std::vector<const T*> pointers;
+    pointers.reserve(entries.size());
     for (const T& entry : entries)
         pointers.push_back(&entry);
     std::stable_sort(pointers.begin(), pointers.end(),
@@ -39,6 +40,7 @@ std::string labeled(std::string_view label, const std::string& text) {
 
 std::string links(std::string_view page, const std::vector<std::string>& names) {
     std::vector<std::string> made;
+    made.reserve(names.size());
     for (const std::string& name : names)
         made.push_back(fmt::format("[{}]({}#{})", name, page, name));
     return fmt::format("{}", fmt::join(made, ", "));
@@ -85,6 +87,7 @@ std::string causes_page(const Knowledge& knowledge) {
 /// A condition in Markdown: "(torch is `>=2.6` and gfx is `RDNA1` or `RDNA2`)".
 std::string words_of(const Condition& condition) {
     std::vector<std::string> parts;
+    parts.reserve(condition.parts.size());
     for (const Condition& part : condition.parts)
         parts.push_back(words_of(part));
     if (condition.key == "not")

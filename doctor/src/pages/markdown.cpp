@@ -92,6 +92,7 @@ std::string code_block(const std::vector<std::string>& lines) {
 
 std::string code_list(const std::vector<std::string>& texts) {
     std::vector<std::string> spans;
+    spans.reserve(texts.size());
     for (const std::string& text : texts)
         spans.push_back(code(text));
     return fmt::format("{}", fmt::join(spans, ", "));
@@ -113,6 +114,7 @@ std::string evidence(const Entry& entry) {
 
 std::string evidence_line(const Entry& entry) {
     std::vector<std::string> parts;
+    parts.reserve(entry.evidence.size());
     for (const Backing& backing : entry.evidence)
         parts.push_back(one(backing));
     return without_bars(fmt::format("{} ({})", fmt::join(parts, "; "), entry.checked));

@@ -3,8 +3,8 @@
 #include "plan/platform.h"
 #include "plan/shell.h"
 
+#include <rekindle/doctor/devices.h>
 #include <rekindle/doctor/plan.h>
-#include <rekindle/doctor/report.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -34,6 +34,7 @@ class Filler {
     }
     std::vector<std::string> operator()(const std::vector<std::string>& lines) {
         std::vector<std::string> filled;
+        filled.reserve(lines.size());
         for (const std::string& line : lines)
             filled.push_back((*this)(line));
         return filled;
@@ -191,6 +192,7 @@ std::vector<Step> steps_for(const HostView& view, const Platform& host,
     std::sort(candidates.begin(), candidates.end(),
               [](const Candidate& a, const Candidate& b) { return a.place < b.place; });
     std::vector<Step> steps;
+    steps.reserve(candidates.size());
     for (Candidate& candidate : candidates)
         steps.push_back(std::move(candidate.step));
     return steps;

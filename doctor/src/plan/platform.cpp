@@ -1,9 +1,9 @@
 #include "plan/platform.h"
 
-#include "log/condition.h"
+#include "conditions/evaluate.h"
 
 #include <rekindle/base/text.h>
-#include <rekindle/doctor/report.h>
+#include <rekindle/doctor/devices.h>
 
 #include <algorithm>
 

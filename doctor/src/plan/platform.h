@@ -1,7 +1,7 @@
 #pragma once
 /// What a plan's commands must fit: the system, the GPUs' vendors, the container, the distribution.
 
-#include "log/situation.h"
+#include "log/host_situation.h"
 #include "rules/host_view.h"
 
 #include <rekindle/doctor/finding.h>

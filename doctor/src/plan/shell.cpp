@@ -26,6 +26,7 @@ Assignments take_assignments(re2::StringPiece& rest) {
 
 std::string settings(const Assignments& assignments) {
     std::vector<std::string> parts;
+    parts.reserve(assignments.size());
     for (const auto& [name, value] : assignments)
         parts.push_back(fmt::format("$env:{} = \"{}\"", name, value));
     return fmt::format("{}", fmt::join(parts, "; "));
@@ -33,6 +34,7 @@ std::string settings(const Assignments& assignments) {
 
 std::string removal(const std::vector<std::string>& names) {
     std::vector<std::string> items;
+    items.reserve(names.size());
     for (const std::string& name : names)
         items.push_back("Env:" + name);
     return fmt::format("Remove-Item {} -ErrorAction SilentlyContinue", fmt::join(items, ", "));
@@ -78,7 +80,7 @@ std::optional<std::string> in_powershell(std::string_view command) {
         return settings(assignments);
     if (exported)
         return std::nullopt;
-    const auto line = program({rest.data(), rest.size()});
+    auto line = program({rest.data(), rest.size()});
     if (assignments.empty() || !line)
         return line;
     std::vector<std::string> set;

@@ -1,6 +1,7 @@
 #include "probes/child_process.h"
 
 #include "probes/start_child.h"
+#include "text/utf8.h"
 
 #include <rekindle/base/file.h>
 
@@ -19,10 +20,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kept_output = 4096;
-constexpr std::size_t longest_line = 64 * 1024;
-constexpr std::size_t max_results = 4 * 1024 * 1024;
+constexpr std::size_t longest_line = 64UL * 1024;
+constexpr std::size_t max_results = 4UL * 1024 * 1024;
 /// So that a flood of output does not delay checking the clock.
-constexpr std::size_t read_at_once = 64 * 1024;
+constexpr std::size_t read_at_once = 64UL * 1024;
 constexpr std::chrono::milliseconds tick{20};
 
 /// Reads what is available, at most read_at_once bytes. Closes the descriptor at the end of the data.
@@ -181,26 +182,6 @@ void wait_for_any(const std::vector<Child>& children) {
     ::poll(polled.data(), polled.size(), static_cast<int>(std::max<std::int64_t>(wait, 0)));
 }
 
-/// Length of the UTF-8 sequence at the start of `text`, 0 when it is invalid.
-std::size_t utf8_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(0);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xC2 ? 0
-                               : lead < 0xE0 ? 2
-                               : lead < 0xF0 ? 3
-                               : lead < 0xF5 ? 4
-                                             : 0;
-    if (length == 0 || length > text.size())
-        return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((byte(i) & 0xC0) != 0x80)
-            return 0;
-    const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
-    const bool outside = (lead == 0xED && byte(1) >= 0xA0) || (lead == 0xF4 && byte(1) >= 0x90);
-    return overlong || outside ? 0 : length;
-}
-
 } // namespace
 
 std::vector<ChildOutcome> run_children(std::span<const ChildCommand> commands, const ResultLine& on_line) {
@@ -215,6 +196,7 @@ std::vector<ChildOutcome> run_children(std::span<const ChildCommand> commands, c
                 child.look(Clock::now());
     }
     std::vector<ChildOutcome> outcomes;
+    outcomes.reserve(children.size());
     for (Child& child : children)
         outcomes.push_back(child.take_outcome());
     return outcomes;

@@ -1,6 +1,7 @@
 #include "probes/driver_library.h"
 #include "probes/known_answer.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -75,6 +76,7 @@ void describe_cuda(const DriverLibrary& cuda, const ProbeRequest& request, const
     cuda.call("cuDeviceGetCount", &count);
     host.values["devices"] = std::to_string(count);
     std::vector<ProbeResult> devices;
+    devices.reserve(static_cast<std::size_t>(std::clamp(count, 0, 64))); // a driver may say anything
     for (int ordinal = 0; ordinal < count; ++ordinal)
         devices.push_back(describe_cuda_device(cuda, ordinal, report));
     report.passed(host);

@@ -68,6 +68,19 @@ void choose_device(const DriverLibrary& hip, int device, ProbeResult& result) {
     result.values["memory_total"] = std::to_string(total);
 }
 
+/// Runs `body` with HIP and the result of the request's device, which is the current one of the thread.
+template <class Body>
+void on_device(const ProbeRequest& request, const ProbeReport& report, const Body& body) {
+    const DriverLibrary hip = open_hip(request, report);
+    if (!hip.file())
+        return report_absence(report, report.result(), hip.file());
+    ProbeResult result = result_of_device(request, report, hip);
+    reporting(report, result, [&] {
+        choose_device(hip, request.device(), result);
+        body(hip, result);
+    });
+}
+
 void create_and_destroy(const DriverLibrary& library, const char* create, const char* destroy) {
     void* handle = nullptr;
     library.call(create, &handle);
@@ -136,12 +149,7 @@ extern "C" __global__ void vector_add(const float* left, const float* right, flo
 } // namespace
 
 void probe_blas_handle(const ProbeRequest& request, const ProbeReport& report) {
-    const DriverLibrary hip = open_hip(request, report);
-    if (!hip.file())
-        return report_absence(report, report.result(), hip.file());
-    ProbeResult result = result_of_device(request, report, hip);
-    reporting(report, result, [&] {
-        choose_device(hip, request.device(), result);
+    on_device(request, report, [&](const DriverLibrary& hip, ProbeResult& result) {
         report.at("loading libhipblas");
         SharedLibrary blas = open_next_to(
             hip.file(), request,
@@ -168,12 +176,7 @@ void probe_blas_handle(const ProbeRequest& request, const ProbeReport& report) {
 }
 
 void probe_hiprtc_vector_add(const ProbeRequest& request, const ProbeReport& report) {
-    const DriverLibrary hip = open_hip(request, report);
-    if (!hip.file())
-        return report_absence(report, report.result(), hip.file());
-    ProbeResult result = result_of_device(request, report, hip);
-    reporting(report, result, [&] {
-        choose_device(hip, request.device(), result);
+    on_device(request, report, [&](const DriverLibrary& hip, ProbeResult& result) {
         report.at("loading libhiprtc");
         SharedLibrary file = open_next_to(
             hip.file(), request, {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "libhiprtc.so"});

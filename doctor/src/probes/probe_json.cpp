@@ -58,8 +58,8 @@ ProbeStatus status(const Json& value, std::string_view where) {
     return known->first;
 }
 
-std::string_view name_of(ProbeStatus wanted) {
-    return std::ranges::find(statuses, wanted, [](const auto& entry) { return entry.first; })->second;
+std::string_view name_of(ProbeStatus status) {
+    return std::ranges::find(statuses, status, [](const auto& entry) { return entry.first; })->second;
 }
 
 std::map<std::string, std::string> values(const Json& json, std::string_view where) {

@@ -44,7 +44,7 @@ SharedLibrary SharedLibrary::open(std::span<const std::string> names, std::span<
     };
     for (const std::string& folder : folders)
         for (const std::string& name : names)
-            if (const std::string file = folder + "/" + name;
+            if (const std::string file = fmt::format("{}/{}", folder, name);
                 ::access(file.c_str(), F_OK) == 0 && try_open(file))
                 return library;
     for (const std::string& name : names)

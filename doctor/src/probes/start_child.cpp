@@ -65,12 +65,13 @@ std::vector<std::string> environment_of(const ChildCommand& command) {
             entries.push_back(text);
     }
     for (const auto& [name, value] : command.environment)
-        entries.push_back(name + "=" + value);
+        entries.push_back(fmt::format("{}={}", name, value));
     return entries;
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& strings) {
     std::vector<char*> pointers;
+    pointers.reserve(strings.size() + 1);
     for (std::string& text : strings)
         pointers.push_back(text.data());
     pointers.push_back(nullptr);

@@ -1,7 +1,7 @@
 #pragma once
 /// fork and exec with everything that run_children promises about a child.
 
-#include "probes/child_process.h"
+#include "probes/child_command.h"
 
 #include <rekindle/base/file.h>
 

@@ -88,7 +88,7 @@ VkResult list_devices(const Instance& instance, std::vector<VkPhysicalDevice>& d
     return result == VK_INCOMPLETE ? VK_SUCCESS : result; // one more appeared in between
 }
 
-bool has_extension(const Instance& instance, VkPhysicalDevice device, const char* wanted) {
+bool has_extension(const Instance& instance, VkPhysicalDevice device, const char* name) {
     const auto list =
         instance.function<PFN_vkEnumerateDeviceExtensionProperties>("vkEnumerateDeviceExtensionProperties");
     std::uint32_t count = 0;
@@ -97,7 +97,7 @@ bool has_extension(const Instance& instance, VkPhysicalDevice device, const char
     list(device, nullptr, &count, extensions.data());
     extensions.resize(count);
     return std::ranges::any_of(extensions, [&](const VkExtensionProperties& extension) {
-        return std::strcmp(extension.extensionName, wanted) == 0;
+        return std::strcmp(extension.extensionName, name) == 0;
     });
 }
 

@@ -208,7 +208,7 @@ class PlaceFinder {
                 return file;
             if (fs::path(folder).filename() != "shims")
                 continue;
-            if (const auto found = behind_shim(file))
+            if (auto found = behind_shim(file))
                 return found;
         }
         return std::nullopt;

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t max_problems = 12;
-constexpr std::size_t max_libraries = 400;
+constexpr std::size_t max_linked_libraries = 400;
 constexpr int deepest_include = 4;
 
 /// Provided by the host's driver, or by the linker itself.
@@ -84,7 +84,7 @@ class LinkCheck {
 
     std::vector<std::string> run() {
         std::vector<std::pair<std::string, fs::path>> missing;
-        for (std::size_t libraries = 0; !left_.empty() && libraries < max_libraries; ++libraries) {
+        for (std::size_t libraries = 0; !left_.empty() && libraries < max_linked_libraries; ++libraries) {
             const fs::path library = left_.front();
             left_.pop_front();
             const ElfDynamic dynamic = read_dynamic(library);

@@ -5,7 +5,7 @@
 #include "python/find_places.h"
 
 #include <rekindle/doctor/facts.h>
-#include <rekindle/doctor/host.h>
+#include <rekindle/doctor/host_options.h>
 
 #include <chrono>
 #include <vector>

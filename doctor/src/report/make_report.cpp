@@ -48,7 +48,7 @@ std::string host_verdict(const Report& report, const Knowledge& knowledge) {
 
 /// "; the facts alone show …" if the log does not show the cause.
 std::string host_finding_text(const Report& report) {
-    for (const Finding& one : report.besides)
+    for (const Finding& one : report.host_findings)
         if (one.severity != Severity::note)
             return " The facts alone show this: " + one.statement;
     return "";
@@ -102,10 +102,10 @@ Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* 
     if (log != nullptr) {
         LogDiagnosis diagnosis = diagnose_log(*log, facts, knowledge);
         report.log = log->name;
-        report.besides = std::exchange(report.findings, std::move(diagnosis.findings));
-        for (Finding& finding : report.besides)
+        report.host_findings = std::exchange(report.findings, std::move(diagnosis.findings));
+        for (Finding& finding : report.host_findings)
             finding.primary = false;
-        join_evidence(report.findings, report.besides);
+        join_evidence(report.findings, report.host_findings);
         report.ask = std::move(diagnosis.ask);
         report.noticed = std::move(diagnosis.noticed);
         report.outcome = diagnosis.outcome;

@@ -159,7 +159,7 @@ void redact(Report& report) {
         for (auto& [name, value] : probe.values)
             value = redactor(value);
     }
-    for (std::vector<Finding>* findings : {&report.findings, &report.besides})
+    for (std::vector<Finding>* findings : {&report.findings, &report.host_findings})
         for (Finding& finding : *findings)
             change(finding, redactor);
     for (DeviceStatus& device : report.devices)

@@ -40,8 +40,8 @@ std::string target_for(const Alternative& alternative, const std::vector<std::st
         return "any";
     for (const std::string& gfx : targets) {
         const GfxTarget* known = knowledge.gfx(gfx);
-        for (const std::string& wanted : alternative.targets)
-            if (wanted == gfx || (known != nullptr && known->architecture == wanted))
+        for (const std::string& target : alternative.targets)
+            if (target == gfx || (known != nullptr && known->architecture == target))
                 return gfx;
     }
     return "";
@@ -95,7 +95,7 @@ std::string card_arithmetic(const Alternative& card, double hours, double price,
     const double cost = price > 0 ? price : card.price_once;
     if (cost <= 0)
         return "--price and --hours-per-month give the break-even with rented hours";
-    const std::string what =
+    std::string what =
         price > 0 ? dollars(cost) + " (your figure)" : fmt::format("{} ({})", dollars(cost), card.priced);
     const Alternative* cloud = cheapest_cloud(knowledge);
     if (cloud == nullptr)
@@ -115,6 +115,7 @@ std::vector<Option> alternatives(const Facts& facts, const Knowledge& knowledge,
                                  double price) {
     const std::vector<std::string> targets = targets_of(facts, knowledge);
     std::vector<const Alternative*> sorted;
+    sorted.reserve(knowledge.alternatives.size());
     for (const Alternative& alternative : knowledge.alternatives)
         sorted.push_back(&alternative);
     std::stable_sort(sorted.begin(), sorted.end(), [](const Alternative* one, const Alternative* other) {

@@ -46,6 +46,7 @@ bool is_part_of(std::string_view term, std::string_view text) {
 
 std::string evidence_text(const Entry& entry) {
     std::vector<std::string> backings;
+    backings.reserve(entry.evidence.size());
     for (const Backing& one : entry.evidence)
         backings.push_back(
             fmt::format("{} {}{}", one.kind, one.reference, one.note.empty() ? "" : " (" + one.note + ")"));
@@ -185,7 +186,7 @@ class Explanation {
             std::find(seen_.begin(), seen_.end(), &entry) != seen_.end())
             return;
         seen_.push_back(&entry);
-        paragraphs_.push_back(text + evidence_text(entry));
+        paragraphs_.push_back(std::move(text) + evidence_text(entry));
     }
 
     const Knowledge& knowledge_;
@@ -194,10 +195,10 @@ class Explanation {
 };
 
 template <class T>
-void add_named(const std::vector<T>& entries, std::string T::*name, std::string_view wanted,
+void add_named(const std::vector<T>& entries, std::string T::*name, std::string_view term,
                Explanation& explanation) {
     for (const T& entry : entries)
-        if (lower_case(entry.*name) == wanted)
+        if (lower_case(entry.*name) == term)
             explanation.add(entry);
 }
 

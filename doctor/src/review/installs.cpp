@@ -12,7 +12,7 @@ struct Word {
 };
 
 /// Words without quotes, up to the end of the command ("&&", ";", "|").
-std::vector<Word> words_of(std::string_view command) {
+std::vector<Word> words_of_command(std::string_view command) {
     std::vector<Word> words;
     for (std::size_t at = 0; at < command.size();) {
         const std::size_t begin = command.find_first_not_of(' ', at);
@@ -92,7 +92,7 @@ bool option(const std::vector<Word>& words, std::size_t& i, std::initializer_lis
 std::optional<TorchInstall> read_install(std::string_view arguments) {
     TorchInstall install;
     bool names_torch = false;
-    const std::vector<Word> words = words_of(arguments);
+    const std::vector<Word> words = words_of_command(arguments);
     for (std::size_t i = 0; i < words.size(); ++i) {
         if (option(words, i, {"--index-url", "-i", "--default-index", "--torch-backend"}, install.index) ||
             option(words, i, {"--extra-index-url", "--index"}, install.extra_index) ||

@@ -151,6 +151,7 @@ std::vector<Mark> review_document(std::string_view text, const Knowledge& knowle
         return found.size() < mark_limit;
     });
     std::vector<Mark> marks;
+    marks.reserve(found.size());
     for (Found& one : found)
         marks.push_back(std::move(one.mark));
     if (marks.size() >= mark_limit) {

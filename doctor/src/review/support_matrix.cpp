@@ -18,9 +18,9 @@ bool is_cuda_target(std::string_view target) noexcept {
 /// warning.
 std::string working_override(const GfxTarget& target, const std::vector<std::string>& contained,
                              const Knowledge& knowledge) {
-    for (const std::string_view wanted : {"safe", "risky"})
+    for (const std::string_view verdict : {"safe", "risky"})
         for (const GfxTarget::Override& known : target.overrides)
-            if (known.verdict == wanted && knowledge.covers(contained, target_of_override(known.value)))
+            if (known.verdict == verdict && knowledge.covers(contained, target_of_override(known.value)))
                 return fmt::format("HSA_OVERRIDE_GFX_VERSION={} ({}: {})", known.value, known.verdict,
                                    known.reason);
     return "";

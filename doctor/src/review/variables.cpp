@@ -128,6 +128,7 @@ bool acts_on_any(const EnvironmentVariable& variable, const std::vector<const Gf
 
 std::string names_of(const std::vector<const GfxTarget*>& targets) {
     std::vector<std::string> names;
+    names.reserve(targets.size());
     for (const GfxTarget* target : targets)
         names.push_back(target->name);
     return list_of(names);

@@ -23,6 +23,7 @@ std::vector<const WheelIndex*> indexes_with(const VersionPattern& torch, const K
 
 std::vector<std::string> ids_of(const std::vector<const WheelIndex*>& indexes) {
     std::vector<std::string> ids;
+    ids.reserve(indexes.size());
     for (const WheelIndex* index : indexes)
         ids.push_back(index->id);
     if (ids.size() > named_limit)
@@ -32,6 +33,7 @@ std::vector<std::string> ids_of(const std::vector<const WheelIndex*>& indexes) {
 
 std::string releases_of(const WheelIndex& index) {
     std::vector<std::string> names;
+    names.reserve(index.releases.size());
     for (const WheelIndex::Release& release : index.releases)
         names.push_back(release.torch);
     if (names.empty())

@@ -107,6 +107,7 @@ void add_parameters(Finding& finding, const std::vector<SetOption>& settings) {
 
 std::string names_of(const std::vector<SetOption>& settings) {
     std::vector<std::string> names;
+    names.reserve(settings.size());
     for (const SetOption& setting : settings)
         names.push_back(setting.name);
     return fmt::format("{}", fmt::join(names, ", "));

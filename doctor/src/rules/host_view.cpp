@@ -34,7 +34,7 @@ std::optional<int> to_number(std::string_view text) {
 }
 
 /// "9.0.10" → "gfx90a".
-std::string gfx_of_override(std::string_view value) {
+std::string gfx_of_override_value(std::string_view value) {
     const auto parts = split(trim(value), '.');
     if (parts.size() != 3)
         return "";
@@ -110,7 +110,7 @@ HostView view_of(const Facts& facts, const std::vector<ProbeResult>& probes, con
 
 std::string gfx_of(const HostView& view, const Gpu& gpu) {
     const GpuModel* model = model_of(gpu, view.knowledge);
-    const std::string by_model = model && model->target.starts_with("gfx") ? model->target : "";
+    std::string by_model = model && model->target.starts_with("gfx") ? model->target : "";
     if (!gpu.gfx)
         return by_model;
     const bool from_the_kernel = gpu.gfx.source.starts_with("/sys/");
@@ -224,7 +224,7 @@ std::optional<Override> override_of(const HostView& view, const Gpu& gpu) {
         names.insert(names.begin(), fmt::format("HSA_OVERRIDE_GFX_VERSION_{}", *gpu.kfd_node));
     for (const std::string& name : names)
         if (const auto value = variable(view, name); value && !value->empty())
-            return Override{name, *value, gfx_of_override(*value)};
+            return Override{name, *value, gfx_of_override_value(*value)};
     return std::nullopt;
 }
 

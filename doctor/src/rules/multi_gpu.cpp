@@ -10,9 +10,10 @@ namespace rekindle::doctor {
 namespace {
 
 /// The GPUs as ROCR_VISIBLE_DEVICES takes them: UUIDs, or positions in the list for GPUs without one.
-std::string visibility_list(const std::vector<const Gpu*>& all, const std::vector<const Gpu*>& wanted) {
+std::string visibility_list(const std::vector<const Gpu*>& all, const std::vector<const Gpu*>& training) {
     std::vector<std::string> names;
-    for (const Gpu* gpu : wanted) {
+    names.reserve(training.size());
+    for (const Gpu* gpu : training) {
         const auto place = std::find(all.begin(), all.end(), gpu) - all.begin();
         names.push_back(gpu->uuid ? *gpu->uuid : std::to_string(place));
     }
@@ -23,8 +24,8 @@ std::string visibility_list(const std::vector<const Gpu*>& all, const std::vecto
 
 Findings igpu_in_the_way(const HostView& view) {
     const std::vector<const Gpu*> visible = visible_amd(view);
-    const std::vector<const Gpu*> wanted = training_amd(view);
-    if (torch_kind(view) != "rocm" || wanted.empty() || is_integrated(view, *wanted.front()))
+    const std::vector<const Gpu*> training = training_amd(view);
+    if (torch_kind(view) != "rocm" || training.empty() || is_integrated(view, *training.front()))
         return {};
     const auto hidden = std::find_if(visible.begin(), visible.end(),
                                      [&](const Gpu* gpu) { return is_integrated(view, *gpu); });
@@ -48,10 +49,10 @@ Findings igpu_in_the_way(const HostView& view) {
         breaks
             ? fmt::format("The integrated GPU ({}) is visible to ROCm and the wheel has no code for it: that "
                           "alone makes programs on the {} fail{}.",
-                          gfx, name_of(view, *wanted.front()),
+                          gfx, name_of(view, *training.front()),
                           first ? ", and it is device 0" : " with some wheels and with RCCL")
             : fmt::format("The integrated GPU ({}) is device 0, so programs use it instead of the {}.",
-                          gfx.empty() ? name_of(view, igpu) : gfx, name_of(view, *wanted.front())));
+                          gfx.empty() ? name_of(view, igpu) : gfx, name_of(view, *training.front())));
     for (const Gpu* gpu : visible)
         add_evidence(
             finding,
@@ -63,8 +64,8 @@ Findings igpu_in_the_way(const HostView& view) {
         add_evidence(finding, "targets in the wheel", targets.source,
                      fmt::format("{}", fmt::join(targets.names, " ")));
     finding.devices = {igpu.address};
-    finding.parameters["devices"] = std::to_string(wanted.size());
-    finding.parameters["visible"] = visibility_list(visible, wanted);
+    finding.parameters["devices"] = std::to_string(training.size());
+    finding.parameters["visible"] = visibility_list(visible, training);
     finding.remedies = {"hide-igpu", "disable-igpu-bios"};
     return {finding};
 }

@@ -23,7 +23,7 @@ void add_cuda_torch(Finding& finding, const HostView& view) {
     finding.parameters["cuda"] = torch_cuda(view);
 }
 
-int number_of(std::string_view sm) {
+int number_in_digits(std::string_view sm) {
     int number = 0;
     for (const char c : sm)
         if (c >= '0' && c <= '9')
@@ -87,8 +87,8 @@ Findings nvidia_driver_too_old(const HostView& view) {
     const bool too_old =
         by_driver ? compare_versions(*driver, index->minimum_driver) < 0
                   : drivers.nvidia_cuda &&
-                        number_of(cuda.substr(0, cuda.find('.'))) >
-                            number_of(drivers.nvidia_cuda->substr(0, drivers.nvidia_cuda->find('.')));
+                        number_in_digits(cuda.substr(0, cuda.find('.'))) >
+                            number_in_digits(drivers.nvidia_cuda->substr(0, drivers.nvidia_cuda->find('.')));
     if (!too_old)
         return {};
     Finding finding = make_finding(
@@ -114,12 +114,12 @@ Findings wheel_lacks_sm(const HostView& view) {
         return findings;
     int oldest = 10000;
     for (const std::string& target : targets.names)
-        oldest = std::min(oldest, number_of(target));
+        oldest = std::min(oldest, number_in_digits(target));
     for (const Gpu* gpu : view.nvidia) {
         const std::string sm = sm_of(view, *gpu);
         if (sm.empty() || view.knowledge.covers(targets.names, sm))
             continue;
-        const bool dropped = number_of(sm) < oldest;
+        const bool dropped = number_in_digits(sm) < oldest;
         Finding finding =
             make_finding(dropped ? "wheel-dropped-old-sm" : "wheel-lacks-sm", Severity::problem,
                          fmt::format("torch {} has no code for {}, the {}: the wheel {} it.",

@@ -9,29 +9,29 @@ namespace rekindle::doctor {
 
 namespace {
 
-enum class Judgment { unneeded, safe, risky, unsafe };
+enum class OverrideJudgment { unneeded, safe, risky, unsafe };
 
 /// What the table says about this value on this GPU; if it says nothing, a target of another architecture
 /// is unsafe and a sibling's is risky.
-Judgment judge(const HostView& view, const Gpu& gpu, const Override& set, std::string& reason) {
+OverrideJudgment judge(const HostView& view, const Gpu& gpu, const Override& set, std::string& reason) {
     const std::string native = gfx_of(view, gpu);
     if (set.gfx == native)
-        return Judgment::unneeded;
+        return OverrideJudgment::unneeded;
     const GfxTarget* target = view.knowledge.gfx(native);
     if (target) {
         for (const GfxTarget::Override& known : target->overrides) {
             if (known.value != set.value)
                 continue;
             reason = known.reason;
-            return known.verdict == "safe"     ? Judgment::safe
-                   : known.verdict == "risky"  ? Judgment::risky
-                   : known.verdict == "unsafe" ? Judgment::unsafe
-                                               : Judgment::unneeded;
+            return known.verdict == "safe"     ? OverrideJudgment::safe
+                   : known.verdict == "risky"  ? OverrideJudgment::risky
+                   : known.verdict == "unsafe" ? OverrideJudgment::unsafe
+                                               : OverrideJudgment::unneeded;
         }
     }
     const GfxTarget* pretended = view.knowledge.gfx(set.gfx);
     const bool siblings = target && pretended && target->architecture == pretended->architecture;
-    return siblings ? Judgment::risky : Judgment::unsafe;
+    return siblings ? OverrideJudgment::risky : OverrideJudgment::unsafe;
 }
 
 bool is_rdna1_as_rdna2(const HostView& view, const Gpu& gpu, const Override& set) {
@@ -41,7 +41,7 @@ bool is_rdna1_as_rdna2(const HostView& view, const Gpu& gpu, const Override& set
 
 /// ROCm whose code would run under the override; "" when unknown.
 std::string rocm_in_use(const HostView& view) {
-    const std::string rocm = torch_rocm(view);
+    std::string rocm = torch_rocm(view);
     if (!rocm.empty() || view.facts.rocm.installations.empty())
         return rocm;
     return view.facts.rocm.installations.front().version.value_or("");
@@ -118,7 +118,7 @@ Findings for_each_override(const HostView& view, Make&& make) {
         if (!set || native.empty() || !seen.insert(set->variable + native).second)
             continue;
         std::string reason;
-        const Judgment judgment = judge(view, *gpu, *set, reason);
+        const OverrideJudgment judgment = judge(view, *gpu, *set, reason);
         const bool native_code = targets.known && view.knowledge.covers(targets.names, native);
         if (auto finding = make(*gpu, *set, judgment, native_code)) {
             describe(*finding, view, *gpu, *set, reason);
@@ -132,13 +132,14 @@ Findings for_each_override(const HostView& view, Make&& make) {
 
 Findings override_of_another_target(const HostView& view) {
     return for_each_override(view,
-                             [&](const Gpu& gpu, const Override& set, Judgment judgment,
+                             [&](const Gpu& gpu, const Override& set, OverrideJudgment judgment,
                                  bool native_code) -> std::optional<Finding> {
-                                 if (judgment == Judgment::unneeded || judgment == Judgment::safe)
+                                 if (judgment == OverrideJudgment::unneeded ||
+                                     judgment == OverrideJudgment::safe)
                                      return std::nullopt;
                                  if (is_rdna1_as_rdna2(view, gpu, set))
                                      return rdna1_as_rdna2(view, gpu, set);
-                                 if (judgment == Judgment::risky)
+                                 if (judgment == OverrideJudgment::risky)
                                      return sibling_override(view, gpu, set, native_code);
                                  return foreign_override(view, gpu, set);
                              });
@@ -147,10 +148,11 @@ Findings override_of_another_target(const HostView& view) {
 Findings override_without_need(const HostView& view) {
     return for_each_override(
         view,
-        [&](const Gpu& gpu, const Override& set, Judgment judgment,
+        [&](const Gpu& gpu, const Override& set, OverrideJudgment judgment,
             bool native_code) -> std::optional<Finding> {
             const bool same = set.gfx == gfx_of(view, gpu);
-            if (!same && !(native_code && (judgment == Judgment::safe || judgment == Judgment::unneeded)))
+            if (!same && !(native_code &&
+                           (judgment == OverrideJudgment::safe || judgment == OverrideJudgment::unneeded)))
                 return std::nullopt;
             Finding finding = make_finding(
                 "override-unneeded", Severity::warning,

@@ -9,10 +9,6 @@ namespace rekindle::doctor {
 
 namespace {
 
-bool lists(const std::vector<std::string>& list, const std::string& item) {
-    return std::find(list.begin(), list.end(), item) != list.end();
-}
-
 bool refused(const DeviceNode* node) {
     if (!node || !node->exists)
         return false;
@@ -84,7 +80,8 @@ Finding refused_in_container(const HostView& view, const DeviceNode& node) {
 Finding refused_on_host(const HostView& view, const DeviceNode& node) {
     const System& system = view.facts.system;
     const std::string group = group_of(view, node);
-    const bool in_account = system.account_groups && lists(*system.account_groups, group);
+    const bool in_account = system.account_groups &&
+                            std::ranges::find(*system.account_groups, group) != system.account_groups->end();
     const bool in_session =
         system.groups && node.group &&
         std::find(system.groups->begin(), system.groups->end(), *node.group) != system.groups->end();

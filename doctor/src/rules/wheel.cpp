@@ -126,58 +126,58 @@ bool is_for_another_rocm(const HostView& view, const LibraryTargets& library) {
     return digits.empty() || !digits.starts_with(release);
 }
 
+/// A torch that is built for something other than `gpus`.
+Finding wrong_build(std::string cause, const HostView& view, const std::vector<const Gpu*>& gpus,
+                    std::string statement) {
+    Finding finding = make_finding(std::move(cause), Severity::problem, std::move(statement));
+    add_wheel(finding, view);
+    for (const Gpu* gpu : gpus)
+        add_gpu(finding, view, *gpu);
+    return finding;
+}
+
 } // namespace
 
 Findings cuda_wheel_on_amd(const HostView& view) {
-    const auto cards = worth_training(view, view.amd);
-    if (torch_kind(view) != "cuda" || cards.empty() || !view.nvidia.empty())
+    const auto gpus = worth_training(view, view.amd);
+    if (torch_kind(view) != "cuda" || gpus.empty() || !view.nvidia.empty())
         return {};
     Finding finding =
-        make_finding("cuda-wheel-on-amd", Severity::problem,
-                     fmt::format("torch {} is built for CUDA, but this host has an AMD GPU ({}).",
-                                 view.python->torch.value_or("here"), name_of(view, *cards.front())));
-    add_wheel(finding, view);
-    for (const Gpu* gpu : cards)
-        add_gpu(finding, view, *gpu);
-    finding.remedies = remedies_for_another_build(view, *cards.front());
+        wrong_build("cuda-wheel-on-amd", view, gpus,
+                    fmt::format("torch {} is built for CUDA, but this host has an AMD GPU ({}).",
+                                view.python->torch.value_or("here"), name_of(view, *gpus.front())));
+    finding.remedies = remedies_for_another_build(view, *gpus.front());
     return {finding};
 }
 
 Findings cpu_wheel(const HostView& view) {
     if (torch_kind(view) != "cpu")
         return {};
-    std::vector<const Gpu*> cards = view.nvidia;
+    std::vector<const Gpu*> gpus = view.nvidia;
     const DeviceNode* kfd = device_node(view, "/dev/kfd");
     const bool withheld = in_container(view) && kfd &&
                           !kfd->exists; // a container without access to a GPU is meant not to use one
     if (!withheld)
         for (const Gpu* gpu : worth_training(view, view.amd))
-            cards.push_back(gpu);
-    std::erase_if(cards, [&](const Gpu* gpu) { return !some_wheel_covers(view, *gpu); });
-    if (cards.empty())
+            gpus.push_back(gpu);
+    std::erase_if(gpus, [&](const Gpu* gpu) { return !some_wheel_covers(view, *gpu); });
+    if (gpus.empty())
         return {};
     Finding finding =
-        make_finding("cpu-wheel", Severity::problem,
-                     fmt::format("torch {} is built for the CPU only; it cannot use the {}.",
-                                 view.python->torch.value_or("here"), name_of(view, *cards.front())));
-    add_wheel(finding, view);
-    for (const Gpu* gpu : cards)
-        add_gpu(finding, view, *gpu);
-    finding.remedies = remedies_for_another_build(view, *cards.front());
+        wrong_build("cpu-wheel", view, gpus,
+                    fmt::format("torch {} is built for the CPU only; it cannot use the {}.",
+                                view.python->torch.value_or("here"), name_of(view, *gpus.front())));
+    finding.remedies = remedies_for_another_build(view, *gpus.front());
     return {finding};
 }
 
 Findings rocm_wheel_on_nvidia(const HostView& view) {
     if (torch_kind(view) != "rocm" || !view.amd.empty() || view.nvidia.empty())
         return {};
-    Finding finding =
-        make_finding("rocm-wheel-on-nvidia", Severity::problem,
-                     fmt::format("torch {} is built for ROCm, but this host has an NVIDIA GPU ({}).",
-                                 view.python->torch.value_or("here"), name_of(view, *view.nvidia.front())));
-    add_wheel(finding, view);
-    for (const Gpu* gpu : view.nvidia)
-        add_gpu(finding, view, *gpu);
-    return {finding};
+    return {
+        wrong_build("rocm-wheel-on-nvidia", view, view.nvidia,
+                    fmt::format("torch {} is built for ROCm, but this host has an NVIDIA GPU ({}).",
+                                view.python->torch.value_or("here"), name_of(view, *view.nvidia.front())))};
 }
 
 Findings wheel_lacks_gfx(const HostView& view) {
@@ -215,16 +215,16 @@ Findings device_package_missing(const HostView& view) {
             return {}; // wheels for one family contain their code themselves
         multi_arch = multi_arch || package.name == "rocm-sdk-core";
     }
-    const auto cards = training_amd(view);
-    if (!multi_arch || cards.empty() || gfx_of(view, *cards.front()).empty())
+    const auto gpus = training_amd(view);
+    if (!multi_arch || gpus.empty() || gfx_of(view, *gpus.front()).empty())
         return {};
     Finding finding = make_finding(
         "device-package-missing", Severity::problem,
         fmt::format(
             "torch {} gets its GPU code from a package for each target, and none is installed for {}.",
-            view.python->torch.value_or("here"), gfx_of(view, *cards.front())));
+            view.python->torch.value_or("here"), gfx_of(view, *gpus.front())));
     add_wheel(finding, view);
-    add_gpu(finding, view, *cards.front());
+    add_gpu(finding, view, *gpus.front());
     return {finding};
 }
 
@@ -300,8 +300,8 @@ Findings extension_lacks_gfx(const HostView& view) {
 }
 
 Findings empty_code_object(const HostView& view) {
-    constexpr std::uint64_t empty = 16 * 1024;
-    constexpr std::uint64_t complete = 1024 * 1024;
+    constexpr std::uint64_t empty = 16UL * 1024;
+    constexpr std::uint64_t complete = 1024UL * 1024;
     Findings findings;
     if (torch_kind(view) != "rocm")
         return findings;
@@ -371,11 +371,11 @@ Findings triton_looks_in_opt_rocm(const HostView& view) {
 }
 
 Findings triton_on_rdna1(const HostView& view) {
-    const auto cards = training_amd(view);
+    const auto gpus = training_amd(view);
     const WheelTargets targets = torch_kind(view) == "rocm" ? torch_targets(view) : WheelTargets{};
-    const auto first = std::find_if(cards.begin(), cards.end(),
+    const auto first = std::find_if(gpus.begin(), gpus.end(),
                                     [&](const Gpu* gpu) { return architecture_of(view, *gpu) == "RDNA1"; });
-    if (first == cards.end() || !targets.known ||
+    if (first == gpus.end() || !targets.known ||
         !view.knowledge.covers(targets.names, gfx_of(view, **first)) ||
         variable(view, "AMDGCN_USE_BUFFER_OPS") == "0")
         return {};

@@ -30,7 +30,7 @@ struct Tensor {
         tiles,  ///< [outputs][inputs], a Linear inside the network
         rows,   ///< [outputs][inputs], the last Linear: outputs rows of quads(inputs) * 4 floats
     };
-    std::string name; ///< PyTorch's, as engine::Parameter::name
+    std::string name; ///< PyTorch's, as cpu::Parameter::name
     Form form;
     std::size_t outputs, inputs; ///< inputs is 1 for a vector
     std::size_t offset;          ///< floats from the member's array
@@ -46,7 +46,7 @@ class Layout {
     /// Precondition: model.validate() succeeds.
     explicit Layout(const ModelDescription& model);
 
-    /// In PyTorch's order, the same names and order as engine::Plan::parameters().
+    /// In PyTorch's order, the same names and order as cpu::Plan::parameters().
     std::span<const Tensor> tensors() const { return tensors_; }
     /// Floats of one member's array.
     std::size_t floats() const { return floats_; }

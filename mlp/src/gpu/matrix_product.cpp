@@ -90,13 +90,12 @@ void launch_panel(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMa
                                                .a_stride = a.stride,
                                                .b_stride = b.stride,
                                                .c_stride = c.stride};
-    const std::array constants{kernels::ConstantValue{"vectors", vectors},
-                               kernels::ConstantValue{"continues", continues},
-                               kernels::ConstantValue{"shared_floats", tiling.shared_floats}};
+    const kernels::MatmulConstants constants{
+        .vectors = vectors, .continues = continues, .shared_floats = tiling.shared_floats};
     const std::array accesses{access(a, 4, false), access(b, 4, false), access(c, 4, true)};
     stream.launch(tiling.kernel,
                   {kernels::ceil_div(c.columns, tiling.size), kernels::ceil_div(c.rows, tiling.size)},
-                  parameters, accesses, constants, expected_seconds(a, b));
+                  parameters, accesses, constants.list(), expected_seconds(a, b));
 }
 
 /// Uses as many launches as the length of the sums requires.
@@ -160,7 +159,7 @@ void matrix_product_half(const runtime::Device& device, runtime::Stream& stream,
     };
     const bool vectors =
         aligned(a, 8) && aligned(b, 8) && aligned(c, 4) && a.columns % 8 == 0 && c.columns % 8 == 0;
-    const std::array constants{kernels::ConstantValue{"vectors", vectors}};
+    const kernels::MatmulCooperativeConstants constants{.vectors = vectors};
     if (across == 0)
         return;
     const std::uint32_t panel = most_groups / across * tile_rows;
@@ -179,7 +178,7 @@ void matrix_product_half(const runtime::Device& device, runtime::Stream& stream,
                                                               .c_stride = c.stride};
         const std::array accesses{access(a_rows, 2, false), access(b, 2, false), access(c_rows, 4, true)};
         stream.launch(kernels::matmul_half, {across * kernels::ceil_div(rows, tile_rows)}, parameters,
-                      accesses, constants, expected_seconds(a_rows, b));
+                      accesses, constants.list(), expected_seconds(a_rows, b));
     }
 }
 

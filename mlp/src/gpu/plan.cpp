@@ -49,25 +49,24 @@ constexpr std::array slot_constants = {"weights", "shared_weights", "transposed"
                                        "columns", "inputs",         "first_tile"};
 using SlotNames = std::array<std::array<std::string, slot_constants.size()>, tile_slots>;
 
+/// "<prefix><i>_<constant>" for every i.
+template <std::size_t Count, std::size_t Constants>
+std::array<std::array<std::string, Constants>, Count>
+numbered_names(const std::string& prefix, const std::array<const char*, Constants>& constants) {
+    std::array<std::array<std::string, Constants>, Count> names;
+    for (std::size_t i = 0; i < Count; ++i)
+        for (std::size_t k = 0; k < Constants; ++k)
+            names[i][k] = prefix + std::to_string(i) + "_" + constants[k];
+    return names;
+}
+
 const SlotNames& slot_names() {
-    static const SlotNames names = [] {
-        SlotNames made;
-        for (std::size_t s = 0; s < tile_slots; ++s)
-            for (std::size_t i = 0; i < slot_constants.size(); ++i)
-                made[s][i] = "slot" + std::to_string(s) + "_" + slot_constants[i];
-        return made;
-    }();
+    static const SlotNames names = numbered_names<tile_slots>("slot", slot_constants);
     return names;
 }
 
 const StageNames& stage_names() {
-    static const StageNames names = [] {
-        StageNames made;
-        for (std::size_t s = 0; s < most_stages; ++s)
-            for (std::size_t i = 0; i < stage_constants.size(); ++i)
-                made[s][i] = "stage" + std::to_string(s) + "_" + stage_constants[i];
-        return made;
-    }();
+    static const StageNames names = numbered_names<most_stages>("stage", stage_constants);
     return names;
 }
 

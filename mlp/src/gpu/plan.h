@@ -2,7 +2,8 @@
 /// How a population of one model, one training and one batch size runs on the GPU: which kernel, with which
 /// specialization constants, and how much memory. Independent of any device; the caller passes its limits.
 ///
-/// How training is launched (kernels/population.slang; the push constants are its PopulationParameters):
+/// How training is launched (kernels/population/population.slang; the push constants are its
+/// PopulationParameters):
 /// - groups: x = min(members, 65535), y = ceil(members / 65535): one workgroup per member;
 /// - one launch does the batches [first_batch, first_batch + batches) of every member's order; launches of
 /// one train() follow each other with increasing first_batch, and records and results are kept between them;
@@ -134,7 +135,7 @@ std::optional<GpuPlan> plan_variant(const ModelDescription& model, const Trainin
                                     const Variant& variant);
 
 /// `training`: of any member (only what all members share matters). Throws nothing but bad_alloc.
-/// Precondition: model and training pass validate() and engine::Plan accepts them.
+/// Precondition: model and training pass validate() and cpu::Plan accepts them.
 GpuPlan plan_population(const ModelDescription& model, const TrainingSpec& training, std::size_t batch_size,
                         const DeviceLimits& limits, GpuShape shape);
 

@@ -62,7 +62,7 @@ struct Network {
     void place(std::uint32_t rows);
 };
 
-/// Precondition: engine::Plan accepts the model.
+/// Precondition: cpu::Plan accepts the model.
 Network network_of(const ModelDescription& model, const Layout& layout);
 
 } // namespace rekindle::mlp::gpu

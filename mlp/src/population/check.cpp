@@ -1,7 +1,5 @@
 #include "population/check.h"
 
-#include <rekindle/base/error.h>
-
 #include <algorithm>
 #include <string>
 
@@ -51,6 +49,26 @@ void check_members(std::span<const TrainingSpec> members) {
                 .hint("Members may differ in the seed, in the numbers of the optimizer and the schedule, and "
                       "in the values of clip_norm and ema_decay if these are enabled.");
     }
+}
+
+void check_member(std::size_t member, std::size_t members) {
+    if (member >= members)
+        throw internal_error("member " + std::to_string(member) + " of " + std::to_string(members));
+}
+
+void check_losses(std::span<const double> losses, std::size_t members) {
+    if (losses.size() != members)
+        throw internal_error("the number of losses is not the number of members");
+}
+
+void check_samples(const Samples& samples, const ModelDescription& model) {
+    if (samples.stride < model.inputs)
+        throw internal_error("rows of samples are shorter than the network's inputs");
+}
+
+std::vector<TrainingSpec> first_members(std::span<const TrainingSpec> members, std::size_t count) {
+    const auto first = members.first(std::clamp<std::size_t>(count, 1, members.size()));
+    return {first.begin(), first.end()};
 }
 
 std::uint32_t largest_of(std::span<const std::uint32_t> rows) {

@@ -1,6 +1,7 @@
 #pragma once
 /// What every population checks before it works.
 
+#include <rekindle/base/error.h>
 #include <rekindle/mlp/model.h>
 #include <rekindle/mlp/population.h>
 #include <rekindle/mlp/training.h>
@@ -8,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace rekindle::mlp::population {
 
@@ -20,12 +22,30 @@ void check_members(std::span<const TrainingSpec> members);
 void check_orders(RowOrders orders, std::size_t members, std::size_t batch_size);
 /// Throws Error (internal) when [first, first + count) is not within `rows`.
 void check_range(std::size_t first, std::size_t count, std::size_t rows);
+/// Throws Error (internal) when `member` is not below `members`.
+void check_member(std::size_t member, std::size_t members);
+/// Throws Error (internal) unless there is one loss per member.
+void check_losses(std::span<const double> losses, std::size_t members);
+/// Throws Error (internal) when the rows are shorter than the network's inputs.
+void check_samples(const Samples& samples, const ModelDescription& model);
 /// 0 if there are none.
 std::uint32_t largest_of(std::span<const std::uint32_t> rows);
 /// Throws Error (internal) when row `largest` is not below `count`.
 void check_row(std::uint32_t largest, std::size_t count);
 /// The same for all rows.
 void check_rows(std::span<const std::uint32_t> rows, std::size_t count);
+
+/// The samples as those that this kind of population prepares. Throws Error (internal) for those of another
+/// one.
+template <class Set>
+const Set& samples_as(const SampleSet& samples) {
+    if (const auto* set = dynamic_cast<const Set*>(&samples))
+        return *set;
+    throw internal_error("the samples were prepared by a population on another device");
+}
+
+/// The members of a population's scratch(): the first ones, at least one and at most all.
+std::vector<TrainingSpec> first_members(std::span<const TrainingSpec> members, std::size_t count);
 
 /// The order of one member.
 inline std::span<const std::uint32_t> order_of(RowOrders orders, std::size_t member) {

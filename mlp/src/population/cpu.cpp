@@ -2,7 +2,6 @@
 
 #include "population/check.h"
 
-#include <rekindle/base/error.h>
 #include <rekindle/base/thread_pool.h>
 #include <rekindle/mlp/population.h>
 
@@ -10,6 +9,7 @@
 #include <cmath>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace rekindle::mlp {
 
@@ -19,24 +19,28 @@ namespace {
 
 class CpuSamples final : public SampleSet {
   public:
-    explicit CpuSamples(const Samples& samples) : samples_(samples) {}
-    std::size_t count() const override { return samples_.count; }
-    const Samples& all() const { return samples_; }
-    Samples part(std::size_t first, std::size_t count) const {
-        check_range(first, count, samples_.count);
-        return {samples_.inputs + first * samples_.stride, samples_.stride,
-                samples_.targets ? samples_.targets + first : nullptr, count};
+    CpuSamples(const Samples& samples, std::size_t width)
+        : width_(width), count_(samples.count), inputs_(samples.count * width) {
+        for (std::size_t r = 0; r < count_; ++r)
+            std::copy_n(samples.inputs + r * samples.stride, width, inputs_.data() + r * width);
+        if (samples.targets)
+            targets_.assign(samples.targets, samples.targets + count_);
     }
+    std::size_t count() const override { return count_; }
+    /// Refers to this object, like part().
+    Samples all() const& { return part(0, count_); }
+    Samples part(std::size_t first, std::size_t count) const& {
+        check_range(first, count, count_);
+        return {inputs_.data() + first * width_, width_, targets_.empty() ? nullptr : targets_.data() + first,
+                count};
+    }
+    Samples all() const&& = delete;
+    Samples part(std::size_t first, std::size_t count) const&& = delete;
 
   private:
-    Samples samples_;
+    std::size_t width_, count_;
+    std::vector<float> inputs_, targets_; ///< targets_ is empty if there are none
 };
-
-const CpuSamples& cpu_samples(const SampleSet& samples) {
-    if (const auto* set = dynamic_cast<const CpuSamples*>(&samples))
-        return *set;
-    throw internal_error("the samples were prepared by a population on another device");
-}
 
 class CpuPopulation final : public Population {
   public:
@@ -71,14 +75,13 @@ class CpuPopulation final : public Population {
     }
 
     std::unique_ptr<SampleSet> prepare(const Samples& samples) override {
-        if (samples.stride < model().inputs)
-            throw internal_error("rows of samples are shorter than the network's inputs");
-        return std::make_unique<CpuSamples>(samples);
+        check_samples(samples, model());
+        return std::make_unique<CpuSamples>(samples, model().inputs);
     }
 
     std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
                                    std::size_t batch_size) override {
-        const Samples& rows = cpu_samples(samples).all();
+        const Samples rows = samples_as<CpuSamples>(samples).all();
         check_orders(orders, size(), batch_size);
         for (std::size_t i = 0; i < orders.size(); ++i)
             if (i == 0 || orders[i].data() != orders[i - 1].data() ||
@@ -94,8 +97,7 @@ class CpuPopulation final : public Population {
         pool_.for_each(size(), [this](std::size_t m) { engines_[m].finish_accumulation(); });
     }
     void report_validation_losses(std::span<const double> losses) override {
-        if (losses.size() != size())
-            throw internal_error("the number of losses is not the number of members");
+        check_losses(losses, size());
         for (std::size_t m = 0; m < size(); ++m)
             if (!std::isnan(losses[m]))
                 engines_[m].report_validation_loss(losses[m]);
@@ -103,14 +105,14 @@ class CpuPopulation final : public Population {
 
     std::vector<double> evaluate(const SampleSet& samples, std::size_t first,
                                  std::size_t count) const override {
-        const Samples part = cpu_samples(samples).part(first, count);
+        const Samples part = samples_as<CpuSamples>(samples).part(first, count);
         std::vector<double> losses(size());
         pool_.for_each(size(), [&](std::size_t m) { losses[m] = engines_[m].evaluate(part); });
         return losses;
     }
     void predict(std::size_t member, const SampleSet& samples, std::size_t first, std::size_t count,
                  std::span<float> outputs) const override {
-        const Samples part = cpu_samples(samples).part(first, count);
+        const Samples part = samples_as<CpuSamples>(samples).part(first, count);
         engines_.at(member).predict(part.inputs, part.stride, part.count, outputs);
     }
     void predict_members(std::size_t first_member, std::size_t members, const SampleSet& samples,
@@ -123,7 +125,7 @@ class CpuPopulation final : public Population {
     std::vector<NamedTensor> gradients(std::size_t member, const SampleSet& samples,
                                        std::span<const std::uint32_t> rows) const override {
         check_rows(rows, samples.count());
-        return engines_.at(member).gradients(cpu_samples(samples).all(), rows);
+        return engines_.at(member).gradients(samples_as<CpuSamples>(samples).all(), rows);
     }
 
     std::uint64_t steps(std::size_t member) const override { return engines_.at(member).steps(); }
@@ -134,9 +136,7 @@ class CpuPopulation final : public Population {
         engines_.at(member).restore(state);
     }
     std::unique_ptr<Population> scratch(std::size_t members) const override {
-        const auto count = static_cast<std::ptrdiff_t>(std::clamp<std::size_t>(members, 1, size()));
-        return std::make_unique<CpuPopulation>(
-            model(), std::vector(members_.begin(), members_.begin() + count), pool_.size());
+        return std::make_unique<CpuPopulation>(model(), first_members(members_, members), pool_.size());
     }
 
   private:

@@ -3,6 +3,7 @@
 #include "population/check.h"
 
 #include <rekindle/base/error.h>
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/mlp/population.h>
 
 #include <algorithm>
@@ -26,12 +27,6 @@ class JoinedSamples final : public SampleSet {
   private:
     std::vector<std::unique_ptr<SampleSet>> parts_;
 };
-
-const JoinedSamples& joined_samples(const SampleSet& samples) {
-    if (const auto* set = dynamic_cast<const JoinedSamples*>(&samples))
-        return *set;
-    throw internal_error("the samples were prepared by a population on another device");
-}
 
 class JoinedPopulation final : public Population {
   public:
@@ -82,7 +77,7 @@ class JoinedPopulation final : public Population {
 
     std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
                                    std::size_t batch_size) override {
-        const JoinedSamples& sets = joined_samples(samples);
+        const JoinedSamples& sets = samples_as<JoinedSamples>(samples);
         check_orders(orders, size(), batch_size);
         std::vector<TrainResult> results(size());
         for_each_part([&](Population& part, std::size_t i) {
@@ -95,8 +90,7 @@ class JoinedPopulation final : public Population {
         for_each_part([](Population& part, std::size_t) { part.finish_accumulation(); });
     }
     void report_validation_losses(std::span<const double> losses) override {
-        if (losses.size() != size())
-            throw internal_error("the number of losses is not the number of members");
+        check_losses(losses, size());
         for_each_part([&](Population& part, std::size_t i) {
             part.report_validation_losses(losses.subspan(first_[i], part.size()));
         });
@@ -104,7 +98,7 @@ class JoinedPopulation final : public Population {
 
     std::vector<double> evaluate(const SampleSet& samples, std::size_t first,
                                  std::size_t count) const override {
-        const JoinedSamples& sets = joined_samples(samples);
+        const JoinedSamples& sets = samples_as<JoinedSamples>(samples);
         std::vector<double> losses(size());
         for_each_part([&](const Population& part, std::size_t i) {
             std::ranges::copy(part.evaluate(sets.part(i), first, count), losses.begin() + offset(i));
@@ -114,11 +108,12 @@ class JoinedPopulation final : public Population {
     void predict(std::size_t member, const SampleSet& samples, std::size_t first, std::size_t count,
                  std::span<float> outputs) const override {
         const auto [part, own_member] = at(member);
-        part->predict(own_member, joined_samples(samples).part(part_of(member)), first, count, outputs);
+        part->predict(own_member, samples_as<JoinedSamples>(samples).part(part_of(member)), first, count,
+                      outputs);
     }
     void predict_members(std::size_t first_member, std::size_t members, const SampleSet& samples,
                          std::size_t first, std::size_t count, std::span<float> outputs) const override {
-        const JoinedSamples& sets = joined_samples(samples);
+        const JoinedSamples& sets = samples_as<JoinedSamples>(samples);
         const std::size_t each = count * model().outputs(), end = first_member + members;
         for_each_part([&](const Population& part, std::size_t i) {
             const std::size_t from = std::max(first_member, first_[i]);
@@ -131,7 +126,7 @@ class JoinedPopulation final : public Population {
     std::vector<NamedTensor> gradients(std::size_t member, const SampleSet& samples,
                                        std::span<const std::uint32_t> rows) const override {
         const auto [part, own_member] = at(member);
-        return part->gradients(own_member, joined_samples(samples).part(part_of(member)), rows);
+        return part->gradients(own_member, samples_as<JoinedSamples>(samples).part(part_of(member)), rows);
     }
 
     std::uint64_t steps(std::size_t member) const override {
@@ -158,7 +153,7 @@ class JoinedPopulation final : public Population {
     std::unique_ptr<Population> scratch(std::size_t members) const override {
         std::vector<PopulationPart> parts;
         for (const PopulationPart& part : parts_) {
-            const std::size_t share = (std::min(members, size()) * part.members + size() - 1) / size();
+            const std::size_t share = kernels::ceil_div(std::min(members, size()) * part.members, size());
             auto population = part.population->scratch(share);
             const std::size_t count = population->size();
             parts.push_back({count, std::move(population)});
@@ -168,8 +163,7 @@ class JoinedPopulation final : public Population {
 
   private:
     std::size_t part_of(std::size_t member) const {
-        if (member >= size())
-            throw internal_error("member " + std::to_string(member) + " of " + std::to_string(size()));
+        check_member(member, size());
         return static_cast<std::size_t>(std::ranges::upper_bound(first_, member) - first_.begin()) - 1;
     }
     std::pair<Population*, std::size_t> at(std::size_t member) const {

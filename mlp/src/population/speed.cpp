@@ -1,3 +1,4 @@
+#include <rekindle/base/clock.h>
 #include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
 #include <rekindle/mlp/population.h>
@@ -25,10 +26,6 @@ struct RandomRows {
     }
     std::vector<float> inputs, targets;
 };
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 } // namespace
 

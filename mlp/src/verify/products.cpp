@@ -1,6 +1,6 @@
-#include "products.h"
+#include "verify/products.h"
 
-#include "checks.h"
+#include "verify/checks.h"
 
 #include <rekindle/mlp/matrix_product.h>
 #include <rekindle/runtime/memory.h>

@@ -1,4 +1,4 @@
-#include "checks.h"
+#include "verify/checks.h"
 
 #include <algorithm>
 

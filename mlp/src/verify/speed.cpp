@@ -1,5 +1,6 @@
-#include "checks.h"
+#include "verify/checks.h"
 
+#include <rekindle/base/clock.h>
 #include <rekindle/base/text.h>
 #include <rekindle/mlp/matrix_product.h>
 #include <rekindle/mlp/population.h>
@@ -27,7 +28,7 @@ double seconds_of(runtime::Stream& stream, const std::function<void()>& work) {
     const auto start = std::chrono::steady_clock::now();
     work();
     stream.synchronize();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return seconds_since(start);
 }
 
 /// Random numbers with magnitudes between 1/8 and 1/4 and both signs: products of constants or zeros can be
@@ -110,12 +111,12 @@ void measure_speeds(const std::shared_ptr<runtime::Device>& device, double secon
     measure_product(device, false, seconds, add);
     if (has_matrix_product_half(*device))
         measure_product(device, true, seconds, add);
-    const bool processor = device->info().type == runtime::DeviceType::cpu;
+    const bool is_cpu = device->info().type == runtime::DeviceType::cpu;
     const std::size_t small[] = {32, 16}, usual[] = {128, 64};
-    for (const std::size_t members : {std::size_t{1}, processor ? std::size_t{64} : std::size_t{4096}})
+    for (const std::size_t members : {std::size_t{1}, is_cpu ? std::size_t{64} : std::size_t{4096}})
         measure_population(device, "16-32-16-1, batch 8", ModelDescription::plain(16, small), 0, 8, members,
                            seconds, add);
-    for (const std::size_t members : {std::size_t{1}, processor ? std::size_t{16} : std::size_t{1024}})
+    for (const std::size_t members : {std::size_t{1}, is_cpu ? std::size_t{16} : std::size_t{1024}})
         measure_population(device, "default 54-128-64-1, batch 32",
                            ModelDescription::default_network(54, usual, 0.4), 1, 32, members, seconds, add);
 }

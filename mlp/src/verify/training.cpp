@@ -1,4 +1,4 @@
-#include "checks.h"
+#include "verify/checks.h"
 
 #include <rekindle/mlp/engine.h>
 #include <rekindle/mlp/population.h>
@@ -19,7 +19,7 @@ constexpr std::size_t steps = 20;
 constexpr double gradient_bound = 1e-5;
 constexpr double loss_bound = 1e-5;
 /// After 20 steps without a reset, rounding errors have had 20 updates to grow.
-constexpr double free_loss_bound = 1e-3;
+constexpr double continuous_loss_bound = 1e-3;
 
 struct NetworkCase {
     std::string name;
@@ -124,14 +124,14 @@ class Comparison {
     }
 
     /// All steps in one call, from the seeds.
-    void free(const AddRow& add) {
+    void continuous(const AddRow& add) {
         population_->initialize();
         std::vector<std::vector<std::uint32_t>> orders;
         for (std::size_t m = 0; m < members; ++m) {
             engines_[m].initialize();
             orders.push_back(order(m, 0, steps));
         }
-        add(compared("training", network_.name + ": 20 steps on its own", free_loss_bound,
+        add(compared("training", network_.name + ": 20 steps on its own", continuous_loss_bound,
                      train_both(orders)));
     }
 
@@ -174,7 +174,7 @@ void check_training(const std::shared_ptr<runtime::Device>& device, const AddRow
         }
         Comparison comparison(device, network);
         comparison.stepwise(add);
-        comparison.free(add);
+        comparison.continuous(add);
     }
 }
 

@@ -1,4 +1,4 @@
-#include "checks.h"
+#include "verify/checks.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/runtime/self_test.h>

@@ -175,4 +175,9 @@ void unshare(c10::StorageImpl& storage) {
     storage.mutable_data_ptr();
 }
 
+void unshare(const at::TensorBase& tensor) {
+    if (tensor.defined() && tensor.is_privateuseone() && tensor.has_storage())
+        unshare(*tensor.storage().unsafeGetStorageImpl());
+}
+
 } // namespace rvk

@@ -3,9 +3,9 @@
 
 #include "devices.h"
 
+#include <ATen/core/TensorBase.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/StorageImpl.h>
-#include <span>
 
 namespace rvk {
 
@@ -20,14 +20,8 @@ void make_shareable(c10::StorageImpl& storage);
 /// If a deferred copy shares the storage's memory, gives the storage its own memory with a copy of the bytes.
 /// Code that writes to a tensor calls this before it takes an address.
 void unshare(c10::StorageImpl& storage);
-
-/// The host allocator of pinned memory.
-c10::Allocator& pinned_allocator();
-/// Whether the address is in pinned memory.
-bool is_pinned(const void* address);
-/// The device's view of pinned host memory, and what keeps it alive; null if the memory is not pinned. The
-/// memory is not reused until the work queued with it has finished.
-runtime::DevicePointer pinned_device_pointer(DeviceIndex index, const void* address, std::uint64_t bytes);
+/// The same for a tensor's storage; does nothing for an undefined tensor or one of another kind of device.
+void unshare(const at::TensorBase& tensor);
 
 /// A device pointer as PyTorch stores it.
 inline runtime::DevicePointer device_pointer(const void* data) {

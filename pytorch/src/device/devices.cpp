@@ -1,6 +1,5 @@
 #include "devices.h"
 
-#include "../dispatch/index_report.h"
 #include "cuda_variables.h"
 
 #include <array>
@@ -227,13 +226,6 @@ runtime::Stream& current_stream(DeviceIndex index) {
     return stream(current_stream_id(index));
 }
 
-void synchronize(DeviceIndex index) {
-    index_of(c10::Device(c10::kPrivateUse1, index));
-    if (!is_open(index))
-        return;
-    device(index).synchronize();
-    check_index_report(index);
-}
 void finish_process() noexcept {
     if (DeviceTable::forked())
         return;

@@ -56,8 +56,6 @@ runtime::Stream& stream(c10::Stream id);
 /// The calling thread's current stream of a device.
 runtime::Stream& current_stream(DeviceIndex index);
 
-/// Waits for all streams of the device; does nothing if it is not open.
-void synchronize(DeviceIndex index);
 /// For the end of the process: waits for all open devices and saves their pipelines to disk. Never throws.
 void finish_process() noexcept;
 

@@ -1,6 +1,7 @@
-#include "../dispatch/index_report.h"
 #include "allocator.h"
 #include "devices.h"
+#include "dtypes.h"
+#include "index_report.h"
 
 #include <c10/core/DeviceCapability.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
@@ -96,13 +97,9 @@ c10::DeviceCapability Guard::getDeviceCapability(c10::Device device) const {
     c10::DeviceCapability capability;
     auto& bits = capability.capability_data.capability_bits;
     bits = 0;
-    const auto add = [&](auto index) { bits |= std::uint64_t{1} << index; };
-    for (const auto index :
-         {c10::kIndex_Byte, c10::kIndex_Char, c10::kIndex_Short, c10::kIndex_Int, c10::kIndex_Long,
-          c10::kIndex_Half, c10::kIndex_Float, c10::kIndex_Bool, c10::kIndex_BFloat16})
-        add(index);
-    if (can.features.contains(kernels::Feature::float64))
-        add(c10::kIndex_Double);
+    for (const c10::ScalarType dtype : dtypes_of_kernels)
+        if (dtype != c10::ScalarType::Double || can.features.contains(kernels::Feature::float64))
+            bits |= std::uint64_t{1} << static_cast<int>(dtype);
     return capability;
 }
 

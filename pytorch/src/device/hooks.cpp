@@ -1,5 +1,6 @@
 #include "allocator.h"
 #include "generator.h"
+#include "pinned.h"
 
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <algorithm>

@@ -1,3 +1,5 @@
+#include "pinned.h"
+
 #include "allocator.h"
 
 #include <ATen/core/CachingHostAllocator.h>

@@ -1,6 +1,6 @@
 /// torch.profiler: event times (ProfilerStubs). profiler_session.cpp records kernels and copies.
 
-#include "devices.h"
+#include "index_report.h"
 
 #include <chrono>
 #include <torch/csrc/profiler/stubs/base.h>

@@ -1,9 +1,11 @@
 /// Tensors of this device: creation, views, resizing.
 
-#include "../dispatch/structured.h"
+#include "tensors.h"
+
 #include "allocator.h"
 
 #include <ATen/Context.h>
+#include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/Resize.h>

@@ -1,11 +1,12 @@
 /// Copies between tensors: PyTorch calls `_copy_from` for every copy with a tensor of this device on either
 /// side.
 
-#include "../dispatch/common_device.h"
-#include "../dispatch/index_report.h"
-#include "../dispatch/operator_scope.h"
-#include "../operators/copy.h"
+#include "transfer.h"
+
 #include "allocator.h"
+#include "index_report.h"
+#include "operator_scope.h"
+#include "pinned.h"
 
 #include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
@@ -15,6 +16,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/empty_strided.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/util/Exception.h>
 #include <cstring>
 #include <torch/library.h>
 
@@ -26,9 +28,12 @@ std::span<const std::byte> bytes_of(const at::Tensor& host) {
     return {static_cast<const std::byte*>(host.const_data_ptr()), host.nbytes()};
 }
 
-/// Whether the elements fill one contiguous range of memory, in the same order, in both tensors.
-bool same_dense_layout(const at::Tensor& a, const at::Tensor& b) {
-    return a.is_non_overlapping_and_dense() && a.strides() == b.strides() && a.sizes() == b.sizes();
+/// The registered copy. Initialized before any static object is created.
+constinit CopyOnDevice registered_copy = nullptr;
+
+void copy_on_device(const at::Tensor& to, const at::Tensor& from) {
+    TORCH_INTERNAL_ASSERT(registered_copy, "no copy on a device has been registered");
+    registered_copy(to, from);
 }
 
 void upload(const at::Tensor& to, const at::Tensor& host, bool non_blocking) {
@@ -131,7 +136,7 @@ at::Tensor without_views(const at::Tensor& tensor) {
 }
 
 at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
-    unshare_memory_of(to);
+    unshare(to);
     const bool negate = from.is_neg() != to.is_neg(), conjugate = from.is_conj() != to.is_conj();
     const at::Tensor target = without_views(to);
     copy_plain(without_views(from), target, non_blocking);
@@ -169,14 +174,26 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
     m.impl("_local_scalar_dense", TORCH_FN(local_scalar));
 }
-// copy_from handles these views; PyTorch's own implementation would call it again endlessly.
+// These handle conjugated and negated views. PyTorch's own implementation would call _copy_from again
+// endlessly, and would give _copy_from_and_resize, whose schema does not say that it writes, a copy of the
+// view to write to.
 TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
     m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+    m.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());
 }
 TORCH_LIBRARY_IMPL(aten, Negative, m) {
     m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+    m.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());
 }
 
 } // namespace
+
+void register_copy_on_device(CopyOnDevice copy) noexcept {
+    registered_copy = copy;
+}
+
+bool same_dense_layout(const at::Tensor& a, const at::Tensor& b) {
+    return a.is_non_overlapping_and_dense() && a.strides() == b.strides() && a.sizes() == b.sizes();
+}
 
 } // namespace rvk

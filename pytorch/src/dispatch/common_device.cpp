@@ -69,8 +69,7 @@ std::uint64_t written_arguments(std::string_view name) {
 }
 
 void unshare_memory_of(const at::Tensor& tensor) {
-    if (tensor.defined() && tensor.is_privateuseone() && tensor.has_storage())
-        unshare(*tensor.storage().unsafeGetStorageImpl());
+    unshare(tensor);
 }
 void unshare_memory_of(const std::optional<at::Tensor>& tensor) {
     if (tensor)

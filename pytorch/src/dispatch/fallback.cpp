@@ -1,9 +1,8 @@
 #include "fallback.h"
 
 #include "../device/generator.h"
+#include "../device/operator_scope.h"
 #include "common_device.h"
-#include "layouts.h"
-#include "operator_scope.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/core/Tensor.h>

@@ -6,6 +6,7 @@
 #include <ATen/core/stack.h>
 #include <cstdint>
 #include <string>
+#include <torch/library.h>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace rvk {
 /// arguments back.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
+/// `fallback` with the operator's kernel for another CPU dispatch key, for example SparseCPU.
+void run_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, c10::DispatchKey cpu_key);
+
 /// How often each operator ran on the CPU since the start or the last reset, "aten::svd" → 3; by name.
 std::vector<std::pair<std::string, std::uint64_t>> fallback_counts();
 void reset_fallback_counts();
@@ -23,5 +27,10 @@ void reset_fallback_counts();
 /// composite kernel would take a detour through its out= variant. Called once, after all other registrations.
 /// Returns how many it registered.
 int register_direct_fallbacks();
+
+/// Like register_direct_fallbacks, for one kind of tensors: every operator with a kernel for `cpu_key` and
+/// none for `key` gets one for `key`, so that no composite kernel takes its place; views do not get one. For
+/// dense tensors, only operators with a detour through out= do. Returns how many it registered.
+int register_directly(c10::DispatchKey key, c10::DispatchKey cpu_key, torch::CppFunction (*make_kernel)());
 
 } // namespace rvk

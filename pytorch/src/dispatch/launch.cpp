@@ -1,8 +1,10 @@
 #include "launch.h"
 
 #include "../device/allocator.h"
+#include "../device/dtypes.h"
+#include "../device/operator_scope.h"
 #include "common_device.h"
-#include "operator_scope.h"
+#include "limits.h"
 
 #include <rekindle/kernels/ceil_div.h>
 
@@ -12,7 +14,8 @@
 #include <c10/util/Exception.h>
 #include <c10/util/SmallVector.h>
 #include <cstring>
-#include <optional>
+#include <functional>
+#include <string_view>
 #include <unordered_map>
 
 namespace rvk {
@@ -54,14 +57,14 @@ Access access_of(const at::TensorIteratorBase& iterator, int operand, bool write
             iterator.device(operand).index()};
 }
 
-/// The key of a pipeline in the launch table: constant names are compared by the addresses of their texts,
-/// which are literals.
+/// What identifies a pipeline: texts are compared, not their addresses. They must live forever, as literals
+/// and the registry's names do.
 struct PipelineKey {
     static constexpr std::size_t most_constants = 24;
     DeviceIndex device = 0;
-    const kernels::Kernel* kernel = nullptr;
+    std::string_view kernel;
     std::size_t count = 0;
-    std::array<const char*, most_constants> names{};
+    std::array<std::string_view, most_constants> names{};
     std::array<std::uint32_t, most_constants> values{};
 
     bool operator==(const PipelineKey& other) const noexcept {
@@ -74,48 +77,31 @@ struct PipelineKey {
 struct PipelineKeyHash {
     std::size_t operator()(const PipelineKey& key) const noexcept {
         std::uint64_t hash =
-            reinterpret_cast<std::uint64_t>(key.kernel) ^ static_cast<std::uint64_t>(key.device);
+            std::hash<std::string_view>()(key.kernel) ^ static_cast<std::uint64_t>(key.device);
         for (std::size_t i = 0; i < key.count; ++i)
             hash = (hash ^ key.values[i]) * 0x9e3779b97f4a7c15ull;
         return hash ^ (hash >> 32);
     }
 };
 
-/// Kernels would treat elements of a dtype that they do not support (kernels/slang/dtype.slang) as float32.
-bool is_known_to_kernels(std::uint32_t dtype) {
-    switch (static_cast<at::ScalarType>(dtype)) {
-    case at::kByte:
-    case at::kChar:
-    case at::kShort:
-    case at::kInt:
-    case at::kLong:
-    case at::kHalf:
-    case at::kFloat:
-    case at::kDouble:
-    case at::kBool:
-    case at::kBFloat16:
-        return true;
-    default:
-        return false;
-    }
-}
 void check_dtypes(std::span<const ConstantValue> constants) {
     for (const ConstantValue& constant : constants) {
         const bool is_dtype =
             constant.name.find("dtype") != constant.name.npos || constant.name.ends_with("_type");
-        TORCH_CHECK_NOT_IMPLEMENTED(!is_dtype || is_known_to_kernels(constant.value),
-                                    "a kernel for elements of ", static_cast<at::ScalarType>(constant.value));
+        const auto dtype = static_cast<at::ScalarType>(constant.value);
+        TORCH_CHECK_NOT_IMPLEMENTED(!is_dtype || is_known_to_kernels(dtype), "a kernel for elements of ",
+                                    dtype);
     }
 }
 
-/// Looks in a table of the calling thread, without a lock; a thread's first use of a pipeline asks the
-/// device.
+/// The device owns the table of pipelines. Each thread remembers what it got from there, so that a repeated
+/// launch takes no lock and checks no dtype.
 const runtime::Pipeline& prepared(DeviceIndex index, const kernels::Kernel& kernel,
                                   std::span<const ConstantValue> constants) {
     TORCH_INTERNAL_ASSERT(constants.size() <= PipelineKey::most_constants);
-    PipelineKey key{.device = index, .kernel = &kernel, .count = constants.size()};
+    PipelineKey key{.device = index, .kernel = kernel.name, .count = constants.size()};
     for (std::size_t i = 0; i < constants.size(); ++i) {
-        key.names[i] = constants[i].name.data();
+        key.names[i] = constants[i].name;
         key.values[i] = constants[i].value;
     }
     thread_local std::unordered_map<PipelineKey, const runtime::Pipeline*, PipelineKeyHash> known;
@@ -157,13 +143,12 @@ Access writes(const at::TensorIteratorBase& iterator, int operand) {
 }
 
 Groups linear_groups(std::int64_t count, std::uint32_t per_group) {
-    constexpr std::int64_t row = 32768;
     const std::int64_t groups = kernels::ceil_div(count, per_group);
-    if (groups <= row)
+    if (groups <= groups_per_row)
         return {static_cast<std::uint32_t>(groups), 1, 1};
-    const std::int64_t rows = kernels::ceil_div(groups, row);
-    TORCH_CHECK(rows <= 65535, "a launch of ", count, " items exceeds the limits of the device");
-    return {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(rows), 1};
+    const std::int64_t rows = kernels::ceil_div(groups, groups_per_row);
+    TORCH_CHECK(rows <= most_groups, "a launch of ", count, " items exceeds the limits of the device");
+    return {static_cast<std::uint32_t>(groups_per_row), static_cast<std::uint32_t>(rows), 1};
 }
 
 void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
@@ -181,18 +166,9 @@ void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
     current_stream(index).launch(prepared(index, kernel, constants), groups, parameters, bytes);
 }
 
-std::uint64_t upload_block(DeviceIndex index, std::span<const std::byte> bytes) {
-    // A block must be kept until the launch that reads it is queued, which is the next launch or one soon
-    // after it.
-    constexpr std::size_t kept = 32;
-    thread_local std::array<std::optional<runtime::Transient>, kept> blocks;
-    thread_local std::size_t next = 0;
-    auto& block = blocks[next];
-    next = (next + 1) % kept;
-    block.reset();
-    block.emplace(current_stream(index).transient(bytes.size()));
-    std::memcpy(block->host.data(), bytes.data(), bytes.size());
-    return block->pointer.address;
+UploadedBlock::UploadedBlock(DeviceIndex index, std::span<const std::byte> bytes)
+    : memory_(current_stream(index).transient(bytes.size())) {
+    std::memcpy(memory_.host.data(), bytes.data(), bytes.size());
 }
 
 bool has_float64(DeviceIndex index) {

@@ -47,8 +47,8 @@ Access reads(const at::TensorIteratorBase& iterator, int operand);
 Access writes(const at::TensorIteratorBase& iterator, int operand);
 
 /// Workgroups for `count` items with `per_group` items each: as many as needed in x, and above 32,768 also in
-/// y, so that the index of a workgroup is group.y * 32768 + group.x (`linear_group` in slang/layout.slang).
-/// Kernels check that an item is below `count`.
+/// y, so that the index of a workgroup is group.y * 32768 + group.x (`linear_group` in
+/// kernels/lib/layout.slang). Kernels check that an item is below `count`.
 Groups linear_groups(std::int64_t count, std::uint32_t per_group);
 
 /// Queues a dispatch on the calling thread's stream of that device. Throws c10::Error if an access is to
@@ -71,14 +71,35 @@ void launch(c10::Device device, const kernels::TypedKernel<P>& kernel, Groups gr
            constants);
 }
 
-/// Copies a small block (a table of sizes, strides or raw addresses) to memory where kernels on this thread's
-/// stream can read it until the work that is queued next has completed. Returns its address. At most 65,536
-/// bytes.
-std::uint64_t upload_block(DeviceIndex index, std::span<const std::byte> bytes);
-template <class T>
-std::uint64_t upload_block(DeviceIndex index, std::span<const T> values) {
-    return upload_block(index, std::as_bytes(values));
-}
+/// A copy of a small block (a table of sizes, strides or raw addresses) in memory that kernels on the calling
+/// thread's stream can read. Keep it until the launches that read it are queued: the memory stays unchanged
+/// until they have completed.
+class [[nodiscard]] UploadedBlock {
+  public:
+    static constexpr std::size_t most_bytes = runtime::Stream::largest_transient;
+
+    /// Without memory; its address is 0.
+    UploadedBlock() = default;
+    /// At most `most_bytes`. Throws runtime::Error, runtime::OutOfMemory.
+    UploadedBlock(DeviceIndex index, std::span<const std::byte> bytes);
+    template <class T>
+    UploadedBlock(DeviceIndex index, std::span<const T> values)
+        : UploadedBlock(index, std::as_bytes(values)) {}
+
+    /// For a kernel's parameters. Not of a temporary, whose memory could be reused before the launch.
+    std::uint64_t address() const& { return memory_.pointer.address; }
+    std::uint64_t address() const&& = delete;
+
+  private:
+    runtime::Transient memory_;
+};
+
+/// A kernel's parameters with the block that they point to.
+template <class P>
+struct ParametersWithBlock {
+    P parameters{};
+    UploadedBlock block;
+};
 
 /// The number of a dtype in the kernels' specialization constants: that of c10::ScalarType.
 constexpr std::uint32_t dtype_code(c10::ScalarType type) {

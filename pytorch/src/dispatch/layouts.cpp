@@ -2,7 +2,7 @@
 /// computations with them run on the CPU unless PyTorch composes them from operators of dense tensors.
 /// Quantized tensors are not supported.
 
-#include "layouts.h"
+#include "fallback.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>

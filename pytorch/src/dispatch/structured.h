@@ -12,9 +12,10 @@
 /// falls back to the CPU.
 
 #include "../compat.h"
+#include "../device/operator_scope.h"
+#include "../device/tensors.h"
 #include "common_device.h"
 #include "fallback.h"
-#include "operator_scope.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/MemoryOverlap.h>
@@ -31,9 +32,6 @@
 #include <type_traits>
 
 namespace rvk {
-
-/// A new tensor on this device with these strides (empty: those of the options' memory format).
-at::Tensor make_output(at::IntArrayRef sizes, at::IntArrayRef strides, const at::TensorOptions& options);
 
 enum class Variant { functional, out, in_place };
 

@@ -1,4 +1,4 @@
-/// Scaled dot-product attention without a matrix of scores in memory (kernels/attention.slang).
+/// Scaled dot-product attention without a matrix of scores in memory (kernels/attention/attention.slang).
 
 #include "../dispatch/limits.h"
 #include "../dispatch/structured.h"
@@ -41,7 +41,8 @@ bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, con
     const bool sizes = query.size(3) <= widest && value.size(3) <= widest && query.size(3) == key.size(3) &&
                        key.size(2) == value.size(2) && query.size(0) == key.size(0) &&
                        query.size(0) == value.size(0) && query.size(1) == key.size(1) &&
-                       query.size(1) == value.size(1) && query.size(0) <= 65535 && query.size(1) <= 65535;
+                       query.size(1) == value.size(1) && query.size(0) <= most_groups &&
+                       query.size(1) <= most_groups;
     return types && sizes && (!mask || !mask->defined() || mask->dim() <= 4);
 }
 
@@ -218,7 +219,8 @@ class Attention {
                                    ConstantValue{"in_steps", in_steps_},
                                    ConstantValue{"padded_width", width},
                                    ConstantValue{"wide_numbers", 32 * width}};
-        parameters_.block = upload_block(query_.device().index(), std::span<const std::uint64_t>(block_));
+        const UploadedBlock block(query_.device().index(), std::span<const std::uint64_t>(block_));
+        parameters_.block = block.address();
         launch(query_.device(), kernel, groups, parameters_, accesses, constants);
     }
 

@@ -1,4 +1,4 @@
-/// Batch norm: kernels/normalization/channels.slang over the statistics of kernels/reduction.
+/// Batch norm: kernels/normalization/norm_channels.slang over the statistics of kernels/reduction.
 
 #include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
@@ -22,10 +22,6 @@ static_assert(sizeof(Parameters) == sizeof(kernels::NormChannelsFloat64Parameter
 using Optional = std::optional<at::Tensor>;
 using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 using FourTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
-
-at::Tensor contiguous_or_undefined(const Optional& tensor) {
-    return tensor && tensor->defined() ? tensor->contiguous() : at::Tensor();
-}
 
 /// The input in a dense layout that the kernels support; unchanged if it already has one.
 struct Layout {

@@ -1,9 +1,9 @@
 /// Binary cross-entropy of probabilities and its derivative.
 
-#include "../dispatch/index_report.h"
 #include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "elementwise.h"
+#include "probabilities.h"
 
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/div.h>

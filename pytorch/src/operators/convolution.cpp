@@ -129,14 +129,13 @@ Kernels kernels_of(NumberFamily family) {
 /// Workgroups for tiles of columns and rows: columns in x, and if there are too many, in rows of 32,768 also
 /// in y (`tile_at` in convolution.slang).
 Groups tile_groups(std::int64_t columns, std::int64_t rows, std::int64_t z) {
-    constexpr std::int64_t row = 32768;
-    const std::int64_t column_rows = kernels::ceil_div(columns, row);
+    const std::int64_t column_rows = kernels::ceil_div(columns, groups_per_row);
     TORCH_CHECK_NOT_IMPLEMENTED(rows * column_rows <= most_groups && z <= most_groups, "convolutions of ",
                                 columns, " x ", rows, " x ", z, " tiles");
-    if (columns <= row)
+    if (columns <= groups_per_row)
         return {static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(rows),
                 static_cast<std::uint32_t>(z)};
-    return {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(rows * column_rows),
+    return {static_cast<std::uint32_t>(groups_per_row), static_cast<std::uint32_t>(rows * column_rows),
             static_cast<std::uint32_t>(z)};
 }
 
@@ -373,7 +372,7 @@ bool Work::is_direct() const {
         return false;
     if (operation == Operation::weight_gradient)
         return n <= 1024 && k <= most_iterations * 256;
-    return k <= most_iterations && kernels::ceil_div(n, 256) <= most_groups / 2 * 32768;
+    return k <= most_iterations && kernels::ceil_div(n, 256) <= most_groups / 2 * groups_per_row;
 }
 
 void Work::run(const Operands& given) const {
@@ -436,7 +435,7 @@ void Work::run_groups(const Operands& given) const {
 /// Splits batches into pieces whose pixels can be numbered in 31 bits and whose tiles need no second row.
 void run_batches(Geometry g, Operation operation, const Operands& operands) {
     const std::int64_t pixels = std::max(volume(g.output), volume(g.input));
-    const std::int64_t most_pixels = std::int64_t{65535} * 32;
+    const std::int64_t most_pixels = most_groups * 32;
     const std::int64_t most_batch =
         std::max<std::int64_t>(most_pixels / std::max<std::int64_t>(pixels, 1), 1);
     const c10::Device device = operands.result.device();

@@ -1,7 +1,8 @@
 #include "copy.h"
 
 #include "../device/allocator.h"
-#include "../dispatch/operator_scope.h"
+#include "../device/operator_scope.h"
+#include "../device/transfer.h"
 #include "../dispatch/structured.h"
 #include "elementwise.h"
 #include "layout.h"
@@ -32,10 +33,6 @@ at::TensorIterator iterator_of(const at::Tensor& to, const at::Tensor& from) {
         .build();
 }
 
-bool same_dense_layout(const at::Tensor& a, const at::Tensor& b) {
-    return a.is_non_overlapping_and_dense() && a.strides() == b.strides();
-}
-
 bool share_bytes(const at::Tensor& a, const at::Tensor& b) {
     const Access first = reads(a), second = reads(b);
     return first.begin < second.begin + second.bytes && second.begin < first.begin + first.bytes;
@@ -49,7 +46,7 @@ void launch_bytes(const kernels::TypedKernel<P>& kernel, const at::TensorIterato
                                std::span(operands).first(static_cast<std::size_t>(iterator.ntensors())));
     p.output = address(iterator, 0);
     p.count = static_cast<std::uint64_t>(iterator.numel());
-    layout.fill(p, iterator.device(0).index());
+    const UploadedBlock layout_block = layout.fill(p, iterator.device(0).index());
     const std::array<ConstantValue, 3> constants{{
         {"layout", static_cast<std::uint32_t>(layout.kind())},
         {"bytes", static_cast<std::uint32_t>(iterator.element_size(0))},
@@ -163,6 +160,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
                       static_cast<at::Tensor& (*)(at::Tensor&, const at::Tensor&)>(&at::native::fill_));
     register_operator(m, "zero_", &zero);
 }
+
+const bool is_registered = (register_copy_on_device(&copy_on_device), true);
 
 } // namespace
 

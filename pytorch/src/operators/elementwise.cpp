@@ -1,11 +1,13 @@
 #include "elementwise.h"
 
+#include "../device/dtypes.h"
 #include "layout.h"
 
 #include <rekindle/kernels/families/elementwise.h>
 #include <rekindle/kernels/families/elementwise_float64.h>
 #include <rekindle/kernels/families/elementwise_integer.h>
 
+#include <ATen/Dispatch.h>
 #include <ATen/core/Tensor.h>
 #include <algorithm>
 #include <bit>
@@ -41,29 +43,14 @@ constexpr bool integer_only[] = {
 #undef REKINDLE_INTEGER
 };
 
-bool known(at::ScalarType type) {
-    switch (type) {
-    case at::kByte:
-    case at::kChar:
-    case at::kShort:
-    case at::kInt:
-    case at::kLong:
-    case at::kHalf:
-    case at::kFloat:
-    case at::kDouble:
-    case at::kBool:
-    case at::kBFloat16:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /// Whether PyTorch has no kernel of the operation for bool, neither on the CPU nor for CUDA.
 bool refuses_bool(Operation operation) {
     switch (operation) {
     case Operation::add_product:
     case Operation::clamp:
+    case Operation::clamp_scalar:
+    case Operation::clamp_scalar_above:
+    case Operation::clamp_scalar_below:
     case Operation::divide_floor:
     case Operation::divide_trunc:
     case Operation::fmod:
@@ -80,13 +67,18 @@ bool refuses_bool(Operation operation) {
     }
 }
 
+bool divides(Operation operation) {
+    return operation == Operation::divide_floor || operation == Operation::divide_trunc ||
+           operation == Operation::remainder || operation == Operation::fmod;
+}
+
 Arithmetic arithmetic_of(at::ScalarType common, const at::TensorIteratorBase& iterator, Operation operation) {
     const auto number = static_cast<std::size_t>(operation);
     bool doubles = common == at::kDouble;
-    TORCH_CHECK_NOT_IMPLEMENTED(known(common), "elementwise operations in ", common);
+    TORCH_CHECK_NOT_IMPLEMENTED(is_known_to_kernels(common), "elementwise operations in ", common);
     for (int i = 0; i < iterator.ntensors(); ++i) {
-        TORCH_CHECK_NOT_IMPLEMENTED(known(iterator.dtype(i)) || iterator.is_cpu_scalar(i), "operands of ",
-                                    iterator.dtype(i));
+        TORCH_CHECK_NOT_IMPLEMENTED(is_known_to_kernels(iterator.dtype(i)) || iterator.is_cpu_scalar(i),
+                                    "operands of ", iterator.dtype(i));
         doubles = doubles || (iterator.dtype(i) == at::kDouble && !iterator.is_cpu_scalar(i));
     }
     if (doubles)
@@ -102,25 +94,39 @@ std::uint64_t bits_of(T value) {
     std::memcpy(&bits, &value, sizeof(value));
     return bits;
 }
-std::uint64_t scalar_bits(const c10::Scalar& value, Arithmetic arithmetic) {
+/// A parameter of the operation in the integer dtype `common`. Throws as the CPU does if the dtype cannot
+/// hold it.
+std::int64_t integer_parameter(const c10::Scalar& value, at::ScalarType common) {
+    return AT_DISPATCH_INTEGRAL_TYPES_AND(at::kBool, common, "a number of an integer operation",
+                                          [&] { return static_cast<std::int64_t>(value.to<scalar_t>()); });
+}
+/// An operand in the integer dtype `common`, which wraps around as it does on the CPU and with CUDA.
+std::int64_t integer_operand(at::ScalarType type, const void* value, at::ScalarType common) {
+    return AT_DISPATCH_INTEGRAL_TYPES_AND(at::kBool, common, "a number of an integer operation", [&] {
+        return static_cast<std::int64_t>(c10::fetch_and_cast<scalar_t>(type, value));
+    });
+}
+
+std::uint64_t scalar_bits(const c10::Scalar& value, Arithmetic arithmetic, at::ScalarType common) {
     switch (arithmetic) {
     case Arithmetic::float32:
         return bits_of(static_cast<float>(value.to<double>()));
     case Arithmetic::float64:
         return bits_of(value.to<double>());
     case Arithmetic::integer:
-        return bits_of(value.to<std::int64_t>());
+        return bits_of(integer_parameter(value, common));
     }
     return 0;
 }
-std::uint64_t scalar_bits(at::ScalarType type, const void* value, Arithmetic arithmetic) {
+std::uint64_t scalar_bits(at::ScalarType type, const void* value, Arithmetic arithmetic,
+                          at::ScalarType common) {
     switch (arithmetic) {
     case Arithmetic::float32:
         return bits_of(c10::fetch_and_cast<float>(type, value));
     case Arithmetic::float64:
         return bits_of(c10::fetch_and_cast<double>(type, value));
     case Arithmetic::integer:
-        return bits_of(c10::fetch_and_cast<std::int64_t>(type, value));
+        return bits_of(integer_operand(type, value, common));
     }
     return 0;
 }
@@ -168,7 +174,7 @@ void launch_call(const kernels::TypedKernel<P>& kernel, const at::TensorIterator
     p.scalar_0 = call.scalars[0];
     p.scalar_1 = call.scalars[1];
     p.scalar_2 = call.scalars[2];
-    layout.fill(p, device.index());
+    const UploadedBlock layout_block = layout.fill(p, device.index());
     std::array<Access, 4> accesses;
     std::size_t used = 0;
     for (const int operand : operands)
@@ -201,7 +207,7 @@ Call call_of(at::ScalarType common, const at::TensorIteratorBase& iterator, Oper
     call.operands[0] = 0;
     for (std::size_t k = 0; k < 3; ++k)
         if (parameters[k])
-            call.scalars[k] = scalar_bits(*parameters[k], arithmetic);
+            call.scalars[k] = scalar_bits(*parameters[k], arithmetic, common);
     for (int i = 1; i <= call.inputs; ++i) {
         const auto k = static_cast<std::size_t>(i) - 1;
         if (!iterator.is_cpu_scalar(i)) {
@@ -209,7 +215,10 @@ Call call_of(at::ScalarType common, const at::TensorIteratorBase& iterator, Oper
             continue;
         }
         TORCH_CHECK_NOT_IMPLEMENTED(!parameters[k], "a scalar where the operation keeps a parameter");
-        call.scalars[k] = scalar_bits(iterator.dtype(i), iterator.data_ptr(i), arithmetic);
+        call.scalars[k] = scalar_bits(iterator.dtype(i), iterator.data_ptr(i), arithmetic, common);
+        TORCH_CHECK(arithmetic != Arithmetic::integer || k != 1 || call.scalars[k] != 0 ||
+                        !divides(operation),
+                    "ZeroDivisionError");
         call.scalar_inputs |= 1u << k;
     }
     if (call.inputs == 0) { // only an output: the operation applies to scalar 0

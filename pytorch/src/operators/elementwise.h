@@ -1,5 +1,5 @@
 #pragma once
-/// Elementwise operations in one launch: TensorIterators become calls of kernels/elementwise*.slang.
+/// Elementwise operations in one launch: TensorIterators become calls of kernels/elementwise/.
 
 #include "../dispatch/launch.h"
 

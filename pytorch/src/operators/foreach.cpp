@@ -42,7 +42,8 @@ struct ListCall {
 void launch_table(const TensorTable<9>& table, const ListCall& call, const at::Tensor& like,
                   std::span<const Access> accesses, bool quads) {
     kernels::ElementwiseListParameters p;
-    p.table = table.upload(like.device().index());
+    const UploadedBlock words = table.upload(like.device().index());
+    p.table = words.address();
     p.tensors = table.tensors();
     const auto inputs = call.inputs.size() + (call.scalar_inputs != 0 ? 1 : 0);
     const std::array<ConstantValue, 5> constants{{

@@ -92,7 +92,8 @@ class Sampler {
         const auto dtype = grid_.scalar_type();
         TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(dtype), "grid_sampler of ", dtype);
         require_float64(dtype, grid_.device());
-        p_.layout = upload_block(grid_.device().index(), std::span<const std::int64_t>(words_));
+        const UploadedBlock layout(grid_.device().index(), std::span<const std::int64_t>(words_));
+        p_.layout = layout.address();
         const std::array<ConstantValue, 5> constants{
             ConstantValue{"dtype", dtype_code(dtype)},
             ConstantValue{"axes", static_cast<std::uint32_t>(axes_)},

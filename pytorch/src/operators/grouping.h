@@ -1,5 +1,5 @@
 #pragma once
-/// Prefix sums and stable sorting of 32-bit numbers on the device (kernels/grouping.slang).
+/// Prefix sums and stable sorting of 32-bit numbers on the device (kernels/indexing/grouping.slang).
 
 #include <ATen/core/Tensor.h>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "index_operation.h"
 
-#include "../dispatch/index_report.h"
+#include "../device/index_report.h"
 #include "grouping.h"
 
 #include <rekindle/kernels/ceil_div.h>
@@ -8,6 +8,7 @@
 #include <rekindle/kernels/families/accumulate_float64.h>
 #include <rekindle/kernels/families/indexing.h>
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/TensorUtils.h>
 #include <ATen/WrapDimUtils.h>
 #include <algorithm>
@@ -38,6 +39,15 @@ bool continues(const IndexOperation::Dimension& slow, const IndexOperation::Dime
 }
 
 } // namespace
+
+void warn_about_expanded(const at::Tensor& self, const char* operation, const char* also) {
+    if (at::has_internal_overlap(self) == at::MemOverlap::Yes)
+        TORCH_WARN("Use of ", operation,
+                   " on expanded tensors is deprecated. Please clone() the tensor before performing this "
+                   "operation. This "
+                   "also applies to advanced indexing e.g. ",
+                   also);
+}
 
 IndexedOperand::IndexedOperand(const at::TensorBase& tensor)
     : address(rvk::address(tensor)), access(writes(tensor)) {}
@@ -208,7 +218,7 @@ IndexOperation IndexOperation::simplified(bool may_widen, std::uint64_t target, 
     return simple;
 }
 
-std::uint64_t IndexOperation::upload_layout() const {
+UploadedBlock IndexOperation::uploaded_layout() const {
     std::array<std::int64_t, first_selector_word + selector_words * maximum_selectors> words{};
     std::size_t d = 0;
     const auto put = [&](const Dimension& dimension) {
@@ -229,15 +239,15 @@ std::uint64_t IndexOperation::upload_layout() const {
         words[first + 2] = selectors_[k].stride;
         words[first + 3] = selectors_[k].key_stride;
     }
-    return upload_block(device_.index(),
-                        std::span<const std::int64_t>(words.data(), first_selector_word +
-                                                                        selector_words * selectors_.size()));
+    return {device_.index(), std::span<const std::int64_t>(
+                                 words.data(), first_selector_word + selector_words * selectors_.size())};
 }
 
-template <class Parameters>
-Parameters IndexOperation::parameters(std::uint64_t target, std::uint64_t values) const {
-    Parameters p{};
-    p.layout = upload_layout();
+template <class P>
+ParametersWithBlock<P> IndexOperation::parameters(std::uint64_t target, std::uint64_t values) const {
+    ParametersWithBlock<P> described{.block = uploaded_layout()};
+    P& p = described.parameters;
+    p.layout = described.block.address();
     p.target = target;
     p.values = values;
     p.report = index_report_address(device_.index());
@@ -245,7 +255,7 @@ Parameters IndexOperation::parameters(std::uint64_t target, std::uint64_t values
     p.inner = static_cast<std::uint32_t>(count(inner_));
     p.dimensions = static_cast<std::uint32_t>(outer_.size() + inner_.size());
     p.inner_dimensions = static_cast<std::uint32_t>(inner_.size());
-    return p;
+    return described;
 }
 
 std::array<ConstantValue, 5> IndexOperation::constants(std::uint32_t operation) const {
@@ -262,8 +272,8 @@ c10::SmallVector<Access, 12> IndexOperation::accesses(std::initializer_list<Acce
     return all;
 }
 
-kernels::IndexingParameters IndexOperation::describe(std::uint64_t target, std::uint64_t values,
-                                                     bool join) const {
+ParametersWithBlock<kernels::IndexingParameters>
+IndexOperation::describe(std::uint64_t target, std::uint64_t values, bool join) const {
     IndexOperation simple = join ? simplified(false, target, values) : *this;
     if (!join)
         std::reverse(simple.outer_.begin(), simple.outer_.end());
@@ -271,16 +281,16 @@ kernels::IndexingParameters IndexOperation::describe(std::uint64_t target, std::
                                 "masks of more than 8 dimensions");
     const std::int64_t items = count(simple.outer_) * count(simple.inner_);
     TORCH_CHECK_NOT_IMPLEMENTED(items <= maximum_items, "masks of more than 2^32 elements");
-    auto p = simple.parameters<kernels::IndexingParameters>(target, values);
-    p.count = static_cast<std::uint32_t>(items);
-    return p;
+    auto described = simple.parameters<kernels::IndexingParameters>(target, values);
+    described.parameters.count = static_cast<std::uint32_t>(items);
+    return described;
 }
 
 void IndexOperation::gather(const IndexedOperand& target, const IndexedOperand& values) const {
     if (empty())
         return;
     const IndexOperation simple = simplified(true, target.address, values.address);
-    auto p = simple.parameters<kernels::IndexingParameters>(target.address, values.address);
+    auto [p, layout] = simple.parameters<kernels::IndexingParameters>(target.address, values.address);
     const std::int64_t items = count(simple.outer_) * count(simple.inner_);
     p.count = static_cast<std::uint32_t>(items);
     const Access read = target.access.as_read();
@@ -293,7 +303,7 @@ void IndexOperation::scatter(const IndexedOperand& target, const IndexedOperand&
         return;
     enum Stage : std::uint32_t { all, clear, mark, winner };
     const IndexOperation simple = simplified(true, target.address, values.address);
-    auto p = simple.parameters<kernels::IndexingParameters>(target.address, values.address);
+    auto [p, layout] = simple.parameters<kernels::IndexingParameters>(target.address, values.address);
     const std::int64_t ordinals = count(simple.outer_), items = ordinals * count(simple.inner_);
     const Access read = values.access.as_read();
     at::Tensor winners;
@@ -326,7 +336,7 @@ void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOpera
     const std::int64_t ordinals = count(simple.outer_), inner = count(simple.inner_);
 
     SortedKeys unsorted{make_words(ordinals, device_), make_words(ordinals, device_)};
-    auto k = simple.parameters<kernels::IndexingParameters>(target.address, values.address);
+    auto [k, key_layout] = simple.parameters<kernels::IndexingParameters>(target.address, values.address);
     k.workspace = address(unsorted.keys);
     k.positions = address(unsorted.positions);
     k.count = static_cast<std::uint32_t>(ordinals);
@@ -334,7 +344,7 @@ void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOpera
            simple.accesses({writes(unsorted.keys), writes(unsorted.positions)}), simple.constants(0));
     const SortedKeys sorted = sort_keys(unsorted, keys_);
 
-    auto p = simple.parameters<kernels::AccumulateParameters>(target.address, values.address);
+    auto [p, layout] = simple.parameters<kernels::AccumulateParameters>(target.address, values.address);
     p.keys = address(sorted.keys);
     p.positions = address(sorted.positions);
     p.count = static_cast<std::uint32_t>(ordinals);

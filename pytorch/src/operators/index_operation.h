@@ -1,7 +1,7 @@
 #pragma once
 /// Moves or combines elements that index tensors select: one description for gather, scatter, index,
-/// index_put, index_select and their relatives, whose kernels are kernels/indexing.slang and
-/// kernels/accumulate.slang.
+/// index_put, index_select and their relatives, whose kernels are kernels/indexing/indexing.slang and
+/// kernels/indexing/accumulate.slang.
 
 #include "../dispatch/launch.h"
 
@@ -17,6 +17,10 @@ namespace rvk {
 
 /// How several values for one place are combined.
 enum class IndexReduction : std::uint32_t { sum = 0, product = 1, maximum = 2, minimum = 3 };
+
+/// Warns, as the CPU and CUDA do, if `self` has several elements at one place, such as one that was expanded.
+/// operation: such as "masked_fill_"; also: the indexing that calls it.
+void warn_about_expanded(const at::Tensor& self, const char* operation, const char* also);
 
 /// One operand of an IndexOperation: where its elements begin and which bytes may be touched.
 struct IndexedOperand {
@@ -92,7 +96,8 @@ class IndexOperation {
 
     /// For kernels of the family that need no index: the parameters of an operation on elements of `target`
     /// and `values`. join: dimensions may be merged and reordered (added as inner ones).
-    kernels::IndexingParameters describe(std::uint64_t target, std::uint64_t values, bool join) const;
+    ParametersWithBlock<kernels::IndexingParameters> describe(std::uint64_t target, std::uint64_t values,
+                                                              bool join) const;
 
   private:
     using Dimensions = c10::SmallVector<Dimension, maximum_dimensions>;
@@ -102,9 +107,9 @@ class IndexOperation {
     /// it.
     IndexOperation simplified(bool may_widen, std::uint64_t target, std::uint64_t values) const;
     void widen(std::uint64_t target, std::uint64_t values);
-    std::uint64_t upload_layout() const;
-    template <class Parameters>
-    Parameters parameters(std::uint64_t target, std::uint64_t values) const;
+    UploadedBlock uploaded_layout() const;
+    template <class P>
+    ParametersWithBlock<P> parameters(std::uint64_t target, std::uint64_t values) const;
     std::array<ConstantValue, 5> constants(std::uint32_t operation) const;
     c10::SmallVector<Access, 12> accesses(std::initializer_list<Access> operands) const;
 

@@ -296,6 +296,7 @@ at::Tensor& index_fill(at::Tensor& self, std::int64_t dim, const at::Tensor& ind
                 " dimension(s).");
     TORCH_CHECK(self.is_complex() || !value.is_complex(),
                 "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+    warn_about_expanded(self, "index_fill_", "tensor[mask] = scalar");
     at::assert_no_overlap(self, index);
     dim = at::maybe_wrap_dim(dim, self.dim());
     if (self.numel() == 0 || index.numel() == 0)

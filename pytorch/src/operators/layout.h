@@ -1,6 +1,6 @@
 #pragma once
 /// The layout of an iterator's operands, as kernels with REKINDLE_LAYOUT_FIELDS take it
-/// (kernels/slang/layout.slang).
+/// (kernels/lib/layout.slang).
 
 #include "../dispatch/launch.h"
 
@@ -22,14 +22,16 @@ class OperandLayout {
     OperandLayout(const at::TensorIteratorBase& iterator, std::span<const int> operands);
 
     Kind kind() const { return kind_; }
-    /// Fills the fields of REKINDLE_LAYOUT_FIELDS; kind in_memory copies a block to the device.
+    /// Fills the fields of REKINDLE_LAYOUT_FIELDS. Returns the block that they point to, which has memory
+    /// only for kind in_memory: keep it until the launch.
     template <class P>
-    void fill(P& p, DeviceIndex device) const {
+    [[nodiscard]] UploadedBlock fill(P& p, DeviceIndex device) const {
         if (kind_ == Kind::contiguous)
-            return;
+            return {};
         if (kind_ == Kind::in_memory) {
-            p.layout_block = upload_block(device, block());
-            return;
+            UploadedBlock uploaded(device, block());
+            p.layout_block = uploaded.address();
+            return uploaded;
         }
         const auto size = [&](int d) { return d < dimensions_ ? static_cast<std::uint32_t>(sizes_[d]) : 1u; };
         p.size_0 = size(0);
@@ -49,6 +51,7 @@ class OperandLayout {
         p.stride_3_0 = stride(3, 0);
         p.stride_3_1 = stride(3, 1);
         p.stride_3_2 = stride(3, 2);
+        return {};
     }
 
   private:

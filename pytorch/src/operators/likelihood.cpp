@@ -1,6 +1,6 @@
 /// Negative log-likelihood: kernels/normalization/likelihood.slang.
 
-#include "../dispatch/index_report.h"
+#include "../device/index_report.h"
 #include "../dispatch/structured.h"
 #include "lines.h"
 #include "reduction_launch.h"

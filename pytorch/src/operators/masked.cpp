@@ -1,7 +1,6 @@
 /// Operators with masks, and nonzero. Elements are counted block by block, the counts are summed, and the
 /// sums say where each element is written.
 
-#include "../dispatch/index_report.h"
 #include "../dispatch/structured.h"
 #include "grouping.h"
 #include "index_operation.h"
@@ -57,6 +56,7 @@ at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tenso
                 " and self on ", self.device());
     TORCH_CHECK(mask.scalar_type() == at::kBool,
                 "masked_fill_ only supports boolean masks, but got mask with dtype ", mask.scalar_type());
+    warn_about_expanded(self, "masked_fill_", "tensor[mask] = scalar");
     at::assert_no_partial_overlap(self, mask);
     const auto expanded = at::expand_inplace(self, mask, "masked_fill_");
     auto iterator = at::TensorIteratorConfig()
@@ -74,7 +74,7 @@ at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tenso
         operation.add_inner(
             {iterator.shape()[along], iterator.strides(0)[along], iterator.strides(1)[along]});
     }
-    auto p = operation.describe(address(self), address(mask), true);
+    auto [p, layout] = operation.describe(address(self), address(mask), true);
     c10::SmallVector<Access, 3> accesses{writes(self), reads(mask)};
     if (value.defined()) {
         p.positions = address(value);
@@ -123,7 +123,7 @@ class Compaction {
         if (items_ == 0)
             return;
         const at::Tensor counts = make_words(blocks_ + 1, flags.device());
-        auto p = described();
+        auto [p, layout] = described();
         p.workspace = address(counts);
         const std::array<Access, 2> accesses{reads(flags_), writes(counts)};
         launch(flags.device(), kernels::compact_count, linear_groups(blocks_, 1), p, accesses, constants(0));
@@ -141,7 +141,7 @@ class Compaction {
     void write(Operation operation, const at::Tensor& compacted, std::int64_t room) const {
         if (items_ == 0)
             return;
-        auto p = described();
+        auto [p, layout] = described();
         p.values = address(compacted);
         p.workspace = address(before_);
         p.inner = static_cast<std::uint32_t>(room);
@@ -159,11 +159,11 @@ class Compaction {
     void add(std::int64_t size, std::int64_t other, std::int64_t flag) {
         operation_.add_dimension({size, other, flag});
     }
-    kernels::IndexingParameters described() const {
-        auto p = operation_.describe(address(other_), 0, false);
-        p.positions = address(flags_);
-        p.fill_low = sign_bits(flags_.scalar_type());
-        return p;
+    ParametersWithBlock<kernels::IndexingParameters> described() const {
+        auto all = operation_.describe(address(other_), 0, false);
+        all.parameters.positions = address(flags_);
+        all.parameters.fill_low = sign_bits(flags_.scalar_type());
+        return all;
     }
     std::array<ConstantValue, 4> constants(std::uint32_t operation) const {
         return {ConstantValue{"bytes", static_cast<std::uint32_t>(other_.element_size())},

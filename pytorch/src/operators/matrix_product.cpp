@@ -10,8 +10,10 @@
 #include <ATen/ops/addmv_native.h>
 #include <ATen/ops/addr_native.h>
 #include <ATen/ops/bmm_native.h>
+#include <ATen/ops/dot.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm_native.h>
+#include <ATen/ops/vdot.h>
 
 namespace rvk {
 
@@ -75,6 +77,8 @@ Tensor& baddbmm_out(const Tensor& self, const Tensor& batch1, const Tensor& batc
 struct AddedVectorProduct : at::meta::structured_addmv {
     void impl(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
               const Scalar& alpha, const Tensor& out) {
+        require_same_dtype(mat, "mat", vec, "vec"); // PyTorch before 2.13 leaves it to the kernel
+        require_same_dtype(self, "self", mat, "mat");
         const Matrices c = Matrices::column_of(out);
         Matrices added = Matrices::broadcast_of(self, 1, c.rows);
         if (self.dim() == 1)
@@ -100,14 +104,22 @@ void check_vectors(const Tensor& self, const Tensor& other, const char* name) {
 
 Tensor dot_product(const Tensor& self, const Tensor& other) {
     check_vectors(self, other, "dot");
+    if (self.is_conj()) // the result is lazily conjugated where the CPU's is
+        return other.is_conj() ? at::dot(self.conj(), other.conj()).conj() : at::vdot(self.conj(), other);
+    if (other.is_conj())
+        return at::vdot(other.conj(), self);
     const Tensor out = at::empty({1}, self.options());
     multiply_matrices(sizes_of(out), Matrices::column_of(self).transposed(), Matrices::column_of(other),
                       Matrices::column_of(out));
     return out.squeeze(0);
 }
 
-/// For real vectors; complex ones fall back before anything is conjugated.
+/// For real vectors; complex ones fall back without lazy conjugation.
 Tensor vdot_product(const Tensor& self, const Tensor& other) {
+    if (self.is_conj())
+        return other.is_conj() ? at::vdot(other.conj(), self.conj()) : at::dot(self.conj(), other);
+    if (other.is_conj())
+        return at::dot(self, other.conj()).conj();
     number_family(self.scalar_type(), self.device());
     return dot_product(self, other);
 }

@@ -76,7 +76,8 @@ void move_elements(const at::Tensor& result, const at::Tensor& source, const std
         words[40 + d] = dimensions[d].b;
     }
     kernels::ShapeParameters p{};
-    p.layout = upload_block(result.device().index(), std::span<const std::int64_t>(words));
+    const UploadedBlock layout(result.device().index(), std::span<const std::int64_t>(words));
+    p.layout = layout.address();
     p.result = address(result);
     p.source = first;
     p.diagonal = diagonal;

@@ -1,5 +1,5 @@
 #pragma once
-/// Moves elements by a rule for each dimension (kernels/shape.slang).
+/// Moves elements by a rule for each dimension (kernels/shape/shape.slang).
 
 #include <ATen/core/Tensor.h>
 #include <cstdint>

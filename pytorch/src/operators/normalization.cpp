@@ -1,4 +1,4 @@
-/// Layer, group and RMS norm: kernels/normalization/rows.slang and sums.slang.
+/// Layer, group and RMS norm: kernels/normalization/norm_rows.slang and norm_sums.slang.
 
 #include "normalization.h"
 
@@ -19,6 +19,10 @@
 #include <limits>
 
 namespace rvk {
+
+at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor) {
+    return tensor && tensor->defined() ? tensor->contiguous() : at::Tensor();
+}
 
 at::ScalarType statistics_type(at::ScalarType input) {
     return input == at::kDouble ? at::kDouble : at::kFloat;
@@ -126,11 +130,7 @@ struct RowNorm {
     }
 };
 
-at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor) {
-    return tensor && tensor->defined() ? tensor->contiguous() : at::Tensor();
-}
-
-/// What a launch computes; see kernels/normalization/rows.slang.
+/// What a launch computes; see kernels/normalization/norm_rows.slang.
 enum class Stage : std::uint32_t { whole, sums, squares, results };
 
 struct RowKernels {

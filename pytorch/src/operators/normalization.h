@@ -5,8 +5,12 @@
 
 #include <ATen/core/Tensor.h>
 #include <cstdint>
+#include <optional>
 
 namespace rvk {
+
+/// The tensor in contiguous memory; undefined if there is none.
+at::Tensor contiguous_or_undefined(const std::optional<at::Tensor>& tensor);
 
 /// The dtype that mean and rstd are kept in: float32 for 16-bit inputs too.
 at::ScalarType statistics_type(at::ScalarType input);

@@ -63,7 +63,8 @@ void launch_lists(const kernels::TypedKernel<Parameters>& kernel, Step step,
         if (table.tensors() != 0) {
             for (const at::Tensor& tensor : step.read)
                 accesses.push_back(reads(tensor));
-            step.parameters.table = table.upload(device.index());
+            const UploadedBlock words = table.upload(device.index());
+            step.parameters.table = words.address();
             step.parameters.tensors = table.tensors();
             launch(device, kernel, table.groups(), step.parameters, accesses, step.constants);
         }

@@ -1,10 +1,11 @@
 /// Random tensors and dropout.
 
+#include "../device/dtypes.h"
 #include "../device/generator.h"
-#include "../dispatch/index_report.h"
 #include "../dispatch/structured.h"
 #include "elementwise.h"
 #include "layout.h"
+#include "probabilities.h"
 
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/random.h>
@@ -58,7 +59,7 @@ Grid grid_for(std::int64_t count, std::int64_t numbers_per_turn) {
 }
 
 bool known_real(at::ScalarType type) {
-    return type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
+    return is_known_to_kernels(type) && at::isFloatingType(type);
 }
 
 std::uint64_t real_bits(double value, bool float64) {
@@ -112,7 +113,7 @@ void launch_draw(const kernels::TypedKernel<P>& kernel, const at::TensorIterator
     p.offset = state.offset;
     p.scalar_0 = real_bits(a, float64);
     p.scalar_1 = real_bits(b, float64);
-    layout.fill(p, iterator.device(0).index());
+    const UploadedBlock layout_block = layout.fill(p, iterator.device(0).index());
     std::array<Access, 2> accesses{writes(iterator, 0), has_input ? reads(iterator, 1) : Access{}};
     const std::array<ConstantValue, 6> constants{{
         {"draw", static_cast<std::uint32_t>(draw)},
@@ -224,7 +225,7 @@ void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::i
     p.scalar_0 = static_cast<std::uint64_t>(base);
     p.scalar_1 = range;
     p.input = range == 0 ? 0 : std::numeric_limits<std::uint64_t>::max() / range;
-    layout.fill(p, iterator.device(0).index());
+    const UploadedBlock layout_block = layout.fill(p, iterator.device(0).index());
     launch(iterator.device(0), kernels::random_long, Groups{grid.groups, 1, 1}, p, {writes(iterator, 0)},
            {{"layout", static_cast<std::uint32_t>(layout.kind())},
             {"output_dtype", dtype_code(signed_of(iterator.dtype(0)))},

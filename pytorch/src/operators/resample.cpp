@@ -17,20 +17,22 @@ namespace rvk {
 
 namespace {
 
-constexpr std::size_t largest_block = 65536; ///< limit of upload_block
-
-/// Bytes on the device, and what keeps them alive.
+/// Bytes on the device: a block, or a tensor if they are too many for one.
 struct Uploaded {
-    std::uint64_t address = 0; ///< without the poison bit
-    at::Tensor memory;
+    UploadedBlock block;
+    at::Tensor tensor;
+
+    /// Without the poison bit.
+    std::uint64_t address() const {
+        return tensor.defined() ? raw_address(tensor) : runtime::raw_address({block.address()});
+    }
 };
 Uploaded upload(c10::Device device, const std::vector<std::byte>& bytes) {
-    if (bytes.size() <= largest_block)
-        return {runtime::raw_address({upload_block(device.index(), std::span<const std::byte>(bytes))}), {}};
+    if (bytes.size() <= UploadedBlock::most_bytes)
+        return {UploadedBlock(device.index(), std::span<const std::byte>(bytes)), {}};
     const at::Tensor host = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
     std::memcpy(host.mutable_data_ptr(), bytes.data(), bytes.size());
-    at::Tensor memory = host.to(device);
-    return {raw_address(memory), memory};
+    return {{}, host.to(device)};
 }
 
 } // namespace
@@ -144,14 +146,15 @@ void launch_sums(const at::Tensor& result, const at::Tensor& source, std::span<c
         const AxisTable& table = given ? *along[axis].table : none;
         uploaded[axis] =
             upload(result.device(), dtype == at::kDouble ? table.packed<double>() : table.packed<float>());
-        if (uploaded[axis].memory.defined())
-            accesses.push_back(reads(uploaded[axis].memory));
-        words[32 + axis] = static_cast<std::int64_t>(uploaded[axis].address);
+        if (uploaded[axis].tensor.defined())
+            accesses.push_back(reads(uploaded[axis].tensor));
+        words[32 + axis] = static_cast<std::int64_t>(uploaded[axis].address());
         words[36 + axis] = table.size();
         words[40 + axis] = given ? source.stride(along[axis].dimension) : 0;
     }
     kernels::ResampleParameters p{};
-    p.layout = upload_block(result.device().index(), std::span<const std::int64_t>(words));
+    const UploadedBlock layout(result.device().index(), std::span<const std::int64_t>(words));
+    p.layout = layout.address();
     p.result = address(result);
     p.source = address(source);
     p.count = static_cast<std::uint32_t>(result.numel());

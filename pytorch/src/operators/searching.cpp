@@ -1,4 +1,4 @@
-/// searchsorted and bucketize: kernels/sorting.slang.
+/// searchsorted and bucketize: kernels/sorting/sorting.slang.
 
 #include "../dispatch/launch.h"
 #include "../dispatch/structured.h"

@@ -36,7 +36,7 @@ void launch_sequence(const kernels::TypedKernel<P>& kernel, const at::TensorIter
     const OperandLayout layout(iterator, operands);
     p.output = address(iterator, 0);
     p.count = static_cast<std::uint64_t>(iterator.numel());
-    layout.fill(p, iterator.device(0).index());
+    const UploadedBlock layout_block = layout.fill(p, iterator.device(0).index());
     launch(iterator.device(0), kernel, linear_groups(iterator.numel(), 256), p, {writes(iterator, 0)},
            {{"layout", static_cast<std::uint32_t>(layout.kind())},
             {"output_dtype", dtype_code(iterator.dtype(0))},

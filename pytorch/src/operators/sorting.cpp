@@ -27,7 +27,7 @@ using Parameters = kernels::SortingParameters;
 using Pair = std::tuple<at::Tensor, at::Tensor>;
 using PairOut = std::tuple<at::Tensor&, at::Tensor&>;
 
-constexpr std::int64_t longest_run = 2048; // that kernels/sorting.slang sorts in shared memory
+constexpr std::int64_t longest_run = 2048; // that kernels/sorting/sorting.slang sorts in shared memory
 
 /// Keys and indices of runs in memory.
 struct Runs {

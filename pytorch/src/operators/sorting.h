@@ -1,5 +1,5 @@
 #pragma once
-/// Stable sorting along a dimension: kernels/sorting.slang.
+/// Stable sorting along a dimension: kernels/sorting/sorting.slang.
 
 #include <ATen/core/Tensor.h>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 /// Lists of tensors for kernels that process all of them in one dispatch
-/// (kernels/slang/tensor_list.slang).
+/// (kernels/lib/tensor_list.slang).
 
 #include "../dispatch/launch.h"
 
@@ -26,8 +26,8 @@ bool fit_one_launch(std::initializer_list<at::TensorList> lists);
 template <std::size_t Words>
 class TensorTable {
   public:
-    /// The number of tensors that fit in a stream's parameter block.
-    static constexpr std::size_t most_tensors = runtime::Stream::largest_transient / (8 * Words);
+    /// The number of tensors that fit in a block.
+    static constexpr std::size_t most_tensors = UploadedBlock::most_bytes / (8 * Words);
 
     std::span<std::uint64_t, Words> add(std::uint64_t elements) {
         words_.resize(words_.size() + Words);
@@ -39,10 +39,8 @@ class TensorTable {
     }
     std::uint32_t tensors() const { return static_cast<std::uint32_t>(words_.size() / Words); }
     bool full() const { return tensors() == most_tensors; }
-    /// The address of a copy of the table for the next launch.
-    std::uint64_t upload(DeviceIndex index) const {
-        return upload_block(index, std::span<const std::uint64_t>(words_));
-    }
+    /// A copy of the table for a launch.
+    UploadedBlock upload(DeviceIndex index) const { return {index, std::span<const std::uint64_t>(words_)}; }
     Groups groups() const {
         return linear_groups(static_cast<std::int64_t>(groups_ * elements_per_group), elements_per_group);
     }

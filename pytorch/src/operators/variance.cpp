@@ -36,6 +36,8 @@ void require_real(const at::Tensor& self) {
 at::Tensor& compute(const at::Tensor& self, OptionalDimensions dimensions, Correction correction, bool keep,
                     bool take_root, at::Tensor& out) {
     require_real(self);
+    TORCH_CHECK(at::canCast(self.scalar_type(), out.scalar_type()), "result type ", self.scalar_type(),
+                " can't be cast to the desired output type ", out.scalar_type());
     auto iterator =
         at::native::make_reduction(take_root ? "std" : "var", out, self, dimensions, keep, out.scalar_type());
     if (iterator.numel() == 0)

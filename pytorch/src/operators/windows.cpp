@@ -203,7 +203,8 @@ void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOpe
     for_each_step(counts, [&](const Windows::Axes& first, const Windows::Axes& end) {
         std::ranges::copy(first, words.begin() + first_of_step);
         std::ranges::copy(end, words.begin() + end_of_step);
-        p.layout = upload_block(out.device().index(), std::span<const std::int64_t>(words));
+        const UploadedBlock layout(out.device().index(), std::span<const std::int64_t>(words));
+        p.layout = layout.address();
         launch_step(kernel, p, dtype, out.device(), accesses, constants);
     });
 }

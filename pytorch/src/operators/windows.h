@@ -1,5 +1,5 @@
 #pragma once
-/// Windows that move over the last dimensions of a tensor (kernels/pooling.slang).
+/// Windows that move over the last dimensions of a tensor (kernels/windows/pooling.slang).
 
 #include "../dispatch/launch.h"
 

@@ -1,4 +1,4 @@
-#include "known_answer.h"
+#include "self_test/known_answer.h"
 
 #include <rekindle/kernels/families/selftest_float16.h>
 #include <rekindle/kernels/families/selftest_float64.h>

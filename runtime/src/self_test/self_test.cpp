@@ -1,6 +1,5 @@
 #include "self_test/self_test.h"
 
-#include "cache_folder.h"
 #include "self_test/known_answer.h"
 
 #include <rekindle/kernels/families/selftest.h>
@@ -28,7 +27,7 @@ std::string names_of(kernels::Features features) {
     return names;
 }
 
-Running start(VulkanDevice& device, Stream& stream, const KnownAnswer& answer, std::size_t row) {
+Running start(Device& device, Stream& stream, const KnownAnswer& answer, std::size_t row) {
     Running running{&answer, row, {}, {}};
     Allocator& allocator = device.allocator();
     running.input = allocator.allocate(answer.input.size(), MemoryKind::device, &stream);
@@ -45,10 +44,11 @@ Running start(VulkanDevice& device, Stream& stream, const KnownAnswer& answer, s
     return running;
 }
 
-void finish(VulkanDevice& device, Stream& stream, const Running& running, SelfTestRow& row) {
+void finish(Stream& stream, const Running& running, const std::function<bool()>& wrong_answer,
+            SelfTestRow& row) {
     std::vector<std::byte> output(running.answer->output.size());
     stream.download(output, running.output.pointer());
-    if (device.inject(TestMode::Fault::wrong_answer))
+    if (wrong_answer())
         output[output.size() / 2 + 3] ^= std::byte{0x40}; // too large to be rounding
     row.detail = running.answer->mistake(output);
     row.outcome = row.detail.empty() ? Outcome::passed : Outcome::failed;
@@ -56,7 +56,7 @@ void finish(VulkanDevice& device, Stream& stream, const Running& running, SelfTe
 
 } // namespace
 
-SelfTestResult run_known_answers(VulkanDevice& device) {
+SelfTestResult run_known_answers(Device& device, const std::function<bool()>& wrong_answer) {
     const auto begin = std::chrono::steady_clock::now();
     SelfTestResult result;
     const std::vector<KnownAnswer> answers = known_answers(device.info().can);
@@ -79,7 +79,7 @@ SelfTestResult run_known_answers(VulkanDevice& device) {
         result.rows.push_back(std::move(row));
     }
     for (const Running& running : queued)
-        finish(device, *stream, running, result.rows[running.row]);
+        finish(*stream, running, wrong_answer, result.rows[running.row]);
     result.milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     return result;
@@ -93,47 +93,14 @@ std::string failures_of(const SelfTestResult& result) {
     return text;
 }
 
-SelfTestResult run_self_test(Device& device) {
-    const auto& known = dynamic_cast<const VulkanDevice&>(device);
-    // On its own device, so that features disabled on this one, its memory, its profile and its injected
-    // faults do not interfere.
-    DeviceOptions options = known.options();
-    options.self_test = false;
-    TestMode mode = known.test_mode();
-    if (mode.fault != TestMode::Fault::wrong_answer)
-        mode.fault = TestMode::Fault::none;
-    const std::shared_ptr<VulkanDevice> own =
-        VulkanDevice::open_untested(device.info(), std::move(options), mode);
-    SelfTestResult result = run_known_answers(*own);
-    const std::filesystem::path folder = cache_folder(known.options().cache_folder);
-    try {
-        if (!folder.empty() && mode.fault == TestMode::Fault::none)
-            SelfTestCache(device.info(), folder).write(result);
-    } catch (const Error& error) {
-        own->log(LogLevel::warning,
-                 std::string("the result of the self-test cannot be saved: ") + error.what());
-    }
-    return result;
-}
-
-SelfTestResult self_test_of(VulkanDevice& device) {
-    const std::filesystem::path folder = cache_folder(device.options().cache_folder);
-    std::optional<SelfTestResult> result;
-    try {
-        if (!folder.empty() && device.test_mode().fault != TestMode::Fault::wrong_answer)
-            result = SelfTestCache(device.info(), folder).read();
-    } catch (const Error& error) {
-        device.log(LogLevel::warning, std::string("self-test: ") + error.what() + "; it is run again");
-    }
-    if (!result)
-        result = run_self_test(device);
-    for (const SelfTestRow& row : result->rows)
+std::vector<std::string> warnings_of(const SelfTestResult& result, const std::string& device_name) {
+    std::vector<std::string> lines;
+    for (const SelfTestRow& row : result.rows)
         if (row.outcome == Outcome::failed)
-            device.log(LogLevel::warning,
-                       device.info().name + " computes wrong answers: " + row.name + ": " + row.detail +
-                           (row.disables.empty() ? "; the device is not used"
-                                                 : "; not used: " + names_of(row.disables)));
-    return std::move(*result);
+            lines.push_back(device_name + " computes wrong answers: " + row.name + ": " + row.detail +
+                            (row.disables.empty() ? "; the device is not used"
+                                                  : "; not used: " + names_of(row.disables)));
+    return lines;
 }
 
 bool SelfTestResult::usable() const {

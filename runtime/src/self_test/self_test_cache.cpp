@@ -1,5 +1,5 @@
-#include "cache_folder.h"
-#include "fnv1a.h"
+#include "pipeline/cache_folder.h"
+#include "pipeline/fnv1a.h"
 #include "self_test/self_test.h"
 
 #include <algorithm>

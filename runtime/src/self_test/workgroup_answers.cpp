@@ -1,4 +1,4 @@
-#include "known_answer.h"
+#include "self_test/known_answer.h"
 
 #include <rekindle/kernels/families/selftest.h>
 #include <rekindle/kernels/families/selftest_atomics64.h>
@@ -147,7 +147,7 @@ KnownAnswer subgroups(std::string name, const kernels::Kernel& kernel, std::uint
         .disables = disables,
         .groups = {groups, 1, 1},
         .count = groups * threads,
-        .output = unwritten(groups * threads * sizeof(Lane)),
+        .output = unwritten(std::size_t{groups} * threads * sizeof(Lane)),
         .mistake = [size](std::span<const std::byte> output) { return mistake_of_subgroups(output, size); }};
 }
 

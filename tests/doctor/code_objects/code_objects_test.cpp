@@ -10,12 +10,8 @@
 namespace rekindle::doctor {
 namespace {
 
-using namespace test;
+using namespace fixtures;
 using Targets = std::vector<std::string>;
-
-LibraryTargets scan(const std::string& file, const ScanOptions& options = {}) {
-    return read_code_objects(bytes_of(file), "made", options).value();
-}
 
 std::string with_fatbin(const std::string& section) {
     return make_elf({{".text", "code"}, {".hip_fatbin", section}, {".data", "data"}});

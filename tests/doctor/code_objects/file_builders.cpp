@@ -3,12 +3,11 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <stdexcept>
 
-namespace rekindle::doctor::test {
+namespace rekindle::doctor::fixtures {
 
 namespace {
 
@@ -194,29 +193,17 @@ std::string make_kpack_reference(const std::string& library, const std::vector<s
     return text;
 }
 
-ScratchFolder::ScratchFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "rekindle-doctor-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-        throw std::runtime_error("cannot create a temporary folder");
-    path_ = name;
-}
-
-ScratchFolder::~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-}
-
 std::filesystem::path ScratchFolder::add(const std::string& relative, const std::string& content) const {
-    const std::filesystem::path path = path_ / relative;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream(path, std::ios::binary) << content;
-    return path;
+    const std::filesystem::path file = path() / relative;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << content;
+    return file;
 }
 
 void ScratchFolder::link(const std::string& relative, const std::string& target) const {
-    const std::filesystem::path path = path_ / relative;
-    std::filesystem::create_directories(path.parent_path());
-    std::filesystem::create_symlink(target, path);
+    const std::filesystem::path file = path() / relative;
+    std::filesystem::create_directories(file.parent_path());
+    std::filesystem::create_symlink(target, file);
 }
 
-} // namespace rekindle::doctor::test
+} // namespace rekindle::doctor::fixtures

@@ -2,6 +2,10 @@
 /// Builds small files in the formats that the scanner reads, byte by byte: ELF libraries with sections, GPU
 /// code objects, offload bundles, compressed ones, CUDA fat binaries and kernel packs.
 
+#include "temporary_folder.h"
+
+#include <rekindle/doctor/code_objects.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace rekindle::doctor::test {
+namespace rekindle::doctor::fixtures {
 
 std::span<const std::byte> bytes_of(const std::string& text);
 
@@ -69,20 +73,17 @@ std::string make_kpack(const PackSpec& pack);
 /// Content of a section .rocm_kpack_ref.
 std::string make_kpack_reference(const std::string& library, const std::vector<std::string>& patterns);
 
-/// A new folder that is removed with the object.
-class ScratchFolder {
+/// What the scanner finds in a file with these bytes.
+inline LibraryTargets scan(const std::string& file, const ScanOptions& options = {}) {
+    return read_code_objects(bytes_of(file), "made", options).value();
+}
+
+/// A temporary folder to put files and links in.
+class ScratchFolder : public rekindle::test::TemporaryFolder {
   public:
-    ScratchFolder();
-    ~ScratchFolder();
-    ScratchFolder(const ScratchFolder&) = delete;
-    ScratchFolder& operator=(const ScratchFolder&) = delete;
-    const std::filesystem::path& path() const { return path_; }
     /// Writes a file below the folder, with the folders above it; returns its path.
     std::filesystem::path add(const std::string& relative, const std::string& content) const;
     void link(const std::string& relative, const std::string& target) const;
-
-  private:
-    std::filesystem::path path_;
 };
 
-} // namespace rekindle::doctor::test
+} // namespace rekindle::doctor::fixtures

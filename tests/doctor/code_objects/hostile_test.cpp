@@ -18,12 +18,8 @@
 namespace rekindle::doctor {
 namespace {
 
-using namespace test;
+using namespace fixtures;
 using Targets = std::vector<std::string>;
-
-LibraryTargets scan(const std::string& file) {
-    return read_code_objects(bytes_of(file), "made").value();
-}
 
 template <class T>
 void put(std::string& file, std::size_t at, T value) {
@@ -117,15 +113,15 @@ TEST(HostileFiles, TruncatedAtEveryByte) {
 }
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr int rounds = 150; // each takes thirty times as long
+constexpr int mutation_rounds = 150; // each takes thirty times as long
 #else
-constexpr int rounds = 1500;
+constexpr int mutation_rounds = 1500;
 #endif
 
 TEST(HostileFiles, ChangedBytes) {
     PhiloxStream random(1, RandomPurpose::shuffle);
     for (const std::string& file : samples())
-        for (int i = 0; i < rounds; ++i) {
+        for (int i = 0; i < mutation_rounds; ++i) {
             std::string changed = file;
             for (std::uint32_t changes = 1 + random.next_below(4); changes > 0; --changes)
                 changed[random.next_below(static_cast<std::uint32_t>(changed.size()))] =

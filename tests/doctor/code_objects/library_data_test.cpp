@@ -11,7 +11,7 @@
 namespace rekindle::doctor {
 namespace {
 
-using namespace test;
+using namespace fixtures;
 using Targets = std::vector<std::string>;
 
 TEST(LibraryData, RocBlasTargetsNeedAnIndex) {

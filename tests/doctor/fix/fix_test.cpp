@@ -1,3 +1,6 @@
+#include "lines_sink.h"
+#include "temporary_folder.h"
+
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 #include <rekindle/doctor/fix.h>
@@ -5,16 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <temporary_folder.h>
 
 namespace rekindle::doctor {
 namespace {
-
-class Lines final : public LogSink {
-  public:
-    void log(LogLevel, std::string_view message) override { text += std::string(message) + "\n"; }
-    std::string text;
-};
 
 Step make_folder(const std::string& environment) {
     Step step;
@@ -31,7 +27,7 @@ Step make_folder(const std::string& environment) {
 TEST(Fix, RunsAndChecksTheCommandsAndWritesAnUndoScript) {
     const test::TemporaryFolder folder;
     const std::string environment = folder.path() / "env";
-    Lines lines;
+    LinesSink lines;
     const FixResult result = carry_out(make_folder(environment), {}, folder.path() / "records", lines);
     EXPECT_TRUE(result.carried_out);
     EXPECT_TRUE(result.verified) << result.failure;
@@ -47,7 +43,7 @@ TEST(Fix, StopsAtTheFirstCommandThatFails) {
     const test::TemporaryFolder folder;
     Step step = make_folder(folder.path() / "env");
     step.commands = {"mkdir '" + step.environment + "'", "false", "echo never"};
-    Lines lines;
+    LinesSink lines;
     const FixResult result = carry_out(step, {}, folder.path() / "records", lines);
     EXPECT_FALSE(result.carried_out);
     EXPECT_FALSE(result.verified);
@@ -60,7 +56,7 @@ TEST(Fix, ACheckThatPrintsSomethingElseFails) {
     const test::TemporaryFolder folder;
     Step step = make_folder(folder.path() / "env");
     step.verify = "echo something else";
-    Lines lines;
+    LinesSink lines;
     const FixResult result = carry_out(step, {}, folder.path() / "records", lines);
     EXPECT_TRUE(result.carried_out);
     EXPECT_FALSE(result.verified);
@@ -83,7 +79,7 @@ TEST(Fix, RefusesStepsThatTheUserMustRun) {
               folder.path().string() + " exists already");
     Step step = make_folder(folder.path() / "env");
     step.root = true;
-    Lines lines;
+    LinesSink lines;
     EXPECT_THROW(carry_out(step, {}, folder.path() / "records", lines), Error);
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "records"));
 }

@@ -1,3 +1,6 @@
+#include "lines_sink.h"
+#include "temporary_folder.h"
+
 #include <rekindle/base/file.h>
 #include <rekindle/doctor/facts_json.h>
 #include <rekindle/doctor/fix.h>
@@ -8,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <temporary_folder.h>
 
 namespace rekindle::doctor {
 namespace {
@@ -31,12 +33,6 @@ Step moved(Step step, const std::vector<std::pair<std::string, std::string>>& re
             replace_all(*text, what, with);
     return step;
 }
-
-class Lines final : public LogSink {
-  public:
-    void log(LogLevel, std::string_view message) override { text += std::string(message) + "\n"; }
-    std::string text;
-};
 
 bool has_venv(const fs::path& folder) {
     return std::system(("python3 -m venv '" + (folder / "try").string() + "' >/dev/null 2>&1").c_str()) == 0;
@@ -70,7 +66,7 @@ TEST(Fix, InstallsNativeWheelsForAnRx5600XtFromALocalIndex) {
              1); // the machine's own indexes must not be used in place of the stub
     for (const char* name : {"PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL"})
         ::unsetenv(name);
-    Lines lines;
+    LinesSink lines;
     const FixResult result = carry_out(step, report.facts, folder.path() / "records", lines);
     EXPECT_TRUE(result.carried_out) << lines.text;
     EXPECT_TRUE(result.verified) << result.failure << "\n" << lines.text;

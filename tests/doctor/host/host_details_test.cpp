@@ -15,13 +15,9 @@
 namespace rekindle::doctor {
 namespace {
 
-using test::AmdGpu;
-using test::HostTree;
+using fixtures::AmdGpu;
+using fixtures::HostTree;
 using Lines = std::vector<std::string>;
-
-Facts facts_of(const HostTree& tree) {
-    return collect_facts({.root = tree.root(), .find_pythons = false});
-}
 
 AmdGpu card(int node) {
     AmdGpu gpu;
@@ -61,7 +57,7 @@ const DeviceNode& node_of(const Facts& facts, const std::string& path) {
 
 TEST(HostDetails, AGpuWithSmallBarNoAtomicsAndAnOldOption) {
     HostTree tree;
-    test::add_processor(tree);
+    fixtures::add_processor(tree);
     AmdGpu gpu = card(1);
     gpu.link_flags = 1 | 1 << 2 | 1 << 3;
     gpu.firmware = 144;
@@ -100,7 +96,7 @@ TEST(HostDetails, AGpuWithSmallBarNoAtomicsAndAnOldOption) {
 
 TEST(HostDetails, AContainerWithoutTheKfdNode) {
     HostTree tree;
-    test::add_processor(tree);
+    fixtures::add_processor(tree);
     add_amd_gpu(tree, card(1));
     tree.file("/.dockerenv", "");
     tree.file("/proc/sys/kernel/osrelease", "6.8.0-45-generic\n");
@@ -187,7 +183,7 @@ TEST(HostDetails, NvidiaDriverAndLibraryOfDifferentVersions) {
 
 TEST(HostDetails, HoldersOfMemory) {
     HostTree tree;
-    test::add_processor(tree);
+    fixtures::add_processor(tree);
     add_amd_gpu(tree, card(1)); // gpu_id 33001
     tree.file("/sys/class/kfd/kfd/proc/4711/vram_33001", "6000000000\n");
     tree.file("/sys/class/kfd/kfd/proc/4711/pasid", "32770\n");
@@ -312,7 +308,7 @@ TEST(HostDetails, VulkanDriversInLoaderOrder) {
 TEST(HostDetails, AHostFullOfGarbageIsReadCompletely) {
     HostTree tree;
     const std::string garbage("\xff\0\x01\n\n:::=\x7f\x45\x4c\x46", 14);
-    test::add_processor(tree);
+    fixtures::add_processor(tree);
     add_amd_gpu(tree, card(1));
     for (const char* path :
          {"/etc/os-release", "/etc/group", "/etc/passwd", "/proc/meminfo", "/proc/cpuinfo",

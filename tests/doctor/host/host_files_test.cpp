@@ -12,7 +12,7 @@
 namespace rekindle::doctor {
 namespace {
 
-using test::HostTree;
+using fixtures::HostTree;
 
 TEST(HostFiles, ReadsBelowTheRootAndNamesPathsOfTheHost) {
     const HostTree tree;

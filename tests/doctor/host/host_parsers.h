@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rekindle::doctor::test {
+namespace rekindle::doctor::fixtures {
 
 /// How much the parsers found; they must neither crash nor hang on any text.
 inline std::size_t parse_with_all(std::string_view text) {
@@ -28,4 +28,4 @@ inline std::size_t parse_with_all(std::string_view text) {
     return found + (dynamic ? dynamic->needed.size() : 0);
 }
 
-} // namespace rekindle::doctor::test
+} // namespace rekindle::doctor::fixtures

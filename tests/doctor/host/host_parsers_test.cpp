@@ -167,7 +167,7 @@ TEST(HostParsers, DamagedFilesDoNotCrash) {
         for (std::uint64_t changes = next() % 8; changes > 0; --changes)
             text[next() % text.size()] = static_cast<char>(next());
         text.resize(next() % (text.size() + 1));
-        found += test::parse_with_all(text);
+        found += fixtures::parse_with_all(text);
     }
     EXPECT_GT(found, 1000U); // most damage is small: the parsers found something in their texts
 }

@@ -9,9 +9,9 @@
 namespace rekindle::doctor {
 namespace {
 
-using test::AmdGpu;
-using test::HostTree;
-using test::PciDevice;
+using fixtures::AmdGpu;
+using fixtures::HostTree;
+using fixtures::PciDevice;
 
 AmdGpu navi31(int node, int minor, const std::string& bus) {
     AmdGpu gpu;
@@ -77,13 +77,9 @@ const Gpu& at(const Facts& facts, const std::string& address) {
     return *found;
 }
 
-Facts facts_of(const HostTree& tree) {
-    return collect_facts({.root = tree.root(), .find_pythons = false});
-}
-
 TEST(Host, TwoDiscreteGpusAndAnIntegratedOne) {
     HostTree tree;
-    test::add_processor(tree);
+    fixtures::add_processor(tree);
     add_amd_gpu(tree, navi31(1, 1, "03"));
     add_amd_gpu(tree, navi31(2, 2, "07"));
     add_raphael(tree);
@@ -144,7 +140,7 @@ TEST(Host, NoKfdNodeSaysWhy) {
         EXPECT_TRUE(facts.gpus[0].gfx.is("gfx1010"));
         EXPECT_EQ(facts.gpus[0].kfd_node.unread, "No such file or directory");
     }
-    test::add_processor(tree);
+    fixtures::add_processor(tree);
     EXPECT_EQ(facts_of(tree).gpus[0].kfd_node.unread, "KFD lists no node for it");
     tree.file("/sys/class/kfd/kfd/topology/nodes/1/gpu_id", "33001\n"); // a device cgroup that hides the node
     tree.file("/sys/class/kfd/kfd/topology/nodes/1/properties", "");

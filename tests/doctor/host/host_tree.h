@@ -2,6 +2,8 @@
 /// Makes small trees that look like a Linux host to collect_facts: the parts of /sys, /proc, /dev and /etc
 /// that the tests need.
 
+#include <rekindle/doctor/host.h>
+
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -12,7 +14,7 @@
 #include <string_view>
 #include <temporary_folder.h>
 
-namespace rekindle::doctor::test {
+namespace rekindle::doctor::fixtures {
 
 class HostTree {
   public:
@@ -119,4 +121,9 @@ inline void add_processor(const HostTree& tree) {
     tree.file(node + "/properties", "cpu_cores_count 16\nsimd_count 0\nmem_banks_count 1\n");
 }
 
-} // namespace rekindle::doctor::test
+/// The facts of this host, without those of Python environments.
+inline Facts facts_of(const HostTree& tree) {
+    return collect_facts({.root = tree.root(), .find_pythons = false});
+}
+
+} // namespace rekindle::doctor::fixtures

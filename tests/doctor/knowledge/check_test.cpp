@@ -15,14 +15,14 @@ using testing::IsEmpty;
 constexpr std::string_view backing =
     "  evidence: [{kind: source, ref: \"a/b v1 c.cpp:3\"}]\n  checked: 2026-11-21\n";
 
-std::string cause(std::string_view slug, std::string_view code, std::string_view more = "") {
+std::string cause_text(std::string_view slug, std::string_view code, std::string_view more = "") {
     return "- slug: " + std::string(slug) + "\n  code: " + std::string(code) +
            "\n  title: t\n  sentence: s\n" + std::string(more) + std::string(backing);
 }
 
 TEST(CheckKnowledge, AValidFolderHasNoMistakes) {
     const KnowledgeFolder folder{
-        {"causes/a.yaml", cause("out-of-memory", "D001")},
+        {"causes/a.yaml", cause_text("out-of-memory", "D001")},
         {"signatures/blas.yaml", "- id: s\n  title: t\n  patterns: [\"a+b\"]\n  means: m\n"
                                  "  candidates:\n"
                                  "    - {cause: out-of-memory, strength: strong, when: {torch: \">=2.6\", "
@@ -42,7 +42,8 @@ TEST(CheckKnowledge, AValidFolderHasNoMistakes) {
 
 TEST(CheckKnowledge, ReportsEveryMistakeWithItsLine) {
     const KnowledgeFolder folder{
-        {"causes.yaml", cause("one", "D001") + cause("one", "D01", "  remedies: [nothing]\n  titel: x\n")},
+        {"causes.yaml",
+         cause_text("one", "D001") + cause_text("one", "D01", "  remedies: [nothing]\n  titel: x\n")},
         {"signatures/a.yaml",
          "- id: s\n  title: t\n  patterns: [\"a(\"]\n  harmless: maybe\n  means: m\n  candidates:\n"
          "    - cause: two\n      strength: sure\n      when: {color: red}\n" +
@@ -76,8 +77,8 @@ TEST(CheckKnowledge, EveryEntryNeedsEvidenceAndADate) {
 TEST(CheckKnowledge, PromisesOfSuccessAreMistakes) {
     const KnowledgeFolder folder{
         {"causes.yaml",
-         cause("a", "D001", "  detail: Works for 99 % of users.\n") +
-             cause("b", "D002", "  detail: VRAM was 99.9 % full; 5 % of it was free again later.\n")}};
+         cause_text("a", "D001", "  detail: Works for 99 % of users.\n") +
+             cause_text("b", "D002", "  detail: VRAM was 99.9 % full; 5 % of it was free again later.\n")}};
     EXPECT_THAT(
         check_knowledge(folder.path()),
         ElementsAre("causes.yaml:1: it promises a percentage of success: \"Works for 99 % of users.\""));
@@ -126,7 +127,7 @@ TEST(CheckKnowledge, FilesThatAreNotKnowledge) {
 }
 
 TEST(LoadKnowledge, StopsAtTheFirstMistake) {
-    const KnowledgeFolder folder{{"causes.yaml", cause("one", "D001", "  titel: x\n")}};
+    const KnowledgeFolder folder{{"causes.yaml", cause_text("one", "D001", "  titel: x\n")}};
     try {
         load_knowledge(folder.path());
         FAIL() << "accepted";
@@ -139,7 +140,7 @@ TEST(LoadKnowledge, StopsAtTheFirstMistake) {
 }
 
 TEST(LoadKnowledge, TemplatesAreNotLoaded) {
-    const KnowledgeFolder folder{{"causes/_template.yaml", cause("example", "D999")}};
+    const KnowledgeFolder folder{{"causes/_template.yaml", cause_text("example", "D999")}};
     EXPECT_THAT(load_knowledge(folder.path()).causes, IsEmpty());
     EXPECT_THAT(check_knowledge(folder.path()), IsEmpty());
 }

@@ -8,20 +8,20 @@ namespace rekindle::doctor {
 namespace {
 
 template <class T>
-T named(std::string T::*member, std::string name) {
+T entry_named(std::string T::*member, std::string name) {
     T entry;
     entry.*member = std::move(name);
     return entry;
 }
 
 GpuModel gpu(std::string name, std::vector<std::string> pci) {
-    GpuModel model = named<GpuModel>(&GpuModel::name, std::move(name));
+    GpuModel model = entry_named<GpuModel>(&GpuModel::name, std::move(name));
     model.pci = std::move(pci);
     return model;
 }
 
 GfxTarget gfx(std::string name, std::string generic) {
-    GfxTarget target = named<GfxTarget>(&GfxTarget::name, std::move(name));
+    GfxTarget target = entry_named<GfxTarget>(&GfxTarget::name, std::move(name));
     target.generic = std::move(generic);
     return target;
 }
@@ -54,7 +54,7 @@ TEST(KnowledgeLookup, TheLongestWholeNameInATextIsTheModel) {
 TEST(KnowledgeLookup, AVariableMayMatchAnyEnding) {
     Knowledge knowledge;
     for (const char* name : {"MIOPEN_DEBUG_*", "MIOPEN_DEBUG_CONV_GEMM", "MIOPEN_*"})
-        knowledge.variables.push_back(named<EnvironmentVariable>(&EnvironmentVariable::name, name));
+        knowledge.variables.push_back(entry_named<EnvironmentVariable>(&EnvironmentVariable::name, name));
     EXPECT_EQ(knowledge.variable("MIOPEN_DEBUG_CONV_GEMM")->name, "MIOPEN_DEBUG_CONV_GEMM");
     EXPECT_EQ(knowledge.variable("MIOPEN_DEBUG_CONV_FFT")->name, "MIOPEN_DEBUG_*");
     EXPECT_EQ(knowledge.variable("MIOPEN_LOG_LEVEL")->name, "MIOPEN_*");
@@ -111,6 +111,15 @@ TEST(GfxNames, KfdVersions) {
     EXPECT_EQ(kfd_version_of("gfx1151"), 110501);
     EXPECT_EQ(kfd_version_of("sm_86"), 0);
     EXPECT_EQ(kfd_version_of("gfx10-3-generic"), 0);
+}
+
+TEST(Override, NumbersAndNamesOfTargets) {
+    EXPECT_EQ(override_of_gfx("gfx1030"), "10.3.0");
+    EXPECT_EQ(override_of_gfx("gfx90a"), "9.0.10");
+    EXPECT_EQ(override_of_gfx("gfx10-3-generic"), "");
+    EXPECT_EQ(gfx_of_override("11.0.0"), "gfx1100");
+    EXPECT_EQ(gfx_of_override("9.0.10"), "gfx90a");
+    EXPECT_EQ(gfx_of_override("gfx1030"), "");
 }
 
 } // namespace

@@ -47,7 +47,7 @@ class TemporaryFile {
     std::filesystem::path path_;
 };
 
-Facts facts_of(const YamlNode* environment, const Knowledge& knowledge) {
+Facts facts_of_environment(const YamlNode* environment, const Knowledge& knowledge) {
     if (environment == nullptr || environment->kind != YamlNode::Kind::mapping)
         return {};
     const TemporaryFile file(environment_text(*environment));
@@ -80,7 +80,7 @@ void read_folder(const std::filesystem::path& folder, bool given, const Knowledg
         const YamlNode* variants = root.find("variants");
         if (root.find("cause") != nullptr || variants == nullptr) {
             one.cause = slug_of(root, entry.path());
-            one.facts = facts_of(root.find("environment"), knowledge);
+            one.facts = facts_of_environment(root.find("environment"), knowledge);
             cases.push_back(one);
         }
         if (variants == nullptr)
@@ -89,7 +89,7 @@ void read_folder(const std::filesystem::path& folder, bool given, const Knowledg
             CaseFile variant = one;
             variant.name += fmt::format("/{}", i + 2);
             variant.cause = slug_of(variants->items[i], entry.path());
-            variant.facts = facts_of(variants->items[i].find("environment"), knowledge);
+            variant.facts = facts_of_environment(variants->items[i].find("environment"), knowledge);
             if (const YamlNode* other = variants->items[i].find("log"))
                 variant.log = other->text;
             cases.push_back(std::move(variant));

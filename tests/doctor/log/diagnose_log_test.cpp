@@ -1,3 +1,4 @@
+#include "log/derived_keys.h"
 #include "log/log_diagnoser.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 namespace rekindle::doctor {
 namespace {
 
-Condition key(std::string name, std::string value) {
+Condition key_is(std::string name, std::string value) {
     Condition condition;
     condition.key = std::move(name);
     condition.values = {std::move(value)};
@@ -55,9 +56,10 @@ class Engine : public testing::Test {
             signature("segfault", "^segmentation fault", {{"crash", "possible", {}}}),
             signature("no-code", "no compatible code objects found", {{"missing-code", "strong", {}}}),
             signature("invalid", "invalid device function",
-                      {{"wrong-wheel", "strong", key("gfx", "gfx1010")},
-                       {"wrong-card", "strong", key("devices", ">=2")}}),
-            signature("oom", "out of memory", {{"full-memory", "decisive", key("oom.free_share", "<0.1")}}),
+                      {{"wrong-wheel", "strong", key_is("gfx", "gfx1010")},
+                       {"wrong-card", "strong", key_is("devices", ">=2")}}),
+            signature("oom", "out of memory",
+                      {{"full-memory", "decisive", key_is("oom.free_share", "<0.1")}}),
             signature("warning", "falling back to hipblas", {{"warning-only", "decisive", {}}}, true),
             signature("lt", "hipblas", {{"wrong-card", "strong", {}}}),
         };

@@ -20,7 +20,7 @@ namespace {
 
 const std::set<std::string> about_code{"wheel-lacks-gfx", "wheel-lacks-sm", "wheel-dropped-old-sm"};
 
-Facts host_with(const std::string& target, const std::string& torch) {
+Facts host_with_wheel(const std::string& target, const std::string& torch) {
     Facts facts;
     facts.origin = "a posted case";
     Gpu gpu;
@@ -59,7 +59,7 @@ TEST(WheelWithTheTarget, IsNeverReportedAsLackingIt) {
                 target.starts_with("compute") || target.back() == 'a')
                 continue;
             ++pairs;
-            const Facts facts = host_with(target, release + "+" + index.id);
+            const Facts facts = host_with_wheel(target, release + "+" + index.id);
             for (const Finding& finding : examine_host(facts, {}, embedded_knowledge()))
                 EXPECT_FALSE(about_code.contains(finding.cause)) << index.id << ' ' << target;
             for (const CaseFile& one : logs) {
@@ -78,7 +78,7 @@ TEST(WheelWithTheTarget, WithoutItTheCauseIsNamed) {
     LogDiagnoser diagnoser(embedded_knowledge());
     const LogDiagnosis diagnosis =
         diagnoser.diagnose(log_from_text("RuntimeError: HIP error: invalid device function\n", "made"),
-                           host_with("gfx1010", "2.5.1+rocm6.2"));
+                           host_with_wheel("gfx1010", "2.5.1+rocm6.2"));
     ASSERT_FALSE(diagnosis.findings.empty());
     EXPECT_EQ(diagnosis.findings.front().cause, "wheel-lacks-gfx");
 }

@@ -18,7 +18,7 @@
 namespace rekindle::doctor {
 namespace {
 
-using test::MatrixHost;
+using fixtures::MatrixHost;
 
 bool is_debian(const MatrixHost& host) {
     return host.package_manager == "apt" && host.system != "windows";
@@ -179,7 +179,7 @@ Finding for_all_remedies() {
 TEST(ForeignSteps, NoRemedyHasACommandOfAnotherPlatform) {
     Mistakes mistakes;
     Finding finding = for_all_remedies();
-    for (const MatrixHost& host : test::host_matrix()) {
+    for (const MatrixHost& host : fixtures::host_matrix()) {
         finding.parameters.clear();
         mistakes.look(host, {finding});
         finding.parameters = parameters_of(host);
@@ -193,7 +193,7 @@ TEST(ForeignSteps, NoCauseLeadsToACommandOfAnotherPlatform) {
     std::vector<Finding> findings;
     for (const Cause& cause : embedded_knowledge().causes)
         findings.emplace_back().cause = cause.slug;
-    for (const MatrixHost& host : test::host_matrix())
+    for (const MatrixHost& host : fixtures::host_matrix())
         mistakes.look(host, findings);
     mistakes.report();
 }
@@ -202,7 +202,7 @@ TEST(ForeignSteps, NoCauseLeadsToACommandOfAnotherPlatform) {
 TEST(ForeignSteps, EveryKindOfCommandIsOfferedWhereItBelongs) {
     std::set<std::string> seen;
     Finding finding = for_all_remedies();
-    for (const MatrixHost& host : test::host_matrix()) {
+    for (const MatrixHost& host : fixtures::host_matrix()) {
         finding.parameters = parameters_of(host);
         for (const Step& step : make_plan(host.facts, {finding}, embedded_knowledge()).steps)
             for (const std::string& line : commands_of(step))

@@ -5,7 +5,7 @@
 #include <array>
 #include <set>
 
-namespace rekindle::doctor::test {
+namespace rekindle::doctor::fixtures {
 
 namespace {
 
@@ -179,4 +179,4 @@ std::vector<MatrixHost> host_matrix() {
     return hosts;
 }
 
-} // namespace rekindle::doctor::test
+} // namespace rekindle::doctor::fixtures

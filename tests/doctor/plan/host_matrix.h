@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace rekindle::doctor::test {
+namespace rekindle::doctor::fixtures {
 
 /// What no step may contradict. Empty: unknown.
 struct MatrixHost {
@@ -25,4 +25,4 @@ struct MatrixHost {
 /// Every system × GPU × PyTorch, and a host about which nothing is known.
 std::vector<MatrixHost> host_matrix();
 
-} // namespace rekindle::doctor::test
+} // namespace rekindle::doctor::fixtures

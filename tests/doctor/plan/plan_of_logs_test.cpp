@@ -18,7 +18,7 @@ Report report_of(std::string_view text) {
     return make_report({}, {}, &log, embedded_knowledge());
 }
 
-std::string commands_of(const Report& report) {
+std::string plan_text(const Report& report) {
     std::string text;
     for (const Step& step : report.plan.steps)
         text +=
@@ -27,7 +27,7 @@ std::string commands_of(const Report& report) {
 }
 
 TEST(PlanOfALog, AnNvidiaGpuGetsNothingForAmd) {
-    const std::string commands = commands_of(report_of(
+    const std::string commands = plan_text(report_of(
         "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch "
         "installation.\n"
         "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.\n"
@@ -39,7 +39,7 @@ TEST(PlanOfALog, AnNvidiaGpuGetsNothingForAmd) {
 }
 
 TEST(PlanOfALog, WindowsGetsNoBash) {
-    const std::string commands = commands_of(
+    const std::string commands = plan_text(
         report_of("C:\\AI\\venv\\Lib\\site-packages\\torch\\cuda\\__init__.py:235: UserWarning:\n"
                   "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current "
                   "PyTorch installation.\n"
@@ -51,10 +51,10 @@ TEST(PlanOfALog, WindowsGetsNoBash) {
 
 TEST(PlanOfALog, WslGetsTheWindowsDriver) {
     const std::string commands =
-        commands_of(report_of("Linux pc 5.15.146.1-microsoft-standard-WSL2 #1 SMP x86_64 GNU/Linux\n"
-                              "NVIDIA GeForce RTX 3060\n"
-                              "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old "
-                              "(found version 11040).\n"));
+        plan_text(report_of("Linux pc 5.15.146.1-microsoft-standard-WSL2 #1 SMP x86_64 GNU/Linux\n"
+                            "NVIDIA GeForce RTX 3060\n"
+                            "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old "
+                            "(found version 11040).\n"));
     EXPECT_NE(commands.find("nvidia-driver-in-windows"), std::string::npos) << commands;
     for (const char* native : {"ubuntu-drivers", "apt install nvidia", "systemctl"})
         EXPECT_EQ(commands.find(native), std::string::npos) << commands;
@@ -103,7 +103,7 @@ TEST(VulkanRoute, IsNamedWithDeviceAndCommand) {
     const Report report = card_without_rocm(true);
     const auto step = std::find_if(report.plan.steps.begin(), report.plan.steps.end(),
                                    [](const Step& one) { return one.id == "use-vulkan-route"; });
-    ASSERT_NE(step, report.plan.steps.end()) << commands_of(report);
+    ASSERT_NE(step, report.plan.steps.end()) << plan_text(report);
     EXPECT_NE(step->title.find("torch.device(\"rvk\")"), std::string::npos);
     EXPECT_NE(fmt::format("{}", fmt::join(step->commands, "\n")).find("--device gpu"), std::string::npos);
     EXPECT_FALSE(step->root) << "nothing is installed";
@@ -111,7 +111,7 @@ TEST(VulkanRoute, IsNamedWithDeviceAndCommand) {
 
 TEST(VulkanRoute, BeginsWithInstallingAMissingDriver) {
     const Report report = card_without_rocm(false);
-    const std::string commands = commands_of(report);
+    const std::string commands = plan_text(report);
     EXPECT_EQ(commands.find("use-vulkan-route"), std::string::npos);
     EXPECT_NE(commands.find("sudo apt install mesa-vulkan-drivers"), std::string::npos) << commands;
 }

@@ -5,7 +5,7 @@
 namespace rekindle::doctor {
 namespace {
 
-Facts host_with(std::vector<std::string> log) {
+Facts host_with_log(std::vector<std::string> log) {
     Facts facts;
     for (const auto& [address, vendor] : {std::pair{"0000:03:00.0", "amd"}, std::pair{"0000:0a:00.0", "amd"},
                                           std::pair{"0000:01:00.0", "nvidia"}}) {
@@ -20,7 +20,7 @@ Facts host_with(std::vector<std::string> log) {
 
 std::vector<std::string> troubled(const std::string& line) {
     const Facts facts =
-        host_with({"amdgpu 0000:03:00.0: enabling device (0006 -> 0007)", line, "amdgpu: finished"});
+        host_with_log({"amdgpu 0000:03:00.0: enabling device (0006 -> 0007)", line, "amdgpu: finished"});
     std::vector<std::string> addresses;
     for (const Gpu& gpu : facts.gpus)
         if (!line_of_trouble(facts.kernel_log, gpu).empty())
@@ -55,7 +55,7 @@ TEST(GpuTrouble, OtherLinesAreIgnored) {
 }
 
 Facts host_of_two_amd_gpus() {
-    Facts facts = host_with({"amdgpu 0000:0a:00.0: amdgpu: GPU reset begin!"});
+    Facts facts = host_with_log({"amdgpu 0000:0a:00.0: amdgpu: GPU reset begin!"});
     facts.gpus[0].uuid = {"GPU-6f1e00112233aabb", "/sys/class/drm/card0/device/unique_id"};
     return facts;
 }

@@ -39,7 +39,7 @@ Facts two_gpus() {
     return facts;
 }
 
-ProbeOptions options(ProbeLevel level = ProbeLevel::safe) {
+ProbeOptions hip_options(ProbeLevel level = ProbeLevel::safe) {
     ProbeOptions options;
     options.level = level;
     options.program = test::probe_child();
@@ -47,7 +47,7 @@ ProbeOptions options(ProbeLevel level = ProbeLevel::safe) {
     return options;
 }
 
-std::vector<ProbeResult> of(const std::string& id, const std::vector<ProbeResult>& results) {
+std::vector<ProbeResult> results_of(const std::string& id, const std::vector<ProbeResult>& results) {
     std::vector<ProbeResult> found;
     std::ranges::copy_if(results, std::back_inserter(found),
                          [&](const ProbeResult& result) { return result.id == id; });
@@ -55,7 +55,7 @@ std::vector<ProbeResult> of(const std::string& id, const std::vector<ProbeResult
 }
 
 /// All results while the fake HIP behaves as `words` says.
-std::vector<ProbeResult> with_behavior(const std::string& words, const ProbeOptions& with = options()) {
+std::vector<ProbeResult> with_behavior(const std::string& words, const ProbeOptions& with = hip_options()) {
     const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", words);
     return run_probes(two_gpus(), with);
 }
@@ -64,7 +64,7 @@ std::vector<ProbeResult> with_behavior(const std::string& words, const ProbeOpti
 ProbeResult one(const std::string& id, const std::string& words) {
     const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", words);
     const Facts facts;
-    const ProbeOptions with = options();
+    const ProbeOptions with = hip_options();
     ProbeSession session(facts, with);
     ProbeTask task{.id = id, .parameters = {"folder=" + fake_hip_folder(), "gpus=2"}};
     session.run({task});
@@ -72,8 +72,8 @@ ProbeResult one(const std::string& id, const std::string& words) {
 }
 
 TEST(HipProbes, AWorkingHipPassesAllProbes) {
-    const std::vector<ProbeResult> results = with_behavior("", options(ProbeLevel::all));
-    const std::vector<ProbeResult> init = of("hip-init", results);
+    const std::vector<ProbeResult> results = with_behavior("", hip_options(ProbeLevel::all));
+    const std::vector<ProbeResult> init = results_of("hip-init", results);
     ASSERT_EQ(init.size(), 3U) << init.front().reason;
     EXPECT_EQ(init[0].values.at("library"), fake_hip_folder() + "/libamdhip64.so.6");
     EXPECT_EQ(init[0].values.at("runtime_version"), "60241133");
@@ -84,26 +84,28 @@ TEST(HipProbes, AWorkingHipPassesAllProbes) {
     EXPECT_EQ(init[2].values.at("gfx"), "gfx1100");
     EXPECT_EQ(init[2].values.at("memory_total"), "21474836480");
     for (const char* id : {"blas-handle", "hiprtc-vector-add"}) {
-        const std::vector<ProbeResult> devices = of(id, results);
+        const std::vector<ProbeResult> devices = results_of(id, results);
         ASSERT_EQ(devices.size(), 2U) << id;
         EXPECT_EQ(devices[1].device, "0000:04:00.0") << id;
         EXPECT_EQ(devices[1].status, ProbeStatus::passed) << id << devices[1].reason << devices[1].code;
         EXPECT_EQ(devices[1].values.at("memory_free"), "10737418240") << id;
     }
-    EXPECT_EQ(of("blas-handle", results)[0].values.at("library"), fake_hip_folder() + "/libhipblas.so.2");
-    EXPECT_EQ(of("rccl", results).at(0).values.at("version"), "22005");
-    EXPECT_EQ(of("rccl-two-gpus", results).at(0).status, ProbeStatus::passed);
-    EXPECT_EQ(of("rccl-two-gpus", results).at(0).values.at("devices"), "2");
+    EXPECT_EQ(results_of("blas-handle", results)[0].values.at("library"),
+              fake_hip_folder() + "/libhipblas.so.2");
+    EXPECT_EQ(results_of("rccl", results).at(0).values.at("version"), "22005");
+    EXPECT_EQ(results_of("rccl-two-gpus", results).at(0).status, ProbeStatus::passed);
+    EXPECT_EQ(results_of("rccl-two-gpus", results).at(0).values.at("devices"), "2");
 }
 
 TEST(HipProbes, SafeSkipsTwoGpusTogether) {
     const std::vector<ProbeResult> results = with_behavior("ncclCommInitAll=hang");
-    EXPECT_EQ(of("rccl", results).at(0).status, ProbeStatus::passed);
-    EXPECT_EQ(of("rccl-two-gpus", results).at(0).status, ProbeStatus::skipped);
-    EXPECT_EQ(of("rccl-two-gpus", results).at(0).reason,
+    EXPECT_EQ(results_of("rccl", results).at(0).status, ProbeStatus::passed);
+    EXPECT_EQ(results_of("rccl-two-gpus", results).at(0).status, ProbeStatus::skipped);
+    EXPECT_EQ(results_of("rccl-two-gpus", results).at(0).reason,
               "only --probe all tries two GPUs together, because it may hang");
     const ScopedVariable one("REKINDLE_FAKE_DEVICES", "1");
-    EXPECT_EQ(of("rccl-two-gpus", with_behavior("")).at(0).reason, "it needs two GPUs, and HIP has one here");
+    EXPECT_EQ(results_of("rccl-two-gpus", with_behavior("")).at(0).reason,
+              "it needs two GPUs, and HIP has one here");
 }
 
 TEST(HipProbes, EveryHipStatusIsNamed) {
@@ -125,14 +127,14 @@ TEST(HipProbes, EveryHipStatusIsNamed) {
         EXPECT_EQ(init.reason, "hipInit failed");
     }
     const std::vector<ProbeResult> results = with_behavior("hipGetDeviceCount=101");
-    EXPECT_EQ(of("hip-init", results).at(0).reason, "hipGetDeviceCount failed");
-    EXPECT_EQ(of("blas-handle", results).at(0).status, ProbeStatus::skipped);
-    EXPECT_EQ(of("blas-handle", results).at(0).reason, "hip-init found no device to try it on");
+    EXPECT_EQ(results_of("hip-init", results).at(0).reason, "hipGetDeviceCount failed");
+    EXPECT_EQ(results_of("blas-handle", results).at(0).status, ProbeStatus::skipped);
+    EXPECT_EQ(results_of("blas-handle", results).at(0).reason, "hip-init found no device to try it on");
 }
 
 TEST(HipProbes, WithoutAnAmdGpuAHipStatusIsNotAFailure) {
     const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", "hipInit=101"); // HIP 5 on a host without amdgpu
-    const ProbeResult init = of("hip-init", run_probes({}, options())).at(0);
+    const ProbeResult init = results_of("hip-init", run_probes({}, hip_options())).at(0);
     EXPECT_EQ(init.status, ProbeStatus::skipped);
     EXPECT_EQ(init.reason, "no AMD GPU on this host");
     EXPECT_EQ(init.code, "hipErrorInvalidDevice (101)");
@@ -166,23 +168,24 @@ TEST(HipProbes, RocblasIsUsedWithoutHipblas) {
     const test::TemporaryFolder folder;
     for (const char* name : {"libamdhip64.so.6", "librocblas.so.4"})
         fs::create_symlink(fs::path(fake_hip_folder()) / name, folder.path() / name);
-    ProbeOptions with = options();
+    ProbeOptions with = hip_options();
     with.library_folder = folder.path().string();
-    const ProbeResult good = of("blas-handle", with_behavior("", with)).at(0);
+    const ProbeResult good = results_of("blas-handle", with_behavior("", with)).at(0);
     if (good.values.contains("library") && good.values.at("library").find("hipblas") != std::string::npos)
         GTEST_SKIP() << "skipped: the linker of this machine finds an installed hipBLAS:  "
                      << good.values.at("library");
     EXPECT_EQ(good.status, ProbeStatus::passed) << good.reason;
     EXPECT_EQ(good.values.at("library"), (folder.path() / "librocblas.so.4").string());
-    const ProbeResult bad = of("blas-handle", with_behavior("rocblas_create_handle=5", with)).at(0);
+    const ProbeResult bad = results_of("blas-handle", with_behavior("rocblas_create_handle=5", with)).at(0);
     EXPECT_EQ(bad.code, "rocblas_status_memory_error (5)");
     EXPECT_EQ(bad.reason, "rocblas_create_handle failed");
 }
 
 TEST(HipProbes, AHangIsKilledAndItsCallNamed) {
-    ProbeOptions with = options();
+    ProbeOptions with = hip_options();
     with.deadline = 1500ms;
-    const std::vector<ProbeResult> handles = of("blas-handle", with_behavior("hipblasCreate=hang", with));
+    const std::vector<ProbeResult> handles =
+        results_of("blas-handle", with_behavior("hipblasCreate=hang", with));
     ASSERT_EQ(handles.size(), 2U);
     EXPECT_EQ(handles[0].status, ProbeStatus::timed_out);
     EXPECT_EQ(handles[0].reason, "no response within 1.50 s, in hipblasCreate; killed");
@@ -202,9 +205,9 @@ TEST(HipProbes, CrashAbortExitAndFloodAreResults) {
     EXPECT_EQ(exit.status, ProbeStatus::crashed);
     EXPECT_EQ(exit.exit_status, 3);
     EXPECT_EQ(exit.reason, "the process ended without a result, exit status 3, in ncclGetVersion");
-    ProbeOptions with = options();
+    ProbeOptions with = hip_options();
     with.deadline = 1s;
-    const ProbeResult flood = of("hip-init", with_behavior("hipInit=flood", with)).at(0);
+    const ProbeResult flood = results_of("hip-init", with_behavior("hipInit=flood", with)).at(0);
     EXPECT_EQ(flood.status, ProbeStatus::timed_out);
     EXPECT_EQ(flood.errors.size(), 4096U);
 }
@@ -226,7 +229,7 @@ TEST(HipProbes, SafeSkipsAGpuThatHung) {
     const ScopedVariable behavior("REKINDLE_FAKE_DRIVER", "");
     Facts facts = two_gpus();
     facts.kernel_log.lines = {{"amdgpu 0000:04:00.0: amdgpu: GPU reset begin!"}, "/dev/kmsg"};
-    const std::vector<ProbeResult> init = of("hip-init", run_probes(facts, options()));
+    const std::vector<ProbeResult> init = results_of("hip-init", run_probes(facts, hip_options()));
     ASSERT_FALSE(init.empty());
     EXPECT_EQ(init[0].device, "0000:04:00.0");
     EXPECT_EQ(init[0].status, ProbeStatus::skipped);
@@ -235,14 +238,14 @@ TEST(HipProbes, SafeSkipsAGpuThatHung) {
 
 TEST(HipProbes, MissingHipIsSkippedAndBrokenHipFails) {
     const ScopedVariable none("REKINDLE_FAKE_DEVICES", "0");
-    const std::vector<ProbeResult> no_gpu = run_probes({}, options());
-    EXPECT_EQ(of("hip-init", no_gpu).at(0).status, ProbeStatus::skipped);
-    EXPECT_EQ(of("hip-init", no_gpu).at(0).reason, "no AMD GPU on this host");
-    EXPECT_EQ(of("hip-init", no_gpu).at(0).code, "hipErrorNoDevice (100)");
+    const std::vector<ProbeResult> no_gpu = run_probes({}, hip_options());
+    EXPECT_EQ(results_of("hip-init", no_gpu).at(0).status, ProbeStatus::skipped);
+    EXPECT_EQ(results_of("hip-init", no_gpu).at(0).reason, "no AMD GPU on this host");
+    EXPECT_EQ(results_of("hip-init", no_gpu).at(0).code, "hipErrorNoDevice (100)");
     const test::TemporaryFolder folder;
-    ProbeOptions with = options();
+    ProbeOptions with = hip_options();
     with.library_folder = folder.path().string();
-    const ProbeResult absent = of("hip-init", run_probes(two_gpus(), with)).at(0);
+    const ProbeResult absent = results_of("hip-init", run_probes(two_gpus(), with)).at(0);
     if (absent.values.contains("library"))
         GTEST_SKIP() << "skipped: the linker of this machine finds an installed HIP:  "
                      << absent.values.at("library");
@@ -252,7 +255,7 @@ TEST(HipProbes, MissingHipIsSkippedAndBrokenHipFails) {
                           "in {}, and the linker does not find one",
                           folder.path().string()));
     std::ofstream(folder.path() / "libamdhip64.so.6") << "not a library";
-    const ProbeResult broken = of("hip-init", run_probes(two_gpus(), with)).at(0);
+    const ProbeResult broken = results_of("hip-init", run_probes(two_gpus(), with)).at(0);
     EXPECT_EQ(broken.status, ProbeStatus::failed);
     EXPECT_NE(broken.reason.find("libamdhip64.so.6: file too short"), std::string::npos) << broken.reason;
 }

@@ -59,7 +59,7 @@ std::vector<ProbeResult> probe(const FakePython& python, std::chrono::millisecon
     return probe({}, options);
 }
 
-const ProbeResult& of(const std::vector<ProbeResult>& results, const std::string& id) {
+const ProbeResult& result_of(const std::vector<ProbeResult>& results, const std::string& id) {
     static const ProbeResult none;
     const auto found = std::ranges::find(results, id, &ProbeResult::id);
     EXPECT_NE(found, results.end()) << id;
@@ -85,29 +85,29 @@ TEST(PythonProbes, AfterACrashTheNextChildContinues) {
         probe(FakePython("python-fill) echo dying >&2; kill -SEGV $$ ;;\n python-addmm) exit 9 ;;"));
     EXPECT_EQ(results.size(), 17U);
     EXPECT_EQ(passed(results), 15U);
-    EXPECT_EQ(of(results, "python-fill").status, ProbeStatus::crashed);
-    EXPECT_EQ(of(results, "python-fill").signal, SIGSEGV);
-    EXPECT_EQ(of(results, "python-fill").reason, "terminated by SIGSEGV (11), in trying");
-    EXPECT_EQ(of(results, "python-fill").errors, "dying\n");
-    EXPECT_EQ(of(results, "python-addmm").exit_status, 9);
-    EXPECT_EQ(of(results, "python-compile").status, ProbeStatus::passed);
+    EXPECT_EQ(result_of(results, "python-fill").status, ProbeStatus::crashed);
+    EXPECT_EQ(result_of(results, "python-fill").signal, SIGSEGV);
+    EXPECT_EQ(result_of(results, "python-fill").reason, "terminated by SIGSEGV (11), in trying");
+    EXPECT_EQ(result_of(results, "python-fill").errors, "dying\n");
+    EXPECT_EQ(result_of(results, "python-addmm").exit_status, 9);
+    EXPECT_EQ(result_of(results, "python-compile").status, ProbeStatus::passed);
 }
 
 TEST(PythonProbes, AfterASecondHangTheRestIsSkipped) {
     const std::vector<ProbeResult> results =
         probe(FakePython("python-add | python-addmm) sleep 100 ;;"), 1500ms);
     EXPECT_EQ(results.size(), 17U);
-    EXPECT_EQ(of(results, "python-add").status, ProbeStatus::timed_out);
-    EXPECT_EQ(of(results, "python-matmul-fp32").status, ProbeStatus::passed);
-    EXPECT_EQ(of(results, "python-addmm").status, ProbeStatus::timed_out);
-    EXPECT_EQ(of(results, "python-compile").status, ProbeStatus::skipped);
-    EXPECT_EQ(of(results, "python-compile").reason, "2 probes before this one hung on this device");
+    EXPECT_EQ(result_of(results, "python-add").status, ProbeStatus::timed_out);
+    EXPECT_EQ(result_of(results, "python-matmul-fp32").status, ProbeStatus::passed);
+    EXPECT_EQ(result_of(results, "python-addmm").status, ProbeStatus::timed_out);
+    EXPECT_EQ(result_of(results, "python-compile").status, ProbeStatus::skipped);
+    EXPECT_EQ(result_of(results, "python-compile").reason, "2 probes before this one hung on this device");
 }
 
 TEST(PythonProbes, EveryDeviceIsProbed) {
     const std::vector<ProbeResult> results = probe(FakePython("none) ;;", "cuda:0 cuda:1"));
     EXPECT_EQ(results.size(), 17U + 15U);
-    EXPECT_EQ(of(results, "python-count").device, "cuda:0");
+    EXPECT_EQ(result_of(results, "python-count").device, "cuda:0");
     EXPECT_EQ(results.back().device, "cuda:1");
 }
 
@@ -137,7 +137,7 @@ TEST(PythonProbes, ResultsBelongToTheGpuThatHipOrCudaNamed) {
     listed.values["ordinal"] = "hip:0";
     session.add(listed);
     run_python_probes(session);
-    const ProbeResult add = of(session.results(), "python-add");
+    const ProbeResult add = result_of(session.results(), "python-add");
     EXPECT_EQ(add.device, "0000:03:00.0");
     EXPECT_EQ(add.values.at("ordinal"), "cuda:0");
     EXPECT_EQ(add.values.at("together"), "together");
@@ -152,13 +152,13 @@ TEST(PythonProbes, AnOverriddenRdna1GpuSkipsTheLargeConvolution) {
     gpu.vendor = "amd";
     gpu.gfx = {"gfx1010", "kfd"};
     facts.gpus.push_back(gpu);
-    EXPECT_EQ(of(probe(facts, options), "python-conv2d-64").status, ProbeStatus::passed);
+    EXPECT_EQ(result_of(probe(facts, options), "python-conv2d-64").status, ProbeStatus::passed);
     facts.environment.variables = {{{"HSA_OVERRIDE_GFX_VERSION", "10.3.0"}}, "this process"};
-    EXPECT_EQ(of(probe(facts, options), "python-conv2d-64").reason,
+    EXPECT_EQ(result_of(probe(facts, options), "python-conv2d-64").reason,
               "convolutions of this size have hung RDNA1 GPUs with HSA_OVERRIDE_GFX_VERSION=10.3.0; --probe "
               "all tries it anyway");
     options.level = ProbeLevel::all;
-    EXPECT_EQ(of(probe(facts, options), "python-conv2d-64").status, ProbeStatus::passed);
+    EXPECT_EQ(result_of(probe(facts, options), "python-conv2d-64").status, ProbeStatus::passed);
 }
 
 TEST(PythonProbes, InterpretersAreFilesFoldersOrNames) {

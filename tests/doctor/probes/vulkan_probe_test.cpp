@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-ProbeOptions options(ProbeLevel level = ProbeLevel::safe) {
+ProbeOptions vulkan_options(ProbeLevel level = ProbeLevel::safe) {
     ProbeOptions options;
     options.level = level;
     options.program = test::probe_child();
@@ -43,7 +43,7 @@ TEST(VulkanProbe, FindsLavapipe) {
         GTEST_SKIP() << "skipped: Mesa's CPU driver (lvp_icd*.json) is not installed";
     const test::ScopedVariable files("VK_ICD_FILENAMES", manifest);
     const test::ScopedVariable newer_files("VK_DRIVER_FILES", manifest);
-    const std::vector<ProbeResult> results = vulkan_results({}, options());
+    const std::vector<ProbeResult> results = vulkan_results({}, vulkan_options());
     ASSERT_FALSE(results.empty());
     if (results[0].status == ProbeStatus::skipped)
         GTEST_SKIP() << "skipped: no Vulkan loader: " << results[0].reason;
@@ -63,7 +63,7 @@ TEST(VulkanProbe, FindsLavapipe) {
 TEST(VulkanProbe, ALoaderWithoutDriversFails) {
     const test::ScopedVariable files("VK_ICD_FILENAMES", "/no/such/manifest.json");
     const test::ScopedVariable newer_files("VK_DRIVER_FILES", "/no/such/manifest.json");
-    const std::vector<ProbeResult> results = vulkan_results({}, options());
+    const std::vector<ProbeResult> results = vulkan_results({}, vulkan_options());
     ASSERT_EQ(results.size(), 1U);
     if (results[0].status == ProbeStatus::skipped)
         GTEST_SKIP() << "skipped: no Vulkan loader: " << results[0].reason;
@@ -80,20 +80,20 @@ TEST(VulkanProbe, AGpuThatHungIsSkippedExceptWithProbeAll) {
     facts.gpus.push_back(gpu);
     facts.kernel_log.lines = {std::vector<std::string>{"amdgpu 0000:03:00.0: amdgpu: GPU reset begin!"},
                               "/dev/kmsg"};
-    const std::vector<ProbeResult> left_alone = vulkan_results(facts, options());
+    const std::vector<ProbeResult> left_alone = vulkan_results(facts, vulkan_options());
     ASSERT_EQ(left_alone.size(), 1U);
     EXPECT_EQ(left_alone[0].status, ProbeStatus::skipped);
     EXPECT_EQ(left_alone[0].reason,
               "the kernel log shows a hang or reset of 0000:03:00.0 (amdgpu 0000:03:00.0: "
               "amdgpu: GPU reset begin!); --probe all tries it anyway");
-    const std::vector<ProbeResult> tried = vulkan_results(facts, options(ProbeLevel::all));
+    const std::vector<ProbeResult> tried = vulkan_results(facts, vulkan_options(ProbeLevel::all));
     ASSERT_FALSE(tried.empty());
     EXPECT_EQ(tried[0].reason.find("kernel log"), std::string::npos);
-    EXPECT_TRUE(run_probes(facts, options(ProbeLevel::none)).empty());
+    EXPECT_TRUE(run_probes(facts, vulkan_options(ProbeLevel::none)).empty());
 }
 
 TEST(VulkanProbe, AProgramThatIsNotAProbeIsReported) {
-    ProbeOptions broken = options();
+    ProbeOptions broken = vulkan_options();
     broken.program = "/no/such/program";
     const std::vector<ProbeResult> results = vulkan_results({}, broken);
     ASSERT_EQ(results.size(), 1U);

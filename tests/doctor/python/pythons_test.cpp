@@ -20,7 +20,7 @@
 namespace rekindle::doctor {
 namespace {
 
-using namespace test;
+using namespace fixtures;
 using Texts = std::vector<std::string>;
 
 /// A recorded host below a temporary folder, with the parts of Pythons that matter here.

@@ -8,7 +8,7 @@
 namespace rekindle::doctor {
 namespace {
 
-Facts host_with(const std::string& gfx) {
+Facts amd_host(const std::string& gfx) {
     Facts facts;
     Gpu& gpu = facts.gpus.emplace_back();
     gpu.vendor = "amd";
@@ -23,7 +23,7 @@ std::string all_text(const std::vector<Option>& options) {
     return text;
 }
 
-const Option* named(const std::vector<Option>& options, std::string_view title) {
+const Option* option_named(const std::vector<Option>& options, std::string_view title) {
     const auto found = std::find_if(options.begin(), options.end(), [&](const Option& option) {
         return option.title.find(title) != std::string::npos;
     });
@@ -31,27 +31,27 @@ const Option* named(const std::vector<Option>& options, std::string_view title) 
 }
 
 TEST(Alternatives, AnRdna1GpuGetsNativeWheelsFirstAndNoOverride) {
-    const std::vector<Option> options = alternatives(host_with("gfx1010"), embedded_knowledge(), 0, 0);
+    const std::vector<Option> options = alternatives(amd_host("gfx1010"), embedded_knowledge(), 0, 0);
     ASSERT_FALSE(options.empty());
     EXPECT_NE(options.front().detail.find("torch[device-gfx1010]"), std::string::npos)
         << options.front().detail;
     EXPECT_EQ(all_text(options).find("10.3.0"), std::string::npos);
-    EXPECT_NE(named(options, "Vulkan"), nullptr);
-    EXPECT_NE(named(options, "CPU"), nullptr);
+    EXPECT_NE(option_named(options, "Vulkan"), nullptr);
+    EXPECT_NE(option_named(options, "CPU"), nullptr);
 }
 
 TEST(Alternatives, OnlyWhatAppliesToTheHost) {
-    EXPECT_NE(all_text(alternatives(host_with("gfx1032"), embedded_knowledge(), 0, 0)).find("10.3.0"),
+    EXPECT_NE(all_text(alternatives(amd_host("gfx1032"), embedded_knowledge(), 0, 0)).find("10.3.0"),
               std::string::npos);
     const std::vector<Option> without_gpu = alternatives({}, embedded_knowledge(), 0, 0);
-    EXPECT_EQ(named(without_gpu, "Vulkan"), nullptr);
+    EXPECT_EQ(option_named(without_gpu, "Vulkan"), nullptr);
     EXPECT_EQ(all_text(without_gpu).find("{gfx}"), std::string::npos);
-    EXPECT_NE(named(without_gpu, "CPU"), nullptr);
+    EXPECT_NE(option_named(without_gpu, "CPU"), nullptr);
 }
 
 TEST(Alternatives, FreeOptionsComeFirst) {
     bool paid = false;
-    for (const Option& option : alternatives(host_with("gfx1010"), embedded_knowledge(), 40, 300)) {
+    for (const Option& option : alternatives(amd_host("gfx1010"), embedded_knowledge(), 40, 300)) {
         paid = paid || !option.arithmetic.empty();
         EXPECT_EQ(paid, !option.arithmetic.empty()) << option.title;
     }

@@ -54,9 +54,9 @@ TEST_P(ReportedDocument, IsMarkedAsExpected) {
 INSTANTIATE_TEST_SUITE_P(Seeds, ReportedDocument, ::testing::Range(0, 5));
 
 #ifdef __SANITIZE_ADDRESS__
-constexpr int rounds = 300; // each takes several times as long
+constexpr int damage_rounds = 300; // each takes several times as long
 #else
-constexpr int rounds = 2000;
+constexpr int damage_rounds = 2000;
 #endif
 
 TEST(ReportedDocuments, DamagedDocumentsAreStillRead) {
@@ -72,7 +72,7 @@ TEST(ReportedDocuments, DamagedDocumentsAreStillRead) {
     few.claims.assign(knowledge.claims.begin(), knowledge.claims.begin() + 2);
     std::uint32_t state = 7;
     const auto random = [&] { return state = state * 1664525u + 1013904223u; };
-    for (int round = 0; round < rounds; ++round) {
+    for (int round = 0; round < damage_rounds; ++round) {
         std::string damaged = text.substr(random() % text.size() / 2, 100 + random() % 200);
         for (std::uint32_t i = random() % 8; i > 0 && !damaged.empty(); --i) {
             const std::size_t at = (random() >> 8U) % damaged.size();

@@ -12,7 +12,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace rekindle::market::testing {
+namespace rekindle::market::fixtures {
 
 std::filesystem::path golden_folder() {
     return std::filesystem::path(REKINDLE_TEST_DATA) / "features";
@@ -39,7 +39,7 @@ NumberTable read_numbers(const std::filesystem::path& path) {
     return table;
 }
 
-std::vector<SessionSummary> golden_sessions(bool mixed) {
+std::vector<SessionSummary> golden_summaries(bool mixed) {
     std::vector<SessionSummary> sessions;
     for (const std::vector<double>& row : read_numbers(golden_folder() / "sessions.csv").rows) {
         SessionSummary s;
@@ -106,7 +106,7 @@ BarsAndSessions golden_bars() {
             std::move(sessions)};
 }
 
-std::vector<SessionSummary> random_sessions(std::size_t count, std::uint64_t seed) {
+std::vector<SessionSummary> random_summaries(std::size_t count, std::uint64_t seed) {
     PhiloxStream random(seed, RandomPurpose::test, 0, 0);
     const auto between = [&](std::int64_t low, std::int64_t high) {
         return low +
@@ -139,8 +139,8 @@ std::vector<SessionSummary> random_sessions(std::size_t count, std::uint64_t see
     return sessions;
 }
 
-BarsAndSessions random_bars(std::size_t sessions, std::size_t bars_per_session, std::uint64_t seed,
-                            bool with_vix) {
+BarsAndSessions random_bars_and_sessions(std::size_t sessions, std::size_t bars_per_session,
+                                         std::uint64_t seed, bool with_vix) {
     PhiloxStream random(seed, RandomPurpose::test, 1, 0);
     const auto between = [&](int low, int high) {
         return low + static_cast<int>(random.next_u64() % static_cast<std::uint64_t>(high - low + 1));
@@ -196,4 +196,4 @@ bool identical(const FeatureMatrix& a, const FeatureMatrix& b) {
            std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(double)) == 0;
 }
 
-} // namespace rekindle::market::testing
+} // namespace rekindle::market::fixtures

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace rekindle::market::testing {
+namespace rekindle::market::fixtures {
 
 /// A CSV file of numbers with a header line.
 struct NumberTable {
@@ -27,8 +27,11 @@ struct BarsAndSessions {
     std::vector<Session> sessions;
 };
 
-/// The sessions in sessions.csv; if mixed, all roll offsets are 0, as if there were one contract.
-std::vector<SessionSummary> golden_sessions(bool mixed = false);
+/// The tick of the E-mini futures, as in the golden files.
+constexpr TickSize golden_tick{0.25};
+
+/// The summaries in sessions.csv; if mixed, all roll offsets are 0, as if there were one contract.
+std::vector<SessionSummary> golden_summaries(bool mixed = false);
 
 /// Compares names, rows (column "row" is FeatureMatrix::source) and values, with a relative tolerance of
 /// 1e-9.
@@ -37,15 +40,15 @@ void expect_equals_golden(const FeatureMatrix& matrix, const std::string& file);
 /// The bars in bars.csv, with a new contract index after each roll.
 BarsAndSessions golden_bars();
 
-/// Plausible sessions with rolls, gaps and a VIX; the same seed gives the same sessions.
-std::vector<SessionSummary> random_sessions(std::size_t count, std::uint64_t seed);
+/// Plausible summaries with rolls, gaps and a VIX; the same seed gives the same summaries.
+std::vector<SessionSummary> random_summaries(std::size_t count, std::uint64_t seed);
 
 /// One-minute bars with their sessions: two contracts that overlap, a roll, bars outside of sessions, and a
 /// VIX.
-BarsAndSessions random_bars(std::size_t sessions, std::size_t bars_per_session, std::uint64_t seed,
-                            bool with_vix = true);
+BarsAndSessions random_bars_and_sessions(std::size_t sessions, std::size_t bars_per_session,
+                                         std::uint64_t seed, bool with_vix = true);
 
 /// Whether names, timestamps, sources and the bits of all values are equal.
 bool identical(const FeatureMatrix& a, const FeatureMatrix& b);
 
-} // namespace rekindle::market::testing
+} // namespace rekindle::market::fixtures

@@ -13,8 +13,8 @@
 namespace rekindle::market {
 namespace {
 
-using testing::BarsAndSessions;
-using testing::random_bars;
+using fixtures::BarsAndSessions;
+using fixtures::random_bars_and_sessions;
 
 /// The first `bars` bars of the table, and the sessions as known at that time.
 BarsAndSessions prefix_of(const BarsAndSessions& whole, std::size_t bars) {
@@ -61,16 +61,16 @@ std::string prefix_violation(const MinuteFeature& feature, const BarsAndSessions
 }
 
 TEST(MinuteFeatures, MatchPandasAcrossARoll) {
-    const BarsAndSessions data = testing::golden_bars();
+    const BarsAndSessions data = fixtures::golden_bars();
     ThreadPool pool(1);
     const FeatureMatrix matrix = minute_features(data.bars, data.sessions, pool);
     EXPECT_EQ(matrix.columns(), 19u);
     EXPECT_EQ(matrix.dropped_first, 779u);
-    testing::expect_equals_golden(matrix, "minute_features.csv");
+    fixtures::expect_equals_golden(matrix, "minute_features.csv");
 }
 
 TEST(MinuteFeatures, PrefixTestHoldsForEveryFeatureOfTheTable) {
-    const BarsAndSessions data = random_bars(9, 110, 21);
+    const BarsAndSessions data = random_bars_and_sessions(9, 110, 21);
     ASSERT_EQ(minute_feature_table().size(), 19u);
     for (const MinuteFeature& feature : minute_feature_table())
         EXPECT_EQ(prefix_violation(feature, data), "");
@@ -83,12 +83,12 @@ TEST(MinuteFeatures, PrefixTestFindsAFeatureThatLooksAhead) {
                                   const std::size_t next = std::min(i + 1, window.end() - 1);
                                   return window.volume(next);
                               }};
-    EXPECT_EQ(prefix_violation(peeks, random_bars(9, 110, 21)),
+    EXPECT_EQ(prefix_violation(peeks, random_bars_and_sessions(9, 110, 21)),
               "next_volume changes when the future is known");
 }
 
 TEST(MinuteFeatures, ReadNoMoreThanTheLookBack) {
-    const BarsAndSessions data = random_bars(9, 110, 22);
+    const BarsAndSessions data = random_bars_and_sessions(9, 110, 22);
     ThreadPool pool(1);
     for (const MinuteFeature& feature : minute_feature_table()) {
         if (feature.info.look_back == FeatureInfo::all_earlier)
@@ -105,11 +105,11 @@ TEST(MinuteFeatures, ReadNoMoreThanTheLookBack) {
 }
 
 TEST(MinuteFeatures, BitIdenticalForAnyNumberOfThreadsAndBlocks) {
-    const BarsAndSessions data = random_bars(12, 4000, 23); // several blocks
+    const BarsAndSessions data = random_bars_and_sessions(12, 4000, 23); // several blocks
     ThreadPool one(1);
     ThreadPool three(3);
     const FeatureMatrix matrix = minute_features(data.bars, data.sessions, one);
-    EXPECT_TRUE(testing::identical(matrix, minute_features(data.bars, data.sessions, three)));
+    EXPECT_TRUE(fixtures::identical(matrix, minute_features(data.bars, data.sessions, three)));
     // Without the first session every block begins at another bar; only the exponential means depend on bars
     // that far back.
     const FeatureMatrix moved = minute_features(data.bars, std::span(data.sessions).subspan(1), three);
@@ -125,7 +125,7 @@ TEST(MinuteFeatures, BitIdenticalForAnyNumberOfThreadsAndBlocks) {
 }
 
 TEST(MinuteFeatures, UseOnlyBarsOfTheSessionsContract) {
-    const BarsAndSessions data = random_bars(9, 110, 24);
+    const BarsAndSessions data = random_bars_and_sessions(9, 110, 24);
     ThreadPool pool(1);
     const FeatureMatrix matrix = minute_features(data.bars, data.sessions, pool);
     EXPECT_EQ(matrix.rows(), 9u * 110 - 779);
@@ -142,7 +142,7 @@ TEST(MinuteFeatures, UseOnlyBarsOfTheSessionsContract) {
 }
 
 TEST(MinuteFeatures, WithoutVixOmitTheFeatureThatNeedsIt) {
-    const BarsAndSessions data = random_bars(9, 110, 25, false);
+    const BarsAndSessions data = random_bars_and_sessions(9, 110, 25, false);
     ThreadPool pool(1);
     const FeatureMatrix matrix = minute_features(data.bars, data.sessions, pool);
     EXPECT_EQ(matrix.columns(), 18u);
@@ -151,7 +151,7 @@ TEST(MinuteFeatures, WithoutVixOmitTheFeatureThatNeedsIt) {
 }
 
 TEST(MinuteFeatures, VixIsUsed) {
-    const BarsAndSessions data = random_bars(9, 110, 25);
+    const BarsAndSessions data = random_bars_and_sessions(9, 110, 25);
     ThreadPool pool(1);
     const FeatureMatrix matrix = minute_features(data.bars, data.sessions, pool);
     const auto vix = static_cast<std::size_t>(
@@ -197,7 +197,7 @@ TEST(MinuteFeatures, RejectTooFewBarsAndTooLargeValues) {
         }
         return std::string("accepted");
     };
-    const BarsAndSessions few = random_bars(2, 110, 26);
+    const BarsAndSessions few = random_bars_and_sessions(2, 110, 26);
     EXPECT_EQ(refusal(few.bars, few.sessions),
               "220 bars are too few for the feature group minute, expected at least 780");
     BarBuffer buffer;

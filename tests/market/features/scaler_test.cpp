@@ -18,7 +18,7 @@ namespace {
 
 FeatureMatrix golden_features() {
     ThreadPool pool(1);
-    return session_features(testing::golden_sessions(), {0.25}, {"session"}, pool);
+    return session_features(fixtures::golden_summaries(), {0.25}, {"session"}, pool);
 }
 
 /// One column per vector.
@@ -42,7 +42,7 @@ class AgainstScikitLearn : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AgainstScikitLearn, CenterScaleAndResultAgree) {
     const auto golden =
-        nlohmann::json::parse(read_file(testing::golden_folder() / "scaler.json")).at(GetParam());
+        nlohmann::json::parse(read_file(fixtures::golden_folder() / "scaler.json")).at(GetParam());
     const FeatureMatrix matrix = golden_features();
     ThreadPool pool(2);
     const RowRange train{0, golden.at("rows").get<std::size_t>()};

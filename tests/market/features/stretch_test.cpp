@@ -15,15 +15,15 @@
 namespace rekindle::market {
 namespace {
 
-using testing::random_bars;
-using testing::random_sessions;
+using fixtures::golden_tick;
+using fixtures::random_bars_and_sessions;
+using fixtures::random_summaries;
 
-constexpr TickSize tick{0.25};
 constexpr std::size_t border = 90;
 
 /// 200 sessions; the gap before session `border` is unknown, and prices are ten times as high after it.
 std::vector<SessionSummary> sessions_with_unknown_gap() {
-    auto sessions = random_sessions(200, 11);
+    auto sessions = random_summaries(200, 11);
     for (std::size_t s = border; s < sessions.size(); ++s) {
         SessionSummary& session = sessions[s];
         session.stretch = 1;
@@ -40,12 +40,12 @@ TEST(Stretches, SessionFeaturesAreComputedSeparately) {
     ThreadPool pool(2);
     const auto sessions = sessions_with_unknown_gap();
     const std::vector<std::string> groups{"session", "vix", "returns", "gap", "calendar", "naked-poc"};
-    const FeatureMatrix whole = session_features(sessions, tick, groups, pool);
+    const FeatureMatrix whole = session_features(sessions, golden_tick, groups, pool);
     const std::span all(sessions);
     std::size_t row = 0;
     for (const std::size_t begin : {std::size_t{0}, border}) {
         const FeatureMatrix alone =
-            session_features(begin == 0 ? all.first(border) : all.subspan(border), tick, groups, pool);
+            session_features(begin == 0 ? all.first(border) : all.subspan(border), golden_tick, groups, pool);
         ASSERT_EQ(alone.names, whole.names);
         ASSERT_GT(alone.rows(), 20u);
         for (std::size_t i = 0; i < alone.rows(); ++i, ++row) {
@@ -60,7 +60,7 @@ TEST(Stretches, SessionFeaturesAreComputedSeparately) {
 TEST(Stretches, NoTargetSpansTheGap) {
     ThreadPool pool(1);
     const auto sessions = sessions_with_unknown_gap();
-    const FeatureMatrix matrix = session_features(sessions, tick, {"calendar"}, pool);
+    const FeatureMatrix matrix = session_features(sessions, golden_tick, {"calendar"}, pool);
     const Targets targets = session_targets(matrix, sessions, {TargetKind::next_return, 1});
     for (std::size_t row = 0; row < matrix.rows(); ++row) {
         EXPECT_EQ(targets.valid[row] != 0, row + 1 != border && row + 1 != sessions.size()) << row;
@@ -70,7 +70,7 @@ TEST(Stretches, NoTargetSpansTheGap) {
 
 TEST(Stretches, MinuteFeaturesAndTargetsStartAgain) {
     ThreadPool pool(2);
-    auto data = random_bars(8, 400, 3);
+    auto data = random_bars_and_sessions(8, 400, 3);
     const std::span all(data.sessions);
     const FeatureMatrix before = minute_features(data.bars, all.first(4), pool);
     const FeatureMatrix after = minute_features(data.bars, all.subspan(4), pool);
@@ -103,9 +103,9 @@ TEST(Stretches, PointsOfControlAreNotComparedAcross) {
     const auto touches = first_touches(sessions);
     for (std::size_t s = 0; s < border; ++s)
         EXPECT_TRUE(!touches[s] || *touches[s] < border) << s;
-    const auto whole = migration_trends(sessions, tick);
-    auto parts = migration_trends(all.first(border), tick);
-    for (MigrationTrend trend : migration_trends(all.subspan(border), tick)) {
+    const auto whole = migration_trends(sessions, golden_tick);
+    auto parts = migration_trends(all.first(border), golden_tick);
+    for (MigrationTrend trend : migration_trends(all.subspan(border), golden_tick)) {
         trend.start += border;
         trend.end += border;
         parts.push_back(trend);

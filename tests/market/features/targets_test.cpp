@@ -12,14 +12,14 @@ namespace rekindle::market {
 namespace {
 
 /// Sessions with the given closes (ticks) and roll offsets, and a matrix with a row for each of `rows`.
-struct Case {
+struct TargetCase {
     std::vector<SessionSummary> sessions;
     FeatureMatrix matrix;
 };
 
-Case make_case(const std::vector<std::int64_t>& closes, const std::vector<std::int64_t>& offsets,
-               const std::vector<std::size_t>& rows) {
-    Case made;
+TargetCase make_case(const std::vector<std::int64_t>& closes, const std::vector<std::int64_t>& offsets,
+                     const std::vector<std::size_t>& rows) {
+    TargetCase made;
     for (std::size_t i = 0; i < closes.size(); ++i) {
         SessionSummary session;
         session.close = closes[i];
@@ -31,7 +31,7 @@ Case make_case(const std::vector<std::int64_t>& closes, const std::vector<std::i
 }
 
 TEST(Targets, NextReturnUsesTheLaterContract) {
-    const Case c = make_case({1000, 1010, 1125, 1120}, {0, 0, 100, 100}, {0, 1, 2, 3});
+    const TargetCase c = make_case({1000, 1010, 1125, 1120}, {0, 0, 100, 100}, {0, 1, 2, 3});
     const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::next_return});
     EXPECT_FLOAT_EQ(targets.values[0], static_cast<float>(std::log(1010.0 / 1000)));
     EXPECT_FLOAT_EQ(targets.values[1], static_cast<float>(std::log(1125.0 / 1110)));
@@ -41,14 +41,14 @@ TEST(Targets, NextReturnUsesTheLaterContract) {
 }
 
 TEST(Targets, UseTheNextSessionAndNotTheNextRow) {
-    const Case c = make_case({1000, 1010, 1125, 1120}, {0, 0, 0, 0}, {0, 2});
+    const TargetCase c = make_case({1000, 1010, 1125, 1120}, {0, 0, 0, 0}, {0, 2});
     const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::next_return});
     EXPECT_FLOAT_EQ(targets.values[0], static_cast<float>(std::log(1010.0 / 1000)));
     EXPECT_FLOAT_EQ(targets.values[1], static_cast<float>(std::log(1120.0 / 1125)));
 }
 
 TEST(Targets, FlatOutcomeHasNoDirection) {
-    const Case c = make_case({1000, 1010, 1010, 900}, {0, 0, 0, 0}, {0, 1, 2, 3});
+    const TargetCase c = make_case({1000, 1010, 1010, 900}, {0, 0, 0, 0}, {0, 1, 2, 3});
     const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::direction});
     EXPECT_EQ(targets.values, (std::vector<float>{1, 0, 0, 0}));
     EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{1, 0, 1, 0}));
@@ -59,7 +59,7 @@ TEST(Targets, FlatOutcomeHasNoDirection) {
 }
 
 TEST(Targets, OriginalIsClamped) {
-    const Case c = make_case({1000, 2000, 1990, 100, 101}, {0, 0, 0, 0, 0}, {0, 1, 2, 3});
+    const TargetCase c = make_case({1000, 2000, 1990, 100, 101}, {0, 0, 0, 0, 0}, {0, 1, 2, 3});
     const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::original});
     EXPECT_EQ(targets.values[0], 0.1f);
     EXPECT_FLOAT_EQ(targets.values[1], static_cast<float>(std::log(1990.0 / 2000)));
@@ -69,7 +69,7 @@ TEST(Targets, OriginalIsClamped) {
 }
 
 TEST(Targets, BarReturnLooksKBarsAheadAndNotPastTheEnd) {
-    const Case c = make_case({1000, 1010, 1020, 1030, 1040}, {0, 0, 7, 7, 7}, {0, 1, 2, 3, 4});
+    const TargetCase c = make_case({1000, 1010, 1020, 1030, 1040}, {0, 0, 7, 7, 7}, {0, 1, 2, 3, 4});
     const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::bar_return, 3});
     EXPECT_FLOAT_EQ(targets.values[0], static_cast<float>(std::log(1030.0 / 1007)));
     EXPECT_FLOAT_EQ(targets.values[1], static_cast<float>(std::log(1040.0 / 1017)));
@@ -78,7 +78,7 @@ TEST(Targets, BarReturnLooksKBarsAheadAndNotPastTheEnd) {
 }
 
 TEST(Targets, NonPositivePriceIsRejected) {
-    const Case c = make_case({1000, -5, 10, 20}, {0, 0, 0, 0}, {0, 1, 2});
+    const TargetCase c = make_case({1000, -5, 10, 20}, {0, 0, 0, 0}, {0, 1, 2});
     try {
         session_targets(c.matrix, c.sessions, {TargetKind::next_return});
         FAIL();
@@ -90,7 +90,7 @@ TEST(Targets, NonPositivePriceIsRejected) {
 
 /// Brute force: goes through the bars of the sessions' contracts one by one.
 TEST(Targets, OfBarsSkipOtherContractsAndShiftAtRolls) {
-    const auto data = testing::random_bars(6, 40, 5);
+    const auto data = fixtures::random_bars_and_sessions(6, 40, 5);
     std::vector<std::size_t> own;
     std::vector<std::int64_t> offset;
     for (const Session& session : data.sessions)
@@ -117,7 +117,7 @@ TEST(Targets, OfBarsSkipOtherContractsAndShiftAtRolls) {
 
 /// No kind of bar target extends beyond the session of its row, unless requested.
 TEST(Targets, OfBarsStayInTheirSession) {
-    const auto data = testing::random_bars(6, 40, 5);
+    const auto data = fixtures::random_bars_and_sessions(6, 40, 5);
     std::vector<std::size_t> own, session;
     for (std::size_t s = 0; s < data.sessions.size(); ++s)
         for (std::size_t bar = data.sessions[s].first; bar < data.sessions[s].first + data.sessions[s].count;
@@ -153,7 +153,7 @@ TEST(Targets, OfBarsStayInTheirSession) {
 }
 
 TEST(Targets, RowsWithoutATargetAreRemovedFromBoth) {
-    Case c = make_case({1000, 1010, 1010, 900, 950}, {0, 0, 0, 0, 0}, {0, 1, 2, 3, 4});
+    TargetCase c = make_case({1000, 1010, 1010, 900, 950}, {0, 0, 0, 0, 0}, {0, 1, 2, 3, 4});
     c.matrix.names = {"a"};
     c.matrix.values = std::vector<double>{10, 11, 12, 13, 14};
     c.matrix.known_at = std::vector<std::int64_t>{20, 21, 22, 23, 24};

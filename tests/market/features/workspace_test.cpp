@@ -23,8 +23,8 @@
 namespace rekindle::market {
 namespace {
 
+using fixtures::BarsAndSessions;
 using test::TemporaryFolder;
-using testing::BarsAndSessions;
 
 /// All results, from the bars to the inputs of the network.
 struct Prepared {
@@ -49,7 +49,7 @@ Prepared prepare(std::span<const MinuteFeature> features, const BarsAndSessions&
 }
 
 void expect_same(const Prepared& a, const Prepared& b) {
-    EXPECT_TRUE(testing::identical(a.matrix, b.matrix));
+    EXPECT_TRUE(fixtures::identical(a.matrix, b.matrix));
     EXPECT_EQ(a.matrix.notes, b.matrix.notes);
     EXPECT_EQ(a.matrix.dropped_first, b.matrix.dropped_first);
     EXPECT_EQ(a.matrix.dropped_later, b.matrix.dropped_later);
@@ -61,7 +61,7 @@ void expect_same(const Prepared& a, const Prepared& b) {
 }
 
 TEST(FeatureWorkspace, ChunksOfASmallFileChangeNothing) {
-    const BarsAndSessions data = testing::random_bars(20, 150, 3);
+    const BarsAndSessions data = fixtures::random_bars_and_sessions(20, 150, 3);
     const Prepared expected = prepare(minute_feature_table(), data, 1, {});
     ASSERT_EQ(expected.matrix.columns(), 19u);
     ASSERT_GT(expected.matrix.rows(), 2000u);
@@ -73,7 +73,7 @@ TEST(FeatureWorkspace, ChunksOfASmallFileChangeNothing) {
 }
 
 TEST(FeatureWorkspace, ChunksOfALargerFileChangeNothing) {
-    const BarsAndSessions data = testing::random_bars(100, 1200, 4);
+    const BarsAndSessions data = fixtures::random_bars_and_sessions(100, 1200, 4);
     const Prepared expected = prepare(minute_feature_table(), data, 2, {});
     const TemporaryFolder folder;
     for (const std::size_t chunk : {1000u, 50'000u})
@@ -81,7 +81,7 @@ TEST(FeatureWorkspace, ChunksOfALargerFileChangeNothing) {
 }
 
 TEST(FeatureWorkspace, RowsWithoutAValueAreSkippedInEveryChunk) {
-    const BarsAndSessions data = testing::random_bars(12, 100, 5);
+    const BarsAndSessions data = fixtures::random_bars_and_sessions(12, 100, 5);
     const std::vector<MinuteFeature> features{
         {{"position", "minute", "", 3, 3},
          [](const BarWindow&, std::size_t i) {
@@ -98,7 +98,7 @@ TEST(FeatureWorkspace, RowsWithoutAValueAreSkippedInEveryChunk) {
 }
 
 TEST(FeatureWorkspace, UnusableFolderIsNamed) {
-    const BarsAndSessions data = testing::random_bars(10, 100, 6);
+    const BarsAndSessions data = fixtures::random_bars_and_sessions(10, 100, 6);
     const TemporaryFolder folder;
     try {
         prepare(minute_feature_table(), data, 1, {folder / "none", 100});
@@ -146,7 +146,7 @@ TEST(FeatureWorkspace, MemoryDependsOnTheChunkAndNotOnTheFile) {
     const TemporaryFolder folder;
     for (const std::size_t sessions :
          {50u, 200u}) { // 60,000 and 240,000 bars: 9 and 36 MB of float64 features
-        const BarsAndSessions data = testing::random_bars(sessions, 1200, 7);
+        const BarsAndSessions data = fixtures::random_bars_and_sessions(sessions, 1200, 7);
         EXPECT_EQ(prepare_with(budget, data, {folder.path(), 1000}), 0) << sessions;
         EXPECT_EQ(prepare_with(budget, data, {}), 1) << sessions;
     }

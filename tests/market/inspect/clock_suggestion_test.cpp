@@ -13,7 +13,7 @@ using Verdict = ClockSuggestion::Verdict;
 using testing::HasSubstr;
 
 /// Bars from December to April, which cover both offsets of New York.
-BarTable simulated() {
+BarTable winter_and_spring() {
     static const BarTable table = [] {
         SimulateOptions options;
         options.bars = 140'000;
@@ -45,7 +45,7 @@ BarTable stamped_in(const BarTable& table, const char* zone, std::int64_t bar_se
 }
 
 TEST(SuggestClock, AgreesWithUtcTimestamps) {
-    const ClockSuggestion result = suggest_clock(simulated(), SessionRules{});
+    const ClockSuggestion result = suggest_clock(winter_and_spring(), SessionRules{});
     EXPECT_EQ(result.verdict, Verdict::agrees) << result.message;
     EXPECT_EQ(result.candidates.front().zone, "UTC");
     ASSERT_EQ(result.seasons.size(), 2u);
@@ -57,7 +57,7 @@ TEST(SuggestClock, AgreesWithUtcTimestamps) {
 }
 
 TEST(SuggestClock, FindsTheZoneOfTheTimestamps) {
-    const BarTable table = simulated();
+    const BarTable table = winter_and_spring();
     for (const char* zone :
          {"America/New_York", "America/Chicago", "Europe/Berlin", "Europe/London", "Asia/Tokyo"})
         for (const std::int64_t bar_seconds : {60, 3600}) {
@@ -73,15 +73,15 @@ TEST(SuggestClock, FindsTheZoneOfTheTimestamps) {
 }
 
 TEST(SuggestClock, SuggestsTheRightOption) {
-    const BarTable local = stamped_in(simulated(), "America/New_York");
+    const BarTable local = stamped_in(winter_and_spring(), "America/New_York");
     EXPECT_THAT(suggest_clock(local, SessionRules{}).message, HasSubstr("Use --clock exchange"));
-    EXPECT_THAT(suggest_clock(stamped_in(simulated(), "Asia/Tokyo"), SessionRules{}).message,
+    EXPECT_THAT(suggest_clock(stamped_in(winter_and_spring(), "Asia/Tokyo"), SessionRules{}).message,
                 HasSubstr("convert the timestamps to UTC"));
     // UTC timestamps read as exchange time: the reader has converted them to instants that are five hours
     // off.
     SessionRules exchange;
     exchange.clock = Clock::exchange;
-    BarTable table = simulated();
+    BarTable table = winter_and_spring();
     const ZoneClock new_york = ZoneClock::load("America/New_York");
     BarBuffer buffer;
     for (std::size_t i = 0; i < table.size(); ++i) {
@@ -100,12 +100,12 @@ TEST(SuggestClock, SuggestsTheRightOption) {
 TEST(SuggestClock, RawUsesTheLabels) {
     SessionRules raw;
     raw.clock = Clock::raw;
-    EXPECT_EQ(suggest_clock(simulated(), raw).verdict,
+    EXPECT_EQ(suggest_clock(winter_and_spring(), raw).verdict,
               Verdict::agrees); // the labels are UTC, as raw timestamps usually are
 }
 
 TEST(SuggestClock, DetectsTimestampsAtTheStartOfBars) {
-    const BarTable table = simulated();
+    const BarTable table = winter_and_spring();
     EXPECT_EQ(suggest_clock(table, SessionRules{}).stamp_message, "");
     for (const std::int64_t bar_seconds : {60, 3600}) {
         const BarTable ends = stamped_in(table, "UTC", bar_seconds);
@@ -124,7 +124,7 @@ TEST(SuggestClock, DetectsTimestampsAtTheStartOfBars) {
 }
 
 TEST(SuggestClock, DoesNotGuessWithoutEvidence) {
-    using testing_support::BarBuilder;
+    using fixtures::BarBuilder;
     BarBuilder always; // trades evenly around the clock, all week
     for (std::int64_t minute = 0; minute < 60 * 24 * 60; minute += 5)
         always.add(1'700'000'000 + minute * 60, 100, 10);
@@ -140,7 +140,7 @@ TEST(SuggestClock, DoesNotGuessWithoutEvidence) {
 // Cryptocurrencies trade at all hours, so nothing contradicts any clock.
 TEST(SuggestClock, HasNoVerdictForAMarketThatNeverCloses) {
     for (const std::int64_t bar_seconds : {60, 3600}) {
-        testing_support::BarBuilder builder;
+        fixtures::BarBuilder builder;
         builder.bar_seconds(bar_seconds);
         for (std::int64_t i = 1; i <= 60 * day_seconds / bar_seconds; ++i)
             builder.add(std::int64_t{make_date(2024, 2, 1)} * day_seconds + i * bar_seconds, 100,

@@ -11,9 +11,9 @@
 namespace rekindle::market {
 namespace {
 
+using fixtures::BarBuilder;
+using fixtures::new_york;
 using testing::HasSubstr;
-using testing_support::BarBuilder;
-using testing_support::new_york;
 
 /// The report that a reader would give for the table.
 ReadReport report_of(const BarTable& bars) {
@@ -37,7 +37,7 @@ InspectReport inspect_bars(const BarTable& bars, const SessionRules& rules = {},
     return inspect(bars, report_of(bars), rules, HolidayCalendar::embedded(), method);
 }
 
-BarTable simulated(std::int64_t count) {
+BarTable simulated_bars(std::int64_t count) {
     SimulateOptions options;
     options.bars = count;
     return simulate_table(options);
@@ -63,7 +63,7 @@ BarTable without(const BarTable& table, Drop drop) {
 }
 
 TEST(Inspect, SimulatedBarsHaveNoHolesAndNoMissingDays) {
-    const InspectReport report = inspect_bars(simulated(120'000));
+    const InspectReport report = inspect_bars(simulated_bars(120'000));
     EXPECT_EQ(report.holes, 0u);
     EXPECT_EQ(report.missing_day_count, 0u);
     EXPECT_TRUE(report.regular_pauses.empty());
@@ -77,7 +77,7 @@ TEST(Inspect, SimulatedBarsHaveNoHolesAndNoMissingDays) {
 }
 
 TEST(Inspect, FindsHolesAndMissingDays) {
-    const BarTable whole = simulated(60'000);
+    const BarTable whole = simulated_bars(60'000);
     const std::int32_t day = make_date(2021, 12, 21);
     const BarTable holed = without(whole, [&](std::int64_t time) {
         const bool hour = time > new_york(day, 10 * 60) && time <= new_york(day, 11 * 60);
@@ -96,7 +96,7 @@ TEST(Inspect, FindsHolesAndMissingDays) {
 TEST(Inspect, RegularPausesAreNotHoles) {
     SessionRules rules;
     rules.day_start = 0; // the trading day is the local date, so it contains the daily halt
-    const InspectReport report = inspect_bars(simulated(60'000), rules);
+    const InspectReport report = inspect_bars(simulated_bars(60'000), rules);
     // Only the early close on Martin Luther King Jr. Day is unusual.
     const std::int32_t holiday = make_date(2022, 1, 17);
     EXPECT_EQ(report.holes, 1u);
@@ -125,7 +125,7 @@ TEST(Inspect, SaysHowManyMoreSessionsTheLookBacksNeed) {
 }
 
 TEST(Inspect, ReportsContractsThatTheRollMethodRejects) {
-    const InspectReport report = inspect_bars(simulated(60'000), {}, RollMethod::single);
+    const InspectReport report = inspect_bars(simulated_bars(60'000), {}, RollMethod::single);
     EXPECT_THAT(report.roll_error, HasSubstr("contracts"));
     EXPECT_TRUE(report.plan.sessions.empty());
     EXPECT_THAT(render(report), HasSubstr("--roll volume"));
@@ -133,7 +133,7 @@ TEST(Inspect, ReportsContractsThatTheRollMethodRejects) {
 }
 
 TEST(Inspect, TextIsPlainAndNamesZonesAndUnits) {
-    const InspectReport report = inspect_bars(simulated(120'000));
+    const InspectReport report = inspect_bars(simulated_bars(120'000));
     for (const std::size_t width : {60u, 100u}) {
         const std::string text = render(report, width);
         for (const std::string_view line : split(text, '\n'))
@@ -147,11 +147,12 @@ TEST(Inspect, TextIsPlainAndNamesZonesAndUnits) {
     EXPECT_THAT(text, HasSubstr("points"));
     SessionRules raw;
     raw.clock = Clock::raw;
-    EXPECT_THAT(render(inspect_bars(simulated(20'000), raw)), HasSubstr("2021-12-05 23:01:00 by the label"));
+    EXPECT_THAT(render(inspect_bars(simulated_bars(20'000), raw)),
+                HasSubstr("2021-12-05 23:01:00 by the label"));
 }
 
 TEST(Inspect, JsonContainsTheSameFacts) {
-    const InspectReport report = inspect_bars(simulated(120'000));
+    const InspectReport report = inspect_bars(simulated_bars(120'000));
     const nlohmann::ordered_json json = nlohmann::ordered_json::parse(to_json(report).dump());
     EXPECT_EQ(json.at("rows"), 120'000);
     EXPECT_EQ(json.at("rolls").size(), report.plan.rolls.size());

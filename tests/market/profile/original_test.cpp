@@ -13,12 +13,12 @@
 namespace rekindle::market {
 namespace {
 
-using test::metadata;
-using test::random_bars;
+using fixtures::metadata;
+using fixtures::random_bars;
 
-constexpr double tick = 0.25;
+constexpr double tick_points = 0.25;
 
-struct Bar {
+struct PointBar {
     double open, high, low, close, volume;
 };
 
@@ -35,23 +35,23 @@ struct Profile {
 };
 
 template <class Real>
-Profile<Real> empty_profile(const std::vector<Bar>& bars) {
+Profile<Real> empty_profile(const std::vector<PointBar>& bars) {
     double low = bars[0].low;
     double high = bars[0].high;
-    for (const Bar& bar : bars) {
+    for (const PointBar& bar : bars) {
         low = std::min({low, bar.low, bar.open, bar.close});
         high = std::max({high, bar.high, bar.open, bar.close});
     }
-    low = std::floor(low / tick) * tick;
-    high = std::ceil(high / tick) * tick;
+    low = std::floor(low / tick_points) * tick_points;
+    high = std::ceil(high / tick_points) * tick_points;
     Profile<Real> profile;
-    for (double price = low; price <= high; price += tick)
+    for (double price = low; price <= high; price += tick_points)
         profile.prices.push_back(price);
     profile.volumes.resize(profile.prices.size());
     return profile;
 }
 
-std::vector<std::size_t> covered(const std::vector<double>& prices, const Bar& bar) {
+std::vector<std::size_t> covered(const std::vector<double>& prices, const PointBar& bar) {
     std::vector<std::size_t> levels;
     for (std::size_t i = 0; i < prices.size(); ++i)
         if (prices[i] >= std::min({bar.open, bar.close, bar.low}) &&
@@ -84,9 +84,9 @@ Figures greedy_figures(const Profile<Real>& profile, Sum target) {
     return figures;
 }
 
-Figures notebook_reference(const std::vector<Bar>& bars) {
+Figures notebook_reference(const std::vector<PointBar>& bars) {
     Profile<double> profile = empty_profile<double>(bars);
-    for (const Bar& bar : bars) {
+    for (const PointBar& bar : bars) {
         const auto levels = covered(profile.prices, bar);
         for (const std::size_t level : levels)
             profile.volumes[level] += bar.volume / static_cast<double>(levels.size());
@@ -97,9 +97,9 @@ Figures notebook_reference(const std::vector<Bar>& bars) {
     return greedy_figures<double>(profile, total * 0.7);
 }
 
-Figures cpu_reference(const std::vector<Bar>& bars) {
+Figures cpu_reference(const std::vector<PointBar>& bars) {
     Profile<double> profile = empty_profile<double>(bars);
-    for (const Bar& bar : bars) {
+    for (const PointBar& bar : bars) {
         const auto levels = covered(profile.prices, bar);
         std::map<std::size_t, double> weights;
         double sum = 0;
@@ -161,15 +161,15 @@ Figures cpu_reference(const std::vector<Bar>& bars) {
     return {control, profile.prices[low], profile.prices[high]};
 }
 
-Figures gpu_reference(const std::vector<Bar>& bars, std::size_t chunk_bars) {
+Figures gpu_reference(const std::vector<PointBar>& bars, std::size_t chunk_bars) {
     const std::size_t step = bars.size() > 1000 ? chunk_bars : bars.size();
     std::map<double, float> merged;
     for (std::size_t begin = 0; begin < bars.size(); begin += step) {
-        const std::vector<Bar> chunk(bars.begin() + static_cast<std::ptrdiff_t>(begin),
-                                     bars.begin() +
-                                         static_cast<std::ptrdiff_t>(std::min(begin + step, bars.size())));
+        const std::vector<PointBar> chunk(
+            bars.begin() + static_cast<std::ptrdiff_t>(begin),
+            bars.begin() + static_cast<std::ptrdiff_t>(std::min(begin + step, bars.size())));
         Profile<float> profile = empty_profile<float>(chunk);
-        for (const Bar& bar : chunk) {
+        for (const PointBar& bar : chunk) {
             std::map<std::size_t, float> weights;
             float sum = 0;
             for (const std::size_t level : covered(profile.prices, bar)) {
@@ -196,21 +196,23 @@ Figures gpu_reference(const std::vector<Bar>& bars, std::size_t chunk_bars) {
                               : greedy_figures<float>(whole, short_total * 0.7F);
 }
 
-std::vector<Bar> in_points(const BarBuffer& buffer) {
-    std::vector<Bar> bars;
+std::vector<PointBar> in_points(const BarBuffer& buffer) {
+    std::vector<PointBar> bars;
     for (std::size_t i = 0; i < buffer.size(); ++i)
-        bars.push_back({buffer.open[i] * tick, buffer.high[i] * tick, buffer.low[i] * tick,
-                        buffer.close[i] * tick, static_cast<double>(buffer.volume[i])});
+        bars.push_back({buffer.open[i] * tick_points, buffer.high[i] * tick_points,
+                        buffer.low[i] * tick_points, buffer.close[i] * tick_points,
+                        static_cast<double>(buffer.volume[i])});
     return bars;
 }
 
 Figures figures_in_points(const BarBuffer& bars, Compatibility generation, std::size_t chunk_bars = 3500) {
-    const BarTable table = BarBuffer::into_table(BarBuffer{bars}, metadata(tick));
+    const BarTable table = BarBuffer::into_table(BarBuffer{bars}, metadata(tick_points));
     ProfileRules rules;
     rules.compatibility = generation;
     rules.gpu_chunk_bars = chunk_bars;
     const auto found = session_figures(table, {.first = 0, .count = bars.size()}, rules);
-    return {found.point_of_control * tick, found.value_area_low * tick, found.value_area_high * tick};
+    return {found.point_of_control * tick_points, found.value_area_low * tick_points,
+            found.value_area_high * tick_points};
 }
 
 /// Random sessions of many shapes; volumes are at least 1.
@@ -240,7 +242,7 @@ testing::AssertionResult describe(const Figures& found, const Figures& expected,
 }
 
 testing::AssertionResult agree(const std::vector<BarBuffer>& all, Compatibility generation,
-                               const std::function<Figures(const std::vector<Bar>&)>& reference,
+                               const std::function<Figures(const std::vector<PointBar>&)>& reference,
                                std::size_t chunk_bars = 3500) {
     for (std::size_t s = 0; s < all.size(); ++s) {
         const Figures expected = reference(in_points(all[s]));
@@ -263,7 +265,7 @@ TEST(OriginalCpu, MatchesTheLiteralReference) {
 
 TEST(OriginalGpu, MatchesTheLiteralReference) {
     for (const std::size_t chunk : {3500u, 500u, 37u}) {
-        const auto reference = [&](const std::vector<Bar>& bars) { return gpu_reference(bars, chunk); };
+        const auto reference = [&](const std::vector<PointBar>& bars) { return gpu_reference(bars, chunk); };
         EXPECT_TRUE(agree(sessions(false), Compatibility::gpu, reference, chunk)) << "chunks of " << chunk;
         EXPECT_TRUE(agree(sessions(true), Compatibility::gpu, reference, chunk)) << "chunks of " << chunk;
     }
@@ -293,7 +295,7 @@ TEST(OriginalGenerations, MatchTheLibrariesThatTheOriginalUsed) {
             double high = 0;
             ASSERT_TRUE(words >> control >> low >> high);
             const auto& [generation, chunk] = generations.at(name);
-            const Figures expected{control * tick, low * tick, high * tick};
+            const Figures expected{control * tick_points, low * tick_points, high * tick_points};
             const Figures found = figures_in_points(bars, generation, chunk);
             EXPECT_TRUE(equal(found, expected))
                 << describe(found, expected, compared / 4).message() << " (" << name << ")";

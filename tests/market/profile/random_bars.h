@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace rekindle::market::test {
+namespace rekindle::market::fixtures {
 
 struct RandomBarOptions {
     std::size_t count = 100;
@@ -51,6 +51,9 @@ inline BarMetadata metadata(double tick = 0.25, std::vector<std::string> contrac
     return result;
 }
 
+/// The tick of the E-mini futures.
+constexpr TickSize quarter_tick{0.25};
+
 /// Consecutive sessions of up to `most` bars.
 inline std::vector<Session> random_sessions(std::uint64_t seed, std::size_t bars, std::uint32_t most,
                                             std::uint16_t contract = mixed_contracts) {
@@ -68,4 +71,4 @@ inline std::vector<Session> random_sessions(std::uint64_t seed, std::size_t bars
     return sessions;
 }
 
-} // namespace rekindle::market::test
+} // namespace rekindle::market::fixtures

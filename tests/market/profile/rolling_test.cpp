@@ -8,9 +8,8 @@
 namespace rekindle::market {
 namespace {
 
-using test::random_bars;
-
-constexpr TickSize tick{0.25};
+using fixtures::quarter_tick;
+using fixtures::random_bars;
 
 /// Bars that jump between distant ranges, so that windows lose their extremes, with periods without volume.
 BarBuffer jumping_bars(std::uint64_t seed, std::size_t count) {
@@ -32,7 +31,7 @@ BarBuffer jumping_bars(std::uint64_t seed, std::size_t count) {
 MovingProfilePoint rebuilt(const BarColumns& bars, std::size_t i, std::size_t window,
                            const ProfileRules& rules) {
     const std::size_t first = i + 1 > window ? i + 1 - window : 0;
-    VolumeProfile profile(tick, rules.weighting);
+    VolumeProfile profile(quarter_tick, rules.weighting);
     profile.add(bars.subspan(first, i + 1 - first));
     if (profile.total_volume() == 0)
         return {bars.close[i], profile.lowest(), profile.highest()};
@@ -54,8 +53,8 @@ TEST(RollingProfile, MatchesTheProfileComputedFromScratchAtEveryBar) {
     for (const ProfileRules& rules : all_rules())
         for (const std::size_t window : {1u, 2u, 13u, 60u, 1000u}) {
             const BarBuffer bars = jumping_bars(window, 260);
-            const auto points = rolling_profile(bars.columns(), tick, window, rules);
-            const auto controls = rolling_point_of_control(bars.columns(), tick, window, rules);
+            const auto points = rolling_profile(bars.columns(), quarter_tick, window, rules);
+            const auto controls = rolling_point_of_control(bars.columns(), quarter_tick, window, rules);
             ASSERT_EQ(points.size(), bars.size());
             ASSERT_EQ(controls.size(), bars.size());
             for (std::size_t i = 0; i < bars.size(); ++i) {
@@ -71,12 +70,12 @@ TEST(RollingProfile, MatchesTheProfileComputedFromScratchAtEveryBar) {
 TEST(RollingProfile, PrefixOfTheBarsGivesAPrefixOfTheResults) {
     const BarBuffer bars = jumping_bars(4, 300);
     const ProfileRules rules;
-    const auto whole = rolling_profile(bars.columns(), tick, 40, rules);
-    const auto developing = developing_profile(bars.columns(), tick, rules);
+    const auto whole = rolling_profile(bars.columns(), quarter_tick, 40, rules);
+    const auto developing = developing_profile(bars.columns(), quarter_tick, rules);
     for (const std::size_t count : {1u, 39u, 41u, 170u}) {
-        const auto part = rolling_profile(bars.columns().subspan(0, count), tick, 40, rules);
+        const auto part = rolling_profile(bars.columns().subspan(0, count), quarter_tick, 40, rules);
         EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin()));
-        const auto developed = developing_profile(bars.columns().subspan(0, count), tick, rules);
+        const auto developed = developing_profile(bars.columns().subspan(0, count), quarter_tick, rules);
         EXPECT_TRUE(std::equal(developed.begin(), developed.end(), developing.begin()));
     }
 }
@@ -84,9 +83,9 @@ TEST(RollingProfile, PrefixOfTheBarsGivesAPrefixOfTheResults) {
 TEST(RollingProfile, EndsWithTheFiguresOfTheSession) {
     for (const ProfileRules& rules : all_rules()) {
         const BarBuffer bars = random_bars(21, {.count = 200});
-        const BarTable table = BarBuffer::into_table(BarBuffer{bars}, test::metadata());
+        const BarTable table = BarBuffer::into_table(BarBuffer{bars}, fixtures::metadata());
         const auto figures = session_figures(table, {.count = bars.size()}, rules);
-        const MovingProfilePoint last = developing_profile(bars.columns(), tick, rules).back();
+        const MovingProfilePoint last = developing_profile(bars.columns(), quarter_tick, rules).back();
         EXPECT_EQ(last.point_of_control, figures.point_of_control);
         EXPECT_EQ(last.value_area_low, figures.value_area_low);
         EXPECT_EQ(last.value_area_high, figures.value_area_high);
@@ -103,8 +102,8 @@ TEST(RollingProfile, ShiftsContractsOntoOneScale) {
              {&two_contracts.open, &two_contracts.high, &two_contracts.low, &two_contracts.close})
             (*column)[i] += 55;
     }
-    const auto expected = rolling_profile(one_contract.columns(), tick, 50, {});
-    const auto shifted = rolling_profile(two_contracts.columns(), tick, 50, {}, shift);
+    const auto expected = rolling_profile(one_contract.columns(), quarter_tick, 50, {});
+    const auto shifted = rolling_profile(two_contracts.columns(), quarter_tick, 50, {}, shift);
     for (std::size_t i = 0; i < two_contracts.size(); ++i) {
         const auto offset = static_cast<Ticks>(shift[i]);
         const MovingProfilePoint back{shifted[i].point_of_control - offset,
@@ -118,23 +117,23 @@ TEST(RollingProfile, ManyBarsWithTheVolumesOfTheSp500LeaveNoTrace) {
     BarBuffer bars = random_bars(30, {.count = 30'000, .most_levels = 30});
     for (std::size_t i = 0; i < bars.size(); ++i)
         bars.volume[i] = 1'000'000'000 + static_cast<std::int64_t>(i * i % 9'000'000'000);
-    const auto controls = rolling_point_of_control(bars.columns(), tick, 390, {});
+    const auto controls = rolling_point_of_control(bars.columns(), quarter_tick, 390, {});
     for (std::size_t i = 1000; i < bars.size(); i += 997)
         EXPECT_EQ(controls[i], rebuilt(bars.columns(), i, 390, {}).point_of_control) << "bar " << i;
 }
 
 TEST(RollingProfile, RejectsInvalidArguments) {
     BarBuffer bars = random_bars(1, {.count = 3});
-    EXPECT_THROW(rolling_profile(bars.columns(), tick, 0, {}), Error);
+    EXPECT_THROW(rolling_profile(bars.columns(), quarter_tick, 0, {}), Error);
     ProfileRules rules;
     rules.compatibility = Compatibility::gpu;
-    EXPECT_THROW(developing_profile(bars.columns(), tick, rules), Error);
-    EXPECT_TRUE(developing_profile({}, tick, {}).empty());
+    EXPECT_THROW(developing_profile(bars.columns(), quarter_tick, rules), Error);
+    EXPECT_TRUE(developing_profile({}, quarter_tick, {}).empty());
     bars.volume = {largest_profile_volume, largest_profile_volume, 1};
-    EXPECT_NO_THROW(rolling_point_of_control(bars.columns(), tick, 1, {}));
-    EXPECT_THROW(rolling_point_of_control(bars.columns(), tick, 2, {}), Error);
+    EXPECT_NO_THROW(rolling_point_of_control(bars.columns(), quarter_tick, 1, {}));
+    EXPECT_THROW(rolling_point_of_control(bars.columns(), quarter_tick, 2, {}), Error);
     bars.low[0] = -2'000'000'000;
-    EXPECT_THROW(rolling_point_of_control(bars.columns(), tick, 1, {}), Error);
+    EXPECT_THROW(rolling_point_of_control(bars.columns(), quarter_tick, 1, {}), Error);
 }
 
 } // namespace

@@ -10,9 +10,9 @@
 namespace rekindle::market {
 namespace {
 
-using test::metadata;
-using test::random_bars;
-using test::random_sessions;
+using fixtures::metadata;
+using fixtures::random_bars;
+using fixtures::random_sessions;
 
 bool same(const SessionSummary& a, const SessionSummary& b) {
     const auto equal = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };

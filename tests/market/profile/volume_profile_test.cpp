@@ -14,7 +14,7 @@
 namespace rekindle::market {
 namespace {
 
-using test::random_bars;
+using fixtures::random_bars;
 __extension__ typedef __int128 Wide;
 
 /// A literal implementation of the definition of a profile, one price at a time.

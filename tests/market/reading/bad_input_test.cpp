@@ -13,7 +13,6 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string header = "time,open,high,low,close,volume\n";
 const std::string good = "2024-12-12 05:01:00,100,101,99.75,100.25,5\n";
 
 ReadOptions with_tick(double tick) {
@@ -33,7 +32,7 @@ class BadRows : public testing::TestWithParam<BadRow> {};
 
 TEST_P(BadRows, NamesPlaceAndReason) {
     const BadRow& bad = GetParam();
-    const std::string text = header + good + bad.row + "\n2024-12-12 05:09:00,100,101,99.75,100.25,5\n";
+    const std::string text = bars_header + good + bad.row + "\n2024-12-12 05:09:00,100,101,99.75,100.25,5\n";
     const std::string message = error_of(text, with_tick(0.25));
     EXPECT_THAT(message, StartsWith(std::string("bars.csv:3:") + bad.column + ": "));
     EXPECT_THAT(message, HasSubstr(bad.what));
@@ -91,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"# a comment", "1", "1 field", "6"}));
 
 TEST(ReadBarsErrors, ListsTheFirstTenAndTheTotalCount) {
-    std::string text = header + good;
+    std::string text = bars_header + good;
     for (int i = 0; i < 1234; ++i)
         text += "2024-12-12 05:02:00,100,101,99,,5\n";
     const std::string message = error_of(text, with_tick(0.25));
@@ -112,7 +111,7 @@ TEST(ReadBarsErrors, RejectsFilesThatAreNotBars) {
     for (const BadFile& bad : {
              BadFile{"a.csv", "", "a.csv: the file is empty, expected at least one row"},
              BadFile{"a.csv", "\n \r\n\n", "a.csv: no rows: the file contains only blank lines"},
-             BadFile{"a.csv", header, "a.csv: no rows follow the header, expected at least one bar"},
+             BadFile{"a.csv", bars_header, "a.csv: no rows follow the header, expected at least one bar"},
              BadFile{"a.csv", std::string("ab\0cd\n", 6),
                      "a.csv: the file is not text: it contains NUL bytes"},
              BadFile{"a.csv", "\xFF\xFEt\0i\0m\0e\0", "a.csv: the text is UTF-16, expected UTF-8"},
@@ -126,13 +125,13 @@ TEST(ReadBarsErrors, RejectsFilesThatAreNotBars) {
              BadFile{"a.csv", "5,6,7,8\n",
                      "the first line is neither a header nor a row in a known format: 5,6,7,8"},
              BadFile{"a.csv", "hello world\n", "nor a row in a known format"},
-             BadFile{"a.csv", header + "31/12/2024,1,1,1,1,1\n",
+             BadFile{"a.csv", bars_header + "31/12/2024,1,1,1,1,1\n",
                      "a.csv:2: \"31/12/2024\" has the day before the month"},
-             BadFile{"a.csv", header + "yesterday,1,1,1,1,1\n",
+             BadFile{"a.csv", bars_header + "yesterday,1,1,1,1,1\n",
                      "a.csv:2: \"yesterday\" is not a recognized time"},
              BadFile{"a.csv", "Time,open,high,low,close,volume\n09:31,1,1,1,1,1\n",
                      "is not a recognized time"},
-             BadFile{"a.csv", header + std::string(200'000, '7'), "a line is longer than 65,536 bytes"},
+             BadFile{"a.csv", bars_header + std::string(200'000, '7'), "a line is longer than 65,536 bytes"},
              BadFile{"a.csv.gz", "\x1F\x8B rubbish", "a.csv.gz: the gzip data is damaged"},
          }) {
         const std::string message = error_of(bad.content, {}, bad.name);
@@ -143,12 +142,13 @@ TEST(ReadBarsErrors, RejectsFilesThatAreNotBars) {
 TEST(ReadBarsErrors, NoRowsLeft) {
     ReadOptions skip = with_tick(0.25);
     skip.skip_bad_rows = true;
-    EXPECT_THAT(error_of(header + "2024-12-12 05:02:00,0,0,0,0,0\n", skip),
+    EXPECT_THAT(error_of(bars_header + "2024-12-12 05:02:00,0,0,0,0,0\n", skip),
                 HasSubstr("no rows are left: all were rejected"));
 }
 
 TEST(ReadBarsErrors, Options) {
-    EXPECT_THAT(error_of(header + good, with_tick(-1)), HasSubstr("--tick: -1 is not a valid tick size"));
+    EXPECT_THAT(error_of(bars_header + good, with_tick(-1)),
+                HasSubstr("--tick: -1 is not a valid tick size"));
     for (const auto& [columns, message] : {
              std::pair{"time=1,open=9", "open=9: bars.csv has 6 columns"},
              {"time=1,opening=2", "opening=2 is not a known setting"},
@@ -160,7 +160,7 @@ TEST(ReadBarsErrors, Options) {
          }) {
         ReadOptions options;
         options.columns = columns;
-        EXPECT_THAT(error_of(header + good, options), HasSubstr(message)) << columns;
+        EXPECT_THAT(error_of(bars_header + good, options), HasSubstr(message)) << columns;
     }
     EXPECT_THROW(read_with(options_for("/nonexistent/bars.csv")), Error);
     const TestFolder folder;
@@ -169,7 +169,7 @@ TEST(ReadBarsErrors, Options) {
 
 // One wrong price among many is an error and does not change the inferred tick. Many of them change it.
 TEST(ReadBarsErrors, InferredTickSurvivesOneWrongPrice) {
-    std::string text = header;
+    std::string text = bars_header;
     for (int i = 0; i < 600; ++i)
         text += "2024-12-12 " + std::to_string(10 + i / 60) + ":" + std::to_string(100 + i % 60).substr(1) +
                 ":00," + (i == 400 ? "100.13" : "100.25") + ",101,99.75,100.5,5\n";
@@ -183,7 +183,7 @@ TEST(ReadBarsErrors, InferredTickSurvivesOneWrongPrice) {
 
 // The samples used to infer the tick may miss the part of the file with a finer tick.
 TEST(ReadBarsErrors, TickIsInferredAgainIfTheRestIsFiner) {
-    std::string text = header;
+    std::string text = bars_header;
     for (int i = 0; i < 20'000; ++i) {
         char stamp[32];
         std::snprintf(stamp, sizeof stamp, "2024-12-%02d %02d:%02d:00", 1 + i / 1440, i / 60 % 24, i % 60);
@@ -210,8 +210,8 @@ TEST(ReadBarsErrors, ContractNamesMustBeText) {
 
 TEST(ReadBarsErrors, DuplicatesAcrossFilesNameBothPlaces) {
     const TestFolder folder;
-    folder.write("a.csv", header + "2024-12-12 05:01:00,1,1,1,1,1\n2024-12-12 05:02:00,1,1,1,1,2\n");
-    folder.write("b.csv", header + "\n2024-12-12 05:02:00,1,1,1,1,3\n2024-12-12 05:03:00,1,1,1,1,4\n");
+    folder.write("a.csv", bars_header + "2024-12-12 05:01:00,1,1,1,1,1\n2024-12-12 05:02:00,1,1,1,1,2\n");
+    folder.write("b.csv", bars_header + "\n2024-12-12 05:02:00,1,1,1,1,3\n2024-12-12 05:03:00,1,1,1,1,4\n");
     ReadOptions options = options_for(folder.path());
     options.tick = 1;
     try {

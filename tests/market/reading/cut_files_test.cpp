@@ -3,7 +3,6 @@
 #include "reading/reading_support.h"
 
 #include <rekindle/base/philox.h>
-#include <rekindle/market/simulate.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -16,14 +15,6 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
-const std::string header = "time,open,high,low,close,volume\n";
-
-std::string simulated(std::int64_t bars) {
-    std::string text;
-    simulate_csv({.bars = bars, .seed = 5}, [&](std::string_view piece) { text += piece; });
-    return text;
-}
-
 std::string error_of_options(const ReadOptions& options) {
     try {
         read_with(options, 2);
@@ -35,7 +26,7 @@ std::string error_of_options(const ReadOptions& options) {
 
 // A text of many pieces, cut at every size near both ends and at many sizes in between.
 TEST(CutFiles, GzipCutAnywhereIsReported) {
-    const std::string whole = packed(simulated(60'000));
+    const std::string whole = packed(simulated_text(60'000));
     ASSERT_GT(whole.size(), 500'000u);
     const TestFolder folder;
     for (std::size_t size = 1; size < whole.size();
@@ -48,7 +39,7 @@ TEST(CutFiles, GzipCutAnywhereIsReported) {
         if (size % 7 == 0) {
             EXPECT_THAT(error_of_options(options), HasSubstr("cut short")) << size;
         }
-        options = options_for(folder.write("bars.csv", header + "2024-12-12 05:01:00,1,1,1,1,1\n"));
+        options = options_for(folder.write("bars.csv", bars_header + "2024-12-12 05:01:00,1,1,1,1,1\n"));
         options.vix = folder.path() / "a.csv.gz";
         EXPECT_THAT(error_of_options(options), AnyOf(HasSubstr("cut short"), HasSubstr("not a VIX file")));
     }
@@ -56,8 +47,8 @@ TEST(CutFiles, GzipCutAnywhereIsReported) {
 
 // A program that compresses in parallel can end a member inside a row.
 TEST(CutFiles, GzipThatEndsBetweenTwoMembersIsReported) {
-    const std::string text = header + "2024-12-12 05:01:00,1,1,1,1,1\n2024-12-12 05:02:00,1,1,1,1,1\n";
-    for (std::size_t at = header.size() + 31; at < text.size() - 1; ++at) {
+    const std::string text = bars_header + "2024-12-12 05:01:00,1,1,1,1,1\n2024-12-12 05:02:00,1,1,1,1,1\n";
+    for (std::size_t at = bars_header.size() + 31; at < text.size() - 1; ++at) {
         ReadOptions options;
         const std::string message = error_of(packed(text.substr(0, at)), options, "a.csv.gz");
         if (text[at - 1] == '\n') {
@@ -69,7 +60,7 @@ TEST(CutFiles, GzipThatEndsBetweenTwoMembersIsReported) {
 }
 
 TEST(CutFiles, PlainFilesCutWithinARowAreReported) {
-    std::string text = header;
+    std::string text = bars_header;
     for (int minute = 10; minute < 60; ++minute)
         text += fmt::format("2024-12-12 05:{:02}:00,100.25,101.25,99.25,100.50,7\n", minute);
     const std::size_t last_row = text.rfind("2024-");
@@ -89,7 +80,7 @@ TEST(CutFiles, PlainFilesCutWithinARowAreReported) {
             }
         }
     }
-    EXPECT_GT(last_row, header.size());
+    EXPECT_GT(last_row, bars_header.size());
     // In the middle of a file the same row is just a bad row, not a cut.
     EXPECT_THAT(error_of(text.substr(0, last_row + 22) + "\n"), testing::Not(HasSubstr("cut off")));
 }
@@ -114,7 +105,7 @@ TEST(CutFiles, OtherCompressionFormatsAreNamed) {
 
 TEST(Folders, ReportWhichFilesAreNotRead) {
     const TestFolder folder;
-    folder.write("es-2023.csv", header + "2023-12-12 05:01:00,1,1,1,1,1\n");
+    folder.write("es-2023.csv", bars_header + "2023-12-12 05:01:00,1,1,1,1,1\n");
     EXPECT_THAT(read_with(options_for(folder.path())).report.notes,
                 testing::Not(testing::Contains(HasSubstr("Not read"))));
     folder.write("es-2024.csv.zst", "x");

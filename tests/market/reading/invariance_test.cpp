@@ -6,49 +6,14 @@
 
 #include <gmock/gmock.h>
 
-#include <bit>
 #include <string>
 #include <vector>
 
 namespace rekindle::market {
 namespace {
 
-std::string simulated(std::int64_t bars) {
-    std::string text;
-    simulate_csv({.bars = bars, .seed = 5}, [&](std::string_view piece) { text += piece; });
-    return text;
-}
-
-template <class T>
-std::vector<T> copy(std::span<const T> values) {
-    return {values.begin(), values.end()};
-}
-
-/// The bits of the values, so that NaN equals NaN.
-std::vector<std::uint32_t> bits(std::span<const float> values) {
-    std::vector<std::uint32_t> result;
-    for (const float value : values)
-        result.push_back(std::bit_cast<std::uint32_t>(value));
-    return result;
-}
-
-void expect_same_bars(const BarTable& a, const BarTable& b) {
-    EXPECT_EQ(copy(a.columns().time), copy(b.columns().time));
-    EXPECT_EQ(copy(a.columns().open), copy(b.columns().open));
-    EXPECT_EQ(copy(a.columns().high), copy(b.columns().high));
-    EXPECT_EQ(copy(a.columns().low), copy(b.columns().low));
-    EXPECT_EQ(copy(a.columns().close), copy(b.columns().close));
-    EXPECT_EQ(copy(a.columns().volume), copy(b.columns().volume));
-    EXPECT_EQ(copy(a.columns().contract), copy(b.columns().contract));
-    EXPECT_EQ(a.metadata().contracts, b.metadata().contracts);
-    EXPECT_EQ(a.metadata().tick, b.metadata().tick);
-    EXPECT_EQ(a.metadata().bar_seconds, b.metadata().bar_seconds);
-    EXPECT_EQ(a.metadata().dates_only, b.metadata().dates_only);
-}
-
-void expect_same(const ReadResult& a, const ReadResult& b) {
-    expect_same_bars(a.bars, b.bars);
-    EXPECT_EQ(bits(a.bars.columns().vix), bits(b.bars.columns().vix));
+void expect_same_result(const ReadResult& a, const ReadResult& b) {
+    expect_same_bars_and_vix(a.bars, b.bars);
     EXPECT_EQ(a.report.contracts, b.report.contracts);
     EXPECT_EQ(a.report.notes, b.report.notes);
 }
@@ -57,25 +22,25 @@ void expect_same(const ReadResult& a, const ReadResult& b) {
 TEST(ReadBarsInvariance, ReadsTheSimulatorsFile) {
     const SimulateOptions options{.bars = 120'000, .seed = 5};
     const BarTable expected = simulate_table(options);
-    const ReadResult result = read_text(simulated(options.bars));
+    const ReadResult result = read_text(simulated_text(options.bars));
     expect_same_bars(result.bars, expected);
     EXPECT_THAT(result.report.notes, testing::Contains(testing::HasSubstr("synthetic")));
 }
 
 TEST(ReadBarsInvariance, ThreadsChunksAndCompressionChangeNothing) {
     const TestFolder folder;
-    const std::string text = simulated(20'000);
+    const std::string text = simulated_text(20'000);
     const auto plain = folder.write("bars.csv", text);
     const auto gz = folder.write("bars.csv.gz", packed(text));
     ReadOptions options = options_for(plain);
     const ReadResult expected = read_with(options);
     for (const std::size_t threads : {2u, 5u})
-        expect_same(read_with(options, threads), expected);
+        expect_same_result(read_with(options, threads), expected);
     for (const std::size_t chunk : {7u, 1000u, 1'000'000u}) {
         options.chunk_size = chunk;
         options.column_file = folder.path() / "bars.columns";
         const ReadResult result = read_with(options, 2);
-        expect_same(result, expected);
+        expect_same_result(result, expected);
         EXPECT_EQ(result.report.data_hash, expected.report.data_hash);
         expect_same_bars(open_column_file(options.column_file), expected.bars);
     }
@@ -89,11 +54,11 @@ TEST(ReadBarsInvariance, ThreadsChunksAndCompressionChangeNothing) {
 
 TEST(ReadBarsInvariance, ChunksOfOneBar) {
     const TestFolder folder;
-    ReadOptions options = options_for(folder.write("bars.csv", simulated(300)));
+    ReadOptions options = options_for(folder.write("bars.csv", simulated_text(300)));
     const ReadResult expected = read_with(options);
     options.chunk_size = 1;
     options.column_file = folder.path() / "bars.columns";
-    expect_same(read_with(options), expected);
+    expect_same_result(read_with(options), expected);
 }
 
 // Overlapping contracts in separate files: merging on disk gives the same result as merging in memory.
@@ -120,13 +85,13 @@ TEST(ReadBarsInvariance, MergingOnDiskEqualsMergingInMemory) {
                     (bars.time[i - 1] == bars.time[i] && bars.contract[i - 1] < bars.contract[i]));
     options.chunk_size = 10;
     options.column_file = folder.path() / "bars.columns";
-    expect_same(read_with(options, 3), expected);
+    expect_same_result(read_with(options, 3), expected);
 }
 
 // Errors have the line number in the whole file, regardless of the thread that found them.
 TEST(ReadBarsInvariance, LineNumbersUnderParallelParsing) {
     const TestFolder folder;
-    std::string text = simulated(30'000);
+    std::string text = simulated_text(30'000);
     std::vector<std::uint64_t> lines;
     std::uint64_t line = 0;
     for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
@@ -146,7 +111,7 @@ TEST(ReadBarsInvariance, LineNumbersUnderParallelParsing) {
 }
 
 TEST(ReadBarsInvariance, GzipCutAnywhereIsAnError) {
-    const std::string whole = packed(simulated(500));
+    const std::string whole = packed(simulated_text(500));
     for (std::size_t size = 3; size < whole.size(); size += 97)
         EXPECT_THAT(error_of(whole.substr(0, size), {}, "a.csv.gz"), testing::HasSubstr("cut short")) << size;
     EXPECT_THAT(error_of(whole + "rest", {}, "a.csv.gz"),
@@ -160,7 +125,7 @@ TEST(ReadBarsInvariance, GzipCutAnywhereIsAnError) {
 
 TEST(ReadBarsInvariance, ProgressEndsAtAllBytesAndCancellationStops) {
     const TestFolder folder;
-    const std::string text = simulated(2000);
+    const std::string text = simulated_text(2000);
     const ReadOptions options = options_for(folder.write("bars.csv", text));
     ThreadPool pool(1);
     NullLogSink log;

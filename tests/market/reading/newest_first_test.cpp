@@ -3,13 +3,11 @@
 #include "reading/reading_support.h"
 
 #include <rekindle/base/text.h>
-#include <rekindle/market/simulate.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,57 +29,29 @@ std::string reversed_rows(const std::string& text, std::size_t kept) {
     return result;
 }
 
-std::string simulated(std::int64_t bars) {
-    std::string text;
-    simulate_csv({.bars = bars, .seed = 6}, [&](std::string_view piece) { text += piece; });
-    return text;
-}
-
-template <class T>
-void expect_same(std::span<const T> a, std::span<const T> b) {
-    EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
-}
-
-void expect_same_bars(const BarTable& a, const BarTable& b) {
-    expect_same(a.columns().time, b.columns().time);
-    expect_same(a.columns().open, b.columns().open);
-    expect_same(a.columns().high, b.columns().high);
-    expect_same(a.columns().low, b.columns().low);
-    expect_same(a.columns().close, b.columns().close);
-    expect_same(a.columns().volume, b.columns().volume);
-    expect_same(a.columns().contract, b.columns().contract);
-    ASSERT_EQ(a.columns().vix.size(), b.columns().vix.size());
-    // Compares bits, because days without a VIX are NaN.
-    EXPECT_TRUE(std::ranges::equal(a.columns().vix, b.columns().vix, [](float x, float y) {
-        return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
-    }));
-    EXPECT_EQ(a.metadata().contracts, b.metadata().contracts);
-    EXPECT_EQ(a.metadata().bar_seconds, b.metadata().bar_seconds);
-}
-
 // 100,000 bars span several pieces and blocks, two contracts and a VIX column.
 TEST(NewestFirst, GivesTheBarsInChronologicalOrder) {
     for (const std::int64_t bars : {3, 700, 100'000}) {
-        const std::string text = simulated(bars);
+        const std::string text = simulated_text(bars, 6);
         const ReadResult expected = read_text(text);
         const std::string reversed = reversed_rows(text, 2);
         const ReadResult plain = read_text(reversed);
-        expect_same_bars(plain.bars, expected.bars);
+        expect_same_bars_and_vix(plain.bars, expected.bars);
         EXPECT_THAT(plain.report.notes, testing::Contains(HasSubstr("runs from newest to oldest")));
         EXPECT_THAT(expected.report.notes, testing::Not(testing::Contains(HasSubstr("newest"))));
         EXPECT_EQ(plain.report.data_hash, hash128(reversed));
-        expect_same_bars(read_text(packed(reversed), {}, "bars.csv.gz").bars, expected.bars);
+        expect_same_bars_and_vix(read_text(packed(reversed), {}, "bars.csv.gz").bars, expected.bars);
         const TestFolder folder;
         ReadOptions chunked = options_for(folder.write("bars.csv", reversed));
         chunked.chunk_size = 100;
         chunked.column_file = folder.path() / "bars.columns";
-        expect_same_bars(read_with(chunked, 3).bars, expected.bars);
+        expect_same_bars_and_vix(read_with(chunked, 3).bars, expected.bars);
     }
 }
 
 // The hour that is repeated in the fall: its first and second occurrence keep their order.
 TEST(NewestFirst, LocalTimeRepeatedInTheFall) {
-    std::string text = "time,open,high,low,close,volume\n";
+    std::string text = bars_header;
     const ZoneClock clock = ZoneClock::load("America/New_York");
     const std::int64_t begin = std::int64_t{make_date(2024, 11, 2)} * day_seconds;
     for (int bar = 0; bar < 96 * 4; ++bar)
@@ -90,16 +60,15 @@ TEST(NewestFirst, LocalTimeRepeatedInTheFall) {
     options.clock = Clock::exchange;
     const ReadResult expected = read_text(text, options);
     ASSERT_EQ(expected.bars.columns().time.back(), begin + (96 * 4 - 1) * 900);
-    expect_same_bars(read_text(reversed_rows(text, 1), options).bars, expected.bars);
+    expect_same_bars_and_vix(read_text(reversed_rows(text, 1), options).bars, expected.bars);
 }
 
 TEST(NewestFirst, ErrorsHaveTheRightLineNumbers) {
-    const std::string header = "time,open,high,low,close,volume\n";
-    std::string text = header;
+    std::string text = bars_header;
     for (int minute = 59; minute >= 0; --minute)
         text += fmt::format("2024-12-12 05:{:02}:00,1,1,1,1,{}\n", minute, minute == 30 ? "x" : "5");
     EXPECT_THAT(error_of(text), testing::StartsWith("bars.csv:31:29: the volume \"x\""));
-    std::string disordered = header;
+    std::string disordered = bars_header;
     for (int minute = 59; minute >= 0; --minute)
         disordered += fmt::format("2024-12-12 05:{:02}:00,1,1,1,1,5\n", minute == 20 ? 50 : minute);
     EXPECT_THAT(error_of(disordered), HasSubstr("in a file that starts with its newest bar"));
@@ -108,9 +77,10 @@ TEST(NewestFirst, ErrorsHaveTheRightLineNumbers) {
 
 TEST(NewestFirst, FilesInBothOrdersFormOneHistory) {
     const TestFolder folder;
-    const std::string header = "time,open,high,low,close,volume\n";
-    folder.write("es-2023.csv", header + "2023-12-12 05:02:00,1,1,1,1,2\n2023-12-12 05:01:00,1,1,1,1,1\n");
-    folder.write("es-2024.csv", header + "2024-12-12 05:01:00,1,1,1,1,3\n2024-12-12 05:02:00,1,1,1,1,4\n");
+    folder.write("es-2023.csv",
+                 bars_header + "2023-12-12 05:02:00,1,1,1,1,2\n2023-12-12 05:01:00,1,1,1,1,1\n");
+    folder.write("es-2024.csv",
+                 bars_header + "2024-12-12 05:01:00,1,1,1,1,3\n2024-12-12 05:02:00,1,1,1,1,4\n");
     const ReadResult result = read_with(options_for(folder.path()));
     EXPECT_THAT(result.bars.columns().volume, testing::ElementsAre(1, 2, 3, 4));
 }

@@ -1,43 +1,36 @@
 #pragma once
 /// Files for tests and shortcuts to read them.
 
+#include "temporary_folder.h"
+
 #include <rekindle/base/error.h>
 #include <rekindle/market/read_bars.h>
+#include <rekindle/market/simulate.h>
 
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <bit>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <stdlib.h>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unistd.h>
+#include <vector>
 
 namespace rekindle::market {
 
-/// A folder that is deleted with the object.
-class TestFolder {
+/// The first line of most files.
+inline const std::string bars_header = "time,open,high,low,close,volume\n";
+
+/// A temporary folder to write files to.
+class TestFolder : public test::TemporaryFolder {
   public:
-    TestFolder() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "rekindle-reading-XXXXXX").string();
-        path_ = ::mkdtemp(pattern.data());
-    }
-    ~TestFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    TestFolder(const TestFolder&) = delete;
-    TestFolder& operator=(const TestFolder&) = delete;
-
-    const std::filesystem::path& path() const { return path_; }
     std::filesystem::path write(const std::string& name, std::string_view content) const {
-        std::ofstream(path_ / name, std::ios::binary) << content;
-        return path_ / name;
+        std::ofstream(path() / name, std::ios::binary) << content;
+        return path() / name;
     }
-
-  private:
-    std::filesystem::path path_;
 };
 
 /// The bytes of a gzip file with this content.
@@ -94,6 +87,46 @@ inline std::string error_of(std::string_view text, ReadOptions options = {},
     for (std::size_t at = message.find(prefix); at != std::string::npos; at = message.find(prefix))
         message.erase(at, prefix.size());
     return message;
+}
+
+/// The text of a simulated file: several contracts, a VIX column, and a note as its first line.
+inline std::string simulated_text(std::int64_t bars, std::uint64_t seed = 5) {
+    std::string text;
+    simulate_csv({.bars = bars, .seed = seed}, [&](std::string_view piece) { text += piece; });
+    return text;
+}
+
+template <class T>
+std::vector<T> copy_of(std::span<const T> values) {
+    return {values.begin(), values.end()};
+}
+
+/// The bits of the values, so that NaN equals NaN.
+inline std::vector<std::uint32_t> bits_of(std::span<const float> values) {
+    std::vector<std::uint32_t> result;
+    for (const float value : values)
+        result.push_back(std::bit_cast<std::uint32_t>(value));
+    return result;
+}
+
+/// All but the VIX.
+inline void expect_same_bars(const BarTable& a, const BarTable& b) {
+    EXPECT_EQ(copy_of(a.columns().time), copy_of(b.columns().time));
+    EXPECT_EQ(copy_of(a.columns().open), copy_of(b.columns().open));
+    EXPECT_EQ(copy_of(a.columns().high), copy_of(b.columns().high));
+    EXPECT_EQ(copy_of(a.columns().low), copy_of(b.columns().low));
+    EXPECT_EQ(copy_of(a.columns().close), copy_of(b.columns().close));
+    EXPECT_EQ(copy_of(a.columns().volume), copy_of(b.columns().volume));
+    EXPECT_EQ(copy_of(a.columns().contract), copy_of(b.columns().contract));
+    EXPECT_EQ(a.metadata().contracts, b.metadata().contracts);
+    EXPECT_EQ(a.metadata().tick, b.metadata().tick);
+    EXPECT_EQ(a.metadata().bar_seconds, b.metadata().bar_seconds);
+    EXPECT_EQ(a.metadata().dates_only, b.metadata().dates_only);
+}
+
+inline void expect_same_bars_and_vix(const BarTable& a, const BarTable& b) {
+    expect_same_bars(a, b);
+    EXPECT_EQ(bits_of(a.columns().vix), bits_of(b.columns().vix));
 }
 
 } // namespace rekindle::market

@@ -11,8 +11,6 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const std::string header = "time,open,high,low,close,volume\n";
-
 std::string bar(const std::string& time) {
     return time + ",1,1,1,1,1\n";
 }
@@ -47,7 +45,7 @@ const std::string cboe =
 
 // 16:15 in New York is 20:15 UTC in July and 21:15 UTC in December.
 TEST(Vix, IsKnownFromItsPublicationInSummerAndWinter) {
-    const VixRead read(header + bar("2024-07-01 20:15:00") + bar("2024-07-01 20:16:00") +
+    const VixRead read(bars_header + bar("2024-07-01 20:15:00") + bar("2024-07-01 20:16:00") +
                            bar("2024-07-02 20:15:00") + bar("2024-07-02 20:16:00") +
                            bar("2024-12-12 20:16:00") + bar("2024-12-12 21:15:00") +
                            bar("2024-12-12 21:16:00"),
@@ -64,7 +62,7 @@ TEST(Vix, IsKnownFromItsPublicationInSummerAndWinter) {
 }
 
 TEST(Vix, LongBarsGetTheValueKnownWhenTheyBegin) {
-    const VixRead read(header + bar("2024-07-01 19:00:00") + bar("2024-07-01 20:00:00") +
+    const VixRead read(bars_header + bar("2024-07-01 19:00:00") + bar("2024-07-01 20:00:00") +
                            bar("2024-07-01 21:00:00") + bar("2024-07-01 22:00:00"),
                        cboe);
     const auto vix = read.values();
@@ -73,7 +71,7 @@ TEST(Vix, LongBarsGetTheValueKnownWhenTheyBegin) {
 }
 
 TEST(Vix, BarsWithDatesOnlyGetThePreviousDate) {
-    const VixRead read(header + bar("7/1/2024") + bar("7/2/2024") + bar("7/3/2024"), cboe);
+    const VixRead read(bars_header + bar("7/1/2024") + bar("7/2/2024") + bar("7/3/2024"), cboe);
     const auto vix = read.values();
     EXPECT_TRUE(std::isnan(vix[0]));
     EXPECT_EQ(vix[1], 12.22f);
@@ -81,7 +79,7 @@ TEST(Vix, BarsWithDatesOnlyGetThePreviousDate) {
 }
 
 TEST(Vix, TimestampsAtTheStartGiveTheSameBars) {
-    VixRead read(header + bar("2024-07-01 20:14:00") + bar("2024-07-01 20:15:00"), cboe);
+    VixRead read(bars_header + bar("2024-07-01 20:14:00") + bar("2024-07-01 20:15:00"), cboe);
     read.options.stamp = StampAt::bar_start;
     const auto vix = read.values();
     EXPECT_TRUE(std::isnan(vix[0]));
@@ -89,13 +87,13 @@ TEST(Vix, TimestampsAtTheStartGiveTheSameBars) {
 }
 
 TEST(Vix, AcceptsTheOtherLayoutAndHolidays) {
-    const VixRead read(header + bar("2024-07-05 12:00:00"), "Date,vix\n7/2/2024,12.03\n7/4/2024,.\n");
+    const VixRead read(bars_header + bar("2024-07-05 12:00:00"), "Date,vix\n7/2/2024,12.03\n7/4/2024,.\n");
     EXPECT_EQ(read.values()[0], 12.03f);
 }
 
 /// Daily values whose dates have a time of 00:00:00, and FRED's column names.
 TEST(Vix, ReadsVendorFiles) {
-    const std::string bars = header + bar("2024-07-02 20:15:00") + bar("2024-07-02 20:16:00");
+    const std::string bars = bars_header + bar("2024-07-02 20:15:00") + bar("2024-07-02 20:16:00");
     for (const char* file : {"Date,Open,High,Low,Close,Volume\n2024-07-01 00:00:00-05:00,12,13,11,12.22,0\n"
                              "2024-07-02 00:00:00-05:00,12,13,11,12.03,0\n",
                              "Date,Open,High,Low,Close\n2024-07-01 00:00:00,12,13,11,12.22\n2024-07-02 "
@@ -111,7 +109,7 @@ TEST(Vix, ReadsVendorFiles) {
 
 // No value may be used before it is published: values of later dates must not change earlier bars.
 TEST(Vix, LaterValuesDoNotChangeEarlierBars) {
-    std::string bars = header;
+    std::string bars = bars_header;
     for (int hour = 0; hour < 24 * 5; ++hour)
         bars += bar("2024-07-0" + std::to_string(1 + hour / 24) + " " +
                     std::to_string(100 + hour % 24).substr(1) + ":00:00");
@@ -156,7 +154,7 @@ TEST(Vix, RejectsBadFiles) {
              {"Date,vix\n7/1/2024,.\n", "no values follow the header"},
              {"", "the file is empty"},
          })
-        EXPECT_THAT(VixRead(header + bar("2024-07-01 20:16:00"), content).error(), HasSubstr(message))
+        EXPECT_THAT(VixRead(bars_header + bar("2024-07-01 20:16:00"), content).error(), HasSubstr(message))
             << content;
     EXPECT_THAT(error_of("time,open,high,low,close,volume,VIX\n2024-07-03 12:00:00,1,1,1,1,1,x\n"),
                 StartsWith("bars.csv:2:31: the VIX \"x\" is not a positive number"));

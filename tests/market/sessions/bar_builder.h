@@ -3,13 +3,14 @@
 
 #include <rekindle/market/bars.h>
 #include <rekindle/market/clock.h>
+#include <rekindle/market/session_plan.h>
 
 #include <algorithm>
 #include <numeric>
 #include <string>
 #include <vector>
 
-namespace rekindle::market::testing_support {
+namespace rekindle::market::fixtures {
 
 class BarBuilder {
   public:
@@ -68,4 +69,9 @@ inline std::int64_t new_york(std::int32_t date, int minute) {
     return clock.to_utc(std::int64_t{date} * day_seconds + minute * 60);
 }
 
-} // namespace rekindle::market::testing_support
+/// The sessions by the embedded calendar, with rolls by volume.
+inline SessionPlan volume_plan(const BarTable& bars, const SessionRules& rules = {}) {
+    return plan_sessions(bars, rules, HolidayCalendar::embedded(), RollMethod::volume);
+}
+
+} // namespace rekindle::market::fixtures

@@ -10,9 +10,9 @@
 namespace rekindle::market {
 namespace {
 
+using fixtures::BarBuilder;
+using fixtures::new_york;
 using testing::HasSubstr;
-using testing_support::BarBuilder;
-using testing_support::new_york;
 
 TEST(ContractIdentity, ContractsOfOneInstrument) {
     for (const char* name : {"ES 03-25", "ES_03_22", "ES 12-2024", "ESH25", "ESH5", "ESZ2024", "es 06-25",

@@ -13,9 +13,10 @@
 namespace rekindle::market {
 namespace {
 
+using fixtures::BarBuilder;
+using fixtures::new_york;
+using fixtures::volume_plan;
 using testing::HasSubstr;
-using testing_support::BarBuilder;
-using testing_support::new_york;
 
 SessionRules regular(const char* zone, int open, int close) {
     SessionRules rules;
@@ -26,7 +27,7 @@ SessionRules regular(const char* zone, int open, int close) {
     return rules;
 }
 
-BarTable simulated() {
+BarTable two_months() {
     static const BarTable table = [] {
         SimulateOptions options;
         options.bars = 60'000;
@@ -36,17 +37,13 @@ BarTable simulated() {
     return table;
 }
 
-SessionPlan plan(const BarTable& bars, const SessionRules& rules) {
-    return plan_sessions(bars, rules, HolidayCalendar::embedded(), RollMethod::volume);
-}
-
 // The same session, given in the local time of three zones.
 TEST(RegularHours, AreTheSameBarsInEveryZone) {
-    const SessionPlan expected = plan(simulated(), regular("America/New_York", 9 * 60 + 30, 16 * 60));
+    const SessionPlan expected = volume_plan(two_months(), regular("America/New_York", 9 * 60 + 30, 16 * 60));
     ASSERT_GT(expected.sessions.size(), 30u);
     for (const auto& rules : {regular("America/Chicago", 8 * 60 + 30, 15 * 60),
                               regular("America/Los_Angeles", 6 * 60 + 30, 13 * 60)}) {
-        const SessionPlan other = plan(simulated(), rules);
+        const SessionPlan other = volume_plan(two_months(), rules);
         ASSERT_EQ(other.sessions.size(), expected.sessions.size()) << rules.zone;
         for (std::size_t i = 0; i < other.sessions.size(); ++i) {
             EXPECT_EQ(other.sessions[i].date, expected.sessions[i].date);
@@ -64,7 +61,7 @@ TEST(RegularHours, EarlyClosesUseTheZoneOfTheCalendar) {
         builder.add(new_york(half_day, minute));
     for (const auto& [zone, open, close] :
          {std::tuple{"America/New_York", 570, 960}, {"America/Chicago", 510, 900}}) {
-        const SessionPlan result = plan(builder.table(), regular(zone, open, close));
+        const SessionPlan result = volume_plan(builder.table(), regular(zone, open, close));
         ASSERT_EQ(result.sessions.size(), 1u);
         EXPECT_EQ(result.sessions[0].count, 210u) << zone;
     }
@@ -86,7 +83,7 @@ TEST(RegularHours, MustBeGivenForAnotherZone) {
     for (const SessionHours hours : {SessionHours::rth, SessionHours::eth}) {
         rules.hours = hours;
         try {
-            plan(simulated(), rules);
+            volume_plan(two_months(), rules);
             FAIL() << "accepted";
         } catch (const Error& error) {
             EXPECT_EQ(error.where(), "--regular-hours");
@@ -94,12 +91,12 @@ TEST(RegularHours, MustBeGivenForAnotherZone) {
         }
     }
     rules.hours = SessionHours::all;
-    EXPECT_GT(plan(simulated(), rules).sessions.size(), 30u);
+    EXPECT_GT(volume_plan(two_months(), rules).sessions.size(), 30u);
 }
 
 TEST(RegularHours, AreReportedIfTheVolumeContradictsThem) {
     const auto message = [](const char* zone, int open, int close) {
-        return suggest_clock(simulated(), regular(zone, open, close)).hours_message;
+        return suggest_clock(two_months(), regular(zone, open, close)).hours_message;
     };
     EXPECT_EQ(message("America/New_York", 570, 960), "");
     EXPECT_EQ(message("America/Chicago", 510, 915), "");
@@ -107,17 +104,17 @@ TEST(RegularHours, AreReportedIfTheVolumeContradictsThem) {
     EXPECT_THAT(message("America/Chicago", 570, 960), HasSubstr("but at 08:30"));
     SessionRules unknown = regular("America/Chicago", 570, 960);
     unknown.rth_known = false;
-    EXPECT_EQ(suggest_clock(simulated(), unknown).hours_message, "");
-    EXPECT_EQ(suggest_clock(simulated(), unknown).verdict, ClockSuggestion::Verdict::agrees);
+    EXPECT_EQ(suggest_clock(two_months(), unknown).hours_message, "");
+    EXPECT_EQ(suggest_clock(two_months(), unknown).verdict, ClockSuggestion::Verdict::agrees);
 }
 
 TEST(RegularHours, HolidaysOfAnotherCountryAreReported) {
     SessionRules rules;
     rules.zone = "Europe/Berlin";
-    EXPECT_THAT(plan(simulated(), rules).notes,
+    EXPECT_THAT(volume_plan(two_months(), rules).notes,
                 testing::Contains(HasSubstr("not of an exchange in Europe/Berlin")));
     rules.zone = "America/Chicago";
-    EXPECT_THAT(plan(simulated(), rules).notes,
+    EXPECT_THAT(volume_plan(two_months(), rules).notes,
                 testing::Not(testing::Contains(HasSubstr("not of an exchange"))));
 }
 

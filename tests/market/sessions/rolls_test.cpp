@@ -13,11 +13,11 @@
 namespace rekindle::market {
 namespace {
 
-using testing_support::BarBuilder;
-using testing_support::new_york;
+using fixtures::BarBuilder;
+using fixtures::new_york;
 
-SessionPlan plan(const BarTable& bars, RollMethod method = RollMethod::volume,
-                 SessionLength length = SessionLength::day) {
+SessionPlan plan_with(const BarTable& bars, RollMethod method = RollMethod::volume,
+                      SessionLength length = SessionLength::day) {
     SessionRules rules;
     rules.length = length;
     return plan_sessions(bars, rules, HolidayCalendar::embedded(), method);
@@ -56,7 +56,7 @@ BarBuilder two_contracts(int day_of_change, bool interleaved = false) {
 }
 
 TEST(Rolls, HappenOneSessionAfterTheVolumeShifts) {
-    const SessionPlan result = plan(two_contracts(4).table());
+    const SessionPlan result = plan_with(two_contracts(4).table());
     ASSERT_EQ(result.rolls.size(), 1u);
     const Roll& roll = result.rolls[0];
     EXPECT_EQ(roll.session, 5u);
@@ -74,7 +74,7 @@ TEST(Rolls, HappenOneSessionAfterTheVolumeShifts) {
 }
 
 TEST(Rolls, ThinnedOverlapStillRollsOnceWithTheRightGap) {
-    const SessionPlan result = plan(two_contracts(4, true).table());
+    const SessionPlan result = plan_with(two_contracts(4, true).table());
     ASSERT_EQ(result.rolls.size(), 1u);
     EXPECT_EQ(result.rolls[0].gap_ticks, 200);
     EXPECT_EQ(result.rolls[0].gap_distance, 60);
@@ -92,14 +92,14 @@ TEST(Rolls, WithoutOverlapTheGapIsAnEstimate) {
         }
         return builder.table();
     };
-    const SessionPlan next_day = plan(with_pause(1));
+    const SessionPlan next_day = plan_with(with_pause(1));
     ASSERT_EQ(next_day.rolls.size(), 1u);
     EXPECT_EQ(next_day.rolls[0].gap_ticks, 100);
     EXPECT_EQ(next_day.rolls[0].gap_distance, day_seconds - 9 * 60);
     EXPECT_THAT(next_day.rolls[0].reason, testing::HasSubstr("\"ES1\" has no bar"));
     EXPECT_THAT(next_day.notes, testing::Contains(testing::HasSubstr("estimated from prices")));
     EXPECT_THAT(next_day.notes, testing::Not(testing::Contains(testing::HasSubstr("thinned"))));
-    const SessionPlan next_month = plan(with_pause(30));
+    const SessionPlan next_month = plan_with(with_pause(30));
     ASSERT_EQ(next_month.rolls.size(), 1u);
     EXPECT_EQ(next_month.rolls[0].gap_ticks, 0);
     EXPECT_EQ(next_month.rolls[0].gap_distance, -1);
@@ -113,7 +113,7 @@ TEST(Rolls, CalendarRollsEightDaysBeforeTheThirdFriday) {
     for (std::int32_t date = make_date(2025, 3, 10); date <= make_date(2025, 3, 21); ++date)
         if (!is_weekend(date))
             builder.add(new_york(date, 600), 1000, 100, 1).add(new_york(date, 600), 1040, 1, 0);
-    const SessionPlan result = plan(builder.table(), RollMethod::calendar);
+    const SessionPlan result = plan_with(builder.table(), RollMethod::calendar);
     ASSERT_EQ(result.rolls.size(), 1u);
     EXPECT_EQ(result.rolls[0].date, make_date(2025, 3, 13)); // the Thursday
     EXPECT_EQ(result.rolls[0].from, 1);
@@ -122,23 +122,23 @@ TEST(Rolls, CalendarRollsEightDaysBeforeTheThirdFriday) {
                                  .add(new_york(make_date(2025, 3, 10), 600), 1, 1, 0)
                                  .add(new_york(make_date(2025, 3, 11), 600), 1, 1, 1)
                                  .table();
-    EXPECT_THROW(plan(unnamed, RollMethod::calendar), Error);
+    EXPECT_THROW(plan_with(unnamed, RollMethod::calendar), Error);
 }
 
 TEST(Rolls, SingleRejectsSeveralContractsByName) {
     try {
-        plan(two_contracts(4).table(), RollMethod::single);
+        plan_with(two_contracts(4).table(), RollMethod::single);
         FAIL() << "accepted";
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), ExitStatus::usage);
         EXPECT_NE(error.render().find("\"ES 03-25\", \"ES 06-25\""), std::string::npos) << error.render();
     }
-    EXPECT_EQ(plan(two_contracts(4).table(20), RollMethod::single).sessions.size(),
+    EXPECT_EQ(plan_with(two_contracts(4).table(20), RollMethod::single).sessions.size(),
               2u); // only one contract has bars
 }
 
 TEST(Rolls, WeekHoldsTheContractOfItsFirstDay) {
-    const SessionPlan result = plan(two_contracts(2).table(), RollMethod::volume, SessionLength::week);
+    const SessionPlan result = plan_with(two_contracts(2).table(), RollMethod::volume, SessionLength::week);
     ASSERT_EQ(result.sessions.size(), 2u);
     EXPECT_EQ(result.sessions[0].contract, 0);
     EXPECT_EQ(result.sessions[1].contract, 1);
@@ -220,7 +220,7 @@ TEST(Rolls, MatchTheLiteralRuleAndEveryPrefix) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         const BarBuilder builder = random_contracts(seed);
         const BarTable bars = builder.table();
-        const SessionPlan whole = plan(bars);
+        const SessionPlan whole = plan_with(bars);
         rolls += whole.rolls.size();
         std::size_t next = 0;
         for (const auto& [date, contract] : held_by_literal_rule(bars)) {
@@ -246,7 +246,7 @@ TEST(Rolls, MatchTheLiteralRuleAndEveryPrefix) {
             }
         }
         for (std::size_t count = 1; count < bars.size(); count += 11) {
-            const SessionPlan beginning = plan(builder.table(count));
+            const SessionPlan beginning = plan_with(builder.table(count));
             for (std::size_t i = 0; i + 1 < beginning.sessions.size(); ++i) {
                 EXPECT_EQ(beginning.sessions[i].contract, whole.sessions[i].contract);
                 EXPECT_EQ(beginning.sessions[i].roll_offset, whole.sessions[i].roll_offset);

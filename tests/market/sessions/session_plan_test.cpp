@@ -12,12 +12,9 @@
 namespace rekindle::market {
 namespace {
 
-using testing_support::BarBuilder;
-using testing_support::new_york;
-
-SessionPlan plan(const BarTable& bars, const SessionRules& rules) {
-    return plan_sessions(bars, rules, HolidayCalendar::embedded(), RollMethod::volume);
-}
+using fixtures::BarBuilder;
+using fixtures::new_york;
+using fixtures::volume_plan;
 
 SessionRules rules_for(SessionHours hours, SessionLength length = SessionLength::day,
                        Clock clock = Clock::utc) {
@@ -74,7 +71,7 @@ class HoursTest : public testing::TestWithParam<SessionHours> {};
 // Two months with a clock change, Thanksgiving with its half day, and Christmas.
 TEST_P(HoursTest, EveryBarIsInTheSessionOfTheRule) {
     const BarTable bars = es_bars(make_date(2024, 10, 27), make_date(2025, 1, 12)).table();
-    const SessionPlan result = plan(bars, rules_for(GetParam()));
+    const SessionPlan result = volume_plan(bars, rules_for(GetParam()));
     std::map<std::int32_t, std::vector<std::size_t>> expected;
     for (std::size_t i = 0; i < bars.size(); ++i)
         if (const auto label = label_by_literal_rule(bars.columns().time[i], GetParam()))
@@ -98,11 +95,11 @@ TEST_P(HoursTest, PlanOfAPrefixIsAPrefixOfThePlan) {
         if (length == SessionLength::week && GetParam() != SessionHours::all)
             continue;
         const BarTable bars = builder.table();
-        const SessionPlan whole = plan(bars, rules_for(GetParam(), length));
+        const SessionPlan whole = volume_plan(bars, rules_for(GetParam(), length));
         std::size_t incomplete = 0;
         for (std::size_t count = 1; count < bars.size(); count += 17) {
             const BarTable part(bars.columns().subspan(0, count), bars.metadata(), nullptr);
-            const SessionPlan beginning = plan(part, rules_for(GetParam(), length));
+            const SessionPlan beginning = volume_plan(part, rules_for(GetParam(), length));
             ASSERT_LE(beginning.sessions.size(), whole.sessions.size());
             const std::span<const Session> complete = beginning.complete_sessions();
             incomplete += beginning.sessions.size() - complete.size();
@@ -135,7 +132,7 @@ TEST(PlanSessions, LastSessionIsCompleteOnceItEnds) {
     };
     const auto complete = [&](const BarTable& bars, SessionHours hours,
                               SessionLength length = SessionLength::day) {
-        return plan(bars, rules_for(hours, length)).sessions.back().complete;
+        return volume_plan(bars, rules_for(hours, length)).sessions.back().complete;
     };
     EXPECT_FALSE(complete(minutes(9 * 60 + 31, 15 * 60 + 59), SessionHours::rth));
     EXPECT_TRUE(complete(minutes(9 * 60 + 31, 16 * 60), SessionHours::rth));
@@ -146,7 +143,7 @@ TEST(PlanSessions, LastSessionIsCompleteOnceItEnds) {
     EXPECT_TRUE(complete(minutes(9 * 60 + 31, 17 * 60), SessionHours::all, SessionLength::week));
     EXPECT_FALSE(complete(minutes(8 * 60, 9 * 60 + 29), SessionHours::eth));
     EXPECT_TRUE(complete(minutes(8 * 60, 9 * 60 + 30), SessionHours::eth));
-    const SessionPlan open = plan(minutes(9 * 60 + 31, 12 * 60), rules_for(SessionHours::rth));
+    const SessionPlan open = volume_plan(minutes(9 * 60 + 31, 12 * 60), rules_for(SessionHours::rth));
     EXPECT_EQ(open.complete_sessions().size(), 3u);
     EXPECT_THAT(open.notes, testing::Contains(testing::HasSubstr("2025-03-07 17:00:00 UTC")));
 }
@@ -156,7 +153,7 @@ TEST(PlanSessions, HalfDaysEndEarlyAndHolidaysHaveNoRegularHours) {
     for (std::int32_t date = make_date(2024, 11, 27); date <= make_date(2024, 11, 29); ++date)
         for (int minute = 9 * 60 + 1; minute <= 17 * 60; ++minute)
             builder.add(new_york(date, minute));
-    const SessionPlan regular = plan(builder.table(), rules_for(SessionHours::rth));
+    const SessionPlan regular = volume_plan(builder.table(), rules_for(SessionHours::rth));
     ASSERT_EQ(regular.sessions.size(), 2u);
     EXPECT_EQ(regular.sessions[0].count, 390u);
     EXPECT_FALSE(regular.sessions[0].half_day);
@@ -165,7 +162,7 @@ TEST(PlanSessions, HalfDaysEndEarlyAndHolidaysHaveNoRegularHours) {
     EXPECT_TRUE(regular.sessions[1].half_day);
     EXPECT_THAT(regular.notes,
                 testing::Contains(testing::HasSubstr("390 bars fall in the regular hours of holidays")));
-    const SessionPlan all = plan(builder.table(), rules_for(SessionHours::all));
+    const SessionPlan all = volume_plan(builder.table(), rules_for(SessionHours::all));
     ASSERT_EQ(all.sessions.size(), 3u);
     EXPECT_TRUE(all.sessions[1].half_day);
     const SessionPlan without = plan_sessions(builder.table(), rules_for(SessionHours::rth),
@@ -178,7 +175,7 @@ TEST(PlanSessions, ReportsDaysThatTheCalendarDoesNotCover) {
     BarBuilder builder;
     for (const std::int32_t date : {make_date(1990, 3, 7), make_date(1990, 3, 8), make_date(1999, 3, 8)})
         builder.add(new_york(date, 10 * 60));
-    EXPECT_THAT(plan(builder.table(), rules_for(SessionHours::all)).notes,
+    EXPECT_THAT(volume_plan(builder.table(), rules_for(SessionHours::all)).notes,
                 testing::Contains(testing::HasSubstr("2 sessions are outside the calendar")));
 }
 
@@ -192,17 +189,18 @@ TEST(PlanSessions, RawClockReadsLabels) {
     for (const int minute : {0, 9 * 60 + 29, 9 * 60 + 30, 15 * 60 + 59, 16 * 60, 23 * 60 + 59})
         builder.add(at(friday, minute)).add(at(saturday, minute));
     const BarTable bars = builder.table();
-    const SessionPlan regular = plan(bars, rules_for(SessionHours::rth, SessionLength::day, Clock::raw));
+    const SessionPlan regular =
+        volume_plan(bars, rules_for(SessionHours::rth, SessionLength::day, Clock::raw));
     ASSERT_EQ(regular.sessions.size(), 1u); // the Saturday is dropped
     EXPECT_EQ(regular.sessions[0].date, friday);
     EXPECT_EQ(regular.sessions[0].first, 2u);
     EXPECT_EQ(regular.sessions[0].count, 2u);
-    const SessionPlan all = plan(bars, rules_for(SessionHours::all, SessionLength::day, Clock::raw));
+    const SessionPlan all = volume_plan(bars, rules_for(SessionHours::all, SessionLength::day, Clock::raw));
     ASSERT_EQ(all.sessions.size(), 2u);
     EXPECT_EQ(all.sessions[0].count, 6u);
     EXPECT_EQ(all.sessions[1].date, saturday);
     EXPECT_TRUE(all.sessions[1].complete);
-    EXPECT_THROW(plan(bars, rules_for(SessionHours::eth, SessionLength::day, Clock::raw)), Error);
+    EXPECT_THROW(volume_plan(bars, rules_for(SessionHours::eth, SessionLength::day, Clock::raw)), Error);
 }
 
 TEST(PlanSessions, DatesOnlyGiveOneSessionEach) {
@@ -212,16 +210,16 @@ TEST(PlanSessions, DatesOnlyGiveOneSessionEach) {
         if (!is_weekend(date) && !HolidayCalendar::embedded().is_holiday(date))
             builder.add(std::int64_t{date} * day_seconds);
     const BarTable bars = builder.table();
-    const SessionPlan days = plan(bars, rules_for(SessionHours::all));
+    const SessionPlan days = volume_plan(bars, rules_for(SessionHours::all));
     EXPECT_EQ(days.sessions.size(), 10u);
     EXPECT_EQ(days.complete_sessions().size(), 10u);
-    const SessionPlan weeks = plan(bars, rules_for(SessionHours::all, SessionLength::week));
+    const SessionPlan weeks = volume_plan(bars, rules_for(SessionHours::all, SessionLength::week));
     ASSERT_EQ(weeks.sessions.size(), 3u);
     EXPECT_EQ(weeks.sessions[0].date, make_date(2018, 12, 21));
     EXPECT_EQ(weeks.sessions[1].count, 4u);          // Christmas
     EXPECT_EQ(weeks.complete_sessions().size(), 2u); // the Monday of the last week does not end it
-    EXPECT_THROW(plan(bars, rules_for(SessionHours::rth)), Error);
-    EXPECT_THROW(plan(bars, rules_for(SessionHours::eth)), Error);
+    EXPECT_THROW(volume_plan(bars, rules_for(SessionHours::rth)), Error);
+    EXPECT_THROW(volume_plan(bars, rules_for(SessionHours::eth)), Error);
 }
 
 TEST(PlanSessions, WeekEndsWithItsLastBusinessDay) {
@@ -229,10 +227,12 @@ TEST(PlanSessions, WeekEndsWithItsLastBusinessDay) {
     builder.dates_only();
     for (std::int32_t date = make_date(2025, 4, 14); date <= make_date(2025, 4, 17); ++date)
         builder.add(std::int64_t{date} * day_seconds);
-    EXPECT_TRUE(
-        plan(builder.table(), rules_for(SessionHours::all, SessionLength::week)).sessions.back().complete);
-    EXPECT_FALSE(
-        plan(builder.table(3), rules_for(SessionHours::all, SessionLength::week)).sessions.back().complete);
+    EXPECT_TRUE(volume_plan(builder.table(), rules_for(SessionHours::all, SessionLength::week))
+                    .sessions.back()
+                    .complete);
+    EXPECT_FALSE(volume_plan(builder.table(3), rules_for(SessionHours::all, SessionLength::week))
+                     .sessions.back()
+                     .complete);
 }
 
 TEST(PlanSessions, DayStartOfCurrencies) {
@@ -243,12 +243,12 @@ TEST(PlanSessions, DayStartOfCurrencies) {
         builder.add(new_york(monday, minute));
     SessionRules rules = rules_for(SessionHours::all);
     rules.day_start = 17 * 60;
-    const SessionPlan evening = plan(builder.table(), rules);
+    const SessionPlan evening = volume_plan(builder.table(), rules);
     ASSERT_EQ(evening.sessions.size(), 2u);
     EXPECT_EQ(evening.sessions[0].count, 2u); // the bar that ends at 17:00 closes Monday
     EXPECT_EQ(evening.sessions[1].date, monday + 1);
     rules.day_start = 0; // midnight: the trading day is the local date
-    EXPECT_EQ(plan(builder.table(), rules).sessions.size(), 1u);
+    EXPECT_EQ(volume_plan(builder.table(), rules).sessions.size(), 1u);
 }
 
 TEST(PlanSessions, RejectsContradictoryRules) {
@@ -257,7 +257,7 @@ TEST(PlanSessions, RejectsContradictoryRules) {
         SessionRules rules;
         change(rules);
         try {
-            plan(bars, rules);
+            volume_plan(bars, rules);
         } catch (const Error& error) {
             return error.status() == ExitStatus::usage;
         }
@@ -281,7 +281,7 @@ TEST(PlanSessions, RejectsContradictoryRules) {
 TEST(PlanSessions, NoBarsGiveNoSessions) {
     const BarTable bars = BarBuilder().table();
     for (const SessionHours hours : {SessionHours::all, SessionHours::rth, SessionHours::eth})
-        EXPECT_TRUE(plan(bars, rules_for(hours)).sessions.empty());
+        EXPECT_TRUE(volume_plan(bars, rules_for(hours)).sessions.empty());
 }
 
 } // namespace

@@ -14,14 +14,11 @@
 namespace rekindle::market {
 namespace {
 
+using fixtures::BarBuilder;
+using fixtures::new_york;
+using fixtures::volume_plan;
 using testing::Contains;
 using testing::HasSubstr;
-using testing_support::BarBuilder;
-using testing_support::new_york;
-
-SessionPlan plan(const BarTable& bars, SessionRules rules = {}) {
-    return plan_sessions(bars, rules, HolidayCalendar::embedded(), RollMethod::volume);
-}
 
 std::size_t bars_in(const SessionPlan& plan) {
     return std::accumulate(plan.sessions.begin(), plan.sessions.end(), std::size_t{0},
@@ -40,7 +37,8 @@ BarBuilder around_the_clock(std::int32_t first, int hours) {
 // 9,600 hours are 400 days, of which 114 are Saturdays and Sundays.
 TEST(Weekends, AreKeptForAMarketThatNeverCloses) {
     for (int weekday = 0; weekday < 7; ++weekday) { // for every first day of the file
-        const SessionPlan result = plan(around_the_clock(make_date(2024, 1, 1) + weekday, 9600).table());
+        const SessionPlan result =
+            volume_plan(around_the_clock(make_date(2024, 1, 1) + weekday, 9600).table());
         EXPECT_GE(bars_in(result), 9600u - 18u)
             << "at most a part of the first day is missing, on weekday " << weekday;
         EXPECT_THAT(result.notes, Contains(HasSubstr("This market trades on weekends: 11")));
@@ -56,11 +54,11 @@ TEST(Weekends, WeeksEndOnSundayInAMarketThatNeverCloses) {
     rules.zone = "UTC";
     rules.day_start = 0;
     const std::int32_t monday = make_date(2024, 1, 1);
-    const SessionPlan whole = plan(around_the_clock(monday, 21 * 24).table(), rules);
+    const SessionPlan whole = volume_plan(around_the_clock(monday, 21 * 24).table(), rules);
     ASSERT_EQ(whole.sessions.size(), 3u);
     EXPECT_EQ(whole.sessions[1].count, 7u * 24);
     EXPECT_TRUE(whole.sessions[2].complete);
-    EXPECT_FALSE(plan(around_the_clock(monday, 21 * 24 - 30).table(), rules).sessions.back().complete);
+    EXPECT_FALSE(volume_plan(around_the_clock(monday, 21 * 24 - 30).table(), rules).sessions.back().complete);
 }
 
 // Half days of the stock exchange do not apply to cryptocurrencies: the day is not over when the exchange
@@ -71,8 +69,8 @@ TEST(Weekends, HolidaysDoNotShortenDaysInAMarketThatNeverCloses) {
     rules.day_start = 0;
     const std::int32_t half_day = make_date(2024, 11, 29);
     const std::int32_t first = half_day - 20;
-    EXPECT_FALSE(plan(around_the_clock(first, 20 * 24 + 20).table(), rules).sessions.back().complete);
-    EXPECT_TRUE(plan(around_the_clock(first, 21 * 24).table(), rules).sessions.back().complete);
+    EXPECT_FALSE(volume_plan(around_the_clock(first, 20 * 24 + 20).table(), rules).sessions.back().complete);
+    EXPECT_TRUE(volume_plan(around_the_clock(first, 21 * 24).table(), rules).sessions.back().complete);
 }
 
 TEST(Weekends, SundaysAreKeptForAMarketOpenFromSundayToThursday) {
@@ -90,7 +88,7 @@ TEST(Weekends, SundaysAreKeptForAMarketOpenFromSundayToThursday) {
         rules.hours = hours;
         rules.rth_open = 10 * 60;
         rules.rth_close = 15 * 60;
-        const SessionPlan result = plan(builder.table(), rules);
+        const SessionPlan result = volume_plan(builder.table(), rules);
         // With all hours, the first Sunday has 300 bars, less than half of 24 hours, so it is not recognized
         // yet.
         EXPECT_GE(bars_in(result) + (hours == SessionHours::all ? 300 : 0), bars - 300 * 3) << "US holidays";
@@ -111,7 +109,7 @@ TEST(Weekends, StrayBarsOfOtherMarketsAreSkipped) {
                 builder.add(new_york(date, minute));
                 ++strays;
             }
-    const SessionPlan result = plan(builder.table());
+    const SessionPlan result = volume_plan(builder.table());
     EXPECT_EQ(bars_in(result) + strays, builder.size());
     EXPECT_THAT(result.notes, Contains(HasSubstr("outside Monday to Friday")));
     EXPECT_THAT(result.notes, testing::Not(Contains(HasSubstr("weekends"))));
@@ -122,9 +120,9 @@ TEST(Weekends, PlanOfAPrefixIsAPrefixOfThePlan) {
     for (const int first_day : {0, 4, 5, 6}) {
         const BarBuilder builder = around_the_clock(make_date(2024, 1, 1) + first_day, 24 * 24);
         const BarTable bars = builder.table();
-        const SessionPlan whole = plan(bars);
+        const SessionPlan whole = volume_plan(bars);
         for (std::size_t count = 1; count < bars.size(); count += 5) {
-            const SessionPlan part = plan(builder.table(count));
+            const SessionPlan part = volume_plan(builder.table(count));
             const auto complete = part.complete_sessions();
             ASSERT_LE(complete.size(), whole.sessions.size());
             for (std::size_t i = 0; i < complete.size(); ++i) {

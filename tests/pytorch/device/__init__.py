@@ -1,1 +1,1 @@
-"""Tests of the device as PyTorch sees it: python -m unittest discover -s device -t . in tests/pytorch."""
+"""Tests of the device as PyTorch sees it: python -m pytest device, in tests/pytorch."""

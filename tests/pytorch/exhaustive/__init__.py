@@ -1,1 +1,1 @@
-"""Tests of the device that take minutes: python -m unittest long.test_models long.test_operators, in tests/pytorch."""
+"""Tests of the device that take an hour or longer: python -m pytest exhaustive/test_dtypes.py, in tests/pytorch."""

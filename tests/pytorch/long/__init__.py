@@ -1,1 +1,1 @@
-"""Tests of the device that take minutes: python -m unittest long.test_models long.test_operators, in tests/pytorch."""
+"""Tests of the device that take minutes: python -m pytest long/test_models.py, in tests/pytorch."""

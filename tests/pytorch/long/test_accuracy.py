@@ -7,7 +7,7 @@ import unittest
 import torch
 import torch.nn.functional as F
 
-from support import DEVICE, device_is_there
+from support import DEVICE, require_device
 
 # Operator: (function, maximum error in units in the last place for float32, for float64).
 FUNCTIONS = {
@@ -80,8 +80,7 @@ class Circle:
 class Accuracy(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not device_is_there():
-            raise unittest.SkipTest(f"there is no device {DEVICE}")
+        require_device()
 
     def assert_within(self, found, expected, numbers, dtype, most):
         distance = units(found, expected, dtype)

@@ -7,6 +7,7 @@ import torch
 from torch.testing._internal.opinfo.core import SampleInput
 
 import comparison
+from both_devices import moved
 
 
 class Probe(types.SimpleNamespace):
@@ -79,10 +80,18 @@ class Comparison(unittest.TestCase):
     def test_moved_tensors_keep_layout_and_hidden_storage(self):
         base = torch.arange(24.0).reshape(4, 6)
         view = base[1:, ::2].t()
-        moved = comparison.move(view, "cpu")
-        self.assertEqual((moved.stride(), moved.storage_offset()), (view.stride(), view.storage_offset()))
-        self.assertTrue(torch.equal(moved.as_strided((24,), (1,), 0), base.flatten()))
-        self.assertNotEqual(moved.data_ptr(), view.data_ptr())
+        copy = moved(view, "cpu", whole_storage=True)
+        self.assertEqual((copy.stride(), copy.storage_offset()), (view.stride(), view.storage_offset()))
+        self.assertTrue(torch.equal(copy.as_strided((24,), (1,), 0), base.flatten()))
+        self.assertNotEqual(copy.data_ptr(), view.data_ptr())
+
+    def test_moved_tensors_keep_layout_without_hidden_storage(self):
+        view = torch.arange(24.0).reshape(4, 6)[1:, ::2].t().requires_grad_()
+        copy, (listed, number) = moved((view, [view[:, :0], 3]), "cpu")[0], moved([view[:, :0], 3], "cpu")
+        self.assertEqual((copy.stride(), copy.storage_offset(), copy.requires_grad), (view.stride(), 0, True))
+        self.assertEqual(copy.untyped_storage().nbytes(), 4 * (1 + 2 * 2 + 2 * 6))
+        self.assertTrue(torch.equal(copy, view))
+        self.assertEqual((listed.shape, listed.stride(), number), ((3, 0), view.stride(), 3))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from torch.testing._internal.common_device_type import instantiate_device_type_t
 from torch.testing._internal.common_utils import TestCase
 
 import comparison
-from support import DEVICE, device_is_there, without_flushed
+from support import DEVICE, device_is_there, require_device, without_flushed
 
 TYPE = torch.device(DEVICE).type
 
@@ -87,7 +87,7 @@ class TestNativeOperators(TestCase):
     def test_gradcheck(self, device, dtype, op):
         for sample in first_samples(op, dtype, 2, requires_grad=True):
             given = comparison.sample_on(op, sample, device)
-            inputs = [tensor for tensor in comparison.tensors_of(given) if tensor.requires_grad]
+            inputs = [tensor for tensor in comparison.inputs_of(given) if tensor.requires_grad]
             if not inputs or sum(tensor.numel() for tensor in inputs) > 200:
                 continue
 
@@ -106,8 +106,7 @@ class Edges(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        if not device_is_there():
-            raise unittest.SkipTest(f"there is no device {DEVICE}")
+        require_device()
 
     def same(self, function, *inputs, rtol=1e-4, atol=1e-5):
         expected = function(*inputs)

@@ -7,9 +7,10 @@ import unittest
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_map
 
-from support import DEVICE, device_is_there, device_module, fallback_counts
+from both_devices import tensors_of
+from support import DEVICE, device_module, fallback_counts, require_device
 
 SAMPLES = 3
 RANDOM = ("empty", "rand", "bernoulli", "multinomial", "normal", "dropout", "jiterator", "linalg.eig", "svd")
@@ -21,10 +22,6 @@ TAKEN = {"diff": "a difference of slices of the input", "addmv": "composed of a 
 
 def copies(sample, device):
     return tree_map(lambda x: x.detach().clone().to(device) if isinstance(x, torch.Tensor) else x, sample)
-
-
-def tensors_of(value):
-    return [x for x in tree_leaves(value) if isinstance(x, torch.Tensor)]
 
 
 def listed(results):
@@ -58,8 +55,7 @@ def shifted(sample, number):
 class Outputs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not device_is_there() or DEVICE == "cpu":
-            raise unittest.SkipTest(f"there is no device {DEVICE}")
+        require_device(cpu=False)
 
     def call(self, op, sample, outputs):
         """The outputs on the host, or None and why they were refused."""

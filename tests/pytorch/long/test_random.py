@@ -6,7 +6,7 @@ import unittest
 import torch
 import torch.nn.functional as F
 
-from support import DEVICE, device_is_there, device_module
+from support import DEVICE, device_module, require_device
 
 COUNT = 4096
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64)
@@ -74,8 +74,7 @@ def numbers(tensor):
 class Draws(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not device_is_there() or DEVICE == "cpu":
-            raise unittest.SkipTest(f"there is no device {DEVICE}")
+        require_device(cpu=False)
 
     def attempt(self, function, dtype, device):
         try:

@@ -12,7 +12,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
 import comparison
-from support import DEVICE, device_is_there, without_flushed
+from support import DEVICE, require_device, without_flushed
 
 NAN, INFINITY = float("nan"), float("inf")
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -103,8 +103,7 @@ def first(result):
 class SpecialValues(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if not device_is_there():
-            raise unittest.SkipTest(f"there is no device {DEVICE}")
+        require_device()
 
     def compare(self, function, *arguments, exact=None):
         try:

@@ -1,4 +1,4 @@
-#include "../archive/archive_fixture.h"
+#include "../formats/archive_fixture.h"
 #include "example_report.h"
 
 #include <rekindle/base/file.h>
@@ -14,7 +14,7 @@
 namespace rekindle::trainer {
 namespace {
 
-using test::ScratchFolder;
+using test::TemporaryFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -179,8 +179,8 @@ struct Picture {
 };
 
 TEST(Png, TrainingHistoryHasTwoPanelsWithBothSeries) {
-    const ScratchFolder folder;
-    const ReportData data = test::example_report();
+    const TemporaryFolder folder;
+    const ReportData data = fixtures::example_report();
     write_training_history(folder / "training_history.png", data.history, "Huber loss");
     const Picture picture(folder / "training_history.png");
     EXPECT_EQ(picture.width, 1120U);
@@ -192,7 +192,7 @@ TEST(Png, TrainingHistoryHasTwoPanelsWithBothSeries) {
 }
 
 TEST(Png, EmptyHistoryIsStillAPicture) {
-    const ScratchFolder folder;
+    const TemporaryFolder folder;
     write_training_history(folder / "empty.png", {});
     EXPECT_EQ(Picture(folder / "empty.png").height, 380U);
 }

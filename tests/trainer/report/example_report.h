@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace rekindle::trainer::test {
+namespace rekindle::trainer::fixtures {
 
 inline double gaussian(PhiloxStream& random) {
     double sum = 0;
@@ -107,4 +107,4 @@ inline ReportData example_report() {
     return data;
 }
 
-} // namespace rekindle::trainer::test
+} // namespace rekindle::trainer::fixtures

@@ -1,4 +1,4 @@
-#include "../archive/archive_fixture.h"
+#include "../formats/archive_fixture.h"
 #include "example_report.h"
 
 #include <rekindle/trainer/report.h>
@@ -38,7 +38,7 @@ void expect_balanced(const std::string& html) {
 }
 
 TEST(Report, IsCompleteAndSelfContained) {
-    const std::string html = render_report(test::example_report());
+    const std::string html = render_report(fixtures::example_report());
     expect_balanced(html);
     EXPECT_TRUE(html.starts_with("<!DOCTYPE html>"));
     for (const char* resource : {"<script", "http://", "https://", "<link", "@import", "url(", "<img"})
@@ -48,7 +48,7 @@ TEST(Report, IsCompleteAndSelfContained) {
 }
 
 TEST(Report, ShowsVerdictAndBaselineBeforeAnyChart) {
-    const std::string html = render_report(test::example_report());
+    const std::string html = render_report(fixtures::example_report());
     const auto at = [&](const std::string& text) {
         EXPECT_THAT(html, HasSubstr(text));
         return html.find(text);
@@ -65,7 +65,7 @@ TEST(Report, ShowsVerdictAndBaselineBeforeAnyChart) {
 }
 
 TEST(Report, EdgeIsShownInWordsAndShape) {
-    ReportData data = test::example_report();
+    ReportData data = fixtures::example_report();
     data.evaluation.has_edge = true;
     data.evaluation.verdict.label = "An edge";
     const std::string html = render_report(data);
@@ -74,7 +74,7 @@ TEST(Report, EdgeIsShownInWordsAndShape) {
 }
 
 TEST(Report, EscapesEveryText) {
-    ReportData data = test::example_report();
+    ReportData data = fixtures::example_report();
     const std::string evil = "<b onclick=\"x\">&'";
     data.title = data.run = data.finished = data.program = data.target = data.loss_name = evil;
     data.target_unit = data.loss_unit = evil;
@@ -104,7 +104,7 @@ TEST(Report, OmitsEmptyParts) {
 }
 
 TEST(Report, SurvivesFiguresThatAreNotFinite) {
-    ReportData data = test::example_report();
+    ReportData data = fixtures::example_report();
     for (EpochMetrics& epoch : data.history)
         epoch.validation_loss = epoch.train_loss = epoch.accuracy = NAN;
     data.evaluation.scores[0].value = NAN;
@@ -118,7 +118,7 @@ TEST(Report, SurvivesFiguresThatAreNotFinite) {
 }
 
 TEST(Report, SaysWhenPointsAreOmitted) {
-    ReportData data = test::example_report();
+    ReportData data = fixtures::example_report();
     data.predicted.assign(100'000, 0.1);
     data.actual.assign(100'000, 0.2);
     const std::string html = render_report(data);
@@ -127,7 +127,7 @@ TEST(Report, SaysWhenPointsAreOmitted) {
 }
 
 TEST(Report, ProfileSeparatesTheValueArea) {
-    const Chart chart = profile_chart(test::example_profile(4));
+    const Chart chart = profile_chart(fixtures::example_profile(4));
     ASSERT_EQ(chart.series.size(), 2U);
     EXPECT_FALSE(chart.series[0].strong);
     for (const double price : chart.series[1].y)
@@ -136,7 +136,7 @@ TEST(Report, ProfileSeparatesTheValueArea) {
     for (const Series& series : chart.series)
         for (const double one : series.x)
             volume += one;
-    for (const double one : test::example_profile(4).volumes)
+    for (const double one : fixtures::example_profile(4).volumes)
         whole += one;
     EXPECT_NEAR(volume, whole, 1e-6 * whole) << "grouping loses no volume";
 }

@@ -36,6 +36,17 @@ Axis epoch_axis(std::span<const EpochMetrics> history) {
     return axis;
 }
 
+/// Both axes have the unit of the target, and a point on the diagonal is an exact prediction.
+Chart chart_around_diagonal(const std::string& title, const std::string& x, const std::string& y,
+                            const std::string& unit) {
+    Chart chart;
+    chart.title = title;
+    chart.x.title = title_with_unit(x, unit);
+    chart.y.title = title_with_unit(y, unit);
+    chart.diagonal = true;
+    return chart;
+}
+
 } // namespace
 
 Chart loss_chart(std::span<const EpochMetrics> history, const std::string& loss_title) {
@@ -161,10 +172,7 @@ Chart profile_chart(const ReportProfile& profile) {
 }
 
 Chart outcome_chart(const ReportData& data) {
-    Chart chart;
-    chart.title = "Prediction and outcome";
-    chart.x.title = title_with_unit("predicted", data.target_unit);
-    chart.y.title = title_with_unit("actual", data.target_unit);
+    Chart chart = chart_around_diagonal("Prediction and outcome", "predicted", "actual", data.target_unit);
     const std::size_t rows = std::min(data.predicted.size(), data.actual.size());
     const std::size_t stride = std::max<std::size_t>(1, (rows + max_outcomes - 1) / max_outcomes);
     Series points{.name = stride == 1
@@ -179,17 +187,14 @@ Chart outcome_chart(const ReportData& data) {
         points.y.push_back(data.actual[i]);
     }
     chart.series.push_back(std::move(points));
-    chart.diagonal = true;
     chart.description =
         "Each point is one validation row; on the dashed line prediction and outcome are equal.";
     return chart;
 }
 
 Chart calibration_chart(const ReportData& data) {
-    Chart chart;
-    chart.title = "Calibration";
-    chart.x.title = title_with_unit("mean prediction per group", data.target_unit);
-    chart.y.title = title_with_unit("mean outcome per group", data.target_unit);
+    Chart chart = chart_around_diagonal("Calibration", "mean prediction per group", "mean outcome per group",
+                                        data.target_unit);
     Series groups{
         .name = fmt::format("{} of equal size",
                             counted(static_cast<std::int64_t>(data.evaluation.calibration.size()), "group")),
@@ -200,7 +205,6 @@ Chart calibration_chart(const ReportData& data) {
         groups.y.push_back(data.calibration_scale * bin.actual);
     }
     chart.series.push_back(std::move(groups));
-    chart.diagonal = true;
     chart.description = "A calibrated model's groups lie on the dashed line.";
     return chart;
 }

@@ -1,8 +1,10 @@
 #pragma once
-/// The one table of commands and options. Parsing, help, completions, man pages and docs/ all come from it;
-/// default values are not in it: they are read from TrainConfig{}.
+/// The one table of commands and options. Parsing, help, completions, man pages and docs/ all come from it.
+/// The options that set TrainConfig are made from trainer::settings(); default values are read from
+/// TrainConfig{}.
 
 #include <rekindle/base/range.h>
+#include <rekindle/trainer/settings.h>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -12,29 +14,8 @@
 
 namespace rekindle::cli {
 
-/// What may follow an option.
-enum class ValueKind {
-    flag,         ///< nothing, or =true / =false
-    text,         ///< anything; `words` are special values and are matched in any case
-    path,         ///< a file or folder
-    path_list,    ///< one or more files or folders; may be repeated
-    word,         ///< one of `words`, in any case
-    word_list,    ///< some of `words`, separated by commas
-    integer,      ///< a whole number in `range`
-    integer_list, ///< whole numbers in `range`, separated by commas
-    number,       ///< a finite number in `range`
-    device_ids,   ///< numbers separated by commas, kept as text
-    device,       ///< auto, cpu, gpu, gpu:N; cuda and hip mean gpu
-};
-
-/// Another option that leaves this one without effect. The program refuses the combination.
-struct Exclusion {
-    std::string_view option;              ///< the other one's name: "compat"
-    std::string_view word = {};           ///< the value of it that matters: "original"; "" for any
-    std::string_view reason;              ///< "the original system has its own weights"
-    std::string_view own_word = {};       ///< the value of the option itself that matters; "" for any
-    std::string_view except_command = {}; ///< the one command that accepts the combination
-};
+using trainer::Exclusion;
+using trainer::ValueKind;
 
 /// One option of one or more commands. Strings are ASCII.
 struct OptionSpec {

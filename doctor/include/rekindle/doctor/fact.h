@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace rekindle::doctor {
@@ -20,18 +21,18 @@ struct Fact {
     Fact() = default;
     Fact(T known, std::string read_from) : value(std::move(known)), source(std::move(read_from)) {}
 
-    static Fact failed(std::string reason, std::string read_from) {
+    static Fact failed(std::string_view reason, std::string_view read_from) {
         Fact fact;
-        fact.unread = std::move(reason);
-        fact.source = std::move(read_from);
+        fact.unread = reason;
+        fact.source = read_from;
         return fact;
     }
 
     bool known() const noexcept { return value.has_value(); }
     explicit operator bool() const noexcept { return known(); }
     /// Precondition: known().
-    const T& operator*() const { return *value; }
-    const T* operator->() const { return &*value; }
+    const T& operator*() const { return *value; }   // NOLINT(bugprone-unchecked-optional-access)
+    const T* operator->() const { return &*value; } // NOLINT(bugprone-unchecked-optional-access)
     T value_or(T otherwise) const { return value.value_or(std::move(otherwise)); }
     /// Whether the value is known and equals this one.
     bool is(const T& other) const { return value.has_value() && *value == other; }

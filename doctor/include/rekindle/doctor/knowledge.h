@@ -3,6 +3,7 @@
 /// entry says where it comes from and when that was checked. The fields are described in
 /// knowledge/README.md.
 
+#include <rekindle/doctor/condition.h>
 #include <rekindle/doctor/finding.h>
 
 #include <filesystem>
@@ -14,12 +15,6 @@
 #include <vector>
 
 namespace rekindle::doctor {
-
-/// Location of an entry: "signatures/blas.yaml:12".
-struct Origin {
-    std::string file;
-    int line = 0;
-};
 
 /// What supports an entry.
 struct Backing {
@@ -82,14 +77,6 @@ struct WheelIndex : Entry {
     bool device_packages = false;     ///< targets are installed as torch[device-gfxNNNN]
     std::string note;
     const std::vector<std::string>& targets_of(std::string_view torch) const;
-};
-
-/// A condition: a tree as written in the YAML, evaluated by log/condition.h.
-struct Condition {
-    std::string key; ///< "gfx", "torch", "env.HSA_OVERRIDE_GFX_VERSION", "log", …, or "all", "any", "not"
-    std::vector<std::string> values;
-    std::vector<Condition> parts; ///< of all, any, not
-    Origin origin;
 };
 
 /// Why training fails. The slug is the stable name, the code the stable number.

@@ -1,5 +1,6 @@
 #pragma once
-/// What the host knows about a kernel: data only. Each entry of kernels/registry.def becomes one Kernel.
+/// What the host knows about a kernel: data only. Each entry of kernels/registry/registry.def becomes one
+/// Kernel.
 
 #include <cstddef>
 #include <cstdint>
@@ -80,7 +81,7 @@ struct AuditCase {
     Features needs; ///< beyond the kernel's: more shared memory with these constants
 };
 
-/// One entry point of one SPIR-V module. Lives as long as the process; its address is its identity.
+/// One entry point of one SPIR-V module. Lives as long as the process; its name identifies it.
 struct Kernel {
     std::string_view name;   ///< entry point, unique in the whole registry
     std::string_view family; ///< name of the Slang file; one module per family

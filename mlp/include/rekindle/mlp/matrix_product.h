@@ -1,5 +1,5 @@
 #pragma once
-/// Matrix products on a Vulkan device (kernels/matmul.slang, kernels/matmul_cooperative.slang).
+/// Matrix products on a Vulkan device (kernels/matmul/matmul.slang, kernels/matmul/matmul_cooperative.slang).
 
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/stream.h>

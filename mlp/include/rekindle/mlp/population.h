@@ -54,8 +54,7 @@ class Population {
     virtual std::vector<NamedTensor> evaluation_parameters(std::size_t member) const = 0;
     virtual std::vector<NamedTensor> optimizer_tensors(std::size_t member, std::string_view moment) const = 0;
 
-    /// Copies rows for later calls (on the CPU it only refers to them: their memory must live as long as the
-    /// set).
+    /// Copies rows for later calls.
     virtual std::unique_ptr<SampleSet> prepare(const Samples& samples) = 0;
 
     /// Like Engine::train, for every member; one result per member. Members with an empty order do nothing.

@@ -78,11 +78,12 @@ struct DeviceInfo {
 /// Every device of the Vulkan loader that REKINDLE_VISIBLE_DEVICES allows, accepted or not. The variable is a
 /// list of numbers and UUIDs; "" hides all. Its numbers refer to the unfiltered list, and the remaining
 /// devices are renumbered. Without a loader or a driver the list is empty, and `reason` (if given) says why.
-/// CPU drivers (lavapipe) come last. Opens no device and starts no thread, so a process may fork afterwards.
+/// CPU drivers (lavapipe) come last. Opens no device and starts no thread, so a process may fork afterwards;
+/// whether the child can open a device is up to the driver (NVIDIA's cannot: Error).
 std::vector<DeviceInfo> list_devices(std::string* reason = nullptr);
 
-/// The device that a user names: "gpu" (the first accepted one), "gpu:N", "N" or a UUID. Throws Unsupported,
-/// listing the devices that exist.
+/// The device that a user names, in a form of DeviceSelector (device_selector.h): "gpu" (the first accepted
+/// one), "gpu:N", "N", a UUID … Throws Unsupported, listing the devices that exist.
 DeviceInfo select_device(std::string_view text);
 
 struct DeviceOptions {

@@ -3,6 +3,8 @@
 /// file config.json of a run folder share this format: a flat object whose keys are the option names with
 /// underscores.
 
+#include <rekindle/trainer/choices.h>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
@@ -13,42 +15,42 @@
 
 namespace rekindle::trainer {
 
-/// Defaults are the program's defaults. Strings hold one of the words listed; from_json() checks them.
+/// Defaults are the program's defaults. The table of settings.h has one row for each field, in this order.
 struct TrainConfig {
     // Input
-    std::vector<std::string> data;  ///< files or folders
-    std::string vix;                ///< VIX file, "" for none
-    std::string columns;            ///< "time=1,open=Open,…", "" detects them
-    std::string contract = "all";   ///< all, or the beginning of a contract's name
-    double data_fraction = 1.0;     ///< (0, 1]: the latest part of the sessions
-    std::string tick = "auto";      ///< "auto" or a size in points
-    std::string bad_rows = "error"; ///< error | skip
-    std::int64_t chunk_size = 0;    ///< bars per block; 0: as many as fit
+    std::vector<std::string> data; ///< files or folders
+    std::string vix;               ///< VIX file, "" for none
+    std::string columns;           ///< "time=1,open=Open,…", "" detects them
+    std::string contract = "all";  ///< all, or the beginning of a contract's name
+    double data_fraction = 1.0;    ///< (0, 1]: the latest part of the sessions
+    std::string tick = "auto";     ///< "auto" or a size in points
+    BadRows bad_rows = BadRows::error;
+    std::int64_t chunk_size = 0; ///< bars per block; 0: as many as fit
 
     // Time and sessions
-    std::string clock = "utc"; ///< utc | exchange | raw
+    market::Clock clock = market::Clock::utc;
     std::string zone = "America/New_York";
-    std::string stamp = "end";          ///< end | start
-    std::string session = "all";        ///< rth | eth | all
-    std::string session_length = "day"; ///< day | week
+    market::StampAt stamp = market::StampAt::bar_end;
+    market::SessionHours session = market::SessionHours::all;
+    market::SessionLength session_length = market::SessionLength::day;
     std::string day_start = "18:00";    ///< local time at which a trading day begins, on the evening before
     std::string regular_hours = "auto"; ///< auto: 09:30-16:00 in New York; or "08:30-15:15", local time
     std::string calendar;               ///< YAML file; "" takes the embedded one
-    std::string roll = "volume";        ///< volume | calendar | single
+    market::RollMethod roll = market::RollMethod::volume;
 
     // Volume profile
-    std::string weighting = "uniform";     ///< uniform | close | ohlc
-    std::string value_area = "contiguous"; ///< greedy | contiguous | two-row
-    std::string tie = "lowest";            ///< lowest | nearest-middle
-    std::string compat = "none";           ///< none | original
+    market::Weighting weighting = market::Weighting::uniform;
+    market::ValueAreaMethod value_area = market::ValueAreaMethod::contiguous;
+    market::TieRule tie = market::TieRule::lowest;
+    Compat compat = Compat::none;
 
     // Features, target, split
     std::vector<std::string> features{
-        "session"};                ///< groups: session, vix, returns, gap, calendar, naked-poc, minute
-    std::string scaler = "robust"; ///< robust | standard | none
-    std::string target = "return"; ///< return | direction | bar-return
-    std::int64_t target_bars = 5;  ///< k of bar-return
-    bool across_sessions = false;  ///< targets of bars may reach into a later session
+        "session"}; ///< groups: session, vix, returns, gap, calendar, naked-poc, minute
+    market::Scaler::Kind scaler = market::Scaler::Kind::robust;
+    market::TargetKind target = market::TargetKind::next_return;
+    std::int64_t target_bars = 5; ///< k of bar-return
+    bool across_sessions = false; ///< targets of bars may reach into a later session
     double train_split = 0.8;
     std::int64_t purge = 1;   ///< rows omitted before the split
     std::int64_t embargo = 0; ///< rows omitted after the split
@@ -57,16 +59,16 @@ struct TrainConfig {
     std::string model; ///< JSON model description; "" builds the default from the next three
     std::vector<std::int64_t> hidden_layers{128, 64};
     double dropout_rate = 0.4;
-    std::string activation = "silu"; ///< silu | relu | gelu | tanh
+    mlp::Activation activation = mlp::Activation::silu;
 
     // Optimization
-    std::string loss = "auto"; ///< auto | mse | huber | bce | gaussian-nll
+    LossChoice loss = LossChoice::automatic;
     double huber_delta = 1.0;
-    std::string optimizer = "adamw"; ///< adamw | sgd
+    mlp::OptimizerSpec::Kind optimizer = mlp::OptimizerSpec::Kind::adamw;
     double learning_rate = 5e-4;
     double weight_decay = 0.01;
     double momentum = 0.0;
-    std::string schedule = "plateau"; ///< constant | plateau | cosine
+    mlp::ScheduleSpec::Kind schedule = mlp::ScheduleSpec::Kind::plateau;
     std::int64_t warmup_steps = 0;
     std::int64_t plateau_patience = 10;
     double clip_norm = 1.0;
@@ -84,7 +86,7 @@ struct TrainConfig {
     std::string device = "auto"; ///< as device_name.h reads it
     std::string device_ids;      ///< "" or "0,1"
     bool no_distributed = false;
-    std::string distributed_strategy = "auto"; ///< auto | dataparallel | fsdp
+    DistributedStrategy distributed_strategy = DistributedStrategy::automatic;
     bool skip_gpu_cleanup = false;
     std::int64_t threads = 0;             ///< 0: all CPUs
     std::int64_t checkpoint_interval = 0; ///< optimizer steps; 0: every epoch and every 30 s

@@ -1,36 +1,27 @@
 #pragma once
-/// The device names that users may give, in one place for every command.
+/// The devices that users name with --device and --device-ids: errors with advice, and what they mean here.
 
 #include <rekindle/runtime/device.h>
+#include <rekindle/runtime/device_selector.h>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rekindle::trainer {
 
-/// A device as the user gave it.
-struct DeviceName {
-    enum class Kind { automatic, cpu, any_gpu, number, uuid };
-    Kind kind = Kind::automatic;
-    std::uint32_t number = 0; ///< Kind::number
-    /// The user asked for a GPU (gpu, cuda:0, hip, 0 …): a CPU driver must not take its place. Only the
-    /// address that `rekindle devices` prints (gpu:N) and a UUID can mean a CPU driver.
-    bool must_be_gpu = false;
-    std::string text; ///< as stored in a configuration: "auto", "cpu", "gpu", "gpu:1", "cuda:1", "gpu-…"
-};
+/// DeviceSelector::parse() for --device. Throws Error (usage) for a text that it refuses, with what to write
+/// instead.
+runtime::DeviceSelector parse_device_name(std::string_view written);
 
-/// Reads a name, in either case:
-///   auto; cpu, cpu:0                     as they say
-///   gpu, cuda, hip, rocm, vulkan, rvk    the first GPU
-///   cuda:N, hip:N, rocm:N, N             GPU number N
-///   gpu:N, vulkan:N, rvk:N, a UUID       the device of `rekindle devices`
-/// Throws Error (usage) for anything else, with what to write instead.
-DeviceName parse_device_name(std::string_view written);
+/// The numbers of --device-ids, each once, in the order written; "" gives none. Throws Error (usage) for
+/// anything that DeviceSelector::parse_numbers() refuses.
+std::vector<std::uint32_t> parse_device_ids(std::string_view list);
 
 /// The device that the name means. Throws Error (usage) when there is none, and when the user asked for a GPU
 /// and there is only a CPU driver. Preconditions: not automatic and not cpu.
-runtime::DeviceInfo find_device(const DeviceName& name);
+runtime::DeviceInfo find_device(const runtime::DeviceSelector& name);
 
 /// A warning for a user who named a CPU driver; "" for a GPU.
 std::string cpu_driver_warning(const runtime::DeviceInfo& info);

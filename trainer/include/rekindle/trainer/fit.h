@@ -49,6 +49,8 @@ struct FitResult {
     std::size_t best_member = 0;
     std::vector<MemberResult> members;
     std::vector<ParameterShape> parameters; ///< names and shapes of MemberResult::best_values
+    std::int64_t epochs = 0;                ///< complete ones, all sessions of a resumed run together
+    std::uint64_t batches_in_epoch = 0;     ///< done in the epoch that was interrupted; else 0
     double training_seconds = 0;            ///< all sessions of a resumed run together
     std::uint64_t network_steps = 0;        ///< of all networks, in this session
     double stepping_seconds = 0;            ///< spent on them, without validation and checkpoints
@@ -66,8 +68,5 @@ struct FitResult {
 FitResult fit(mlp::Population& population, const mlp::Samples& train, const mlp::Samples& validation,
               const FitOptions& options, CheckpointStore& store, const std::optional<Checkpoint>& resume,
               ProgressSink& progress, const CancellationToken& cancellation);
-
-/// The order of rows in an epoch (from 0): a Fisher-Yates shuffle by Philox.
-std::vector<std::uint32_t> epoch_order(std::size_t rows, std::uint64_t seed, std::int64_t epoch);
 
 } // namespace rekindle::trainer

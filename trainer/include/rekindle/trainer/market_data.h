@@ -27,8 +27,8 @@ struct MarketData {
     std::vector<market::SessionSummary> summaries; ///< one per session of the plan
 };
 
-/// The settings of a configuration in the terms of market/. Words have been checked by update_from_json().
-/// Throws Error (usage) for an invalid tick, zone or time of day.
+/// The settings of a configuration in the terms of market/. Throws Error (usage) for an invalid tick, zone or
+/// time of day.
 market::ReadOptions read_options(const TrainConfig& config, const std::filesystem::path& column_file);
 market::SessionRules session_rules(const TrainConfig& config);
 market::ProfileRules profile_rules(const TrainConfig& config);

@@ -2,26 +2,15 @@
 /// The next session's value from a trained model.
 
 #include <rekindle/base/cancellation.h>
-#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/predict_options.h>
 #include <rekindle/trainer/progress.h>
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <filesystem>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace rekindle::trainer {
-
-struct PredictOptions {
-    std::filesystem::path model;   ///< a run folder, or a file of one, or a model of the original system
-    TrainConfig input;             ///< data, vix and the reading options that `given` names
-    std::set<std::string> given;   ///< keys of `input` that the user set
-    std::filesystem::path scaler;  ///< scaler JSON, needed for a model without one
-    bool other_instrument = false; ///< the data may be for a different instrument than the model's
-};
 
 /// Values are in the unit of the target: a log return, or the probability of a rise.
 struct Prediction {

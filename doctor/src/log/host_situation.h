@@ -1,0 +1,18 @@
+#pragma once
+/// What the facts of a host say, in the vocabulary of conditions.
+
+#include "conditions/situation.h"
+
+#include <rekindle/doctor/facts.h>
+#include <rekindle/doctor/knowledge.h>
+
+namespace rekindle::doctor {
+
+/// What the facts say, with the keys that follow from it.
+Situation situation_of(const Facts& facts, const Knowledge& knowledge);
+
+/// The same without those keys, for callers that add what a log shows before they call derive(). A name in
+/// the table of GPUs stands for its gfx target where no target was read.
+Situation stated_by(const Facts& facts, const Knowledge& knowledge);
+
+} // namespace rekindle::doctor

@@ -1,0 +1,64 @@
+#include "gpu/choice.h"
+
+#include "cpu/plan.h"
+#include "population/check.h"
+
+#include <rekindle/base/error.h>
+
+#include <string>
+
+namespace rekindle::mlp {
+
+namespace gpu {
+
+DeviceLimits limits_of(const runtime::Device& device) {
+    const runtime::Capabilities& can = device.info().can;
+    return {can.shared_bytes, can.maximum_threads};
+}
+
+TrainingSpec shared_training(std::span<const TrainingSpec> members) {
+    TrainingSpec shared = members.front();
+    for (const TrainingSpec& spec : members)
+        if (spec.optimizer.momentum != 0)
+            shared.optimizer.momentum = spec.optimizer.momentum;
+    return shared;
+}
+
+namespace {
+
+std::size_t compute_units(const runtime::DeviceInfo& device) {
+    if (device.can.compute_units != 0)
+        return device.can.compute_units;
+    switch (device.type) {
+    case runtime::DeviceType::discrete:
+    case runtime::DeviceType::virtual_gpu:
+        return 64;
+    case runtime::DeviceType::integrated:
+    case runtime::DeviceType::other:
+        return 12;
+    case runtime::DeviceType::cpu:
+        return 8;
+    }
+    return 12;
+}
+
+} // namespace
+
+GpuShape chosen_shape(GpuShape requested, const runtime::DeviceInfo& device, std::size_t members) {
+    if (requested != GpuShape::automatic)
+        return requested;
+    return members < 2 * compute_units(device) ? GpuShape::latency : GpuShape::throughput;
+}
+
+} // namespace gpu
+
+std::string gpu_refusal(const runtime::Device& device, const ModelDescription& model,
+                        std::span<const TrainingSpec> members) {
+    population::check_members(members);
+    const cpu::Plan fits(model, members.front()); // throws if model and loss do not match
+    const GpuShape shape = gpu::chosen_shape(GpuShape::automatic, device.info(), members.size());
+    return gpu::plan_population(model, gpu::shared_training(members), 1, gpu::limits_of(device), shape)
+        .refusal;
+}
+
+} // namespace rekindle::mlp

@@ -1,0 +1,26 @@
+#pragma once
+/// Which networks a device can train, and in which arrangement.
+
+#include "gpu/plan.h"
+
+#include <rekindle/mlp/population.h>
+#include <rekindle/runtime/device.h>
+
+#include <cstddef>
+#include <span>
+
+namespace rekindle::mlp::gpu {
+
+DeviceLimits limits_of(const runtime::Device& device);
+
+/// The members' training for plan_population, which needs only what all share: momentum is on if any member
+/// uses it.
+TrainingSpec shared_training(std::span<const TrainingSpec> members);
+
+/// automatic: latency for fewer members than twice the device's compute units, otherwise throughput. If the
+/// driver does not report its units: 64 for a discrete or virtual device, 12 for an integrated one, 8 for a
+/// CPU. Never measured: the two arrangements sum in different orders, and the same run must give the same
+/// bits.
+GpuShape chosen_shape(GpuShape requested, const runtime::DeviceInfo& device, std::size_t members);
+
+} // namespace rekindle::mlp::gpu

@@ -1,0 +1,31 @@
+#pragma once
+/// Operands whose values an operator does not allow: indexes and classes out of range, probabilities outside
+/// 0 to 1. A kernel that finds one accesses no memory for it and records it; nothing waits for that. The next
+/// synchronization of the device, or the next copy to the host, raises an error, like CUDA's device-side
+/// assertions, but the device stays usable.
+
+#include "devices.h"
+
+#include <cstdint>
+
+namespace rvk {
+
+/// What is reported; the first two are the numbers in kernels/lib/report.slang.
+enum class Report : std::uint32_t {
+    index = 1,               ///< IndexError
+    target = 2,              ///< IndexError: a class of a loss
+    bernoulli = 3,           ///< RuntimeError: a probability
+    binary_cross_entropy = 4 ///< RuntimeError: an input of the loss
+};
+
+/// The memory that the device's kernels report to: three int64 (a Report or 0, the value, its bound).
+std::uint64_t index_report_address(DeviceIndex index);
+
+/// Throws c10::IndexError or c10::Error if completed work has reported something since the last call.
+void check_index_report(DeviceIndex index);
+
+/// Waits for all streams of the device, then calls check_index_report; does nothing if the device is not
+/// open. Throws c10::IndexError for a device that does not exist.
+void synchronize(DeviceIndex index);
+
+} // namespace rvk

@@ -1,0 +1,20 @@
+#pragma once
+/// Copies between tensors of two devices (transfer.cpp). A copy on one device is the work of an operator's
+/// kernel, which is registered here, so that this folder knows no operator.
+
+#include <ATen/core/Tensor.h>
+
+namespace rvk {
+
+/// Copies element by element with conversion, any strides, `from` expanded to the shape of `to` already; both
+/// are on one device, and neither is a conjugate or negative view. Asynchronous on the current stream.
+using CopyOnDevice = void (*)(const at::Tensor& to, const at::Tensor& from);
+
+/// Registers the copy that all transfers use. Called once, while static objects are created; transfers before
+/// that throw c10::Error.
+void register_copy_on_device(CopyOnDevice copy) noexcept;
+
+/// Whether the elements fill one contiguous range of memory, in the same order, in both tensors.
+bool same_dense_layout(const at::Tensor& a, const at::Tensor& b);
+
+} // namespace rvk

@@ -1,0 +1,32 @@
+#pragma once
+/// What the Python package calls: operators without tensors, torch.ops.rvk.NAME (python_api.cpp). They are
+/// the whole interface between torch_rvk/*.py and the library, apart from what PyTorch itself calls through
+/// guard, hooks, allocator and generator (torch.accelerator.*, torch.Stream, torch.Event, torch.Generator).
+///
+///   version() -> str                      of torch-rvk
+///   torch_version() -> str                the PyTorch that it was built for, "2.13.0+cpu"
+///   device_count() -> int
+///   is_initialized() -> bool              a device is open in this process
+///   is_forked() -> bool                   the process was forked from one that had looked for devices
+///   why_no_device() -> str                one sentence; empty if there is a device
+///   device_properties(int device) -> Dict(str, str)   see below; opens no device
+///   default_generator(int device) -> Generator?       opens no device
+///   fallback_stats() -> Dict(str, int)    calls of each operator that ran on the CPU since the last reset
+///   reset_fallback_stats() -> ()
+///   finish() -> ()                        at the end of the process: waits, saves compiled pipelines; never
+///   raises
+///
+/// A device number that does not exist raises an IndexError. All functions are thread-safe.
+
+#include "device/devices.h"
+
+#include <map>
+#include <string>
+
+namespace rvk {
+
+/// The fields of DeviceProperties in torch_rvk/devices.py, each as text: numbers in decimal, "1" or "0" for a
+/// bool.
+std::map<std::string, std::string> device_properties(DeviceIndex index);
+
+} // namespace rvk

@@ -1,0 +1,103 @@
+#include "device/process_state.h"
+
+#include <rekindle/runtime/error.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <pthread.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace rekindle::runtime {
+
+namespace detail {
+std::atomic<ProcessState> process_state{ProcessState::running};
+}
+
+namespace {
+
+/// Never destroyed: static objects that close devices may be destroyed later.
+struct OpenDevices {
+    std::mutex mutex;
+    std::vector<SettledAtExit*> devices;
+    std::thread::id ended_by;
+
+    static OpenDevices& all() {
+        static OpenDevices& known = *new OpenDevices;
+        return known;
+    }
+};
+
+extern "C" void rekindle_after_fork() {
+    detail::process_state.store(ProcessState::forked, std::memory_order_relaxed);
+}
+
+extern "C" void rekindle_at_exit(int status, void*) {
+    if (!vulkan_usable())
+        return;
+    OpenDevices& open = OpenDevices::all();
+    const std::scoped_lock lock(open.mutex);
+    open.ended_by = std::this_thread::get_id();
+    detail::process_state.store(ProcessState::ending, std::memory_order_release);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    bool settled = true;
+    for (SettledAtExit* const device : open.devices)
+        settled = device->settle(until) && settled;
+    // The driver's own handlers run next. They may wait for the device, which never answers.
+    if (!settled)
+        end_without_handlers(status, nullptr);
+    // Lets calls of other threads that are inside the driver return.
+    if (!open.devices.empty())
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+}
+
+} // namespace
+
+void end_without_handlers(int status, void*) {
+    std::fflush(nullptr);
+    ::_exit(status);
+}
+
+void throw_if_unusable() {
+    const ProcessState state = detail::process_state.load(std::memory_order_acquire);
+    if (state == ProcessState::running)
+        return;
+    if (state == ProcessState::forked)
+        throw Error(
+            "this process was forked after Vulkan was opened, and Vulkan does not survive a fork",
+            "start worker processes before the first use of the device, or use spawn instead of fork");
+    OpenDevices& open = OpenDevices::all();
+    if (std::this_thread::get_id() != open.ended_by) {
+        {
+            const std::scoped_lock until_settled(open.mutex);
+        }
+        std::this_thread::sleep_for(std::chrono::seconds(3));
+    }
+    throw Error("the process is exiting: its Vulkan devices are closed");
+}
+
+void watch_process(SettledAtExit& device) {
+    static const bool watching = [] {
+        return ::pthread_atfork(nullptr, nullptr, rekindle_after_fork) == 0 &&
+               ::on_exit(rekindle_at_exit, nullptr) == 0;
+    }();
+    if (!watching)
+        throw Error("pthread_atfork or on_exit: out of memory");
+    OpenDevices& open = OpenDevices::all();
+    const std::scoped_lock lock(open.mutex);
+    open.devices.push_back(&device);
+}
+
+void forget_device(SettledAtExit& device) noexcept {
+    if (!vulkan_usable())
+        return;
+    OpenDevices& open = OpenDevices::all();
+    const std::scoped_lock lock(open.mutex);
+    std::erase(open.devices, &device);
+}
+
+} // namespace rekindle::runtime

@@ -1,0 +1,154 @@
+#pragma once
+/// The opened Vulkan device that memory/, pipeline/ and stream/ build on: handles, queues, failures, the log.
+/// It knows none of them. Private to the library.
+
+#include "device/enabled_features.h"
+#include "device/process_state.h"
+#include "device/stream_timeline.h"
+#include "device/vulkan_structure.h"
+
+#include <rekindle/runtime/device.h>
+#include <rekindle/runtime/test_mode.h>
+#include <rekindle/runtime/vulkan_result.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+#include <volk.h>
+
+namespace rekindle::runtime {
+
+class Instance;
+
+/// A queue of the device. Vulkan requires external synchronization of each VkQueue: hold `mutex` around every
+/// call that takes `handle`, and around nothing that waits for the device.
+struct Queue {
+    VkQueue handle = VK_NULL_HANDLE;
+    std::uint32_t family = 0;
+    std::uint32_t timestamp_bits = 0; ///< valid bits of a timestamp written here; 0: no timestamps
+    std::mutex mutex;
+};
+
+/// Thread-safe. Belongs to an owner that also owns the device's pipelines and its memory (OpenedDevice).
+class VulkanDevice {
+  public:
+    /// Throws Error; Unsupported when info.unusable is not empty.
+    static std::unique_ptr<VulkanDevice> open(const DeviceInfo& info, DeviceOptions options,
+                                              TestMode test_mode);
+    ~VulkanDevice();
+    VulkanDevice(const VulkanDevice&) = delete;
+    VulkanDevice& operator=(const VulkanDevice&) = delete;
+
+    /// Before the first shared().
+    void set_owner(std::weak_ptr<const void> owner) noexcept { owner_ = std::move(owner); }
+    /// Keeps the owner alive, and so this device, its pipelines and its memory.
+    std::shared_ptr<VulkanDevice> shared() { return {std::shared_ptr<const void>(owner_), this}; }
+
+    const DeviceInfo& info() const noexcept { return info_; }
+    const DeviceOptions& options() const noexcept { return options_; }
+    const TestMode& test_mode() const noexcept { return test_mode_; }
+    /// Features that the driver claims, without the disabled ones.
+    kernels::Features usable_features() const noexcept {
+        return info_.can.features.without(kernels::Features(disabled_features_.load()));
+    }
+    /// Features that compute wrong answers; replaces an earlier set.
+    void disable(kernels::Features features) noexcept { disabled_features_.store(features.bits()); }
+
+    // Vulkan
+    const VolkDeviceTable& vk() const noexcept { return vk_; }
+    VkDevice handle() const noexcept { return device_; }
+    VkPhysicalDevice physical() const noexcept { return physical_; }
+    const VkPhysicalDeviceMemoryProperties& memory_properties() const noexcept { return memory_; }
+    const VkPhysicalDeviceLimits& limits() const noexcept { return limits_; }
+    const EnabledFeatures& enabled() const noexcept { return enabled_; }
+    Queue& compute_queue() noexcept { return compute_; }
+    /// A queue of a copy-only family, or null.
+    Queue* transfer_queue() noexcept { return transfer_ ? &*transfer_ : nullptr; }
+    /// The device's current heaps, with budget and usage if VK_EXT_memory_budget reports them.
+    std::vector<Heap> heaps() const;
+
+    /// The callback is never called concurrently.
+    void log(LogLevel level, std::string_view text);
+
+    /// The same for every pipeline: no descriptor sets, push constants [0, 128) for the compute stage.
+    VkPipelineLayout pipeline_layout() const noexcept { return layout_; }
+
+    // Failures
+    /// Returns `result` if it is not an error. Throws DeviceLost for VK_ERROR_DEVICE_LOST, OutOfMemory for
+    /// the two out-of-memory codes, Error for others. `what`: the call, "vkQueueSubmit".
+    VkResult check(VkResult result, std::string_view what);
+    /// The device is gone: makes that sticky, adds the operations noted last, the driver's fault data and
+    /// advice, and throws DeviceLost. `why`: "vkQueueSubmit returned VK_ERROR_DEVICE_LOST", "no progress for
+    /// 30 s".
+    [[noreturn]] void lose(std::string_view why);
+    bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+    /// Work of that stream is still running although the device is lost. The stream, the device and its
+    /// memory stay as they are until the process ends, and process exit runs no exit() handlers, because
+    /// those of drivers would destroy what the work uses. Nothing is logged after this.
+    void leave_running(std::shared_ptr<StreamTimeline> stream) noexcept;
+    /// Throws the DeviceLost of lose() again, or Error when the process was forked or is exiting. Call it
+    /// first in everything that uses the device.
+    void throw_if_lost() const {
+        if (lost() || !vulkan_usable())
+            throw_because_lost();
+    }
+    /// Remembers what a submit contains for the text of DeviceLost ("population_step x 12, copy"); the last
+    /// 16 are kept.
+    void note_operation(std::string what);
+    /// Whether this is the call at which TestMode requests that fault; calls are counted from 1.
+    /// out_of_memory: before each vkAllocateMemory; device_lost and hang: before each submit; wrong_answer:
+    /// before the results of each self-test row are checked.
+    bool inject(TestMode::Fault fault);
+
+    // Existing streams, which add themselves.
+    void add_timeline(std::weak_ptr<StreamTimeline> timeline);
+    /// For the next stream.
+    std::uint32_t next_stream_number() noexcept { return stream_count_.fetch_add(1); }
+    /// Those of the streams that still exist.
+    std::vector<std::shared_ptr<StreamTimeline>> timelines();
+
+  private:
+    VulkanDevice(DeviceInfo info, DeviceOptions options, TestMode test_mode);
+    void create();
+    void create_layout();
+    void throw_because_lost() const;
+    [[noreturn]] void lose_with(std::string_view why, const std::string& fault);
+    std::string fault_text() const; ///< from VK_EXT_device_fault, "" if the driver gives none
+
+    DeviceInfo info_;
+    DeviceOptions options_;
+    TestMode test_mode_;
+    std::shared_ptr<Instance> instance_;
+    std::uint64_t listener_ = 0; ///< for the instance's validation messages
+    VkPhysicalDevice physical_ = VK_NULL_HANDLE;
+    VkPhysicalDeviceMemoryProperties memory_{};
+    VkPhysicalDeviceLimits limits_{};
+    EnabledFeatures enabled_;
+    VkDevice device_ = VK_NULL_HANDLE;
+    VolkDeviceTable vk_{};
+    Queue compute_;
+    std::optional<Queue> transfer_;
+    VkPipelineLayout layout_ = VK_NULL_HANDLE;
+
+    std::weak_ptr<const void> owner_;
+    std::atomic<std::uint32_t> disabled_features_{0};
+
+    std::atomic<std::uint32_t> stream_count_{0};
+    std::mutex log_mutex_;
+    std::mutex timelines_mutex_;
+    std::vector<std::weak_ptr<StreamTimeline>> timelines_;
+    mutable std::mutex lost_mutex_;
+    std::deque<std::string> operations_;
+    std::string lost_text_;
+    std::atomic<bool> lost_{false};
+    std::atomic<std::uint64_t> fault_calls_{0}; ///< calls of inject() for TestMode::fault
+};
+
+} // namespace rekindle::runtime

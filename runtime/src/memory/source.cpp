@@ -1,0 +1,262 @@
+#include "memory/source.h"
+
+#include "device/vulkan_structure.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <tuple>
+
+namespace rekindle::runtime {
+
+std::string readable_bytes(std::uint64_t bytes) {
+    static constexpr std::array units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < 1024)
+        return std::to_string(bytes) + " bytes";
+    double value = static_cast<double>(bytes) / 1024;
+    std::size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < units.size(); ++unit)
+        value /= 1024;
+    char text[40];
+    std::snprintf(text, sizeof text, "%.2f %s", value, units[unit]);
+    return text;
+}
+
+std::vector<std::uint32_t> memory_types(const VkPhysicalDeviceMemoryProperties& properties, MemoryKind kind,
+                                        bool prefer_mapped) {
+    constexpr VkMemoryPropertyFlags unusable = VK_MEMORY_PROPERTY_PROTECTED_BIT |
+                                               VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
+                                               VK_MEMORY_PROPERTY_DEVICE_UNCACHED_BIT_AMD;
+    constexpr VkMemoryPropertyFlags mapped =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    const VkMemoryPropertyFlags needed =
+        kind == MemoryKind::device ? VkMemoryPropertyFlags{VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT} : mapped;
+    const auto flags = [&](std::uint32_t type) { return properties.memoryTypes[type].propertyFlags; };
+    std::vector<std::uint32_t> types;
+    for (std::uint32_t type = 0; type < properties.memoryTypeCount; ++type)
+        if ((flags(type) & needed) == needed && (flags(type) & unusable) == 0)
+            types.push_back(type);
+    // Smaller is better.
+    const auto rank = [&](std::uint32_t type) {
+        const bool visible = (flags(type) & mapped) == mapped;
+        const bool local = flags(type) & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+        const bool cached = flags(type) & VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+        const auto smaller_heap = ~properties.memoryHeaps[properties.memoryTypes[type].heapIndex].size;
+        switch (kind) {
+        case MemoryKind::device:
+            return std::tuple(visible != prefer_mapped, false, smaller_heap);
+        case MemoryKind::upload:
+            return std::tuple(local, cached, smaller_heap);
+        case MemoryKind::parameters:
+            return std::tuple(!local, cached, smaller_heap);
+        case MemoryKind::readback:
+            break;
+        }
+        return std::tuple(!cached, local, smaller_heap);
+    };
+    std::ranges::stable_sort(types, {}, rank);
+    return types;
+}
+
+namespace {
+
+class VulkanMemory final : public DriverMemory {
+  public:
+    explicit VulkanMemory(VulkanDevice& device) : device_(device) {}
+    ~VulkanMemory() override {
+        device_.vk().vkDestroyBuffer(device_.handle(), buffer, nullptr);
+        device_.vk().vkFreeMemory(device_.handle(), memory_, nullptr); // which also unmaps it
+    }
+    VulkanMemory(const VulkanMemory&) = delete;
+    VulkanMemory& operator=(const VulkanMemory&) = delete;
+
+    VkDeviceMemory& memory() { return memory_; }
+
+  private:
+    VulkanDevice& device_;
+    VkDeviceMemory memory_ = VK_NULL_HANDLE;
+};
+
+} // namespace
+
+BufferMaker::BufferMaker(VulkanDevice& device) : device_(device), families_{device.compute_queue().family} {
+    if (const Queue* transfer = device.transfer_queue())
+        families_.push_back(transfer->family);
+}
+
+VkResult BufferMaker::make(std::uint64_t bytes, const void* next, VkBuffer& buffer) const {
+    auto info = structure<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
+    info.pNext = next;
+    info.size = bytes;
+    info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                 VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    info.sharingMode = families_.size() > 1 ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE;
+    info.queueFamilyIndexCount = static_cast<std::uint32_t>(families_.size());
+    info.pQueueFamilyIndices = families_.data();
+    return device_.vk().vkCreateBuffer(device_.handle(), &info, nullptr, &buffer);
+}
+
+VkResult BufferMaker::allocate(std::uint64_t bytes, std::uint32_t type, const void* next,
+                               VkDeviceMemory& memory) const {
+    if (device_.inject(TestMode::Fault::out_of_memory))
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    auto flags = structure<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+    flags.pNext = next;
+    flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+    auto info = structure<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
+    info.pNext = &flags;
+    info.allocationSize = bytes;
+    info.memoryTypeIndex = type;
+    return device_.vk().vkAllocateMemory(device_.handle(), &info, nullptr, &memory);
+}
+
+VkMemoryRequirements BufferMaker::requirements(VkBuffer buffer) const {
+    VkMemoryRequirements result{};
+    device_.vk().vkGetBufferMemoryRequirements(device_.handle(), buffer, &result);
+    return result;
+}
+
+std::uint64_t BufferMaker::address(VkBuffer buffer) const {
+    auto info = structure<VkBufferDeviceAddressInfo>(VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO);
+    info.buffer = buffer;
+    return device_.vk().vkGetBufferDeviceAddress(device_.handle(), &info);
+}
+
+bool BufferMaker::exhausted(VkResult result) {
+    return result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY ||
+           result == VK_ERROR_TOO_MANY_OBJECTS;
+}
+
+VulkanSource::VulkanSource(VulkanDevice& device) : device_(device), make_(device) {
+    for (const MemoryKind kind : memory_kinds)
+        types_[static_cast<std::size_t>(kind)] =
+            memory_types(device.memory_properties(), kind, device.test_mode().poison);
+}
+
+std::uint64_t VulkanSource::largest(MemoryKind kind) const {
+    const Capabilities& can = device_.info().can;
+    std::uint64_t heap = 0;
+    for (const std::uint32_t type : types(kind))
+        heap = std::max(heap, heap_of(type).size);
+    return std::min({can.maximum_allocation_bytes, can.maximum_buffer_bytes, heap});
+}
+
+std::string VulkanSource::describe_heaps(MemoryKind kind) const {
+    const std::vector<Heap> heaps = device_.heaps();
+    std::vector<std::uint32_t> seen;
+    std::string text;
+    for (const std::uint32_t type : types(kind)) {
+        const std::uint32_t index = device_.memory_properties().memoryTypes[type].heapIndex;
+        if (std::ranges::find(seen, index) != seen.end() || index >= heaps.size())
+            continue;
+        seen.push_back(index);
+        const Heap& heap = heaps[index];
+        text += (text.empty() ? "heap " : ", heap ") + std::to_string(index) + " holds " +
+                readable_bytes(heap.bytes);
+        if (heap.budget_bytes)
+            text += " (" + readable_bytes(*heap.budget_bytes) + " for this process now" +
+                    (heap.used_bytes ? ", " + readable_bytes(*heap.used_bytes) + " of it used" : "") + ")";
+    }
+    return text;
+}
+
+MemoryInfo VulkanSource::memory_info(std::uint64_t reserved) const {
+    const std::vector<std::uint32_t>& types = this->types(MemoryKind::device);
+    if (types.empty())
+        return {};
+    const Heap heap = device_.heaps().at(device_.memory_properties().memoryTypes[types.front()].heapIndex);
+    const auto left = [](std::uint64_t all, std::uint64_t used) { return all - std::min(all, used); };
+    if (heap.budget_bytes && heap.used_bytes)
+        return {std::min(left(*heap.budget_bytes, *heap.used_bytes), heap.bytes), heap.bytes, true};
+    return {left(heap.bytes, reserved), heap.bytes, false};
+}
+
+std::string VulkanSource::device_name() const {
+    return device_.info().address() + " (" + device_.info().name + ")";
+}
+
+const VkMemoryHeap& VulkanSource::heap_of(std::uint32_t type) const {
+    const VkPhysicalDeviceMemoryProperties& properties = device_.memory_properties();
+    return properties.memoryHeaps[properties.memoryTypes[type].heapIndex];
+}
+
+namespace {
+
+/// Segments from vkAllocateMemory.
+class DriverSource final : public VulkanSource {
+  public:
+    explicit DriverSource(VulkanDevice& device) : VulkanSource(device), slack_(needed_slack()) {}
+
+    std::uint64_t largest(MemoryKind kind) const override {
+        return (VulkanSource::largest(kind) - slack_) / BlockRules::alignment * BlockRules::alignment;
+    }
+
+    std::unique_ptr<DriverMemory> take(MemoryKind kind, std::uint64_t bytes) override {
+        device_.throw_if_lost();
+        auto memory = std::make_unique<VulkanMemory>(device_);
+        const VkResult made = make_.make(bytes + slack_, nullptr, memory->buffer);
+        if (BufferMaker::exhausted(made))
+            return nullptr;
+        device_.check(made, "vkCreateBuffer");
+        const std::optional<std::uint32_t> type = allocate(kind, *memory);
+        if (!type)
+            return nullptr;
+        const VkResult bound =
+            device_.vk().vkBindBufferMemory(device_.handle(), memory->buffer, memory->memory(), 0);
+        device_.check(bound, "vkBindBufferMemory");
+        const std::uint64_t address = make_.address(memory->buffer);
+        memory->address = round_up(address, BlockRules::alignment);
+        memory->buffer_offset = memory->address - address;
+        if (kind != MemoryKind::device || device_.test_mode().poison)
+            map(*type, *memory);
+        return memory;
+    }
+
+  private:
+    /// How many extra bytes a buffer needs so that its address can be aligned to 256 bytes where the driver
+    /// aligns less.
+    std::uint64_t needed_slack() {
+        VulkanMemory probe(device_);
+        device_.check(make_.make(BlockRules::alignment, nullptr, probe.buffer), "vkCreateBuffer");
+        return make_.requirements(probe.buffer).alignment % BlockRules::alignment == 0
+                   ? 0
+                   : BlockRules::alignment;
+    }
+
+    /// From the first type that has room.
+    std::optional<std::uint32_t> allocate(MemoryKind kind, VulkanMemory& memory) {
+        const VkMemoryRequirements needs = make_.requirements(memory.buffer);
+        for (const std::uint32_t type : types(kind)) {
+            if ((needs.memoryTypeBits >> type & 1) == 0 || needs.size > heap_of(type).size)
+                continue;
+            const VkResult result = make_.allocate(needs.size, type, nullptr, memory.memory());
+            if (result == VK_SUCCESS)
+                return type;
+            if (!BufferMaker::exhausted(result))
+                device_.check(result, "vkAllocateMemory");
+        }
+        return std::nullopt;
+    }
+
+    void map(std::uint32_t type, VulkanMemory& memory) {
+        constexpr VkMemoryPropertyFlags mapped =
+            VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+        const VkMemoryPropertyFlags flags = device_.memory_properties().memoryTypes[type].propertyFlags;
+        if ((flags & mapped) != mapped)
+            return;
+        void* host = nullptr;
+        device_.check(device_.vk().vkMapMemory(device_.handle(), memory.memory(), 0, VK_WHOLE_SIZE, 0, &host),
+                      "vkMapMemory");
+        memory.host = static_cast<std::byte*>(host) + memory.buffer_offset;
+    }
+
+    std::uint64_t slack_;
+};
+
+} // namespace
+
+std::unique_ptr<MemorySource> make_driver_memory(VulkanDevice& device) {
+    return std::make_unique<DriverSource>(device);
+}
+
+} // namespace rekindle::runtime

@@ -1,0 +1,240 @@
+#include "pipeline/pipeline_store.h"
+
+#include "device/vulkan_structure.h"
+#include "pipeline/chosen_cases.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace rekindle::runtime {
+
+namespace {
+
+constexpr std::string_view cache_kind = "RKPIPE01";
+
+std::string text_of(const kernels::Kernel& kernel, std::span<const std::uint32_t> values) {
+    std::string text(kernel.name);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        text += (i == 0 ? " (" : ", ") + std::string(kernel.constants[i].name) + " = " +
+                std::to_string(values[i]);
+    return values.empty() ? text : text + ")";
+}
+
+} // namespace
+
+PipelineStore::PipelineStore(VulkanDevice& device, const std::filesystem::path& folder) : device_(device) {
+    if (!folder.empty())
+        file_.emplace(folder / "pipelines" / file_name_of(device.info()), cache_kind);
+    const std::vector<std::byte> data = load_cache();
+    file_bytes_ = data.size();
+    auto create = structure<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
+    create.initialDataSize = data.size();
+    create.pInitialData = data.data();
+    device_.check(device_.vk().vkCreatePipelineCache(device_.handle(), &create, nullptr, &cache_),
+                  "vkCreatePipelineCache");
+}
+
+PipelineStore::~PipelineStore() {
+    save();
+    const VolkDeviceTable& vk = device_.vk();
+    for (auto& [identity, slot] : slots_)
+        if (slot.pipeline)
+            vk.vkDestroyPipeline(device_.handle(), slot.pipeline->handle, nullptr);
+    vk.vkDestroyPipelineCache(device_.handle(), cache_, nullptr);
+}
+
+const Pipeline& PipelineStore::get(const kernels::Kernel& kernel,
+                                   std::span<const kernels::ConstantValue> constants) {
+    device_.throw_if_lost();
+    Slots::value_type& entry = slot_of(PipelineIdentity(kernel, constants));
+    Slot& slot = entry.second;
+    slot.compiled([&] {
+        require_features(kernel);
+        slot.pipeline = compile(kernel, entry.first.values);
+    });
+    return *slot.pipeline;
+}
+
+/// References to elements of an unordered_map stay valid while others are added.
+PipelineStore::Slots::value_type& PipelineStore::slot_of(PipelineIdentity identity) {
+    {
+        const std::shared_lock lock(mutex_);
+        if (const auto known = slots_.find(identity); known != slots_.end())
+            return *known;
+    }
+    const std::lock_guard lock(mutex_);
+    return *slots_.try_emplace(std::move(identity)).first;
+}
+
+void PipelineStore::require_features(const kernels::Kernel& kernel) const {
+    const kernels::Features lacking = kernel.needs.without(device_.usable_features());
+    if (!lacking.empty()) {
+        std::string names;
+        for (std::uint32_t bit = 1; bit != 0; bit <<= 1)
+            if ((lacking.bits() & bit) != 0)
+                names += (names.empty() ? "" : ", ") + std::string(name(static_cast<kernels::Feature>(bit)));
+        throw Unsupported("kernel " + std::string(kernel.name) + " needs " + names + ", which " +
+                          device_.info().name + " lacks or computes incorrectly");
+    }
+    if (kernel.threads > device_.info().can.maximum_threads)
+        throw Unsupported("kernel " + std::string(kernel.name) + " needs workgroups of " +
+                          std::to_string(kernel.threads) + " threads; " + device_.info().name + " allows " +
+                          std::to_string(device_.info().can.maximum_threads));
+    if (kernel.parameter_bytes > 128)
+        throw Error("kernel " + std::string(kernel.name) + " has more than 128 bytes of parameters");
+}
+
+std::shared_ptr<VkShaderModule_T> PipelineStore::module_of(const kernels::Kernel& kernel,
+                                                           std::span<const std::uint32_t> values) {
+    const std::vector<std::uint32_t> words = with_chosen_cases(kernel.module, kernel.constants, values);
+    auto info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+    info.codeSize = words.size() * sizeof(std::uint32_t);
+    info.pCode = words.data();
+    VkShaderModule module = VK_NULL_HANDLE;
+    device_.check(device_.vk().vkCreateShaderModule(device_.handle(), &info, nullptr, &module),
+                  "vkCreateShaderModule of " + std::string(kernel.family));
+    return {module, [this](VkShaderModule made) {
+                device_.vk().vkDestroyShaderModule(device_.handle(), made, nullptr);
+            }};
+}
+
+std::uint32_t PipelineStore::required_subgroup(const kernels::Kernel& kernel,
+                                               std::span<const std::uint32_t> values) const {
+    const auto constants = kernel.constants;
+    const auto found =
+        std::ranges::find(constants, subgroup_size_constant, &kernels::SpecializationConstant::name);
+    if (found == constants.end() || !kernel.needs.contains(kernels::Feature::subgroup_size_control))
+        return 0;
+    const std::uint32_t size = values[static_cast<std::size_t>(found - constants.begin())];
+    const Capabilities& can = device_.info().can;
+    if (size != 0 && (size < can.minimum_subgroup || size > can.maximum_subgroup || (size & (size - 1)) != 0))
+        throw Unsupported("kernel " + std::string(kernel.name) + " requires subgroups of " +
+                          std::to_string(size) + "; " + device_.info().name + " has " +
+                          std::to_string(can.minimum_subgroup) + " to " +
+                          std::to_string(can.maximum_subgroup));
+    return size;
+}
+
+Pipeline PipelineStore::compile(const kernels::Kernel& kernel, std::span<const std::uint32_t> values) {
+    const std::string entry(kernel.name);
+    std::vector<VkSpecializationMapEntry> entries;
+    for (std::uint32_t i = 0; i < kernel.constants.size(); ++i)
+        entries.push_back({kernel.constants[i].id, static_cast<std::uint32_t>(i * sizeof(std::uint32_t)),
+                           sizeof(std::uint32_t)});
+    const VkSpecializationInfo specialization{static_cast<std::uint32_t>(entries.size()), entries.data(),
+                                              values.size() * sizeof(std::uint32_t), values.data()};
+    auto subgroup = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
+        VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+    subgroup.requiredSubgroupSize = required_subgroup(kernel, values);
+
+    auto info = structure<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
+    info.layout = device_.pipeline_layout();
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    const auto module = module_of(kernel, values);
+    info.stage.module = module.get();
+    info.stage.pName = entry.c_str();
+    info.stage.pSpecializationInfo = entries.empty() ? nullptr : &specialization;
+    if (subgroup.requiredSubgroupSize != 0) {
+        info.stage.pNext = &subgroup;
+        if (kernel.threads % subgroup.requiredSubgroupSize == 0)
+            info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+    }
+    if (device_.enabled().executable_properties)
+        info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
+    Pipeline pipeline{VK_NULL_HANDLE, &kernel, &device_, 0};
+    device_.check(
+        device_.vk().vkCreateComputePipelines(device_.handle(), cache_, 1, &info, nullptr, &pipeline.handle),
+        "vkCreateComputePipelines of " + text_of(kernel, values));
+    pipeline.number = static_cast<std::uint32_t>(compiled_++);
+    return pipeline;
+}
+
+std::vector<PipelineStatistic> PipelineStore::statistics(const Pipeline& pipeline) const {
+    const VolkDeviceTable& vk = device_.vk();
+    auto of = structure<VkPipelineInfoKHR>(VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR);
+    of.pipeline = pipeline.handle;
+    std::uint32_t count = 0;
+    device_.check(vk.vkGetPipelineExecutablePropertiesKHR(device_.handle(), &of, &count, nullptr),
+                  "vkGetPipelineExecutablePropertiesKHR");
+    std::vector<VkPipelineExecutablePropertiesKHR> executables(
+        count,
+        structure<VkPipelineExecutablePropertiesKHR>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR));
+    device_.check(vk.vkGetPipelineExecutablePropertiesKHR(device_.handle(), &of, &count, executables.data()),
+                  "vkGetPipelineExecutablePropertiesKHR");
+    std::vector<PipelineStatistic> result;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        auto which = structure<VkPipelineExecutableInfoKHR>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR);
+        which.pipeline = pipeline.handle;
+        which.executableIndex = i;
+        std::uint32_t figures = 0;
+        device_.check(vk.vkGetPipelineExecutableStatisticsKHR(device_.handle(), &which, &figures, nullptr),
+                      "vkGetPipelineExecutableStatisticsKHR");
+        std::vector<VkPipelineExecutableStatisticKHR> list(
+            figures,
+            structure<VkPipelineExecutableStatisticKHR>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR));
+        device_.check(
+            vk.vkGetPipelineExecutableStatisticsKHR(device_.handle(), &which, &figures, list.data()),
+            "vkGetPipelineExecutableStatisticsKHR");
+        for (const VkPipelineExecutableStatisticKHR& figure : list)
+            result.push_back({executables[i].name, figure.name,
+                              figure.format == VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR
+                                  ? static_cast<std::uint64_t>(figure.value.f64)
+                                  : figure.value.u64});
+    }
+    return result;
+}
+
+std::vector<std::byte> PipelineStore::load_cache() const {
+    if (!file_)
+        return {};
+    try {
+        std::vector<std::byte> data = file_->read().value_or(std::vector<std::byte>{});
+        if (data.empty() || fits_device(data))
+            return data;
+        device_.log(LogLevel::warning, "pipeline cache " + file_->path().string() +
+                                           " belongs to another driver or device; it is rebuilt");
+    } catch (const Error& error) {
+        device_.log(LogLevel::warning, std::string("pipeline cache: ") + error.what() + "; it is rebuilt");
+    }
+    return {};
+}
+
+bool PipelineStore::fits_device(std::span<const std::byte> data) const {
+    VkPipelineCacheHeaderVersionOne header{};
+    if (data.size() < sizeof header)
+        return false;
+    std::memcpy(&header, data.data(), sizeof header);
+    const DeviceInfo& info = device_.info();
+    return header.headerSize >= sizeof header && header.headerSize <= data.size() &&
+           header.headerVersion == VK_PIPELINE_CACHE_HEADER_VERSION_ONE &&
+           header.vendorID == info.vendor_id && header.deviceID == info.device_id &&
+           std::ranges::equal(std::span(header.pipelineCacheUUID), info.pipeline_cache_uuid);
+}
+
+void PipelineStore::save() noexcept {
+    const std::lock_guard lock(save_mutex_);
+    const std::uint64_t compiled = compiled_.load();
+    if (!file_ || compiled == saved_ || device_.lost())
+        return;
+    try {
+        std::size_t size = 0;
+        const VolkDeviceTable& vk = device_.vk();
+        device_.check(vk.vkGetPipelineCacheData(device_.handle(), cache_, &size, nullptr),
+                      "vkGetPipelineCacheData");
+        std::vector<std::byte> data(size);
+        device_.check(vk.vkGetPipelineCacheData(device_.handle(), cache_, &size, data.data()),
+                      "vkGetPipelineCacheData");
+        data.resize(size);
+        if (size != file_bytes_) // otherwise everything came from the file
+            file_->write(data);
+        file_bytes_ = size;
+        saved_ = compiled;
+    } catch (const std::exception& error) {
+        device_.log(LogLevel::warning, std::string("pipelines cannot be saved: ") + error.what());
+        file_.reset(); // logged once
+    }
+}
+
+} // namespace rekindle::runtime

@@ -1,0 +1,77 @@
+#pragma once
+/// The pipelines of one device: made at first use, kept as long as the device, with the driver's cache on
+/// disk.
+
+#include "device/once.h"
+#include "device/vulkan_device.h"
+#include "pipeline/cache_folder.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/pipeline_identity.h"
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace rekindle::runtime {
+
+/// The constant that requests a subgroup size: a kernel whose family declares it, with
+/// Feature::subgroup_size_control and a value other than 0, runs in full subgroups of exactly that size.
+constexpr std::string_view subgroup_size_constant = "subgroup_size";
+
+/// Thread-safe. Different pipelines are compiled in parallel, the same one only once.
+class PipelineStore {
+  public:
+    /// `device`: its VkDevice and layout must exist. `folder`: where the cache is kept; empty: nowhere.
+    PipelineStore(VulkanDevice& device, const std::filesystem::path& folder);
+    ~PipelineStore();
+    PipelineStore(const PipelineStore&) = delete;
+    PipelineStore& operator=(const PipelineStore&) = delete;
+
+    /// The pipeline with that identity (pipeline_identity.h), compiled at first use. Throws DeviceLost;
+    /// Unsupported, naming the feature, when one is missing; Error when a constant is unknown or the driver
+    /// refuses.
+    const Pipeline& get(const kernels::Kernel& kernel, std::span<const kernels::ConstantValue> constants);
+    std::vector<PipelineStatistic> statistics(const Pipeline& pipeline) const;
+    /// Writes the driver's cache if it has grown since it was last written. Never throws: failures are
+    /// logged.
+    void save() noexcept;
+
+  private:
+    struct Slot {
+        Once compiled;
+        std::optional<Pipeline> pipeline;
+    };
+    using Slots = std::unordered_map<PipelineIdentity, Slot, PipelineIdentity::Hash>;
+
+    Slots::value_type& slot_of(PipelineIdentity identity);
+    void require_features(const kernels::Kernel& kernel) const;
+    /// For one compilation.
+    std::shared_ptr<VkShaderModule_T> module_of(const kernels::Kernel& kernel,
+                                                std::span<const std::uint32_t> values);
+    Pipeline compile(const kernels::Kernel& kernel, std::span<const std::uint32_t> values);
+    /// 0: the driver's choice.
+    std::uint32_t required_subgroup(const kernels::Kernel& kernel,
+                                    std::span<const std::uint32_t> values) const;
+    std::vector<std::byte> load_cache() const;
+    bool fits_device(std::span<const std::byte> data) const;
+
+    VulkanDevice& device_;
+    std::optional<CacheFile> file_;
+    VkPipelineCache cache_ = VK_NULL_HANDLE;
+    std::shared_mutex mutex_; ///< guards the table; not held while compiling
+    Slots slots_;
+    std::atomic<std::uint64_t> compiled_{0};
+    std::mutex save_mutex_;
+    std::uint64_t saved_ = 0;    ///< value of compiled_ when the file was last written
+    std::size_t file_bytes_ = 0; ///< size of the driver's data in the file
+};
+
+} // namespace rekindle::runtime

@@ -1,0 +1,187 @@
+#pragma once
+/// The commands of one submit: a reused command buffer, its operations and its timestamps.
+
+#include "device/vulkan_device.h"
+#include "pipeline/pipeline.h"
+#include "stream/hazards.h"
+#include "stream/stream_time.h"
+
+#include <rekindle/runtime/stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace rekindle::runtime {
+
+class KernelProfiler;
+
+/// The queue that large uploads use.
+enum class UploadQueue {
+    own_family, ///< a copy-only queue, if the device has one
+    stream,     ///< the stream's own
+    second,     ///< like own_family; without one, a second lane of the compute queue, for tests
+};
+
+/// How a stream works. Values other than the defaults are for tests.
+struct StreamOptions {
+    bool barriers = true;         ///< false: dependent operations race, which tests of the tests need
+    bool synchronization2 = true; ///< if the device has it
+    UploadQueue upload_queue = UploadQueue::own_family;
+    std::uint64_t large_upload_bytes = 4ull << 20; ///< from this size on, `upload_queue` is used
+    std::uint32_t operations_per_submit = 256;
+    std::size_t submits_in_flight = 8;
+    double seconds_per_submit = 0.2;
+    /// The recorded operations are submitted when there are this many (or 2, 4, 8 … times as many) and the
+    /// device has no work from this stream; 0: never. Not while the test modes hold operations back.
+    std::uint32_t operations_of_early_submit = 16;
+    std::uint64_t staging_bytes = 16ull << 20; ///< size of one piece of an upload or download
+    std::uint64_t piece_bytes = 64ull << 20;   ///< size of one copy or fill command
+};
+
+/// A pipeline as a stream launches it. Lives as long as the stream; its address is stable.
+struct PreparedKernel {
+    const Pipeline* pipeline = nullptr;
+    LaunchTime time;
+};
+
+struct Dispatch {
+    PreparedKernel* kernel = nullptr;
+    Groups groups;
+    std::span<const std::byte> data; ///< parameters
+};
+struct Copy {
+    VkBuffer from = VK_NULL_HANDLE, to = VK_NULL_HANDLE;
+    VkDeviceSize from_offset = 0, to_offset = 0, bytes = 0;
+};
+/// Bytes that are embedded in the command buffer: at most 65,536, a multiple of 4, at an offset that is also
+/// a multiple of 4.
+struct Update {
+    VkBuffer to = VK_NULL_HANDLE;
+    VkDeviceSize to_offset = 0;
+    std::span<const std::byte> data;
+};
+struct Fill {
+    VkBuffer to = VK_NULL_HANDLE;
+    VkDeviceSize to_offset = 0, bytes = 0;
+    std::uint32_t word = 0;
+};
+using Operation = std::variant<Dispatch, Copy, Update, Fill>;
+
+/// A timeline semaphore's value to wait for; `keep` keeps the semaphore alive.
+struct TimelineWait {
+    VkSemaphore semaphore = VK_NULL_HANDLE;
+    std::uint64_t value = 0;
+    std::shared_ptr<const void> keep;
+};
+
+/// What the profiler's record of an operation contains besides its times.
+struct RecordTag {
+    bool enabled = false; ///< records are on
+    std::uint64_t bytes = 0, correlation = 0;
+};
+
+/// One recording. Reused after its submit has completed. Not thread-safe.
+class Batch {
+  public:
+    Batch(VulkanDevice& device, KernelProfiler& profiler, const Queue& queue, const StreamOptions& options);
+    ~Batch();
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+    /// The estimated duration of a copy or a fill; 0 for other operations.
+    static double seconds_of(const Operation& operation);
+
+    /// Starts an empty recording that will signal `value`.
+    void begin(std::uint64_t value);
+    void record(const Operation& operation, const RecordTag& tag);
+    /// Makes all writes so far visible to everything that follows.
+    void barrier();
+    /// Makes the whole submit wait.
+    void wait_for(TimelineWait wait);
+    /// Notes that the recording uses these ranges; only for touches().
+    void touch(std::span<const Access> accesses);
+    bool touches(const Access& access) const { return touched_.overlaps(access.begin.address, access.bytes); }
+    /// Records a timestamp that retire() passes to the event.
+    void stamp(std::shared_ptr<Event::State> event);
+    /// Adds an operation's estimated duration; a sample without a kernel learns nothing.
+    void expect(const LaunchTime::Sample& sample);
+    /// Completes the recording.
+    void finish();
+    /// `signal` becomes value() when it is done. The queue's mutex must be held. Throws DeviceLost when the
+    /// driver refuses; the commands are gone in that case.
+    void submit(VkQueue queue, VkSemaphore signal);
+    /// After the submit has completed: delivers its times and releases what it held. stream: its number.
+    void retire(std::uint32_t stream);
+
+    std::uint64_t value() const noexcept { return value_; }
+    bool empty() const noexcept { return operations_ == 0 && waits_.empty() && stamps_.empty(); }
+    /// Whether it has room for that many more operations and an event.
+    bool room_for(std::size_t more) const;
+    double seconds() const noexcept { return seconds_; } ///< estimated
+    std::uint32_t operations() const noexcept { return operations_; }
+
+  private:
+    struct Stamp {
+        std::shared_ptr<Event::State> event;
+        std::uint32_t query;
+    };
+    struct Timed {
+        const kernels::Kernel* kernel; ///< null: `what`
+        const char* what;
+        RecordTag tag;
+        std::uint32_t query; ///< of the start; the end is the next one
+    };
+    struct OperationName {
+        const kernels::Kernel* kernel = nullptr; ///< null: `what`
+        const char* what = "";
+    };
+    static OperationName named(const Operation& operation);
+    /// A run of identical operations, for the text of DeviceLost.
+    struct Note {
+        const kernels::Kernel* kernel; ///< null: `what`
+        const char* what;
+        const char* operation; ///< Stream::set_operation; null: none
+        std::uint64_t size;    ///< workgroups or bytes
+        std::uint32_t count;
+    };
+
+    void create_queries();
+    std::uint32_t timestamp();
+    void record(const Dispatch& dispatch);
+    void record(const Copy& copy);
+    void record(const Update& update);
+    void record(const Fill& fill);
+    void note(const kernels::Kernel* kernel, const char* what, std::uint64_t size);
+    std::string summary() const;
+    void memory_barrier(bool to_host);
+    VkResult submit_commands(VkQueue queue, VkSemaphore signal);
+    VkResult submit_commands2(VkQueue queue, VkSemaphore signal);
+    void learn(double measured_seconds);
+
+    VulkanDevice& device_;
+    KernelProfiler& profiler_;
+    const StreamOptions& options_;
+    bool copies_alone_; ///< the queue's family has no compute stage and no queries
+    std::uint32_t timestamp_bits_;
+    VkCommandPool pool_ = VK_NULL_HANDLE;
+    VkCommandBuffer commands_ = VK_NULL_HANDLE;
+    VkQueryPool queries_ = VK_NULL_HANDLE;
+
+    std::uint64_t value_ = 0;
+    std::uint32_t operations_ = 0, used_queries_ = 0;
+    double seconds_ = 0;
+    VkPipeline bound_ = VK_NULL_HANDLE;
+    std::vector<TimelineWait> waits_;
+    AddressRanges touched_;
+    std::vector<LaunchTime::Sample> samples_;
+    std::vector<Stamp> stamps_;
+    std::vector<Timed> timed_;
+    std::vector<Note> notes_;
+    std::vector<std::uint64_t> ticks_;
+};
+
+} // namespace rekindle::runtime

@@ -1,0 +1,415 @@
+#include "stream/stream_core.h"
+
+#include "stream/profiler.h"
+#include "stream/synchronizations.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace rekindle::runtime {
+
+VkSemaphore make_timeline(VulkanDevice& device) {
+    VkSemaphoreTypeCreateInfo type{};
+    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    const VkSemaphoreCreateInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, &type, 0};
+    VkSemaphore semaphore = VK_NULL_HANDLE;
+    device.check(device.vk().vkCreateSemaphore(device.handle(), &info, nullptr, &semaphore),
+                 "vkCreateSemaphore");
+    return semaphore;
+}
+
+namespace {
+
+std::size_t mix(std::size_t hash, std::uint64_t value) {
+    return (hash ^ value) * 0x9E3779B97F4A7C15ull;
+}
+
+std::span<const std::byte> data_of(const Operation& operation) {
+    if (const auto* dispatch = std::get_if<Dispatch>(&operation))
+        return dispatch->data;
+    if (const auto* update = std::get_if<Update>(&operation))
+        return update->data;
+    return {};
+}
+
+void set_data(Operation& operation, std::span<const std::byte> data) {
+    if (auto* dispatch = std::get_if<Dispatch>(&operation))
+        dispatch->data = data;
+    else if (auto* update = std::get_if<Update>(&operation))
+        update->data = data;
+}
+
+Queue* queue_of_uploads(VulkanDevice& device, const StreamOptions& options) {
+    switch (options.upload_queue) {
+    case UploadQueue::own_family:
+        return device.transfer_queue();
+    case UploadQueue::second:
+        return device.transfer_queue() != nullptr ? device.transfer_queue() : &device.compute_queue();
+    case UploadQueue::stream:
+        break;
+    }
+    return nullptr;
+}
+
+} // namespace
+
+StreamCore::StreamCore(const StreamParts& parts, Queue& queue, const StreamOptions& options)
+    : device_(parts.device.shared()), parts_(parts), options_(options),
+      number_(device_->next_stream_number()), queue_(queue),
+      upload_queue_(queue_of_uploads(*device_, options)),
+      collecting_(device_->test_mode().random_order.has_value() || device_->test_mode().guard_pages) {
+    device_->throw_if_lost();
+    timeline_ = make_timeline(*device_);
+    if (const auto seed = device_->test_mode().random_order) {
+        const std::size_t number = device_->timelines().size();
+        random_.seed(mix(*seed, number));
+        device_->log(LogLevel::debug, "stream " + std::to_string(number) +
+                                          ": random order, REKINDLE_RANDOM_ORDER=" + std::to_string(*seed));
+    }
+}
+
+StreamCore::~StreamCore() {
+    if (!vulkan_usable())
+        return;
+    device_->vk().vkDestroySemaphore(device_->handle(), timeline_, nullptr);
+    device_->vk().vkDestroySemaphore(device_->handle(), gate_, nullptr);
+}
+
+std::unique_lock<std::mutex> StreamCore::hold() {
+    std::unique_lock lock(mutex_);
+    if (!vulkan_usable()) {
+        lock.unlock();
+        throw_if_unusable();
+    }
+    return lock;
+}
+
+PreparedKernel& StreamCore::prepared(const Pipeline& pipeline) {
+    if (pipeline.number < prepared_.size())
+        if (PreparedKernel* const known = prepared_[pipeline.number].get();
+            known != nullptr && known->pipeline == &pipeline)
+            return *known;
+    return prepare(pipeline);
+}
+
+PreparedKernel& StreamCore::prepare(const Pipeline& pipeline) {
+    if (pipeline.device != device_.get())
+        throw Error("launch of " + std::string(pipeline.kernel->name) +
+                    ": prepared for a different device than " + device_->info().address());
+    if (pipeline.number >= prepared_.size())
+        prepared_.resize(pipeline.number + 1);
+    auto& place = prepared_[pipeline.number];
+    place = std::make_unique<PreparedKernel>(PreparedKernel{&pipeline, {}});
+    return *place;
+}
+
+void StreamCore::put(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
+                     std::span<const Access> accesses, double expected_seconds) {
+    const auto lock = hold();
+    PreparedKernel& kernel = prepared(pipeline);
+    if (groups.x == 0 || groups.y == 0 || groups.z == 0)
+        return;
+    place_poison_fills();
+    place(Dispatch{&kernel, groups, parameters}, accesses,
+          kernel.time.estimate(std::uint64_t{groups.x} * groups.y * groups.z, expected_seconds));
+}
+
+void StreamCore::put(const Operation& operation, std::span<const Access> accesses) {
+    LaunchTime::Sample sample;
+    sample.seconds = Batch::seconds_of(operation);
+    const auto lock = hold();
+    place_poison_fills();
+    place(operation, accesses, sample);
+}
+
+Batch& StreamCore::open() {
+    if (open_)
+        return *open_;
+    gather_completed();
+    if (free_.empty() && in_flight_.size() >= options_.submits_in_flight) {
+        await(in_flight_.front()->value());
+        gather_completed();
+    }
+    if (free_.empty()) {
+        device_->throw_if_lost();
+        open_ = std::make_unique<Batch>(*device_, parts_.profiler, queue_, options_);
+    } else {
+        open_ = std::move(free_.back());
+        free_.pop_back();
+    }
+    open_->begin(submitted() + 1);
+    return *open_;
+}
+
+void StreamCore::place(const Operation& operation, std::span<const Access> accesses,
+                       const LaunchTime::Sample& sample) {
+    if (open_ && !open_->empty() &&
+        (!open_->room_for(group_.size() + 1) ||
+         open_->seconds() + sample.seconds > options_.seconds_per_submit))
+        submit();
+    if (options_.barriers && hazards_.needs_barrier(accesses))
+        separate();
+    Batch& batch = open();
+    hazards_.add(accesses);
+    record_or_hold(operation, accesses, tag_of(operation, accesses));
+    batch.expect(sample);
+    queued_.store(batch.value(), std::memory_order_release);
+    submit_for_idle_device();
+}
+
+void StreamCore::submit_for_idle_device() {
+    const std::uint32_t least = options_.operations_of_early_submit, now = open_->operations();
+    // Asking costs as much as a launch, so it is done only at certain counts.
+    if (least == 0 || now < least || now % least != 0 || !std::has_single_bit(now / least) || collecting_)
+        return;
+    if (completed() == submitted())
+        submit();
+}
+
+RecordTag StreamCore::tag_of(const Operation& operation, std::span<const Access> accesses) const {
+    if (!parts_.profiler.records())
+        return {};
+    RecordTag tag{true, 0, thread_correlation()};
+    if (const auto* copy = std::get_if<Copy>(&operation))
+        tag.bytes = copy->bytes;
+    else
+        for (const Access& access : accesses)
+            tag.bytes += access.bytes;
+    return tag;
+}
+
+void StreamCore::fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
+                                  std::uint32_t word) {
+    const std::scoped_lock lock(fills_mutex_);
+    fills_.push_back({{at.buffer, at.offset, bytes, word}, {{without_poison(begin.address)}, bytes, true}});
+    // With guard pages, barriers end submits: one may be in flight, one may come before the fills.
+    fills_value_ = next_fill_value_ + (device_->test_mode().guard_pages ? 2 : 0);
+    has_fills_.store(true, std::memory_order_release);
+}
+
+std::uint64_t StreamCore::queued() const {
+    const std::uint64_t operations = queued_.load(std::memory_order_acquire);
+    if (!device_->test_mode().poison)
+        return operations;
+    const std::scoped_lock lock(fills_mutex_);
+    return std::max(operations, fills_value_);
+}
+
+void StreamCore::place_poison_fills() {
+    if (!has_fills_.load(std::memory_order_acquire))
+        return;
+    std::vector<PoisonFill> fills;
+    {
+        const std::scoped_lock lock(fills_mutex_);
+        fills.swap(fills_);
+        has_fills_.store(false, std::memory_order_release);
+    }
+    // One decision for all, so that they need at most one submit: two fills of one range write the same word.
+    std::vector<Access> accesses;
+    accesses.reserve(fills.size());
+    for (const PoisonFill& f : fills)
+        accesses.push_back(f.access);
+    if (hazards_.needs_barrier(accesses))
+        separate();
+    const Batch& batch = open();
+    hazards_.add(accesses);
+    for (const PoisonFill& f : fills)
+        record_or_hold(f.fill, std::span(&f.access, 1), {});
+    queued_.store(batch.value(), std::memory_order_release);
+}
+
+void StreamCore::record_or_hold(const Operation& operation, std::span<const Access> accesses,
+                                const RecordTag& tag) {
+    if (upload_queue_ != nullptr)
+        open_->touch(accesses);
+    if (!collecting_) {
+        open_->record(operation, tag);
+        return;
+    }
+    const auto data = data_of(operation);
+    group_.push_back({operation, {data.begin(), data.end()}, tag});
+    if (device_->test_mode().guard_pages)
+        group_accesses_.insert(group_accesses_.end(), accesses.begin(), accesses.end());
+}
+
+void StreamCore::emit_group() {
+    if (group_.empty())
+        return;
+    if (device_->test_mode().random_order)
+        std::shuffle(group_.begin(), group_.end(), random_);
+    for (Pending& pending : group_) {
+        set_data(pending.operation, pending.data);
+        open_->record(pending.operation, pending.tag);
+    }
+    group_.clear();
+}
+
+void StreamCore::separate() {
+    emit_group();
+    if (device_->test_mode().guard_pages && open_ && !open_->empty())
+        execute(std::exchange(open_, nullptr));
+    open().barrier();
+    barriers_.fetch_add(1, std::memory_order_relaxed);
+    hazards_.barrier();
+}
+
+std::shared_ptr<Event::State> StreamCore::record(bool timing) {
+    device_->throw_if_lost();
+    const auto lock = hold();
+    if (timing && device_->compute_queue().timestamp_bits == 0)
+        throw Unsupported(device_->info().name + " has no timestamps on its compute queue");
+    if (timing) {
+        if (open_ && !open_->room_for(group_.size()))
+            submit();
+        open();
+        emit_group();
+        queued_.store(open_->value(), std::memory_order_release);
+    }
+    auto state = std::make_shared<Event::State>(shared_from_this(), queued_.load(std::memory_order_relaxed));
+    state->timing = timing;
+    if (timing)
+        open_->stamp(state);
+    return state;
+}
+
+void StreamCore::wait_for(const std::shared_ptr<EventStream>& other, std::uint64_t value) {
+    device_->throw_if_lost();
+    const auto lock = hold();
+    // What was queued before does not need to wait.
+    if (open_ && open_->operations() + group_.size() > 0)
+        submit();
+    open().wait_for({other->semaphore(), value, other});
+    queued_.store(open_->value(), std::memory_order_release);
+    if (upload_queue_ == nullptr || other == lane_)
+        return;
+    std::erase_if(inherited_, [&](const auto& wait) {
+        return wait.first->completed() >= wait.second || (wait.first == other && wait.second <= value);
+    });
+    inherited_.emplace_back(other, value);
+}
+
+std::uint64_t StreamCore::last_use(const Access& range) {
+    const std::scoped_lock lock(mutex_);
+    gather_completed();
+    if (open_ && open_->touches(range)) {
+        submit();
+        return submitted();
+    }
+    for (auto batch = in_flight_.rbegin(); batch != in_flight_.rend(); ++batch)
+        if ((*batch)->touches(range))
+            return (*batch)->value();
+    return 0;
+}
+
+std::shared_ptr<StreamCore> StreamCore::upload_lane(const Access& target) {
+    if (upload_queue_ == nullptr || parts_.profiler.records())
+        return nullptr;
+    const std::scoped_lock one_upload(lane_mutex_);
+    const std::uint64_t used = last_use(target);
+    std::vector<std::pair<std::shared_ptr<EventStream>, std::uint64_t>> waits;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!lane_) {
+            StreamOptions options = options_;
+            options.upload_queue = UploadQueue::stream;
+            lane_ = std::make_shared<StreamCore>(parts_, *upload_queue_, options);
+            device_->add_timeline(lane_);
+        }
+        waits.swap(inherited_);
+    }
+    for (const auto& [other, value] : waits)
+        lane_->wait_for(other, value);
+    if (used > 0)
+        lane_->wait_for(shared_from_this(), used);
+    return lane_;
+}
+
+void StreamCore::flush() {
+    device_->throw_if_lost();
+    const auto lock = hold();
+    submit();
+}
+
+void StreamCore::flush_to(std::uint64_t value) {
+    if (submitted() >= value)
+        return;
+    device_->throw_if_lost();
+    const auto lock = hold();
+    submit();
+    // In poison mode, a value may have been promised for which nothing was recorded.
+    while (submitted() < value) {
+        open();
+        execute(std::exchange(open_, nullptr));
+    }
+}
+
+void StreamCore::submit() {
+    do {
+        place_poison_fills();
+        if (!open_ || (open_->empty() && group_.empty()))
+            return;
+        emit_group();
+    } while (!close_for_fills());
+    execute(std::exchange(open_, nullptr));
+}
+
+bool StreamCore::close_for_fills() {
+    const std::scoped_lock lock(fills_mutex_);
+    if (!fills_.empty())
+        return false;
+    next_fill_value_ = open_->value() + 1;
+    return true;
+}
+
+void StreamCore::execute(std::unique_ptr<Batch> batch) {
+    batch->finish();
+    inject_faults(*batch);
+    const std::uint64_t value = batch->value();
+    {
+        const std::scoped_lock lock(fills_mutex_);
+        next_fill_value_ = std::max(next_fill_value_, value + 1);
+    }
+    const std::scoped_lock lock(queue_.mutex);
+    // With guard pages, one group runs at a time on the whole device, because protection is per page.
+    const bool alone = device_->test_mode().guard_pages;
+    const auto read_only = alone ? allocator().protect(group_accesses_) : nullptr;
+    group_accesses_.clear();
+    batch->submit(queue_.handle, timeline_);
+    in_flight_.push_back(std::move(batch));
+    submitted_.store(value, std::memory_order_release);
+    if (alone)
+        await(value);
+}
+
+void StreamCore::gather() {
+    const std::scoped_lock lock(mutex_);
+    gather_completed();
+}
+
+void StreamCore::gather_completed() {
+    if (in_flight_.empty())
+        return;
+    const std::uint64_t reached = completed();
+    while (!in_flight_.empty() && in_flight_.front()->value() <= reached) {
+        in_flight_.front()->retire(number_);
+        free_.push_back(std::move(in_flight_.front()));
+        in_flight_.pop_front();
+    }
+}
+
+void StreamCore::wait(std::uint64_t value) {
+    device_->throw_if_lost();
+    flush_to(value);
+    await(value);
+    gather();
+}
+
+void StreamCore::wait_and_collect(std::uint64_t value) {
+    wait(value);
+    allocator().collect();
+    allocator().throw_on_damage();
+}
+
+} // namespace rekindle::runtime

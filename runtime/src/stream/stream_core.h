@@ -1,0 +1,174 @@
+#pragma once
+/// The state of a stream: what is recorded, submitted, and completed.
+
+#include "device/vulkan_device.h"
+#include "memory/device_allocator.h"
+#include "pipeline/pipeline_store.h"
+#include "stream/batch.h"
+#include "stream/event.h"
+#include "stream/hazards.h"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <vector>
+
+namespace rekindle::runtime {
+
+VkSemaphore make_timeline(VulkanDevice& device);
+
+/// What the streams of a device work with. VulkanDevice::shared() keeps all of it alive.
+struct StreamParts {
+    VulkanDevice& device;
+    PipelineStore& pipelines;
+    DeviceAllocator& allocator;
+    KernelProfiler& profiler;
+};
+
+/// Belongs to a stream and to its events. Thread-safe: every member locks by itself.
+class StreamCore final : public EventStream, public std::enable_shared_from_this<StreamCore> {
+  public:
+    StreamCore(const StreamParts& parts, Queue& queue, const StreamOptions& options);
+    ~StreamCore() override;
+    StreamCore(const StreamCore&) = delete;
+    StreamCore& operator=(const StreamCore&) = delete;
+
+    /// Throws like VulkanDevice::throw_if_lost.
+    DeviceAllocator& allocator() const {
+        device_->throw_if_lost();
+        return parts_.allocator;
+    }
+    PipelineStore& pipelines() const noexcept { return parts_.pipelines; }
+    std::uint32_t number() const noexcept { return number_; }
+    const StreamOptions& options() const noexcept { return options_; }
+
+    /// Queues one dispatch. accesses: without poison bits. Throws Error when the pipeline belongs to another
+    /// device.
+    void put(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,
+             std::span<const Access> accesses, double expected_seconds);
+    /// Queues one operation of another kind. accesses: without poison bits.
+    void put(const Operation& operation, std::span<const Access> accesses);
+    std::shared_ptr<Event::State> record(bool timing);
+    /// Later operations start after `value` of the other stream, which it must have submitted.
+    void wait_for(const std::shared_ptr<EventStream>& other, std::uint64_t value);
+    /// The stream that this one's uploads to that range go through, ready to wait for what they need; null:
+    /// uploads are work of this stream. After the upload this stream waits for it.
+    std::shared_ptr<StreamCore> upload_lane(const Access& target);
+    /// The value after the last operation that used a byte of the range, submitted now; 0: no unfinished
+    /// operation did. Only for streams that have an upload lane.
+    std::uint64_t last_use(const Access& range);
+    /// Submits what has been recorded.
+    void flush();
+    /// The last value given to the driver.
+    std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+    /// Number of barriers recorded so far.
+    std::uint64_t barriers() const noexcept { return barriers_.load(std::memory_order_relaxed); }
+    /// No more operations will come; waits for those that are queued. Never throws: failures are logged.
+    void close() noexcept;
+
+    // StreamTimeline
+    std::uint64_t queued() const override;
+    std::uint64_t completed() const override;
+    void wait(std::uint64_t value) override;
+    void gather() override;
+    bool settle(std::chrono::steady_clock::time_point until) noexcept override;
+    void fill_before_next(const BufferLocation& at, DevicePointer begin, std::uint64_t bytes,
+                          std::uint32_t word) override;
+
+    // EventStream
+    VulkanDevice& device() const noexcept override { return *device_; }
+    VkSemaphore semaphore() const noexcept override { return timeline_; }
+    void flush_to(std::uint64_t value) override;
+    void wait_and_collect(std::uint64_t value) override;
+
+    /// Ends injected hangs, so that the device can be closed.
+    void release_hang() noexcept;
+
+  private:
+    /// An operation that waits until its group is complete.
+    struct Pending {
+        Operation operation;
+        std::vector<std::byte> data;
+        RecordTag tag;
+    };
+
+    /// Locks mutex_. Throws Error when the process is exiting, which may have started while this waited.
+    std::unique_lock<std::mutex> hold();
+
+    // All with mutex_ held.
+    PreparedKernel& prepared(const Pipeline& pipeline);
+    PreparedKernel& prepare(const Pipeline& pipeline);
+    Batch& open();
+    void place(const Operation& operation, std::span<const Access> accesses,
+               const LaunchTime::Sample& sample);
+    /// Records the fills collected by fill_before_next().
+    void place_poison_fills();
+    void record_or_hold(const Operation& operation, std::span<const Access> accesses, const RecordTag& tag);
+    void emit_group();
+    /// Submits if the device is idle and enough is recorded.
+    void submit_for_idle_device();
+    RecordTag tag_of(const Operation& operation, std::span<const Access> accesses) const;
+    void separate();
+    void submit();
+    /// From now on, fills go to the next submit; false: some have arrived for this one.
+    bool close_for_fills();
+    void execute(std::unique_ptr<Batch> batch);
+    void inject_faults(Batch& batch);
+    void gather_completed();
+
+    /// Throws DeviceLost when the device makes no more progress.
+    void await(std::uint64_t value);
+    /// Whether the submitted work has ended, successfully or not.
+    bool drained() const noexcept;
+    /// Of all streams of the device: one may stand still because another one's long work is ahead of it.
+    std::uint64_t progress() const;
+
+    const std::shared_ptr<VulkanDevice> device_;
+    const StreamParts parts_;
+    const StreamOptions options_;
+    const std::uint32_t number_;
+    Queue& queue_;
+    Queue* const upload_queue_; ///< of the upload lane; null: no lane
+    const bool collecting_;     ///< operations are held back until their group is complete
+    VkSemaphore timeline_ = VK_NULL_HANDLE;
+
+    mutable std::mutex mutex_;
+    std::vector<std::unique_ptr<PreparedKernel>> prepared_; ///< by pipeline number; null: not launched here
+    HazardTracker hazards_;
+    std::unique_ptr<Batch> open_;
+    std::deque<std::unique_ptr<Batch>> in_flight_;
+    std::vector<std::unique_ptr<Batch>> free_;
+    std::vector<Pending> group_;
+    std::vector<Access> group_accesses_;
+    std::mt19937_64 random_;
+
+    struct PoisonFill {
+        Fill fill;
+        Access access;
+    };
+    // With their own lock, because the allocator adds to them with its lock held.
+    mutable std::mutex fills_mutex_;
+    std::vector<PoisonFill> fills_;
+    std::atomic<bool> has_fills_{false};
+    std::uint64_t fills_value_ = 0,
+                  next_fill_value_ = 1; ///< the submit that holds the last fill, and the next one
+
+    std::atomic<std::uint64_t> queued_{0}, submitted_{0};
+    mutable std::atomic<std::uint64_t> completed_{0};
+    std::atomic<std::uint64_t> barriers_{0};
+
+    std::mutex lane_mutex_;            ///< one upload at a time determines what the lane waits for
+    std::shared_ptr<StreamCore> lane_; ///< created at the first large upload
+    /// What this stream has waited for since the lane's last upload; the lane has to wait for it too.
+    std::vector<std::pair<std::shared_ptr<EventStream>, std::uint64_t>> inherited_;
+    std::mutex gate_mutex_;
+    VkSemaphore gate_ = VK_NULL_HANDLE; ///< an injected hang waits for its value 1
+    bool gate_open_ = false;
+};
+
+/// stream.cpp. The stream keeps the device's owner alive and registers its timeline with add_timeline.
+std::unique_ptr<Stream> make_stream(const StreamParts& parts, const StreamOptions& options);
+
+} // namespace rekindle::runtime

@@ -1,0 +1,152 @@
+#include "fixture.h"
+#include "pipeline/cache_folder.h"
+#include "self_test/known_answer.h"
+
+#include <rekindle/kernels/launchers.h>
+#include <rekindle/runtime/self_test.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace rekindle::runtime::test {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::ThrowsMessage;
+using Outcome = SelfTestRow::Outcome;
+
+class SelfTestTest : public DeviceTest {
+  protected:
+    SelfTestTest() {
+        cache = testing::TempDir() + "rekindle-self-test-" +
+                testing::UnitTest::GetInstance()->current_test_info()->name();
+        std::filesystem::remove_all(cache);
+    }
+    ~SelfTestTest() override { std::filesystem::remove_all(cache); }
+
+    /// The N of REKINDLE_FAULT=wrong-answer:N for a row; only rows that this device can run are counted.
+    static std::string number_of(const std::string& name) {
+        std::size_t number = 0;
+        const Capabilities can = first_device().can;
+        for (const KnownAnswer& answer : known_answers(can)) {
+            number += can.features.contains(answer.kernel->needs) ? 1 : 0;
+            if (answer.name == name)
+                return std::to_string(number);
+        }
+        throw Error("there is no row " + name);
+    }
+    std::filesystem::path file() const {
+        return std::filesystem::path(cache) / "self-test" / file_name_of(first_device());
+    }
+};
+
+TEST_F(SelfTestTest, ACorrectDevicePasses) {
+    const std::shared_ptr<Device> device = open();
+    const SelfTestResult& result = device->self_test();
+    EXPECT_GE(result.rows.size(), 20u);
+    EXPECT_TRUE(result.usable());
+    EXPECT_TRUE(result.disabled().empty());
+    EXPECT_EQ(device->usable_features(), device->info().can.features);
+    for (const SelfTestRow& row : result.rows) {
+        EXPECT_NE(row.outcome, Outcome::failed) << row.name << ": " << row.detail;
+        if (row.outcome == Outcome::unsupported) {
+            EXPECT_THAT(row.detail, HasSubstr("the device has no ")) << row.name;
+        }
+    }
+    EXPECT_GE(std::ranges::count(result.rows, Outcome::passed, &SelfTestRow::outcome), 14);
+    EXPECT_FALSE(result.from_cache);
+    EXPECT_GT(result.milliseconds, 0);
+}
+
+TEST_F(SelfTestTest, TestsEverySubgroupSize) {
+    Capabilities can;
+    can.minimum_subgroup = 8;
+    can.maximum_subgroup = 64;
+    std::vector<std::string> sizes;
+    for (const KnownAnswer& answer : known_answers(can))
+        if (answer.kernel == &kernels::selftest_sized_subgroups.kernel)
+            sizes.push_back(answer.name);
+    EXPECT_THAT(sizes, ElementsAre("subgroup operations, size 8", "subgroup operations, size 16",
+                                   "subgroup operations, size 32", "subgroup operations, size 64"));
+}
+
+TEST_F(SelfTestTest, TheResultIsKeptOnlyForTheSameBuild) {
+    const std::vector<SelfTestRow> first = open()->self_test().rows;
+    const std::shared_ptr<Device> again = open();
+    EXPECT_TRUE(again->self_test().from_cache);
+    ASSERT_EQ(again->self_test().rows.size(), first.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        EXPECT_EQ(again->self_test().rows[i].name, first[i].name);
+        EXPECT_EQ(again->self_test().rows[i].outcome, first[i].outcome);
+        EXPECT_EQ(again->self_test().rows[i].detail, first[i].detail);
+        EXPECT_EQ(again->self_test().rows[i].disables, first[i].disables);
+    }
+    const CacheFile kept(file(), "RKSELF01");
+    std::vector<std::byte> payload = kept.read().value();
+    payload[0] = payload[0] == std::byte{'1'} ? std::byte{'2'} : std::byte{'1'}; // a different build
+    kept.write(payload);
+    EXPECT_FALSE(open()->self_test().from_cache);
+    EXPECT_TRUE(open()->self_test().from_cache);
+    EXPECT_FALSE(run_self_test(*open()).from_cache);
+}
+
+TEST_F(SelfTestTest, ADamagedResultFileMakesTheTestRunAgain) {
+    open();
+    const CacheFile kept(file(), "RKSELF01");
+    std::vector<std::byte> payload = kept.read().value();
+    ASSERT_GT(payload.size(), 3u);
+    payload.erase(payload.end() - 3, payload.end());
+    payload.push_back(std::byte{'\n'});
+    kept.write(payload);
+    EXPECT_FALSE(open()->self_test().from_cache);
+    std::filesystem::resize_file(file(), 5);
+    EXPECT_FALSE(open()->self_test().from_cache);
+    EXPECT_THAT(log.lines(LogLevel::warning), ElementsAre(HasSubstr("a row cannot be read; it is run again"),
+                                                          HasSubstr("it has no header; it is run again")));
+    log.clear();
+}
+
+TEST_F(SelfTestTest, AFeatureWithWrongAnswersIsDisabledWithAWarning) {
+    environment.set("REKINDLE_FAULT", "wrong-answer:" + number_of("64-bit atomics"));
+    const std::shared_ptr<Device> device = open();
+    ASSERT_TRUE(device->info().can.features.contains(kernels::Feature::int64_atomics));
+    EXPECT_TRUE(device->self_test().usable());
+    EXPECT_EQ(device->usable_features(),
+              device->info().can.features.without(kernels::Feature::int64_atomics));
+    EXPECT_THAT([&] { device->prepare(kernels::selftest_atomics_64bit.kernel); },
+                ThrowsMessage<Unsupported>(HasSubstr("needs int64_atomics, which")));
+    EXPECT_NO_THROW(device->prepare(kernels::selftest_atomics.kernel));
+    EXPECT_THAT(log.lines(LogLevel::warning),
+                ElementsAre(AllOf(HasSubstr("computes wrong answers: 64-bit atomics: largest of item 0 is "),
+                                  HasSubstr("not used: int64_atomics"))));
+    EXPECT_FALSE(std::filesystem::exists(file())) << "an injected fault is not kept";
+    log.clear();
+}
+
+TEST_F(SelfTestTest, RefusesADeviceThatCannotAdd) {
+    environment.set("REKINDLE_FAULT", "wrong-answer:" + number_of("float32 arithmetic"));
+    EXPECT_THAT([&] { open(); },
+                ThrowsMessage<Unsupported>(AllOf(HasSubstr("computes wrong answers and is not used"),
+                                                 HasSubstr("float32 arithmetic: a + b of item"))));
+    log.clear();
+}
+
+TEST_F(SelfTestTest, EveryRowDetectsAWrongAnswer) {
+    environment.set("REKINDLE_FAULT", "wrong-answer:1+");
+    const SelfTestResult result = run_self_test(*open({.self_test = false}));
+    for (const SelfTestRow& row : result.rows) {
+        EXPECT_NE(row.outcome, Outcome::passed) << row.name;
+        EXPECT_THAT(row.detail, Not(IsEmpty()));
+    }
+    EXPECT_FALSE(result.usable());
+}
+
+TEST_F(SelfTestTest, UnwrittenOutputIsWrong) {
+    for (const KnownAnswer& answer : known_answers(first_device().can))
+        EXPECT_THAT(answer.mistake(answer.output), Not(IsEmpty())) << answer.name;
+}
+
+} // namespace rekindle::runtime::test

@@ -1,0 +1,215 @@
+/// Where a prediction starts, and for which instrument.
+
+#include "../run_fixture.h"
+#include "dataset/instrument.h"
+
+#include <rekindle/market/clock.h>
+#include <rekindle/trainer/predict.h>
+
+namespace rekindle::trainer {
+namespace {
+
+using namespace fixtures;
+
+class PredictStartTest : public RunTest {
+  protected:
+    TrainConfig minute_config() const {
+        TrainConfig settings = config();
+        settings.data = {minute_bars().string()};
+        settings.clock = market::Clock::utc;
+        settings.features = {"minute"};
+        settings.target = market::TargetKind::bar_return;
+        settings.data_fraction = 0.1;
+        settings.epochs = 1;
+        settings.batch_size = 256;
+        return settings;
+    }
+    static Prediction predict_with(const fs::path& model, const TrainConfig& input,
+                                   const std::set<std::string>& given = {"data"}, bool other = false) {
+        NullProgressSink progress;
+        return predict({model, input, given, {}, other}, progress, CancellationToken());
+    }
+    /// The first lines of a file, like a download in the middle of a session.
+    fs::path first_lines(const fs::path& file, std::size_t count, const std::string& name) const {
+        const std::string text = read_file(file);
+        std::size_t end = 0;
+        for (std::size_t i = 0; i < count; ++i)
+            end = text.find('\n', end) + 1;
+        write_file_atomically(folder_ / name, text.substr(0, end));
+        return folder_ / name;
+    }
+    static std::string said(const Prediction& prediction) {
+        std::string text;
+        for (const std::string& line : describe(prediction))
+            text += line + "\n";
+        return text;
+    }
+};
+
+TEST_F(PredictStartTest, BarModelStartsAtTheLastBarOfTheData) {
+    const fs::path model = run(minute_config()).run_folder;
+    const auto zone = market::ZoneClock::load("America/New_York");
+    std::set<std::string> timestamps;
+    for (const std::size_t lines : {60'000u, 60'001u, 60'500u, 61'000u, 61'700u}) {
+        TrainConfig input;
+        input.data = {first_lines(minute_bars(), lines, "part.csv").string()};
+        const Prediction prediction = predict_with(model, input);
+        // The fields of the last line: a timestamp in UTC, the close in the fifth column.
+        const std::string text = read_file(input.data.front());
+        const std::string line = text.substr(text.rfind('\n', text.size() - 2) + 1);
+        std::vector<std::string> fields;
+        for (std::size_t at = 0; at < line.size(); at = line.find(',', at) + 1) {
+            fields.push_back(line.substr(at, line.find(',', at) - at));
+            if (line.find(',', at) == std::string::npos)
+                break;
+        }
+        std::int32_t date = 0;
+        ASSERT_TRUE(market::parse_date(fields[0].substr(0, 10), date));
+        const std::int64_t utc = std::int64_t{date} * 86'400 + std::stoi(fields[0].substr(11, 2)) * 3600 +
+                                 std::stoi(fields[0].substr(14, 2)) * 60;
+        EXPECT_EQ(prediction.from_timestamp, market::format_civil(zone.to_local(utc)) + " America/New_York");
+        EXPECT_EQ(prediction.data_end, prediction.from_timestamp);
+        EXPECT_EQ(prediction.price, std::stod(fields[4])) << line;
+        EXPECT_TRUE(contains(said(prediction), prediction.from_timestamp)) << said(prediction);
+        EXPECT_FALSE(contains(said(prediction), "The data continues")) << said(prediction);
+        timestamps.insert(prediction.from_timestamp);
+    }
+    EXPECT_EQ(timestamps.size(), 5u) << "each additional bar moves the start";
+}
+
+TEST_F(PredictStartTest, BarsOutsideTheSessionsAreSkippedWithANote) {
+    TrainConfig settings = minute_config();
+    settings.session = market::SessionHours::rth;
+    settings.data_fraction = 1;
+    const fs::path model = run(settings).run_folder;
+    const std::string whole = read_file(minute_bars());
+    // A file that ends at 23:30 UTC, in the evening of New York.
+    std::size_t at = whole.find(" 23:30:00", whole.size() / 2);
+    ASSERT_NE(at, std::string::npos);
+    write_file_atomically(folder_ / "evening.csv", whole.substr(0, whole.find('\n', at) + 1));
+    TrainConfig input;
+    input.data = {(folder_ / "evening.csv").string()};
+    const Prediction prediction = predict_with(model, input);
+    EXPECT_TRUE(contains(prediction.from_timestamp, "16:00:00") || contains(prediction.from_timestamp, "13:"))
+        << prediction.from_timestamp;
+    EXPECT_NE(prediction.data_end, prediction.from_timestamp);
+    EXPECT_TRUE(contains(said(prediction), "The data continues to " + prediction.data_end))
+        << said(prediction);
+    EXPECT_TRUE(contains(said(prediction), "last bar of its session")) << said(prediction);
+}
+
+TEST_F(PredictStartTest, SessionModelStartsAtTheLastCompleteSession) {
+    TrainConfig settings = config();
+    settings.data = {minute_bars().string()};
+    settings.clock = market::Clock::utc;
+    const fs::path model = run(settings).run_folder;
+    TrainConfig input;
+    input.data = {first_lines(minute_bars(), 112'000, "part.csv").string()};
+    const Prediction prediction = predict_with(model, input);
+    EXPECT_NE(prediction.from_timestamp, prediction.data_end);
+    EXPECT_TRUE(contains(said(prediction), prediction.from_timestamp)) << said(prediction);
+    EXPECT_TRUE(contains(said(prediction), "in a session that is not over")) << said(prediction);
+}
+
+/// The features are those of the model, even when longer or richer data would allow others.
+TEST_F(PredictStartTest, WorksWithMoreDataThanInTraining) {
+    write_lines(bars(), daily_lines(50));
+    const fs::path small = run(config()).run_folder;
+    for (const int sessions : {50, 51, 60, 61, 90}) {
+        write_lines(folder_ / "later.csv", daily_lines(sessions));
+        TrainConfig input;
+        input.data = {(folder_ / "later.csv").string()};
+        const Prediction prediction = predict_with(small, input);
+        EXPECT_TRUE(std::isfinite(prediction.value)) << sessions;
+        EXPECT_EQ(prediction.from_session, daily_lines(sessions).back().substr(0, 10));
+    }
+}
+
+// ---------------------------------------------------------------------------------------- instruments
+
+TEST(Instruments, UnderlyingsOfContracts) {
+    EXPECT_EQ(underlying_of("ES 03-25"), "ES");
+    EXPECT_EQ(underlying_of("ES_03_22"), "ES");
+    EXPECT_EQ(underlying_of("ES 03-2025"), "ES");
+    EXPECT_EQ(underlying_of("ESH25"), "ES");
+    EXPECT_EQ(underlying_of("MNQZ2024"), "MNQ");
+    EXPECT_EQ(underlying_of("BTC"), "BTC");
+    EXPECT_EQ(underlying_of("6E 06-24"), "6E");
+    EXPECT_EQ(underlying_of(""), "");
+    EXPECT_EQ(underlying_of("UNKNOWN"), "");
+}
+
+class InstrumentTest : public PredictStartTest {
+  protected:
+    /// Daily bars with a column of contracts.
+    fs::path named(const std::string& contract, int sessions, std::uint64_t seed,
+                   const std::string& name) const {
+        auto lines = daily_lines(sessions, seed);
+        lines[0] += ",Contract";
+        for (std::size_t i = 1; i < lines.size(); ++i)
+            lines[i] += "," + contract;
+        write_lines(folder_ / name, lines);
+        return folder_ / name;
+    }
+    static TrainConfig of(const fs::path& data) {
+        TrainConfig input;
+        input.data = {data.string()};
+        return input;
+    }
+};
+
+TEST_F(InstrumentTest, DifferentNameIsRefused) {
+    TrainConfig settings = config();
+    settings.data = {named("ES 03-25", 120, 1, "es.csv").string()};
+    const fs::path model = run(settings).run_folder;
+    EXPECT_NO_THROW(predict_with(model, of(named("ES 06-25", 130, 1, "es_next.csv"))));
+    const TrainConfig nasdaq = of(named("NQ 03-25", 120, 1, "nq.csv"));
+    const std::string error = error_of([&] { predict_with(model, nasdaq); });
+    for (const char* text : {"ES", "es.csv", "NQ", "nq.csv", "--other-instrument"})
+        EXPECT_TRUE(contains(error, text)) << text << ": " << error;
+    const Prediction all_the_same = predict_with(model, nasdaq, {"data"}, true);
+    EXPECT_TRUE(contains(said(all_the_same), "Another instrument?")) << said(all_the_same);
+}
+
+TEST_F(InstrumentTest, DifferentClosesOnTheSameDatesAreRefused) {
+    const fs::path model = run(config()).run_folder;
+    write_lines(folder_ / "other.csv", daily_lines(120, 77));
+    const std::string error = error_of([&] { predict_with(model, of(folder_ / "other.csv")); });
+    for (const char* text : {"bars.csv", "other.csv", "correlation", "--other-instrument"})
+        EXPECT_TRUE(contains(error, text)) << text << ": " << error;
+    write_lines(folder_ / "same.csv", daily_lines(150));
+    EXPECT_FALSE(contains(said(predict_with(model, of(folder_ / "same.csv"))), "Another instrument?"));
+}
+
+TEST_F(InstrumentTest, DifferentPriceLevelsAreDoubted) {
+    Instrument model{{}, {"a.csv"}, 100, 200, {}};
+    Instrument data{{}, {"b.csv"}, 1.05, 1.15, {{20'000, 1.1}}};
+    EXPECT_TRUE(contains(compare_instruments(model, data).doubt, "the latest here is 1.1"));
+    data.closes = {{20'000, 150.0}};
+    EXPECT_TRUE(contains(compare_instruments(model, data).doubt, "does not show whether"));
+    data.files = model.files;
+    EXPECT_TRUE(compare_instruments(model, data).doubt.empty());
+    // The same moves at a twentieth of the price: a split.
+    for (int day = 0; day < 40; ++day) {
+        const double close = 150 + 10 * std::sin(day);
+        model.closes.push_back({19'000 + day, close});
+        data.closes.push_back({19'000 + day, close / 20});
+    }
+    std::ranges::sort(data.closes, {}, &Instrument::Close::date);
+    const InstrumentMatch split = compare_instruments(model, data);
+    EXPECT_TRUE(split.contradiction.empty()) << split.contradiction;
+    EXPECT_TRUE(contains(split.doubt, "0.05 times")) << split.doubt;
+}
+
+TEST_F(InstrumentTest, RunsWithoutAnInstrumentStillPredict) {
+    const fs::path model = run(config()).run_folder;
+    Json metadata = Json::parse(read_file(model / "best_model_metadata.json"));
+    metadata["rekindle"].erase("instrument");
+    metadata["rekindle"]["target"].erase("across_sessions");
+    metadata["rekindle"]["config"].erase("across_sessions");
+    write_file_atomically(model / "best_model_metadata.json", metadata.dump());
+    EXPECT_TRUE(std::isfinite(predict_with(model, {}, {}).value));
+}
+
+} // namespace
+} // namespace rekindle::trainer

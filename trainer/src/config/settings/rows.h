@@ -1,0 +1,28 @@
+#pragma once
+/// The rows of the settings, one function per part of TrainConfig.
+
+#include <rekindle/trainer/settings.h>
+
+namespace rekindle::trainer::rows {
+
+/// Commands that read bars.
+inline const std::vector<std::string_view> readers{"train", "predict", "inspect", "volume-profile",
+                                                   "features"};
+/// Commands that need volume profiles.
+inline const std::vector<std::string_view> profilers{"train", "volume-profile", "features"};
+/// Commands that cut sessions of one kind; inspect counts every kind.
+inline const std::vector<std::string_view> session_cutters{"train", "predict", "volume-profile", "features"};
+/// Commands that use the VIX.
+inline const std::vector<std::string_view> vix_readers{"train", "predict", "inspect", "features"};
+inline const std::vector<std::string_view> feature_makers{"train", "features"};
+inline const std::vector<std::string_view> trainers{"train"};
+
+std::vector<Setting> input();
+std::vector<Setting> sessions();
+std::vector<Setting> volume_profile();
+std::vector<Setting> features_and_target();
+std::vector<Setting> network();
+std::vector<Setting> optimization();
+std::vector<Setting> run();
+
+} // namespace rekindle::trainer::rows

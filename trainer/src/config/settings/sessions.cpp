@@ -1,0 +1,116 @@
+#include "rows.h"
+
+namespace rekindle::trainer::rows {
+
+std::vector<Setting> sessions() {
+    const std::string_view group = "Time and sessions";
+    const std::vector<Exclusion> no_raw_labels{
+        {.option = "clock",
+         .word = "raw",
+         .reason = "raw labels are used as they are, without zone or calendar",
+         .except_command = "inspect"}};
+    std::vector<Exclusion> no_day_start = no_raw_labels;
+    for (const std::string_view hours : {"rth", "eth"})
+        no_day_start.push_back({.option = "session",
+                                .word = hours,
+                                .reason = "only the regular hours define these sessions",
+                                .except_command = "predict"});
+    return {
+        {.name = "clock",
+         .field = choice_field<&TrainConfig::clock>,
+         .value_name = "WORD",
+         .group = group,
+         .brief = "How to read timestamps: UTC, exchange time, raw labels",
+         .detail = "How to read timestamps without a zone: utc reads them as UTC, exchange as local time of "
+                   "--zone with daylight saving. raw uses the label as it is, as the original system did, "
+                   "which puts sessions of UTC files at the wrong hours; it is for comparisons.",
+         .example = "--clock exchange",
+         .commands = readers},
+        {.name = "zone",
+         .field = &TrainConfig::zone,
+         .value_name = "ZONE",
+         .group = group,
+         .brief = "Time zone of the exchange (IANA name)",
+         .detail = "The time zone of the session hours, by its IANA name. Daylight saving is followed.",
+         .example = "--zone America/Chicago",
+         .commands = readers,
+         .not_with = no_raw_labels},
+        {.name = "stamp",
+         .field = choice_field<&TrainConfig::stamp>,
+         .value_name = "WORD",
+         .group = group,
+         .brief = "Whether a timestamp is the end or the start of its bar",
+         .detail = "A bar that covers 09:30 to 09:31 has the timestamp 09:31 with end and 09:30 with start.",
+         .example = "--stamp start",
+         .commands = readers},
+        {.name = "session",
+         .field = choice_field<&TrainConfig::session>,
+         .value_name = "WORD",
+         .group = group,
+         .brief = "Regular hours, overnight hours, or the whole day",
+         .detail = "rth keeps the bars that end within --regular-hours, eth those from one regular close to "
+                   "the next regular open, all the whole trading day that begins at --day-start.",
+         .example = "--session rth",
+         .commands = session_cutters},
+        {.name = "session-length",
+         .field = choice_field<&TrainConfig::session_length>,
+         .value_name = "WORD",
+         .group = group,
+         .brief = "One session is a trading day or a week",
+         .detail = "With week, the trading days of a week form one session, labeled with its last day. It "
+                   "suits files of daily bars, because a single daily bar barely has a volume profile.",
+         .example = "--session-length week",
+         .commands = session_cutters},
+        {.name = "day-start",
+         .field = &TrainConfig::day_start,
+         .value_name = "HH:MM",
+         .group = group,
+         .brief = "Exchange time at which a trading day begins",
+         .detail = "Exchange time, on the evening before, at which a trading day begins: 18:00 for ES, 17:00 "
+                   "for currencies, 00:00 for days from midnight to midnight.",
+         .example = "--day-start 17:00",
+         .commands = readers,
+         .not_with = no_day_start},
+        {.name = "regular-hours",
+         .field = &TrainConfig::regular_hours,
+         .value_name = "HH:MM-HH:MM",
+         .special_words = {"auto"},
+         .group = group,
+         .brief = "Open and close for --session rth and eth, local time",
+         .detail = "Local time of --zone: 08:30-15:15 with America/Chicago. rth holds the bars that end "
+                   "after the open and up to the close. auto is 09:30-16:00 in America/New_York; in another "
+                   "zone the hours must be given. If the volume rises at other hours, a warning says so.",
+         .example = "--session rth --zone America/Chicago --regular-hours 08:30-15:15",
+         .commands = readers,
+         .not_with = {{.option = "session",
+                       .word = "all",
+                       .reason = "the whole trading day does not depend on regular hours",
+                       .except_command = "predict"}}},
+        {.name = "calendar",
+         .field = &TrainConfig::calendar,
+         .form = ValueKind::path,
+         .value_name = "FILE",
+         .group = group,
+         .brief = "Holidays and half days (YAML) instead of the built-in ones",
+         .detail = "A dated calendar of holidays and half days. The program has a built-in one; days outside "
+                   "the span that the calendar covers are reported. docs/formats/ describes the file.",
+         .example = "--calendar my-calendar.yaml",
+         .commands = readers,
+         .not_with = no_raw_labels},
+        {.name = "roll",
+         .field = choice_field<&TrainConfig::roll>,
+         .value_name = "WORD",
+         .group = group,
+         .brief = "When to switch to the next contract",
+         .detail = "volume switches to the next contract once it trades more, calendar on a fixed day before "
+                   "expiry, single refuses data with more than one contract. Contracts are never mixed "
+                   "within a session.",
+         .example = "--roll calendar",
+         .commands = readers,
+         .not_with = {{.option = "compat",
+                       .word = "original",
+                       .reason = "the original system mixes the contracts of a session"}}},
+    };
+}
+
+} // namespace rekindle::trainer::rows

@@ -1,0 +1,277 @@
+#include <rekindle/base/clock.h>
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/market/clock_suggestion.h>
+#include <rekindle/trainer/market_data.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace rekindle::trainer {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double parse_tick(const std::string& text) {
+    double value = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc() || end != text.data() + text.size() || !(value > 0) || !std::isfinite(value))
+        throw usage_error(fmt::format("\"{}\" is not a tick size", text))
+            .at("--tick")
+            .expected("auto, or a size in points such as 0.25");
+    return value;
+}
+
+/// Minutes since midnight of "HH:MM", 24:00 included.
+std::optional<int> parse_minute_of_day(std::string_view text) {
+    const auto digit = [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; };
+    if (text.size() != 5 || text[2] != ':' || !digit(0) || !digit(1) || !digit(3) || !digit(4))
+        return std::nullopt;
+    const int hour = (text[0] - '0') * 10 + text[1] - '0', minute = (text[3] - '0') * 10 + text[4] - '0';
+    const int minutes = hour * 60 + minute;
+    return minute < 60 && minutes <= 24 * 60 ? std::optional(minutes) : std::nullopt;
+}
+
+int day_start_of(const TrainConfig& config) {
+    const auto minute = parse_minute_of_day(config.day_start);
+    if (!minute || *minute == 24 * 60)
+        throw usage_error(fmt::format("\"{}\" is not a time of day", config.day_start))
+            .at("--day-start")
+            .expected("HH:MM such as 18:00");
+    return *minute;
+}
+
+/// Both ends of the regular hours. The default is New York's; in other zones the hours are unknown.
+void set_regular_hours(const TrainConfig& config, market::SessionRules& rules) {
+    const std::string& text = config.regular_hours;
+    if (text == "auto") {
+        rules.rth_known = market::same_clock(rules.zone, market::SessionRules{}.zone);
+        return;
+    }
+    const std::size_t hyphen = text.find('-');
+    const auto open = parse_minute_of_day(text.substr(0, hyphen));
+    const auto close =
+        hyphen == std::string::npos ? std::nullopt : parse_minute_of_day(text.substr(hyphen + 1));
+    if (!open || !close || *open >= *close)
+        throw usage_error(fmt::format("\"{}\" is not a range of hours", text))
+            .at("--regular-hours")
+            .expected("open and close in local time of --zone, such as 08:30-15:15");
+    rules.rth_open = *open;
+    rules.rth_close = *close;
+}
+
+bool original(const TrainConfig& config) {
+    return config.compat == Compat::original;
+}
+
+/// Keeps the latest share of the sessions; the sessions themselves stay whole.
+void keep_latest(std::vector<market::Session>& sessions, double fraction, ProgressSink& progress) {
+    if (fraction >= 1)
+        return;
+    const auto keep = static_cast<std::size_t>(std::ceil(fraction * static_cast<double>(sessions.size())));
+    progress.info(fmt::format("--data-fraction {:g}: the latest {} of {} {} used", fraction, keep,
+                              counted(static_cast<std::int64_t>(sessions.size()), "session"),
+                              keep == 1 ? "is" : "are"));
+    sessions.erase(sessions.begin(), sessions.end() - static_cast<std::ptrdiff_t>(keep));
+}
+
+void report_reading(const market::ReadReport& report, double seconds, ProgressSink& progress) {
+    progress.stage_ended("Reading bars", seconds,
+                         fmt::format("{} from {} ({}), {:.1f} M rows/s, tick {}{}",
+                                     counted(static_cast<std::int64_t>(report.rows), "bar"), report.format,
+                                     format_bytes(report.bytes),
+                                     static_cast<double>(report.rows) / std::max(1e-9, seconds) / 1e6,
+                                     counted(report.tick.points, "point"),
+                                     report.tick_inferred ? " (inferred)" : ""));
+    for (const std::string& note : report.notes)
+        progress.info(note);
+}
+
+/// Warns when timestamps and volume contradict the configured clock or hours.
+void warn_of_clock(const TrainConfig& config, const market::ReadResult& read,
+                   const market::SessionRules& rules, ProgressSink& progress) {
+    if (read.bars.metadata().dates_only || original(config))
+        return;
+    const market::ClockSuggestion suggestion = market::suggest_clock(read.bars, rules);
+    if (suggestion.verdict == market::ClockSuggestion::Verdict::contradicts)
+        progress.warning(
+            fmt::format("--clock {} looks wrong: {}", name_of(config.clock), suggestion.message));
+    if (!suggestion.stamp_message.empty())
+        progress.warning(suggestion.stamp_message);
+    if (rules.hours != market::SessionHours::all && !suggestion.hours_message.empty())
+        progress.warning(suggestion.hours_message);
+}
+
+/// Notes options about the time of day when the bars have none.
+void note_options_ignored_for_dates(const TrainConfig& config, ProgressSink& progress) {
+    const TrainConfig usual;
+    std::string options;
+    for (const auto& [option, differs] :
+         {std::pair{"--clock", config.clock != usual.clock && !original(config)},
+          {"--zone", config.zone != usual.zone},
+          {"--stamp", config.stamp != usual.stamp},
+          {"--day-start", config.day_start != usual.day_start}})
+        if (differs)
+            options += (options.empty() ? "" : ", ") + std::string(option);
+    if (!options.empty())
+        progress.info("The bars are dates without a time of day, so these options have no effect: " +
+                      options);
+}
+
+/// A single bar does not show at which prices its volume traded.
+void warn_of_single_bars(const std::vector<market::SessionSummary>& summaries, ProgressSink& progress) {
+    const auto single = std::count_if(summaries.begin(), summaries.end(),
+                                      [](const market::SessionSummary& s) { return s.bars == 1; });
+    if (static_cast<std::size_t>(single) * 2 < summaries.size())
+        return;
+    const bool at_the_low = std::all_of(summaries.begin(), summaries.end(), [](const auto& s) {
+        return s.bars != 1 || s.point_of_control == static_cast<double>(s.low);
+    });
+    progress.warning(
+        fmt::format("In {} of {} there is only one bar. The prices at which its volume traded are unknown, "
+                    "so the point of control and value area come from the bar's own prices{} and mean "
+                    "nothing. Use finer bars, or longer sessions (--session-length week).",
+                    with_thousands(single), counted(summaries.size(), "session"),
+                    at_the_low ? " (the point of control is its low)" : ""));
+}
+
+market::SessionPlan plan_of(market::SessionPlan plan, LastSession last) {
+    if (plan.sessions.empty() || plan.sessions.back().complete)
+        return plan;
+    if (last == LastSession::when_complete)
+        plan.sessions.pop_back();
+    else
+        plan.notes.pop_back(); // the last one says that the session is not used
+    return plan;
+}
+
+} // namespace
+
+market::ReadOptions read_options(const TrainConfig& config, const std::filesystem::path& column_file) {
+    if (config.data.empty())
+        throw usage_error("no input given")
+            .at("--data")
+            .expected("a CSV file or a folder of them")
+            .hint("rekindle simulate --bars 100000 --output bars.csv generates a file to try.");
+    market::ReadOptions options;
+    options.paths.assign(config.data.begin(), config.data.end());
+    options.columns = config.columns;
+    options.contract = config.contract;
+    if (config.tick != "auto")
+        options.tick = parse_tick(config.tick);
+    options.skip_bad_rows = config.bad_rows == BadRows::skip;
+    options.chunk_size = static_cast<std::size_t>(config.chunk_size);
+    options.column_file = column_file;
+    const market::SessionRules rules = session_rules(config);
+    options.clock = rules.clock;
+    options.zone = rules.zone;
+    options.stamp = rules.stamp;
+    if (!config.vix.empty())
+        options.vix = config.vix;
+    return options;
+}
+
+market::SessionRules session_rules(const TrainConfig& config) {
+    market::SessionRules rules;
+    rules.clock = config.clock;
+    rules.zone = config.zone;
+    try {
+        market::ZoneClock::load(config.zone); // also when no timestamp needs it
+    } catch (Error& error) {
+        throw error.at("--zone");
+    }
+    rules.stamp = config.stamp;
+    rules.hours = config.session;
+    rules.length = config.session_length;
+    rules.day_start = day_start_of(config);
+    set_regular_hours(config, rules);
+    return rules;
+}
+
+market::ProfileRules profile_rules(const TrainConfig& config) {
+    market::ProfileRules rules;
+    rules.weighting = config.weighting;
+    rules.value_area = config.value_area;
+    rules.tie = config.tie;
+    if (original(config)) {
+        rules.compatibility = market::Compatibility::gpu;
+        if (config.chunk_size > 0)
+            rules.gpu_chunk_bars = static_cast<std::size_t>(config.chunk_size);
+    }
+    return rules;
+}
+
+market::RollMethod roll_method(const TrainConfig& config) {
+    return config.roll;
+}
+
+market::HolidayCalendar holiday_calendar(const TrainConfig& config) {
+    return config.calendar.empty() ? market::HolidayCalendar::embedded()
+                                   : market::HolidayCalendar::load(config.calendar);
+}
+
+void note_unused_vix(const TrainConfig& config, const market::ReadReport& report, ProgressSink& progress) {
+    const auto chosen = [&](const char* group) {
+        return std::find(config.features.begin(), config.features.end(), group) != config.features.end();
+    };
+    if (report.vix_source != "none" && !chosen("vix") && !chosen("minute"))
+        progress.info(fmt::format("the VIX {} is present but unused; --features session,vix uses it",
+                                  report.vix_source));
+}
+
+MarketData load_market_data(const TrainConfig& config, const std::filesystem::path& column_file,
+                            ThreadPool& pool, ProgressSink& progress, const CancellationToken& cancellation,
+                            LastSession last) {
+    const market::SessionRules rules = session_rules(config);
+    const market::HolidayCalendar calendar = holiday_calendar(config);
+    auto start = Clock::now();
+    const auto reading = [&](std::uint64_t done, std::uint64_t total) {
+        constexpr double none = std::numeric_limits<double>::quiet_NaN();
+        progress.advanced({"Reading bars", done, total, "bytes", none, none, none});
+    };
+    market::ReadResult read =
+        market::read_bars(read_options(config, column_file), pool, progress, cancellation, reading);
+    report_reading(read.report, seconds_since(start), progress);
+    warn_of_clock(config, read, rules, progress);
+    if (read.bars.metadata().dates_only)
+        note_options_ignored_for_dates(config, progress);
+
+    start = Clock::now();
+    market::SessionPlan plan = plan_of(
+        market::plan_sessions(read.bars, rules, calendar, roll_method(config), original(config)), last);
+    for (const std::string& note : plan.notes)
+        progress.info(note);
+    if (plan.sessions.empty())
+        throw usage_error("the input has no complete session")
+            .hint("`rekindle inspect FILE` shows the sessions for each --clock, --zone and --regular-hours.");
+    keep_latest(plan.sessions, config.data_fraction, progress);
+    const market::ProfileRules profile = profile_rules(config);
+    auto summaries = market::summarize_sessions(read.bars, plan.sessions, profile, pool);
+    progress.stage_ended(
+        "Profiling sessions", seconds_since(start),
+        fmt::format("{} from {} to {}, {}", counted(static_cast<std::int64_t>(summaries.size()), "session"),
+                    market::format_date(summaries.front().date), market::format_date(summaries.back().date),
+                    counted(static_cast<std::int64_t>(plan.rolls.size()), "roll")));
+    warn_of_single_bars(summaries, progress);
+    return {std::move(read), rules, profile, std::move(plan), std::move(summaries)};
+}
+
+std::string timestamp_text(std::int64_t timestamp, const MarketData& data) {
+    if (data.read.bars.metadata().dates_only)
+        return market::format_date(market::date_of(timestamp));
+    if (data.session_rules.clock == market::Clock::raw)
+        return market::format_civil(timestamp) + " as labeled";
+    const auto zone = market::ZoneClock::load(data.session_rules.zone);
+    return fmt::format("{} {}", market::format_civil(zone.to_local(timestamp)), zone.name());
+}
+
+} // namespace rekindle::trainer

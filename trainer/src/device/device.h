@@ -1,0 +1,62 @@
+#pragma once
+/// Where the training runs: --device, --device-ids, and the original's options for several GPUs.
+
+#include "training_job.h"
+
+#include <rekindle/mlp/population.h>
+#include <rekindle/runtime/device.h>
+#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/device_name.h>
+#include <rekindle/trainer/progress.h>
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rekindle::trainer {
+
+/// A device as it is shown to the user and recorded in device.json.
+struct DeviceUse {
+    std::string device; ///< Population::device
+    std::string driver; ///< name and version; "" for the CPU
+    std::string why;    ///< "requested with --device gpu:0", or the comparison that --device auto made
+};
+
+struct PreparedPopulation {
+    std::unique_ptr<mlp::Population> population; ///< its parameters are not set yet
+    DeviceUse use;
+};
+
+/// Not thread-safe.
+class DeviceChoice {
+  public:
+    /// Checks the settings and notes each difference from the original. With --device auto it starts to look
+    /// for GPUs in a separate thread. Throws Error (usage) when a named device does not exist, or one network
+    /// is to be spread over several.
+    DeviceChoice(const TrainConfig& config, ProgressSink& progress);
+
+    /// The population on the chosen devices. --device auto measures when that is worth the time. Throws Error
+    /// when a named device cannot train it; --device auto then says so and continues with the others.
+    PreparedPopulation prepare(const TrainingJob& job, ProgressSink& progress);
+
+  private:
+    struct Found {
+        std::vector<runtime::DeviceInfo> devices;
+        std::string reason; ///< when there are none
+    };
+    void start_search(const TrainConfig& config, ProgressSink& progress);
+    void select_named_devices(const TrainConfig& config, ProgressSink& progress);
+    PreparedPopulation prepare_named(const TrainingJob& job);
+    PreparedPopulation prepare_fastest(const TrainingJob& job, ProgressSink& progress);
+    std::vector<runtime::DeviceInfo> candidates(ProgressSink& progress);
+
+    runtime::DeviceSelector requested_;
+    std::vector<std::uint32_t> ids_;
+    std::vector<runtime::DeviceInfo> named_;
+    std::future<Found> found_;  ///< auto
+    std::string no_gpu_reason_; ///< auto: why no GPU can be used
+};
+
+} // namespace rekindle::trainer

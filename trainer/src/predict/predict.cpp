@@ -1,0 +1,339 @@
+#include "dataset/instrument.h"
+#include "fit/network.h"
+#include "usable_model.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/market/profile_output.h>
+#include <rekindle/trainer/predict.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <unistd.h>
+
+namespace rekindle::trainer {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Settings that say where the data is, not what a row means.
+constexpr std::array free_keys{"data",     "vix",        "columns", "contract", "tick",
+                               "bad_rows", "chunk_size", "threads", "device",   "device_ids"};
+
+/// The run's rules with the user's data; a rule that differs is refused by name.
+TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& stored) {
+    Json asked, own;
+    to_json(asked, options.input);
+    to_json(own, stored);
+    for (const std::string& key : options.given) {
+        const bool free = std::find(free_keys.begin(), free_keys.end(), key) != free_keys.end();
+        if (!free && own[key] != asked[key])
+            throw usage_error(fmt::format("the model was trained with {} = {}, not {}", key, own[key].dump(),
+                                          asked[key].dump()))
+                .at(options.model.string())
+                .hint("Omit the option, or train a model with this setting.");
+        own[key] = asked[key];
+    }
+    if (options.given.contains("data") && !options.given.contains("vix"))
+        own["vix"] = stored.vix; // keep the VIX file unless another is given
+    own["data_fraction"] = 1.0;
+    TrainConfig config;
+    update_from_json(own, config);
+    return config;
+}
+
+void add_interval(Prediction& prediction, const UsableModel& model) {
+    const TargetMeaning& meaning = model.stored.meaning;
+    prediction.baseline = meaning.is_probability() ? model.stored.training_share_up : 0;
+    prediction.baseline_name = meaning.is_probability() ? "share of rises in training" : "zero return";
+    if (!model.evaluated) {
+        prediction.interval_low = prediction.interval_high = std::numeric_limits<double>::quiet_NaN();
+        if (meaning.is_probability())
+            prediction.baseline = std::numeric_limits<double>::quiet_NaN();
+        prediction.notes.emplace_back("The file has no validation scores: there is no interval, and whether "
+                                      "the model has an edge is unknown.");
+        return;
+    }
+    const Evaluation& evaluation = model.stored.evaluation;
+    const Interval interval = prediction_interval(evaluation, meaning.is_probability(), prediction.value);
+    prediction.interval_low = interval.low;
+    prediction.interval_high = interval.high;
+    prediction.interval_level = evaluation.interval_level;
+    prediction.verdict = evaluation.verdict.text();
+    if (prediction.value == interval.low || prediction.value == interval.high)
+        prediction.notes.emplace_back(
+            meaning.is_probability()
+                ? "The validation rows with the most similar predictions rose less or more often than "
+                  "predicted; the interval extends from their share to the prediction."
+                : "Nearly all validation outcomes were on one side of their predictions; the interval "
+                  "extends from there to the prediction.");
+}
+
+void require_same_tick(const UsableModel& model, const MarketData& data, const fs::path& path) {
+    const double tick = data.read.report.tick.points;
+    if (model.evaluated && tick != model.stored.tick)
+        throw usage_error(fmt::format("the model was trained with a tick of {}, the data has {:g}",
+                                      counted(model.stored.tick, "point"), tick))
+            .at(path.string())
+            .hint(fmt::format("If the tick of the data was inferred wrongly, give --tick {:g}.",
+                              model.stored.tick));
+}
+
+void check_instrument(const UsableModel& model, const MarketData& data, const PredictOptions& options,
+                      Prediction& prediction) {
+    if (!model.stored.instrument)
+        return;
+    const InstrumentMatch match = compare_instruments(*model.stored.instrument, instrument_of(data));
+    if (!match.contradiction.empty() && !options.other_instrument)
+        throw usage_error(match.contradiction)
+            .at(options.model.string())
+            .hint("Train a model on this data. --other-instrument predicts anyway; features hold prices in "
+                  "points, so the result is meaningful only for instruments at the same price level.");
+    for (const std::string& sentence : {match.contradiction, match.doubt})
+        if (!sentence.empty())
+            prediction.notes.push_back(fmt::format("Another instrument? {}.", sentence));
+}
+
+market::FeatureMatrix named_features(const market::Scaler& scaler, bool per_bar, const TrainConfig& config,
+                                     const MarketData& data, ThreadPool& pool, const Workspace& workspace,
+                                     const fs::path& model) {
+    try {
+        return build_named_features(scaler.features, per_bar, config, data, pool, workspace);
+    } catch (Error& error) {
+        if (error.where().empty())
+            error.at(model.string());
+        throw;
+    }
+}
+
+/// Decimals that prices of this tick have, at most 9.
+int decimals_of(double tick) {
+    int decimals = 0;
+    for (double scaled = tick; decimals < 9 && std::abs(scaled - std::round(scaled)) > 1e-6; scaled *= 10)
+        ++decimals;
+    return decimals;
+}
+
+/// Index of the session that contains the bar.
+std::size_t session_of_bar(const MarketData& data, std::size_t bar) {
+    const auto& sessions = data.plan.sessions;
+    const auto after = std::upper_bound(sessions.begin(), sessions.end(), bar,
+                                        [](std::size_t b, const market::Session& s) { return b < s.first; });
+    return static_cast<std::size_t>(after - sessions.begin()) - 1;
+}
+
+/// The bar or session that a row was made from.
+struct Origin {
+    std::size_t session = 0;
+    std::int64_t timestamp = 0; ///< end of its last bar
+    market::Ticks close = 0;
+};
+
+Origin origin_of(const MarketData& data, std::size_t source, bool bar) {
+    if (bar) {
+        const auto& columns = data.read.bars.columns();
+        return {session_of_bar(data, source), columns.time[source], columns.close[source]};
+    }
+    const market::SessionSummary& summary = data.summaries[source];
+    return {source, summary.end_time, static_cast<market::Ticks>(summary.close)};
+}
+
+/// Seconds from the timestamp to the end of its session, if it ends at the same local time as the one before.
+std::optional<std::int64_t> seconds_to_end(const MarketData& data, const Origin& origin) {
+    const bool clock =
+        data.session_rules.clock != market::Clock::raw && !data.read.bars.metadata().dates_only;
+    if (!clock || origin.session == 0 || data.session_rules.length != market::SessionLength::day)
+        return std::nullopt;
+    const auto zone = market::ZoneClock::load(data.session_rules.zone);
+    const market::SessionSummary& before = data.summaries[origin.session - 1];
+    const std::int64_t days = data.summaries[origin.session].date - before.date;
+    return zone.to_local(before.end_time) + days * market::day_seconds - zone.to_local(origin.timestamp);
+}
+
+void note_end_of_session(const MarketData& data, const Origin& origin, const TargetMeaning& meaning,
+                         Prediction& prediction) {
+    if (!meaning.per_bar || meaning.across_sessions)
+        return;
+    const market::SessionSummary& session = data.summaries[origin.session];
+    const auto ahead = static_cast<std::int64_t>(meaning.horizon) * data.read.bars.metadata().bar_seconds;
+    const auto left = seconds_to_end(data, origin);
+    if (data.plan.sessions[origin.session].complete && session.end_time == origin.timestamp)
+        prediction.notes.emplace_back("This is the last bar of its session, and the model never learned "
+                                      "across sessions: the prediction is for continued trading, not for the "
+                                      "next session (train with --across-sessions for that).");
+    else if (left && *left < ahead)
+        prediction.notes.push_back(
+            fmt::format("The previous session ended {} after this time of day, less than the {} that the "
+                        "target looks ahead.",
+                        format_duration(static_cast<double>(std::max<std::int64_t>(0, *left))),
+                        format_duration(static_cast<double>(ahead))));
+}
+
+/// Why a prediction does not start at the last bar of the data.
+void note_later_bars(const MarketData& data, const Origin& origin, bool per_bar, Prediction& prediction) {
+    const market::BarColumns& columns = data.read.bars.columns();
+    if (columns.time.back() <= origin.timestamp)
+        return;
+    const auto later =
+        columns.time.end() - std::upper_bound(columns.time.begin(), columns.time.end(), origin.timestamp);
+    const std::string bars = counted(later, "later bar is", "later bars are");
+    if (data.summaries.back().end_time > origin.timestamp)
+        prediction.notes.push_back(
+            fmt::format("The data continues to {}: {} skipped, because a feature has no value there.",
+                        prediction.data_end, bars));
+    else if (per_bar)
+        prediction.notes.push_back(
+            fmt::format("The data continues to {}: {} outside the sessions of the model.",
+                        prediction.data_end, counted(later, "later bar is", "later bars are")));
+    else
+        prediction.notes.push_back(fmt::format("The data continues to {}, in a session that is not over: the "
+                                               "prediction starts at the last complete one, and {} not used.",
+                                               prediction.data_end, bars));
+}
+
+/// A VIX that no longer changes probably ended before the bars.
+void note_stale_vix(const MarketData& data, const market::Scaler& scaler, Prediction& prediction) {
+    constexpr std::size_t sessions = 5;
+    const bool used =
+        std::ranges::any_of(scaler.features, [](const std::string& name) { return name.starts_with("vix"); });
+    const std::size_t count = data.summaries.size();
+    if (!used || count <= sessions)
+        return;
+    const double last = data.summaries.back().vix;
+    const auto same = [&](const market::SessionSummary& summary) { return summary.vix == last; };
+    if (std::all_of(data.summaries.end() - sessions, data.summaries.end(), same))
+        prediction.notes.push_back(fmt::format(
+            "The VIX is {:g} in all of the last {} sessions: does its source end before the bars?", last,
+            sessions));
+}
+
+/// The column file of a chunked prediction, in the folder for temporary files; removed at the end.
+class ScratchFile {
+  public:
+    ScratchFile() : path_(fs::temp_directory_path() / fmt::format("rekindle-{}.columns", ::getpid())) {}
+    ScratchFile(const ScratchFile&) = delete;
+    ScratchFile& operator=(const ScratchFile&) = delete;
+    ~ScratchFile() {
+        std::error_code ignored;
+        fs::remove(path_, ignored);
+    }
+    const fs::path& path() const { return path_; }
+
+  private:
+    fs::path path_;
+};
+
+} // namespace
+
+Prediction predict(const PredictOptions& options, ProgressSink& progress,
+                   const CancellationToken& cancellation) {
+    const UsableModel model = load_usable_model(options);
+    const TargetMeaning& meaning = model.stored.meaning;
+    const TrainConfig config = prediction_config(options, model.stored.config);
+    ThreadPool pool(static_cast<std::size_t>(config.threads));
+    const ScratchFile columns;
+    const MarketData data =
+        load_market_data(config, columns.path(), pool, progress, cancellation,
+                         meaning.per_bar ? LastSession::as_it_is : LastSession::when_complete);
+    require_same_tick(model, data, options.model);
+    Prediction prediction;
+    prediction.notes = model.notes;
+    check_instrument(model, data, options, prediction);
+    const market::FeatureMatrix matrix =
+        named_features(model.stored.scaler, meaning.per_bar, config, data, pool,
+                       workspace_of(config, columns.path().parent_path()), options.model);
+
+    const std::size_t last = matrix.rows() - 1;
+    const std::vector<float> row = model.stored.scaler.transform_row(matrix.row(last));
+    mlp::TrainingSpec spec;
+    spec.loss = meaning.loss;
+    const mlp::Engine engine = engine_with(model.stored.model, spec, model.parameters);
+    const Origin origin = origin_of(data, matrix.source[last], meaning.per_bar);
+
+    prediction.target = meaning.text();
+    prediction.probability = meaning.is_probability();
+    prediction.per_bar = meaning.per_bar;
+    prediction.from_session = market::format_date(data.summaries[origin.session].date);
+    prediction.from_timestamp = timestamp_text(origin.timestamp, data);
+    prediction.data_end = timestamp_text(data.read.bars.columns().time.back(), data);
+    prediction.value = predict_values(engine, meaning, row, 1).front();
+    // Through its shortest decimal text: 248574 ticks of 0.01 are 2485.74, not 2485.7400000000002.
+    const market::TickSize tick = data.read.report.tick;
+    prediction.price = std::stod(market::price_text(static_cast<double>(origin.close), tick));
+    prediction.price_decimals = decimals_of(tick.points);
+    prediction.data_notes = data.read.report.notes;
+    note_later_bars(data, origin, meaning.per_bar, prediction);
+    note_end_of_session(data, origin, meaning, prediction);
+    note_stale_vix(data, model.stored.scaler, prediction);
+    add_interval(prediction, model);
+    return prediction;
+}
+
+std::vector<std::string> describe(const Prediction& p) {
+    const bool probability = p.probability;
+    // Returns of minutes are hundredths of those of days.
+    const double largest = std::max({std::abs(p.value), std::abs(p.interval_low), std::abs(p.interval_high)});
+    const int decimals = largest < 1e-3 ? 5 : 3;
+    const auto figure = [&](double value) {
+        if (std::isnan(value))
+            return std::string("unknown");
+        return probability ? fmt::format("{:.1f} %", 100 * value)
+                           : fmt::format("{:+.{}f} %", 100 * value, decimals);
+    };
+    std::vector<std::string> lines;
+    const std::string ended = p.from_timestamp == p.from_session
+                                  ? std::string()
+                                  : fmt::format("which ended {}, ", p.from_timestamp);
+    lines.push_back(p.per_bar ? fmt::format("Target: {}, seen from the bar that ended {} (close {})",
+                                            p.target, p.from_timestamp, counted(p.price, "point"))
+                              : fmt::format("Target: {}, seen from the session of {} ({}close {})", p.target,
+                                            p.from_session, ended, counted(p.price, "point")));
+    lines.push_back(fmt::format(
+        "{}: {}", probability ? "Probability of a rise rather than a fall" : "Predicted log return",
+        figure(p.value)));
+    if (!std::isnan(p.interval_low))
+        lines.push_back(fmt::format("{:.0f} % interval: {} to {}", 100 * p.interval_level,
+                                    figure(p.interval_low), figure(p.interval_high)));
+    if (!probability && !std::isnan(p.interval_low))
+        lines.push_back(fmt::format("As a price: {:.{}f} points ({:.{}f} to {:.{}f})",
+                                    p.price * std::exp(p.value), p.price_decimals,
+                                    p.price * std::exp(p.interval_low), p.price_decimals,
+                                    p.price * std::exp(p.interval_high), p.price_decimals));
+    lines.push_back(fmt::format("Baseline: {} ({})", figure(p.baseline), p.baseline_name));
+    if (!p.verdict.empty())
+        lines.push_back("The model on its validation set: " + p.verdict);
+    for (const std::string& note : p.notes)
+        lines.push_back("Note: " + note);
+    return lines;
+}
+
+void to_json(Json& json, const Prediction& p) {
+    json = {{"target", p.target},
+            {"from_session", p.from_session},
+            {"from_bar_end", p.from_timestamp},
+            {"data_end", p.data_end},
+            {"value", p.value},
+            {"interval", {p.interval_low, p.interval_high}},
+            {"interval_level", p.interval_level},
+            {"baseline", p.baseline},
+            {"baseline_name", p.baseline_name},
+            {"price_points", p.price},
+            {"verdict", p.verdict},
+            {"notes", p.notes}};
+    for (const std::string& note : p.data_notes)
+        json["notes"].push_back(note);
+}
+
+} // namespace rekindle::trainer

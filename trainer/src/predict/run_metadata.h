@@ -1,0 +1,49 @@
+#pragma once
+/// What a model needs besides its weights to be used again: the object "rekindle" of a run's _metadata.json.
+
+#include "dataset/instrument.h"
+#include "trained_run.h"
+
+#include <rekindle/market/scaler.h>
+#include <rekindle/mlp/model.h>
+#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/dataset.h>
+#include <rekindle/trainer/scores.h>
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <filesystem>
+#include <optional>
+
+namespace rekindle::trainer {
+
+/// The keys of a configuration that decide what a row of features means: predict refuses other values.
+inline constexpr std::array meaning_keys{
+    "clock",         "zone",     "stamp",  "session",   "session_length", "day_start",
+    "regular_hours", "calendar", "roll",   "weighting", "value_area",     "tie",
+    "compat",        "features", "scaler", "target",    "target_bars",    "across_sessions"};
+
+nlohmann::ordered_json run_metadata(const TrainedRun& run);
+/// The part that a model needs to be used again without its run. No times and no hardware: the same training
+/// on the same files produces the same bytes everywhere.
+nlohmann::ordered_json reusable_metadata(const TrainedRun& run);
+
+/// The part of it that predict reads.
+struct StoredModel {
+    mlp::ModelDescription model;
+    market::Scaler scaler;
+    TargetMeaning meaning;
+    Evaluation evaluation;
+    double tick = 0; ///< points
+    double training_share_up = 0;
+    TrainConfig config;                   ///< of the run
+    std::optional<Instrument> instrument; ///< of its data; older runs have none
+};
+
+/// From the object "rekindle"; `source` is for messages. Throws Error (usage) naming it and what is missing.
+StoredModel stored_model(const nlohmann::ordered_json& details, const std::filesystem::path& source);
+/// Reads best_model_metadata.json of a run folder. Throws Error (usage) naming the file and what is missing.
+StoredModel read_stored_model(const std::filesystem::path& run_folder);
+
+} // namespace rekindle::trainer

@@ -1,0 +1,37 @@
+#pragma once
+/// Everything about a finished run that the output files are made from.
+
+#include "device/device.h"
+#include "scores/population_scores.h"
+
+#include <rekindle/mlp/model.h>
+#include <rekindle/mlp/training.h>
+#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/dataset.h>
+#include <rekindle/trainer/fit.h>
+#include <rekindle/trainer/market_data.h>
+#include <rekindle/trainer/scores.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rekindle::trainer {
+
+struct TrainedRun {
+    const TrainConfig& config;
+    const MarketData& data;
+    const Dataset& set;
+    const mlp::ModelDescription& model;
+    const mlp::OptimizerSpec& optimizer;
+    const DeviceUse& device;
+    const FitResult& fit;
+    const std::optional<PopulationScores>& population; ///< with --population
+    const Evaluation& evaluation;          ///< of the best network's best epoch on the validation rows
+    const std::vector<double>& predicted;  ///< its predictions per validation row, unit of the target
+    const std::vector<std::string>& notes; ///< warnings and notes logged during the run
+    std::vector<std::pair<std::string, double>> stage_seconds;
+};
+
+} // namespace rekindle::trainer

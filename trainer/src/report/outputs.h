@@ -1,0 +1,14 @@
+#pragma once
+/// The files of a finished run, from model files to report.html. Formats: docs/formats/run-folder.md.
+
+#include "predict/trained_run.h"
+
+#include <rekindle/trainer/run_folder.h>
+
+namespace rekindle::trainer {
+
+/// Writes model files, metadata, metrics, charts and report; each file as a whole or not at all.
+/// best_model_metadata.json is written last: it shows predict that the run is finished.
+void write_outputs(const RunFolder& folder, const TrainedRun& run);
+
+} // namespace rekindle::trainer

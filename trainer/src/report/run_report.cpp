@@ -1,0 +1,200 @@
+#include "run_report.h"
+
+#include "fit/network.h"
+#include "population_report.h"
+
+#include <rekindle/base/text.h>
+#include <rekindle/base/version.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/mlp/engine.h>
+#include <rekindle/trainer/report.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <ctime>
+
+namespace rekindle::trainer {
+
+namespace {
+
+constexpr std::size_t shown_profiles = 3;
+/// More points than this cannot be distinguished in a chart; rows are then taken at equal distances.
+constexpr std::size_t shown_outcomes = 3000;
+
+std::string count(std::uint64_t value) {
+    return with_thousands(static_cast<std::int64_t>(value));
+}
+
+std::string report_timestamp() {
+    return market::format_civil(static_cast<std::int64_t>(std::time(nullptr))) + " UTC";
+}
+
+std::string loss_name(const mlp::LossSpec& loss) {
+    switch (loss.kind) {
+    case mlp::LossSpec::Kind::mse:
+        return "mean squared error";
+    case mlp::LossSpec::Kind::huber:
+        return fmt::format("Huber loss (delta {:g})", loss.huber_delta);
+    case mlp::LossSpec::Kind::bce_with_logits:
+        return "cross-entropy";
+    default:
+        return "Gaussian negative log-likelihood";
+    }
+}
+
+std::string loss_unit(const TargetMeaning& meaning) {
+    const bool nats = meaning.loss.kind == mlp::LossSpec::Kind::bce_with_logits ||
+                      meaning.loss.kind == mlp::LossSpec::Kind::gaussian_nll;
+    return nats ? "nats" : "in units of the target's variance";
+}
+
+std::string report_title(const TrainConfig& config) {
+    std::string names;
+    for (const std::string& path : config.data)
+        names += (names.empty() ? "" : ", ") + std::filesystem::path(path).filename().string();
+    const char* rows =
+        config.session_length == market::SessionLength::week ? "weekly sessions" : "daily sessions";
+    const bool per_bar =
+        std::find(config.features.begin(), config.features.end(), "minute") != config.features.end();
+    return fmt::format("{}, {}", names, per_bar ? "one row per bar" : rows);
+}
+
+ReportProfile report_profile(const TrainedRun& run, std::size_t index) {
+    const market::Session& session = run.data.plan.sessions[index];
+    const market::SessionSummary& summary = run.data.summaries[index];
+    const market::BarMetadata& metadata = run.data.read.bars.metadata();
+    const market::VolumeProfile profile =
+        market::session_profile(run.data.read.bars, session, run.data.profile_rules);
+    const auto points = [&](double ticks) { return metadata.tick.to_points(ticks); };
+    ReportProfile shown;
+    shown.label = market::format_date(session.date);
+    if (session.contract < metadata.contracts.size() && !metadata.contracts[session.contract].empty())
+        shown.label += ", " + metadata.contracts[session.contract];
+    for (std::size_t level = 0; level < profile.volumes().size(); ++level) {
+        shown.prices.push_back(points(profile.lowest() + static_cast<double>(level)));
+        shown.volumes.push_back(static_cast<double>(profile.volumes()[level]) /
+                                static_cast<double>(1 << market::volume_fraction_bits));
+    }
+    shown.point_of_control = points(summary.point_of_control);
+    shown.value_area_low = points(summary.value_area_low);
+    shown.value_area_high = points(summary.value_area_high);
+    shown.close = points(static_cast<double>(summary.close));
+    return shown;
+}
+
+void add_outcomes(ReportData& report, const TrainedRun& run) {
+    const double scale = run.set.meaning.is_probability() ? 1 : 100;
+    const auto actual = run.set.validation_targets();
+    const std::size_t every = std::max<std::size_t>(1, actual.size() / shown_outcomes);
+    for (std::size_t row = 0; row < actual.size(); row += every) {
+        report.predicted.push_back(scale * run.predicted[row]);
+        report.actual.push_back(scale * actual[row]);
+    }
+    if (every > 1)
+        report.notes.push_back(fmt::format(
+            "The chart of predictions shows every {} of {}.", ordinal(static_cast<std::int64_t>(every)),
+            counted(static_cast<std::int64_t>(actual.size()), "validation row")));
+    report.calibration_scale = scale;
+    report.target_unit = run.set.meaning.is_probability() ? "probability" : "%";
+}
+
+void add_data(ReportData& report, const TrainedRun& run) {
+    const market::ReadReport& read = run.data.read.report;
+    report.data = {
+        {"Bars", fmt::format("{} ({}, {})", count(read.rows), read.format, format_bytes(read.bytes))},
+        {"Sessions", fmt::format("{}, {} to {}", count(run.data.summaries.size()),
+                                 market::format_date(run.data.summaries.front().date),
+                                 market::format_date(run.data.summaries.back().date))},
+        {"Tick",
+         fmt::format("{}{}", counted(read.tick.points, "point"), read.tick_inferred ? " (inferred)" : "")},
+        {"Times", run.data.session_rules.clock == market::Clock::raw
+                      ? "as labeled in the file"
+                      : "read as UTC, sessions in " + run.data.session_rules.zone},
+        {"VIX", read.vix_source},
+        {"XXH3-128 of the input", read.data_hash.hex()}};
+    if (read.rejected > 0)
+        report.warnings.push_back(
+            fmt::format("{} skipped; rejected.csv lists them.",
+                        counted(static_cast<std::int64_t>(read.rejected), "bad row was", "bad rows were")));
+
+    const market::Split& split = run.set.split;
+    const auto date = [&](std::size_t row) { return market::format_date(run.set.matrix.dates[row]); };
+    report.tables.push_back(
+        {"Split by time",
+         {"part", "rows", "from", "to"},
+         {{"training", count(split.train_end - split.train_begin), date(split.train_begin),
+           date(split.train_end - 1)},
+          {"validation", count(split.validation_end - split.validation_begin), date(split.validation_begin),
+           date(split.validation_end - 1)}},
+         fmt::format("{} used by neither part.",
+                     counted(static_cast<std::int64_t>(split.validation_begin - split.train_end),
+                             "row in between is", "rows in between are"))});
+    if (!run.data.plan.rolls.empty()) {
+        ReportTable rolls{"Rolls",
+                          {"date", "from", "to", "gap (points)", "reason"},
+                          {},
+                          "Earlier prices are shifted by the gaps known at the time."};
+        const auto& names = run.data.read.bars.metadata().contracts;
+        for (const market::Roll& roll : run.data.plan.rolls)
+            rolls.rows.push_back(
+                {market::format_date(roll.date), names[roll.from], names[roll.to],
+                 fmt::format("{:+g}", read.tick.to_points(static_cast<double>(roll.gap_ticks))),
+                 roll.reason});
+        report.tables.push_back(std::move(rolls));
+    }
+}
+
+void add_configuration(ReportData& report, const TrainedRun& run) {
+    nlohmann::ordered_json json;
+    to_json(json, run.config);
+    report.configuration.emplace_back("network", describe_network(run.model));
+    report.configuration.emplace_back("trained on", run.device.device);
+    if (!run.device.driver.empty())
+        report.configuration.emplace_back("driver", run.device.driver);
+    report.configuration.emplace_back("reason for this device", run.device.why);
+    report.configuration.emplace_back("instruction set", std::string(mlp::instruction_set()));
+    for (const auto& [key, value] : json.items())
+        if (const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+            !text.empty())
+            report.configuration.emplace_back(key, text);
+}
+
+} // namespace
+
+void write_run_report(const RunFolder& folder, const TrainedRun& run) {
+    ReportData report;
+    report.title = report_title(run.config);
+    report.run = folder.path().filename().string();
+    report.finished = report_timestamp();
+    report.program = "rekindle " + version_number();
+    report.synthetic = run.data.read.report.synthetic;
+    report.target = run.set.meaning.text();
+    report.loss_name = loss_name(run.set.meaning.loss);
+    report.loss_unit = loss_unit(run.set.meaning);
+    report.evaluation = run.evaluation;
+    report.history = run.fit.history;
+    if (run.population)
+        report.sections.push_back(population_section(
+            run, report.loss_unit.empty() ? report.loss_name
+                                          : fmt::format("{} ({})", report.loss_name, report.loss_unit)));
+    const std::size_t sessions = run.data.summaries.size();
+    for (std::size_t index = sessions - std::min(sessions, shown_profiles); index < sessions; ++index)
+        report.profiles.push_back(report_profile(run, index));
+    add_outcomes(report, run);
+    add_data(report, run);
+    add_configuration(report, run);
+    for (const auto& [stage, seconds] : run.stage_seconds)
+        report.timings.push_back({stage, seconds, ""});
+    report.notes.insert(report.notes.begin(), run.notes.begin(), run.notes.end());
+    if (run.fit.history.size() > 1)
+        report.notes.push_back(
+            fmt::format("The best of {} was selected by its loss on the validation rows, which favors the "
+                        "model a little; an edge must be confirmed on later data.",
+                        counted(static_cast<std::int64_t>(run.fit.history.size()), "epoch")));
+    write_report(folder.path() / "report.html", report);
+    write_training_history(folder.path() / "training_history.png", run.fit.history, report.loss_name);
+}
+
+} // namespace rekindle::trainer

@@ -1,0 +1,395 @@
+#include "device/device.h"
+#include "device/device_record.h"
+#include "device/runtime_error.h"
+#include "fit/network.h"
+#include "predict/trained_run.h"
+#include "report/outputs.h"
+#include "scores/population_scores.h"
+
+#include <rekindle/base/clock.h>
+#include <rekindle/base/error.h>
+#include <rekindle/base/file.h>
+#include <rekindle/base/hash.h>
+#include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
+#include <rekindle/trainer/train.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <functional>
+
+namespace rekindle::trainer {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+/// Settings that a resumed run may change: they do not affect the steps already done.
+constexpr std::array changeable_on_resume{"epochs",
+                                          "threads",
+                                          "device",
+                                          "device_ids",
+                                          "no_distributed",
+                                          "distributed_strategy",
+                                          "checkpoint_interval",
+                                          "keep_checkpoints",
+                                          "resume_from_checkpoint"};
+/// Settings that do not decide the weights of a given epoch.
+constexpr std::array not_in_config_hash{"data",
+                                        "vix",
+                                        "calendar", // affects the rows, which are compared
+                                        "model",    // its content is part of the hash
+                                        "output",
+                                        "device",
+                                        "device_ids",
+                                        "no_distributed",
+                                        "distributed_strategy",
+                                        "skip_gpu_cleanup",
+                                        "threads",
+                                        "checkpoint_interval",
+                                        "keep_checkpoints",
+                                        "resume_from_checkpoint",
+                                        "chunk_size",
+                                        "epochs"};
+
+template <class Keys>
+bool holds_key(const Keys& keys, const std::string& key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+/// Records the messages and how long each stage took, for the report.
+class Recorder final : public ProgressSink {
+  public:
+    explicit Recorder(ProgressSink& next) : next_(next) {}
+    void log(LogLevel level, std::string_view message) override {
+        if (level != LogLevel::debug)
+            notes.emplace_back(message);
+        next_.log(level, message);
+    }
+    void advanced(const StageProgress& progress) override { next_.advanced(progress); }
+    void stage_ended(std::string_view stage, double seconds, std::string_view summary) override {
+        stages.emplace_back(stage, seconds);
+        next_.stage_ended(stage, seconds, summary);
+    }
+    void epoch_ended(const EpochMetrics& metrics) override { next_.epoch_ended(metrics); }
+
+    std::vector<std::string> notes;
+    std::vector<std::pair<std::string, double>> stages;
+
+  private:
+    ProgressSink& next_;
+};
+
+/// Files that may have moved since: their content is compared, not their name.
+constexpr std::array input_files{"data", "vix", "calendar", "model"};
+
+/// The run's own settings, with those that may change taken from the user; any other difference is refused.
+TrainConfig resumed_config(const TrainConfig& requested, const std::set<std::string>& given,
+                           const TrainConfig& stored, ProgressSink& progress) {
+    Json requested_json, own;
+    to_json(requested_json, requested);
+    to_json(own, stored);
+    for (const std::string& key : given) {
+        if (key == "output") {
+            progress.info("--output has no effect: a resumed run stays in its folder");
+            continue;
+        }
+        const bool changes_schedule =
+            key == "epochs" && stored.schedule == mlp::ScheduleSpec::Kind::cosine; // it shapes every step
+        const bool may_change =
+            (holds_key(changeable_on_resume, key) && !changes_schedule) || holds_key(input_files, key);
+        if (!may_change && own[key] != requested_json[key])
+            throw usage_error(fmt::format("this run was started with {} = {} and cannot continue with {}{}",
+                                          key, own[key].dump(), requested_json[key].dump(),
+                                          changes_schedule ? ", because its schedule is cosine" : ""))
+                .at("--resume-from-checkpoint")
+                .hint("Omit the option, or start a new run.");
+        own[key] = requested_json[key];
+    }
+    TrainConfig config;
+    update_from_json(own, config);
+    return config;
+}
+
+/// --compat original stands for a set of rules; an explicit option still wins.
+void apply_compatibility(TrainConfig& config, const std::set<std::string>& given, ProgressSink& progress) {
+    if (config.compat != Compat::original)
+        return;
+    if (!given.contains("clock"))
+        config.clock = market::Clock::raw;
+    for (std::int64_t& width : config.hidden_layers)
+        width = (width + 31) / 32 * 32;
+    progress.info(
+        fmt::format("--compat original: generation G of the volume profile, sessions by {} date, contracts "
+                    "mixed, widths {} (multiples of 32), target (y + 1) / 2 with cross-entropy, no purge",
+                    name_of(config.clock), fmt::join(config.hidden_layers, ",")));
+}
+
+std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& model) {
+    Json json;
+    to_json(json, config);
+    for (const char* key : not_in_config_hash)
+        json.erase(key);
+    // The hash is as it was before these settings existed.
+    if (config.population == 1)
+        json.erase("population");
+    if (config.regular_hours == "auto")
+        json.erase("regular_hours");
+    if (!config.across_sessions)
+        json.erase("across_sessions");
+    if (config.schedule == mlp::ScheduleSpec::Kind::cosine)
+        json["epochs"] = config.epochs; // the end of the schedule shapes every step
+    nlohmann::json description = model;
+    return hash128(json.dump() + description.dump()).hex();
+}
+
+std::string data_hash(const Dataset& set) {
+    Hasher hasher;
+    hasher.update(std::as_bytes(std::span(set.inputs)));
+    hasher.update(std::as_bytes(std::span(set.labels)));
+    set.inputs.release(0, set.inputs.size());
+    const std::array<std::uint64_t, 3> split{set.split.train_end, set.split.validation_begin,
+                                             set.split.validation_end};
+    hasher.update(std::as_bytes(std::span(split)));
+    return hasher.digest().hex();
+}
+
+/// A summary by which a person recognizes an input.
+std::string data_summary(const Dataset& set) {
+    const auto date = [&](std::size_t row) { return market::format_date(set.matrix.dates[row]); };
+    return fmt::format("{} of {} from {} to train on and {} to validate, the last of {}",
+                       counted(static_cast<std::int64_t>(set.split.train_end - set.split.train_begin), "row"),
+                       counted(static_cast<std::int64_t>(set.matrix.columns()), "feature"),
+                       date(set.split.train_begin), set.split.validation_end - set.split.validation_begin,
+                       date(set.split.validation_end - 1));
+}
+
+std::optional<Checkpoint> find_checkpoint(const RunFolder& folder, const FitOptions& options, LogSink& log) {
+    auto checkpoint = CheckpointStore(folder.checkpoints(), 1).load_newest(log);
+    if (!checkpoint) {
+        log.warning("the run has no checkpoint yet; it starts over with its own settings");
+        return checkpoint;
+    }
+    if (checkpoint->config_hash != options.config_hash)
+        throw usage_error("the checkpoint was made with other settings")
+            .at("--resume-from-checkpoint")
+            .hint("The run's config.json or the file of --model has been changed. Start a new run.");
+    if (checkpoint->data_hash != options.data_hash)
+        throw usage_error(fmt::format("the input is not the one that this run was started with: {}",
+                                      checkpoint->data_summary == options.data_summary
+                                          ? "it has as many rows with the same dates, but other values"
+                                          : fmt::format("it had {}, now there are {}",
+                                                        checkpoint->data_summary, options.data_summary)))
+            .at("--resume-from-checkpoint")
+            .hint("Give the same files with --data and --vix, or start a new run.");
+    if (checkpoint->epoch > options.epochs)
+        throw usage_error(fmt::format("the run has {} and cannot go back to {}",
+                                      counted(checkpoint->epoch, "complete epoch"), options.epochs))
+            .at("--epochs")
+            .expected(fmt::format("{} or more", checkpoint->epoch));
+    log.info(
+        fmt::format("resuming after {} and {} of the next one", counted(checkpoint->epoch, "complete epoch"),
+                    counted(static_cast<std::int64_t>(checkpoint->batches_in_epoch), "batch", "batches")));
+    return checkpoint;
+}
+
+/// Notes the given settings that have no effect, each with the reason.
+void note_options_without_effect(const TrainConfig& config, const std::set<std::string>& given,
+                                 const TargetMeaning& meaning, ProgressSink& progress) {
+    const auto say = [&](const char* key, bool without_effect, std::string_view reason) {
+        std::string option = "--" + std::string(key);
+        std::replace(option.begin(), option.end(), '_', '-');
+        if (given.contains(key) && without_effect)
+            progress.info(fmt::format("{} has no effect: {}", option, reason));
+    };
+    const bool looks_at_bars = config.target == market::TargetKind::bar_return ||
+                               (config.target == market::TargetKind::direction && meaning.per_bar);
+    say("target_bars", !looks_at_bars, "the target looks one session ahead");
+    say("across_sessions", !meaning.per_bar, "a row is a session, not a bar");
+    say("dropout_rate", config.model.empty() && config.hidden_layers.size() < 2,
+        "the first hidden layer has no dropout");
+    say("huber_delta", config.loss != LossChoice::huber, "the loss is not huber");
+    say("momentum", config.optimizer != mlp::OptimizerSpec::Kind::sgd, "the optimizer is not sgd");
+    say("plateau_patience", config.schedule != mlp::ScheduleSpec::Kind::plateau,
+        "the schedule is not plateau");
+    for (const char* key : {"hidden_layers", "dropout_rate", "activation"})
+        say(key, !config.model.empty(), "--model describes the network");
+}
+
+Evaluation evaluate(const TrainConfig& config, const Dataset& set, const std::vector<double>& predicted) {
+    const EvaluationContext context{set.meaning.text(), static_cast<std::int64_t>(set.meaning.horizon),
+                                    static_cast<std::uint64_t>(config.seed)};
+    const auto actual = set.validation_targets();
+    const auto yesterday = set.yesterday();
+    if (set.meaning.is_probability())
+        return evaluate_probabilities(predicted, actual, yesterday, set.training_share_up, context);
+    return evaluate_returns(predicted, actual, yesterday, set.training_share_up, context);
+}
+
+std::vector<double> predict_validation(const Dataset& set, const mlp::ModelDescription& model,
+                                       const mlp::TrainingSpec& spec, const FitResult& fit) {
+    const mlp::Engine engine = engine_with(model, spec, fit.best_parameters);
+    const mlp::Samples samples = set.validation();
+    return predict_values(engine, set.meaning, {samples.inputs, samples.count * samples.stride},
+                          samples.count);
+}
+
+TrainConfig with_absolute_paths(TrainConfig config) {
+    for (std::string& path : config.data)
+        path = fs::absolute(path).lexically_normal().string();
+    for (std::string* path : {&config.vix, &config.calendar, &config.model})
+        if (!path->empty())
+            *path = fs::absolute(*path).lexically_normal().string();
+    return config;
+}
+
+void report_training_setup(const TrainConfig& config, const mlp::ModelDescription& model, const Dataset& set,
+                           ProgressSink& progress) {
+    const std::string seeds =
+        config.population > 1
+            ? fmt::format("{} networks with seeds {} to {}", with_thousands(config.population), config.seed,
+                          config.seed + config.population - 1)
+            : fmt::format("seed {}", config.seed);
+    progress.info(fmt::format(
+        "network {} with {}; target: {}; {} {:g}, batch {}{}, {}, {}", describe_network(model),
+        counted(static_cast<std::int64_t>(parameter_count(model)), "parameter"), set.meaning.text(),
+        name_of(config.optimizer), config.learning_rate, config.batch_size,
+        config.gradient_accumulation_steps > 1 ? fmt::format(" × {}", config.gradient_accumulation_steps)
+                                               : "",
+        counted(config.epochs, "epoch"), seeds));
+}
+
+FitOptions fit_options(const TrainConfig& config, const mlp::ModelDescription& model, const Dataset& set,
+                       std::size_t threads) {
+    FitOptions options;
+    options.epochs = config.epochs;
+    options.batch_size = static_cast<std::size_t>(config.batch_size);
+    options.early_stopping = config.early_stopping;
+    options.checkpoint_interval = config.checkpoint_interval;
+    options.up_threshold = set.meaning.up_threshold();
+    options.config_hash = config_hash(config, model);
+    options.data_hash = data_hash(set);
+    options.data_summary = data_summary(set);
+    options.threads = threads;
+    return options;
+}
+
+/// Calls `call` and rethrows the runtime's failures as errors with hints.
+FitResult fit_on_device(const PreparedPopulation& prepared, const fs::path& run_folder,
+                        const std::function<FitResult()>& call) {
+    try {
+        return call();
+    } catch (const runtime::DeviceLost& lost) {
+        const bool saved = fs::exists(run_folder / "checkpoints");
+        throw Error(lost.what())
+            .at(prepared.use.device)
+            .hint(saved ? fmt::format("The last checkpoint is intact. Resume with: rekindle train "
+                                      "--resume-from-checkpoint {} (add --device cpu to avoid this device)",
+                                      run_folder.string())
+                        : "No checkpoint was written yet. Run rekindle doctor to find the cause; --device "
+                          "cpu trains without this device.");
+    } catch (const runtime::OutOfMemory& error) {
+        throw Error(error.what())
+            .at(prepared.use.device)
+            .hint("Train fewer networks (--population), or train on the CPU with --device cpu.");
+    } catch (const runtime::Error& error) {
+        throw_as_error(error, prepared.use.device);
+    }
+}
+
+/// Scores the trained networks, writes the files of the run and fills in the outcome.
+void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& config, const MarketData& data,
+            const Dataset& set, const mlp::ModelDescription& model, const mlp::TrainingSpec& spec,
+            const DeviceUse& device, const FitResult& result, ThreadPool& pool, Recorder& progress) {
+    const auto start = Clock::now();
+    const auto predicted = predict_validation(set, model, spec, result);
+    Evaluation evaluation = evaluate(config, set, predicted);
+    std::optional<PopulationScores> population;
+    if (config.population > 1) {
+        population =
+            score_population(result, evaluate(config, set, mean_predictions(set, model, spec, result, pool)));
+        evaluation = adjusted_for_selection(std::move(evaluation), *population);
+        for (const Score& score : population->mean.scores)
+            outcome.mean_lines.push_back(describe(score));
+    }
+    write_outputs(folder, {config, data, set, model, spec.optimizer, device, result, population, evaluation,
+                           predicted, progress.notes, progress.stages});
+    progress.stage_ended("Writing results", seconds_since(start),
+                         fmt::format("into {}", folder.path().string()));
+    outcome.report = folder.path() / "report.html";
+    outcome.verdict = evaluation.verdict.text();
+    outcome.has_edge = evaluation.has_edge;
+    for (const Score& score : evaluation.scores)
+        outcome.score_lines.push_back(describe(score));
+}
+
+} // namespace
+
+TrainOutcome train(TrainConfig config, const std::set<std::string>& given, ProgressSink& sink,
+                   const CancellationToken& cancellation) {
+    const auto start = Clock::now();
+    LoggedProgress logged(sink);
+    Recorder progress(logged);
+    const bool resuming = !config.resume_from_checkpoint.empty();
+    if (!resuming)
+        apply_compatibility(config, given, progress);
+    RunFolder folder =
+        resuming ? RunFolder::open(config.resume_from_checkpoint) : RunFolder::prepare(config.output);
+    folder.lock();
+    if (resuming)
+        config = resumed_config(config, given, folder.read_config(), progress);
+    config = with_absolute_paths(std::move(config));
+    DeviceChoice devices(config, progress);
+
+    ThreadPool pool(static_cast<std::size_t>(config.threads));
+    const MarketData data =
+        load_market_data(config, folder.path() / "bars.columns", pool, progress, cancellation);
+    note_unused_vix(config, data.read.report, progress);
+    const Dataset set = build_dataset(config, data, pool, progress, workspace_of(config, folder.path()));
+    const mlp::ModelDescription model = network_of(config, set.matrix.columns(), set.meaning);
+    const mlp::TrainingSpec spec = training_spec(config, set, pool.size());
+    note_options_without_effect(config, given, set.meaning, progress);
+    report_training_setup(config, model, set, progress);
+    const FitOptions options = fit_options(config, model, set, pool.size());
+    const auto checkpoint = resuming ? find_checkpoint(folder, options, progress) : std::nullopt;
+    const double epochs_done = checkpoint ? static_cast<double>(checkpoint->epoch) : 0;
+    const double share_left = 1 - epochs_done / static_cast<double>(config.epochs);
+    const auto members = member_specs(config, set, pool.size());
+    const PreparedPopulation prepared = devices.prepare(
+        {model, members, options.batch_size, config.epochs,
+         share_left * static_cast<double>(spec.schedule.total_steps * spec.accumulation_steps), pool.size()},
+        progress);
+
+    if (!data.read.rejected.empty())
+        market::write_rejected_rows(folder.path() / "rejected.csv", data.read.rejected);
+    folder.write_config(config);
+    if (!resuming)
+        folder.publish();
+    logged.open(folder.path());
+    record_device(folder.path(), prepared, progress);
+    CheckpointStore store(folder.checkpoints(), config.keep_checkpoints);
+    const FitResult result = fit_on_device(prepared, folder.path(), [&] {
+        prepared.population->initialize();
+        return fit(*prepared.population, set.train(), set.validation(), options, store, checkpoint, progress,
+                   cancellation);
+    });
+    folder.write_metrics(result.history);
+
+    TrainOutcome outcome;
+    outcome.run_folder = folder.path();
+    outcome.interrupted = result.interrupted;
+    if (!result.interrupted)
+        finish(outcome, folder, config, data, set, model, spec, prepared.use, result, pool, progress);
+    outcome.seconds = seconds_since(start);
+    return outcome;
+}
+
+} // namespace rekindle::trainer
