@@ -2,6 +2,7 @@
 /// their environment variables.
 
 #include "process.h"
+#include "program.h"
 #include "small_market.h"
 
 #include <rekindle/base/file.h>
@@ -68,7 +69,8 @@ std::vector<std::string> words_of(const std::string& written, const std::string&
 }
 
 fs::path run_folder(const TemporaryFolder& folder) {
-    for (const auto& entry : fs::directory_iterator(folder.path() + "/TRAINING"))
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(folder.path() + "/TRAINING", code))
         return entry.path();
     return {};
 }
@@ -118,10 +120,16 @@ TEST(TrainCommandLines, DefaultOutputIsTheFolderTRAINING) {
 TEST(TrainCommandLines, CtrlCSavesAndExitsWith130) {
     const TemporaryFolder folder;
     const std::string data = folder.file("merged.csv", make_bars(1, 0, 200));
-    const Finished finished = run_process({"timeout", "--preserve-status", "-s", "INT", "2", REKINDLE_PROGRAM,
-                                           "train", "--data", data, "--epochs", "100000000"},
-                                          {.folder = folder.path()});
-    EXPECT_EQ(finished.status, 130) << finished.errors;
+    RunningProgram program({"train", "--data", data, "--epochs", "100000000"}, {}, folder.path());
+    const auto has_checkpoint = [&] {
+        std::error_code code;
+        const fs::path checkpoints = run_folder(folder) / "checkpoints";
+        return fs::exists(checkpoints, code) && !fs::is_empty(checkpoints, code);
+    };
+    ASSERT_TRUE(program.wait_until(has_checkpoint));
+    program.send(SIGINT);
+    const ProgramResult& finished = program.wait_for_end();
+    EXPECT_EQ(finished.status, 130) << finished.error;
     EXPECT_NE(finished.output.find("continue with: rekindle train --resume-from-checkpoint TRAINING/"),
               std::string::npos)
         << finished.output.substr(0, 2000);

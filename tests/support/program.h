@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <sys/wait.h>
@@ -68,6 +69,17 @@ class RunningProgram {
             return false;
         ::kill(child_, SIGKILL);
         wait_for_end();
+        return true;
+    }
+
+    /// Waits until the condition holds. Returns false if the program ended before that, or after two minutes.
+    bool wait_until(const std::function<bool()>& condition) {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+        while (!condition()) {
+            if (poll() || std::chrono::steady_clock::now() > deadline)
+                return false;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
         return true;
     }
 

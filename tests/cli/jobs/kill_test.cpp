@@ -160,15 +160,12 @@ class InterruptTest : public KillTest {
     /// Sends SIGINT so many times once the first checkpoint is there.
     ProgramResult interrupt(const std::string& output, int times) const {
         RunningProgram program(begin_long(output));
-        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        while (std::chrono::steady_clock::now() < deadline) {
+        EXPECT_TRUE(program.wait_until([&] {
             const fs::path run = only_run(folder() / output);
             std::error_code code;
-            if (!run.empty() && fs::exists(run / "checkpoints", code) &&
-                !fs::is_empty(run / "checkpoints", code))
-                break;
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
+            return !run.empty() && fs::exists(run / "checkpoints", code) &&
+                   !fs::is_empty(run / "checkpoints", code);
+        }));
         for (int i = 0; i < times; ++i)
             program.send(SIGINT);
         return program.wait_for_end();

@@ -17,7 +17,6 @@
 #include <malloc.h>
 #include <new>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace rekindle::market {
@@ -113,42 +112,38 @@ std::uint64_t private_bytes() {
     return std::stoull(status.substr(status.find("VmData:") + 7)) * 1024;
 }
 
-// Returns 0 if this much additional private memory is enough, 1 if it is not.
-int prepare_with(std::uint64_t bytes, const BarsAndSessions& data, const Workspace& workspace) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-        int status = 70;
-        try {
-            // Makes large blocks come from the system, not from memory that the parent freed.
-            ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
-            ::malloc_trim(0);
-            const rlimit limit{private_bytes() + bytes, RLIM_INFINITY};
-            ::setrlimit(RLIMIT_DATA, &limit);
-            prepare(minute_feature_table(), data, 1, workspace);
-            status = 0;
-        } catch (const std::bad_alloc&) {
-            status = 1;
-        } catch (const std::exception& error) {
-            std::fprintf(stderr, "%s\n", error.what());
-        }
-        ::_exit(status);
+/// Ends the process: with status 0 if this much additional private memory is enough, with 1 if it is not.
+[[noreturn]] void prepare_with(std::uint64_t bytes, const BarsAndSessions& data, const Workspace& workspace) {
+    int status = 70;
+    try {
+        const rlimit limit{private_bytes() + bytes, RLIM_INFINITY};
+        ::setrlimit(RLIMIT_DATA, &limit);
+        prepare(minute_feature_table(), data, 1, workspace);
+        status = 0;
+    } catch (const std::bad_alloc&) {
+        status = 1;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
     }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    ::_exit(status);
 }
 
 TEST(FeatureWorkspace, MemoryDependsOnTheChunkAndNotOnTheFile) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "a sanitizer's own memory counts toward the limit";
 #endif
+    // In a new process, where no earlier test has left free memory in the heap, which the limit does not see;
+    // and with a fixed threshold, so that large blocks come from the system.
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
     constexpr std::uint64_t budget = 4 << 20;
     const TemporaryFolder folder;
     for (const std::size_t sessions :
          {50u, 200u}) { // 60,000 and 240,000 bars: 9 and 36 MB of float64 features
         const BarsAndSessions data = fixtures::random_bars_and_sessions(sessions, 1200, 7);
-        EXPECT_EQ(prepare_with(budget, data, {folder.path(), 1000}), 0) << sessions;
-        EXPECT_EQ(prepare_with(budget, data, {}), 1) << sessions;
+        EXPECT_EXIT(prepare_with(budget, data, {folder.path(), 1000}), testing::ExitedWithCode(0), "")
+            << sessions;
+        EXPECT_EXIT(prepare_with(budget, data, {}), testing::ExitedWithCode(1), "") << sessions;
     }
 }
 
