@@ -293,7 +293,7 @@ TEST_F(StreamFailureTest, LongWorkInShortSubmitsCountsAsProgress) {
     for (int i = 0; i < launches; ++i)
         spin(*s, result, words, 60000);
     s->flush();
-    // The other stream makes no progress all the while, but the device does.
+    // The other stream makes no progress during this time, but the device does.
     advance(*other, few, 1);
     other->synchronize();
     s->synchronize();
