@@ -17,7 +17,7 @@ namespace rekindle {
 namespace {
 
 constexpr std::size_t write_buffer_size = 1 << 20;
-constexpr unsigned most_temporary_names = 1000;
+constexpr unsigned max_temporary_names = 1000;
 
 std::string reason(int error_number) {
     return std::generic_category().message(error_number);
@@ -135,7 +135,7 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)
                      fmt::format(".{}.{}-{}.part", target_.filename().string(), ::getpid(), attempt);
         descriptor_ =
             FileDescriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-        if (!descriptor_ && (errno != EEXIST || attempt == most_temporary_names))
+        if (!descriptor_ && (errno != EEXIST || attempt == max_temporary_names))
             throw write_error(target_, errno);
     }
     buffer_.reserve(write_buffer_size);

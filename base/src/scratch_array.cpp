@@ -64,7 +64,7 @@ ScratchMemory::ScratchMemory(std::size_t bytes, const std::filesystem::path& fol
     if (bytes == 0)
         return;
     if (folder.empty()) {
-        data_ = static_cast<std::byte*>(std::calloc(bytes, 1));
+        data_ = static_cast<std::byte*>(std::calloc(bytes, 1)); // NOLINT(cppcoreguidelines-owning-memory)
         if (!data_)
             throw std::bad_alloc();
         return;
@@ -93,7 +93,7 @@ ScratchMemory::~ScratchMemory() {
     if (mapped_bytes_ > 0)
         ::munmap(data_, mapped_bytes_);
     else
-        std::free(data_);
+        std::free(data_); // NOLINT(cppcoreguidelines-owning-memory)
 }
 
 void ScratchMemory::release(std::size_t begin, std::size_t end) const noexcept {

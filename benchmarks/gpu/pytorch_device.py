@@ -89,7 +89,7 @@ def resnet_step(device):
     return training_step(network, x, y, torch.optim.SGD(network.parameters(), 0.01, momentum=0.9))
 
 
-# Name, factory of the timed function, the largest ratio that is promised.
+# Name, factory of the timed function, the largest ratio that meets the goal.
 CASES = (
     ("matrix product 4096", matrix_product, 2.0),
     ("linear layer 4096 x 1024 to 4096", linear_layer, None),

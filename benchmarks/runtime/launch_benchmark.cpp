@@ -26,7 +26,6 @@
 namespace {
 
 using namespace rekindle::runtime;
-using rekindle::kernels::ConstantValue;
 
 constexpr std::size_t launches = 200, few = 15; // few: fewer than a stream submits on its own
 constexpr int rounds = 51;
@@ -63,8 +62,8 @@ int run(const std::string& which) {
         buffers.push_back(device->allocator().allocate(256, MemoryKind::device, stream.get()));
     for (const Buffer& b : buffers)
         stream->fill(b.pointer(), 256, 1);
-    const std::array constants{ConstantValue{"factor", 5}};
-    const Pipeline& pipeline = device->prepare(rekindle::kernels::test_combine, constants);
+    const rekindle::kernels::TestingConstants constants{.factor = 5};
+    const Pipeline& pipeline = device->prepare(rekindle::kernels::test_combine, constants.list());
     const auto launch = [&](bool by_names, const Buffer& result, const Buffer& first, const Buffer& second) {
         rekindle::kernels::TestingParameters p;
         p.result = result.pointer().address;

@@ -2,6 +2,7 @@
 #include <rekindle/base/file.h>
 #include <rekindle/base/text.h>
 #include <rekindle/cli/command_line.h>
+#include <rekindle/trainer/settings.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -12,8 +12,8 @@ namespace rekindle::cli {
 namespace {
 
 /// A signal handler takes no user data, so it must find the token in a global.
-std::atomic<CancellationToken*> guarded_token{
-    nullptr}; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::atomic<CancellationToken*> guarded_token{nullptr};
 static_assert(std::atomic<CancellationToken*>::is_always_lock_free);
 
 std::atomic<std::int64_t> requested_at{0}; // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)

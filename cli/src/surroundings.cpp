@@ -11,7 +11,7 @@ namespace rekindle::cli {
 namespace {
 
 std::string base_folder(const Environment& environment, const char* variable, std::string_view below_home) {
-    const std::string value = environment(variable);
+    std::string value = environment(variable);
     if (value.starts_with('/'))
         return value;
     const std::string home = environment("HOME");

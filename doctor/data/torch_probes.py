@@ -313,7 +313,7 @@ def devices_there():
 
 
 def surroundings(device):
-    """What the result of the import says about the devices."""
+    """The devices in the result of the import."""
     built_for = [name for name in ("hip", "cuda") if getattr(torch.version, name, None)]
     values = {"device_list": " ".join(devices_there()), "ran_on": device}
     if device == "cpu":

@@ -17,7 +17,7 @@ struct Case {
     Features needs; ///< beyond the kernel's
 };
 
-/// What an audit file is read for: a family compiled for one dtype. The views outlive it.
+/// The scope in which an audit file is read: a family compiled for one dtype. The views outlive it.
 struct AuditScope {
     std::string_view family;                     ///< without the suffix of its dtype
     std::string_view dtype;                      ///< what the value `own` stands for

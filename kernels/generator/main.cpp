@@ -1,13 +1,14 @@
 /// Usage: rekindle_kernel_generator COMPILED AUDIT OUTPUT SLANG_VERSION FAMILY…
 ///
 /// COMPILED holds slangc's <family>.spv and <family>.json, AUDIT the <family>.txt of families with
-/// specialization constants. Writes into OUTPUT include/rekindle/kernels/{parameters,launchers}.h, table.cpp,
-/// modules.S and the stripped <family>.spv. Exit status 1: a family was rejected; standard error gives the
-/// reason.
+/// specialization constants. Writes into OUTPUT include/rekindle/kernels/{families/<family>,launchers}.h,
+/// table.cpp, modules.S and the stripped <family>.spv. Exit status 1: a family was rejected; standard error
+/// gives the reason.
 
 #include "writer.h"
 
 #include <cstdio>
+#include <map>
 #include <set>
 
 namespace rekindle::kernels::generator {
@@ -52,13 +53,24 @@ std::vector<Family> load_families(std::span<char* const> names, const fs::path& 
     return families;
 }
 
+std::string named_family_header(const Family& family, std::span<const Family> families) {
+    try {
+        return family_header(family, families);
+    } catch (const Refused& e) {
+        throw Refused("the family " + family.name + ": " + e.what());
+    }
+}
+
 void write_all(std::span<const Family> families, const fs::path& output, const std::string& slang_version) {
     const fs::path headers = output / "include" / "rekindle" / "kernels";
+    std::map<fs::path, std::string> family_headers; // all of them before anything is written
+    for (const Family& family : families)
+        family_headers[headers / "families" / (family.name + ".h")] = named_family_header(family, families);
+    for (const auto& [file, content] : family_headers)
+        write_file(file, content);
     for (const Family& family : families)
         write_file(output / (family.name + ".spv"), {reinterpret_cast<const char*>(family.module.data()),
                                                      family.module.size() * sizeof(std::uint32_t)});
-    for (const Family& family : families)
-        write_file(headers / "families" / (family.name + ".h"), family_header(family));
     write_file(headers / "launchers.h", launchers_header(families));
     write_file(output / "table.cpp", table_source(families, slang_version));
     write_file(output / "modules.S", modules_assembly(families, output));

@@ -1,5 +1,5 @@
 #pragma once
-/// What the build does to a SPIR-V module (SPIR-V 1.5 specification, section 2.3): checks it and strips it.
+/// Checks and strips SPIR-V modules (SPIR-V 1.5 specification, section 2.3).
 
 #include <rekindle/kernels/kernel.h>
 

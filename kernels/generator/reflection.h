@@ -1,5 +1,5 @@
 #pragma once
-/// What slangc's -reflection-json says about a family.
+/// The data of slangc's -reflection-json about a family.
 
 #include "module.h"
 

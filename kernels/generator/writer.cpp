@@ -1,10 +1,12 @@
 #include "writer.h"
 
-#include <algorithm>
-#include <cctype>
+#include "constants.h"
+
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <string_view>
+#include <vector>
 
 namespace rekindle::kernels::generator {
 namespace {
@@ -35,10 +37,34 @@ void write_padding(std::ostream& out, std::uint32_t from, std::uint32_t to, int&
         out << "    std::uint32_t padding_" << paddings++ << " = 0;\n";
 }
 
+std::vector<const Family*> modules_of(std::string_view base, std::span<const Family> families) {
+    std::vector<const Family*> modules;
+    for (const Family& family : families)
+        if (family.entries.front().base == base)
+            modules.push_back(&family);
+    return modules;
+}
+
+std::string struct_of_constants(const Family& family) {
+    return constants_name(std::string(family.entries.front().base));
+}
+
+void write_constants_struct(std::ostream& out, std::span<const Family* const> modules) {
+    const std::vector<SharedConstant> constants = shared_constants(modules);
+    if (constants.empty())
+        return;
+    const Family& first = *modules.front();
+    out << "\n/// The specialization constants of the family " << first.entries.front().base
+        << ", with the values that its kernels declare.\n"
+        << constants_struct(struct_of_constants(first), constants);
+}
+
 void write_block(std::ostream& out, const Family& family) {
     const std::string name = parameters_name(family.name);
     const Reflection& reflection = family.reflection;
     out << "\n/// The push-constant block of the family " << family.name << ".\nstruct " << name << " {\n";
+    if (!reflection.constants.empty())
+        out << "    using Constants = " << struct_of_constants(family) << ";\n";
     std::uint32_t end = 0;
     int paddings = 0;
     for (const Field& field : reflection.fields) {
@@ -59,22 +85,6 @@ void write_block(std::ostream& out, const Family& family) {
 std::uint32_t initial_value(const Family& family, const ReflectedConstant& constant) {
     const auto value = family.initial_values.find(constant.id);
     return value != family.initial_values.end() ? value->second : 0;
-}
-
-void write_constants_struct(std::ostream& out, const Family& family) {
-    const std::vector<ReflectedConstant>& constants = family.reflection.constants;
-    if (constants.empty())
-        return;
-    out << "\n/// The specialization constants of the family " << family.name
-        << ", with the values that its kernels declare.\nstruct " << constants_name(family.name) << " {\n";
-    for (const ReflectedConstant& constant : constants)
-        out << "    std::uint32_t " << constant.name << " = " << initial_value(family, constant) << "u;\n";
-    out << "\n    /// All of them, in the order of Kernel::constants.\n    constexpr "
-           "std::array<ConstantValue, "
-        << constants.size() << "> list() const {\n        return {{\n";
-    for (const ReflectedConstant& constant : constants)
-        out << "            {" << quoted(constant.name) << ", " << constant.name << "},\n";
-    out << "        }};\n    }\n};\n";
 }
 
 void write_constants(std::ostream& out, const Family& family) {
@@ -131,18 +141,6 @@ std::string table_name(const Family& family) {
     return "kernels_of_" + family.name;
 }
 
-/// "TiledMatmul" for "tiled_matmul".
-std::string type_prefix(const std::string& family) {
-    std::string name;
-    bool capital = true;
-    for (const char c : family) {
-        if (c != '_')
-            name += capital ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-        capital = c == '_';
-    }
-    return name;
-}
-
 } // namespace
 
 std::string parameters_name(const std::string& family) {
@@ -153,16 +151,18 @@ std::string constants_name(const std::string& family) {
     return type_prefix(family) + "Constants";
 }
 
-std::string family_header(const Family& family) {
+std::string family_header(const Family& family, std::span<const Family> families) {
+    const std::vector<const Family*> modules = modules_of(family.entries.front().base, families);
+    const Family& first = *modules.front();
     std::ostringstream out;
-    out << "#pragma once\n"
-        << generated
-        << "#include <rekindle/kernels/kernel.h>\n\n#include <array>\n#include <cstddef>\n#include "
-           "<cstdint>\n#include "
-           "<type_traits>\n"
-        << "\nnamespace rekindle::kernels {\n";
+    out << "#pragma once\n" << generated;
+    if (family.name != first.name)
+        out << "#include <rekindle/kernels/families/" << first.name << ".h>\n";
+    out << "#include <rekindle/kernels/kernel.h>\n\n#include <array>\n#include <cstddef>\n"
+           "#include <cstdint>\n#include <type_traits>\n\nnamespace rekindle::kernels {\n";
+    if (family.name == first.name)
+        write_constants_struct(out, modules);
     write_block(out, family);
-    write_constants_struct(out, family);
     out << "\nnamespace detail {\nextern const Kernel " << table_name(family) << '[' << family.entries.size()
         << "];\n}\n\n";
     std::size_t count = 0;

@@ -9,11 +9,12 @@
 
 namespace rekindle::kernels::generator {
 
-/// <rekindle/kernels/families/FAMILY.h>: the structs of its push-constant block and of its
-/// specialization constants, one TypedKernel per entry. It
-/// changes only with its family, so that a change to another kernel does not recompile code that does not
-/// launch it.
-std::string family_header(const Family& family);
+/// <rekindle/kernels/families/FAMILY.h>: the structs of its specialization constants and of its push-constant
+/// block, one TypedKernel per entry. The dtypes of a family share one struct of constants: the header of the
+/// first of `families` (all of them) with that base defines it, and those of the others include that header.
+/// A header changes only with its family, so that a change to another kernel does not recompile code that
+/// does not launch it. Throws Refused if the dtypes' constants differ.
+std::string family_header(const Family& family, std::span<const Family> families);
 /// <rekindle/kernels/launchers.h>: includes all of them.
 std::string launchers_header(std::span<const Family> families);
 /// The table behind kernels::all(), in the registry's order, and kernels::slang_version().
@@ -23,7 +24,7 @@ std::string modules_assembly(std::span<const Family> families, const std::filesy
 
 /// "PopulationParameters" for "population", "TiledMatmulParameters" for "tiled_matmul".
 std::string parameters_name(const std::string& family);
-/// "PopulationConstants" for "population".
+/// "PopulationConstants" for "population"; of all its dtypes.
 std::string constants_name(const std::string& family);
 
 /// Does not touch a file that already has this content, so that nothing is recompiled for it.

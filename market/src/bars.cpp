@@ -1,5 +1,4 @@
 #include <rekindle/market/bars.h>
-#include <rekindle/market/session.h>
 
 namespace rekindle::market {
 

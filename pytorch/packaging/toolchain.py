@@ -1,4 +1,4 @@
-"""What the build needs besides PyTorch, and the command that installs each missing item."""
+"""The tools that the build needs besides PyTorch, and the command that installs each missing one."""
 
 import os
 import re

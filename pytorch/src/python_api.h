@@ -1,7 +1,8 @@
 #pragma once
-/// What the Python package calls: operators without tensors, torch.ops.rvk.NAME (python_api.cpp). They are
-/// the whole interface between torch_rvk/*.py and the library, apart from what PyTorch itself calls through
-/// guard, hooks, allocator and generator (torch.accelerator.*, torch.Stream, torch.Event, torch.Generator).
+/// The functions that the Python package calls: operators without tensors, torch.ops.rvk.NAME
+/// (python_api.cpp). They are the whole interface between torch_rvk/*.py and the library, apart from what
+/// PyTorch itself calls through guard, hooks, allocator and generator (torch.accelerator.*, torch.Stream,
+/// torch.Event, torch.Generator).
 ///
 ///   version() -> str                      of torch-rvk
 ///   torch_version() -> str                the PyTorch that it was built for, "2.13.0+cpu"

@@ -36,7 +36,7 @@ std::shared_ptr<OpenedDevice> OpenedDevice::open_untested(const DeviceInfo& info
 
 OpenedDevice::~OpenedDevice() {
     if (!vulkan_usable()) {
-        // Nothing of the driver may be called anymore, and locks may be held forever.
+        // The driver must not be called again, and locks may be held forever.
         static_cast<void>(profiler_.release());
         static_cast<void>(allocator_.release());
         static_cast<void>(pipelines_.release());
@@ -49,7 +49,7 @@ OpenedDevice::~OpenedDevice() {
 }
 
 void OpenedDevice::create_pipelines() {
-    // What is compiled for inspection must really be compiled.
+    // Pipelines that are compiled for inspection must not come from the cache.
     const DeviceOptions& options = vulkan_->options();
     const bool keeps_nothing = options.compile_only || options.pipeline_statistics;
     pipelines_ = std::make_unique<PipelineStore>(

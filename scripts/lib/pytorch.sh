@@ -35,7 +35,7 @@ build_device() {
     build pytorch torch_rvk torch_rvk_cpp_test
 }
 
-# test_module MODULE.py: runs one module with pytest in a process of its own and prints pytest's last line, or the exit
+# test_module MODULE.py: runs one module with pytest in a separate process and prints pytest's last line, or the exit
 # status of a process that died. A module that takes longer than an hour hangs; the limit is high because the CPU emulates
 # the GPU and the machine may be busy.
 test_module() {

@@ -11,9 +11,7 @@
 
 #include <chrono>
 #include <csignal>
-#include <sched.h>
 #include <string>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,6 +22,7 @@ namespace rekindle {
 namespace {
 
 using test::in_child;
+using test::mount_small_disk;
 using test::not_possible_here;
 using test::TemporaryFolder;
 
@@ -50,10 +49,7 @@ bool is_alone_in_folder(const std::filesystem::path& path) {
 TEST(AtomicFileFailure, FullDiskKeepsTheOldFile) {
     const TemporaryFolder folder;
     const int status = in_child([&] {
-        // A disk of 256 KiB in the child's own mount namespace.
-        if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0 ||
-            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-            ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=256k") != 0)
+        if (!mount_small_disk(folder.path()))
             return not_possible_here;
         const auto path = folder / "model.bin";
         write_file_atomically(path, "old");

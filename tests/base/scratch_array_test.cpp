@@ -11,9 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <numeric>
-#include <sched.h>
 #include <string>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -21,6 +19,7 @@ namespace rekindle {
 namespace {
 
 using test::in_child;
+using test::mount_small_disk;
 using test::not_possible_here;
 using test::TemporaryFolder;
 
@@ -119,9 +118,7 @@ TEST(ScratchArray, OnDiskUsesNoAnonymousMemoryAndReleasesPages) {
 TEST(ScratchArray, FullDiskFailsImmediately) {
     const TemporaryFolder folder;
     const int status = in_child([&] {
-        if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0 ||
-            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-            ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=256k") != 0)
+        if (!mount_small_disk(folder.path()))
             return not_possible_here;
         if (expect_allocation_fails(folder.path(), 4 << 20, "No space left on device") != 0)
             return 1;

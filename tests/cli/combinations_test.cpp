@@ -7,6 +7,7 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 #include <rekindle/cli/command_line.h>
+#include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -50,7 +51,7 @@ Words written(const OptionSpec& option, std::string_view word = {}) {
     return {name, word.empty() ? value_for(option) : std::string(word)};
 }
 
-/// What check_combinations says about these arguments; "" when it accepts them.
+/// The error of check_combinations for these arguments; "" when it accepts them.
 std::string combination_refusal(const CommandSpec& command, const Words& arguments) {
     const CommandLine line = parse_command_line(command, arguments);
     try {
@@ -126,7 +127,7 @@ TEST(Combinations, CompatibilityMeansRawLabelsUnlessAClockIsGiven) {
     EXPECT_EQ(clock({}), "utc");
 }
 
-/// What a run of the program produces: its status, its standard output and the files that it writes.
+/// The results of a run of the program: its status, its standard output and the files that it writes.
 struct Made {
     int status = 0;
     std::string result;

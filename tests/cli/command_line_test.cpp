@@ -3,6 +3,7 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/philox.h>
 #include <rekindle/cli/command_line.h>
+#include <rekindle/trainer/settings.h>
 
 #include <gtest/gtest.h>
 

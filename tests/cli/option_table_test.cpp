@@ -1,6 +1,6 @@
 #include <rekindle/base/error.h>
 #include <rekindle/cli/option_table.h>
-#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/settings.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

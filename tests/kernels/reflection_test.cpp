@@ -41,16 +41,27 @@ std::string refusal_of(F&& f) {
     return "not refused";
 }
 
+/// With one entry, as every family has.
+Family tiled_matmul() {
+    Family family;
+    family.name = "tiled_matmul";
+    family.entries = {{"tiled_matmul", "tiled_matmul", "float32", "kernel", "Does something", 64, {}}};
+    return family;
+}
+
+std::string header_of(const Family& family) {
+    return family_header(family, {&family, 1});
+}
+
 } // namespace
 
 TEST(Reflection, FieldsBecomeAStructWithPaddingForGaps) {
-    Family family;
-    family.name = "tiled_matmul";
+    Family family = tiled_matmul();
     family.reflection = parse_reflection(reflection(field("rate", scalar("float32"), 0, 4) + "," +
                                                         field("weights", scalar("uint64"), 8, 8) + "," +
                                                         field("count", scalar("int32"), 16, 4),
                                                     24));
-    const std::string header = family_header(family);
+    const std::string header = header_of(family);
     EXPECT_THAT(header, HasSubstr("struct TiledMatmulParameters {\n    float rate = 0;\n"
                                   "    std::uint32_t padding_0 = 0;\n    std::uint64_t weights = 0;\n"
                                   "    std::int32_t count = 0;\n    std::uint32_t padding_1 = 0;\n};"));
@@ -60,14 +71,14 @@ TEST(Reflection, FieldsBecomeAStructWithPaddingForGaps) {
 }
 
 TEST(Reflection, ConstantsBecomeAStructWithTheirInitialValues) {
-    Family family;
-    family.name = "tiled_matmul";
+    Family family = tiled_matmul();
     family.reflection.constants = {{"depth", 4}, {"edges", 7}};
     family.initial_values = {{4, 16}};
-    EXPECT_THAT(family_header(family), HasSubstr("struct TiledMatmulConstants {\n    std::uint32_t depth = "
-                                                 "16u;\n    std::uint32_t edges = 0u;\n"));
+    EXPECT_THAT(header_of(family), HasSubstr("struct TiledMatmulConstants {\n    std::uint32_t depth = "
+                                             "16u;\n    std::uint32_t edges = 0u;\n"));
+    EXPECT_THAT(header_of(family), HasSubstr("using Constants = TiledMatmulConstants;"));
     family.reflection.constants.clear();
-    EXPECT_THAT(family_header(family), Not(HasSubstr("TiledMatmulConstants")));
+    EXPECT_THAT(header_of(family), Not(HasSubstr("TiledMatmulConstants")));
 }
 
 TEST(Reflection, BlocksAbove128BytesAreRefused) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <type_traits>
 
 using namespace rekindle::kernels;
 
@@ -76,11 +77,37 @@ TEST(KernelTable, StructsOfConstantsListThemAll) {
                                   });
     };
     EXPECT_TRUE(matches(matmul_32.kernel, MatmulConstants{}.list()));
-    EXPECT_TRUE(matches(softmax_forward_float64.kernel, SoftmaxFloat64Constants{}.list()));
+    EXPECT_TRUE(matches(softmax_forward_float64.kernel, SoftmaxConstants{}.list()));
     EXPECT_TRUE(matches(train_population_32.kernel, PopulationConstants{}.list()));
     const auto changed = MatmulConstants{.continues = 1}.list();
     EXPECT_FALSE(matches(matmul_32.kernel, changed));
     EXPECT_EQ(std::ranges::find(changed, "continues", &ConstantValue::name)->value, 1u);
+}
+
+TEST(KernelTable, DtypesOfAFamilyShareOneStructOfConstants) {
+    static_assert(std::is_same_v<SoftmaxFloat64Parameters::Constants, SoftmaxParameters::Constants>);
+    static_assert(std::is_same_v<ProductIntegerParameters::Constants, ProductConstants>);
+    static_assert(std::is_same_v<decltype(ProductConstants::dtype), RequiredConstant>);
+    const auto list = ProductConstants{.dtype = 4, .edges = 0}.list();
+    const auto names = product_integer_32.kernel.constants;
+    EXPECT_TRUE(std::ranges::equal(list, names, {}, &ConstantValue::name, &SpecializationConstant::name));
+    EXPECT_EQ(list[0].value, 4u);
+    EXPECT_EQ(list[1].value, 0u);
+}
+
+TEST(KernelTable, NumberedConstantsAreElementsOfAnArray) {
+    PopulationDeepConstants constants;
+    constants.stage[11].input_at = 5;
+    constants.slot[2].weights = 6;
+    const auto list = constants.list();
+    const auto value = [&](std::string_view name) {
+        return std::ranges::find(list, name, &ConstantValue::name)->value;
+    };
+    EXPECT_EQ(value("stage11_input_at"), 5u);
+    EXPECT_EQ(value("stage1_input_at"), 0u);
+    EXPECT_EQ(value("slot2_weights"), 6u);
+    EXPECT_TRUE(std::ranges::equal(list, train_deep_population_32.kernel.constants, {}, &ConstantValue::name,
+                                   &SpecializationConstant::name));
 }
 
 TEST(KernelTable, SlangVersionIsANumber) {

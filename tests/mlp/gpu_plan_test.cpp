@@ -78,6 +78,32 @@ TEST(GpuPlan, StaysWithinTheLimitsOfTheDevice) {
                 }
 }
 
+TEST(GpuPlan, GivesTheConstantsOfBothKernelsInTheirOrder) {
+    for (const auto& hidden : {std::vector<std::size_t>{128, 64}, {40, 40, 40, 40, 40}}) {
+        const GpuPlan plan =
+            plan_population(default_network(hidden), TrainingSpec{}, 32, smallest, GpuShape::latency);
+        for (const std::string_view name : {plan.train_kernel, plan.evaluate_kernel}) {
+            const kernels::Kernel* kernel = kernels::find(name);
+            ASSERT_NE(kernel, nullptr) << name;
+            EXPECT_TRUE(std::ranges::equal(plan.constants, kernel->constants, {},
+                                           &kernels::ConstantValue::name,
+                                           &kernels::SpecializationConstant::name))
+                << name;
+        }
+    }
+}
+
+TEST(GpuPlan, NumbersStagesAndSlots) {
+    const GpuPlan plan =
+        plan_population(default_network({32, 16}), TrainingSpec{}, 32, smallest, GpuShape::latency);
+    const auto values = constants(plan);
+    EXPECT_EQ(values.at("stage0_inputs"), 54u);
+    EXPECT_EQ(values.at("stage0_width"), 32u);
+    EXPECT_EQ(values.at("slot0_inputs"), 14u); // quads
+    EXPECT_EQ(values.at("slot0_columns"), 8u);
+    EXPECT_EQ(values.at("stage" + std::to_string(values.at("stage_count")) + "_width"), 0u);
+}
+
 TEST(GpuPlan, PrefersRowsOverWeightsInSharedMemory) {
     const auto plan = [](std::vector<std::size_t> hidden, std::uint32_t shared) {
         return plan_population(default_network(std::move(hidden)), TrainingSpec{}, 32, {shared, 1024},
@@ -157,8 +183,8 @@ ModelDescription residual_network() {
     return model;
 }
 
-/// Represents what selection can pick: each workgroup size with each kind of storage that fits it, each loss,
-/// each optimizer, each size of shared memory.
+/// Covers the choices of the selection: each workgroup size with each kind of storage that fits it, each
+/// loss, each optimizer, each size of shared memory.
 std::vector<AuditCase> audit_cases() {
     const auto plain = [](std::size_t inputs, std::vector<std::size_t> hidden) {
         return ModelDescription::plain(inputs, hidden);
@@ -249,10 +275,13 @@ std::vector<AuditCase> audit_cases() {
     };
 }
 
+/// Names the constants that differ from the kernel's initial values.
 std::string line_of(std::string_view kernel, const AuditCase& c, const GpuPlan& plan) {
     std::string line = std::string(kernel) + " | " + c.name + " |";
-    for (const kernels::ConstantValue& value : plan.constants)
-        line += " " + std::string(value.name) + "=" + std::to_string(value.value);
+    const auto initial = kernels::find(kernel)->constants;
+    for (std::size_t i = 0; i < plan.constants.size(); ++i)
+        if (plan.constants[i].value != initial[i].initial)
+            line += " " + std::string(plan.constants[i].name) + "=" + std::to_string(plan.constants[i].value);
     if (plan.shared_bytes > 49152)
         line += " shared_64k";
     else if (plan.shared_bytes > 32768)

@@ -352,6 +352,24 @@ TEST(Population, KeepsTheRowsThatItPrepared) {
     EXPECT_EQ(population->evaluate(*samples, 0, table.y.size()), expected);
 }
 
+TEST(CpuPopulation, SharesRowsThatHaveAnOwner) {
+    const auto population = cpu_population(model, different_members(), 1);
+    population->initialize();
+    const std::vector<double> expected =
+        population->evaluate(*population->prepare(table.samples()), 5, table.y.size() - 5);
+    auto owner = std::make_shared<const Table>(table);
+    Samples rows = owner->samples();
+    rows.owner = owner;
+    const std::weak_ptr<const Table> watched = owner;
+    auto samples = population->prepare(rows);
+    rows.owner = nullptr;
+    owner = nullptr;
+    EXPECT_FALSE(watched.expired());
+    EXPECT_EQ(population->evaluate(*samples, 5, table.y.size() - 5), expected);
+    samples = nullptr;
+    EXPECT_TRUE(watched.expired());
+}
+
 TEST(Population, PreparesRowsWithGapsAndWithoutTargets) {
     const auto population = cpu_population(model, {different_members().front()}, 1);
     population->initialize();

@@ -285,7 +285,7 @@ def copies_of_matrices(rows, columns):
 class Family:
     make: typing.Callable
     #: The largest number of elements to test: beyond that, sorting takes minutes on a CPU driver.
-    most: int = 2**25 + 1
+    max_elements: int = 2**25 + 1
 
 
 OF_LINES = {

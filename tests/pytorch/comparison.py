@@ -50,7 +50,7 @@ UNORDERED_EIGENVALUES = frozenset(("linalg.eig", "linalg.eigvals"))
 
 
 class Part(enum.Enum):
-    """What is compared: outputs or gradients, for contiguous or non-contiguous inputs."""
+    """The compared values: outputs or gradients, for contiguous or non-contiguous inputs."""
     FORWARD = "forward"
     GRADIENT = "gradient"
     FORWARD_NONCONTIGUOUS = "forward_noncontiguous"

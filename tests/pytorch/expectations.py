@@ -1,4 +1,4 @@
-"""What the sweep expects of each operator that is not native in every part, with a typed reason.
+"""The sweep's expectations of each operator that is not native in every part, with a typed reason.
 
 The file is operators.json: one object for each operator, sorted by name. An operator that is not in it must be correct
 and native, forward and gradients, contiguous and not. One that is in it must behave as listed: an operator that became

@@ -28,13 +28,13 @@ REFUSED, TAKEN, WRONG = "refused", "taken", "wrong"
 UNCLEAR = "unclear"
 
 
-def samples_of(op: OpInfo, most: int) -> list[SampleInput]:
+def samples_of(op: OpInfo, max_samples: int) -> list[SampleInput]:
     dtype = torch.float32 if torch.float32 in op.supported_dtypes("cpu") else sorted(op.supported_dtypes("cpu"), key=str)[0]
     torch.manual_seed(0)
     drawn = []
     for sample in op.sample_inputs("cpu", dtype):
         drawn.append(sample)
-        if len(drawn) == most:
+        if len(drawn) == max_samples:
             break
     return drawn
 
@@ -62,7 +62,7 @@ def outcome_of(call, expected) -> tuple[str, str]:
     return TAKEN, ""
 
 
-def probe(op: OpInfo, device: str, most_samples: int) -> dict[str, dict[str, str]]:
+def probe(op: OpInfo, device: str, max_samples: int) -> dict[str, dict[str, str]]:
     """{operand: {outcome: an example}}. An operand is its number among the tensors, "0", with "n" appended if it has no
     dimensions; "out" is an output on the CPU."""
     found: dict[str, dict[str, str]] = {}
@@ -72,7 +72,7 @@ def probe(op: OpInfo, device: str, most_samples: int) -> dict[str, dict[str, str
 
     compared = comparison.reason_to_skip(op) is None
     try:
-        samples = samples_of(op, most_samples)
+        samples = samples_of(op, max_samples)
     except Exception:
         return found
     for sample in samples:

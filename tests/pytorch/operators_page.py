@@ -121,7 +121,7 @@ def render(states: dict[str, dict[str, str]]) -> str:
 
 
 def check() -> list[str]:
-    """What is wrong with the committed page."""
+    """The mistakes in the committed page."""
     if not PAGE.exists():
         return [f"{PAGE.name} does not exist: operators_page.py --measure writes it"]
     table = [[cell.strip() for cell in line.strip("|").split("|")]

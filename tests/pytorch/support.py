@@ -41,6 +41,11 @@ def device_module():
     return getattr(torch, torch.device(DEVICE).type)
 
 
+def is_cpu_driver() -> bool:
+    """Whether the tested device is a Vulkan driver that runs on the CPU, such as lavapipe."""
+    return getattr(device_module().get_device_properties(0), "is_cpu", False)
+
+
 def pytorch_before(major: int, minor: int) -> bool:
     return tuple(map(int, torch.__version__.split(".")[:2])) < (major, minor)
 

@@ -86,11 +86,11 @@ class BeyondTheCPU(unittest.TestCase):
                         continue
                     found = torch.histc(values.to(DEVICE), bins, low, high)
                     self.assertEqual(found.dtype, dtype)
-                    least, most = (low, high) if low != high else (int(values.min()), int(values.max()))
+                    minimum, maximum = (low, high) if low != high else (int(values.min()), int(values.max()))
                     expected = [0] * bins
                     for value in values.tolist():
-                        if least <= value <= most:
-                            expected[min((value - least) * bins // (most - least), bins - 1)] += 1
+                        if minimum <= value <= maximum:
+                            expected[min((value - minimum) * bins // (maximum - minimum), bins - 1)] += 1
                     self.assertEqual(found.long().cpu().tolist(), torch.tensor(expected).to(dtype).long().tolist())
 
     def test_histc_of_one_value_and_of_none(self):

@@ -274,7 +274,7 @@ class Mappings(unittest.TestCase):
 
 
 class Limits(unittest.TestCase):
-    """What cannot be mapped ends with status 3 and FILE:LINE on standard error."""
+    """A call that cannot be mapped ends with status 3 and FILE:LINE on standard error."""
 
     STATEMENTS = {
         "torch.cuda.CUDAGraph": "g = torch.cuda.CUDAGraph()",

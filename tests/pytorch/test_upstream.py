@@ -96,7 +96,7 @@ class TableTest(unittest.TestCase):
         self.assertEqual(failing_groups([row]).splitlines(), [
             "FAILING: 3 tests: failed: off by #: test_x T.test_0, test_x T.test_1, test_x T.test_2",
             "FAILING: 1 test: late: timeout: test_x T.other"])
-        self.assertEqual(failing_groups([row], most=1).splitlines()[1], "FAILING: 1 test in 1 more group")
+        self.assertEqual(failing_groups([row], max_groups=1).splitlines()[1], "FAILING: 1 test in 1 more group")
 
     def test_the_committed_file_of_expectations_is_valid(self):
         self.assertIsInstance(read_expectations(), list)

@@ -99,9 +99,9 @@ class Suite:
     def missing(self, device: str) -> list[str]:
         """The tests without a result; on the CPU, only those that failed on the device."""
         done = self.results(device)
-        wanted = self.chosen if device == DEVICE else [
+        requested = self.chosen if device == DEVICE else [
             test for test, result in self.results(DEVICE).items() if result.outcome.is_failure]
-        return [test for test in wanted if test not in done]
+        return [test for test in requested if test not in done]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -191,8 +191,8 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def one_line(result: Result, most: int) -> str:
-    return f"{result.outcome.value}: {' '.join(result.detail.split())}"[:most]
+def one_line(result: Result, max_length: int) -> str:
+    return f"{result.outcome.value}: {' '.join(result.detail.split())}"[:max_length]
 
 
 def failing_list(rows: list[Row]) -> str:
@@ -205,15 +205,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def failing_groups(rows: list[Row], most: int = 40) -> str:
+def failing_groups(rows: list[Row], max_groups: int = 40) -> str:
     """Failures grouped by their message without numbers, the most frequent first."""
     groups = collections.defaultdict(list)
     for row in rows:
         for result in row.failing:
             groups[re.sub(r"[\d.]+(e[-+]\d+)?", "#", one_line(result, 160))].append(f"{row.file} {result.test}")
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
-    lines = [f"FAILING: {counted(len(tests), 'test')}: {said}: {', '.join(tests[:3])}" for said, tests in ordered[:most]]
-    if len(ordered) > most:
-        left = sum(len(tests) for _, tests in ordered[most:])
-        lines.append(f"FAILING: {counted(left, 'test')} in {counted(len(ordered) - most, 'more group')}")
+    lines = [f"FAILING: {counted(len(tests), 'test')}: {said}: {', '.join(tests[:3])}" for said, tests in ordered[:max_groups]]
+    if len(ordered) > max_groups:
+        left = sum(len(tests) for _, tests in ordered[max_groups:])
+        lines.append(f"FAILING: {counted(left, 'test')} in {counted(len(ordered) - max_groups, 'more group')}")
     return "\n".join(lines)

@@ -23,8 +23,8 @@ import warnings
 from upstream_results import EXPECTED_FAILURE
 
 MOST_DETAIL = 1500  # characters of an exception's message
-# Up to 2.6, a device's classes were siblings of the general ones; they are subclasses now, with which this call never
-# ends.
+# Up to PyTorch 2.6, a device's classes are siblings of the general ones; in later versions they are subclasses, and
+# this call recurses without end.
 SUPER_OF_2_6 = "super(self.__class__, self)"
 
 

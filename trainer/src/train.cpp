@@ -12,6 +12,7 @@
 #include <rekindle/base/hash.h>
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
+#include <rekindle/trainer/settings.h>
 #include <rekindle/trainer/train.h>
 
 #include <fmt/format.h>
@@ -153,9 +154,9 @@ std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& 
 
 std::string data_hash(const Dataset& set) {
     Hasher hasher;
-    hasher.update(std::as_bytes(std::span(set.inputs)));
-    hasher.update(std::as_bytes(std::span(set.labels)));
-    set.inputs.release(0, set.inputs.size());
+    hasher.update(std::as_bytes(std::span(set.rows->inputs)));
+    hasher.update(std::as_bytes(std::span(set.rows->targets)));
+    set.rows->inputs.release(0, set.rows->inputs.size());
     const std::array<std::uint64_t, 3> split{set.split.train_end, set.split.validation_begin,
                                              set.split.validation_end};
     hasher.update(std::as_bytes(std::span(split)));

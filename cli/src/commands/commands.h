@@ -9,7 +9,7 @@
 
 namespace rekindle::cli {
 
-/// What every command gets.
+/// The arguments of every command.
 struct Context {
     CommandLine line;
     MessageOptions messages;

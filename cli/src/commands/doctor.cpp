@@ -218,6 +218,7 @@ ExitStatus matrix(Context& context, const Knowledge& knowledge) {
         gfx = model->target;
     if (!gfx.empty() && knowledge.gfx(gfx) == nullptr && !gfx.starts_with("sm_")) {
         std::vector<std::string_view> names;
+        names.reserve(knowledge.gfx_targets.size());
         for (const GfxTarget& target : knowledge.gfx_targets)
             names.push_back(target.name);
         Error error = usage_error(fmt::format("\"{}\" is not a known gfx target or GPU", gfx));

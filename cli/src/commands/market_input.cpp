@@ -1,6 +1,7 @@
 #include "market_input.h"
 
 #include <rekindle/base/file.h>
+#include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -50,7 +50,7 @@ void require_other_file(const std::filesystem::path& output, const trainer::Trai
 /// Ends the command when the token was set while it ran.
 void stop_if_requested(const CancellationToken& cancellation);
 
-/// Prints the configuration when --print-config asks for it.
+/// Prints the configuration when --print-config is given.
 bool printed_config(Context& context, const trainer::TrainConfig& config);
 
 } // namespace rekindle::cli

@@ -45,7 +45,7 @@ void write_report(Context& context, const market::ProfileReport& report, const s
                          counted(static_cast<std::int64_t>(report.sessions.size()), "session"), output));
 }
 
-/// What to write and draw.
+/// The requested files and drawings.
 struct Requests {
     std::string output, trends;
     std::size_t drawings = 0;

@@ -1,5 +1,5 @@
 #pragma once
-/// Collects the facts and probe options that the command line asks for.
+/// Collects the facts and probe options that the command line requests.
 
 #include <rekindle/cli/command_line.h>
 #include <rekindle/doctor/facts.h>

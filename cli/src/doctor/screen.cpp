@@ -68,9 +68,9 @@ std::string finding_text(const Finding& finding, std::size_t number, const Knowl
         text += indented(cause->sentence, options.width, 5);
     if (options.verbose) {
         text += evidence_lines(finding, options.width);
-        if (!finding.tell_apart.empty())
+        if (!finding.distinguishing_checks.empty())
             text += indented("What would distinguish this from the others:", options.width, 5);
-        for (const std::string& one : finding.tell_apart)
+        for (const std::string& one : finding.distinguishing_checks)
             text += labeled("     -", one, options.width, 7);
         if (cause != nullptr && !cause->evidence.empty())
             text += indented(
@@ -153,11 +153,11 @@ std::string plan_text(const Plan& plan, ScreenOptions options) {
             options.width, 5);
     for (const std::string& remark : plan.remarks)
         text += labeled("  Note:", remark, options.width, 8);
-    if (options.verbose && !plan.ladder.empty())
+    if (options.verbose && !plan.verification_stages.empty())
         text += "\nAfter each step, check in this order\n";
     if (options.verbose)
-        for (std::size_t i = 0; i < plan.ladder.size(); ++i)
-            text += labeled(fmt::format("  {}.", i + 1), plan.ladder[i], options.width, 5);
+        for (std::size_t i = 0; i < plan.verification_stages.size(); ++i)
+            text += labeled(fmt::format("  {}.", i + 1), plan.verification_stages[i], options.width, 5);
     if (!plan.stop.empty())
         text += labeled("  Stop:", plan.stop, options.width, 8);
     return text;

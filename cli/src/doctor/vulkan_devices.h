@@ -1,5 +1,5 @@
 #pragma once
-/// What the self-test probes say about the Vulkan devices that rekindle train can use.
+/// The results of the self-test probes for the Vulkan devices that rekindle train can use.
 
 #include <rekindle/doctor/probe.h>
 

@@ -2,6 +2,7 @@
 
 #include <rekindle/base/error.h>
 #include <rekindle/cli/command_line.h>
+#include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ bool holds(const Json& value, std::string_view word) {
     return value.is_string() && value.get<std::string>() == word;
 }
 
-/// What was chosen for the options of one command.
+/// The chosen options of one command.
 class Choices {
   public:
     Choices(const CommandLine& line, const EffectiveConfig& effective) : line_(line), effective_(effective) {
@@ -72,6 +73,7 @@ void check_combinations(const CommandLine& line, const EffectiveConfig& effectiv
 
 std::vector<std::string> describe_exclusions(const OptionSpec& option) {
     std::vector<std::string> texts;
+    texts.reserve(option.not_with.size());
     for (const Exclusion& exclusion : option.not_with)
         texts.push_back(fmt::format(
             "{}{} ({}{})", shown(exclusion.option, exclusion.word),

@@ -1,6 +1,7 @@
 #include "rows.h"
 
-#include <rekindle/trainer/config.h>
+#include <rekindle/cli/option_table.h>
+#include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,7 +19,7 @@ std::string with_hyphens(std::string_view text) {
     return result;
 }
 
-/// A value of the configuration as it is written on the command line.
+/// A value of the configuration in the form that the command line takes.
 std::string written(const nlohmann::ordered_json& value) {
     if (value.is_string())
         return value.get<std::string>();
@@ -42,16 +43,6 @@ const nlohmann::ordered_json& default_config() {
 }
 
 } // namespace
-
-std::string OptionSpec::key() const {
-    std::string text(name);
-    std::replace(text.begin(), text.end(), '-', '_');
-    return text;
-}
-
-bool OptionSpec::belongs_to(std::string_view command) const noexcept {
-    return std::find(commands.begin(), commands.end(), command) != commands.end();
-}
 
 const std::vector<OptionSpec>& option_table() {
     static const std::vector<OptionSpec> table = [] {

@@ -1,7 +1,7 @@
 #pragma once
 /// The rows of the option table: the settings, then one function per heading of the help.
 
-#include <rekindle/cli/option_table.h>
+#include <rekindle/cli/option_spec.h>
 
 namespace rekindle::cli::rows {
 

@@ -1,5 +1,7 @@
 #include "rows.h"
 
+#include <rekindle/trainer/settings.h>
+
 #include <algorithm>
 #include <limits>
 

@@ -11,7 +11,7 @@ namespace rekindle::cli {
 
 namespace {
 
-/// Text that troff prints as it is; long lists without spaces may be broken after a comma.
+/// Text that troff prints unchanged; long lists without spaces may be broken after a comma.
 std::string troff(std::string_view text) {
     std::string result;
     for (const char c : text) {

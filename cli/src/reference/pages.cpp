@@ -12,7 +12,8 @@ namespace rekindle::cli {
 namespace {
 
 constexpr std::string_view origin =
-    "<!-- Generated from the option table by `rekindle generate-docs`; edit cli/src/options/. -->\n\n";
+    "<!-- Generated from the option table by `rekindle generate-docs`; edit cli/src/options/ and "
+    "trainer/src/config/settings/. -->\n\n";
 
 std::string cell(std::string_view text) {
     std::string result;

@@ -37,7 +37,7 @@ struct ElfSection {
     ByteRange range(const ByteSource& source) const noexcept;
 };
 
-/// What the dynamic linker reads from a library.
+/// The data that the dynamic linker reads from a library.
 struct ElfDynamic {
     std::string soname;
     std::vector<std::string> needed;

@@ -44,106 +44,96 @@ struct Table {
     std::optional<std::uint64_t> zstd_offset, zstd_size;
 };
 
-bool read_code(MsgpackReader& reader, PackedCode code, Table& table) {
+/// Reads a map: calls `read_value` with each key to read its value. Returns false if the map, a key or a
+/// value cannot be read.
+template <class ReadValue>
+bool read_map(MsgpackReader& reader, const ReadValue& read_value) {
     const auto fields = reader.read_map();
-    if (!fields)
-        return false;
-    for (std::uint64_t i = 0; i < *fields; ++i) {
+    for (std::uint64_t i = 0; fields && i < *fields; ++i) {
         const auto key = reader.read_text();
-        if (key == "ordinal")
-            code.ordinal = reader.read_unsigned();
-        else if (key == "original_size")
-            code.original_size = reader.read_unsigned();
-        else if (!key || !reader.skip())
-            return false;
-        if ((key == "ordinal" && !code.ordinal) || (key == "original_size" && !code.original_size))
+        if (!key || !read_value(*key))
             return false;
     }
-    table.code.push_back(std::move(code));
-    return true;
+    return fields.has_value();
+}
+
+/// Reads an array: calls `read_item` to read each item. Returns false if the array or an item cannot be read.
+template <class ReadItem>
+bool read_array(MsgpackReader& reader, const ReadItem& read_item) {
+    const auto count = reader.read_array();
+    for (std::uint64_t i = 0; count && i < *count; ++i)
+        if (!read_item())
+            return false;
+    return count.has_value();
+}
+
+bool read_number(MsgpackReader& reader, std::optional<std::uint64_t>& number) {
+    number = reader.read_unsigned();
+    return number.has_value();
+}
+
+bool read_code(MsgpackReader& reader, PackedCode code, Table& table) {
+    const bool is_read = read_map(reader, [&](std::string_view key) {
+        if (key == "ordinal")
+            return read_number(reader, code.ordinal);
+        if (key == "original_size")
+            return read_number(reader, code.original_size);
+        return reader.skip();
+    });
+    if (is_read)
+        table.code.push_back(std::move(code));
+    return is_read;
 }
 
 bool read_libraries(MsgpackReader& reader, Table& table) {
-    const auto libraries = reader.read_map();
-    if (!libraries)
-        return false;
-    for (std::uint64_t i = 0; i < *libraries; ++i) {
-        const auto library = reader.read_text();
-        const auto targets = library ? reader.read_map() : std::nullopt;
-        if (!targets)
-            return false;
-        for (std::uint64_t k = 0; k < *targets; ++k) {
-            const auto target = reader.read_text();
-            if (!target || !read_code(reader, {std::string(*library), std::string(*target), {}, {}}, table))
-                return false;
-        }
-    }
-    return true;
+    return read_map(reader, [&](std::string_view library) {
+        return read_map(reader, [&](std::string_view target) {
+            return read_code(reader, {std::string(library), std::string(target), {}, {}}, table);
+        });
+    });
 }
 
-bool read_blobs(MsgpackReader& reader, Table& table) {
-    const auto blobs = reader.read_array();
-    if (!blobs)
+bool read_blob(MsgpackReader& reader, Table& table) {
+    std::optional<std::uint64_t> offset, size;
+    const bool is_read = read_map(reader, [&](std::string_view key) {
+        if (key == "offset")
+            return read_number(reader, offset);
+        if (key == "size")
+            return read_number(reader, size);
+        return reader.skip();
+    });
+    if (!is_read || !offset || !size || *size > UINT64_MAX - *offset)
         return false;
-    for (std::uint64_t i = 0; i < *blobs; ++i) {
-        const auto fields = reader.read_map();
-        if (!fields)
-            return false;
-        std::optional<std::uint64_t> offset, size;
-        for (std::uint64_t k = 0; k < *fields; ++k) {
-            const auto key = reader.read_text();
-            if (key == "offset")
-                offset = reader.read_unsigned();
-            else if (key == "size")
-                size = reader.read_unsigned();
-            else if (!key || !reader.skip())
-                return false;
-        }
-        if (!offset || !size || *size > UINT64_MAX - *offset)
-            return false;
-        table.blobs.push_back({*offset, *offset + *size});
-    }
+    table.blobs.push_back({*offset, *offset + *size});
     return true;
 }
 
 bool read_texts(MsgpackReader& reader, std::vector<std::string>& texts) {
-    const auto count = reader.read_array();
-    if (!count)
-        return false;
-    for (std::uint64_t i = 0; i < *count; ++i) {
+    return read_array(reader, [&] {
         const auto text = reader.read_text();
-        if (!text)
-            return false;
-        texts.emplace_back(*text);
-    }
-    return true;
+        if (text)
+            texts.emplace_back(*text);
+        return text.has_value();
+    });
 }
 
 std::optional<Table> read_table(std::string_view bytes) {
     MsgpackReader reader(bytes);
     Table table;
-    const auto fields = reader.read_map();
-    for (std::uint64_t i = 0; fields && i < *fields; ++i) {
-        const auto key = reader.read_text();
-        if (!key)
-            return std::nullopt;
-        bool good = true;
-        if (*key == "gfx_arches")
-            good = read_texts(reader, table.targets);
-        else if (*key == "toc")
-            good = read_libraries(reader, table);
-        else if (*key == "blobs")
-            good = read_blobs(reader, table);
-        else if (*key == "zstd_offset")
-            good = (table.zstd_offset = reader.read_unsigned()).has_value();
-        else if (*key == "zstd_size")
-            good = (table.zstd_size = reader.read_unsigned()).has_value();
-        else
-            good = reader.skip();
-        if (!good)
-            return std::nullopt;
-    }
-    return fields ? std::optional(std::move(table)) : std::nullopt;
+    const bool is_read = read_map(reader, [&](std::string_view key) {
+        if (key == "gfx_arches")
+            return read_texts(reader, table.targets);
+        if (key == "toc")
+            return read_libraries(reader, table);
+        if (key == "blobs")
+            return read_array(reader, [&] { return read_blob(reader, table); });
+        if (key == "zstd_offset")
+            return read_number(reader, table.zstd_offset);
+        if (key == "zstd_size")
+            return read_number(reader, table.zstd_size);
+        return reader.skip();
+    });
+    return is_read ? std::optional(std::move(table)) : std::nullopt;
 }
 
 /// Files that match a pattern with at most one placeholder, in its last part.

@@ -38,22 +38,21 @@ std::optional<std::uint64_t> MsgpackReader::read_length(std::uint8_t fixed, std:
     return length;
 }
 
-std::optional<std::uint64_t> MsgpackReader::read_map() noexcept {
+std::optional<std::uint64_t> MsgpackReader::read_count(std::uint8_t fixed, std::uint8_t first_code) noexcept {
     const std::size_t start = position_;
-    const auto count = read_length(0x80, 0x0f, 0xde, 2, 2);
+    const auto count = read_length(fixed, 0x0f, first_code, 2, 2);
     if (count && *count <= bytes_.size() - position_)
         return count;
     position_ = start;
     return std::nullopt;
 }
 
+std::optional<std::uint64_t> MsgpackReader::read_map() noexcept {
+    return read_count(0x80, 0xde);
+}
+
 std::optional<std::uint64_t> MsgpackReader::read_array() noexcept {
-    const std::size_t start = position_;
-    const auto count = read_length(0x90, 0x0f, 0xdc, 2, 2);
-    if (count && *count <= bytes_.size() - position_)
-        return count;
-    position_ = start;
-    return std::nullopt;
+    return read_count(0x90, 0xdc);
 }
 
 std::optional<std::string_view> MsgpackReader::read_text() noexcept {

@@ -27,6 +27,8 @@ class MsgpackReader {
     std::optional<std::uint64_t> read_length(std::uint8_t fixed, std::uint8_t fixed_mask,
                                              std::uint8_t first_code, int first_width,
                                              unsigned codes) noexcept;
+    /// The length of a map or array, whose items take at least a byte each.
+    std::optional<std::uint64_t> read_count(std::uint8_t fixed, std::uint8_t first_code) noexcept;
     std::optional<std::uint64_t> number(std::size_t at, int width) const noexcept;
 
     std::string_view bytes_;

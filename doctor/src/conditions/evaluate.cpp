@@ -75,7 +75,7 @@ ConditionVerdict verdict_of_key(const Condition& condition, const Situation& sit
         return verdict_of_log(condition, situation);
     const Situation::Known* known = situation.find(condition.key);
     if (known == nullptr) {
-        // A note exists only where somebody wrote one.
+        // A note exists only if a person wrote one: a missing note is absent, not unknown.
         if (condition.key == "other")
             return {Truth::no, {}, {condition.key}};
         if (info->kind != KeyKind::variable || !situation.whole_environment)

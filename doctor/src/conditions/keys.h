@@ -16,7 +16,7 @@ struct KeyInfo {
     std::string_view name;
     KeyKind kind = KeyKind::words;
     std::string_view ask; ///< what to ask a person for: "gfx: the GPU's gfx target (rocminfo prints it)"; ""
-                          ///< when nobody can know it
+                          ///< when a person cannot know it
 };
 /// nullptr when there is no such key.
 const KeyInfo* condition_key(std::string_view key);

@@ -31,7 +31,7 @@ std::vector<std::string> targets_of(const PythonEnvironment& python, const Knowl
     return index == nullptr ? std::vector<std::string>{} : index->targets_of(version.substr(0, plus));
 }
 
-/// What `python`'s PyTorch of this kind ("rocm", "cuda") can do with code for `target`.
+/// The status of `python`'s PyTorch of this kind ("rocm", "cuda") for `target`: "yes …", or why not.
 std::string torch_status(const PythonEnvironment* python, const std::string& kind, const std::string& target,
                          const Knowledge& knowledge) {
     if (python == nullptr)

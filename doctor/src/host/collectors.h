@@ -59,7 +59,7 @@ KfdIds read_kfd(HostFiles& files, Facts& facts);
 /// "key value" lines of KFD's properties files. Lines of any other form are skipped.
 std::map<std::string, std::uint64_t> parse_kfd_properties(std::string_view text);
 
-/// What config space says about AtomicOps and ACS.
+/// AtomicOps and ACS capabilities in config space.
 struct PciConfig {
     Fact<bool> routes_atomics; ///< DevCap2 bit 6
     Fact<bool> acs_redirects;  ///< ACS control bit 2

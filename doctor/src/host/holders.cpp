@@ -16,7 +16,7 @@ namespace {
 /// Inode of the initial PID namespace, whose pids KFD uses. Source: Linux, include/linux/proc_ns.h.
 constexpr std::string_view first_pid_namespace = "pid:[4026531836]";
 
-/// What was found so far: GPU address → holders by pid.
+/// The holders found so far: GPU address → holders by pid.
 using Holders = std::map<std::string, std::map<std::int64_t, MemoryHolder>>;
 
 MemoryHolder& holder_of(Holders& holders, const std::string& address, std::int64_t pid) {

@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds impatient_deadline{20};
-constexpr int broken_connection = -100; ///< the child is gone
+constexpr int broken_connection = -100; ///< the child has ended
 constexpr int deadline_passed = -101;
 
 struct RequestHead {

@@ -2,8 +2,8 @@
 /// Every read of a host goes through here. Paths are those of the host itself; with a root they are looked
 /// up below it, and no link leads out of it. A read never blocks the program: it happens in a child
 /// process, and a file that does not respond is skipped (the child is killed by its pid, and left behind if
-/// it cannot die; a new one continues). Files are read to their end or to a limit, whatever size they
-/// claim; FIFOs, sockets and devices are refused.
+/// it cannot die; a new one continues). Files are read to their end or to a limit, regardless of the size
+/// that they report; FIFOs, sockets and devices are refused.
 
 #include "file_service.h"
 #include "reading_child.h"

@@ -14,8 +14,7 @@ namespace {
 constexpr std::size_t max_lines = 2000;
 constexpr std::int64_t tail_of_a_log = 8 << 20;
 
-/// Words in lines by GPU drivers, by whatever is between them and memory, and about processes that were
-/// killed.
+/// Words in lines from GPU drivers and IOMMU drivers, and in lines about killed processes.
 constexpr std::array words{"amdgpu", "radeon",  "kfd",  "[drm",          " drm",     "NVRM",
                            "nvidia", "nouveau", "i915", " xe ",          "vfio",     "AMD-Vi",
                            "DMAR",   "iommu:",  "dxgk", "Out of memory", "oom-kill", "segfault"};

@@ -15,7 +15,7 @@
 
 namespace rekindle::doctor {
 
-/// What an ELF library says about other libraries.
+/// The dependencies of an ELF library.
 struct LibraryLinks {
     std::vector<std::string> needed; ///< DT_NEEDED
     std::string search_path;         ///< DT_RUNPATH, or DT_RPATH if there is no DT_RUNPATH

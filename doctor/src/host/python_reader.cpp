@@ -34,7 +34,7 @@ void send_pythons(int socket, const HostOptions& options) {
     }
 }
 
-/// What the child sends until it ends; nullopt when it does not end in time.
+/// The data that the child sends until it ends; nullopt when it does not end in time.
 std::optional<std::string> receive_all(int socket, Clock::time_point deadline) {
     std::string text;
     std::array<char, 65536> block{};

@@ -30,7 +30,7 @@ const char* named(const std::array<Named, N>& table, std::string_view text) {
     return nullptr;
 }
 
-/// What hypervisors return for CPUID leaf 0x40000000.
+/// The hypervisor names in CPUID leaf 0x40000000.
 constexpr std::array cpuid_signatures{Named{"KVMKVMKVM", "kvm"},           Named{"VMwareVMware", "vmware"},
                                       Named{"Microsoft Hv", "hyperv"},     Named{"XenVMMXenVMM", "xen"},
                                       Named{"VBoxVBoxVBox", "virtualbox"}, Named{"TCGTCGTCGTCG", "qemu"},

@@ -133,7 +133,7 @@ class Checker {
                       fmt::format("thread \"{}\" must be repository#number or a URL", backing.reference));
     }
 
-    /// Nobody can know how many hosts a remedy helps: such figures are made up.
+    /// How many hosts a remedy helps cannot be known, so such figures are rejected.
     void prose(const Entry& entry, std::initializer_list<const std::string*> texts) {
         static const RE2 promise(
             "(?i)(\\d+(\\.\\d+)?\\s*(%|per ?cent)[^.]{0,40}"
@@ -243,7 +243,7 @@ class Checker {
         check_condition(cause.unless);
         words(cause, "vendors", cause.vendors, {"amd", "nvidia", "intel"});
         prose(cause, {&cause.title, &cause.sentence, &cause.detail});
-        for (const std::string& text : cause.tell_apart)
+        for (const std::string& text : cause.distinguishing_checks)
             prose(cause, {&text});
     }
 

@@ -89,7 +89,7 @@ void read_entry(MappingReader& reader, Cause& cause) {
     if (const YamlNode* unless = reader.take("unless"))
         cause.unless = read_condition(*unless, reader.origin().file, reader.mistakes());
     reader.read("vendors", cause.vendors);
-    reader.read("tell_apart", cause.tell_apart);
+    reader.read("tell_apart", cause.distinguishing_checks); // the format's name
     reader.read("wrong_advice", cause.wrong_advice);
 }
 

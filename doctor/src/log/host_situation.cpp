@@ -10,7 +10,7 @@ namespace {
 constexpr double gibibyte = 1024.0 * 1024 * 1024;
 constexpr double mebibyte = 1024.0 * 1024;
 
-/// Whether the collectors looked at everything, so that whatever is missing is absent.
+/// Whether the collectors read everything, so that a missing value means an absent one.
 bool complete(const Facts& facts) {
     return !facts.origin.empty() && facts.origin != "a posted case";
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// What the facts of a host say, in the vocabulary of conditions.
+/// The facts of a host, in the vocabulary of conditions.
 
 #include "conditions/situation.h"
 
@@ -8,7 +8,7 @@
 
 namespace rekindle::doctor {
 
-/// What the facts say, with the keys that follow from it.
+/// The facts as keys, with the keys that follow from them.
 Situation situation_of(const Facts& facts, const Knowledge& knowledge);
 
 /// The same without those keys, for callers that add what a log shows before they call derive(). A name in

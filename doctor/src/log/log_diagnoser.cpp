@@ -263,7 +263,7 @@ Finding LogDiagnoser::finding_of(const Weighed& weighed, const LogText& log,
     if (const Cause* cause = knowledge_.cause(weighed.cause)) {
         finding.severity = cause->severity;
         finding.statement = cause->sentence;
-        finding.tell_apart = cause->tell_apart;
+        finding.distinguishing_checks = cause->distinguishing_checks;
     }
     if (weighed.note)
         finding.severity = Severity::note;
@@ -302,7 +302,7 @@ std::size_t last_failure(const Hits& hits) {
     return last;
 }
 
-/// What to ask a person for, with how much it would help.
+/// Facts to ask a person for, with a weight for how much each would help.
 class Questions {
   public:
     void add(std::string question, double weight) {

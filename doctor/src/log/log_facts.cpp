@@ -423,6 +423,16 @@ void add_named(Situation& situation, const Situation& shown, const Knowledge& kn
     }
 }
 
+/// What the log shows of keys for which nothing is known.
+void add_unknown_keys(Situation& situation, const Situation& shown) {
+    for (const auto& [key, known] : shown.known()) {
+        if (situation.find(key) != nullptr)
+            continue;
+        for (const std::string& value : known.values)
+            situation.add(key, value, known.source);
+    }
+}
+
 } // namespace
 
 void add_shown(Situation& situation, const Situation& shown, const Knowledge& knowledge) {
@@ -430,12 +440,7 @@ void add_shown(Situation& situation, const Situation& shown, const Knowledge& kn
     add_devices(situation, shown, knowledge);
     if (shown.has("integrated", "true"))
         situation.set("integrated", "true", shown.source("integrated"));
-    for (const auto& [key, known] : shown.known()) {
-        if (situation.find(key) != nullptr)
-            continue;
-        for (const std::string& value : known.values)
-            situation.add(key, value, known.source);
-    }
+    add_unknown_keys(situation, shown);
     const double count = shown.number("devices").value_or(0);
     if (count > situation.number("devices").value_or(0))
         situation.set_number("devices", count, shown.source("devices"));

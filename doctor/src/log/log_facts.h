@@ -1,5 +1,5 @@
 #pragma once
-/// What a log shows about the host on which it was written.
+/// Facts that a log shows about the host on which it was written.
 
 #include "conditions/situation.h"
 #include "log/line_patterns.h"

@@ -1,5 +1,5 @@
 #pragma once
-/// The `key: value` pairs in what somebody posted about a host.
+/// The `key: value` pairs in a posted description of a host.
 
 #include <string>
 #include <string_view>

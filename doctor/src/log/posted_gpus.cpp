@@ -159,7 +159,7 @@ void give_target(Gpu& gpu, const Target& target, const Card& card) {
 std::optional<std::size_t> card_for(const Target& target, const std::vector<Card>& cards,
                                     const std::vector<bool>& taken, const Knowledge& knowledge) {
     std::optional<std::size_t> best;
-    int most = -1;
+    int best_fit = -1;
     const GfxTarget* known = knowledge.gfx(target.name);
     for (std::size_t i = 0; i < cards.size(); ++i) {
         if (taken[i])
@@ -167,8 +167,8 @@ std::optional<std::size_t> card_for(const Target& target, const std::vector<Card
         const bool own = cards[i].model != nullptr && cards[i].model->target == target.name;
         const bool alike = known != nullptr && known->integrated == cards[i].integrated;
         const int fit = own ? 2 : alike ? 1 : 0;
-        if (fit > most) {
-            most = fit;
+        if (fit > best_fit) {
+            best_fit = fit;
             best = i;
         }
     }

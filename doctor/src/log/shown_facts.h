@@ -1,5 +1,5 @@
 #pragma once
-/// What a log shows about the host, as facts: a plan must fit the system and the GPUs in the log.
+/// Facts about the host that a log shows: a plan must fit the system and the GPUs in the log.
 
 #include "conditions/situation.h"
 

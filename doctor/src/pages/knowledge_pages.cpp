@@ -67,7 +67,7 @@ std::string causes_page(const Knowledge& knowledge) {
             page += prose(cause->detail) + "\n\n";
         if (!cause->vendors.empty())
             page += fmt::format("Only with GPUs of: {}\n\n", fmt::join(cause->vendors, ", "));
-        page += labeled("What decides", cause->tell_apart);
+        page += labeled("What decides", cause->distinguishing_checks);
         page += labeled("Common advice that does not help", cause->wrong_advice);
         std::vector<std::string> seen_in;
         for (const Signature* signature : ordered(knowledge.signatures, &Signature::id))

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace rekindle::doctor {
@@ -253,10 +254,10 @@ std::string python_of(const HostView& view, const std::vector<Step>& steps) {
     return view.python && !view.python->interpreter.empty() ? view.python->interpreter : "python3";
 }
 
-std::vector<std::string> ladder_for(const HostView& view, const Platform& platform,
-                                    const std::vector<Step>& steps) {
+std::vector<std::string> verification_stages(const HostView& view, const Platform& platform,
+                                             const std::vector<Step>& steps) {
     const std::string python = python_of(view, steps);
-    std::vector<std::string> ladder{
+    std::vector<std::string> stages{
         platform.system == "windows" // where this program does not run
             ? std::string(
                   "Probe: `python -c \"import torch; print(torch.cuda.is_available())\"` prints True.")
@@ -269,17 +270,17 @@ std::vector<std::string> ladder_for(const HostView& view, const Platform& platfo
     };
     const std::size_t gpus = std::max(training_amd(view).size(), view.nvidia.size());
     if (gpus > 1)
-        ladder.push_back(
+        stages.push_back(
             fmt::format("Two of the {} GPUs: an all-reduce of known numbers, then the same epoch; only "
                         "then all of them.",
                         gpus));
-    return ladder;
+    return stages;
 }
 
 /// An estimate without seconds: "40 min", "1 h 10 min".
 std::string spoken_minutes(double minutes) {
-    const auto whole = static_cast<int>(minutes + 0.5);
-    return whole < 60 ? fmt::format("{} min", std::max(whole, 1))
+    const auto whole = std::lround(minutes);
+    return whole < 60 ? fmt::format("{} min", std::max(whole, 1L))
                       : fmt::format("{} h {:02} min", whole / 60, whole % 60);
 }
 
@@ -306,7 +307,7 @@ Plan make_plan(const Facts& facts, const std::vector<Finding>& findings, const K
     plan.remarks = remarks_for(view, findings, plan.steps);
     if (plan.steps.empty())
         return plan;
-    plan.ladder = ladder_for(view, platform, plan.steps);
+    plan.verification_stages = verification_stages(view, platform, plan.steps);
     plan.stop = stop_for(plan.steps);
     return plan;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// What a plan's commands must fit: the system, the GPUs' vendors, the container, the distribution.
+/// The platform that a plan's commands must fit: system, GPU vendors, container, distribution.
 
 #include "log/host_situation.h"
 #include "rules/host_view.h"

@@ -1,7 +1,6 @@
 #include "probes/driver_library.h"
 #include "probes/known_answer.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -74,14 +73,8 @@ void describe_cuda(const DriverLibrary& cuda, const ProbeRequest& request, const
         throw CallFailed("cuInit", cuda.text_of(status));
     int count = 0;
     cuda.call("cuDeviceGetCount", &count);
-    host.values["devices"] = std::to_string(count);
-    std::vector<ProbeResult> devices;
-    devices.reserve(static_cast<std::size_t>(std::clamp(count, 0, 64))); // a driver may say anything
-    for (int ordinal = 0; ordinal < count; ++ordinal)
-        devices.push_back(describe_cuda_device(cuda, ordinal, report));
-    report.passed(host);
-    for (ProbeResult& device : devices)
-        report.passed(std::move(device));
+    report.passed_with_devices(host, count,
+                               [&](int ordinal) { return describe_cuda_device(cuda, ordinal, report); });
 }
 
 /// For every GPU since Maxwell: the driver compiles it for the GPU that is present.

@@ -1,6 +1,5 @@
 #include "probes/hip_library.h"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -61,14 +60,8 @@ void describe_hip(const DriverLibrary& hip, const ProbeRequest& request, const P
         return;
     else if (status != 0)
         throw CallFailed("hipGetDeviceCount", hip.text_of(status));
-    host.values["devices"] = std::to_string(count);
-    std::vector<ProbeResult> devices;
-    devices.reserve(static_cast<std::size_t>(std::clamp(count, 0, 64))); // a driver may say anything
-    for (int device = 0; device < count; ++device)
-        devices.push_back(describe_hip_device(hip, device, report));
-    report.passed(host);
-    for (ProbeResult& device : devices)
-        report.passed(std::move(device));
+    report.passed_with_devices(host, count,
+                               [&](int device) { return describe_hip_device(hip, device, report); });
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include <rekindle/base/error.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <exception>
@@ -119,10 +120,22 @@ void ProbeReport::skipped(ProbeResult result, std::string reason, std::string co
     write(line_of_result(result));
 }
 
+void ProbeReport::passed_with_devices(ProbeResult& host, int count,
+                                      const std::function<ProbeResult(int)>& describe) const {
+    host.values["devices"] = std::to_string(count);
+    std::vector<ProbeResult> devices;
+    devices.reserve(static_cast<std::size_t>(std::clamp(count, 0, 64))); // a driver may say anything
+    for (int device = 0; device < count; ++device)
+        devices.push_back(describe(device));
+    passed(host);
+    for (ProbeResult& device : devices)
+        passed(std::move(device));
+}
+
 void ProbeReport::write(std::string line) const {
     line += '\n';
-    // One write: lines stay whole even when the process dies right after it. If nobody listens, there is
-    // nothing to do.
+    // One write: lines stay whole even when the process dies right after it. A missing reader is not an
+    // error.
     [[maybe_unused]] const ssize_t written = ::write(descriptor_, line.data(), line.size());
 }
 

@@ -3,6 +3,7 @@
 
 #include <rekindle/doctor/probe.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -37,6 +38,10 @@ class ProbeReport {
     void passed(ProbeResult result) const;
     void failed(ProbeResult result, std::string reason, std::string code = {}) const;
     void skipped(ProbeResult result, std::string reason, std::string code = {}) const;
+    /// Enters the number of devices into the host's result; once all of them are described, reports that the
+    /// host passed, then each device.
+    void passed_with_devices(ProbeResult& host, int count,
+                             const std::function<ProbeResult(int)>& describe) const;
 
   private:
     void write(std::string line) const;

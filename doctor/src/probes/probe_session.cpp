@@ -27,7 +27,7 @@ ChildCommand command_of(const ProbeTask& task, const ProbeOptions& options) {
     return command;
 }
 
-/// What one child has reported so far.
+/// The reports of one child so far.
 struct Conversation {
     std::vector<ProbeResult> results;
     std::string step;

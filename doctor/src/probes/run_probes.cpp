@@ -26,7 +26,7 @@ std::string number_of(const ProbeResult& device) {
     return ordinal == device.values.end() ? "0" : ordinal->second.substr(ordinal->second.find(':') + 1);
 }
 
-/// What the probes of one vendor's library have in common.
+/// The common data of the probes of one vendor's library.
 struct Family {
     GpuAccess access;
     std::vector<std::string> parameters;

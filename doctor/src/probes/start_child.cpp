@@ -78,7 +78,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
     return pointers;
 }
 
-/// What the child needs between fork and exec, where nothing may be allocated.
+/// The data that the child needs between fork and exec, where nothing may be allocated.
 struct Launch {
     const char* program;
     char* const* arguments;

@@ -38,7 +38,7 @@ std::string matrix_text(const runtime::Capabilities& can) {
     return can.cooperative_matrices.empty() ? "no" : "other shapes";
 }
 
-/// What `rekindle devices` shows about a device in addition to its name.
+/// The values that `rekindle devices` shows for a device in addition to its name.
 void describe(const runtime::DeviceInfo& device, ProbeResult& result) {
     const runtime::Capabilities& can = device.can;
     result.values = {

@@ -11,7 +11,7 @@
 
 namespace rekindle::doctor {
 
-/// What decides which Python a person means.
+/// The inputs that determine which Python a person means.
 struct PythonSearch {
     std::vector<std::string> named; ///< --python: interpreters, environment folders, or commands in PATH
     bool others = true;             ///< look beyond the named ones

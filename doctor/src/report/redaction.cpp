@@ -93,7 +93,7 @@ void change(Finding& finding, const Redactor& redactor) {
         evidence.source = redactor(evidence.source);
         evidence.value = redactor(evidence.value);
     }
-    change(finding.tell_apart, redactor);
+    change(finding.distinguishing_checks, redactor);
     for (auto& [name, value] : finding.parameters)
         value = redactor(value);
 }
@@ -170,7 +170,7 @@ void redact(Report& report) {
     change(report.ask, redactor);
     change(report.noticed, redactor);
     change(report.plan.remarks, redactor);
-    change(report.plan.ladder, redactor);
+    change(report.plan.verification_stages, redactor);
     report.plan.stop = redactor(report.plan.stop);
     report.verdict = redactor(report.verdict);
     report.log = report.log.empty() ? "" : "<log>";

@@ -32,7 +32,7 @@ Json json_of(const Finding& finding, const Knowledge& knowledge) {
             {"statement", finding.statement},
             {"explanation", cause == nullptr ? "" : cause->sentence},
             {"evidence", json_of(finding.evidence)},
-            {"tell_apart", finding.tell_apart},
+            {"tell_apart", finding.distinguishing_checks}, // the format's name
             {"devices", finding.devices},
             {"signatures", finding.signatures},
             {"remedies", finding.remedies.empty() && cause != nullptr ? cause->remedies : finding.remedies}};
@@ -73,8 +73,10 @@ Json json_of(const Plan& plan) {
     Json steps = Json::array();
     for (const Step& step : plan.steps)
         steps.push_back(json_of(step));
-    return {
-        {"steps", std::move(steps)}, {"remarks", plan.remarks}, {"ladder", plan.ladder}, {"stop", plan.stop}};
+    return {{"steps", std::move(steps)},
+            {"remarks", plan.remarks},
+            {"ladder", plan.verification_stages},
+            {"stop", plan.stop}};
 }
 
 } // namespace
@@ -92,7 +94,7 @@ Json to_json(const Report& report, const Knowledge& knowledge) {
             {"log", report.log},
             {"devices", std::move(devices)},
             {"findings", json_of(report.findings, knowledge)},
-            {"besides", json_of(report.host_findings, knowledge)},
+            {"besides", json_of(report.host_findings, knowledge)}, // the format's name for host_findings
             {"ask", report.ask},
             {"noticed", report.noticed},
             {"plan", json_of(report.plan)},

@@ -17,7 +17,7 @@ class ClaimFinder {
     ClaimFinder(const ClaimFinder&) = delete;
     ClaimFinder& operator=(const ClaimFinder&) = delete;
 
-    /// The claims that a document can mean: those whose subject it mentions.
+    /// The claims that can apply to a document: those whose subject it mentions.
     using Scope = std::vector<const Claim*>;
     Scope scope_of(std::string_view document) const;
     /// Marks every claim of the block that is in scope and not denied there, each claim once per line. Time

@@ -116,7 +116,7 @@ class Explanation {
         for (const std::string& id : cause.remedies)
             if (const Remedy* remedy = knowledge_.remedy(id))
                 text += fmt::format("\nHelps: {} ({}).", remedy->title, id);
-        for (const std::string& sentence : cause.tell_apart)
+        for (const std::string& sentence : cause.distinguishing_checks)
             text += "\nTo confirm: " + sentence;
         for (const std::string& sentence : cause.wrong_advice)
             text += "\nDoes not help: " + sentence;

@@ -15,7 +15,7 @@ namespace {
 /// No document for people has more; a hostile one would fill the memory.
 constexpr std::size_t mark_limit = 20'000;
 
-/// What the whole document is about.
+/// The subject of the whole document.
 struct Subject {
     std::vector<const GfxTarget*> targets; ///< of all GPU and gfx names, in their order
     bool amd = false;

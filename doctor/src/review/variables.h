@@ -10,13 +10,13 @@
 
 namespace rekindle::doctor {
 
-/// What the text around a setting says about where it would act.
+/// The targets that the text around a setting names, and whether it builds software.
 struct SettingContext {
     std::vector<const GfxTarget*> targets; ///< of the GPUs that the block names, else those of the document
     bool building = false;                 ///< something is compiled nearby
 };
 
-/// What a variable does there. `value` is what is set, or "" if nothing is set or the value is unknown.
+/// The effect of a variable there. `value` is what is set, or "" if nothing is set or the value is unknown.
 Judgment judge_variable(const EnvironmentVariable& variable, std::string_view name, std::string_view value,
                         const SettingContext& context, const Knowledge& knowledge);
 

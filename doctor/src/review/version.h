@@ -1,5 +1,5 @@
 #pragma once
-/// Versions as they are written in documents, loosely.
+/// Versions in the loose forms that documents use.
 
 #include "facts/versions.h"
 

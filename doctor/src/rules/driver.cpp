@@ -115,7 +115,7 @@ Findings gpu_not_in_kfd(const HostView& view) {
         if (too_old)
             add_evidence(finding, "kernel log", view.facts.kernel_log.lines.source, *too_old);
         else
-            finding.tell_apart = {
+            finding.distinguishing_checks = {
                 "lines of the kernel log that begin with \"kfd\" say why the device was skipped"};
         findings.push_back(std::move(finding));
     }

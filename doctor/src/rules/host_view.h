@@ -1,6 +1,6 @@
 #pragma once
-/// What rules ask about the facts: devices in the order in which a GPU runtime counts them, the Python that
-/// is examined, and what is true where names, overrides and drivers disagree. Everything here returns
+/// Queries of the rules about the facts: devices in the order in which a GPU runtime counts them, the Python
+/// that is examined, and what is true where names, overrides and drivers disagree. Everything here returns
 /// "unknown" (empty) if a fact is missing, so that no rule treats a missing fact as a bad one.
 
 #include <rekindle/doctor/facts.h>

@@ -52,7 +52,7 @@ Finding held(const HostView& view, const Gpu& gpu, const std::vector<MemoryHolde
         {"command", command},
         {"bytes", with_thousands(static_cast<std::int64_t>(largest.vram))},
         {"card", gpu.card_node.value_or("/dev/dri/card0").substr(std::string("/dev/dri/").size())}};
-    finding.tell_apart = {
+    finding.distinguishing_checks = {
         "whether the memory is free again after this process has ended; if it is not, the driver kept it"};
     return finding;
 }
@@ -76,7 +76,7 @@ Finding unexplained(const HostView& view, const Gpu& gpu, std::uint64_t explaine
     if (outside)
         finding.remedies = {"look-for-holders-on-host"};
     else if (view.facts.system.user_id && *view.facts.system.user_id != 0)
-        finding.tell_apart = {
+        finding.distinguishing_checks = {
             "run `sudo rekindle doctor`: files of other users' processes are hidden from this one"};
     return finding;
 }

@@ -71,7 +71,7 @@ Findings nvidia_module_and_library_differ(const HostView& view) {
     add_evidence(finding, "loaded module", drivers.nvidia_module, *drivers.nvidia_module);
     add_evidence(finding, "library", drivers.nvidia_library, *drivers.nvidia_library);
     if (in_container(view))
-        finding.tell_apart = {
+        finding.distinguishing_checks = {
             "in a container the library comes from the host or the image: compare the host's own"};
     return {finding};
 }

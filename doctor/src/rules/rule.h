@@ -21,14 +21,14 @@ struct Rule {
     Findings (*examine)(const HostView& view);
 };
 
-/// In the order in which causes should be dealt with: among findings of the same severity the earlier
-/// rule's comes first.
+/// In the order in which to resolve causes: among findings of the same severity the earlier rule's comes
+/// first.
 std::span<const Rule> host_rules();
 
 /// A finding with only its statement; the rule adds evidence.
 Finding make_finding(std::string cause, Severity severity, std::string statement);
 
-/// Adds a fact as evidence, with the place where it was read.
+/// Adds a fact as evidence, with its source.
 void add_evidence(Finding& finding, std::string what, std::string source, std::string value);
 template <class T>
 void add_evidence(Finding& finding, std::string what, const Fact<T>& fact, std::string value) {

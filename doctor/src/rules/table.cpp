@@ -46,7 +46,7 @@ constexpr std::array rules{
     Rule{"no-vulkan-driver", no_vulkan_driver},
     Rule{"vulkan-driver-lacks-library", vulkan_driver_lacks_library},
     Rule{"failed-probes", failed_probes},
-    // What may cause trouble later.
+    // Possible problems later.
     Rule{"gpu-was-reset", gpu_was_reset},
     Rule{"acs-redirects-peers", acs_redirects_peers},
     Rule{"iommu-without-passthrough", iommu_without_passthrough},

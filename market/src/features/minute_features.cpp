@@ -1,4 +1,5 @@
 #include "features/bar_sequence.h"
+#include "features/features_named.h"
 #include "features/finish_matrix.h"
 
 #include <rekindle/base/error.h>
@@ -103,16 +104,7 @@ FeatureMatrix minute_features(const BarTable& bars, std::span<const Session> ses
 FeatureMatrix named_minute_features(const BarTable& bars, std::span<const Session> sessions,
                                     std::span<const std::string> names, ThreadPool& pool,
                                     const Workspace& workspace, NoRows no_rows) {
-    const auto table = minute_feature_table();
-    std::vector<MinuteFeature> features;
-    for (const std::string& name : names) {
-        const auto found = std::find_if(table.begin(), table.end(),
-                                        [&](const MinuteFeature& f) { return f.info.name == name; });
-        if (found == table.end())
-            throw usage_error(fmt::format("there is no bar feature named \"{}\"", name))
-                .hint("docs/features/ lists the names.");
-        features.push_back(*found);
-    }
+    const auto features = features_named(minute_feature_table(), names, "bar");
     return compute_minute_features(features, bars, sessions, pool, workspace, no_rows);
 }
 

@@ -1,3 +1,4 @@
+#include "features/features_named.h"
 #include "features/finish_matrix.h"
 
 #include <rekindle/base/error.h>
@@ -163,16 +164,7 @@ FeatureMatrix session_features(std::span<const SessionSummary> sessions, TickSiz
 
 FeatureMatrix named_session_features(std::span<const SessionSummary> sessions, TickSize tick,
                                      std::span<const std::string> names, ThreadPool& pool) {
-    const auto table = session_feature_table();
-    std::vector<SessionFeature> features;
-    for (const std::string& name : names) {
-        const auto found = std::find_if(table.begin(), table.end(),
-                                        [&](const SessionFeature& f) { return f.info.name == name; });
-        if (found == table.end())
-            throw usage_error(fmt::format("there is no session feature named \"{}\"", name))
-                .hint("docs/features/ lists the names.");
-        features.push_back(*found);
-    }
+    const auto features = features_named(session_feature_table(), names, "session");
     require_vix(features, sessions);
     return compute_session_features(features, sessions, tick, pool);
 }

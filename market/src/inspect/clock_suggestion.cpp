@@ -10,7 +10,7 @@ namespace rekindle::market {
 namespace {
 
 constexpr int day_minutes = 24 * 60;
-constexpr std::size_t least_days = 5;
+constexpr std::size_t min_days = 5;
 constexpr std::int64_t weekend_pause = 20 * 3600;
 constexpr double clear_margin = 2.0; ///< points of score
 
@@ -339,9 +339,9 @@ ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules) {
         return result;
     }
     const ClockJudge judge(bars, rules);
-    if (judge.days() < least_days) {
+    if (judge.days() < min_days) {
         result.message = "The clock of the timestamps cannot be determined from bars of " +
-                         counted(judge.days(), "date") + "; " + std::to_string(least_days) + " are needed.";
+                         counted(judge.days(), "date") + "; " + std::to_string(min_days) + " are needed.";
         return result;
     }
     result.candidates = judge.candidates();

@@ -10,7 +10,7 @@
 namespace rekindle::market {
 namespace {
 
-constexpr std::size_t most_listed = 10;
+constexpr std::size_t max_listed = 10;
 constexpr int tolerance_minutes = 15;
 
 bool is_held(const Session& session, std::uint16_t contract) {
@@ -90,7 +90,7 @@ void find_holes(const BarTable& bars, const ZoneClock& zone, InspectReport& repo
     report.holes = pauses.size();
     std::stable_sort(pauses.begin(), pauses.end(),
                      [](const Hole& a, const Hole& b) { return a.before - a.after > b.before - b.after; });
-    pauses.resize(std::min(pauses.size(), most_listed));
+    pauses.resize(std::min(pauses.size(), max_listed));
     report.largest_holes = std::move(pauses);
 }
 
@@ -100,7 +100,7 @@ void find_missing_days(const HolidayCalendar& calendar, InspectReport& report) {
         for (std::int32_t date = sessions[i - 1].date + 1; date < sessions[i].date; ++date)
             if (calendar.is_business_day(date)) {
                 ++report.missing_day_count;
-                if (report.missing_days.size() < most_listed)
+                if (report.missing_days.size() < max_listed)
                     report.missing_days.push_back(date);
             }
 }

@@ -1,4 +1,5 @@
 #include "inspect/words.h"
+#include "sessions/session_names.h"
 
 #include <rekindle/market/inspect.h>
 

@@ -9,9 +9,6 @@
 
 namespace rekindle::market {
 
-const char* hours_name(SessionHours hours) noexcept;    ///< "rth"
-const char* length_name(SessionLength length) noexcept; ///< "day"
-const char* clock_name(Clock clock) noexcept;           ///< "utc"
 const char* verdict_name(ClockSuggestion::Verdict verdict) noexcept;
 std::string quoted_contract(const std::string& name);
 /// "45.5 points", with the distance in time if it is an estimate.

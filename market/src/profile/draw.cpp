@@ -38,8 +38,8 @@ std::int64_t floor_to(std::int64_t value, std::int64_t step) {
     return (value % step < 0 ? quotient - 1 : quotient) * step;
 }
 
-Drawing arrange(const VolumeProfile& profile, const ProfileFigures& figures, std::size_t most_rows) {
-    const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(most_rows, 1));
+Drawing arrange(const VolumeProfile& profile, const ProfileFigures& figures, std::size_t max_rows) {
+    const auto rows = static_cast<std::int64_t>(std::max<std::size_t>(max_rows, 1));
     const std::int64_t lowest = profile.lowest();
     const std::int64_t highest = profile.highest();
     std::int64_t step = (highest - lowest + rows) / rows;

@@ -41,7 +41,7 @@ LevelRange greedy_area(std::span<const std::int64_t> volumes, std::int64_t targe
 }
 
 /// Adds one level at a time, in runs: one side is extended as long as its next level is larger than the next
-/// level of the other side, which stays the same meanwhile.
+/// level of the other side, which does not change during the run.
 LevelRange contiguous_area(std::span<const std::int64_t> volumes, std::size_t peak, std::int64_t target) {
     const std::size_t top = volumes.size() - 1;
     LevelRange area{peak, peak, volumes[peak]};

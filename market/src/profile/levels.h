@@ -2,7 +2,7 @@
 /// Functions that evaluate a profile, given the volumes of consecutive price levels; level 0 is the lowest
 /// price.
 
-#include <rekindle/market/volume_profile.h>
+#include <rekindle/market/profile_rules.h>
 
 #include <cstddef>
 #include <cstdint>

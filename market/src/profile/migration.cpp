@@ -9,7 +9,7 @@ std::vector<MigrationTrend> migration_trends(std::span<const double> points_of_c
     std::vector<MigrationTrend> trends;
     std::optional<MigrationTrend> run;
     const auto end_run = [&](std::size_t at) {
-        if (run && run->moves >= rules.least_moves) {
+        if (run && run->moves >= rules.min_moves) {
             run->end = at;
             trends.push_back(*run);
         }
@@ -17,7 +17,7 @@ std::vector<MigrationTrend> migration_trends(std::span<const double> points_of_c
     };
     for (std::size_t i = 1; i < points_of_control.size(); ++i) {
         const double move = points_of_control[i] - points_of_control[i - 1];
-        if (!(std::abs(move) >= rules.least_move)) {
+        if (!(std::abs(move) >= rules.min_move)) {
             end_run(i - 1);
             continue;
         }

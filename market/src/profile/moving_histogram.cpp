@@ -18,10 +18,10 @@ ScaledBars scaled(const BarColumns& bars, TickSize tick, std::span<const std::in
         lowest = std::min(lowest, bars.low[i] - offset(i));
         highest = std::max(highest, bars.high[i] - offset(i));
     }
-    if (highest - lowest >= static_cast<std::int64_t>(most_profile_levels))
+    if (highest - lowest >= static_cast<std::int64_t>(max_profile_levels))
         throw usage_error("the volume profile would have " + with_thousands(highest - lowest + 1) +
                           " price levels")
-            .expected("at most " + with_thousands(static_cast<std::int64_t>(most_profile_levels)))
+            .expected("at most " + with_thousands(static_cast<std::int64_t>(max_profile_levels)))
             .hint("Check for a wrong price, or use a larger --tick than " + counted(tick.points, "point") +
                   ".");
     result.lowest = lowest;

@@ -58,7 +58,7 @@ class MovingHistogram {
 
     std::span<const std::int64_t> window() const noexcept {
         return std::span(volumes_).subspan(static_cast<std::size_t>(first_),
-                                           static_cast<std::size_t>(last_ - first_ + 1));
+                                           static_cast<std::size_t>(last_ - first_) + 1);
     }
     /// The point of control as a level of window().
     std::size_t control() const noexcept { return static_cast<std::size_t>(control_ - first_); }

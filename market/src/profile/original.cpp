@@ -250,10 +250,10 @@ Taken gpu_area(std::span<const float> volumes, double share) {
 
 ProfileFigures gpu_figures(const BarColumns& bars, const OriginalSession& session,
                            const ProfileRules& rules) {
-    constexpr std::size_t most_bars_in_one_piece = 1000;
-    const bool in_chunks = session.bars.size() > most_bars_in_one_piece;
+    constexpr std::size_t max_bars_in_one_piece = 1000;
+    const bool in_chunks = session.bars.size() > max_bars_in_one_piece;
     const std::size_t chunk =
-        in_chunks ? std::max<std::size_t>(rules.gpu_chunk_bars, 1) : most_bars_in_one_piece;
+        in_chunks ? std::max<std::size_t>(rules.gpu_chunk_bars, 1) : max_bars_in_one_piece;
     const std::vector<float> volumes = gpu_profile(bars, session, chunk);
     const Taken area = in_chunks ? gpu_area<double>(volumes, rules.value_area_share)
                                  : gpu_area<float>(volumes, rules.value_area_share);

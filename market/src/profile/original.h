@@ -9,7 +9,7 @@ namespace rekindle::market::profile {
 
 /// The figures of one session's bars under rules.compatibility, which must not be none. `contract` selects
 /// bars like Session::contract. Preconditions: at least one bar is selected, and there are at most
-/// most_profile_levels levels.
+/// max_profile_levels levels.
 ProfileFigures original_figures(const BarColumns& bars, std::uint16_t contract, TickSize tick,
                                 const ProfileRules& rules);
 

@@ -1,3 +1,5 @@
+#include "sessions/session_names.h"
+
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
@@ -57,18 +59,6 @@ std::string_view name(Compatibility compatibility) {
         return "gpu";
     }
     throw internal_error("unknown compatibility");
-}
-
-std::string_view name(Clock clock) {
-    switch (clock) {
-    case Clock::utc:
-        return "utc";
-    case Clock::exchange:
-        return "exchange";
-    case Clock::raw:
-        return "raw";
-    }
-    throw internal_error("unknown clock");
 }
 
 std::string_view name(MigrationDirection direction) {
@@ -179,7 +169,7 @@ std::string render_profile_json(const ProfileReport& report) {
     json["format"] = "rekindle-volume-profile";
     json["version"] = 1;
     json["tick"] = report.metadata.tick.points;
-    json["clock"] = name(report.clock);
+    json["clock"] = clock_name(report.clock);
     json["rules"] = rules_json(report.rules);
     json["sessions"] = nlohmann::ordered_json::array();
     for (std::size_t s = 0; s < report.sessions.size(); ++s)

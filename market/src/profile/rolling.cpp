@@ -18,9 +18,9 @@ void check_volumes(const BarColumns& bars, std::size_t window) {
     for (std::size_t i = 0; i < bars.size(); ++i) {
         if (i >= window)
             held -= bars.volume[i - window];
-        if (bars.volume[i] > largest_profile_volume - held)
+        if (bars.volume[i] > max_profile_volume - held)
             throw usage_error("too much volume in one window")
-                .expected("at most " + with_thousands(largest_profile_volume));
+                .expected("at most " + with_thousands(max_profile_volume));
         held += bars.volume[i];
     }
 }

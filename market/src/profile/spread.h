@@ -1,7 +1,8 @@
 #pragma once
 /// Spreads a bar's volume over its price levels, in units of 2^-16.
 
-#include <rekindle/market/volume_profile.h>
+#include <rekindle/market/bars.h>
+#include <rekindle/market/profile_rules.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace rekindle::market::profile {
 
-/// The share of each level of a uniformly spread bar. Preconditions: 0 <= volume <= largest_profile_volume,
+/// The share of each level of a uniformly spread bar. Preconditions: 0 <= volume <= max_profile_volume,
 /// low <= high.
 inline std::int64_t uniform_share(std::int64_t volume, Ticks low, Ticks high) noexcept {
     const auto levels = static_cast<std::uint64_t>(static_cast<std::int64_t>(high) - low + 1);
@@ -24,7 +25,7 @@ class BarSpread {
     BarSpread(TickSize tick, Weighting weighting) : tick_(tick), weighting_(weighting) {}
 
     /// Shares of low, low + 1 tick, …, high of bar i; valid until the next call.
-    /// Preconditions: 0 <= volume <= largest_profile_volume, at most most_profile_levels levels.
+    /// Preconditions: 0 <= volume <= max_profile_volume, at most max_profile_levels levels.
     std::span<const std::int64_t> shares(const BarColumns& bars, std::size_t i);
 
   private:

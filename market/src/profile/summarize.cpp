@@ -61,9 +61,9 @@ SessionSummary prices_and_volume(const BarTable& table, const Session& session) 
     }
     if (summary.bars == 0)
         throw internal_error("session " + format_date(session.date) + " has no bar of its contract");
-    if (volume > largest_profile_volume)
+    if (volume > max_profile_volume)
         throw usage_error("too much volume in one session")
-            .expected("at most " + with_thousands(largest_profile_volume));
+            .expected("at most " + with_thousands(max_profile_volume));
     summary.total_volume = static_cast<std::int64_t>(volume);
     summary.vwap = volume == 0 ? static_cast<double>(summary.close)
                                : static_cast<double>(close_times_volume) / static_cast<double>(volume);

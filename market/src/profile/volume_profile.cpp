@@ -25,12 +25,12 @@ struct Extent {
 
 [[noreturn]] void throw_too_much_volume() {
     throw usage_error("too much volume in one profile")
-        .expected("at most " + with_thousands(largest_profile_volume));
+        .expected("at most " + with_thousands(max_profile_volume));
 }
 
 /// The sum of two volumes; throws if a profile cannot hold it.
 std::int64_t add_volume(std::int64_t sum, std::int64_t volume) {
-    if (volume > largest_profile_volume - sum)
+    if (volume > max_profile_volume - sum)
         throw_too_much_volume();
     return sum + volume;
 }
@@ -74,9 +74,9 @@ void VolumeProfile::cover(Ticks low, Ticks high) {
     const Ticks bottom = empty() ? low : std::min(low, lowest_);
     const Ticks top = empty() ? high : std::max(high, highest());
     const std::int64_t levels = static_cast<std::int64_t>(top) - bottom + 1;
-    if (levels > static_cast<std::int64_t>(most_profile_levels))
+    if (levels > static_cast<std::int64_t>(max_profile_levels))
         throw usage_error("the volume profile would have " + with_thousands(levels) + " price levels")
-            .expected("at most " + with_thousands(static_cast<std::int64_t>(most_profile_levels)))
+            .expected("at most " + with_thousands(static_cast<std::int64_t>(max_profile_levels)))
             .hint("Check for a wrong price, or use a larger --tick than " + counted(tick_.points, "point") +
                   ".");
     if (!empty())

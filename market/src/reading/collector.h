@@ -15,7 +15,7 @@
 
 namespace rekindle::market::reading {
 
-/// What is known of one contract.
+/// The state of one contract.
 struct CollectedContract {
     std::string name;
     std::uint64_t rows = 0;

@@ -166,6 +166,7 @@ std::optional<FileLayout> recognize_header(const FileHead& head) {
     if (!is_header(layout.header))
         return std::nullopt;
     std::vector<std::string> names;
+    names.reserve(layout.header.size());
     for (const std::string& header : layout.header)
         names.push_back(plain_name(header));
     ColumnMap& columns = layout.columns;

@@ -1,5 +1,5 @@
 #pragma once
-/// What each column of a file means. A format is one entry of the table in format.cpp.
+/// The meaning of each column of a file. A format is one entry of the table in format.cpp.
 
 #include "reading/stamp.h"
 

@@ -5,6 +5,11 @@
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
+#include <rekindle/base/hash.h>
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
 
 namespace rekindle::market::reading {
 
@@ -16,6 +21,5 @@ std::unique_ptr<TextSource> open_gzip_source(const std::filesystem::path& path, 
 
 /// "the gzip file is cut short".
 Error cut_short(const std::filesystem::path& path);
-Error line_too_long(const std::filesystem::path& path);
 
 } // namespace rekindle::market::reading

@@ -1,7 +1,7 @@
 #include "reading/input_files.h"
 
+#include "reading/open_text_source.h"
 #include "reading/row_parser.h"
-#include "reading/text_source.h"
 
 #include <rekindle/base/error.h>
 
@@ -131,19 +131,20 @@ std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesyste
 }
 
 std::string describe_not_read(const std::vector<std::filesystem::path>& files) {
-    constexpr std::size_t most_named = 5;
+    constexpr std::size_t max_named = 5;
     std::string names;
-    for (std::size_t i = 0; i < std::min(files.size(), most_named); ++i)
+    for (std::size_t i = 0; i < std::min(files.size(), max_named); ++i)
         names += (i > 0 ? ", " : "") + files[i].filename().string();
     return "Not read, because only *.csv, *.txt, *.csv.gz and *.txt.gz files are read from a folder: " +
            names +
-           (files.size() > most_named ? " and " + std::to_string(files.size() - most_named) + " more." : ".");
+           (files.size() > max_named ? " and " + std::to_string(files.size() - max_named) + " more." : ".");
 }
 
 std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& paths,
                                      const std::string& columns, std::vector<Decimal>& prices) {
     const std::size_t samples_per_file = std::max<std::size_t>(2, 32 / paths.size());
     std::vector<InputFile> files;
+    files.reserve(paths.size());
     for (const std::filesystem::path& path : paths)
         files.push_back(inspect_file(path, columns, samples_per_file, prices));
     choose_volumes(files);

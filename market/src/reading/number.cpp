@@ -176,6 +176,7 @@ PriceStatus TickConverter::convert(const Decimal& price, Ticks& ticks) const noe
         static_cast<double>(price.mantissa) * ticks_per_unit_[static_cast<std::size_t>(price.scale)];
     if (!(quotient < static_cast<double>(std::numeric_limits<Ticks>::max())))
         return PriceStatus::too_large;
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): exact enough for the check below, and the fastest
     const auto nearest = static_cast<std::int64_t>(quotient + 0.5);
     ticks = static_cast<Ticks>(nearest);
     // Both products are below 10^18: the first because quotient × tick mantissa is, the second because it is

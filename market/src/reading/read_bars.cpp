@@ -3,9 +3,9 @@
 #include "reading/input_files.h"
 #include "reading/instruments.h"
 #include "reading/newest_first.h"
+#include "reading/open_text_source.h"
 #include "reading/ordering.h"
 #include "reading/report.h"
-#include "reading/text_source.h"
 #include "reading/tick.h"
 
 #include <rekindle/base/error.h>

@@ -16,7 +16,7 @@ namespace {
 std::uint64_t separator_mask(const char* bytes, __m128i newline, __m128i delimiter) {
     std::uint64_t mask = 0;
     for (unsigned i = 0; i < 4; ++i) {
-        const __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + 16 * i));
+        const __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + std::size_t{16} * i));
         const __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(part, newline), _mm_cmpeq_epi8(part, delimiter));
         mask |= static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(hit))) << (16 * i);
     }

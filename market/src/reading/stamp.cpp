@@ -195,7 +195,7 @@ bool parse_common(std::string_view text, std::int64_t& label) noexcept {
     const auto days = checked_days(pair(0) * 100 + pair(2), pair(5), pair(8));
     if (!days)
         return false;
-    label = *days * seconds_per_day + hour * 3600 + minute * 60 + second;
+    label = *days * seconds_per_day + std::int64_t{hour} * 3600 + std::int64_t{minute} * 60 + second;
     return true;
 }
 

@@ -1,12 +1,11 @@
 #pragma once
 /// The text of a file as pieces of whole lines, whether the file is compressed or not.
 
-#include <rekindle/base/hash.h>
+#include <rekindle/base/error.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,9 +35,7 @@ class TextSource {
     virtual std::uint64_t bytes_total() const = 0;
 };
 
-/// Opens a plain file or a gzip file (recognized by its content). `hasher` receives the bytes as stored, all
-/// of them once next() has returned the end. Throws Error (usage) naming the file if it cannot be read, is
-/// empty, is not text or ends inside the compressed data.
-std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path, Hasher& hasher);
+/// "a line is longer than 65,536 bytes", with max_line_length.
+Error line_too_long(const std::filesystem::path& path);
 
 } // namespace rekindle::market::reading

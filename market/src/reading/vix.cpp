@@ -2,8 +2,8 @@
 
 #include "reading/format.h"
 #include "reading/number.h"
+#include "reading/open_text_source.h"
 #include "reading/row_parser.h"
-#include "reading/text_source.h"
 
 #include <rekindle/base/text.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 /// Cboe publishes the closing value at 16:15 New York time. On half days it is published earlier, so this
 /// time is late but safe.
-constexpr std::int64_t publication_second = (16 * 60 + 15) * 60;
+constexpr std::int64_t publication_second = std::int64_t{16 * 60 + 15} * 60;
 
 struct VixLayout {
     char delimiter = ',';

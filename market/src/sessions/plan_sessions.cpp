@@ -151,7 +151,7 @@ void note_foreign_calendar(const SessionRules& rules, const HolidayCalendar& cal
     const std::int64_t instant = std::int64_t{make_date(2024, 1, 15)} * day_seconds;
     const std::int64_t distance =
         ZoneClock::load(rules.zone).offset_at(instant) - ZoneClock::load(calendar.zone()).offset_at(instant);
-    if (std::abs(distance) > 3 * 3600)
+    if (std::abs(distance) > std::int64_t{3} * 3600)
         notes.push_back("Holidays and half days are those of \"" + calendar.name() + "\" in " +
                         calendar.zone() + ", not of an exchange in " + rules.zone +
                         ": use --calendar for another list.");

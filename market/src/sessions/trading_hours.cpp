@@ -10,7 +10,7 @@ constexpr int noon = 12 * 60;
 /// "09:30-16:00 in America/New_York are 08:30-15:00 there (in winter)."; empty if they pass midnight.
 std::string new_york_hours_in(const SessionRules& rules) {
     const SessionRules usual;
-    const std::int64_t winter = std::int64_t{make_date(2024, 1, 15)} * day_seconds + noon * 60;
+    const std::int64_t winter = std::int64_t{make_date(2024, 1, 15)} * day_seconds + std::int64_t{noon} * 60;
     const auto minutes = static_cast<int>(
         (ZoneClock::load(rules.zone).offset_at(winter) - ZoneClock::load(usual.zone).offset_at(winter)) / 60);
     const int open = usual.rth_open + minutes, close = usual.rth_close + minutes;

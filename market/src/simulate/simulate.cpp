@@ -10,13 +10,13 @@
 namespace rekindle::market {
 namespace {
 
-constexpr std::int64_t most_bars = 1'000'000'000;
+constexpr std::int64_t max_bars = 1'000'000'000;
 constexpr std::size_t piece_bytes = 1 << 18;
 
 void check(const SimulateOptions& options) {
-    if (options.bars < 1 || options.bars > most_bars)
+    if (options.bars < 1 || options.bars > max_bars)
         throw usage_error("cannot simulate " + counted(options.bars, "bar"))
-            .expected("1 to " + with_thousands(most_bars));
+            .expected("1 to " + with_thousands(max_bars));
     if (options.start_date < make_date(1995, 1, 1) || options.start_date > make_date(2200, 1, 1))
         throw usage_error("cannot simulate from " + format_date(options.start_date))
             .expected("a date from 1995 to 2199");
@@ -87,7 +87,7 @@ class MergedRows {
         text += std::to_string(bar.volume);
         text += ',';
         text += contracts[bar.contract];
-        text += minute >= 9 * 60 + 30 && minute < 16 * 60
+        text += minute >= std::int64_t{9} * 60 + 30 && minute < std::int64_t{16} * 60
                     ? ",RTH,"
                     : ",ETH,"; // by the label, as in the original system
         text += date_text_;

@@ -1,7 +1,6 @@
 #include "time/zone_files.h"
 
 #include <rekindle/base/text.h>
-#include <rekindle/market/clock.h>
 #include <rekindle/market/embedded.h>
 
 #include <absl/time/internal/cctz/include/cctz/zone_info_source.h>
@@ -129,6 +128,7 @@ ABSL_NAMESPACE_BEGIN
 namespace time_internal::cctz_extension {
 // Abseil declares this symbol weak and calls it for every zone file; a program defines it to provide its own
 // files.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the library looks for this name
 ZoneInfoSourceFactory zone_info_source_factory = rekindle::market::system_file_else_embedded;
 } // namespace time_internal::cctz_extension
 ABSL_NAMESPACE_END

@@ -16,6 +16,7 @@ class Arena {
     /// `skew` cache lines of offset keep arenas that are traversed together out of the same cache sets.
     explicit Arena(std::size_t floats, std::size_t skew = 0) : size_(floats), skew_(skew * 16) {
         const std::size_t bytes = (floats + skew_ + 16) / 16 * 16 * sizeof(float) + 64;
+        // NOLINTNEXTLINE(cppcoreguidelines-owning-memory)
         memory_.reset(static_cast<float*>(std::aligned_alloc(64, bytes / 64 * 64)));
         if (!memory_)
             throw std::bad_alloc();
@@ -34,6 +35,7 @@ class Arena {
 
   private:
     struct Free {
+        // NOLINTNEXTLINE(cppcoreguidelines-owning-memory)
         void operator()(float* p) const { std::free(p); }
     };
     std::unique_ptr<float, Free> memory_;

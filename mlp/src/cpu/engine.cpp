@@ -48,6 +48,22 @@ void Engine::Impl::restart() {
     parameters_changed();
 }
 
+cpu::StateArrays Engine::Impl::saved_arrays() {
+    return {parameters.values(), first_moment.values(), second_moment.values(), average.values(),
+            pending.values()};
+}
+
+EngineState Engine::Impl::save() const {
+    return cpu::write_state(model, training, progress,
+                            {parameters.values(), first_moment.values(), second_moment.values(),
+                             average.values(), pending.values()});
+}
+
+void Engine::Impl::restore(const EngineState& state) {
+    progress = cpu::read_state(state, model, training, saved_arrays());
+    parameters_changed();
+}
+
 Engine::Engine(ModelDescription model, TrainingSpec training, InstructionSet instructions)
     : impl_(std::make_unique<Impl>(std::move(model), training, instructions)) {}
 Engine::~Engine() = default;

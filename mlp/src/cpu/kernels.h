@@ -1,5 +1,5 @@
 #pragma once
-/// What the engine passes to the kernels: plain structures with the same layout for every instruction set.
+/// The interface between engine and kernels: plain structures with the same layout for every instruction set.
 ///
 /// A block is up to 64 rows of a batch. It goes through forward and backward before the next one, so that its
 /// activations stay in the cache. Every width is padded to 16 floats, and padding is exactly zero in
@@ -21,7 +21,7 @@ inline constexpr std::size_t max_outputs = 2;
 /// In the same order as mlp::Activation.
 enum class Function : std::uint8_t { identity, silu, relu, gelu, tanh };
 
-/// What is applied to a gradient when it is written, to turn it into the gradient before the producer's
+/// The operation on a gradient when it is written, to turn it into the gradient before the producer's
 /// activation.
 enum class GradientEpilogue : std::uint8_t { plain, relu, derivative };
 

@@ -1,7 +1,5 @@
 #include "cpu/state.h"
 
-#include "cpu/impl.h"
-
 #include <rekindle/base/error.h>
 #include <rekindle/base/hash.h>
 
@@ -10,9 +8,7 @@
 #include <bit>
 #include <cstring>
 
-namespace rekindle::mlp {
-
-namespace cpu {
+namespace rekindle::mlp::cpu {
 
 namespace {
 
@@ -191,22 +187,4 @@ Progress read_state(const EngineState& state, const ModelDescription& model, con
     return progress;
 }
 
-} // namespace cpu
-
-cpu::StateArrays Engine::Impl::saved_arrays() {
-    return {parameters.values(), first_moment.values(), second_moment.values(), average.values(),
-            pending.values()};
-}
-
-EngineState Engine::Impl::save() const {
-    return cpu::write_state(model, training, progress,
-                            {parameters.values(), first_moment.values(), second_moment.values(),
-                             average.values(), pending.values()});
-}
-
-void Engine::Impl::restore(const EngineState& state) {
-    progress = cpu::read_state(state, model, training, saved_arrays());
-    parameters_changed();
-}
-
-} // namespace rekindle::mlp
+} // namespace rekindle::mlp::cpu

@@ -68,7 +68,7 @@ struct BatchPass {
     }
 };
 
-/// What the threads of one train() call share.
+/// The data that the threads of one train() call share.
 struct TrainLoop {
     Engine::Impl& engine;
     const Samples& samples;

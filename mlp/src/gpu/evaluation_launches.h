@@ -16,8 +16,8 @@
 
 namespace rekindle::mlp::gpu {
 
-/// One workgroup per network and 256 rows, whatever else there is to do, so that a member's sum does not
-/// depend on it. Refers to the device, the stream and the arrays. Waits for each launch. Not thread-safe.
+/// Always one workgroup per network and 256 rows, so that a member's sum does not depend on the other work.
+/// Refers to the device, the stream and the arrays. Waits for each launch. Not thread-safe.
 class EvaluationLaunches {
   public:
     /// plan: for batches of `planned_rows`. outputs: of the network.

@@ -1,5 +1,5 @@
 #pragma once
-/// What all launches and copies of a population need.
+/// Helpers for all launches and copies of a population.
 
 #include <rekindle/base/error.h>
 #include <rekindle/kernels/ceil_div.h>

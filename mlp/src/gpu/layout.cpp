@@ -27,7 +27,7 @@ Layout::Layout(const ModelDescription& model) {
     floats_ = 4 * std::size_t{weight_quads_};
     const auto take = [](std::size_t& total, std::size_t floats) {
         const std::size_t at = total;
-        total += 4 * quads(floats);
+        total += std::size_t{4} * quads(floats);
         return at;
     };
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
@@ -38,7 +38,7 @@ Layout::Layout(const ModelDescription& model) {
                 {weight, Tensor::Form::vector, layer.outputs, 1, take(floats_, layer.outputs)});
         } else if (layer.kind == Kind::linear && i < inner) {
             tensors_.push_back({weight, Tensor::Form::tiles, layer.outputs, layer.inputs,
-                                take(weights, 16 * quads(layer.inputs) * std::size_t{quads(layer.outputs)})});
+                                take(weights, std::size_t{16} * quads(layer.inputs) * quads(layer.outputs))});
         } else if (layer.kind == Kind::linear) {
             tensors_.push_back({weight, Tensor::Form::rows, layer.outputs, layer.inputs,
                                 take(floats_, layer.outputs * 4 * quads(layer.inputs))});

@@ -56,9 +56,9 @@ double expected_seconds(const DeviceMatrix& a, const DeviceMatrix& b) {
 
 MatrixTile chosen_tile(const DeviceMatrix& c) {
     const std::uint64_t elements = std::uint64_t{c.rows} * c.columns;
-    if (elements >= 1024u * 1024u)
+    if (elements >= std::uint64_t{1024} * 1024)
         return MatrixTile::tile_128;
-    return elements >= 256u * 256u ? MatrixTile::tile_64 : MatrixTile::tile_32;
+    return elements >= std::uint64_t{256} * 256 ? MatrixTile::tile_64 : MatrixTile::tile_32;
 }
 
 struct Tiling {
@@ -95,7 +95,7 @@ void launch_panel(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMa
     const std::array accesses{access(a, 4, false), access(b, 4, false), access(c, 4, true)};
     stream.launch(tiling.kernel,
                   {kernels::ceil_div(c.columns, tiling.size), kernels::ceil_div(c.rows, tiling.size)},
-                  parameters, accesses, constants.list(), expected_seconds(a, b));
+                  parameters, accesses, constants, expected_seconds(a, b));
 }
 
 /// Uses as many launches as the length of the sums requires.
@@ -178,7 +178,7 @@ void matrix_product_half(const runtime::Device& device, runtime::Stream& stream,
                                                               .c_stride = c.stride};
         const std::array accesses{access(a_rows, 2, false), access(b, 2, false), access(c_rows, 4, true)};
         stream.launch(kernels::matmul_half, {across * kernels::ceil_div(rows, tile_rows)}, parameters,
-                      accesses, constants.list(), expected_seconds(a_rows, b));
+                      accesses, constants, expected_seconds(a_rows, b));
     }
 }
 

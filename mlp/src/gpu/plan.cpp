@@ -3,10 +3,11 @@
 #include "gpu/stages.h"
 
 #include <rekindle/kernels/ceil_div.h>
+#include <rekindle/kernels/families/population.h>
+#include <rekindle/kernels/families/population_deep.h>
 #include <rekindle/mlp/dropout.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <optional>
 
@@ -18,57 +19,14 @@ constexpr std::uint32_t widest = 512;
 constexpr std::uint32_t most_rows = 64; ///< per block
 /// Registers per thread that leave room for loads ahead of their use.
 constexpr std::uint32_t most_kept_with_loads = 80;
-constexpr std::size_t shallow_stages = 6; ///< limit of the kernels that compile fast
-constexpr std::uint32_t tile_slots = 8;   ///< kernels/population/ownership.slang: slots
-constexpr std::uint32_t vector_slots = 2; ///< the same: vector_slots
+/// Limit of the kernels that compile fast.
+constexpr std::size_t shallow_stages = kernels::PopulationConstants{}.stage.size();
+static_assert(most_stages == kernels::PopulationDeepConstants{}.stage.size());
+/// kernels/population/ownership.slang: slots
+constexpr std::uint32_t tile_slots = kernels::PopulationConstants{}.slot.size();
+constexpr std::uint32_t vector_slots = 2; ///< in the same file: vector_slots
 constexpr std::uint32_t most_row_lanes = 16, least_row_lanes = 4;
 constexpr std::uint32_t sum_quads = 8; ///< needed at scratch_at by the kernels' sums over the workgroup
-
-/// The kernels' specialization constants by name, those of stage s as "stage<s>_<name>".
-constexpr std::array stage_constants = {"form",
-                                        "inputs",
-                                        "width",
-                                        "input_at",
-                                        "value_at",
-                                        "gradient_at",
-                                        "input_gradient_at",
-                                        "extra_at",
-                                        "rstd_at",
-                                        "weights",
-                                        "shared_weights",
-                                        "transposed",
-                                        "vectors",
-                                        "first_slot",
-                                        "dropout_threshold",
-                                        "dropout_scale",
-                                        "dropout_layer",
-                                        "epsilon"};
-using StageNames = std::array<std::array<std::string, stage_constants.size()>, most_stages>;
-
-constexpr std::array slot_constants = {"weights", "shared_weights", "transposed",
-                                       "columns", "inputs",         "first_tile"};
-using SlotNames = std::array<std::array<std::string, slot_constants.size()>, tile_slots>;
-
-/// "<prefix><i>_<constant>" for every i.
-template <std::size_t Count, std::size_t Constants>
-std::array<std::array<std::string, Constants>, Count>
-numbered_names(const std::string& prefix, const std::array<const char*, Constants>& constants) {
-    std::array<std::array<std::string, Constants>, Count> names;
-    for (std::size_t i = 0; i < Count; ++i)
-        for (std::size_t k = 0; k < Constants; ++k)
-            names[i][k] = prefix + std::to_string(i) + "_" + constants[k];
-    return names;
-}
-
-const SlotNames& slot_names() {
-    static const SlotNames names = numbered_names<tile_slots>("slot", slot_constants);
-    return names;
-}
-
-const StageNames& stage_names() {
-    static const StageNames names = numbered_names<most_stages>("stage", stage_constants);
-    return names;
-}
 
 std::string_view kernel_name(std::uint32_t threads, bool trains, bool deep) {
     static constexpr std::string_view names[2][2][5] = {
@@ -202,97 +160,107 @@ class Planner {
         }
     }
 
-    void constant(std::string_view name, std::uint32_t value) { plan_.constants.push_back({name, value}); }
-
-    void add_constants() {
-        const std::uint32_t activations = head_at_ + rows_;
-        constant("threads", threads_);
-        constant("input_quads", quads(network_.inputs));
-        constant("stage_count", static_cast<std::uint32_t>(network_.stages.size()));
-        constant("block_rows", rows_);
-        constant("blocks", blocks_);
-        constant("member_quads", static_cast<std::uint32_t>(layout_.floats() / 4));
-        constant("weight_quads", layout_.weight_quads());
-        constant("transposed_quads", weights_in_shared() ? 0 : network_.transposed_quads);
-        constant("loss_kind", static_cast<std::uint32_t>(training_.loss.kind));
-        const OptimizerSpec& o = training_.optimizer;
-        constant("optimizer_kind", o.kind == OptimizerSpec::Kind::adamw ? 0 : o.momentum > 0 ? 2 : 1);
-        constant("clipping", training_.clip_norm > 0);
-        constant("averaging", training_.ema_decay > 0);
-        constant("gradients_in_registers", gradients_in_registers());
-        constant("moments_in_registers", moments_in_registers());
-        constant("weights_in_shared", weights_in_shared());
-        constant("loads_ahead", !weights_in_shared() && loads_ahead_);
-        constant("vectors_in_shared", vectors_in_shared_);
-        constant("arena_quads", arena_quads_);
-        constant("scalar_count", scalar_count());
-        constant("input_at", activations + network_.input_at);
-        constant("vectors_at", weights_in_shared() ? shared_weight_quads() : 0);
-        constant("scratch_at", scratch_at_);
-        constant("head_at", head_at_);
-        constant("row_lanes", lanes_);
-        const Head& h = network_.head;
-        constant("head_linear", h.linear);
-        constant("head_outputs", h.outputs);
-        constant("head_width", h.width);
-        constant("head_vectors", h.vectors);
-        constant("head_input_at", activations + h.input_at);
-        constant("head_gradient_at", activations + h.gradient_at);
-        constant("head_form",
-                 static_cast<std::uint32_t>(h.epilogue) << 6 | std::uint32_t{h.input_gradient} << 10);
+    /// C: PopulationConstants or PopulationDeepConstants, which are also those of the evaluation.
+    template <class C>
+    std::vector<kernels::ConstantValue> constants() const {
+        C constants = network_constants<C>();
+        add_stages(constants);
+        const auto list = constants.list();
+        return {list.begin(), list.end()};
     }
 
-    void add_stages() {
+    template <class C>
+    C network_constants() const {
         const std::uint32_t activations = head_at_ + rows_;
+        const OptimizerSpec& o = training_.optimizer;
+        const Head& h = network_.head;
+        return {.threads = threads_,
+                .input_quads = quads(network_.inputs),
+                .stage_count = static_cast<std::uint32_t>(network_.stages.size()),
+                .block_rows = rows_,
+                .blocks = blocks_,
+                .member_quads = static_cast<std::uint32_t>(layout_.floats() / 4),
+                .weight_quads = layout_.weight_quads(),
+                .transposed_quads = weights_in_shared() ? 0 : network_.transposed_quads,
+                .loss_kind = static_cast<std::uint32_t>(training_.loss.kind),
+                .optimizer_kind = o.kind == OptimizerSpec::Kind::adamw ? 0u
+                                  : o.momentum > 0                     ? 2u
+                                                                       : 1u,
+                .clipping = training_.clip_norm > 0,
+                .averaging = training_.ema_decay > 0,
+                .gradients_in_registers = gradients_in_registers(),
+                .moments_in_registers = moments_in_registers(),
+                .weights_in_shared = weights_in_shared(),
+                .loads_ahead = !weights_in_shared() && loads_ahead_,
+                .vectors_in_shared = vectors_in_shared_,
+                .arena_quads = arena_quads_,
+                .scalar_count = scalar_count(),
+                .input_at = activations + network_.input_at,
+                .vectors_at = weights_in_shared() ? shared_weight_quads() : 0,
+                .scratch_at = scratch_at_,
+                .head_at = head_at_,
+                .row_lanes = lanes_,
+                .head_linear = h.linear,
+                .head_outputs = h.outputs,
+                .head_width = h.width,
+                .head_vectors = h.vectors,
+                .head_input_at = activations + h.input_at,
+                .head_gradient_at = activations + h.gradient_at,
+                .head_form = static_cast<std::uint32_t>(h.epilogue) << 6 | std::uint32_t{h.input_gradient}
+                                                                               << 10};
+    }
+
+    template <class C>
+    void add_stages(C& constants) const {
         std::uint32_t slot = 0, shared = 0;
         for (std::size_t i = 0; i < network_.stages.size(); ++i) {
             const Stage& s = network_.stages[i];
-            const std::uint32_t form =
-                static_cast<std::uint32_t>(s.core) | static_cast<std::uint32_t>(s.function) << 3 |
-                static_cast<std::uint32_t>(s.epilogue) << 6 | std::uint32_t{s.drops()} << 8 |
-                std::uint32_t{s.keeps_derivative} << 9 | std::uint32_t{s.input_gradient} << 10;
-            const bool norm = s.core == Core::layer_norm;
-            const std::array<std::uint32_t, stage_constants.size()> values = {
-                form,
-                s.inputs,
-                s.width,
-                activations + s.input_at,
-                activations + s.value_at,
-                activations + s.gradient_at,
-                activations + s.input_gradient_at,
-                activations + s.extra_at,
-                norm ? activations + s.rstd_at : 0,
-                s.weights,
-                shared,
-                s.transposed,
-                s.vectors,
-                slot,
-                s.drops() ? dropout_threshold(s.dropout_rate) : 0,
-                s.drops() ? std::bit_cast<std::uint32_t>(dropout_scale(s.dropout_rate)) : 0,
-                s.dropout_layer,
-                norm ? std::bit_cast<std::uint32_t>(s.epsilon) : 0};
-            for (std::size_t k = 0; k < values.size(); ++k)
-                if (values[k] != 0)
-                    constant(stage_names()[i][k], values[k]);
+            constants.stage[i] = stage_constants<typename C::Stage>(s, slot, shared);
             if (gradients_in_registers())
                 for (std::uint32_t tile = 0; tile < s.tiles(); tile += threads_)
-                    add_slot(slot++, s, shared, tile);
+                    constants.slot[slot++] = slot_constants<typename C::Slot>(s, shared, tile);
             if (s.core == Core::linear)
                 shared += 4 * quads(s.inputs) * row_stride(quads(s.width));
         }
     }
 
-    void add_slot(std::uint32_t slot, const Stage& s, std::uint32_t shared, std::uint32_t first_tile) {
+    template <class StageConstants>
+    StageConstants stage_constants(const Stage& s, std::uint32_t first_slot,
+                                   std::uint32_t shared_weights) const {
+        const std::uint32_t activations = head_at_ + rows_;
+        const bool norm = s.core == Core::layer_norm;
+        return {.form = static_cast<std::uint32_t>(s.core) | static_cast<std::uint32_t>(s.function) << 3 |
+                        static_cast<std::uint32_t>(s.epilogue) << 6 | std::uint32_t{s.drops()} << 8 |
+                        std::uint32_t{s.keeps_derivative} << 9 | std::uint32_t{s.input_gradient} << 10,
+                .inputs = s.inputs,
+                .width = s.width,
+                .input_at = activations + s.input_at,
+                .value_at = activations + s.value_at,
+                .gradient_at = activations + s.gradient_at,
+                .input_gradient_at = activations + s.input_gradient_at,
+                .extra_at = activations + s.extra_at,
+                .rstd_at = norm ? activations + s.rstd_at : 0,
+                .weights = s.weights,
+                .shared_weights = shared_weights,
+                .transposed = s.transposed,
+                .vectors = s.vectors,
+                .first_slot = first_slot,
+                .dropout_threshold = s.drops() ? dropout_threshold(s.dropout_rate) : 0,
+                .dropout_scale = s.drops() ? std::bit_cast<std::uint32_t>(dropout_scale(s.dropout_rate)) : 0,
+                .dropout_layer = s.dropout_layer,
+                .epsilon = norm ? std::bit_cast<std::uint32_t>(s.epsilon) : 0};
+    }
+
+    template <class SlotConstants>
+    SlotConstants slot_constants(const Stage& s, std::uint32_t shared_weights,
+                                 std::uint32_t first_tile) const {
         const bool transposed = s.input_gradient && !weights_in_shared();
-        const std::array<std::uint32_t, slot_constants.size()> values = {s.weights,
-                                                                         weights_in_shared() ? shared : 0,
-                                                                         transposed ? 1 + s.transposed : 0,
-                                                                         quads(s.width),
-                                                                         quads(s.inputs),
-                                                                         first_tile};
-        for (std::size_t k = 0; k < values.size(); ++k)
-            if (values[k] != 0)
-                constant(slot_names()[slot][k], values[k]);
+        return {.weights = s.weights,
+                .shared_weights = weights_in_shared() ? shared_weights : 0,
+                .transposed = transposed ? 1 + s.transposed : 0,
+                .columns = quads(s.width),
+                .inputs = quads(s.inputs),
+                .first_tile = first_tile};
     }
 
     GpuPlan result() {
@@ -300,8 +268,8 @@ class Planner {
         const bool deep = network_.stages.size() > shallow_stages;
         plan_.train_kernel = kernel_name(threads_, true, deep);
         plan_.evaluate_kernel = kernel_name(threads_, false, deep);
-        add_constants();
-        add_stages();
+        plan_.constants =
+            deep ? constants<kernels::PopulationDeepConstants>() : constants<kernels::PopulationConstants>();
         plan_.threads = threads_;
         plan_.shared_bytes = shared_bytes();
         plan_.block_rows = rows_;

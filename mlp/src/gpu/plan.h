@@ -96,7 +96,7 @@ struct GpuPlan {
     /// empty.
     std::string refusal;
     std::string_view train_kernel, evaluate_kernel; ///< names in the registry
-    std::vector<kernels::ConstantValue> constants;  ///< for both
+    std::vector<kernels::ConstantValue> constants;  ///< all of them, for both
     std::uint32_t threads = 0;                      ///< per workgroup
     std::uint32_t shared_bytes = 0;
     std::uint32_t block_rows = 0;  ///< rows that go through forward and backward together

@@ -1,6 +1,6 @@
 #pragma once
-/// What the host writes for one call of train(): the numbers of each member, the numbers of each step, the
-/// rows.
+/// The tables that the host writes for one call of train(): the numbers of each member, the numbers of each
+/// step, the rows.
 
 #include "cpu/progress.h"
 #include "gpu/plan.h"

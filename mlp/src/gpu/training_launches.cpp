@@ -23,7 +23,7 @@ constexpr std::size_t never = 0xFFFFFFFF; ///< batches of an accumulation that n
 
 } // namespace
 
-/// What the launches of one call share.
+/// The data that the launches of one call share.
 struct TrainingLaunches::Call {
     const GpuSamples* samples;
     const TrainingTables& tables;

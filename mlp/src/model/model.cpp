@@ -67,8 +67,8 @@ void ModelDescription::validate() const {
         throw usage_error("the network has no inputs").at("inputs");
     if (layers.empty())
         throw usage_error("the network has no layers").at("layers");
-    constexpr std::size_t most_layers = std::size_t{1} << 24; // a dropout's position is 24 bits of its key
-    if (layers.size() >= most_layers)
+    constexpr std::size_t max_layers = std::size_t{1} << 24; // a dropout's position is 24 bits of its key
+    if (layers.size() >= max_layers)
         throw usage_error("the network has too many layers").at("layers").expected("fewer than 16,777,216");
     std::set<std::string> names;
     std::vector<std::size_t> open;

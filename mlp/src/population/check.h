@@ -1,5 +1,5 @@
 #pragma once
-/// What every population checks before it works.
+/// Checks that every population makes before it trains.
 
 #include <rekindle/base/error.h>
 #include <rekindle/mlp/model.h>

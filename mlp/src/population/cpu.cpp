@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -17,29 +18,35 @@ using namespace population;
 
 namespace {
 
+/// The first `width` inputs of each row, without gaps, and the targets if there are any.
+Samples copy_of(const Samples& samples, std::size_t width) {
+    struct Rows {
+        std::vector<float> inputs, targets;
+    };
+    const auto rows = std::make_shared<Rows>();
+    rows->inputs.resize(samples.count * width);
+    for (std::size_t r = 0; r < samples.count; ++r)
+        std::copy_n(samples.inputs + r * samples.stride, width, rows->inputs.data() + r * width);
+    if (samples.targets)
+        rows->targets.assign(samples.targets, samples.targets + samples.count);
+    return {rows->inputs.data(), width, samples.targets ? rows->targets.data() : nullptr, samples.count,
+            rows};
+}
+
 class CpuSamples final : public SampleSet {
   public:
-    CpuSamples(const Samples& samples, std::size_t width)
-        : width_(width), count_(samples.count), inputs_(samples.count * width) {
-        for (std::size_t r = 0; r < count_; ++r)
-            std::copy_n(samples.inputs + r * samples.stride, width, inputs_.data() + r * width);
-        if (samples.targets)
-            targets_.assign(samples.targets, samples.targets + count_);
+    /// Precondition: the rows have an owner.
+    explicit CpuSamples(Samples rows) : rows_(std::move(rows)) {}
+    std::size_t count() const override { return rows_.count; }
+    const Samples& all() const { return rows_; }
+    Samples part(std::size_t first, std::size_t count) const {
+        check_range(first, count, rows_.count);
+        return {rows_.inputs + first * rows_.stride, rows_.stride,
+                rows_.targets ? rows_.targets + first : nullptr, count, rows_.owner};
     }
-    std::size_t count() const override { return count_; }
-    /// Refers to this object, like part().
-    Samples all() const& { return part(0, count_); }
-    Samples part(std::size_t first, std::size_t count) const& {
-        check_range(first, count, count_);
-        return {inputs_.data() + first * width_, width_, targets_.empty() ? nullptr : targets_.data() + first,
-                count};
-    }
-    Samples all() const&& = delete;
-    Samples part(std::size_t first, std::size_t count) const&& = delete;
 
   private:
-    std::size_t width_, count_;
-    std::vector<float> inputs_, targets_; ///< targets_ is empty if there are none
+    Samples rows_;
 };
 
 class CpuPopulation final : public Population {
@@ -76,12 +83,12 @@ class CpuPopulation final : public Population {
 
     std::unique_ptr<SampleSet> prepare(const Samples& samples) override {
         check_samples(samples, model());
-        return std::make_unique<CpuSamples>(samples, model().inputs);
+        return std::make_unique<CpuSamples>(samples.owner ? samples : copy_of(samples, model().inputs));
     }
 
     std::vector<TrainResult> train(const SampleSet& samples, RowOrders orders,
                                    std::size_t batch_size) override {
-        const Samples rows = samples_as<CpuSamples>(samples).all();
+        const Samples& rows = samples_as<CpuSamples>(samples).all();
         check_orders(orders, size(), batch_size);
         for (std::size_t i = 0; i < orders.size(); ++i)
             if (i == 0 || orders[i].data() != orders[i - 1].data() ||

@@ -12,9 +12,9 @@ namespace rekindle::mlp {
 namespace {
 
 /// More members than any device works on in parallel: the time of a larger population grows proportionally.
-constexpr std::size_t most_members = 4096;
+constexpr std::size_t max_members = 4096;
 constexpr std::size_t batches_of_rows = 16;
-constexpr std::size_t most_rows = 1u << 16;
+constexpr std::size_t max_rows = 1u << 16;
 
 struct RandomRows {
     RandomRows(std::size_t width, std::size_t count) : inputs(width * count), targets(count) {
@@ -32,8 +32,8 @@ struct RandomRows {
 SpeedMeasurement measure_speed(Population& population, std::size_t batch_size, double seconds) {
     if (batch_size == 0)
         throw usage_error("batch size 0").expected("1 or more");
-    const auto scratch = population.scratch(std::min(population.size(), most_members));
-    const std::size_t rows = std::max(batch_size, std::min(batches_of_rows * batch_size, most_rows));
+    const auto scratch = population.scratch(std::min(population.size(), max_members));
+    const std::size_t rows = std::max(batch_size, std::min(batches_of_rows * batch_size, max_rows));
     const std::size_t width = population.model().inputs;
     const RandomRows table(width, rows);
     const auto samples = scratch->prepare({table.inputs.data(), width, table.targets.data(), rows});

@@ -15,7 +15,7 @@ namespace {
 
 using c10::CachingDeviceAllocator::DeviceStats;
 
-/// What a tensor's storage owns.
+/// The context that a tensor's storage owns.
 struct Allocation {
     runtime::Buffer buffer;
 };

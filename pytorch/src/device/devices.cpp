@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t streams_of_a_device = 33; ///< the default stream and the pool
 
-/// What every kernel of the PyTorch device may use beyond the runtime's minimum.
+/// Features that every kernel of the PyTorch device may use beyond the runtime's minimum.
 constexpr kernels::Features needed_features{kernels::Feature::storage_16bit, kernels::Feature::storage_8bit};
 
 struct OpenDevice {

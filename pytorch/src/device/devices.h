@@ -29,8 +29,8 @@ std::string why_no_device();
 
 /// Whether the device has been opened in this process.
 bool is_open(DeviceIndex index) noexcept;
-/// What the driver says about a device; does not open it. Throws c10::IndexError for a device that does not
-/// exist.
+/// The properties of a device that the driver reports; does not open it. Throws c10::IndexError for a device
+/// that does not exist.
 const runtime::DeviceInfo& device_info(DeviceIndex index);
 /// The device, opened at first use. Throws c10::IndexError, runtime::Error.
 runtime::Device& device(DeviceIndex index);

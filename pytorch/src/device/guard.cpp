@@ -11,7 +11,7 @@ namespace rvk {
 
 namespace {
 
-/// What PyTorch's opaque event handle points to.
+/// The object that PyTorch's opaque event handle points to.
 struct RecordedEvent {
     runtime::Event event;
     bool timing = false;

@@ -10,7 +10,7 @@
 
 namespace rvk {
 
-/// What is reported; the first two are the numbers in kernels/lib/report.slang.
+/// The kinds of reports; the first two are the numbers in kernels/lib/report.slang.
 enum class Report : std::uint32_t {
     index = 1,               ///< IndexError
     target = 2,              ///< IndexError: a class of a loss

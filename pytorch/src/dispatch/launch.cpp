@@ -9,18 +9,18 @@
 #include <rekindle/kernels/ceil_div.h>
 
 #include <algorithm>
-#include <array>
 #include <c10/core/impl/COW.h>
 #include <c10/util/Exception.h>
 #include <c10/util/SmallVector.h>
 #include <cstring>
-#include <functional>
-#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 namespace rvk {
 
 namespace {
+
+using kernels::ConstantValue;
 
 std::uint64_t span_of(at::IntArrayRef sizes, at::IntArrayRef strides, std::uint64_t element_bytes) {
     std::uint64_t last = 0;
@@ -57,32 +57,31 @@ Access access_of(const at::TensorIteratorBase& iterator, int operand, bool write
             iterator.device(operand).index()};
 }
 
-/// What identifies a pipeline: texts are compared, not their addresses. They must live forever, as literals
-/// and the registry's names do.
+/// A kernel (kernels are static data, so its address identifies it) with a value for each of its constants.
 struct PipelineKey {
-    static constexpr std::size_t most_constants = 24;
-    DeviceIndex device = 0;
-    std::string_view kernel;
-    std::size_t count = 0;
-    std::array<std::string_view, most_constants> names{};
-    std::array<std::uint32_t, most_constants> values{};
+    DeviceIndex device;
+    const kernels::Kernel* kernel;
+    c10::SmallVector<std::uint32_t, 16> values;
 
-    bool operator==(const PipelineKey& other) const noexcept {
-        return device == other.device && kernel == other.kernel && count == other.count &&
-               std::equal(names.begin(), names.begin() + count, other.names.begin()) &&
-               std::equal(values.begin(), values.begin() + count, other.values.begin());
-    }
+    bool operator==(const PipelineKey&) const = default;
 };
 
 struct PipelineKeyHash {
     std::size_t operator()(const PipelineKey& key) const noexcept {
         std::uint64_t hash =
-            std::hash<std::string_view>()(key.kernel) ^ static_cast<std::uint64_t>(key.device);
-        for (std::size_t i = 0; i < key.count; ++i)
-            hash = (hash ^ key.values[i]) * 0x9e3779b97f4a7c15ull;
+            reinterpret_cast<std::uintptr_t>(key.kernel) ^ static_cast<std::uint64_t>(key.device);
+        for (const std::uint32_t value : key.values)
+            hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
         return hash ^ (hash >> 32);
     }
 };
+
+/// The key has the values without the names.
+void check_names(const kernels::Kernel& kernel, std::span<const ConstantValue> constants) {
+    TORCH_INTERNAL_ASSERT(std::ranges::equal(kernel.constants, constants, {},
+                                             &kernels::SpecializationConstant::name, &ConstantValue::name),
+                          "launch of ", kernel.name, " with the constants of another family");
+}
 
 void check_dtypes(std::span<const ConstantValue> constants) {
     for (const ConstantValue& constant : constants) {
@@ -94,23 +93,22 @@ void check_dtypes(std::span<const ConstantValue> constants) {
     }
 }
 
-/// The device owns the table of pipelines. Each thread remembers what it got from there, so that a repeated
-/// launch takes no lock and checks no dtype.
+/// The device's own table of pipelines finds them by the texts of all names, under a lock that all threads
+/// share. Each thread remembers what it got from there, so that a repeated launch compares only numbers,
+/// takes no lock and checks neither names nor dtypes.
 const runtime::Pipeline& prepared(DeviceIndex index, const kernels::Kernel& kernel,
                                   std::span<const ConstantValue> constants) {
-    TORCH_INTERNAL_ASSERT(constants.size() <= PipelineKey::most_constants);
-    PipelineKey key{.device = index, .kernel = kernel.name, .count = constants.size()};
-    for (std::size_t i = 0; i < constants.size(); ++i) {
-        key.names[i] = constants[i].name;
-        key.values[i] = constants[i].value;
-    }
+    PipelineKey key{index, &kernel, {}};
+    for (const ConstantValue& constant : constants)
+        key.values.push_back(constant.value);
     thread_local std::unordered_map<PipelineKey, const runtime::Pipeline*, PipelineKeyHash> known;
     if (const auto found = known.find(key); found != known.end())
         return *found->second;
+    check_names(kernel, constants);
     check_dtypes(constants);
     try {
         const runtime::Pipeline& made = device(index).prepare(kernel, constants);
-        known.emplace(key, &made);
+        known.emplace(std::move(key), &made);
         return made;
     } catch (const runtime::Unsupported& error) {
         TORCH_CHECK_NOT_IMPLEMENTED(false, error.what());
@@ -153,7 +151,7 @@ Groups linear_groups(std::int64_t count, std::uint32_t per_group) {
 
 void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
             std::span<const std::byte> parameters, std::span<const Access> accesses,
-            std::span<const ConstantValue> constants) {
+            std::span<const kernels::ConstantValue> constants) {
     c10::SmallVector<runtime::Access, 16> bytes;
     for (const Access& access : accesses) {
         if (access.bytes != 0 && access.device != index) [[unlikely]]

@@ -13,7 +13,6 @@
 
 namespace rvk {
 
-using kernels::ConstantValue;
 using runtime::Groups;
 
 /// Bytes that a launch reads or writes, and the device whose memory they are in: `launch` rejects memory of
@@ -51,24 +50,46 @@ Access writes(const at::TensorIteratorBase& iterator, int operand);
 /// kernels/lib/layout.slang). Kernels check that an item is below `count`.
 Groups linear_groups(std::int64_t count, std::uint32_t per_group);
 
-/// Queues a dispatch on the calling thread's stream of that device. Throws c10::Error if an access is to
-/// another device's memory, or writes to memory that a deferred copy shares.
+/// Queues a dispatch on the calling thread's stream of that device. `constants`: all of the kernel's, in
+/// their order (the list() of its family's struct). Throws c10::Error if an access is to another device's
+/// memory, or writes to memory that a deferred copy shares.
 void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
             std::span<const std::byte> parameters, std::span<const Access> accesses,
-            std::span<const ConstantValue> constants);
-template <class P>
-void launch(c10::Device device, const kernels::TypedKernel<P>& kernel, Groups groups,
-            const std::type_identity_t<P>& parameters, std::initializer_list<Access> accesses,
-            std::initializer_list<ConstantValue> constants = {}) {
-    launch(device.index(), kernel.kernel, groups, std::as_bytes(std::span(&parameters, 1)),
-           {accesses.begin(), accesses.size()}, {constants.begin(), constants.size()});
+            std::span<const kernels::ConstantValue> constants);
+template <kernels::ConstantsStruct C>
+void launch(DeviceIndex index, const kernels::Kernel& kernel, Groups groups,
+            std::span<const std::byte> parameters, std::span<const Access> accesses, const C& constants) {
+    launch(index, kernel, groups, parameters, accesses,
+           std::span<const kernels::ConstantValue>(constants.list()));
 }
+/// The family's constants by name: launch(device, kernel, groups, parameters, accesses, {.bytes = 8}).
 template <class P>
 void launch(c10::Device device, const kernels::TypedKernel<P>& kernel, Groups groups,
             const std::type_identity_t<P>& parameters, std::span<const Access> accesses,
-            std::span<const ConstantValue> constants) {
+            const typename P::Constants& constants) {
     launch(device.index(), kernel.kernel, groups, std::as_bytes(std::span(&parameters, 1)), accesses,
            constants);
+}
+template <class P>
+void launch(c10::Device device, const kernels::TypedKernel<P>& kernel, Groups groups,
+            const std::type_identity_t<P>& parameters, std::initializer_list<Access> accesses,
+            const typename P::Constants& constants) {
+    launch(device, kernel, groups, parameters, std::span(accesses.begin(), accesses.size()), constants);
+}
+/// With the constants' initial values, or without constants.
+template <class P>
+void launch(c10::Device device, const kernels::TypedKernel<P>& kernel, Groups groups,
+            const std::type_identity_t<P>& parameters, std::span<const Access> accesses) {
+    if constexpr (requires { typename P::Constants; })
+        launch(device, kernel, groups, parameters, accesses, typename P::Constants{});
+    else
+        launch(device.index(), kernel.kernel, groups, std::as_bytes(std::span(&parameters, 1)), accesses,
+               std::span<const kernels::ConstantValue>());
+}
+template <class P>
+void launch(c10::Device device, const kernels::TypedKernel<P>& kernel, Groups groups,
+            const std::type_identity_t<P>& parameters, std::initializer_list<Access> accesses) {
+    launch(device, kernel, groups, parameters, std::span(accesses.begin(), accesses.size()));
 }
 
 /// A copy of a small block (a table of sizes, strides or raw addresses) in memory that kernels on the calling

@@ -212,13 +212,13 @@ class Attention {
             if (tensor.defined())
                 accesses.push_back(reads(tensor));
         const std::uint32_t width = padded_width();
-        const std::array constants{ConstantValue{"dtype", dtype_code(query_.scalar_type())},
-                                   ConstantValue{"causal", causal_},
-                                   ConstantValue{"has_bias", bias_.defined()},
-                                   ConstantValue{"wants_grad_bias", wants_grad_bias_},
-                                   ConstantValue{"in_steps", in_steps_},
-                                   ConstantValue{"padded_width", width},
-                                   ConstantValue{"wide_numbers", 32 * width}};
+        const kernels::AttentionConstants constants{.dtype = dtype_code(query_.scalar_type()),
+                                                    .causal = causal_,
+                                                    .has_bias = bias_.defined(),
+                                                    .wants_grad_bias = wants_grad_bias_,
+                                                    .in_steps = in_steps_,
+                                                    .padded_width = width,
+                                                    .wide_numbers = 32 * width};
         const UploadedBlock block(query_.device().index(), std::span<const std::uint64_t>(block_));
         parameters_.block = block.address();
         launch(query_.device(), kernel, groups, parameters_, accesses, constants);

@@ -96,10 +96,8 @@ void take_statistics(const Layout& layout, const at::Tensor& mean, const at::Ten
         accesses.push_back(writes(running_variance));
         running_type = running_variance.scalar_type();
     }
-    const std::array<ConstantValue, 2> constants{{
-        {"statistics_type", dtype_code(mean.scalar_type())},
-        {"running_type", dtype_code(running_type)},
-    }};
+    const kernels::NormChannelsConstants constants{.statistics_type = dtype_code(mean.scalar_type()),
+                                                   .running_type = dtype_code(running_type)};
     launch(layout.input.device().index(),
            wide ? kernels::norm_channels_update_float64.kernel : kernels::norm_channels_update.kernel,
            linear_groups(layout.channels, 256), std::as_bytes(std::span(&p, 1)), accesses, constants);
@@ -115,15 +113,14 @@ at::Tensor apply(const Layout& layout, const at::Tensor& mean, const at::Tensor&
     p.bias = bias.defined() ? address(bias) : 0;
     const bool vectors = layout.vectors(wide) && aligned({p.input, p.output});
     const at::Tensor& affine = weight.defined() ? weight : bias;
-    const std::array<ConstantValue, 7> constants{{
-        {"input_type", dtype_code(layout.input.scalar_type())},
-        {"weight_type", dtype_code(affine.defined() ? affine.scalar_type() : at::kFloat)},
-        {"statistics_type", dtype_code(mean.scalar_type())},
-        {"from_variance", from_variance},
-        {"has_weight", weight.defined()},
-        {"has_bias", bias.defined()},
-        {"vectors", vectors},
-    }};
+    const kernels::NormChannelsConstants constants{
+        .input_type = dtype_code(layout.input.scalar_type()),
+        .weight_type = dtype_code(affine.defined() ? affine.scalar_type() : at::kFloat),
+        .statistics_type = dtype_code(mean.scalar_type()),
+        .from_variance = from_variance,
+        .has_weight = weight.defined(),
+        .has_bias = bias.defined(),
+        .vectors = vectors};
     c10::SmallVector<Access, 6> accesses{reads(layout.input), reads(mean), reads(variance_or_rstd),
                                          writes(output)};
     for (const auto* tensor : {&weight, &bias})
@@ -183,7 +180,7 @@ at::Tensor rstd_of(const at::Tensor& variance, const at::TensorOptions& options,
     p.mean = p.rstd = address(rstd);
     p.epsilon = compute_bits(epsilon, wide);
     p.count = static_cast<std::uint64_t>(variance.numel());
-    const std::array<ConstantValue, 1> constants{{{"statistics_type", dtype_code(rstd.scalar_type())}}};
+    const kernels::NormChannelsConstants constants{.statistics_type = dtype_code(rstd.scalar_type())};
     const std::array<Access, 1> accesses{writes(rstd)};
     launch(variance.device().index(),
            wide ? kernels::norm_channels_update_float64.kernel : kernels::norm_channels_update.kernel,
@@ -202,14 +199,13 @@ at::Tensor input_gradient_of(const Layout& layout, const at::Tensor& gradient, c
     p.product = address(product);
     p.factor = compute_bits(1.0 / static_cast<double>(layout.elements), wide);
     const bool vectors = layout.vectors(wide) && aligned({p.input, p.gradient, p.output});
-    const std::array<ConstantValue, 6> constants{{
-        {"input_type", dtype_code(layout.input.scalar_type())},
-        {"weight_type", dtype_code(weight.defined() ? weight.scalar_type() : at::kFloat)},
-        {"statistics_type", dtype_code(mean.scalar_type())},
-        {"has_weight", weight.defined()},
-        {"training", training},
-        {"vectors", vectors},
-    }};
+    const kernels::NormChannelsConstants constants{
+        .input_type = dtype_code(layout.input.scalar_type()),
+        .weight_type = dtype_code(weight.defined() ? weight.scalar_type() : at::kFloat),
+        .statistics_type = dtype_code(mean.scalar_type()),
+        .has_weight = weight.defined(),
+        .training = training,
+        .vectors = vectors};
     c10::SmallVector<Access, 8> accesses{reads(layout.input), reads(gradient), reads(mean),   reads(rstd),
                                          reads(sum),          reads(product),  writes(output)};
     if (weight.defined())

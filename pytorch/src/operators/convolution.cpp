@@ -244,20 +244,20 @@ struct Work {
         const bool quads_of_other = by_pixels   ? quads(operands.other, volume(grid))
                                     : rows_of_k ? quads(operands.other, k)
                                                 : false;
-        const std::array constants{
-            ConstantValue{"dtype", dtype_code(dtype)},
-            ConstantValue{"operation", static_cast<std::uint32_t>(operation)},
-            ConstantValue{"dimensions", g.dimensions()},
-            ConstantValue{"pointwise", g.pointwise()},
-            ConstantValue{"unit_stride", g.unit_stride()},
-            ConstantValue{"a_sharing", quads_of_other ? 0u : 2u},
-            ConstantValue{"edges", edges},
-            ConstantValue{"one_tap", of_one_tap},
-            ConstantValue{"in_parts", in_parts},
-            ConstantValue{"has_bias", operands.bias.defined()},
-            ConstantValue{"stores_quads", !in_parts && (!by_pixels || g.pointwise()) &&
-                                              quads(operands.result, by_pixels ? n : volume(grid))},
-            ConstantValue{"shared_numbers", shared_numbers}};
+        const kernels::ConvolutionConstants constants{
+            .dtype = dtype_code(dtype),
+            .edges = edges,
+            .shared_numbers = shared_numbers,
+            .operation = static_cast<std::uint32_t>(operation),
+            .dimensions = g.dimensions(),
+            .pointwise = g.pointwise(),
+            .unit_stride = g.unit_stride(),
+            .a_sharing = quads_of_other ? 0u : 2u,
+            .one_tap = of_one_tap,
+            .in_parts = in_parts,
+            .has_bias = operands.bias.defined(),
+            .stores_quads = !in_parts && (!by_pixels || g.pointwise()) &&
+                            quads(operands.result, by_pixels ? n : volume(grid))};
         std::array accesses{reads(operands.image), reads(operands.other), writes(operands.result), Access{}};
         if (operands.bias.defined())
             accesses[3] = reads(operands.bias);

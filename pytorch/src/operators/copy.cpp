@@ -47,13 +47,11 @@ void launch_bytes(const kernels::TypedKernel<P>& kernel, const at::TensorIterato
     p.output = address(iterator, 0);
     p.count = static_cast<std::uint64_t>(iterator.numel());
     const UploadedBlock layout_block = layout.fill(p, iterator.device(0).index());
-    const std::array<ConstantValue, 3> constants{{
-        {"layout", static_cast<std::uint32_t>(layout.kind())},
-        {"bytes", static_cast<std::uint32_t>(iterator.element_size(0))},
-        {"wide", iterator.numel() >= (std::int64_t{1} << 31) ? 1u : 0u},
-    }};
+    const kernels::CopyConstants constants{.layout = static_cast<std::uint32_t>(layout.kind()),
+                                           .bytes = static_cast<std::uint32_t>(iterator.element_size(0)),
+                                           .wide = iterator.numel() >= (std::int64_t{1} << 31)};
     launch(iterator.device(0), kernel, linear_groups(iterator.numel(), elements_per_group), p, accesses,
-           std::span<const ConstantValue>(constants));
+           constants);
 }
 
 void copy_same_dtype(const at::Tensor& to, const at::Tensor& from) {

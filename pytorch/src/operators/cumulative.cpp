@@ -72,16 +72,15 @@ void cumulate(const at::Tensor& output, const at::Tensor& indices, const at::Ten
                        .parts = schedule.parts,
                        .part_size = schedule.part_size};
     const bool vectors = lines.inner == 1 && lines.size % 4 == 0 && p.input % 16 == 0 && p.output % 16 == 0;
-    std::array<ConstantValue, 7> constants{{
-        {"operation", static_cast<std::uint32_t>(operation)},
-        {"input_type", dtype_code(input.scalar_type())},
-        {"output_type", dtype_code(output.scalar_type())},
-        {"columns", schedule.columns},
-        {"columns_fastest", schedule.columns_fastest},
-        {"vectors", vectors},
-        {"split", schedule.parts > 1},
-    }};
-    const auto run = [&](const kernels::Kernel& kernel, Groups groups, std::span<const Access> accesses) {
+    const kernels::CumulativeConstants of_lines{.operation = static_cast<std::uint32_t>(operation),
+                                                .input_type = dtype_code(input.scalar_type()),
+                                                .output_type = dtype_code(output.scalar_type()),
+                                                .split = schedule.parts > 1,
+                                                .vectors = vectors,
+                                                .columns = schedule.columns,
+                                                .columns_fastest = schedule.columns_fastest};
+    const auto run = [&](const kernels::Kernel& kernel, Groups groups, std::span<const Access> accesses,
+                         const kernels::CumulativeConstants& constants) {
         launch(input.device().index(), kernel, groups, std::as_bytes(std::span(&p, 1)), accesses, constants);
     };
     c10::SmallVector<Access, 4> accesses{reads(input), writes(output)};
@@ -89,16 +88,15 @@ void cumulate(const at::Tensor& output, const at::Tensor& indices, const at::Ten
         accesses.push_back(writes(indices));
     if (schedule.parts > 1) {
         accesses.push_back(reads(scratch));
-        constants.back().value = 0;
-        run(kernels.totals, schedule.groups, std::array{reads(input), writes(scratch)});
-        const auto of_lines = constants;
-        constants[3].value = 1;
-        constants[4].value = constants[5].value = 0;
-        run(kernels.before, schedule.merge_groups, std::array{writes(scratch)});
-        constants = of_lines;
-        constants.back().value = 1;
+        auto of_totals = of_lines;
+        of_totals.split = 0;
+        run(kernels.totals, schedule.groups, std::array{reads(input), writes(scratch)}, of_totals);
+        auto of_prefixes = of_totals;
+        of_prefixes.columns = 1;
+        of_prefixes.columns_fastest = of_prefixes.vectors = 0;
+        run(kernels.before, schedule.merge_groups, std::array{writes(scratch)}, of_prefixes);
     }
-    run(kernels.cumulate, schedule.groups, accesses);
+    run(kernels.cumulate, schedule.groups, accesses, of_lines);
 }
 
 template <Cumulation operation>

@@ -182,21 +182,19 @@ void launch_call(const kernels::TypedKernel<P>& kernel, const at::TensorIterator
             accesses[used++] = operand == 0 ? writes(iterator, operand) : reads(iterator, operand);
     const bool quads =
         layout.kind() == OperandLayout::Kind::contiguous && aligned_for_quads(iterator, operands);
-    const std::array<ConstantValue, 11> constants{{
-        {"operation", static_cast<std::uint32_t>(call.operation)},
-        {"inputs", static_cast<std::uint32_t>(call.inputs)},
-        {"layout", static_cast<std::uint32_t>(layout.kind())},
-        {"output_dtype", dtype(0)},
-        {"input_dtype_0", dtype(1)},
-        {"input_dtype_1", dtype(2)},
-        {"input_dtype_2", dtype(3)},
-        {"common_dtype", dtype_code(call.common)},
-        {"scalar_inputs", call.scalar_inputs},
-        {"quads", quads ? 1u : 0u},
-        {"wide", iterator.numel() >= (std::int64_t{1} << 31) ? 1u : 0u},
-    }};
+    const kernels::ElementwiseConstants constants{.operation = static_cast<std::uint32_t>(call.operation),
+                                                  .inputs = static_cast<std::uint32_t>(call.inputs),
+                                                  .layout = static_cast<std::uint32_t>(layout.kind()),
+                                                  .output_dtype = dtype(0),
+                                                  .input_dtype_0 = dtype(1),
+                                                  .input_dtype_1 = dtype(2),
+                                                  .input_dtype_2 = dtype(3),
+                                                  .common_dtype = dtype_code(call.common),
+                                                  .scalar_inputs = call.scalar_inputs,
+                                                  .quads = quads,
+                                                  .wide = iterator.numel() >= (std::int64_t{1} << 31)};
     launch(device, kernel, linear_groups(iterator.numel(), elements_per_group), p,
-           std::span<const Access>(accesses.data(), used), std::span<const ConstantValue>(constants));
+           std::span<const Access>(accesses.data(), used), constants);
 }
 
 Call call_of(at::ScalarType common, const at::TensorIteratorBase& iterator, Operation operation,

@@ -46,15 +46,12 @@ void launch_table(const TensorTable<9>& table, const ListCall& call, const at::T
     p.table = words.address();
     p.tensors = table.tensors();
     const auto inputs = call.inputs.size() + (call.scalar_inputs != 0 ? 1 : 0);
-    const std::array<ConstantValue, 5> constants{{
-        {"operation", static_cast<std::uint32_t>(call.operation)},
-        {"inputs", static_cast<std::uint32_t>(inputs)},
-        {"common_dtype", dtype_code(like.scalar_type())},
-        {"scalar_inputs", call.scalar_inputs},
-        {"quads", quads ? 1u : 0u},
-    }};
     launch(like.device(), kernels::elementwise_list_float, table.groups(), p, accesses,
-           std::span<const ConstantValue>(constants));
+           {.operation = static_cast<std::uint32_t>(call.operation),
+            .inputs = static_cast<std::uint32_t>(inputs),
+            .common_dtype = dtype_code(like.scalar_type()),
+            .scalar_inputs = call.scalar_inputs,
+            .quads = quads});
 }
 
 void run(TensorList outputs, const ListCall& call) {

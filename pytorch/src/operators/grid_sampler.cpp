@@ -94,12 +94,12 @@ class Sampler {
         require_float64(dtype, grid_.device());
         const UploadedBlock layout(grid_.device().index(), std::span<const std::int64_t>(words_));
         p_.layout = layout.address();
-        const std::array<ConstantValue, 5> constants{
-            ConstantValue{"dtype", dtype_code(dtype)},
-            ConstantValue{"axes", static_cast<std::uint32_t>(axes_)},
-            ConstantValue{"interpolation", static_cast<std::uint32_t>(sampling_.interpolation)},
-            ConstantValue{"padding", static_cast<std::uint32_t>(sampling_.padding)},
-            ConstantValue{"align_corners", sampling_.align_corners ? 1u : 0u}};
+        const kernels::SamplerConstants constants{.dtype = dtype_code(dtype),
+                                                  .axes = static_cast<std::uint32_t>(axes_),
+                                                  .interpolation =
+                                                      static_cast<std::uint32_t>(sampling_.interpolation),
+                                                  .padding = static_cast<std::uint32_t>(sampling_.padding),
+                                                  .align_corners = sampling_.align_corners};
         const Groups groups = linear_groups(p_.count, 256);
         if (dtype == at::kDouble)
             rvk::launch(grid_.device(), twice, groups, std::bit_cast<kernels::SamplerFloat64Parameters>(p_),

@@ -258,11 +258,12 @@ ParametersWithBlock<P> IndexOperation::parameters(std::uint64_t target, std::uin
     return described;
 }
 
-std::array<ConstantValue, 5> IndexOperation::constants(std::uint32_t operation) const {
-    return {ConstantValue{"bytes", static_cast<std::uint32_t>(element_bytes_)},
-            ConstantValue{"operation", operation},
-            ConstantValue{"indexes", static_cast<std::uint32_t>(selectors_.size())},
-            ConstantValue{"wide_indexes", wide_ ? 1u : 0u}, ConstantValue{"wraps", wraps_ ? 1u : 0u}};
+kernels::IndexingConstants IndexOperation::constants(std::uint32_t operation) const {
+    return {.bytes = static_cast<std::uint32_t>(element_bytes_),
+            .operation = operation,
+            .indexes = static_cast<std::uint32_t>(selectors_.size()),
+            .wide_indexes = wide_ ? 1u : 0u,
+            .wraps = wraps_ ? 1u : 0u};
 }
 
 c10::SmallVector<Access, 12> IndexOperation::accesses(std::initializer_list<Access> operands) const {
@@ -348,11 +349,13 @@ void IndexOperation::accumulate(const IndexedOperand& target, const IndexedOpera
     p.keys = address(sorted.keys);
     p.positions = address(sorted.positions);
     p.count = static_cast<std::uint32_t>(ordinals);
-    const std::array<ConstantValue, 5> constants{
-        ConstantValue{"dtype", dtype_code(dtype)},
-        ConstantValue{"reduction", static_cast<std::uint32_t>(reduction)},
-        ConstantValue{"indexes", static_cast<std::uint32_t>(selectors_.size())},
-        ConstantValue{"wide_indexes", wide_ ? 1u : 0u}, ConstantValue{"wraps", wraps_ ? 1u : 0u}};
+    const kernels::AccumulateConstants constants{
+        .dtype = dtype_code(dtype),
+        .reduction = static_cast<std::uint32_t>(reduction),
+        .indexes = static_cast<std::uint32_t>(selectors_.size()),
+        .wide_indexes = wide_ ? 1u : 0u,
+        .wraps = wraps_ ? 1u : 0u,
+    };
     const Access read = values.access.as_read();
     auto used = simple.accesses({target.access, read, reads(sorted.keys), reads(sorted.positions)});
     const auto run = [&](const auto& kernel, const auto& kernel_float64, std::int64_t items) {

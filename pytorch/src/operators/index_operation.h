@@ -110,7 +110,7 @@ class IndexOperation {
     UploadedBlock uploaded_layout() const;
     template <class P>
     ParametersWithBlock<P> parameters(std::uint64_t target, std::uint64_t values) const;
-    std::array<ConstantValue, 5> constants(std::uint32_t operation) const;
+    kernels::IndexingConstants constants(std::uint32_t operation) const;
     c10::SmallVector<Access, 12> accesses(std::initializer_list<Access> operands) const;
 
     c10::Device device_;

@@ -12,7 +12,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/nll_loss_backward_meta.h>
 #include <ATen/ops/nll_loss_forward_meta.h>
-#include <array>
 
 namespace rvk {
 
@@ -57,11 +56,11 @@ struct Likelihood {
         p.places = static_cast<std::uint32_t>(places);
         return p;
     }
-    std::array<ConstantValue, 4> constants(const at::Tensor& like) const {
-        return {{{"input_type", dtype_code(like.scalar_type())},
-                 {"target_type", dtype_code(target.scalar_type())},
-                 {"has_weight", weight.defined()},
-                 {"reduction", static_cast<std::uint32_t>(reduction)}}};
+    kernels::LikelihoodConstants constants(const at::Tensor& like) const {
+        return {.input_type = dtype_code(like.scalar_type()),
+                .target_type = dtype_code(target.scalar_type()),
+                .has_weight = weight.defined() ? 1u : 0u,
+                .reduction = static_cast<std::uint32_t>(reduction)};
     }
     void read(c10::SmallVector<Access, 8>& accesses) const {
         accesses.push_back(reads(target));
@@ -98,10 +97,9 @@ void reduced_loss(const Likelihood& problem, const at::Tensor& input, const at::
     p.partial = scratch.defined() ? address(scratch) : 0;
     p.parts = schedule.parts;
     p.part_size = schedule.part_size;
-    c10::SmallVector<ConstantValue, 8> constants{{"columns", schedule.columns},
-                                                 {"split", schedule.parts > 1}};
-    const auto own = problem.constants(input);
-    constants.append(own.begin(), own.end());
+    kernels::LikelihoodConstants constants = problem.constants(input);
+    constants.columns = schedule.columns;
+    constants.split = schedule.parts > 1 ? 1u : 0u;
     const auto bytes = std::as_bytes(std::span(&p, 1));
     const auto index = input.device().index();
     c10::SmallVector<Access, 8> accesses{reads(input)};
@@ -115,8 +113,8 @@ void reduced_loss(const Likelihood& problem, const at::Tensor& input, const at::
     }
     accesses.push_back(writes(scratch));
     launch(index, first, schedule.groups, bytes, accesses, constants);
-    constants[0].value = 1;
-    constants[1].value = 0;
+    constants.columns = 1;
+    constants.split = 0;
     results.push_back(reads(scratch));
     launch(index, problem.wide ? kernels::likelihood_parts_float64.kernel : kernels::likelihood_parts.kernel,
            {1, 1, 1}, bytes, results, constants);

@@ -84,9 +84,8 @@ at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tenso
         p.fill_low = bits[0];
         p.fill_high = bits[1];
     }
-    const std::array<ConstantValue, 2> constants{
-        ConstantValue{"bytes", static_cast<std::uint32_t>(self.element_size())}, ConstantValue{"indexes", 0}};
-    launch(self.device(), kernels::masked_fill, linear_groups(p.count, 256), p, accesses, constants);
+    launch(self.device(), kernels::masked_fill, linear_groups(p.count, 256), p, accesses,
+           {.bytes = static_cast<std::uint32_t>(self.element_size()), .indexes = 0});
     return self;
 }
 void check_fill_value(const at::Tensor& self, bool is_complex) {
@@ -165,10 +164,11 @@ class Compaction {
         all.parameters.fill_low = sign_bits(flags_.scalar_type());
         return all;
     }
-    std::array<ConstantValue, 4> constants(std::uint32_t operation) const {
-        return {ConstantValue{"bytes", static_cast<std::uint32_t>(other_.element_size())},
-                ConstantValue{"flag_bytes", static_cast<std::uint32_t>(flags_.element_size())},
-                ConstantValue{"operation", operation}, ConstantValue{"indexes", 0}};
+    kernels::IndexingConstants constants(std::uint32_t operation) const {
+        return {.bytes = static_cast<std::uint32_t>(other_.element_size()),
+                .operation = operation,
+                .indexes = 0,
+                .flag_bytes = static_cast<std::uint32_t>(flags_.element_size())};
     }
 
     const at::Tensor flags_, other_;

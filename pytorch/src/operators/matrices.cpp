@@ -139,7 +139,8 @@ Product panel_of(const Product& whole, std::int64_t row, std::int64_t rows, std:
 }
 
 void launch_product(const Product& product, std::int64_t batch, std::int64_t parts, std::int64_t k_part,
-                    const kernels::Kernel& kernel, Groups groups, std::span<const ConstantValue> constants) {
+                    const kernels::Kernel& kernel, Groups groups,
+                    const kernels::ProductConstants& constants) {
     kernels::ProductParameters p =
         parameters_of(product.family, product.c, product.alpha, product.d, product.beta);
     p.a = product.a.address;
@@ -218,17 +219,18 @@ void multiply_tiles(const Product& product) {
                            c.columns % 4 == 0 && c.address % quad_bytes == 0;
         // Small tiles are not worth another pipeline.
         const bool edges = size == 32 || c.rows % size != 0 || c.columns % size != 0 || k % tile.depth != 0;
-        const std::array constants{
-            ConstantValue{"dtype", dtype_code(part.sizes.dtype)},
-            ConstantValue{"a_sharing", sharing(part.sizes, a.address, c.rows, a.row_stride, k,
-                                               a.column_stride, a.batch_stride)},
-            ConstantValue{"b_sharing", sharing(part.sizes, b.address, c.columns, b.column_stride, k,
-                                               b.row_stride, b.batch_stride)},
-            ConstantValue{"edges", edges},
-            ConstantValue{"in_parts", parts > 1},
-            ConstantValue{"adds", part.d.has_value()},
-            ConstantValue{"stores_quads", quads && parts == 1},
-            ConstantValue{"shared_numbers", tile.shared_numbers()}};
+        const kernels::ProductConstants constants{
+            .dtype = dtype_code(part.sizes.dtype),
+            .edges = edges ? 1u : 0u,
+            .shared_numbers = tile.shared_numbers(),
+            .a_sharing =
+                sharing(part.sizes, a.address, c.rows, a.row_stride, k, a.column_stride, a.batch_stride),
+            .b_sharing =
+                sharing(part.sizes, b.address, c.columns, b.column_stride, k, b.row_stride, b.batch_stride),
+            .in_parts = parts > 1 ? 1u : 0u,
+            .adds = part.d.has_value() ? 1u : 0u,
+            .stores_quads = quads && parts == 1 ? 1u : 0u,
+        };
         launch_product(part, batch, parts, k_part, *tile.kernel,
                        {static_cast<std::uint32_t>(kernels::ceil_div(c.columns, size)),
                         static_cast<std::uint32_t>(kernels::ceil_div(c.rows, size))},
@@ -255,9 +257,12 @@ void multiply_vector(const Product& product) {
     const std::int64_t parts = std::max<std::int64_t>(kernels::ceil_div(k, k_part), 1);
     const Kernels family = kernels_of(product.family);
     const auto launch_panel = [&](const Product& part, std::int64_t batch) {
-        const std::array constants{
-            ConstantValue{"dtype", dtype_code(part.sizes.dtype)}, ConstantValue{"in_parts", parts > 1},
-            ConstantValue{"adds", part.d.has_value()}, ConstantValue{"shared_numbers", 256}};
+        const kernels::ProductConstants constants{
+            .dtype = dtype_code(part.sizes.dtype),
+            .shared_numbers = 256,
+            .in_parts = parts > 1 ? 1u : 0u,
+            .adds = part.d.has_value() ? 1u : 0u,
+        };
         launch_product(part, batch, parts, k_part, many_lanes ? *family.vector_rows : *family.vector_columns,
                        linear_groups(part.c.rows, static_cast<std::uint32_t>(rows)), constants);
     };
@@ -400,8 +405,8 @@ void combine_parts(const ProductSizes& sizes, const PartialSums& sums, const Mat
     p.k = p.k_part = narrow(sums.parts);
     Groups groups = linear_groups(c.rows * c.columns, 256);
     groups.z = static_cast<std::uint32_t>(sizes.batch);
-    const std::array constants{ConstantValue{"dtype", dtype_code(sizes.dtype)},
-                               ConstantValue{"adds", d.has_value()}, ConstantValue{"shared_numbers", 1}};
+    const kernels::ProductConstants constants{
+        .dtype = dtype_code(sizes.dtype), .shared_numbers = 1, .adds = d.has_value() ? 1u : 0u};
     std::array accesses{reads(sums.memory), c.access, d ? d->access : Access{}};
     accesses[1].writes = true;
     launch(sizes.device.index(), *kernels_of(family).combine, groups, std::as_bytes(std::span(&p, 1)),

@@ -83,10 +83,8 @@ void move_elements(const at::Tensor& result, const at::Tensor& source, const std
     p.diagonal = diagonal;
     p.count = static_cast<std::uint32_t>(result.numel());
     p.dimensions = static_cast<std::uint32_t>(dimensions.size());
-    const std::array<ConstantValue, 2> constants{
-        ConstantValue{"bytes", static_cast<std::uint32_t>(bytes)},
-        ConstantValue{"operation", static_cast<std::uint32_t>(triangle)}};
-    launch(result.device(), kernels::shape_move, linear_groups(result.numel(), 256), p, accesses, constants);
+    launch(result.device(), kernels::shape_move, linear_groups(result.numel(), 256), p, accesses,
+           {.bytes = static_cast<std::uint32_t>(bytes), .operation = static_cast<std::uint32_t>(triangle)});
 }
 
 } // namespace rvk

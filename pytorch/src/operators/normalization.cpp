@@ -66,21 +66,21 @@ void gradient_sums(const GradientSums& request) {
                        .reduced_stride0 = static_cast<std::int32_t>(request.reduced_stride0),
                        .reduced_stride1 = static_cast<std::int32_t>(request.reduced_stride1),
                        .statistics_divisor = static_cast<std::uint32_t>(request.statistics_divisor)};
-    std::array<ConstantValue, 13> constants{{
-        {"columns", schedule.columns},
-        {"columns_fastest", schedule.columns_fastest},
-        {"split", schedule.parts > 1},
-        {"gradient_type", dtype_code(gradient.scalar_type())},
-        {"input_type", dtype_code(request.input.scalar_type())},
-        {"statistics_type", type(request.rstd)},
-        {"sum_type", type(result)},
-        {"reduced_rank", request.reduced_size == request.reduced ? 1u : 2u},
-        {"statistics_by_element", request.statistics_divisor == 0},
-        {"has_mean", request.mean.defined()},
-        {"has_rstd", request.rstd.defined()},
-        {"has_sum", request.sum.defined()},
-        {"has_product", request.product.defined()},
-    }};
+    const kernels::NormSumsConstants constants{
+        .gradient_type = dtype_code(gradient.scalar_type()),
+        .input_type = dtype_code(request.input.scalar_type()),
+        .statistics_type = type(request.rstd),
+        .sum_type = type(result),
+        .reduced_rank = request.reduced_size == request.reduced ? 1u : 2u,
+        .statistics_by_element = request.statistics_divisor == 0 ? 1u : 0u,
+        .has_mean = request.mean.defined() ? 1u : 0u,
+        .has_rstd = request.rstd.defined() ? 1u : 0u,
+        .has_sum = request.sum.defined() ? 1u : 0u,
+        .has_product = request.product.defined() ? 1u : 0u,
+        .columns = schedule.columns,
+        .columns_fastest = schedule.columns_fastest ? 1u : 0u,
+        .split = schedule.parts > 1 ? 1u : 0u,
+    };
     c10::SmallVector<Access, 8> accesses{reads(gradient), reads(request.input)};
     for (const auto* tensor : {&request.mean, &request.rstd})
         if (tensor->defined())
@@ -138,8 +138,9 @@ struct RowKernels {
 };
 
 /// One launch if each row fits in a workgroup; otherwise launches over parts, one pass for each of `states`.
+/// Gives each launch its own `stage` and `columns`.
 void launch_rows(RowParameters& p, RowKernels kernels, std::initializer_list<Stage> states,
-                 std::span<ConstantValue> constants, std::span<const Access> accesses, c10::Device device) {
+                 kernels::NormRowsConstants constants, std::span<const Access> accesses, c10::Device device) {
     constexpr std::int64_t longest = most_iterations / 4; // elements per thread, which reads them three times
     const auto schedule = schedule_lines(p.rows, p.size, true, longest);
     const at::Tensor scratch = reduction_scratch(schedule, p.rows, device);
@@ -151,12 +152,8 @@ void launch_rows(RowParameters& p, RowKernels kernels, std::initializer_list<Sta
         all.push_back(writes(scratch));
     }
     const auto run = [&](const kernels::Kernel& kernel, Stage stage, std::uint32_t columns, Groups groups) {
-        for (ConstantValue& constant : constants) {
-            if (constant.name == "stage")
-                constant.value = static_cast<std::uint32_t>(stage);
-            else if (constant.name == "columns")
-                constant.value = columns;
-        }
+        constants.stage = static_cast<std::uint32_t>(stage);
+        constants.columns = columns;
         launch(device.index(), kernel, groups, std::as_bytes(std::span(&p, 1)), all, constants);
     };
     if (schedule.parts == 1) {
@@ -189,18 +186,16 @@ void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor
     const at::Tensor& affine = weight.defined() ? weight : bias;
     p.weight = read_if_defined(weight, accesses);
     p.bias = read_if_defined(bias, accesses);
-    std::array<ConstantValue, 10> constants{{
-        {"columns", 1},
-        {"input_type", dtype_code(input.scalar_type())},
-        {"weight_type", dtype_code(affine.defined() ? affine.scalar_type() : at::kFloat)},
-        {"output_type", dtype_code(output.scalar_type())},
-        {"statistics_type", dtype_code(rstd.scalar_type())},
-        {"has_weight", weight.defined()},
-        {"has_bias", bias.defined()},
-        {"grouped", norm.groups != 0},
-        {"centered", norm.centered},
-        {"stage", 0},
-    }};
+    const kernels::NormRowsConstants constants{
+        .input_type = dtype_code(input.scalar_type()),
+        .weight_type = dtype_code(affine.defined() ? affine.scalar_type() : at::kFloat),
+        .output_type = dtype_code(output.scalar_type()),
+        .statistics_type = dtype_code(rstd.scalar_type()),
+        .has_weight = weight.defined() ? 1u : 0u,
+        .has_bias = bias.defined() ? 1u : 0u,
+        .grouped = norm.groups != 0 ? 1u : 0u,
+        .centered = norm.centered ? 1u : 0u,
+    };
     const RowKernels in_float32{kernels::norm_rows_forward.kernel, kernels::norm_rows_merge.kernel},
         in_float64{kernels::norm_rows_forward_float64.kernel, kernels::norm_rows_merge_float64.kernel};
     const RowKernels& used = wide ? in_float64 : in_float32;
@@ -226,18 +221,16 @@ void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Te
         accesses.push_back(reads(mean));
     }
     p.weight = read_if_defined(weight, accesses);
-    std::array<ConstantValue, 10> constants{{
-        {"columns", 1},
-        {"input_type", dtype_code(input.scalar_type())},
-        {"gradient_type", dtype_code(gradient.scalar_type())},
-        {"weight_type", dtype_code(weight.defined() ? weight.scalar_type() : at::kFloat)},
-        {"output_type", dtype_code(output.scalar_type())},
-        {"statistics_type", dtype_code(rstd.scalar_type())},
-        {"has_weight", weight.defined()},
-        {"grouped", norm.groups != 0},
-        {"centered", norm.centered},
-        {"stage", 0},
-    }};
+    const kernels::NormRowsConstants constants{
+        .input_type = dtype_code(input.scalar_type()),
+        .gradient_type = dtype_code(gradient.scalar_type()),
+        .weight_type = dtype_code(weight.defined() ? weight.scalar_type() : at::kFloat),
+        .output_type = dtype_code(output.scalar_type()),
+        .statistics_type = dtype_code(rstd.scalar_type()),
+        .has_weight = weight.defined() ? 1u : 0u,
+        .grouped = norm.groups != 0 ? 1u : 0u,
+        .centered = norm.centered ? 1u : 0u,
+    };
     const RowKernels in_float32{kernels::norm_rows_backward.kernel, kernels::norm_rows_backward_merge.kernel},
         in_float64{kernels::norm_rows_backward_float64.kernel,
                    kernels::norm_rows_backward_merge_float64.kernel};

@@ -16,7 +16,6 @@ namespace {
 using at::TensorList;
 using OptionalTensor = const std::optional<at::Tensor>&;
 using Parameters = kernels::OptimizerParameters;
-using Constants = std::initializer_list<ConstantValue>;
 
 std::uint64_t address_or_zero(OptionalTensor tensor) {
     return tensor && tensor->defined() ? address(*tensor) : 0;
@@ -32,7 +31,7 @@ void split(double value, float& high, float& low) {
 struct Step {
     Parameters parameters;
     std::vector<at::Tensor> read; ///< one-element tensors that the kernel reads
-    std::vector<ConstantValue> constants;
+    kernels::OptimizerConstants constants;
 
     void reads_number(std::uint64_t& address_of, OptionalTensor tensor) {
         address_of = address_or_zero(tensor);
@@ -58,7 +57,7 @@ void launch_lists(const kernels::TypedKernel<Parameters>& kernel, Step step,
     TensorTable<8> table;
     std::vector<Access> accesses;
     const auto device = lists[1][0].device();
-    step.constants.push_back({"parameter_dtype", dtype_code(lists[1][0].scalar_type())});
+    step.constants.parameter_dtype = dtype_code(lists[1][0].scalar_type());
     const auto flush = [&] {
         if (table.tensors() != 0) {
             for (const at::Tensor& tensor : step.read)
@@ -111,7 +110,8 @@ void adam(const Step& common, bool decoupled, TensorList self, TensorList gradie
     p.beta2 = static_cast<float>(beta2);
     split(std::log(beta1), p.log_beta1, p.log_beta1_low);
     split(std::log(beta2), p.log_beta2, p.log_beta2_low);
-    step.constants = {{"decoupled", decoupled}, {"amsgrad", amsgrad}, {"maximize", maximize}};
+    step.constants = {
+        .maximize = maximize ? 1u : 0u, .decoupled = decoupled ? 1u : 0u, .amsgrad = amsgrad ? 1u : 0u};
     launch_lists(kernels::optimizer_adam, std::move(step), std::array{self, gradients, means, squares, kept},
                  steps);
 }
@@ -155,10 +155,10 @@ void sgd(Step step, TensorList self, TensorList gradients, TensorList velocities
     p.weight_decay = static_cast<float>(weight_decay);
     p.beta2 = static_cast<float>(momentum);
     p.one_minus_beta1 = static_cast<float>(1 - dampening);
-    step.constants = {{"momentum", momentum != 0},
-                      {"nesterov", nesterov},
-                      {"maximize", maximize},
-                      {"first_step", first_step}};
+    step.constants = {.maximize = maximize ? 1u : 0u,
+                      .nesterov = nesterov ? 1u : 0u,
+                      .momentum = momentum != 0 ? 1u : 0u,
+                      .first_step = first_step ? 1u : 0u};
     launch_lists(kernels::optimizer_sgd, std::move(step), std::array{self, gradients, velocities}, {});
 }
 void fused_sgd(TensorList self, TensorList gradients, TensorList velocities, double weight_decay,

@@ -41,8 +41,8 @@ void report_unless_probability(const at::Tensor& tensor, Report kind) {
     p.ignored = static_cast<std::int64_t>(dtype);
     p.count = static_cast<std::uint32_t>(dense.numel());
     launch(tensor.device(), kernels::check_bounds, linear_groups(dense.numel(), 256), p, {reads(dense)},
-           {{"bytes", static_cast<std::uint32_t>(dense.element_size())},
-            {"operation", static_cast<std::uint32_t>(kind)}});
+           {.bytes = static_cast<std::uint32_t>(dense.element_size()),
+            .operation = static_cast<std::uint32_t>(kind)});
 }
 
 } // namespace rvk

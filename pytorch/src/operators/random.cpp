@@ -115,17 +115,14 @@ void launch_draw(const kernels::TypedKernel<P>& kernel, const at::TensorIterator
     p.scalar_1 = real_bits(b, float64);
     const UploadedBlock layout_block = layout.fill(p, iterator.device(0).index());
     std::array<Access, 2> accesses{writes(iterator, 0), has_input ? reads(iterator, 1) : Access{}};
-    const std::array<ConstantValue, 6> constants{{
-        {"draw", static_cast<std::uint32_t>(draw)},
-        {"layout", static_cast<std::uint32_t>(layout.kind())},
-        {"output_dtype", dtype_code(iterator.dtype(0))},
-        {"input_dtype", has_input ? dtype_code(iterator.dtype(1)) : 6u},
-        {"turns", grid.turns},
-        {"threads", grid.threads()},
-    }};
     launch(iterator.device(0), kernel, Groups{grid.groups, 1, 1}, p,
            std::span<const Access>(accesses.data(), has_input ? 2 : 1),
-           std::span<const ConstantValue>(constants));
+           {.draw = static_cast<std::uint32_t>(draw),
+            .layout = static_cast<std::uint32_t>(layout.kind()),
+            .output_dtype = dtype_code(iterator.dtype(0)),
+            .input_dtype = dtype_code(has_input ? iterator.dtype(1) : at::kFloat),
+            .turns = grid.turns,
+            .threads = grid.threads()});
 }
 
 void draw_into(const at::TensorIteratorBase& iterator, Draw draw, double a, double b,
@@ -227,11 +224,11 @@ void draw_integers(at::TensorIteratorBase& iterator, std::uint64_t range, std::i
     p.input = range == 0 ? 0 : std::numeric_limits<std::uint64_t>::max() / range;
     const UploadedBlock layout_block = layout.fill(p, iterator.device(0).index());
     launch(iterator.device(0), kernels::random_long, Groups{grid.groups, 1, 1}, p, {writes(iterator, 0)},
-           {{"layout", static_cast<std::uint32_t>(layout.kind())},
-            {"output_dtype", dtype_code(signed_of(iterator.dtype(0)))},
-            {"turns", grid.turns},
-            {"threads", grid.threads()},
-            {"long_numbers", long_numbers ? 1u : 0u}});
+           {.layout = static_cast<std::uint32_t>(layout.kind()),
+            .output_dtype = dtype_code(signed_of(iterator.dtype(0))),
+            .turns = grid.turns,
+            .threads = grid.threads(),
+            .long_numbers = long_numbers ? 1u : 0u});
 }
 
 /// float64 holds integers that no float32 kernel can store: they are drawn as int64 first.
@@ -305,11 +302,11 @@ std::tuple<at::Tensor, at::Tensor> dropout(const at::Tensor& input, double proba
         const std::uint32_t type = dtype_code(input.scalar_type());
         launch(input.device(), kernel, Groups{grid.groups, 1, 1}, p,
                {writes(output), reads(dense), writes(mask)},
-               {{"draw", static_cast<std::uint32_t>(Draw::dropout)},
-                {"output_dtype", type},
-                {"input_dtype", type},
-                {"turns", grid.turns},
-                {"threads", grid.threads()}});
+               {.draw = static_cast<std::uint32_t>(Draw::dropout),
+                .output_dtype = type,
+                .input_dtype = type,
+                .turns = grid.turns,
+                .threads = grid.threads()});
     };
     if (float64)
         run(kernels::random_double);

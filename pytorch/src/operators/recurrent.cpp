@@ -9,7 +9,6 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>
-#include <array>
 #include <vector>
 
 namespace rvk {
@@ -47,9 +46,10 @@ class Launch {
              bool has_grad_hidden = true, bool has_grad_cell = true) {
         if (parameters.count == 0)
             return;
-        const std::array constants{
-            ConstantValue{"dtype", dtype_code(dtype_)}, ConstantValue{"has_bias", has_bias},
-            ConstantValue{"has_grad_hidden", has_grad_hidden}, ConstantValue{"has_grad_cell", has_grad_cell}};
+        const kernels::RecurrentConstants constants{.dtype = dtype_code(dtype_),
+                                                    .has_bias = has_bias ? 1u : 0u,
+                                                    .has_grad_hidden = has_grad_hidden ? 1u : 0u,
+                                                    .has_grad_cell = has_grad_cell ? 1u : 0u};
         launch(device_.index(), dtype_ == at::kDouble ? in_float64 : in_float32,
                linear_groups(parameters.count, 256), std::as_bytes(std::span(&parameters, 1)), accesses_,
                constants);

@@ -241,26 +241,18 @@ at::Tensor reduction_scratch(const ReductionSchedule& schedule, std::int64_t out
 void launch_reduction(const ReductionSchedule& schedule, ReductionKernels kernels,
                       std::span<const std::byte> parameters, const at::Tensor& scratch,
                       std::span<const Access> inputs, std::span<const Access> results,
-                      std::span<ConstantValue> constants, c10::Device device) {
+                      PassConstants constants, c10::Device device) {
     std::vector<Access> accesses(inputs.begin(), inputs.end());
     if (schedule.parts == 1) {
         accesses.insert(accesses.end(), results.begin(), results.end());
-        launch(device.index(), kernels.first, schedule.groups, parameters, accesses, constants);
+        launch(device.index(), kernels.first, schedule.groups, parameters, accesses, constants.first);
         return;
     }
     accesses.push_back(writes(scratch));
-    launch(device.index(), kernels.first, schedule.groups, parameters, accesses, constants);
-    for (ConstantValue& constant : constants) {
-        if (constant.name == "columns")
-            constant.value = schedule.merge_columns;
-        else if (constant.name == "columns_fastest")
-            constant.value = 1;
-        else if (constant.name == "split" || constant.name == "vectors")
-            constant.value = 0;
-    }
+    launch(device.index(), kernels.first, schedule.groups, parameters, accesses, constants.first);
     std::vector<Access> merged(results.begin(), results.end());
     merged.push_back(reads(scratch));
-    launch(device.index(), kernels.merge, schedule.merge_groups, parameters, merged, constants);
+    launch(device.index(), kernels.merge, schedule.merge_groups, parameters, merged, constants.merge);
 }
 
 void reduce(ReductionRequest request) {
@@ -287,20 +279,20 @@ void reduce(ReductionRequest request) {
     p.partial = scratch.defined() ? address(scratch) : 0;
     p.parts = schedule.parts;
     p.part_size = schedule.part_size;
-    std::array<ConstantValue, 12> constants{{
-        {"operation", static_cast<std::uint32_t>(request.operation)},
-        {"second_result", request.second.defined()},
-        {"input_type", dtype_code(request.input.scalar_type())},
-        {"output_type", dtype_code(request.output.scalar_type())},
-        {"second_type", request.second.defined() ? dtype_code(request.second.scalar_type()) : 6},
-        {"kept_rank", static_cast<std::uint32_t>(kept.size())},
-        {"reduced_rank", static_cast<std::uint32_t>(std::max<std::size_t>(reduced.size(), 1))},
-        {"wide", exceeds_32_bits(kept, reduced)},
-        {"columns", schedule.columns},
-        {"columns_fastest", schedule.columns_fastest},
-        {"split", schedule.parts > 1},
-        {"vectors", vectors_fit(request, kept, reduced, schedule)},
-    }};
+    const kernels::ReductionConstants constants{
+        .input_type = dtype_code(request.input.scalar_type()),
+        .output_type = dtype_code(request.output.scalar_type()),
+        .second_type = dtype_code(request.second.defined() ? request.second.scalar_type() : at::kFloat),
+        .kept_rank = static_cast<std::uint32_t>(kept.size()),
+        .reduced_rank = static_cast<std::uint32_t>(std::max<std::size_t>(reduced.size(), 1)),
+        .wide = exceeds_32_bits(kept, reduced) ? 1u : 0u,
+        .operation = static_cast<std::uint32_t>(request.operation),
+        .second_result = request.second.defined() ? 1u : 0u,
+        .columns = schedule.columns,
+        .columns_fastest = schedule.columns_fastest ? 1u : 0u,
+        .split = schedule.parts > 1 ? 1u : 0u,
+        .vectors = vectors_fit(request, kept, reduced, schedule) ? 1u : 0u,
+    };
     c10::SmallVector<Access, 2> results{writes(request.output)};
     if (request.second.defined())
         results.push_back(writes(request.second));

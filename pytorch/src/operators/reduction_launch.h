@@ -91,13 +91,32 @@ struct ReductionKernels {
     const kernels::Kernel& merge;
 };
 
-/// Queues one pass, or two if the schedule has parts. The constants are those of the first pass; the second
-/// uses them with its own "columns" and without "columns_fastest", "split" and "vectors". inputs and results:
-/// what the first pass reads and what the last pass writes. parameters.partial is the address of `scratch`.
+/// The specialization constants of the first pass and of the second.
+struct PassConstants {
+    std::span<const kernels::ConstantValue> first, merge;
+};
+
+/// Queues one pass, or two if the schedule has parts. inputs and results: what the first pass reads and what
+/// the last pass writes. parameters.partial is the address of `scratch`.
 void launch_reduction(const ReductionSchedule& schedule, ReductionKernels kernels,
                       std::span<const std::byte> parameters, const at::Tensor& scratch,
                       std::span<const Access> inputs, std::span<const Access> results,
-                      std::span<ConstantValue> constants, c10::Device device);
+                      PassConstants constants, c10::Device device);
+/// The same with a family's struct of constants for the first pass, such as kernels::ReductionConstants; the
+/// second pass uses them with its own columns, which are the fastest, and without `split` and `vectors`.
+template <kernels::ConstantsStruct C>
+void launch_reduction(const ReductionSchedule& schedule, ReductionKernels kernels,
+                      std::span<const std::byte> parameters, const at::Tensor& scratch,
+                      std::span<const Access> inputs, std::span<const Access> results, const C& constants,
+                      c10::Device device) {
+    C of_merge = constants;
+    of_merge.columns = schedule.merge_columns;
+    of_merge.columns_fastest = 1;
+    of_merge.split = of_merge.vectors = 0;
+    const auto first = constants.list(), merge = of_merge.list();
+    launch_reduction(schedule, kernels, parameters, scratch, inputs, results, PassConstants{first, merge},
+                     device);
+}
 
 /// The bits of a number in the type that a family computes in: float64 if `wide`, else float32.
 std::uint64_t compute_bits(double value, bool wide);

@@ -159,7 +159,7 @@ void launch_sums(const at::Tensor& result, const at::Tensor& source, std::span<c
     p.source = address(source);
     p.count = static_cast<std::uint32_t>(result.numel());
     p.dimensions = static_cast<std::uint32_t>(dimensions);
-    const std::array<ConstantValue, 1> constants{ConstantValue{"dtype", dtype_code(dtype)}};
+    const kernels::ResampleConstants constants{.dtype = dtype_code(dtype)};
     const Groups groups = linear_groups(result.numel(), 256);
     if (dtype == at::kDouble)
         launch(result.device(), kernels::resample_sum_float64, groups,

@@ -9,7 +9,6 @@
 #include <ATen/native/Resize.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/result_type.h>
-#include <array>
 
 namespace rvk {
 
@@ -36,11 +35,10 @@ void search(const at::Tensor& boundaries, const at::Tensor& values, const at::Te
     c10::SmallVector<Access, 4> accesses{reads(boundaries), reads(values), writes(result)};
     if (sorter.defined())
         accesses.push_back(reads(sorter));
-    const std::array<ConstantValue, 3> constants{{{"input_type", dtype_code(values.scalar_type())},
-                                                  {"right", right},
-                                                  {"index_type", dtype_code(result.scalar_type())}}};
     launch(values.device(), kernels::search_sorted, linear_groups(values.numel(), 256), p, accesses,
-           constants);
+           {.input_type = dtype_code(values.scalar_type()),
+            .right = right ? 1u : 0u,
+            .index_type = dtype_code(result.scalar_type())});
 }
 
 at::Tensor& search_out(const at::Tensor& boundaries, const at::Tensor& self, bool out_int32, bool right,

@@ -38,9 +38,9 @@ void launch_sequence(const kernels::TypedKernel<P>& kernel, const at::TensorIter
     p.count = static_cast<std::uint64_t>(iterator.numel());
     const UploadedBlock layout_block = layout.fill(p, iterator.device(0).index());
     launch(iterator.device(0), kernel, linear_groups(iterator.numel(), 256), p, {writes(iterator, 0)},
-           {{"layout", static_cast<std::uint32_t>(layout.kind())},
-            {"output_dtype", dtype_code(iterator.dtype(0))},
-            {"from_both_ends", from_both_ends ? 1u : 0u}});
+           {.layout = static_cast<std::uint32_t>(layout.kind()),
+            .output_dtype = dtype_code(iterator.dtype(0)),
+            .from_both_ends = from_both_ends ? 1u : 0u});
 }
 
 template <class P>

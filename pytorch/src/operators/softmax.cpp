@@ -62,16 +62,16 @@ void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at:
                          p.output % 16 == 0;
     const auto run = [&](const kernels::Kernel& kernel, Stage stage, std::span<const Access> accesses) {
         const bool merges = &kernel == &kernels_of(wide, backward).merge;
-        const std::array<ConstantValue, 8> constants{{
-            {"logarithmic", logarithmic},
-            {"input_type", dtype_code(input.scalar_type())},
-            {"result_type", result.defined() ? dtype_code(result.scalar_type()) : 6},
-            {"output_type", dtype_code(output.scalar_type())},
-            {"vectors", vectors && !merges},
-            {"columns", merges ? schedule.merge_columns : schedule.columns},
-            {"columns_fastest", schedule.columns_fastest && !merges},
-            {"stage", static_cast<std::uint32_t>(stage)},
-        }};
+        const kernels::SoftmaxConstants constants{
+            .logarithmic = logarithmic ? 1u : 0u,
+            .input_type = dtype_code(input.scalar_type()),
+            .result_type = dtype_code(result.defined() ? result.scalar_type() : at::kFloat),
+            .output_type = dtype_code(output.scalar_type()),
+            .vectors = vectors && !merges ? 1u : 0u,
+            .stage = static_cast<std::uint32_t>(stage),
+            .columns = merges ? schedule.merge_columns : schedule.columns,
+            .columns_fastest = schedule.columns_fastest && !merges ? 1u : 0u,
+        };
         launch(input.device().index(), kernel, merges ? schedule.merge_groups : schedule.groups,
                std::as_bytes(std::span(&p, 1)), accesses, constants);
     };

@@ -15,7 +15,6 @@
 #include <ATen/ops/sort_meta.h>
 #include <ATen/ops/topk_meta.h>
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <vector>
 
@@ -53,11 +52,10 @@ void merge_runs(Parameters p, const at::Tensor& input, Runs from, Runs to, const
             accesses.append({reads(input), writes(values), writes(indices)});
         else
             accesses.append({writes(to.keys), writes(to.indices)});
-        const std::array<ConstantValue, 3> constants{{{"input_type", dtype_code(input.scalar_type())},
-                                                      {"descending", descending},
-                                                      {"last_pass", last}}};
         launch(input.device(), kernels::merge_sorted_runs, linear_groups(input.numel(), 256), p, accesses,
-               constants);
+               {.input_type = dtype_code(input.scalar_type()),
+                .descending = descending ? 1u : 0u,
+                .last_pass = last ? 1u : 0u});
         std::swap(from, to);
     }
 }
@@ -103,14 +101,13 @@ void sort_lines(const at::Tensor& input, std::int64_t dim, bool descending, std:
         p.to_indices = address(to.indices);
         accesses.append({writes(to.keys), writes(to.indices)});
     }
-    const std::array<ConstantValue, 5> constants{{{"input_type", dtype_code(input.scalar_type())},
-                                                  {"descending", descending},
-                                                  {"line_size", run},
-                                                  {"entries", entries},
-                                                  {"last_pass", one_pass}}};
     const std::int64_t runs = lines.lines * (kernels::ceil_div(lines.size, run));
     launch(input.device(), kernels::sort_short_runs, linear_groups(runs, entries / run), p, accesses,
-           constants);
+           {.input_type = dtype_code(input.scalar_type()),
+            .descending = descending ? 1u : 0u,
+            .line_size = run,
+            .entries = entries,
+            .last_pass = one_pass ? 1u : 0u});
     if (!one_pass)
         merge_runs(p, input, to, spare, values, indices, descending);
 }
@@ -198,9 +195,8 @@ void medians(const at::Tensor& input, bool ignores_nan, const at::Tensor& values
     c10::SmallVector<Access, 4> accesses{reads(sorted), reads(order), writes(values)};
     if (indices.defined())
         accesses.push_back(writes(indices));
-    const std::array<ConstantValue, 2> constants{
-        {{"input_type", dtype_code(input.scalar_type())}, {"ignores_nan", ignores_nan}}};
-    launch(input.device(), kernels::median_of_sorted, linear_groups(p.lines, 256), p, accesses, constants);
+    launch(input.device(), kernels::median_of_sorted, linear_groups(p.lines, 256), p, accesses,
+           {.input_type = dtype_code(input.scalar_type()), .ignores_nan = ignores_nan ? 1u : 0u});
 }
 
 template <bool ignores_nan>

@@ -144,7 +144,7 @@ bool sums_in_float32(WindowKernel kernel, at::ScalarType dtype) {
 
 void launch_step(WindowKernel kernel, const kernels::PoolingParameters& p, at::ScalarType dtype,
                  c10::Device device, std::span<const Access> accesses,
-                 std::span<const ConstantValue> constants) {
+                 const kernels::PoolingConstants& constants) {
     const Groups groups = linear_groups(p.count, 256);
     const auto run = [&](const auto& single, const auto& twice) {
         if (dtype == at::kDouble)
@@ -197,9 +197,8 @@ void launch_windows(WindowKernel kernel, const Windows& windows, const WindowOpe
         p.indices = address(indices.tensor);
         accesses.push_back(kernel == WindowKernel::maximum ? writes(indices.tensor) : reads(indices.tensor));
     }
-    const std::array<ConstantValue, 3> constants{ConstantValue{"dtype", dtype_code(dtype)},
-                                                 ConstantValue{"adaptive", windows.adaptive ? 1u : 0u},
-                                                 ConstantValue{"in_steps", in_steps ? 1u : 0u}};
+    const kernels::PoolingConstants constants{
+        .in_steps = in_steps ? 1u : 0u, .dtype = dtype_code(dtype), .adaptive = windows.adaptive ? 1u : 0u};
     for_each_step(counts, [&](const Windows::Axes& first, const Windows::Axes& end) {
         std::ranges::copy(first, words.begin() + first_of_step);
         std::ranges::copy(end, words.begin() + end_of_step);

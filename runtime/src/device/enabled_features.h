@@ -5,7 +5,7 @@
 
 namespace rekindle::runtime {
 
-/// What vkCreateDevice was given: the extensions and optional features that exist and are enabled. The
+/// The arguments of vkCreateDevice: the extensions and optional features that exist and are enabled. The
 /// minimum requirements (physical_device.cpp) are always enabled: Vulkan 1.2, bufferDeviceAddress,
 /// timelineSemaphore, scalarBlockLayout, shaderInt64, vulkanMemoryModel with device scope.
 struct EnabledFeatures {

@@ -13,7 +13,7 @@
 
 namespace rekindle::runtime {
 
-/// Shared by everyone who lists or opens devices, and kept until the process ends. There is one instance for
+/// Shared by all code that lists or opens devices, and kept until the process ends. There is one instance for
 /// each state of the environment variables that the loader reads.
 class Instance {
   public:

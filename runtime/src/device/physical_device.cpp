@@ -17,6 +17,8 @@ class Chain {
     void add(Structure& structure) {
         structure.pNext = nullptr;
         *end_ = &structure;
+        // Structures hold their successor as const or as non-const memory.
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
         end_ = const_cast<void**>(reinterpret_cast<const void* const*>(&structure.pNext));
     }
 
@@ -33,6 +35,7 @@ std::vector<std::string> extensions_of(VkPhysicalDevice device) {
         return {};
     list.resize(count);
     std::vector<std::string> names;
+    names.reserve(count);
     for (const VkExtensionProperties& extension : list)
         names.emplace_back(extension.extensionName);
     return names;
@@ -89,6 +92,7 @@ std::vector<CooperativeMatrixShape> shapes_of(VkPhysicalDevice device, const Ins
         return {};
     properties.resize(count);
     std::vector<CooperativeMatrixShape> shapes;
+    shapes.reserve(count);
     for (const VkCooperativeMatrixPropertiesKHR& p : properties)
         shapes.push_back({.m = p.MSize,
                           .n = p.NSize,

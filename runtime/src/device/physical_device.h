@@ -52,7 +52,7 @@ struct QueueFamily {
     std::uint32_t timestamp_bits = 0;
 };
 
-/// What is known about a VkPhysicalDevice before it is opened.
+/// The properties of a VkPhysicalDevice that are known before it is opened.
 struct PhysicalDevice {
     VkPhysicalDevice handle = VK_NULL_HANDLE;
     DeviceInfo info; ///< except its number

@@ -15,6 +15,7 @@
 namespace rekindle::runtime {
 
 namespace detail {
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a fork handler takes no user data
 std::atomic<ProcessState> process_state{ProcessState::running};
 }
 
@@ -27,6 +28,7 @@ struct OpenDevices {
     std::thread::id ended_by;
 
     static OpenDevices& all() {
+        // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
         static OpenDevices& known = *new OpenDevices;
         return known;
     }

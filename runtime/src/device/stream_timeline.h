@@ -1,5 +1,5 @@
 #pragma once
-/// How the device and its memory see streams.
+/// The interface through which the device and its memory see streams.
 
 #include <rekindle/runtime/memory.h>
 #include <rekindle/runtime/stream.h>

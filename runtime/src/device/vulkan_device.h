@@ -84,7 +84,7 @@ class VulkanDevice {
     /// Returns `result` if it is not an error. Throws DeviceLost for VK_ERROR_DEVICE_LOST, OutOfMemory for
     /// the two out-of-memory codes, Error for others. `what`: the call, "vkQueueSubmit".
     VkResult check(VkResult result, std::string_view what);
-    /// The device is gone: makes that sticky, adds the operations noted last, the driver's fault data and
+    /// The device is lost: makes that sticky, adds the operations noted last, the driver's fault data and
     /// advice, and throws DeviceLost. `why`: "vkQueueSubmit returned VK_ERROR_DEVICE_LOST", "no progress for
     /// 30 s".
     [[noreturn]] void lose(std::string_view why);

@@ -1,5 +1,5 @@
 #pragma once
-/// The caching allocator over a source of memory: which block is free, for whom, and when.
+/// The caching allocator over a source of memory: when a block is free, and which streams may take it.
 
 #include "memory/source.h"
 

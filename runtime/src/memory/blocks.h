@@ -1,7 +1,7 @@
 #pragma once
-/// Which bytes of which segment belong to whom: only offsets, no memory and no Vulkan. Best fit in bins by
-/// size; blocks are split when taken, merged with free neighbors when returned, and found again by any offset
-/// inside them.
+/// Which bytes of a segment are in use: works with offsets only, without memory or Vulkan. Best fit in bins
+/// by size; blocks are split when taken, merged with free neighbors when returned, and found again by any
+/// offset inside them.
 
 #include <rekindle/runtime/memory.h>
 

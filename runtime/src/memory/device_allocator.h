@@ -1,5 +1,5 @@
 #pragma once
-/// Memory as the rest of the runtime uses it.
+/// The interface of memory for the rest of the runtime.
 
 #include "device/stream_timeline.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The values that poison mode writes where nobody should read or write.
+/// The values that poison mode writes where no code may read or write.
 
 #include <cstddef>
 #include <cstdint>

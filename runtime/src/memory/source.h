@@ -25,7 +25,7 @@ struct ByteUse {
 struct DriverMemory : SegmentMemory {
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceSize buffer_offset = 0; ///< offset of `address`
-    /// Mapped bytes before the memory that nobody may write. Only guarded memory has them.
+    /// Mapped bytes before the memory that no code may write. Only guarded memory has them.
     std::span<std::byte> before;
     /// While the returned object lives, pages that are read and not written are write-protected. Only guarded
     /// memory does this; otherwise null.
@@ -53,7 +53,7 @@ class MemorySource {
     virtual std::string device_name() const = 0;
     /// The timelines of the existing streams.
     virtual std::vector<std::shared_ptr<StreamTimeline>> timelines() = 0;
-    /// What a Buffer holds to keep its memory alive.
+    /// The reference through which a Buffer keeps its memory alive.
     virtual std::shared_ptr<const void> keep_alive() = 0;
     virtual void log(LogLevel level, std::string_view text) = 0;
 };

@@ -1,4 +1,4 @@
-/// What the allocator reports about itself.
+/// The statistics of the allocator.
 
 #include "memory/allocator.h"
 

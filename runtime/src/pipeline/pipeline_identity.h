@@ -1,5 +1,5 @@
 #pragma once
-/// What distinguishes one pipeline of a device from all others.
+/// The identity of a pipeline among those of a device.
 
 #include <rekindle/kernels/kernel.h>
 

@@ -45,6 +45,12 @@ constexpr std::uint32_t mix(std::uint32_t x) {
     return x ^ (x >> 16);
 }
 
+template <kernels::ConstantsStruct C>
+std::vector<kernels::ConstantValue> list_of(const C& constants) {
+    const auto list = constants.list();
+    return {list.begin(), list.end()};
+}
+
 template <class T>
 std::vector<std::byte> bytes_of(const std::vector<T>& values) {
     const auto bytes = std::as_bytes(std::span(values));
@@ -61,7 +67,7 @@ std::vector<T> values_of(std::span<const std::byte> bytes) {
 /// Bytes that no kernel would leave behind by chance.
 std::vector<std::byte> unwritten(std::size_t bytes);
 
-/// What a floating-point result must be, within `tolerance`.
+/// The expected floating-point result, within `tolerance`.
 struct Number {
     double value = 0, tolerance = 0;
 };

@@ -122,10 +122,10 @@ KnownAnswer narrow_storage(const char* name, const kernels::Kernel& kernel, kern
 /// Small integers: every product and sum is exact, in whatever order they are added.
 KnownAnswer matrix() {
     constexpr std::uint32_t n = 16;
-    std::vector<float> input(3 * n * n);
+    std::vector<float> input(std::size_t{3} * n * n);
     for (std::uint32_t i = 0; i < input.size(); ++i)
         input[i] = static_cast<float>(static_cast<int>(mix(i + 4242) % 17) - 8);
-    std::vector<Number> expected(n * n);
+    std::vector<Number> expected(std::size_t{n} * n);
     for (std::uint32_t row = 0; row < n; ++row)
         for (std::uint32_t column = 0; column < n; ++column) {
             float sum = input[2 * n * n + row * n + column];

@@ -29,7 +29,7 @@ KnownAnswer shared_memory(const char* name, const kernels::Kernel& kernel, std::
         }
     return {.name = name,
             .kernel = &kernel,
-            .constants = {{"shared_words", words}},
+            .constants = list_of(kernels::SelftestSharedConstants{.shared_words = words}),
             .disables = disables,
             .groups = {groups, 1, 1},
             .count = groups * threads,
@@ -90,7 +90,7 @@ KnownAnswer long_atomics() {
             .mistake = must_be<std::uint64_t>(expected, {"sum", "largest"})};
 }
 
-/// What one invocation of selftest_subgroup.slang writes.
+/// The output of one invocation of selftest_subgroup.slang.
 struct Lane {
     std::uint32_t size, lane, leader, sum, before, largest, neighbor, mirrored;
 };
@@ -143,7 +143,7 @@ KnownAnswer subgroups(std::string name, const kernels::Kernel& kernel, std::uint
     return {
         .name = std::move(name),
         .kernel = &kernel,
-        .constants = {{"subgroup_size", size}},
+        .constants = list_of(kernels::SelftestSubgroupConstants{.subgroup_size = size}),
         .disables = disables,
         .groups = {groups, 1, 1},
         .count = groups * threads,

@@ -266,7 +266,7 @@ void Batch::submit(VkQueue queue, VkSemaphore signal) {
                                 : submit_commands(queue, signal);
     if (result == VK_ERROR_DEVICE_LOST)
         device_.check(result, "vkQueueSubmit");
-    // Work that was promised is gone, so there is no state to continue from, whatever the result code.
+    // Work that was promised is lost, so there is no state to continue from, regardless of the result code.
     if (result != VK_SUCCESS)
         device_.lose("vkQueueSubmit returned " + name_of(result));
 }

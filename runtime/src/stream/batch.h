@@ -78,7 +78,7 @@ struct TimelineWait {
     std::shared_ptr<const void> keep;
 };
 
-/// What the profiler's record of an operation contains besides its times.
+/// The contents of the profiler's record of an operation, except for its times.
 struct RecordTag {
     bool enabled = false; ///< records are on
     std::uint64_t bytes = 0, correlation = 0;
@@ -112,7 +112,7 @@ class Batch {
     /// Completes the recording.
     void finish();
     /// `signal` becomes value() when it is done. The queue's mutex must be held. Throws DeviceLost when the
-    /// driver refuses; the commands are gone in that case.
+    /// driver refuses; the commands are lost in that case.
     void submit(VkQueue queue, VkSemaphore signal);
     /// After the submit has completed: delivers its times and releases what it held. stream: its number.
     void retire(std::uint32_t stream);

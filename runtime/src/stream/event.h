@@ -1,5 +1,6 @@
 #pragma once
-/// Points in streams, and streams as those who wait for such a point see them. Private to the library.
+/// Points in streams, and the interface of a stream for code that waits for such a point. Private to the
+/// library.
 
 #include "device/vulkan_device.h"
 

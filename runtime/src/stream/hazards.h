@@ -1,5 +1,5 @@
 #pragma once
-/// Decides which operations may run at the same time: the only place where barriers are decided.
+/// Decides which operations may run at the same time. No other code decides where barriers go.
 
 #include <rekindle/runtime/stream.h>
 
@@ -30,14 +30,14 @@ class AddressRanges {
     std::vector<Range> ranges_;
 };
 
-/// What was read and written since the last barrier. An operation needs a barrier before it if it uses a byte
-/// that was written since, or writes a byte that was read since. Operations between two barriers may run in
-/// any order and at the same time. Not thread-safe.
+/// The bytes that were read and written since the last barrier. An operation needs a barrier before it if it
+/// uses a byte that was written since, or writes a byte that was read since. Operations between two barriers
+/// may run in any order and at the same time. Not thread-safe.
 class HazardTracker {
   public:
     /// Also true when so many ranges have accumulated that searching them would cost more than a barrier.
     bool needs_barrier(std::span<const Access> accesses) const;
-    /// A barrier was recorded: nothing before it matters anymore.
+    /// A barrier was recorded: the operations before it no longer matter.
     void barrier() noexcept;
     /// An operation with these accesses was recorded. Its own accesses are not hazards for each other.
     void add(std::span<const Access> accesses);

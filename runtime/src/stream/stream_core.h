@@ -19,7 +19,7 @@ namespace rekindle::runtime {
 
 VkSemaphore make_timeline(VulkanDevice& device);
 
-/// What the streams of a device work with. VulkanDevice::shared() keeps all of it alive.
+/// The parts that the streams of a device share. VulkanDevice::shared() keeps all of them alive.
 struct StreamParts {
     VulkanDevice& device;
     PipelineStore& pipelines;
@@ -122,7 +122,7 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     void await(std::uint64_t value);
     /// Whether the submitted work has ended, successfully or not.
     bool drained() const noexcept;
-    /// Of all streams of the device: one may stand still because another one's long work is ahead of it.
+    /// Of all streams of the device: one may make no progress while another one's long work is ahead of it.
     std::uint64_t progress() const;
 
     const std::shared_ptr<VulkanDevice> device_;

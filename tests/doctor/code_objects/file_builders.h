@@ -73,7 +73,7 @@ std::string make_kpack(const PackSpec& pack);
 /// Content of a section .rocm_kpack_ref.
 std::string make_kpack_reference(const std::string& library, const std::vector<std::string>& patterns);
 
-/// What the scanner finds in a file with these bytes.
+/// The result of scanning a file with these bytes.
 inline LibraryTargets scan(const std::string& file, const ScanOptions& options = {}) {
     return read_code_objects(bytes_of(file), "made", options).value();
 }

@@ -64,7 +64,7 @@ inline void add_device(const HostTree& tree, const PciDevice& device) {
         tree.link(folder + "/driver", "../../../../bus/pci/drivers/" + device.driver);
 }
 
-/// What amdgpu and KFD show about a GPU.
+/// The values that amdgpu and KFD show for a GPU.
 struct AmdGpu {
     PciDevice pci;
     int minor = 0; ///< card<minor>, renderD<128 + minor>

@@ -1,4 +1,4 @@
-/// What the facts rule out is never named as a cause, and full memory is named.
+/// A cause that the facts rule out is never named, and full memory is named.
 
 #include "case_files.h"
 #include "log/log_diagnoser.h"

@@ -97,7 +97,7 @@ std::vector<std::string> texts_of(const Step& step) {
     return texts;
 }
 
-/// What a line belongs to. The same lines occur on many hosts.
+/// The platforms that a line belongs to. The same lines occur on many hosts.
 const std::vector<const Belonging*>& belongings_of(const std::string& line) {
     static std::map<std::string, std::vector<const Belonging*>> known;
     const auto [found, added] = known.try_emplace(line);

@@ -8,7 +8,7 @@
 
 namespace rekindle::doctor::fixtures {
 
-/// What no step may contradict. Empty: unknown.
+/// Properties that no step may contradict. Empty: unknown.
 struct MatrixHost {
     std::string name;            ///< "wsl on ubuntu, RTX 5090, torch for cuda"
     std::string system;          ///< "linux", "wsl", "windows"

@@ -51,8 +51,8 @@ std::string text_of(const Plan& plan) {
         text +=
             fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", step.title, step.why, step.changes,
                         fmt::join(step.commands, "\n"), step.verify, step.expect, fmt::join(step.undo, "\n"));
-    return text + fmt::format("{}\n{}\n{}\n", fmt::join(plan.remarks, "\n"), fmt::join(plan.ladder, "\n"),
-                              plan.stop);
+    return text + fmt::format("{}\n{}\n{}\n", fmt::join(plan.remarks, "\n"),
+                              fmt::join(plan.verification_stages, "\n"), plan.stop);
 }
 
 std::string text_of(const std::vector<Finding>& findings) {

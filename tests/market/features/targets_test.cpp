@@ -88,7 +88,7 @@ TEST(Targets, NonPositivePriceIsRejected) {
     }
 }
 
-/// Brute force: goes through the bars of the sessions' contracts one by one.
+/// Brute force: visits the bars of the sessions' contracts one by one.
 TEST(Targets, OfBarsSkipOtherContractsAndShiftAtRolls) {
     const auto data = fixtures::random_bars_and_sessions(6, 40, 5);
     std::vector<std::size_t> own;

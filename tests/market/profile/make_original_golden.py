@@ -105,13 +105,13 @@ def gpu(bars, chunk=3500):
     return (prices[int(np.argmax(volumes))], *greedy(prices, volumes, total))
 
 
-def session(rng, count, most_levels, most_volume):
+def session(rng, count, max_levels, max_volume):
     close, bars = 24000, []
     for _ in range(count):
-        span = rng.randint(0, most_levels)
+        span = rng.randint(0, max_levels)
         low = close + rng.randint(0, span) - span
         opened, close = low + rng.randint(0, span), low + rng.randint(0, span)
-        bars.append((opened, low + span, low, close, rng.randint(1, most_volume)))
+        bars.append((opened, low + span, low, close, rng.randint(1, max_volume)))
     return bars
 
 

@@ -221,13 +221,13 @@ std::vector<BarBuffer> sessions(bool equal_volumes) {
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         made.push_back(
             random_bars(seed, {.count = 1 + seed % 50,
-                               .most_levels = static_cast<std::uint32_t>(seed) % 25,
-                               .most_volume = equal_volumes ? 0 : 1 + static_cast<std::uint32_t>(seed) % 7}));
+                               .max_levels = static_cast<std::uint32_t>(seed) % 25,
+                               .max_volume = equal_volumes ? 0 : 1 + static_cast<std::uint32_t>(seed) % 7}));
         for (std::int64_t& volume : made.back().volume)
             ++volume;
     }
     for (const std::uint64_t seed : {300, 301})
-        made.push_back(random_bars(seed, {.count = 1001 + 77 * (seed - 300), .most_volume = 4000}));
+        made.push_back(random_bars(seed, {.count = 1001 + 77 * (seed - 300), .max_volume = 4000}));
     return made;
 }
 

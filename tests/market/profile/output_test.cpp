@@ -67,7 +67,7 @@ TEST(ProfileOutput, PricesHaveNoBinaryNoise) {
 }
 
 TEST(ProfileOutput, JsonContainsEverySession) {
-    BarBuffer bars = fixtures::random_bars(3, {.count = 600, .most_levels = 30});
+    BarBuffer bars = fixtures::random_bars(3, {.count = 600, .max_levels = 30});
     const BarTable table =
         BarBuffer::into_table(std::move(bars), fixtures::metadata(0.25, {"ES \"03-25\"\n"}));
     const auto sessions = fixtures::random_sessions(3, table.size(), 60, 0);
@@ -108,7 +108,7 @@ std::size_t width_of(std::string_view line) {
 
 VolumeProfile profile_of_range(Ticks first, Ticks levels) {
     BarBuffer bars =
-        fixtures::random_bars(8, {.count = 400, .start = first + levels / 2, .most_volume = 2000});
+        fixtures::random_bars(8, {.count = 400, .start = first + levels / 2, .max_volume = 2000});
     for (auto* column : {&bars.open, &bars.high, &bars.low, &bars.close})
         for (Ticks& price : *column)
             price = std::clamp(price, first, first + levels - 1);

@@ -17,8 +17,8 @@ namespace rekindle::market::fixtures {
 struct RandomBarOptions {
     std::size_t count = 100;
     Ticks start = 24000;
-    std::uint32_t most_levels = 12; ///< above the low
-    std::uint32_t most_volume = 5;  ///< volumes are 0 … most_volume
+    std::uint32_t max_levels = 12; ///< above the low
+    std::uint32_t max_volume = 5;  ///< volumes are 0 … max_volume
     std::uint32_t contracts = 1;
 };
 
@@ -27,7 +27,7 @@ inline BarBuffer random_bars(std::uint64_t seed, const RandomBarOptions& options
     BarBuffer bars;
     Ticks close = options.start;
     for (std::size_t i = 0; i < options.count; ++i) {
-        const auto span = static_cast<Ticks>(random.next_below(options.most_levels + 1));
+        const auto span = static_cast<Ticks>(random.next_below(options.max_levels + 1));
         const auto up = static_cast<Ticks>(random.next_below(static_cast<std::uint32_t>(span) + 1));
         const Ticks low = close + up - span;
         const auto inside = [&] {
@@ -38,7 +38,7 @@ inline BarBuffer random_bars(std::uint64_t seed, const RandomBarOptions& options
         bars.high.push_back(low + span);
         bars.open.push_back(inside());
         bars.close.push_back(close = inside());
-        bars.volume.push_back(random.next_below(options.most_volume + 1));
+        bars.volume.push_back(random.next_below(options.max_volume + 1));
         bars.contract.push_back(static_cast<std::uint16_t>(random.next_below(options.contracts)));
     }
     return bars;

@@ -13,7 +13,7 @@ using fixtures::random_bars;
 
 /// Bars that jump between distant ranges, so that windows lose their extremes, with periods without volume.
 BarBuffer jumping_bars(std::uint64_t seed, std::size_t count) {
-    BarBuffer bars = random_bars(seed, {.count = count, .most_levels = 9, .most_volume = 3});
+    BarBuffer bars = random_bars(seed, {.count = count, .max_levels = 9, .max_volume = 3});
     PhiloxStream random(seed, RandomPurpose::test, 2);
     Ticks jump = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -114,7 +114,7 @@ TEST(RollingProfile, ShiftsContractsOntoOneScale) {
 }
 
 TEST(RollingProfile, ManyBarsWithTheVolumesOfTheSp500LeaveNoTrace) {
-    BarBuffer bars = random_bars(30, {.count = 30'000, .most_levels = 30});
+    BarBuffer bars = random_bars(30, {.count = 30'000, .max_levels = 30});
     for (std::size_t i = 0; i < bars.size(); ++i)
         bars.volume[i] = 1'000'000'000 + static_cast<std::int64_t>(i * i % 9'000'000'000);
     const auto controls = rolling_point_of_control(bars.columns(), quarter_tick, 390, {});
@@ -129,7 +129,7 @@ TEST(RollingProfile, RejectsInvalidArguments) {
     rules.compatibility = Compatibility::gpu;
     EXPECT_THROW(developing_profile(bars.columns(), quarter_tick, rules), Error);
     EXPECT_TRUE(developing_profile({}, quarter_tick, {}).empty());
-    bars.volume = {largest_profile_volume, largest_profile_volume, 1};
+    bars.volume = {max_profile_volume, max_profile_volume, 1};
     EXPECT_NO_THROW(rolling_point_of_control(bars.columns(), quarter_tick, 1, {}));
     EXPECT_THROW(rolling_point_of_control(bars.columns(), quarter_tick, 2, {}), Error);
     bars.low[0] = -2'000'000'000;

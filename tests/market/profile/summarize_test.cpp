@@ -92,7 +92,7 @@ TEST(SummarizeSessions, DoesNotDependOnThreads) {
 }
 
 TEST(SummarizeSessions, SessionWithoutVolumeUsesItsPrices) {
-    BarBuffer bars = random_bars(2, {.count = 40, .most_volume = 0, .contracts = 1});
+    BarBuffer bars = random_bars(2, {.count = 40, .max_volume = 0, .contracts = 1});
     const BarBuffer copy = bars;
     const BarTable table = BarBuffer::into_table(std::move(bars), metadata(0.25, {"VIX 03-22"}));
     const Session session{.first = 0, .count = 40};
@@ -114,7 +114,7 @@ TEST(SummarizeSessions, SessionWithoutVolumeUsesItsPrices) {
 
 TEST(SummarizeSessions, NamesTheSessionThatCannotBeSummarized) {
     BarBuffer bars = random_bars(2, {.count = 40});
-    bars.volume[30] = largest_profile_volume + 1;
+    bars.volume[30] = max_profile_volume + 1;
     const BarTable table = BarBuffer::into_table(std::move(bars), metadata());
     std::vector<Session> sessions(2);
     sessions[0].count = sessions[1].first = sessions[1].count = 20;

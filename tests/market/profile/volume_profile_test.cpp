@@ -116,7 +116,7 @@ class ProfileByWeighting : public testing::TestWithParam<Weighting> {};
 TEST_P(ProfileByWeighting, MatchesTheLiteralDefinitionWithPlateausAndTies) {
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
         const BarBuffer bars = random_bars(
-            seed, {.count = 1 + seed % 40, .most_levels = 1 + static_cast<std::uint32_t>(seed) % 15});
+            seed, {.count = 1 + seed % 40, .max_levels = 1 + static_cast<std::uint32_t>(seed) % 15});
         VolumeProfile profile({0.25}, GetParam());
         profile.add(bars.columns());
         const auto literal = literal_profile(bars.columns(), {0.25}, GetParam());
@@ -138,7 +138,7 @@ TEST_P(ProfileByWeighting, MatchesTheLiteralDefinitionWithPlateausAndTies) {
 }
 
 TEST_P(ProfileByWeighting, OrderAndChunksDoNotMatter) {
-    const BarBuffer bars = random_bars(7, {.count = 500, .most_volume = 1000});
+    const BarBuffer bars = random_bars(7, {.count = 500, .max_volume = 1000});
     VolumeProfile whole({0.25}, GetParam());
     whole.add(bars.columns());
     for (const std::size_t chunk : {1u, 7u, 100u}) {
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(Weightings, ProfileByWeighting,
 TEST(VolumeProfile, PointOfControlIsCloseToTheExactMaximum) {
     constexpr std::int64_t multiple = 720720; // least common multiple of 1 … 16
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
-        const BarBuffer bars = random_bars(seed, {.count = 200, .most_levels = 15, .most_volume = 50});
+        const BarBuffer bars = random_bars(seed, {.count = 200, .max_levels = 15, .max_volume = 50});
         std::map<Ticks, std::int64_t> exact;
         for (std::size_t i = 0; i < bars.size(); ++i)
             for (Ticks price = bars.low[i]; price <= bars.high[i]; ++price)
@@ -178,7 +178,7 @@ TEST(VolumeProfile, PointOfControlIsCloseToTheExactMaximum) {
 }
 
 TEST(VolumeProfile, HandlesTheVolumesOfTheSp500) {
-    BarBuffer bars = random_bars(3, {.count = 5000, .most_levels = 3000});
+    BarBuffer bars = random_bars(3, {.count = 5000, .max_levels = 3000});
     for (std::int64_t& volume : bars.volume)
         volume = 9'999'999'999;
     VolumeProfile profile({0.01});
@@ -192,11 +192,11 @@ TEST(VolumeProfile, HandlesTheVolumesOfTheSp500) {
 }
 
 TEST(VolumeProfile, RejectsTooMuchVolumeAndTooManyLevels) {
-    BarBuffer bars = random_bars(1, {.count = 2, .most_levels = 0});
-    bars.volume = {largest_profile_volume, 0};
+    BarBuffer bars = random_bars(1, {.count = 2, .max_levels = 0});
+    bars.volume = {max_profile_volume, 0};
     VolumeProfile full;
     EXPECT_NO_THROW(full.add(bars.columns()));
-    bars.volume = {largest_profile_volume, 1};
+    bars.volume = {max_profile_volume, 1};
     VolumeProfile profile;
     EXPECT_THROW(profile.add(bars.columns()), Error);
     EXPECT_TRUE(profile.empty()) << "a rejected block leaves no trace";

@@ -1,3 +1,5 @@
+#include "time/zone_files.h"
+
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>

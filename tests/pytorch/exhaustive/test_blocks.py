@@ -28,7 +28,7 @@ class RandomNumbers(BlockComparison):
 def test_of_lines(name, family):
     def test(self):
         for size in block_cases.ALL:
-            if size <= family.most:
+            if size <= family.max_elements:
                 self.compare_all(f"{name} of {size}", family.make(size))
     return test
 
@@ -36,7 +36,7 @@ def test_of_lines(name, family):
 def test_of_matrices(name, family):
     def test(self):
         for rows, columns in block_cases.ALL_SHAPES:
-            if rows * columns <= family.most:
+            if rows * columns <= family.max_elements:
                 self.compare_all(f"{name} of {rows} x {columns}", family.make(rows, columns))
     return test
 

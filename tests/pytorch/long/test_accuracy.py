@@ -82,10 +82,10 @@ class Accuracy(unittest.TestCase):
     def setUpClass(cls):
         require_device()
 
-    def assert_within(self, found, expected, numbers, dtype, most):
+    def assert_within(self, found, expected, numbers, dtype, limit):
         distance = units(found, expected, dtype)
         worst = distance.argmax()
-        self.assertLessEqual(distance[worst].item(), most, f"at {numbers[worst].item():.17g}: {found[worst].item():.17g}, "
+        self.assertLessEqual(distance[worst].item(), limit, f"at {numbers[worst].item():.17g}: {found[worst].item():.17g}, "
                              f"expected {expected[worst].item():.17g}")
 
     def test_functions(self):

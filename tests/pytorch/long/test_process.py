@@ -30,6 +30,15 @@ class ProcessTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         return result
 
+    def succeeds_as_file(self, text):
+        """For programs with processes that are spawned, which import their parent's file."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "program.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(textwrap.dedent(text))
+            result = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=SECONDS, check=False)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
 
 class Autoload(ProcessTest):
     def test_import_torch_is_enough(self):
@@ -160,50 +169,44 @@ class Fork(ProcessTest):
         )
 
     def test_spawned_child_uses_the_device(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "spawn.py")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(
-                    "import torch, torch.multiprocessing as mp\n"
-                    "def work(rank, result):\n"
-                    "    result.put(torch.full((4,), rank + 1.0, device='rvk').sum().item())\n"
-                    "if __name__ == '__main__':\n"
-                    "    torch.ones(1, device='rvk').item()\n"
-                    "    result = mp.get_context('spawn').SimpleQueue()\n"
-                    "    mp.spawn(work, (result,), nprocs=2)\n"
-                    "    assert sorted([result.get(), result.get()]) == [4.0, 8.0]\n"
-                )
-            result = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=SECONDS, check=False)
-            self.assertEqual(result.returncode, 0, result.stderr)
+        self.succeeds_as_file(
+            """
+            import torch, torch.multiprocessing as mp
+            def work(rank, result):
+                result.put(torch.full((4,), rank + 1.0, device="rvk").sum().item())
+            if __name__ == "__main__":
+                torch.ones(1, device="rvk").item()
+                result = mp.get_context("spawn").SimpleQueue()
+                mp.spawn(work, (result,), nprocs=2)
+                assert sorted([result.get(), result.get()]) == [4.0, 8.0]
+            """
+        )
 
     def test_tensors_are_sent_to_and_from_spawned_processes(self):
         """As an argument, through a queue in both directions, and through a pipe: nothing hangs."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "travel.py")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(
-                    "import torch, torch.multiprocessing as mp\n"
-                    "def work(argument, questions, answers, pipe):\n"
-                    "    first, layer = questions.get()\n"
-                    "    answers.put((first * 2, argument.sum().item(), layer.weight.requires_grad))\n"
-                    "    pipe.send(argument.detach() + 1)\n"
-                    "if __name__ == '__main__':\n"
-                    "    context = mp.get_context('spawn')\n"
-                    "    questions, answers, (here, there) = context.Queue(), context.Queue(), context.Pipe()\n"
-                    "    argument = torch.nn.Parameter(torch.ones(3, device='rvk'))\n"
-                    "    child = context.Process(target=work, args=(argument, questions, answers, there))\n"
-                    "    child.start()\n"
-                    "    there.close()\n" # so that recv ends if the child died
-                    "    questions.put((torch.arange(4.0, device='rvk'), torch.nn.Linear(2, 2).to('rvk')))\n"
-                    "    doubled, total, needs = answers.get()\n"
-                    "    assert doubled.device == torch.device('rvk:0') and doubled.tolist() == [0, 2, 4, 6], doubled\n"
-                    "    assert (total, needs) == (3.0, True)\n"
-                    "    assert here.recv().tolist() == [2, 2, 2]\n"
-                    "    child.join()\n"
-                    "    assert child.exitcode == 0\n"
-                )
-            result = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=SECONDS, check=False)
-            self.assertEqual(result.returncode, 0, result.stderr)
+        self.succeeds_as_file(
+            """
+            import torch, torch.multiprocessing as mp
+            def work(argument, questions, answers, pipe):
+                first, layer = questions.get()
+                answers.put((first * 2, argument.sum().item(), layer.weight.requires_grad))
+                pipe.send(argument.detach() + 1)
+            if __name__ == "__main__":
+                context = mp.get_context("spawn")
+                questions, answers, (here, there) = context.Queue(), context.Queue(), context.Pipe()
+                argument = torch.nn.Parameter(torch.ones(3, device="rvk"))
+                child = context.Process(target=work, args=(argument, questions, answers, there))
+                child.start()
+                there.close()  # so that recv ends if the child died
+                questions.put((torch.arange(4.0, device="rvk"), torch.nn.Linear(2, 2).to("rvk")))
+                doubled, total, needs = answers.get()
+                assert doubled.device == torch.device("rvk:0") and doubled.tolist() == [0, 2, 4, 6], doubled
+                assert (total, needs) == (3.0, True)
+                assert here.recv().tolist() == [2, 2, 2]
+                child.join()
+                assert child.exitcode == 0
+            """
+        )
 
 
 class Threads(ProcessTest):

@@ -123,9 +123,9 @@ class Draws(unittest.TestCase):
 
     def test_unsigned_numbers_fill_their_range(self):
         for dtype in INTEGERS:
-            drawn, most = numbers(empty(dtype, DEVICE).random_()), float(torch.iinfo(dtype).max)
-            self.assertLess(drawn.min().item(), .02 * most + 1)
-            self.assertGreater(drawn.max().item(), .98 * most - 1)
+            drawn, largest = numbers(empty(dtype, DEVICE).random_()), float(torch.iinfo(dtype).max)
+            self.assertLess(drawn.min().item(), .02 * largest + 1)
+            self.assertGreater(drawn.max().item(), .98 * largest - 1)
 
 
 if __name__ == "__main__":

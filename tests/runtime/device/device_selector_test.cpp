@@ -1,4 +1,4 @@
-/// Every form of a device's name, and every text that is none.
+/// Every form of a device's name, and texts that are not device names.
 
 #include <rekindle/runtime/device_selector.h>
 

@@ -1,4 +1,4 @@
-/// What a process may do with Vulkan after a fork, and how it exits.
+/// Use of Vulkan after a fork and during process exit.
 #include "stream_fixture.h"
 
 #include <cstdlib>
@@ -152,7 +152,7 @@ TEST_F(ProcessDeathTest, CountingDevicesStartsNoThreadAndAChildMayOpenOne) {
             });
             // NVIDIA's driver does not survive a fork after its devices were listed: an exception there.
             const bool opened = child == 3 || (child == 100 && devices.front().type != DeviceType::cpu);
-            std::_Exit(!no_thread ? 1 : !opened ? 10 + child : 7); // each failure has a status of its own
+            std::_Exit(!no_thread ? 1 : !opened ? 10 + child : 7); // each failure has its own status
         },
         testing::ExitedWithCode(7), "");
 }

@@ -1,4 +1,4 @@
-/// What the test modes find in kernels: writes and reads where they are not allowed.
+/// The test modes detect writes and reads of kernels where they are not allowed.
 #include "stream_fixture.h"
 
 #include <bit>

@@ -1,5 +1,5 @@
 #pragma once
-/// What a driver reports about a pipeline's machine code, in columns that scripts read.
+/// A driver's report about a pipeline's machine code, in columns that scripts read.
 
 #include <rekindle/kernels/kernel.h>
 #include <rekindle/runtime/device.h>

@@ -1,5 +1,5 @@
 #include <rekindle/base/error.h>
-#include <rekindle/trainer/config.h>
+#include <rekindle/trainer/settings.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -48,8 +48,8 @@ void expect_same_dataset(const Dataset& a, const Dataset& b) {
     EXPECT_EQ(a.split, b.split);
     EXPECT_EQ(a.scaler, b.scaler);
     EXPECT_EQ(a.meaning.scale, b.meaning.scale);
-    EXPECT_TRUE(a.inputs == b.inputs);
-    EXPECT_TRUE(a.labels == b.labels);
+    EXPECT_TRUE(a.rows->inputs == b.rows->inputs);
+    EXPECT_TRUE(a.rows->targets == b.rows->targets);
 }
 
 /// Weights of the best and of the last epoch after training into `output`.
@@ -83,7 +83,7 @@ TEST(ChunkSize, DoesNotChangeInputsOfSessions) {
     const TemporaryFolder folder;
     const TrainConfig config = config_of(simulated(folder, 120'000), false);
     const Dataset expected = dataset_of(config, 0, folder.path());
-    ASSERT_GT(expected.inputs.size(), 0u);
+    ASSERT_GT(expected.rows->inputs.size(), 0u);
     for (const std::int64_t chunk : {7, 1000})
         expect_same_dataset(dataset_of(config, chunk, folder.path()), expected);
 }

@@ -224,14 +224,14 @@ TEST(Memory, RefusesAPopulationThatDoesNotFit) {
     const std::array<std::size_t, 2> hidden{128, 64};
     const auto model = mlp::ModelDescription::default_network(54, hidden, 0.4);
     constexpr std::uint64_t gigabyte = 1'000'000'000;
-    EXPECT_NO_THROW(require_memory(model, 1000, 10, WorkingPlace::cpu, 2 * gigabyte));
-    EXPECT_NO_THROW(require_memory(model, 1'000'000, 10, WorkingPlace::cpu, std::nullopt));
-    EXPECT_NO_THROW(require_memory(model, 10'000, 10, WorkingPlace::gpu, 4 * gigabyte));
+    EXPECT_NO_THROW(require_memory(model, 1000, 10, TrainingDevice::cpu, 2 * gigabyte));
+    EXPECT_NO_THROW(require_memory(model, 1'000'000, 10, TrainingDevice::cpu, std::nullopt));
+    EXPECT_NO_THROW(require_memory(model, 10'000, 10, TrainingDevice::gpu, 4 * gigabyte));
     try {
-        require_memory(model, 10'000, 10, WorkingPlace::cpu, 4 * gigabyte);
+        require_memory(model, 10'000, 10, TrainingDevice::cpu, 4 * gigabyte);
         FAIL() << "10,000 networks in 4 GB";
     } catch (const Error& error) {
-        const std::uint64_t fitting = 4 * gigabyte / host_bytes_per_network(model, 10, WorkingPlace::cpu);
+        const std::uint64_t fitting = 4 * gigabyte / host_bytes_per_network(model, 10, TrainingDevice::cpu);
         EXPECT_EQ(error.where(), "--population");
         EXPECT_NE(error.advice().find("About " + std::to_string(fitting / 1000) + ","), std::string::npos)
             << error.render();

@@ -3,6 +3,7 @@
 #include "../run_fixture.h"
 
 #include <rekindle/trainer/model_file.h>
+#include <rekindle/trainer/settings.h>
 #include <rekindle/trainer/torch_archive.h>
 
 #include <png.h>

@@ -28,18 +28,18 @@ bool per_bar(const TrainConfig& config) {
 }
 
 mlp::LossSpec choose_loss(const TrainConfig& config, market::TargetKind kind) {
-    const bool label = kind == market::TargetKind::direction || kind == market::TargetKind::original;
+    const bool probability = kind == market::TargetKind::direction || kind == market::TargetKind::original;
     mlp::LossSpec loss;
     loss.huber_delta = config.huber_delta;
-    loss.kind = label ? mlp::LossSpec::Kind::bce_with_logits : mlp::LossSpec::Kind::mse;
+    loss.kind = probability ? mlp::LossSpec::Kind::bce_with_logits : mlp::LossSpec::Kind::mse;
     if (config.loss == LossChoice::automatic)
         return loss;
-    if ((config.loss == LossChoice::bce) != label)
+    if ((config.loss == LossChoice::bce) != probability)
         throw usage_error(fmt::format("the loss {} does not fit the target {}", name_of(config.loss),
                                       kind == market::TargetKind::original ? "of --compat original"
                                                                            : name_of(config.target)))
             .at("--loss")
-            .expected(label ? "bce" : "mse, huber or gaussian-nll")
+            .expected(probability ? "bce" : "mse, huber or gaussian-nll")
             .hint("bce compares a probability with 0 or 1, the other losses compare two returns.");
     if (config.loss == LossChoice::huber)
         loss.kind = mlp::LossSpec::Kind::huber;
@@ -58,11 +58,11 @@ double std_of(std::span<const float> values) {
     return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-void set_labels(Dataset& set, const Workspace& workspace) {
+/// Sets the share of rises and the scale of the targets. Precondition: targets and split are set.
+void describe_targets(Dataset& set) {
     const auto train = std::span(set.targets.values)
                            .subspan(set.split.train_begin, set.split.train_end - set.split.train_begin);
-    const bool labels = set.meaning.is_probability();
-    const float flat = labels ? 0.5f : 0.0f;
+    const float flat = set.meaning.is_probability() ? 0.5f : 0.0f;
     const auto rises = std::count_if(train.begin(), train.end(), [&](float v) { return v > flat; });
     const auto falls = std::count_if(train.begin(), train.end(), [&](float v) { return v < flat; });
     set.training_share_up =
@@ -71,9 +71,20 @@ void set_labels(Dataset& set, const Workspace& workspace) {
                          set.meaning.kind == market::TargetKind::bar_return;
     if (const double std_dev = returns ? std_of(train) : 1; std_dev > 0)
         set.meaning.scale = std_dev;
-    set.labels = {set.split.validation_end, workspace.folder};
-    for (std::size_t row = 0; row < set.labels.size(); ++row)
-        set.labels[row] = static_cast<float>(set.meaning.label(set.targets.values[row]));
+}
+
+ScratchArray<float> network_targets(const Dataset& set, const Workspace& workspace) {
+    ScratchArray<float> targets(set.split.validation_end, workspace.folder);
+    for (std::size_t row = 0; row < targets.size(); ++row)
+        targets[row] = static_cast<float>(set.meaning.network_target(set.targets.values[row]));
+    return targets;
+}
+
+/// Rows [begin, end) of the set.
+mlp::Samples samples_of(const Dataset& set, std::size_t begin, std::size_t end) {
+    const std::size_t stride = set.matrix.columns();
+    return {set.rows->inputs.data() + begin * stride, stride, set.rows->targets.data() + begin, end - begin,
+            set.rows};
 }
 
 /// Which of the requested features are computed.
@@ -265,7 +276,7 @@ std::string TargetMeaning::text() const {
     return fmt::format("log return of {}{}, close to close", span, limit);
 }
 
-double TargetMeaning::label(double target) const noexcept {
+double TargetMeaning::network_target(double target) const noexcept {
     switch (kind) {
     case market::TargetKind::direction:
         return target;
@@ -289,15 +300,11 @@ double TargetMeaning::value(double raw_output) const noexcept {
 }
 
 mlp::Samples Dataset::train() const {
-    const std::size_t stride = matrix.columns();
-    return {inputs.data() + split.train_begin * stride, stride, labels.data() + split.train_begin,
-            split.train_end - split.train_begin};
+    return samples_of(*this, split.train_begin, split.train_end);
 }
 
 mlp::Samples Dataset::validation() const {
-    const std::size_t stride = matrix.columns();
-    return {inputs.data() + split.validation_begin * stride, stride, labels.data() + split.validation_begin,
-            split.validation_end - split.validation_begin};
+    return samples_of(*this, split.validation_begin, split.validation_end);
 }
 
 std::vector<double> Dataset::yesterday() const {
@@ -382,9 +389,11 @@ Dataset build_dataset(const TrainConfig& config, const MarketData& data, ThreadP
         progress.info(fmt::format("--purge was raised to {}, the number of rows that the target looks ahead",
                                   set.split.purge));
     set.scaler = market::Scaler::fit(set.matrix, set.split.train(), config.scaler, pool, workspace);
-    set.inputs = set.scaler.transform(set.matrix, {0, usable}, pool, workspace);
+    ScratchArray<float> inputs = set.scaler.transform(set.matrix, {0, usable}, pool, workspace);
     set.matrix.values = {};
-    set_labels(set, workspace);
+    describe_targets(set);
+    set.rows =
+        std::make_shared<const NetworkRows>(NetworkRows{std::move(inputs), network_targets(set, workspace)});
     for (const std::string& note : set.matrix.notes)
         progress.info(note);
     progress.stage_ended("Building features", std::chrono::duration<double>(Clock::now() - start).count(),

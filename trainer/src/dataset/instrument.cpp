@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kept_closes = 250;
 /// With fewer common sessions, a correlation means nothing.
 constexpr std::size_t min_common_sessions = 20;
-/// Returns of the same instrument agree up to the rounding of its quotes, whoever sells the data. Futures on
+/// Returns of the same instrument agree up to the rounding of its quotes, for every data vendor. Futures on
 /// the S&P 500 and the Nasdaq 100, about as similar as two instruments get, correlate at about 0.92.
 constexpr double same_instrument = 0.97;
 constexpr double same_price = 0.02; ///< relative
@@ -135,6 +135,7 @@ InstrumentMatch compare_instruments(const Instrument& model, const Instrument& d
             return match;
         }
         std::vector<double> ratios;
+        ratios.reserve(pairs.size());
         for (const auto& [own, other] : pairs)
             ratios.push_back(other / own);
         if (const double ratio = median(std::move(ratios)); std::abs(ratio - 1) > same_price)

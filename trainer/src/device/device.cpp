@@ -71,12 +71,12 @@ std::string speed_text(const std::string& device, double network_steps_per_secon
 }
 
 PreparedPopulation on_cpu(const TrainingJob& job, std::string why) {
-    require_memory(job.model, job.members.size(), job.epochs, WorkingPlace::cpu);
+    require_memory(job.model, job.members.size(), job.epochs, TrainingDevice::cpu);
     return {mlp::cpu_population(job.model, job.members, job.threads), {cpu_name(), "", std::move(why)}};
 }
 
 /// A measured device. The CPU's population is created only if the CPU is chosen.
-struct Contender {
+struct MeasuredDevice {
     std::unique_ptr<mlp::Population> population;
     std::string name, driver;
     double speed = 0; ///< network-steps per second
@@ -213,9 +213,9 @@ PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, Progres
             on_cpu(job, fmt::format("{}, because no GPU can be used here: {}", cpu_name(), no_gpu_reason_)));
 
     const auto began = std::chrono::steady_clock::now();
-    std::vector<Contender> contenders;
-    contenders.push_back({nullptr, cpu_name(), "", cpu_speed(job)});
-    if (const double seconds = job.steps * static_cast<double>(job.members.size()) / contenders.front().speed;
+    std::vector<MeasuredDevice> measured;
+    measured.push_back({nullptr, cpu_name(), "", cpu_speed(job)});
+    if (const double seconds = job.steps * static_cast<double>(job.members.size()) / measured.front().speed;
         seconds < seconds_worth_measuring)
         return settled(on_cpu(
             job,
@@ -230,7 +230,7 @@ PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, Progres
             const double speed =
                 mlp::measure_speed(*population, job.batch_size, measured_seconds).network_steps_per_second;
             std::string name = population->device();
-            contenders.push_back({std::move(population), std::move(name), driver_of(info), speed});
+            measured.push_back({std::move(population), std::move(name), driver_of(info), speed});
             opened.push_back(device);
         } catch (const Error& error) { // a refusal
             progress.info(fmt::format("{} {} is skipped: {}", info.address(), info.name, error.message()));
@@ -240,17 +240,17 @@ PreparedPopulation DeviceChoice::prepare_fastest(const TrainingJob& job, Progres
         }
     }
     std::string why;
-    for (const Contender& contender : contenders)
-        why += (why.empty() ? "" : ", ") + speed_text(contender.name, contender.speed);
+    for (const MeasuredDevice& device : measured)
+        why += (why.empty() ? "" : ", ") + speed_text(device.name, device.speed);
     const auto best =
-        std::max_element(contenders.begin(), contenders.end(),
-                         [](const Contender& a, const Contender& b) { return a.speed < b.speed; });
+        std::max_element(measured.begin(), measured.end(),
+                         [](const MeasuredDevice& a, const MeasuredDevice& b) { return a.speed < b.speed; });
     why = fmt::format("{} per network-step → ", why);
-    if (best == contenders.begin())
+    if (best == measured.begin())
         return settled(on_cpu(job, why + best->name));
     PreparedPopulation prepared{std::move(best->population), {best->name, best->driver, ""}};
     if (ids_.size() > 1 && opened.size() > 1 && job.members.size() > 1) {
-        contenders.clear(); // their memory is needed
+        measured.clear(); // their memory is needed
         prepared.population = nullptr;
         prepared.population = spread_over(opened, job);
         prepared.use.device = prepared.population->device();

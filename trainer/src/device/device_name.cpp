@@ -102,7 +102,7 @@ runtime::DeviceInfo find_device(const DeviceSelector& name) {
     };
     try {
         // The devices are in order: GPUs before CPU drivers.
-        const runtime::DeviceInfo info = runtime::select_device(name);
+        runtime::DeviceInfo info = runtime::select_device(name);
         if (name.must_be_gpu && info.type == runtime::DeviceType::cpu)
             refuse_cpu_driver(info);
         return info;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -18,7 +19,7 @@ std::string driver_of(const runtime::DeviceInfo& info) {
 }
 
 OpenedDevice open_for(const TrainingJob& job, const runtime::DeviceInfo& info) {
-    require_memory(job.model, job.members.size(), job.epochs, WorkingPlace::gpu);
+    require_memory(job.model, job.members.size(), job.epochs, TrainingDevice::gpu);
     OpenedDevice opened{info, runtime::Device::open(info)};
     if (const std::string reason = mlp::gpu_refusal(*opened.device, job.model, job.members); !reason.empty())
         throw usage_error(reason).at(info.address()).hint("--device cpu trains it.");
@@ -38,7 +39,7 @@ std::vector<std::size_t> shares_of(std::size_t members, std::span<const double> 
         exact_end += static_cast<double>(members) *
                      (sum > 0 ? speeds[i] / sum : 1.0 / static_cast<double>(speeds.size()));
         const std::size_t others = speeds.size() - 1 - i; // each of which gets at least one
-        const std::size_t end = i + 1 == speeds.size() ? members : static_cast<std::size_t>(exact_end + 0.5);
+        const std::size_t end = i + 1 == speeds.size() ? members : static_cast<std::size_t>(std::llround(exact_end));
         shares.push_back(std::clamp(end, given + 1, members - others) - given);
         given += shares.back();
     }

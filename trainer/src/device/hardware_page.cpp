@@ -19,9 +19,9 @@ constexpr std::string_view head =
 
 # Hardware
 
-What `rekindle verify` found on each device, and what has only been compiled. A report from your own GPU is welcome:
-`rekindle verify --report card.json` writes one without the names of your machine; it goes into
-[docs/hardware/](hardware/).
+The results of `rekindle verify` on each device, and the GPU families for which the kernels have only been compiled. A
+report from your own GPU is welcome: `rekindle verify --report card.json` writes one without user or host names; it goes
+into [docs/hardware/](hardware/).
 
 )";
 
@@ -30,7 +30,7 @@ constexpr std::string_view nobody = "Nothing has run on a GPU yet.\n";
 constexpr std::string_view compiled_head = R"(
 ## Compiled, not run
 
-Every kernel was compiled for these families by their own compiler, and the machine code was checked
+Mesa's compiler for AMD GPUs compiled every kernel for these families, and the machine code was checked
 ([isa.md](isa.md)): no spilled registers, no scratch memory. None of it has run on such a GPU.
 
 | family | cards |
@@ -40,9 +40,9 @@ Every kernel was compiled for these families by their own compiler, and the mach
 constexpr std::string_view untested = R"(
 ## Untested
 
-Intel GPUs and every other device whose Vulkan driver has what Rekindle needs (`rekindle devices` says so): the kernels
-are the same, but have not run there. CPU drivers (lavapipe) run the tests of every change, but forgive errors that
-hardware does not.
+Intel GPUs and all other devices whose Vulkan driver meets Rekindle's requirements (`rekindle devices` shows whether it
+does): the kernels are the same but have not run there. Every change is tested on a CPU driver (lavapipe), which
+tolerates errors that hardware does not.
 )";
 
 Json parsed(const HardwareReport& report) {
@@ -146,10 +146,10 @@ std::string hardware_page(std::span<const HardwareReport> reports, std::string_v
     }
     std::string page(head);
     if (!amd && !intel)
-        page += "No AMD or Intel GPU has run anything yet.\n\n";
+        page += "Nothing has run on an AMD or Intel GPU yet.\n\n";
     else if (!amd || !intel)
-        page += fmt::format("No {} GPU has run anything yet.\n\n", amd ? "Intel" : "AMD");
-    page += "## Ran\n\n";
+        page += fmt::format("Nothing has run on an {} GPU yet.\n\n", amd ? "Intel" : "AMD");
+    page += "## Tested\n\n";
     page += gpus.empty() ? std::string(nobody) + "\n" : gpus;
     if (!cpu_drivers.empty())
         page += "## CPU drivers\n\n" + cpu_drivers;

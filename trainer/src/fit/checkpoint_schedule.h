@@ -18,7 +18,7 @@ class CheckpointSchedule {
         : interval_(interval > 0 ? static_cast<std::uint64_t>(interval) : 0), population_(population),
           last_(start) {}
 
-    /// Batches after which due_in_epoch() has to be asked again: at least 1, up to the next multiple of the
+    /// Batches after which due_in_epoch() has to be called again: at least 1, up to the next multiple of the
     /// interval. The largest integer without an interval.
     std::uint64_t batches_to_next(std::uint64_t batches_in_epoch) const noexcept;
     /// After `batches_in_epoch` of `batches_per_epoch` batches; the end of an epoch is due_after_epoch().

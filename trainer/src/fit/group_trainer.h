@@ -20,7 +20,7 @@ namespace rekindle::trainer {
 /// population. Not thread-safe.
 class GroupTrainer {
   public:
-    /// Copies the rows to where the population reads them. `threads`: the number of threads that shuffle.
+    /// Prepares the rows for the population. `threads`: the number of threads that shuffle.
     GroupTrainer(mlp::Population& population, const mlp::Samples& samples, std::size_t batch_size,
                  std::size_t threads);
 

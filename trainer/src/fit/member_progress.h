@@ -1,6 +1,6 @@
 #pragma once
-/// What an epoch means for each network: whether it still trains, which epoch is its best, and which network
-/// is the best of all. Pure functions of MemberState.
+/// The consequences of an epoch: which networks continue to train, which epoch is the best of each, and which
+/// network is the best of all. Pure functions of MemberState.
 
 #include <rekindle/trainer/checkpoint.h>
 
@@ -11,7 +11,7 @@
 
 namespace rekindle::trainer {
 
-/// Decides which networks still train. Thread-safe.
+/// Decides which networks continue to train. Thread-safe.
 class EarlyStopping {
   public:
     /// `patience`: epochs without improvement after which a network stops; 0: it never does.

@@ -21,9 +21,9 @@ constexpr std::uint64_t bytes_per_epoch = 48; ///< MemberEpoch
 } // namespace
 
 std::uint64_t host_bytes_per_network(const mlp::ModelDescription& model, std::int64_t epochs,
-                                     WorkingPlace place) {
+                                     TrainingDevice device) {
     const std::uint64_t each =
-        kept_bytes_per_parameter + (place == WorkingPlace::cpu ? engine_bytes_per_parameter : 0);
+        kept_bytes_per_parameter + (device == TrainingDevice::cpu ? engine_bytes_per_parameter : 0);
     return fixed_bytes + each * parameter_count(model) + bytes_per_epoch * static_cast<std::uint64_t>(epochs);
 }
 
@@ -39,8 +39,8 @@ std::optional<std::uint64_t> available_memory() {
 }
 
 void require_memory(const mlp::ModelDescription& model, std::size_t networks, std::int64_t epochs,
-                    WorkingPlace place, std::optional<std::uint64_t> available) {
-    const std::uint64_t each = host_bytes_per_network(model, epochs, place);
+                    TrainingDevice device, std::optional<std::uint64_t> available) {
+    const std::uint64_t each = host_bytes_per_network(model, epochs, device);
     if (networks <= 1 || !available || each * networks <= *available)
         return;
     const std::uint64_t fitting = *available / each;
@@ -50,7 +50,7 @@ void require_memory(const mlp::ModelDescription& model, std::size_t networks, st
                                   format_bytes(each * networks), format_bytes(*available)))
         .at("--population")
         .hint(fmt::format("About {} fit here{}.", with_thousands(static_cast<std::int64_t>(fitting)),
-                          place == WorkingPlace::cpu
+                          device == TrainingDevice::cpu
                               ? "; --device gpu needs a quarter of this memory, and GPU memory"
                               : ""));
 }

@@ -10,22 +10,22 @@
 
 namespace rekindle::trainer {
 
-/// Where the networks train: with a GPU, the host keeps their best weights and, while a checkpoint is
+/// What the networks train on: with a GPU, the host keeps their best weights and, while a checkpoint is
 /// written, their states.
-enum class WorkingPlace { cpu, gpu };
+enum class TrainingDevice { cpu, gpu };
 
 /// Bytes of host memory for one network while it trains, including its history of `epochs` epochs. An upper
 /// estimate: 48 bytes per parameter in a CPU engine (parameters, moments, transposed weights, eight partial
 /// gradients), 16 in best weights and checkpoint.
 std::uint64_t host_bytes_per_network(const mlp::ModelDescription& model, std::int64_t epochs,
-                                     WorkingPlace place);
+                                     TrainingDevice device);
 
-/// The memory available without swapping; nothing when the system does not say.
+/// The memory available without swapping; nothing when the system does not report it.
 std::optional<std::uint64_t> available_memory();
 
 /// Throws Error (usage) at --population when the networks do not fit into `available` bytes, saying how many
 /// do.
 void require_memory(const mlp::ModelDescription& model, std::size_t networks, std::int64_t epochs,
-                    WorkingPlace place, std::optional<std::uint64_t> available = available_memory());
+                    TrainingDevice device, std::optional<std::uint64_t> available = available_memory());
 
 } // namespace rekindle::trainer

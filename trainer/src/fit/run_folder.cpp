@@ -3,6 +3,7 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
 #include <rekindle/trainer/run_folder.h>
+#include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
 
@@ -66,7 +67,7 @@ void remove_abandoned(const fs::path& output) {
 /// Creates a folder that no other process uses.
 fs::path new_hidden_folder(const fs::path& output, const std::string& timestamp) {
     for (int number = 1;; ++number) {
-        const fs::path hidden =
+        fs::path hidden =
             output / fmt::format(".train_{}_{}_{}{}", timestamp, ::getpid(), number, hidden_suffix);
         if (::mkdir(hidden.c_str(), 0777) == 0)
             return hidden;

@@ -1,6 +1,6 @@
 #pragma once
-/// How many batches are trained in one call, between looks at the cancellation token, the checkpoint schedule
-/// and the progress display.
+/// How many batches are trained in one call, between checks of the cancellation token, the checkpoint
+/// schedule and the progress display.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-/// What the user sees while the networks train.
+/// Reports progress to the user while the networks train.
 
 #include <rekindle/mlp/population.h>
 #include <rekindle/trainer/checkpoint.h>

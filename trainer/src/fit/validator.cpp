@@ -36,6 +36,7 @@ std::vector<double> Validator::direction_accuracies() {
         std::count_if(targets_, targets_ + rows_, [&](float target) { return target == up_threshold_; });
     const auto directed = static_cast<double>(rows_) - static_cast<double>(flat);
     std::vector<double> shares;
+    shares.reserve(correct.size());
     for (const std::size_t rows : correct)
         shares.push_back(static_cast<double>(rows) / directed);
     return shares;

@@ -12,7 +12,7 @@ namespace rekindle::trainer {
 /// Holds a reference to the population and to the targets of the samples. Not thread-safe.
 class Validator {
   public:
-    /// Copies the rows to where the population reads them. `up_threshold`: a target above it is a rise, one
+    /// Prepares the rows for the population. `up_threshold`: a target above it is a rise, one
     /// equal to it is flat.
     Validator(mlp::Population& population, const mlp::Samples& samples, double up_threshold);
 

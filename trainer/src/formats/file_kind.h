@@ -1,5 +1,5 @@
 #pragma once
-/// What a file that was given as a model is, by its first bytes.
+/// Recognizes the kind of a file that was given as a model, by its first bytes.
 
 #include <filesystem>
 #include <string>

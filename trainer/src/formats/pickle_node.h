@@ -1,5 +1,5 @@
 #pragma once
-/// What a node of a PickleDocument holds. The order of the alternatives is that of PickleKind.
+/// The contents of a node of a PickleDocument. The order of the alternatives is that of PickleKind.
 
 #include <rekindle/trainer/pickle.h>
 

@@ -8,6 +8,7 @@
 #include <rekindle/market/clock.h>
 #include <rekindle/market/profile_output.h>
 #include <rekindle/trainer/predict.h>
+#include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -34,17 +35,17 @@ constexpr std::array free_keys{"data",     "vix",        "columns", "contract", 
 
 /// The run's rules with the user's data; a rule that differs is refused by name.
 TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& stored) {
-    Json asked, own;
-    to_json(asked, options.input);
+    Json requested, own;
+    to_json(requested, options.input);
     to_json(own, stored);
     for (const std::string& key : options.given) {
         const bool free = std::find(free_keys.begin(), free_keys.end(), key) != free_keys.end();
-        if (!free && own[key] != asked[key])
+        if (!free && own[key] != requested[key])
             throw usage_error(fmt::format("the model was trained with {} = {}, not {}", key, own[key].dump(),
-                                          asked[key].dump()))
+                                          requested[key].dump()))
                 .at(options.model.string())
                 .hint("Omit the option, or train a model with this setting.");
-        own[key] = asked[key];
+        own[key] = requested[key];
     }
     if (options.given.contains("data") && !options.given.contains("vix"))
         own["vix"] = stored.vix; // keep the VIX file unless another is given

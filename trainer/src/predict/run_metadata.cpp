@@ -5,6 +5,7 @@
 #include <rekindle/base/version.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/mlp/engine.h>
+#include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
 

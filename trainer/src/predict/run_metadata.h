@@ -1,5 +1,6 @@
 #pragma once
-/// What a model needs besides its weights to be used again: the object "rekindle" of a run's _metadata.json.
+/// The data that a model needs for predictions in addition to its weights: the object "rekindle" of a run's
+/// _metadata.json.
 
 #include "dataset/instrument.h"
 #include "trained_run.h"

@@ -1,5 +1,5 @@
 #pragma once
-/// Everything about a finished run that the output files are made from.
+/// The data of a finished run from which the output files are written.
 
 #include "device/device.h"
 #include "scores/population_scores.h"

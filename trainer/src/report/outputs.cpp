@@ -23,7 +23,7 @@ OptimizerFile optimizer_file(const mlp::OptimizerSpec& spec, const OptimizerMome
     return {spec, moments.learning_rate, moments.steps, moments.first, moments.second};
 }
 
-/// What both model files have in common.
+/// The common contents of both model files.
 ModelFile model_file(const RunFolder& folder, const TrainedRun& run,
                      const std::vector<mlp::NamedTensor>& parameters, std::int64_t epoch,
                      OptimizerFile optimizer) {

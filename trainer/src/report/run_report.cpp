@@ -8,6 +8,7 @@
 #include <rekindle/market/clock.h>
 #include <rekindle/mlp/engine.h>
 #include <rekindle/trainer/report.h>
+#include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -294,6 +294,7 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
         return spread > 0 ? (n * s[0] - s[1] * s[2]) / spread : 0.0;
     };
     std::vector<double> totals;
+    totals.reserve(cells.size());
     for (const auto& cell : cells)
         totals.push_back(std::accumulate(cell.begin(), cell.end(), 0.0));
     const double correlation = matthews(totals);

@@ -43,8 +43,8 @@ class MappedFile {
 
     std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
     std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
-    /// Tells the kernel that [begin, end) is not needed any more: its pages leave this process's resident
-    /// set. Reading them later still works (they are loaded again).
+    /// Tells the kernel that [begin, end) is no longer needed: its pages leave this process's resident set.
+    /// Reading them later works; they are loaded again.
     void release(std::size_t begin, std::size_t end) const noexcept;
 
   private:

@@ -5,7 +5,7 @@
 
 namespace rekindle {
 
-/// The numbers that a setting may have.
+/// The range of numbers that a setting accepts.
 struct Range {
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
 #pragma once
-/// Parses the command line and makes the effective configuration.
+/// Parses the command line and determines the effective configuration.
 
 #include <rekindle/cli/option_table.h>
 #include <rekindle/trainer/config.h>
@@ -14,7 +14,7 @@
 
 namespace rekindle::cli {
 
-/// What was written on the command line, checked against the table.
+/// The parsed command line, checked against the table.
 struct CommandLine {
     const CommandSpec* command = nullptr;
     nlohmann::ordered_json settings =

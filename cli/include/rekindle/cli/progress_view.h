@@ -1,5 +1,5 @@
 #pragma once
-/// Shows what a long job reports: one live line on a terminal, plain lines on a pipe, JSON lines for
+/// Shows the progress of a long job: one live line on a terminal, plain lines on a pipe, JSON lines for
 /// programs.
 
 #include <rekindle/cli/terminal.h>

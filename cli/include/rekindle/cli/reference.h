@@ -1,6 +1,6 @@
 #pragma once
-/// Everything that describes the program, generated from the option table. All functions are pure; text is
-/// ASCII.
+/// Help, completions, man pages and reference pages, generated from the option table. All functions are pure;
+/// text is ASCII.
 
 #include <rekindle/cli/option_table.h>
 
@@ -35,7 +35,7 @@ std::map<std::string, std::string> committed_pages();
 std::string usage_line(const CommandSpec& command);
 /// "-b, --batch-size ROWS".
 std::string option_heading(const OptionSpec& option);
-/// What each exit status means, in the order of the numbers.
+/// The meaning of each exit status, in the order of the numbers.
 const std::vector<std::pair<int, std::string_view>>& exit_statuses();
 
 } // namespace rekindle::cli

@@ -14,7 +14,7 @@ using Environment = std::function<std::string(const std::string&)>;
 /// The environment of the process.
 std::string process_environment(const std::string& name);
 
-/// What one output stream can show.
+/// The display capabilities of one output stream.
 struct TerminalTraits {
     bool interactive = false; ///< a terminal on which a line can be rewritten (not TERM=dumb)
     bool color = false;       ///< interactive, and neither NO_COLOR nor TERM=dumb is set
@@ -34,7 +34,7 @@ class Stream {
     void write(std::string_view text);
     void line(std::string_view text);
     const TerminalTraits& traits() const noexcept { return traits_; }
-    /// The width now: a terminal may be resized while a job runs.
+    /// The current width: a terminal may be resized while a job runs.
     std::size_t current_width() const;
     void flush();
     /// Whether all writes so far succeeded (detects a full disk or a closed pipe).

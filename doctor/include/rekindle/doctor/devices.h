@@ -1,5 +1,5 @@
 #pragma once
-/// What each device of a host can train with.
+/// The frameworks that can train on each device of a host.
 
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/knowledge.h>
@@ -10,7 +10,7 @@
 
 namespace rekindle::doctor {
 
-/// What a device can train with today.
+/// The frameworks that can train on a device today.
 struct DeviceStatus {
     std::string address;
     std::string name;   ///< for people: the model where it is known, else the PCI id
@@ -21,7 +21,7 @@ struct DeviceStatus {
     std::string vulkan;
 };
 
-/// What each device can do, for `rekindle devices` and the screen. The CPU is the last row.
+/// The table of devices, for `rekindle devices` and the terminal output. The CPU is the last row.
 std::vector<DeviceStatus> device_table(const Facts& facts, const std::vector<ProbeResult>& probes,
                                        const Knowledge& knowledge);
 

@@ -14,7 +14,7 @@
 
 namespace rekindle::doctor {
 
-/// What is wrong on a host, best finding first; at most one is primary. A healthy host has no finding above
+/// The findings for a host, best first; at most one is primary. A healthy host has no finding above
 /// Severity::note.
 std::vector<Finding> examine_host(const Facts& facts, const std::vector<ProbeResult>& probes,
                                   const Knowledge& knowledge);

@@ -1,5 +1,5 @@
 #pragma once
-/// What follows from the facts. Rules turn facts, probes and knowledge into findings and never touch the
+/// Conclusions from the facts. Rules turn facts, probes and knowledge into findings and never access the
 /// host.
 
 #include <map>
@@ -24,13 +24,13 @@ struct Evidence {
 struct Finding {
     std::string cause; ///< slug in knowledge/causes.yaml, which also has its stable code (D…)
     Severity severity = Severity::problem;
-    bool primary = false;  ///< the one to deal with first; at most one finding is
+    bool primary = false;  ///< the one to resolve first; at most one finding is
     double score = 0;      ///< order among findings; not a probability and never printed as one
     std::string statement; ///< one sentence about this host or log
     std::vector<Evidence> evidence;
-    std::vector<std::string> tell_apart; ///< what would decide between this and the next candidates
-    std::vector<std::string> devices;    ///< Gpu::address
-    std::vector<std::string> signatures; ///< ids of knowledge/signatures that matched
+    std::vector<std::string> distinguishing_checks; ///< what would decide between it and the next
+    std::vector<std::string> devices;               ///< Gpu::address
+    std::vector<std::string> signatures;            ///< ids of knowledge/signatures that matched
     /// Ids of knowledge/remedies.yaml, best first; empty: those of the cause.
     std::vector<std::string> remedies;
     /// Values for the remedies' {placeholders}: "pid", "gfx", "index"

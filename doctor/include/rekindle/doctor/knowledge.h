@@ -1,5 +1,5 @@
 #pragma once
-/// What the doctor knows, as data: knowledge/*.yaml, embedded, or a folder given by --knowledge. Every
+/// The doctor's knowledge, as data: knowledge/*.yaml, embedded, or a folder given by --knowledge. Every
 /// entry says where it comes from and when that was checked. The fields are described in
 /// knowledge/README.md.
 
@@ -16,7 +16,7 @@
 
 namespace rekindle::doctor {
 
-/// What supports an entry.
+/// The evidence for an entry.
 struct Backing {
     std::string kind;      ///< "source", "thread", "documentation", "measured", "inferred"
     std::string reference; ///< repository, path and version; or thread number
@@ -58,7 +58,7 @@ struct GpuModel : Entry {
     bool integrated = false;
 };
 
-/// A place to install torch from, and what its wheels contain.
+/// A source of torch wheels, and the contents of its wheels.
 struct WheelIndex : Entry {
     std::string id;   ///< "rocm6.2", "cu128", "cpu", "therock"
     std::string kind; ///< "rocm", "cuda", "cpu"
@@ -79,7 +79,7 @@ struct WheelIndex : Entry {
     const std::vector<std::string>& targets_of(std::string_view torch) const;
 };
 
-/// Why training fails. The slug is the stable name, the code the stable number.
+/// A reason why training fails. The slug is the stable name, the code the stable number.
 struct Cause : Entry {
     std::string slug;
     std::string code;     ///< "D017"
@@ -91,8 +91,8 @@ struct Cause : Entry {
     Condition unless;                  ///< never named for a log where this is known to hold
     /// Vendors of the GPUs that can have it: "amd", "nvidia", "intel"; empty: all.
     std::vector<std::string> vendors;
-    std::vector<std::string> tell_apart;   ///< what decides between this and other causes
-    std::vector<std::string> wrong_advice; ///< common advice that does not help, with the reason
+    std::vector<std::string> distinguishing_checks; ///< checks that distinguish it from other causes
+    std::vector<std::string> wrong_advice;          ///< common advice that does not help, with the reason
 };
 
 struct EnvironmentVariable : Entry {
@@ -123,7 +123,7 @@ struct Applicability {
     Condition requires_known; ///< must be known to hold
 };
 
-/// One thing to do.
+/// One step that removes a cause.
 struct Remedy : Entry {
     std::string id;
     Applicability applies;
@@ -140,7 +140,7 @@ struct Remedy : Entry {
     bool reboot = false;
     bool reversible = true;
     bool automatic = false; ///< --fix may run it: reversible, without root, only in a new environment
-    int cost = 0; ///< order: 0 look, 1 set a variable, 2 new environment, 3 container, 4 system package, 5
+    int cost = 0; ///< order: 0 inspect, 1 set a variable, 2 new environment, 3 container, 4 system package, 5
                   ///< reboot, 6 hardware
 };
 
@@ -163,7 +163,7 @@ struct ContainerImage : Entry {
     std::string os;
 };
 
-/// A statement in circulation, for --review and --explain.
+/// A common statement, for --review and --explain.
 struct Claim : Entry {
     std::string id;
     std::string kind; ///< kind of its mark in a review: "claim" (also when empty), "variable", "command",
@@ -182,9 +182,9 @@ struct Signature : Entry {
     std::string title;
     /// RE2, case-insensitive, matched against one line; any of them may match.
     std::vector<std::string> patterns;
-    std::string means; ///< what the line says, not why
+    std::string means; ///< the meaning of the line, not its cause
     bool harmless = false;
-    bool lasting = false; ///< a run that continues after such a line is still wrong: a loss that is NaN
+    bool lasting = false; ///< the run stays wrong even if it continues after such a line: a loss of NaN
     struct Candidate {
         std::string cause;
         std::string strength; ///< "decisive", "strong", "possible"

@@ -1,5 +1,5 @@
 #pragma once
-/// What to do: remedies for the findings, cheap and reversible first, filled in for this host.
+/// The plan: remedies for the findings, cheap and reversible first, filled in for this host.
 
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/finding.h>
@@ -15,7 +15,7 @@ namespace rekindle::doctor {
 struct Step {
     std::string id; ///< id of the remedy; what --fix takes
     std::string title;
-    std::string why; ///< the cause that it deals with, in one sentence
+    std::string why; ///< the cause that it removes, in one sentence
     std::string cause;
     std::string changes;
     std::string where; ///< "" for where the training runs, else "on the host, outside the container"
@@ -33,10 +33,10 @@ struct Step {
 };
 
 struct Plan {
-    std::vector<Step> steps;          ///< in the order in which to try them
-    std::vector<std::string> remarks; ///< "/opt/rocm is not used by this wheel: …"
-    std::vector<std::string> ladder;  ///< after a remedy: probe, one batch, one epoch, two GPUs
-    std::string stop;                 ///< when to stop and what stopping costs
+    std::vector<Step> steps;                      ///< in the order in which to try them
+    std::vector<std::string> remarks;             ///< "/opt/rocm is not used by this wheel: …"
+    std::vector<std::string> verification_stages; ///< after a remedy: probe, one batch, one epoch, two GPUs
+    std::string stop;                             ///< when to stop and what stopping costs
 };
 
 /// Every step fits the host: a remedy whose commands are for another system, vendor, distribution or

@@ -11,7 +11,7 @@
 
 namespace rekindle::doctor {
 
-/// What was read from a host, and what its probes found.
+/// The facts of a host and the results of its probes.
 struct Recording {
     Facts facts;
     std::vector<ProbeResult> probes;

@@ -28,7 +28,7 @@ struct Report {
 };
 
 /// Applies rules and plan to what was read. `log` may be nullptr. A log that is not understood gives no
-/// finding, whatever else is wrong on the host: that goes to `host_findings`.
+/// finding, even if something is wrong on the host: that goes to `host_findings`.
 Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* log,
                    const Knowledge& knowledge);
 

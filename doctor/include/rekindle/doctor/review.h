@@ -1,5 +1,5 @@
 #pragma once
-/// Judges what others wrote: documents, scripts, error messages, variables, version pairs.
+/// Judges the statements of documents and scripts; explains error messages, variables, version pairs.
 
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/knowledge.h>

@@ -1,6 +1,6 @@
 #pragma once
-/// What the host knows about a kernel: data only. Each entry of kernels/registry/registry.def becomes one
-/// Kernel.
+/// The description of a kernel for the host: data only. Each entry of kernels/registry/registry.def becomes
+/// one Kernel.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rekindle::kernels {
 
-/// What a kernel needs beyond the minimum that every accepted device has (runtime/device.h: required
+/// Features that a kernel needs beyond the minimum that every accepted device has (runtime/device.h: required
 /// features).
 enum class Feature : std::uint32_t {
     float16_arithmetic = 1u << 0,
@@ -74,6 +74,18 @@ struct ConstantValue {
     std::uint32_t value;
 };
 
+/// A struct of all specialization constants of a family, with their initial values: MatmulConstants
+/// (generated into <rekindle/kernels/families/FAMILY.h>). list() is in the order of Kernel::constants.
+template <class C>
+concept ConstantsStruct = requires(const C& constants) { std::span<const ConstantValue>(constants.list()); };
+
+/// A field of such a struct that has no initial value: the dtypes of the family have different ones.
+struct RequiredConstant {
+    constexpr RequiredConstant(std::uint32_t given) : value(given) {}
+    constexpr operator std::uint32_t() const { return value; }
+    std::uint32_t value;
+};
+
 /// A set of constants that the host can choose; the audit and the pipeline matrix compile it.
 struct AuditCase {
     std::string_view name; ///< "54-128-64-1, batch 32"
@@ -94,7 +106,8 @@ struct Kernel {
     std::span<const AuditCase> audit; ///< at least one case; without constants it has no values
 };
 
-/// A kernel whose parameters have type P (generated into <rekindle/kernels/families/FAMILY.h>).
+/// A kernel whose parameters have type P (generated into <rekindle/kernels/families/FAMILY.h>). P::Constants
+/// is the struct of the family's specialization constants, if it has any.
 template <class P>
 struct TypedKernel {
     const Kernel& kernel;

@@ -38,13 +38,20 @@ struct BarColumns {
     BarColumns subspan(std::size_t first, std::size_t count) const;
 };
 
-/// What the columns mean.
+/// The meaning of the columns.
 struct BarMetadata {
     TickSize tick;
     std::vector<std::string> contracts; ///< names, at least one ("" if the file has none)
     bool dates_only = false;            ///< timestamps have no time of day: one bar is one day (or more)
     std::int64_t bar_seconds = 60;      ///< the usual time between bars
 };
+
+/// In place of a contract's index: several contracts, as the original system mixed them in a session.
+inline constexpr std::uint16_t mixed_contracts = 0xFFFF;
+
+/// The contract's name: "mixed" for mixed_contracts, "" for bars without a contract. Always use this function
+/// for names, because mixed_contracts is not an index.
+std::string contract_name(const BarMetadata& metadata, std::uint16_t contract);
 
 /// Bars and the memory that holds them (vectors or a mapped column file). Immutable, cheap to copy,
 /// thread-safe.

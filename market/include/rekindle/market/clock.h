@@ -71,7 +71,4 @@ class ZoneClock {
 /// Throws like ZoneClock::load().
 bool same_clock(const std::string& zone, const std::string& other);
 
-/// Names of the zones that are embedded in the program, sorted.
-std::vector<std::string> embedded_zones();
-
 } // namespace rekindle::market

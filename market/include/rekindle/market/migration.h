@@ -18,8 +18,8 @@ enum class MigrationDirection { up, down };
 
 /// What counts as a trend.
 struct MigrationRules {
-    double least_move = 1.0; ///< points between the points of control of two sessions
-    std::size_t least_moves = 3;
+    double min_move = 1.0; ///< points between the points of control of two sessions
+    std::size_t min_moves = 3;
 };
 
 /// A run of moves in one direction from session `start` to session `end` (indices).
@@ -32,8 +32,8 @@ struct MigrationTrend {
 };
 
 /// Scans the points of control (in points) of consecutive sessions. A move counts if it is at least
-/// least_move. A move in the direction of the run extends it; a smaller move ends it; a move in the other
-/// direction ends it and starts a new run at the previous session. Runs of at least least_moves moves are
+/// min_move. A move in the direction of the run extends it; a smaller move ends it; a move in the other
+/// direction ends it and starts a new run at the previous session. Runs of at least min_moves moves are
 /// reported in order, including a run that is still open at the end.
 std::vector<MigrationTrend> migration_trends(std::span<const double> points_of_control,
                                              const MigrationRules& rules = {});

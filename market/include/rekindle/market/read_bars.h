@@ -19,10 +19,10 @@
 
 namespace rekindle::market {
 
-/// What to read and how to understand it.
+/// The files to read and how to interpret them.
 struct ReadOptions {
-    /// Files or folders. A folder stands for all its *.csv, *.txt, *.csv.gz and *.txt.gz files, sorted by
-    /// name. At least one.
+    /// Files or folders. A folder means all its *.csv, *.txt, *.csv.gz and *.txt.gz files, sorted by name. At
+    /// least one.
     std::vector<std::filesystem::path> paths;
     /// "time=1,open=Open,…": the keys are time, date, clock, open, high, low, close, volume, contract and
     /// vix; a value is a position, counted from 1, or a name from the header; volume=none is for series
@@ -66,7 +66,7 @@ struct ContractRows {
     friend bool operator==(const ContractRows&, const ContractRows&) = default;
 };
 
-/// What was read.
+/// A description of the data that was read.
 struct ReadReport {
     std::string format;                    ///< of the first file, e.g. "merged CSV"
     std::vector<RecognizedColumn> columns; ///< of the first file, in order of position

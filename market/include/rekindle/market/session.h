@@ -9,7 +9,7 @@
 
 namespace rekindle::market {
 
-/// What the timestamps of a file mean.
+/// The meaning of the timestamps of a file.
 enum class Clock {
     utc,      ///< UTC
     exchange, ///< local time of the exchange's zone
@@ -36,13 +36,6 @@ struct SessionRules {
     int day_start = 18 * 60;
     friend bool operator==(const SessionRules&, const SessionRules&) = default;
 };
-
-/// Session::contract of a session that mixes contracts, as the original system did.
-inline constexpr std::uint16_t mixed_contracts = 0xFFFF;
-
-/// The name of a session's contract: "mixed" for mixed_contracts, "" for bars without a contract. Always use
-/// this function for names, because mixed_contracts is not an index.
-std::string contract_name(const BarMetadata& metadata, std::uint16_t contract);
 
 /// Consecutive bars [first, first + count) of one trading day or week. Where contracts overlap, the range
 /// also holds bars of other contracts: use only bars whose contract is Session::contract, or all of them if

@@ -26,7 +26,7 @@ struct SessionPlan {
 ///        all  Trading day D holds the bars that end in (day_start on the evening before, day_start on D], in
 ///             local time of rules.zone; with day_start before noon, (day_start on D, day_start on D + 1].
 ///             Trading days that fall on a Saturday or Sunday hold test and stray bars: they are skipped and
-///             counted. A holiday with trading is a session of its own, marked half_day.
+///             counted. A holiday with trading is a separate session, marked half_day.
 ///        rth  Bars that end in (rth_open, rth_close] of a weekday, up to the early close on a half day. A
 ///             holiday has no regular session.
 ///        eth  Bars from the regular close (or early close) of the previous business day to the regular open

@@ -1,5 +1,5 @@
 #pragma once
-/// What the network learns to predict, and the split by time.
+/// The targets that the network learns to predict, and the split by time.
 
 #include <rekindle/base/scratch_array.h>
 #include <rekindle/market/bars.h>

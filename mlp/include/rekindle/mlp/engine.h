@@ -14,12 +14,14 @@
 
 namespace rekindle::mlp {
 
-/// Rows of float32 inputs and their targets. Does not own them.
+/// Rows of float32 inputs and their targets.
 struct Samples {
     const float* inputs = nullptr;  ///< row r begins at inputs + r * stride
     std::size_t stride = 0;         ///< floats between rows, >= the network's inputs
     const float* targets = nullptr; ///< one per row
     std::size_t count = 0;
+    /// Keeps the rows alive. Empty: the caller does, for as long as the samples are used.
+    std::shared_ptr<const void> owner = {};
 };
 
 struct TrainResult {

@@ -54,7 +54,8 @@ class Population {
     virtual std::vector<NamedTensor> evaluation_parameters(std::size_t member) const = 0;
     virtual std::vector<NamedTensor> optimizer_tensors(std::size_t member, std::string_view moment) const = 0;
 
-    /// Copies rows for later calls.
+    /// Keeps rows for later calls: it copies them, or on the CPU refers to those that have an owner, which
+    /// must not change while the set exists.
     virtual std::unique_ptr<SampleSet> prepare(const Samples& samples) = 0;
 
     /// Like Engine::train, for every member; one result per member. Members with an empty order do nothing.

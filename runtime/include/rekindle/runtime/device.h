@@ -34,7 +34,7 @@ struct CooperativeMatrixShape {
     bool subgroup_scope = true;
 };
 
-/// What a device can do, as reported by the driver; never assumed.
+/// Capabilities of a device as the driver reports them; none is assumed.
 struct Capabilities {
     kernels::Features features; ///< those that kernels ask for by name
     std::uint32_t minimum_subgroup = 0, maximum_subgroup = 0, default_subgroup = 0;

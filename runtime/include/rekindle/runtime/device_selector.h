@@ -12,8 +12,8 @@
 
 namespace rekindle::runtime {
 
-/// A device as it was written; whether it exists is another question. Letters count in either case, and
-/// blanks around the text are ignored.
+/// A device as the user wrote it; it may not exist. Upper and lower case mean the same, and blanks around the
+/// text are ignored.
 struct DeviceSelector {
     enum class Kind { automatic, cpu, any_gpu, number, uuid };
     Kind kind = Kind::automatic;
@@ -24,7 +24,7 @@ struct DeviceSelector {
     std::string text; ///< one spelling for each: "auto", "cpu", "gpu", "gpu:1", "cuda:1", "gpu-…"
 
     /// Reads a name:
-    ///   auto; cpu, cpu:0                     as they say
+    ///   auto; cpu, cpu:0                     the program's choice; the CPU
     ///   gpu, cuda, hip, rocm, vulkan, rvk    the first GPU
     ///   cuda:N, hip:N, rocm:N, N             GPU number N
     ///   gpu:N, vulkan:N, rvk:N, a UUID       the device of `rekindle devices`

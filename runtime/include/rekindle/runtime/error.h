@@ -1,6 +1,6 @@
 #pragma once
-/// Failures of the runtime. It links nothing else of the project, so it has its own exceptions. Callers that
-/// report to users turn them into rekindle::Error with the same text and hint.
+/// The runtime's exceptions. It does not link base/, so it has its own; callers that report to users turn
+/// them into rekindle::Error with the same text and hint.
 
 #include <cstdint>
 #include <functional>
@@ -35,7 +35,7 @@ class OutOfMemory : public Error {
     using Error::Error;
 };
 
-/// The device is gone. what() names the last operations, the driver's fault data and advice. Sticky: every
+/// The device is lost. what() gives the last operations, the driver's fault data and advice. Sticky: every
 /// later call on the device throws it again; the process has to be restarted.
 class DeviceLost : public Error {
   public:

@@ -88,8 +88,8 @@ struct Level {
     }
 };
 
-/// What became of blocks and segments, in the terms of PyTorch's allocators. Bytes count whole blocks, except
-/// for requested_bytes.
+/// Statistics of blocks and segments, with the meanings of PyTorch's allocators. Bytes count whole blocks,
+/// except for requested_bytes.
 struct BlockLevels {
     Level allocations, allocated_bytes;          ///< in Buffers
     Level requested_bytes;                       ///< as requested, in Buffers
@@ -130,7 +130,7 @@ class Allocator {
     virtual MemoryLevels levels(MemoryKind kind) const = 0;
     /// Of statistics and levels: peaks are set to the current values.
     virtual void reset_peaks() = 0;
-    /// Level::risen and fallen, allocations, retries and the like restart from 0.
+    /// Counts since the start (Level::risen and fallen, allocations, retries …) restart from 0.
     virtual void reset_accumulated() = 0;
     /// Asks the driver.
     virtual MemoryInfo memory_info() const = 0;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -109,6 +110,14 @@ class Stream {
                 std::span<const kernels::ConstantValue> constants = {}, double expected_seconds = 0) {
         launch(kernel.kernel, groups, std::as_bytes(std::span(&parameters, 1)), accesses, constants,
                expected_seconds);
+    }
+    template <class P, kernels::ConstantsStruct C>
+        requires std::same_as<C, typename P::Constants>
+    void launch(const kernels::TypedKernel<P>& kernel, Groups groups,
+                const std::type_identity_t<P>& parameters, std::span<const Access> accesses,
+                const C& constants, double expected_seconds = 0) {
+        launch(kernel, groups, parameters, accesses,
+               std::span<const kernels::ConstantValue>(constants.list()), expected_seconds);
     }
 
     /// A block for what kernels read in addition to their push constants; at most largest_transient bytes. It

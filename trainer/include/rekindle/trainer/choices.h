@@ -2,11 +2,11 @@
 /// The settings that are one of a few words: their enums, and the one list of each enum's names. Enums of
 /// market/ and mlp/ are used where one has the meaning.
 
+#include <rekindle/market/profile_rules.h>
 #include <rekindle/market/rolls.h>
 #include <rekindle/market/scaler.h>
 #include <rekindle/market/session.h>
 #include <rekindle/market/targets.h>
-#include <rekindle/market/volume_profile.h>
 #include <rekindle/mlp/model.h>
 #include <rekindle/mlp/training.h>
 
@@ -17,7 +17,7 @@
 namespace rekindle::trainer {
 
 enum class BadRows { error, skip };
-/// original stands for the rules of the system that Rekindle replaces.
+/// original means the rules of the system that Rekindle replaces.
 enum class Compat { none, original };
 /// automatic: the one that fits the target.
 enum class LossChoice { automatic, mse, huber, bce, gaussian_nll };

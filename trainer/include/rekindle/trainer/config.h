@@ -1,11 +1,9 @@
 #pragma once
-/// Everything that decides a training run. `--config F.json`, the printed effective configuration and the
+/// Everything that determines a training run. `--config F.json`, the printed effective configuration and the
 /// file config.json of a run folder share this format: a flat object whose keys are the option names with
 /// underscores.
 
 #include <rekindle/trainer/choices.h>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -95,12 +93,5 @@ struct TrainConfig {
 
     friend bool operator==(const TrainConfig&, const TrainConfig&) = default;
 };
-
-/// All fields, in the order above.
-void to_json(nlohmann::ordered_json& json, const TrainConfig& config);
-
-/// Updates the fields of the keys that are present and keeps the others. Throws Error (usage) naming an
-/// unknown key (with the nearest known one), a wrong type or a value out of range.
-void update_from_json(const nlohmann::ordered_json& json, TrainConfig& config);
 
 } // namespace rekindle::trainer

@@ -1,5 +1,5 @@
 #pragma once
-/// From sessions to what the network sees: features, targets, split, scaling.
+/// From sessions to the network's inputs: features, targets, split, scaling.
 
 #include <rekindle/base/scratch_array.h>
 #include <rekindle/base/thread_pool.h>
@@ -11,13 +11,16 @@
 #include <rekindle/trainer/config.h>
 #include <rekindle/trainer/market_data.h>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace rekindle::trainer {
 
-/// What the network's raw output means. A value that is saved with the model.
+/// The meaning of the network's raw output. A value that is saved with the model.
 struct TargetMeaning {
     market::TargetKind kind = market::TargetKind::next_return;
     std::size_t horizon = 1;     ///< sessions or bars that the target looks ahead
@@ -27,14 +30,20 @@ struct TargetMeaning {
     mlp::LossSpec loss;
 
     bool is_probability() const noexcept { return kind == market::TargetKind::direction; }
-    /// A label above it is a rise.
+    /// A network_target() above it is a rise.
     double up_threshold() const noexcept;
     /// "log return of the next session, close to close".
     std::string text() const;
-    /// What the network is trained on, given a target in its own unit.
-    double label(double target) const noexcept;
+    /// The value that the network is trained on, given a target in its own unit.
+    double network_target(double target) const noexcept;
     /// The target's own unit (log return, or probability of a rise) from the network's first output.
     double value(double raw_output) const noexcept;
+};
+
+/// The network's rows.
+struct NetworkRows {
+    ScratchArray<float> inputs;  ///< scaled, rows × columns
+    ScratchArray<float> targets; ///< TargetMeaning::network_target() of each row
 };
 
 /// Rows in chronological order. The memory of `matrix.values` is released once they are scaled (train), or
@@ -45,10 +54,10 @@ struct Dataset {
     market::Split split;
     market::Scaler scaler;
     TargetMeaning meaning;
-    ScratchArray<float> inputs;   ///< scaled, split.validation_end × columns
-    ScratchArray<float> labels;   ///< one per row of inputs
-    double training_share_up = 0; ///< share of rises among the training targets that are not flat
+    std::shared_ptr<const NetworkRows> rows; ///< the first split.validation_end
+    double training_share_up = 0;            ///< share of rises among the training targets that are not flat
 
+    /// These share `rows`.
     mlp::Samples train() const;
     mlp::Samples validation() const;
     /// The outcome known at each validation row: the target `horizon` rows before it, 0 where there is none.
@@ -60,7 +69,7 @@ struct Dataset {
 /// time; otherwise they are in memory. The results are the same.
 Workspace workspace_of(const TrainConfig& config, const std::filesystem::path& folder);
 
-/// The features that the configuration asks for, one row per session or (group minute) per bar. A look-back
+/// The features that the configuration requests, one row per session or (group minute) per bar. A look-back
 /// is omitted, with a note, when it would leave too few rows to train on and omitting it leaves more: more
 /// data never makes a job impossible.
 market::FeatureMatrix build_features(const TrainConfig& config, const MarketData& data, ThreadPool& pool,
@@ -70,7 +79,7 @@ market::FeatureMatrix build_features(const TrainConfig& config, const MarketData
 market::FeatureMatrix build_named_features(std::span<const std::string> names, bool per_bar,
                                            const TrainConfig& config, const MarketData& data,
                                            ThreadPool& pool, const Workspace& workspace = {});
-/// The target and the loss that the configuration asks for. Throws Error (usage) when they do not match.
+/// The target and the loss that the configuration requests. Throws Error (usage) when they do not match.
 TargetMeaning target_meaning(const TrainConfig& config);
 /// Reports the stage "Building features". Throws Error (usage) when too few rows are left, saying how many
 /// are missing.

@@ -19,7 +19,7 @@ struct FitOptions {
     std::size_t batch_size = 32;
     std::int64_t early_stopping = 0;      ///< epochs without improvement of a network; 0 is off
     std::int64_t checkpoint_interval = 0; ///< batches; 0: see docs/formats/checkpoint.md
-    double up_threshold = 0;              ///< a target above it is a rise (0 for returns, 0.5 for labels)
+    double up_threshold = 0; ///< a target above it is a rise (0 for returns, 0.5 for probabilities)
     std::string config_hash{}, data_hash{}, data_summary{}; ///< stored in checkpoints
     std::size_t threads = 1;                                ///< that shuffle rows
     /// Maximum memory for the orders of rows (4 bytes per row and network). When all networks need more, they

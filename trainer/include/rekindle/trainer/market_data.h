@@ -38,7 +38,7 @@ market::HolidayCalendar holiday_calendar(const TrainConfig& config);
 /// Notes a VIX that no feature uses.
 void note_unused_vix(const TrainConfig& config, const market::ReadReport& report, ProgressSink& progress);
 
-/// What happens to the last session when it is not over at the last bar.
+/// The treatment of the last session when it is not over at the last bar.
 enum class LastSession {
     when_complete, ///< dropped unless complete: its figures would change with the next bar
     as_it_is,      ///< kept, for rows of bars, which no longer change

@@ -18,7 +18,7 @@
 
 namespace rekindle::trainer {
 
-/// What torch.optim.AdamW or SGD would hold.
+/// The state that torch.optim.AdamW or SGD would have.
 struct OptimizerFile {
     mlp::OptimizerSpec spec;
     double learning_rate = 0; ///< of the next step
@@ -32,7 +32,7 @@ struct OptimizerFile {
 /// Everything in a model file. Losses are in the unit of the loss; NaN where unknown.
 struct ModelFile {
     static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-    std::string version;   ///< "v20251031_120000", of the run, UTC
+    std::string version;   ///< "v20251031_120000", of the run, local time
     std::string timestamp; ///< the same form, of this file
     mlp::ModelDescription model;
     std::vector<std::int64_t> hidden_layers;

@@ -35,7 +35,7 @@ enum class PickleKind {
     persistent, ///< a persistent id; torch uses it for storages
 };
 
-/// What Python would look up in a module.
+/// A name that Python would look up in a module.
 struct PickleGlobal {
     std::string module;
     std::string name;
@@ -158,7 +158,7 @@ struct ParsedPickle {
 };
 
 /// Reads one pickle of protocol 0 to 5 (no out-of-band buffers, no extension registry). `name` is for
-/// messages. Throws Error (usage) whose place is `name: byte N` for anything that is not a well-formed
+/// messages. Throws Error (usage) whose location is `name: byte N` for anything that is not a well-formed
 /// pickle.
 ParsedPickle parse_pickle(std::string_view bytes, const std::string& name, const PickleLimits& limits = {});
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a long job reports while it runs. The trainer reports; cli/ displays.
+/// Progress of a long job. The trainer reports it; cli/ displays it.
 
 #include <rekindle/base/log.h>
 

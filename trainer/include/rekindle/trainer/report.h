@@ -49,7 +49,7 @@ struct ReportSection {
     std::vector<ReportTable> tables;
 };
 
-/// What the report shows. Empty parts are omitted from the page.
+/// The contents of the report. Empty parts are omitted from the page.
 struct ReportData {
     std::string title;            ///< "S&P 500, weekly sessions"
     std::string run;              ///< name of the run folder
@@ -73,7 +73,7 @@ struct ReportData {
     std::vector<std::string> warnings, notes;
 };
 
-/// The page: complete HTML without any outside resource or script. All text is escaped.
+/// The page: complete HTML without external resources or scripts. All text is escaped.
 std::string render_report(const ReportData& data);
 /// render_report, written atomically.
 void write_report(const std::filesystem::path& path, const ReportData& data);

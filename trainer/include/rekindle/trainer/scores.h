@@ -37,7 +37,7 @@ struct CalibrationBin {
     std::size_t rows = 0;
 };
 
-/// What the scores amount to, as parts of "LABEL: FINDING. DETAILS".
+/// The verdict on the scores, as parts of "LABEL: FINDING. DETAILS".
 struct Verdict {
     std::string label; ///< "No edge"; empty when it was read from a file, which has the text only
     std::string finding; ///< a clause: "the model does not predict the … better than …"; empty like the label

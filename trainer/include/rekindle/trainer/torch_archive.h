@@ -45,7 +45,7 @@ struct TorchLimits {
 /// An archive in memory or mapped. Movable; reading is thread-safe.
 class TorchArchive {
   public:
-    /// Maps the file. Throws Error (usage) naming the file and the place for anything that is not a valid
+    /// Maps the file. Throws Error (usage) naming the file and the location for anything that is not a valid
     /// archive; a legacy file (before PyTorch 1.6) is refused with the command that converts it.
     static TorchArchive read(const std::filesystem::path& path, const TorchLimits& limits = {});
     /// Parses bytes, which must outlive the archive. `name` is for messages.
@@ -55,10 +55,10 @@ class TorchArchive {
     TorchArchive& operator=(TorchArchive&&) noexcept;
     ~TorchArchive();
 
-    /// What was given to torch.save.
+    /// The object that was passed to torch.save.
     PickleValue root() const noexcept;
     const std::string& name() const noexcept;
-    /// What TorchLimits allows for this file.
+    /// The number of elements that TorchLimits allows for this file.
     std::uint64_t max_elements() const noexcept;
 
     /// For a tensor or a parameter; nothing for another value. Throws Error (usage) for a tensor with wrong

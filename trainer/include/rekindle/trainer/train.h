@@ -12,7 +12,7 @@
 
 namespace rekindle::trainer {
 
-/// What the user is told at the end.
+/// The results that the user is shown at the end.
 struct TrainOutcome {
     std::filesystem::path run_folder;
     std::filesystem::path report; ///< report.html in it

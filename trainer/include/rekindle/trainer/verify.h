@@ -1,6 +1,6 @@
 #pragma once
 /// `rekindle verify`: checks that the devices of this machine compute correctly, writes reports to attach to
-/// an issue, and makes the page from such reports.
+/// an issue, and generates the page from such reports.
 
 #include <rekindle/mlp/verify.h>
 #include <rekindle/runtime/device.h>
@@ -44,7 +44,7 @@ VerifiedDevice verify_device(const runtime::DeviceInfo& info, const VerifySettin
 /// the names of the machine and the user are removed from the rows' details.
 nlohmann::ordered_json verify_report(std::span<const VerifiedDevice> devices);
 
-/// The text without what identifies a machine: paths and the given names.
+/// The text without data that identifies a machine: paths and the given names.
 std::string without_names(std::string_view text, std::span<const std::string> names);
 
 /// docs/hardware.md. `reports`: file name and JSON text of each report, in the order in which they are

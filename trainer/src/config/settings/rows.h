@@ -1,7 +1,7 @@
 #pragma once
 /// The rows of the settings, one function per part of TrainConfig.
 
-#include <rekindle/trainer/settings.h>
+#include <rekindle/trainer/setting.h>
 
 namespace rekindle::trainer::rows {
 

@@ -1,6 +1,5 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
-#include <rekindle/trainer/config.h>
 #include <rekindle/trainer/settings.h>
 
 #include <fmt/format.h>

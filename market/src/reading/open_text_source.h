@@ -1,0 +1,18 @@
+#pragma once
+/// Opens a file of text, whether it is compressed or not.
+
+#include "reading/text_source.h"
+
+#include <rekindle/base/hash.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace rekindle::market::reading {
+
+/// Opens a plain file or a gzip file (recognized by its content). `hasher` receives the bytes as stored, all
+/// of them once next() has returned the end. Throws Error (usage) naming the file if it cannot be read, is
+/// empty, is not text or ends inside the compressed data.
+std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path, Hasher& hasher);
+
+} // namespace rekindle::market::reading
