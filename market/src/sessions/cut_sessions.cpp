@@ -78,7 +78,8 @@ DaySessions cut_label_dates(const BarTable& bars, const SessionRules& rules) {
             result.weekend_bars += end - i;
         } else {
             const std::size_t first = first_after(time, i, midnight + std::int64_t{rules.rth_open} * 60 - 1);
-            const std::size_t last = first_after(time, first, midnight + std::int64_t{rules.rth_close} * 60 - 1);
+            const std::size_t last =
+                first_after(time, first, midnight + std::int64_t{rules.rth_close} * 60 - 1);
             if (last > first)
                 result.days.push_back(make_session(date, first, last));
         }

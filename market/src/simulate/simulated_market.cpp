@@ -78,7 +78,7 @@ std::int32_t next_quarterly_expiry(std::int32_t after, std::string& name) {
 }
 
 Ticks to_ticks(double price) {
-    return static_cast<Ticks>(price + 0.5);
+    return static_cast<Ticks>(std::lround(price));
 }
 
 } // namespace
@@ -155,7 +155,7 @@ void SimulatedMarket::add_bar(std::vector<SimulatedBar>& bars, std::int64_t time
         bar.open = bar.high = bar.low = bar.close; // one trade has one price
     if (date_of(time) != last_vix_date_) {
         last_vix_date_ = date_of(time);
-        bar.vix_cents = static_cast<std::int32_t>(1500 * std::sqrt(day_variance_) + 0.5);
+        bar.vix_cents = static_cast<std::int32_t>(std::lround(1500 * std::sqrt(day_variance_)));
     }
     bars.push_back(bar);
 }
@@ -168,7 +168,8 @@ void SimulatedMarket::next_day(std::vector<SimulatedBar>& bars) {
     }
     roll_contracts();
     PhiloxStream random(options_.seed, RandomPurpose::simulation, 0, static_cast<std::uint64_t>(date_));
-    const std::int64_t begin = zone_.to_utc((std::int64_t{date_} - 1) * day_seconds + 18 * 3600);
+    const std::int64_t begin =
+        zone_.to_utc((std::int64_t{date_} - 1) * day_seconds + std::int64_t{18} * 3600);
     const std::int32_t days_to_expiry = expiries_[front_] - date_;
     const int moved = front_ + 1u < names_.size() ? moved_thousandths(days_to_expiry) : 0;
     const double price_before = price_;

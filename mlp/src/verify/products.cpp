@@ -125,7 +125,8 @@ double product_error(runtime::Device& device, const ProductCase& product) {
     const std::uint64_t elements = std::uint64_t{product.m} * stride;
     const runtime::Buffer c = device.allocator().allocate((elements + product.offset) * 4,
                                                           runtime::MemoryKind::device, stream.get());
-    const DeviceMatrix on_device_c{c.pointer() + std::uint64_t{product.offset} * 4, product.m, product.n, stride};
+    const DeviceMatrix on_device_c{c.pointer() + std::uint64_t{product.offset} * 4, product.m, product.n,
+                                   stride};
     if (elements != 0)
         stream->fill(on_device_c.first, elements * 4, unwritten);
     if (product.type == ProductType::float16)

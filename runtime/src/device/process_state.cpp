@@ -17,7 +17,7 @@ namespace rekindle::runtime {
 namespace detail {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a fork handler takes no user data
 std::atomic<ProcessState> process_state{ProcessState::running};
-}
+} // namespace detail
 
 namespace {
 

@@ -39,7 +39,8 @@ std::vector<std::size_t> shares_of(std::size_t members, std::span<const double> 
         exact_end += static_cast<double>(members) *
                      (sum > 0 ? speeds[i] / sum : 1.0 / static_cast<double>(speeds.size()));
         const std::size_t others = speeds.size() - 1 - i; // each of which gets at least one
-        const std::size_t end = i + 1 == speeds.size() ? members : static_cast<std::size_t>(std::llround(exact_end));
+        const std::size_t end =
+            i + 1 == speeds.size() ? members : static_cast<std::size_t>(std::llround(exact_end));
         shares.push_back(std::clamp(end, given + 1, members - others) - given);
         given += shares.back();
     }
