@@ -19,6 +19,7 @@ if [[ ${REKINDLE_IN_NAMESPACE:-} != 1 ]]; then
         root=$(mktemp -d "${TMPDIR:-/var/tmp}/rekindle-chroot.XXXXXX")
         trap 'rm -rf --one-file-system -- "$root"' EXIT
     fi
+    mkdir -p "$root"
     chmod 755 "$root"
     status=0
     REKINDLE_IN_NAMESPACE=1 unshare --mount --pid --fork --kill-child "$0" "$root" "$@" || status=$?
