@@ -6,7 +6,7 @@
 # ./scripts/uninstall --packages; with arguments, only that command. This machine's settings for reaching package
 # archives (resolver, proxies, certificates, pip's settings) are copied in, its programs and packages are not.
 # Needs root and debootstrap. REKINDLE_CHROOT is a folder to use and keep; by default a temporary one is used.
-# REKINDLE_DEBIAN_MIRROR is the Debian archive; by default the one that this machine uses.
+# REKINDLE_DEBIAN_MIRROR is the Debian archive; by default the one that this machine uses, else debootstrap's.
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../scripts/lib/common.sh"
 
 readonly suite=bookworm
@@ -28,13 +28,12 @@ fi
 root=$1
 shift
 
-# debian_mirror: the archive that this machine uses, if it runs Debian.
+# debian_mirror: the archive that this machine uses, if it runs Debian; else nothing, and debootstrap takes its own default.
 debian_mirror() {
     local mirror
     mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
         grep -ohE "https?://[^ ]+/debian/?( |\$)" | head -1 | tr -d ' ') || mirror=''
     mirror=${REKINDLE_DEBIAN_MIRROR:-$mirror}
-    [[ -n $mirror ]] || fail 'No Debian archive is configured on this machine; set REKINDLE_DEBIAN_MIRROR to one.'
     printf '%s' "$mirror"
 }
 
@@ -65,7 +64,9 @@ local_package_folders() {
 }
 
 make_system() {
-    debootstrap --variant=minbase --include=git "$suite" "$root" "$(debian_mirror)" >"$root.log" 2>&1 || {
+    local mirror
+    mirror=$(debian_mirror)
+    debootstrap --variant=minbase --include=git "$suite" "$root" ${mirror:+"$mirror"} >"$root.log" 2>&1 || {
         tail -20 "$root.log" >&2
         fail 'debootstrap failed; the end of its output is above.'
     }
