@@ -44,8 +44,10 @@ const char* const program_path = \"${CMAKE_BINARY_DIR}/bin/rekindle\";
   # Tests need little optimization, and with sanitizers, where they take most of the build's time, none; the libraries keep
   # theirs. At -O1 g++ 12 reports empty optionals as uninitialized.
   target_compile_options(rekindle_${name}_tests PRIVATE
-    $<$<BOOL:${REKINDLE_SANITIZE}>:-O0>
     $<$<CONFIG:Release,RelWithDebInfo>:-O1 $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>)
+  if(REKINDLE_SANITIZE)
+    target_compile_options(rekindle_${name}_tests PRIVATE -O0)
+  endif()
   target_link_libraries(rekindle_${name}_tests PRIVATE ${ARGN} rekindle_compiler rekindle::gtest)
   add_test(NAME ${name} COMMAND rekindle_${name}_tests)
   # The limit only ends a hanging test: no test asserts how fast something is.

@@ -2,7 +2,7 @@
 """Runs PyTorch's own tests on the device and prints a table: for each file what passed, what also fails on the CPU, and
 what is expected to fail.
 
-    python tests/pytorch/upstream.py [--sample 5%] [--shard K/N] [--minutes M] [--files NAME…] [--source FOLDER]
+    python tests/pytorch/upstream.py [--sample 5%] [--shard K/N] [--minutes M] [--files NAME…] [--tests PATTERN…] [--source FOLDER]
 
 The tests come from Debian's source package of PyTorch (fetch_upstream.sh, run if build/upstream/test does not exist),
 or from the folder test/ of a checkout of PyTorch (--source). They run in child processes; a test that ends its process
@@ -18,6 +18,7 @@ Environment: REKINDLE_POISON is 1 unless set. CUDA is hidden from the tests, so 
 import argparse
 import concurrent.futures
 import dataclasses
+import fnmatch
 import importlib.metadata
 import json
 import os
@@ -52,6 +53,7 @@ class Suite:
         self.file = file
         self._path = arguments.source / f"{file}.py"
         self._threads = max(1, (os.cpu_count() or 1) // arguments.jobs)
+        self._patterns = arguments.tests
         self._sample = arguments.sample
         self._shard = tuple(map(int, arguments.shard.split("/")))
         shard = arguments.shard.replace("/", "of")
@@ -85,7 +87,8 @@ class Suite:
 
     def _choose(self, listing: dict) -> None:
         self.tests, self.problem = listing["tests"], listing["problem"]
-        self.chosen = upstream_results.choose(self.file, self.tests, self._sample, *self._shard)
+        chosen = upstream_results.choose(self.file, self.tests, self._sample, *self._shard)
+        self.chosen = [test for test in chosen if any(fnmatch.fnmatchcase(test, pattern) for pattern in self._patterns)]
 
     def results(self, device: str) -> dict[str, Result]:
         chosen = set(self.chosen)
@@ -281,6 +284,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--source", type=pathlib.Path, default=BUILD / "test", metavar="FOLDER", help="PyTorch's folder test/")
     parser.add_argument("--results", type=pathlib.Path, default=BUILD / "results", metavar="FOLDER")
     parser.add_argument("--files", nargs="+", metavar="NAME", help="only these files, such as test_indexing nn/test_pooling")
+    parser.add_argument("--tests", nargs="+", default=["*"], metavar="PATTERN",
+                        help="of these files, only the tests that match, such as 'TestTorchDeviceType.test_masked_fill_*'")
     parser.add_argument("--sample", type=share, default=1.0, help="the share of each file's tests, in hash order")
     parser.add_argument("--shard", type=shard, default="1/1", metavar="K/N", help="the K-th of N parts of the sample")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="child processes (default: one per core)")

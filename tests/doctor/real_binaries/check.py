@@ -67,6 +67,9 @@ def check_librocrand(scanner, folder):
     bundler = shutil.which("clang-offload-bundler-16") or shutil.which("clang-offload-bundler")
     missing = [name for name in ("apt-get", "dpkg-deb", "objcopy") if not shutil.which(name)]
     missing += [] if bundler else ["clang-offload-bundler-16"]
+    if bundler:  # it runs llvm-objcopy, which is in another package
+        folders = os.pathsep.join([str(pathlib.Path(bundler).resolve().parent), os.environ["PATH"]])
+        missing += [] if shutil.which("llvm-objcopy", path=folders) else ["llvm-objcopy"]
     if missing:
         return report("skipped", "librocrand1", "there is no " + ", no ".join(missing))
     target = folder / "librocrand1"
