@@ -30,6 +30,14 @@ STATUS_NAME = re.compile(
 )
 
 
+#: What torch.compile needs besides PyTorch, as the messages of Inductor, Triton and compilers name it.
+BUILD_TOOLS = (
+    (r"No working C\+\+ compiler found|InvalidCxxCompiler|Failed to find C compiler",
+     "torch.compile needs a C++ compiler, and none was found: install g++"),
+    (r"Python\.h: No such file", "torch.compile needs Python.h, which is missing: install python3-dev or python3-devel"),
+)
+
+
 def write(line):
     os.write(RESULTS, (json.dumps(line) + "\n").encode())
 
@@ -230,7 +238,13 @@ class Probes:
 
     def run_compile(self):
         numbers = torch.arange(1000, dtype=torch.float32)
-        got = torch.compile(lambda x: x * 2)(numbers.to(self.device))
+        try:
+            got = torch.compile(lambda x: x * 2)(numbers.to(self.device))
+        except Exception as error:
+            for message, reason in BUILD_TOOLS:
+                if re.search(message, f"{type(error).__name__}: {error}"):
+                    raise Skipped(reason) from error
+            raise
         near("the product", got, 2 * numbers, 0)
 
     def synchronize(self):

@@ -1,8 +1,12 @@
 """Runs the doctor's PyTorch probes with the given program and checks them against what this Python's PyTorch can do."""
 
 import json
+import os
+import pathlib
 import subprocess
 import sys
+import sysconfig
+import tempfile
 
 import torch
 
@@ -13,13 +17,35 @@ PROBES = [
     "python-compile",
 ]
 OF_TWO_GPUS = ["python-two-gpu-copy", "python-all-reduce"]
+HAS_PYTHON_HEADERS = pathlib.Path(sysconfig.get_paths()["include"], "Python.h").exists()
+NO_HEADERS = "torch.compile needs Python.h, which is missing: install python3-dev or python3-devel"
+NO_COMPILER = "torch.compile needs a C++ compiler, and none was found: install g++"
+
+
+def results_of(tool, **environment):
+    output = subprocess.run([tool, "run", "safe", sys.executable], stdout=subprocess.PIPE, text=True, check=True,
+                            env=os.environ | environment).stdout
+    results = [json.loads(line) for line in output.splitlines()]
+    return [result for result in results if result["id"].startswith("python-")]
+
+
+def reason_of_compile(tool, compiler):
+    """Why the probe of torch.compile is skipped with this C++ compiler."""
+    result = next(result for result in results_of(tool, CXX=str(compiler)) if result["id"] == "python-compile")
+    return result.get("reason", "") if result["status"] == "skipped" else f"{result['status']}: {result}"
+
+
+def reason_without_headers(tool):
+    with tempfile.TemporaryDirectory() as folder:
+        compiler = pathlib.Path(folder, "g++")
+        compiler.write_text('#!/bin/sh\ncase "$*" in *--version*) exec g++ --version ;; esac\n'
+                            'echo "x.cpp:37:10: fatal error: Python.h: No such file or directory" >&2\nexit 1\n')
+        compiler.chmod(0o755)
+        return reason_of_compile(tool, compiler)
 
 
 def main(tool):
-    command = [tool, "run", "safe", sys.executable]
-    output = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    results = [json.loads(line) for line in output.splitlines()]
-    results = [result for result in results if result["id"].startswith("python-")]
+    results = results_of(tool)
     gpus = torch.cuda.device_count()
     mistakes = []
 
@@ -32,6 +58,8 @@ def main(tool):
     expect(len(results) == len(PROBES) + max(gpus - 1, 0) * (len(PROBES) - 2), f"{len(results)} results")
     for result in results:
         skipped = result["id"] in OF_TWO_GPUS if gpus else result["id"] == "python-two-gpu-copy"
+        if result["id"] == "python-compile" and not HAS_PYTHON_HEADERS:
+            skipped = result.get("reason") == NO_HEADERS
         expected = "skipped" if skipped else "passed"
         print(f'{result["id"]:24} {result.get("device", ""):13} {result["status"]:8} {result["seconds"]:7.2f} s'
               f'  {result.get("reason", "")}')
@@ -43,6 +71,9 @@ def main(tool):
     expect(imported["version"] == torch.__version__, f"the version is {imported['version']}")
     expect(imported["ran_on"] == "cpu: this PyTorch is built without GPU support" or torch.version.cuda
            or torch.version.hip, f"it ran on {imported['ran_on']}")
+    if not gpus:  # with a GPU, Triton chooses the compiler
+        expect((reason := reason_of_compile(tool, "/no/such/compiler")) == NO_COMPILER, f"without a compiler: {reason}")
+        expect((reason := reason_without_headers(tool)) == NO_HEADERS, f"without Python.h: {reason}")
     for mistake in mistakes:
         print("wrong:", mistake)
     return 1 if mistakes else 0
