@@ -36,7 +36,7 @@ packages_for() {
             python) printf '%s\n' python3 python3-venv ;;
             lint) printf '%s\n' clang-format-16 codespell shellcheck ;;
             tidy) printf '%s\n' clang-tidy-16 ;;
-            fuzz) printf '%s\n' clang-16 ;;
+            fuzz) printf '%s\n' clang-16 libclang-rt-16-dev ;; # the sanitizers and libFuzzer
             chroot) printf '%s\n' debootstrap ;;
             *) wrong_use "Unknown package group '$group'; the groups are: build, tests, python, lint, tidy, fuzz, chroot." ;;
         esac
