@@ -17,35 +17,33 @@ PROBES = [
     "python-compile",
 ]
 OF_TWO_GPUS = ["python-two-gpu-copy", "python-all-reduce"]
+PROBES_SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "doctor" / "data" / "torch_probes.py"
 HAS_PYTHON_HEADERS = pathlib.Path(sysconfig.get_paths()["include"], "Python.h").exists()
 NO_HEADERS = "torch.compile needs Python.h, which is missing: install python3-dev or python3-devel"
 NO_COMPILER = "torch.compile needs a C++ compiler, and none was found: install g++"
 
 
-def results_of(tool, **environment):
-    output = subprocess.run([tool, "run", "safe", sys.executable], stdout=subprocess.PIPE, text=True, check=True,
-                            env=os.environ | environment).stdout
-    results = [json.loads(line) for line in output.splitlines()]
-    return [result for result in results if result["id"].startswith("python-")]
+def reason_of_compile(compiler, folder):
+    """Why the probe of torch.compile is skipped with this C++ compiler. `folder`: for what Inductor compiles."""
+    output = subprocess.run([sys.executable, "-", "cpu", "apart", "python-compile"], input=PROBES_SCRIPT.read_text(encoding="utf-8"),
+                            stdout=subprocess.PIPE, text=True, check=True,
+                            env=os.environ | {"CXX": str(compiler), "TORCHINDUCTOR_CACHE_DIR": str(folder)}).stdout
+    result = json.loads(output.splitlines()[-1])["result"]
+    return result["reason"] if result["status"] == "skipped" else str(result)
 
 
-def reason_of_compile(tool, compiler):
-    """Why the probe of torch.compile is skipped with this C++ compiler."""
-    result = next(result for result in results_of(tool, CXX=str(compiler)) if result["id"] == "python-compile")
-    return result.get("reason", "") if result["status"] == "skipped" else f"{result['status']}: {result}"
-
-
-def reason_without_headers(tool):
-    with tempfile.TemporaryDirectory() as folder:
-        compiler = pathlib.Path(folder, "g++")
-        compiler.write_text('#!/bin/sh\ncase "$*" in *--version*) exec g++ --version ;; esac\n'
-                            'echo "x.cpp:37:10: fatal error: Python.h: No such file or directory" >&2\nexit 1\n')
-        compiler.chmod(0o755)
-        return reason_of_compile(tool, compiler)
+def compiler_without_headers(folder):
+    compiler = pathlib.Path(folder, "g++")
+    compiler.write_text('#!/bin/sh\ncase "$*" in *--version*) exec g++ --version ;; esac\n'
+                        'echo "x.cpp:37:10: fatal error: Python.h: No such file or directory" >&2\nexit 1\n')
+    compiler.chmod(0o755)
+    return compiler
 
 
 def main(tool):
-    results = results_of(tool)
+    output = subprocess.run([tool, "run", "safe", sys.executable], stdout=subprocess.PIPE, text=True, check=True).stdout
+    results = [json.loads(line) for line in output.splitlines()]
+    results = [result for result in results if result["id"].startswith("python-")]
     gpus = torch.cuda.device_count()
     mistakes = []
 
@@ -72,8 +70,11 @@ def main(tool):
     expect(imported["ran_on"] == "cpu: this PyTorch is built without GPU support" or torch.version.cuda
            or torch.version.hip, f"it ran on {imported['ran_on']}")
     if not gpus:  # with a GPU, Triton chooses the compiler
-        expect((reason := reason_of_compile(tool, "/no/such/compiler")) == NO_COMPILER, f"without a compiler: {reason}")
-        expect((reason := reason_without_headers(tool)) == NO_HEADERS, f"without Python.h: {reason}")
+        with tempfile.TemporaryDirectory() as folder:
+            reason = reason_of_compile("/no/such/compiler", folder)
+            expect(reason == NO_COMPILER, f"without a compiler: {reason}")
+            reason = reason_of_compile(compiler_without_headers(folder), folder)
+            expect(reason == NO_HEADERS, f"without Python.h: {reason}")
     for mistake in mistakes:
         print("wrong:", mistake)
     return 1 if mistakes else 0
