@@ -325,7 +325,10 @@ def main() -> int:
                       Round(DEVICE, lambda suite: suite.late(patience), patience, ends[1], cuts=True),
                       Round("cpu", lambda suite: suite.missing("cpu"), patience, ends[2])):
             run_all(tests, suites, arguments)
-    return 1 if report(suites, arguments, time.monotonic() - began) else 0
+    failed = report(suites, arguments, time.monotonic() - began)
+    if arguments.tests != ["*"] and not any(suite.chosen for suite in suites):
+        sys.exit(f"No test of these files and this sample matches {' or '.join(arguments.tests)}.")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -253,7 +253,7 @@ void read_posted_notes(std::string_view text, Facts& facts, PythonEnvironment& p
     while (RE2::FindAndConsume(&rest, package, &name, &version)) {
         std::transform(name.begin(), name.end(), name.begin(),
                        [](unsigned char c) { return std::tolower(c); });
-        python.packages.push_back({name, version, "", source});
+        python.packages.push_back({name, version, "", source, ""});
     }
     System& system = facts.system;
     if (!system.wsl && value_matches(text, R"(\bWSL ?2?\b)"))
