@@ -18,7 +18,7 @@ struct KeyInfo {
     std::string_view ask; ///< what to ask a person for: "gfx: the GPU's gfx target (rocminfo prints it)"; ""
                           ///< when a person cannot know it
 };
-/// nullptr when there is no such key.
+/// Returns nullptr if there is no such key.
 const KeyInfo* condition_key(std::string_view key);
 
 /// What is wrong with the condition, including its parts ("unknown condition \"gpx\"", "not a version
