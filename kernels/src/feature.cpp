@@ -17,7 +17,11 @@ std::string_view name(Feature feature) noexcept {
                                                  "cooperative_matrix",
                                                  "subgroup_size_control",
                                                  "shared_48k",
-                                                 "shared_64k"};
+                                                 "shared_64k",
+                                                 "matrix_16x16x16",
+                                                 "matrix_8x16x16",
+                                                 "matrix_8x8x16",
+                                                 "matrix_8x8x8"};
     const auto bit = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(feature)));
     return bit < std::size(names) ? names[bit] : std::string_view{};
 }

@@ -24,6 +24,8 @@ GPU_NAMES = {
     "gfx1150": "Strix Point",
     "gfx1201": "RX 9070",
 }
+# Matrix units of these shapes exist only in other vendors' GPUs.
+OTHER_SHAPES = ("_8x16x16", "_8x8x16", "_8x8x8")
 MUST_BE_ZERO = ("spilled_vgprs", "spilled_sgprs", "scratch_bytes")
 
 
@@ -112,7 +114,7 @@ def main(folder, version, page_file, rows_file, *families):
         problems.append("the registry is empty")
     everywhere = set().union(*(rows.keys() for rows in audited.values()))
     for kernel, case in registered:
-        if (kernel, case) not in everywhere:
+        if (kernel, case) not in everywhere and not kernel.endswith(OTHER_SHAPES):
             problems.append(f"{kernel} ({case}): not audited for any family")
     named = (folder / "registry.txt").read_text().split()
     if sorted(named) != sorted({kernel for kernel, _ in registered}):

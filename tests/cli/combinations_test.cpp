@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -156,21 +157,50 @@ struct Sweep {
     std::set<std::pair<std::string, std::string>> explained = {};
 };
 
+/// Whether the error of a refused run names the option.
+bool names(const Made& refused, const Words& option) {
+    const std::size_t begin = refused.said.find("error: ");
+    const std::string error = begin == std::string::npos ? "" : refused.said.substr(begin) + " ";
+    for (std::size_t at = 0; (at = error.find(option[0], at)) != std::string::npos; ++at)
+        if (const char next = error[at + option[0].size()]; next != '-' && !std::isalnum(next))
+            return true;
+    return false;
+}
+
+/// Whether a refused pair names the option that is refused alone, or both.
+bool explains(const Made& refused, const Words& one, const Words& other, const Made& one_alone,
+              const Made& other_alone) {
+    if (one_alone.status == 0 && other_alone.status == 0)
+        return (names(refused, one) && names(refused, other)) ||
+               refused.said.find("bars are too few") != std::string::npos;
+    return (one_alone.status == 2 && names(refused, one)) ||
+           (other_alone.status == 2 && names(refused, other));
+}
+
 /// For every ordered pair: an option that changes the result must also change it in combination with any
-/// other, or be refused, or be named in a message.
+/// other, or be refused, or be named in a message. A refusal names the options, and nothing else fails.
 void sweep(const Sweep& plan) {
     const Words start = joined({plan.command}, plan.base);
     const Made nothing = made_by(start);
     ASSERT_EQ(nothing.status, 0) << nothing.said;
     std::vector<Made> alone;
-    for (const Words& option : plan.options)
-        alone.push_back(made_by(joined(start, option)));
+    for (const Words& option : plan.options) {
+        const Made& made = alone.emplace_back(made_by(joined(start, option)));
+        EXPECT_TRUE(made.status == 0 || (made.status == 2 && names(made, option)))
+            << plan.command << " " << option[0] << ": " << made.status << " " << made.said;
+    }
     std::size_t effective = 0;
     for (std::size_t i = 0; i < plan.options.size(); ++i)
         for (std::size_t k = 0; k < i; ++k) {
             if (plan.options[i][0] == plan.options[k][0])
                 continue;
             const Made both = made_by(joined(joined(start, plan.options[i]), plan.options[k]));
+            EXPECT_TRUE(
+                both.status == 0 ||
+                (both.status == 2 && explains(both, plan.options[i], plan.options[k], alone[i], alone[k])))
+                << plan.command << " " << fmt::format("{}", fmt::join(plan.base, " ")) << ": "
+                << plan.options[i][0] << " with " << plan.options[k][0] << ": " << both.status << " "
+                << both.said;
             for (const auto& [decides, loses] : {std::pair{i, k}, {k, i}}) {
                 const bool has_effect = alone[loses].status == 0 && !(alone[loses] == nothing);
                 effective += has_effect;
@@ -260,6 +290,8 @@ TEST(Combinations, ProgramExplainsRefusals) {
           {"volume-profile", "--data", shared_market().bars, "--draw", "0"},
           {"features", "--data", shared_market().bars, "--output", shared_market().bars},
           {"train", "--data", shared_market().bars, "--compat", "original", "--purge", "3"},
+          {"train", "--data", shared_market().bars, "--session", "eth", "--clock", "raw"},
+          {"train", "--data", shared_market().bars, "--session", "rth", "--session-length", "week"},
           {"train", "--data", shared_market().bars, "--features", "minute", "--tie", "lowest"},
           {"inspect", shared_market().bars, "--quiet", "--verbose"},
           {"inspect", shared_market().bars, "--session", "rth"},

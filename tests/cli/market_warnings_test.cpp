@@ -3,41 +3,25 @@
 #include "process.h"
 #include "small_market.h"
 
+#include <rekindle/cli/option_table.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/simulate.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rekindle::cli {
 namespace {
 
-/// The commands that cut sessions, each with what it needs besides bars.
-std::vector<Words> commands(const std::string& data) {
-    return {{"volume-profile", "--data", data, "--draw", "1"},
-            {"features", "--data", data, "--output", "features.csv", "--features", "calendar"},
-            {"train", "--data", data, "--epochs", "1", "--hidden-layers", "4", "--features", "calendar,gap"}};
-}
+namespace fs = std::filesystem;
 
 bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
-}
-
-/// Runs every command with the options; each must print all of the texts and exit with the status.
-void expect_said(const std::string& data, const Words& options, const std::vector<std::string>& texts,
-                 int status = 0) {
-    for (const Words& command : commands(data)) {
-        const TemporaryFolder folder;
-        const Finished finished = rekindle(joined(command, options), {.folder = folder.path()});
-        EXPECT_EQ(finished.status, status) << command[0] << finished.errors;
-        for (const std::string& text : texts)
-            EXPECT_TRUE(contains(finished.output + finished.errors, text))
-                << command[0] << " does not say: " << text << "\n"
-                << finished.errors;
-    }
 }
 
 /// ES-like minutes of some weeks in UTC.
@@ -56,6 +40,66 @@ const std::string& simulated() {
     return file.path;
 }
 
+/// The commands of an option, such as "zone".
+std::vector<std::string> commands_of(std::string_view option) {
+    for (const OptionSpec& row : option_table())
+        if (row.name == option)
+            return {row.commands.begin(), row.commands.end()};
+    ADD_FAILURE() << "there is no option " << option;
+    return {};
+}
+
+/// A command with what it needs besides options.
+Words reading(const std::string& command, const std::string& data, const std::string& model) {
+    if (command == "inspect")
+        return {command, data, "--format", "json"};
+    const Words more = command == "volume-profile" ? Words{"--draw", "1"}
+                       : command == "features" ? Words{"--output", "features.csv", "--features", "calendar"}
+                       : command == "train"
+                           ? Words{"--epochs", "1", "--hidden-layers", "4", "--features", "calendar,gap"}
+                       : command == "predict" ? Words{"--model", model}
+                                              : Words{};
+    EXPECT_FALSE(more.empty()) << "no test runs " << command;
+    return joined({command, "--data", data}, more);
+}
+
+/// The run folder of a training in this folder, "" when there is none.
+std::string run_in(const std::string& folder) {
+    const fs::path parent = fs::path(folder) / "TRAINING";
+    return fs::exists(parent) ? fs::directory_iterator(parent)->path().string() : "";
+}
+
+/// A model trained on simulated() without options.
+const std::string& usual_model() {
+    static const TemporaryFolder folder;
+    static const std::string model = [] {
+        const Finished finished = rekindle(reading("train", simulated(), ""), {.folder = folder.path()});
+        EXPECT_EQ(finished.status, 0) << finished.errors;
+        return run_in(folder.path());
+    }();
+    return model;
+}
+
+const std::vector<std::string> without_model{"volume-profile", "features", "train"};
+const std::vector<std::string> session_cutters{"volume-profile", "features", "train", "predict"};
+
+/// Runs the commands with the options; each must print all of the texts and exit with the status. predict
+/// uses the model of train before it, or, for options that are refused, the usual one.
+void expect_said(const std::string& data, const Words& options, const std::vector<std::string>& texts,
+                 int status = 0, const std::vector<std::string>& commands = session_cutters) {
+    const TemporaryFolder folder;
+    for (const std::string& command : commands) {
+        const std::string model = status == 0 ? run_in(folder.path()) : usual_model();
+        const Finished finished =
+            rekindle(joined(reading(command, data, model), options), {.folder = folder.path()});
+        EXPECT_EQ(finished.status, status) << command << finished.errors;
+        for (const std::string& text : texts)
+            EXPECT_TRUE(contains(finished.output + finished.errors, text))
+                << command << " does not say: " << text << "\n"
+                << finished.errors;
+    }
+}
+
 std::string daily(const char* header_contract, const std::string& contract, std::int32_t first, int days,
                   double price) {
     std::string text = std::string("date,open,high,low,close,volume") + header_contract + "\n";
@@ -67,7 +111,8 @@ std::string daily(const char* header_contract, const std::string& contract, std:
 }
 
 TEST(MarketWarnings, ClockThatTheVolumeContradicts) {
-    expect_said(simulated(), {"--clock", "exchange"}, {"--clock exchange looks wrong", "Use --clock utc"});
+    expect_said(simulated(), {"--clock", "exchange"}, {"--clock exchange looks wrong"});
+    expect_said(simulated(), {"--clock", "exchange"}, {"Use --clock utc"}, 0, commands_of("clock"));
 }
 
 TEST(MarketWarnings, RegularHoursOfAnotherZone) {
@@ -76,8 +121,8 @@ TEST(MarketWarnings, RegularHoursOfAnotherZone) {
     expect_said(simulated(), {"--session", "rth", "--zone", "America/Chicago"},
                 {"--regular-hours: the regular hours of an exchange in America/Chicago are not known",
                  "are 08:30-15:00 there"},
-                2);
-    expect_said(simulated(), {"--regular-hours", "08:30-15:15"}, {"--session all"}, 2);
+                2, without_model);
+    expect_said(simulated(), {"--regular-hours", "08:30-15:15"}, {"--session all"}, 2, without_model);
     for (const char* hours : {"0830-1515", "15:15-08:30", "08:30", "08:30-25:00", "08:60-15:15"})
         expect_said(simulated(), {"--session", "rth", "--regular-hours", hours},
                     {"--regular-hours", "such as 08:30-15:15"}, 2);
@@ -101,8 +146,8 @@ TEST(MarketWarnings, UnknownZoneIsRefusedForDatesToo) {
     const std::string data = folder.file("spx.csv", daily("", "", market::make_date(2023, 1, 2), 200, 4000));
     for (const std::string& file : {data, simulated()}) {
         expect_said(file, {"--zone", "America/New_Yrok"}, {"--zone: unknown time zone", "America/New_York"},
-                    2);
-        EXPECT_EQ(rekindle({"inspect", file, "--zone", "America/New_Yrok"}).status, 2);
+                    2, commands_of("zone"));
+        expect_said(file, {"--day-start", "25:00"}, {"--day-start: "}, 2, commands_of("day-start"));
     }
     EXPECT_EQ(rekindle({"train", "--data", data, "--zone", "Nowhere", "--print-config"}).status, 2);
     expect_said(data, {"--clock", "exchange", "--day-start", "17:00"},
@@ -125,7 +170,13 @@ TEST(MarketWarnings, WeekendsOfAMarketThatNeverCloses) {
     for (int hour = 0; hour < 2400; ++hour)
         text += fmt::format("{} {:02}:00:00,{},{},{},{},{}\n", market::format_date(19'800 + hour / 24),
                             hour % 24, 100 + hour % 5, 107, 98, 100 + (hour + 1) % 5, 50 + hour % 11);
-    expect_said(folder.file("coin.csv", text), {}, {"This market trades on weekends: 2"});
+    const std::string data = folder.file("coin.csv", text);
+    for (const Words& options : {Words{},
+                                 {"--session", "rth"},
+                                 {"--session", "eth"},
+                                 {"--session", "rth", "--clock", "exchange"},
+                                 {"--session", "rth", "--clock", "raw"}})
+        expect_said(data, options, {"This market trades on weekends: 2"});
 }
 
 TEST(MarketWarnings, FolderOfDifferentInstruments) {

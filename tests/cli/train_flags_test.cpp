@@ -359,6 +359,59 @@ TEST(TrainFlags, EachOptionChangesItsNamedOutput) {
     }
 }
 
+/// Arguments whose first option has no effect with the others, and the same option where it has one.
+struct WithoutEffect {
+    Words without, with;
+};
+
+std::vector<WithoutEffect> options_without_effect() {
+    const std::string& network = shared_market().network;
+    const Words bars{"--target-bars", "3", "--features", "minute", "--target", "bar-return"};
+    const Words huber{"--huber-delta", "0.5", "--loss", "huber"};
+    const Words momentum{"--momentum", "0.8", "--optimizer", "sgd"};
+    const Words dropout{"--dropout-rate", "0.3", "--hidden-layers", "8,4"};
+    return {
+        {{"--target-bars", "3"}, bars},
+        {{"--target-bars", "3", "--target", "direction"}, bars},
+        {{"--target-bars", "3", "--features", "minute"}, bars},
+        {{"--across-sessions"}, {"--across-sessions", "--features", "minute"}},
+        {{"--dropout-rate", "0.3"}, dropout},
+        {{"--dropout-rate", "0.3", "--model", network}, dropout},
+        {{"--hidden-layers", "8,4", "--model", network}, {"--hidden-layers", "8,4"}},
+        {{"--activation", "relu", "--model", network}, {"--activation", "relu"}},
+        {{"--huber-delta", "0.5"}, huber},
+        {{"--huber-delta", "0.5", "--loss", "gaussian-nll"}, huber},
+        {{"--momentum", "0.8"}, momentum},
+        {{"--momentum", "0.8", "--optimizer", "adamw"}, momentum},
+        {{"--plateau-patience", "3", "--schedule", "cosine"}, {"--plateau-patience", "3"}},
+        {{"--device-ids", "0", "--device", "cpu"}, {"--device", "cpu"}},
+        {{"--no-distributed"}, {}},
+        {{"--skip-gpu-cleanup"}, {}},
+    };
+}
+
+/// What the run says about an option without effect.
+std::string said_without_effect(const TrainingRun& run, const std::string& option) {
+    std::istringstream lines(run.everything_said());
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with(option) && line.find("no effect") != std::string::npos)
+            return line;
+    return "";
+}
+
+TEST(TrainFlags, OptionsWithoutEffectAreNamed) {
+    for (const auto& [without, with] : options_without_effect()) {
+        SCOPED_TRACE(testing::PrintToString(without));
+        const TrainingRun& run = run_with(without);
+        EXPECT_EQ(run.finished.status, 0) << run.everything_said();
+        EXPECT_NE(said_without_effect(run, without[0]), "") << run.everything_said();
+        EXPECT_EQ(said_without_effect(run_with(with), without[0]), "") << testing::PrintToString(with);
+    }
+    EXPECT_NE(said_without_effect(run_with({"--target-bars", "3", "--features", "minute"}), "--target-bars")
+                  .find("one bar ahead"),
+              std::string::npos);
+}
+
 TEST(TrainFlags, RefusesWhatItCannotDo) {
     for (const auto& [arguments, reason] : std::vector<std::pair<Words, std::string>>{
              {{"--distributed-strategy", "fsdp", "--device-ids", "0,1"}, "PCIe"},

@@ -317,6 +317,11 @@ OF_MATRICES = {
 def long_loops():
     """For each kernel whose loops depend on sizes, a size above 65,535 iterations that is quick on a CPU driver."""
     yield Comparison("cumsum", lambda x: x.cumsum(0), (whole(8_400_001),))
+    yield Comparison("cumprod", lambda x: x.cumprod(0), (signs(6_711_001),))
+    yield Comparison("cummax", lambda x: x.cummax(0), (whole(6_711_001),))
+    yield Comparison("cummin", lambda x: x.cummin(0), (whole(6_711_001),))
+    yield Comparison("logcumsumexp", lambda x: x.logcumsumexp(0), (torch.randn(6_711_001),), 1e-5)
+    yield Comparison("sum of bytes", lambda x: x.sum(), (torch.ones(67_200_001, dtype=torch.int8),))
     yield Comparison("softmax of columns", lambda x: x.softmax(0), (torch.randn(200_001, 64),), 1e-4)
     yield Comparison("log_softmax of columns, gradient", gradient(lambda x: x.log_softmax(0), 11),
                      (torch.randn(140_001, 64),), 1e-4)

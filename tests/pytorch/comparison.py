@@ -41,9 +41,10 @@ UNORDERED_TIES = {"argsort": 0, "sort": 0, "kthvalue": 1, "topk": 1}
 # The CPU computes these in 16 bits, the device in float32: 16-bit results are compared with float64.
 IN_16_BITS_ON_CPU = frozenset(("nn.functional.grid_sample", "grid_sampler_2d", "grid_sampler_3d", "addbmm"))
 
-# The statistics saved for the backward pass are float32 for 16-bit inputs, as on CUDA; the CPU rounds them to 16 bits.
+# The statistics saved for the backward pass are float32 for 16-bit inputs, as on CUDA; the CPU rounds them to 16 bits, and
+# so does CUDA for group norms.
 STATISTICS_IN_FLOAT = frozenset(("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update",
-                                 "native_layer_norm"))
+                                 "native_layer_norm", "native_group_norm"))
 
 # The order of their results depends on the algorithm.
 UNORDERED_EIGENVALUES = frozenset(("linalg.eig", "linalg.eigvals"))

@@ -26,6 +26,8 @@ RECORD = pathlib.Path(__file__).resolve().with_name("mixed_devices.json")
 REFUSED, TAKEN, WRONG = "refused", "taken", "wrong"
 #: An unclear error: the message names neither a device nor the CPU.
 UNCLEAR = "unclear"
+#: The call fails with all tensors on the device, where it works on the CPU.
+BROKEN = "broken"
 
 
 def samples_of(op: OpInfo, max_samples: int) -> list[SampleInput]:
@@ -64,7 +66,7 @@ def outcome_of(call, expected) -> tuple[str, str]:
 
 def probe(op: OpInfo, device: str, max_samples: int) -> dict[str, dict[str, str]]:
     """{operand: {outcome: an example}}. An operand is its number among the tensors, "0", with "n" appended if it has no
-    dimensions; "out" is an output on the CPU."""
+    dimensions; "out" is an output on the CPU, BROKEN if one on the device fails."""
     found: dict[str, dict[str, str]] = {}
 
     def note(operand: str, outcome: tuple[str, str]) -> None:
@@ -96,15 +98,20 @@ def probe(op: OpInfo, device: str, max_samples: int) -> dict[str, dict[str, str]
                 note(operand, outcome_of(lambda: call(place, device), expected if compared else None))
         results = tree_flatten(on_device)[0]
         if op.supports_out and places and all(isinstance(r, torch.Tensor) for r in results):
-            def call_with_outputs(where: str):
+            def call_with_outputs(inputs: str, where: str):
                 outputs = [torch.empty_like(r, device=where) for r in results]
-                return call(None, device, out=outputs[0] if isinstance(on_device, torch.Tensor) else tuple(outputs))
+                return call(None, inputs, out=outputs[0] if isinstance(on_device, torch.Tensor) else tuple(outputs))
 
             try:
-                call_with_outputs(device)
-            except Exception:
+                call_with_outputs(device, device)
+            except Exception as error:
+                try:
+                    call_with_outputs("cpu", "cpu")
+                    note("out", (BROKEN, comparison.one_line(error)))
+                except Exception:
+                    pass  # the CPU cannot do it either
                 continue
-            note("out", outcome_of(lambda: call_with_outputs("cpu"), None))
+            note("out", outcome_of(lambda: call_with_outputs(device, "cpu"), None))
     return found
 
 
@@ -123,6 +130,9 @@ def differences(op: OpInfo, mine: dict[str, dict[str, str]], oracle: dict[str, l
             said.append(f"{where}: taken, with wrong values: {outcomes[WRONG]}")
         if UNCLEAR in outcomes:
             said.append(f"{where}: refused without naming a device: {outcomes[UNCLEAR]}")
+        if BROKEN in outcomes:
+            said.append(f"{where}: fails on the device, where it works on the CPU: {outcomes[BROKEN]}")
+            continue
         allowed = (oracle or {}).get(operand)
         if allowed is None:
             continue

@@ -6,6 +6,7 @@ import unittest
 import torch
 import torch.nn.functional as F
 
+import value_cases
 from index_cases import CASES, INT64_ON_CPU, UNCHECKED
 from support import DEVICE, device_module, require_device
 
@@ -19,7 +20,7 @@ def outcome(function, device):
         if device != "cpu":
             device_module().synchronize()
         return "value", value.detach().cpu()
-    except (RuntimeError, IndexError) as error:
+    except (RuntimeError, IndexError, ValueError) as error:
         return "refused", str(error)
 
 
@@ -127,6 +128,36 @@ class Probabilities(BadValues):
                         torch.multinomial(torch.tensor(weights, device=device), samples, replacement)
                         return torch.zeros(())
                     self.assert_as_on_cpu(call)
+
+
+class Values(BadValues):
+    def test_the_table(self):
+        refused = 0
+        for name, (values, function) in value_cases.CASES.items():
+            for value in values:
+                with self.subTest(operator=name, value=value):
+                    def call(device):
+                        result = function(device, value)
+                        return torch.zeros(()) if name in value_cases.DRAWN else result
+                    unchecked = value in value_cases.UNCHECKED.get(name, ())
+                    expected = ("refused", "not asked") if unchecked else outcome(call, "cpu")
+                    refused += expected[0] == "refused"
+                    taken, reason = value_cases.TAKEN.get(name, ((), ""))
+                    if value in taken:
+                        self.assertEqual((expected[0], outcome(call, DEVICE)[0]), ("refused", "value"), f"no longer: {reason}")
+                    else:
+                        self.assert_as_on_cpu(call, expected)
+        print(f"{len(value_cases.CASES)} operators, of whose values the CPU refuses {refused}")
+        self.assertGreater(refused, 100)
+
+    def test_messages_of_repeats(self):
+        torch.repeat_interleave(torch.tensor([1, -1, 2], device=DEVICE), output_size=2)
+        with self.assertRaisesRegex(RuntimeError, "repeats can not be negative"):
+            device_module().synchronize()
+        torch.repeat_interleave(torch.tensor([1, 2], device=DEVICE), output_size=2)
+        with self.assertRaisesRegex(RuntimeError, "allocated size does not match required size: output_size is 2, but .* 3"):
+            device_module().synchronize()
+        self.assert_usable()
 
 
 if __name__ == "__main__":

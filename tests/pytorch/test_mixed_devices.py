@@ -1,11 +1,13 @@
 """A tensor that was left on the CPU, or is on a second device, is rejected by name; numbers and indices are
 accepted."""
 
+import copy
 import unittest
 
 import torch
 import torch.nn.functional as F
 
+import mixed_devices
 from support import DEVICE, device_is_there
 
 MESSAGE = "(?i)same device|same device type|placed on the same|to have device"
@@ -167,6 +169,18 @@ class MessageTest(unittest.TestCase):
 
         with self.assertRaisesRegex(RuntimeError, "same device"):
             Groups().to(DEVICE)(matrix())
+
+    def test_an_output_that_only_the_device_refuses_is_reported(self):
+        op = copy.copy(next(op for op in mixed_devices.op_db if op.name == "neg"))
+        neg = op.op
+
+        def without_outputs_on_the_device(x, out=None):
+            if out is not None and out.device.type != "cpu":
+                raise RuntimeError("no kernel")
+            return neg(x, out=out)
+        op.op = without_outputs_on_the_device
+        found = mixed_devices.differences(op, mixed_devices.probe(op, DEVICE, 1), None)
+        self.assertEqual(found, ["neg, operand out: fails on the device, where it works on the CPU: RuntimeError: no kernel"])
 
 
 if __name__ == "__main__":

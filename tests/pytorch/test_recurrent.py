@@ -1,12 +1,12 @@
 """LSTM and GRU, cells and layers, compared with the CPU."""
 
-import copy
 import itertools
 import unittest
 
 import torch
 from torch import nn, randn
 
+import sixteen_bits
 from both_devices import ScaledOnBoth
 from support import DEVICE
 
@@ -71,35 +71,23 @@ class Recurrent(ScaledOnBoth):
                 lambda x, *state: cell(x, state if len(state) > 1 else state[0]), (double(2, 2), *given)))
 
 
-
 class SixteenBits(ScaledOnBoth):
     """In 16 bits, results depend on the order of rounding: the device is as close to float64 as the CPU, over several
     seeds."""
     SEEDS = 6
 
-    def gradients(self, network, inputs, dtype, device):
-        network = copy.deepcopy(network).to(device, dtype)
-        given = inputs.to(device, dtype).requires_grad_()
-        result = network(given)
-        result = result[0] if isinstance(result, tuple) else result
-        found = torch.autograd.grad(result.square().sum(), [given, *network.parameters()])
-        return torch.cat([gradient.detach().double().cpu().flatten() for gradient in found])
-
     def test_gradients(self):
         makers = {"GRU": lambda: nn.GRU(7, 9, num_layers=2), "LSTM": lambda: nn.LSTM(7, 9, num_layers=2),
                   "TransformerEncoderLayer": lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0., batch_first=True)}
-        for (name, make), dtype in itertools.product(makers.items(), (torch.float16, torch.bfloat16)):
+        for (name, make), dtype in itertools.product(makers.items(), sixteen_bits.DTYPES):
             with self.subTest(module=name, dtype=dtype):
-                distances = {"cpu": 0., DEVICE: 0.}
+                distances = sixteen_bits.Distances(dtype)
                 for seed in range(self.SEEDS):
                     torch.manual_seed(seed)
                     network = make().to(dtype).double()  # values that 16 bits can represent
-                    inputs = randn(5, 6, 8 if name.startswith("T") else 7).to(dtype).double()
-                    exact = self.gradients(network, inputs, torch.float64, "cpu")
-                    for device in distances:
-                        found = self.gradients(network, inputs, dtype, device)
-                        distances[device] += ((found - exact).norm() / exact.norm()).item() / self.SEEDS
-                self.assertLess(distances[DEVICE], 1.5 * distances["cpu"])
+                    inputs = sixteen_bits.rounded(randn(5, 6, 8 if name.startswith("T") else 7, requires_grad=True), dtype)
+                    distances.add(network, ((inputs,), {}))
+                self.assertLessEqual(*distances.device_and_bound())
 
 
 if __name__ == "__main__":

@@ -241,7 +241,7 @@ class RunTest(unittest.TestCase):
         self.assertIn(row, again.stdout)
 
     def test_a_test_that_hangs_is_late(self):
-        done = self.run_upstream("test_shape_ops", HANGS, "--limit", "1")
+        done = self.run_upstream("test_shape_ops", HANGS, "--limit", "1", "--late-limit", "2")
         store = Store(self.folder / "results", "test_shape_ops", "rvk", "1of1")
         self.assertEqual([result.outcome for result in store.read().values()], [Outcome.LATE], done.stdout)
 

@@ -146,6 +146,27 @@ status=0
 python3 "$repository/tests/scripts/plurals.py" "$repository" >"$folder/output" 2>&1 || status=$?
 check 'every count agrees with its noun' "$status" 0
 status=0
+python3 "$repository/tests/scripts/durations.py" "$repository" >"$folder/output" 2>&1 || status=$?
+check 'no test compares measured times' "$status" 0
+mkdir -p "$folder/slow/tests"
+cat >"$folder/slow/tests/slow_test.cpp" <<'END'
+const auto begun = std::chrono::steady_clock::now();
+run();
+const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
+EXPECT_LT(spent.count(), 5.0);
+EXPECT_GE(spent.count(), 0);
+END
+cat >"$folder/slow/tests/slow_test.py" <<'END'
+def measured(count):
+    return begin.elapsed_time(end)
+small, large = measured(1), measured(100)
+self.assertGreater(large, small)
+self.assertGreaterEqual(small, 0)
+END
+python3 "$repository/tests/scripts/durations.py" "$folder/slow" >"$folder/output" 2>&1
+check 'comparisons of measured times are found' \
+    "$(says 'slow_test.cpp:4: EXPECT_LT') $(says 'slow_test.py:4: self.assertGreater') $(grep -c '^tests/' "$folder/output")" '1 1 2'
+status=0
 python3 "$repository/tests/scripts/architecture.py" "$repository" >"$folder/output" 2>&1 || status=$?
 check 'ARCHITECTURE.md matches the build' "$status" 0
 

@@ -213,7 +213,8 @@ void note_options_without_effect(const TrainConfig& config, const std::set<std::
     };
     const bool looks_at_bars = config.target == market::TargetKind::bar_return ||
                                (config.target == market::TargetKind::direction && meaning.per_bar);
-    say("target_bars", !looks_at_bars, "the target looks one session ahead");
+    say("target_bars", !looks_at_bars,
+        meaning.per_bar ? "the target looks one bar ahead" : "the target looks one session ahead");
     say("across_sessions", !meaning.per_bar, "a row is a session, not a bar");
     say("dropout_rate", config.model.empty() && config.hidden_layers.size() < 2,
         "the first hidden layer has no dropout");

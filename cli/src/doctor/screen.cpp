@@ -56,6 +56,16 @@ std::string evidence_lines(const Finding& finding, std::size_t width) {
     return text;
 }
 
+/// What -v adds to a finding or note.
+std::string details_of(const Finding& finding, std::size_t width) {
+    std::string text = evidence_lines(finding, width);
+    if (!finding.distinguishing_checks.empty())
+        text += indented("What would distinguish this from the others:", width, 5);
+    for (const std::string& one : finding.distinguishing_checks)
+        text += labeled("     -", one, width, 7);
+    return text;
+}
+
 std::string finding_text(const Finding& finding, std::size_t number, const Knowledge& knowledge,
                          ScreenOptions options) {
     const std::string rank = finding.primary ? ", deal with this one first" : "";
@@ -67,11 +77,7 @@ std::string finding_text(const Finding& finding, std::size_t number, const Knowl
     if (cause != nullptr && cause->sentence != finding.statement)
         text += indented(cause->sentence, options.width, 5);
     if (options.verbose) {
-        text += evidence_lines(finding, options.width);
-        if (!finding.distinguishing_checks.empty())
-            text += indented("What would distinguish this from the others:", options.width, 5);
-        for (const std::string& one : finding.distinguishing_checks)
-            text += labeled("     -", one, options.width, 7);
+        text += details_of(finding, options.width);
         if (cause != nullptr && !cause->evidence.empty())
             text += indented(
                 fmt::format("Source: {} (checked {})", cause->evidence.front().reference, cause->checked),
@@ -95,8 +101,11 @@ std::string findings_text(const std::string& heading, const std::vector<Finding>
         if (finding.severity != Severity::note)
             wrong += finding_text(finding, ++number, knowledge, options);
     for (const Finding& finding : findings)
-        if (finding.severity == Severity::note)
+        if (finding.severity == Severity::note) {
             notes += labeled("  -", finding.statement, options.width, 4);
+            if (options.verbose)
+                notes += details_of(finding, options.width);
+        }
     std::string text = wrong.empty() ? "" : fmt::format("\n{}\n{}", heading, wrong);
     if (!notes.empty() && (with_notes || options.verbose || !wrong.empty()))
         text += "\nWorth knowing\n" + notes;
@@ -209,7 +218,7 @@ std::string render_devices(const std::vector<DeviceStatus>& devices, std::size_t
 }
 
 std::string render_step(const Step& step, std::size_t width) {
-    std::string text = wrap(fmt::format("{} [{}]", step.title, step.id), width).front() + "\n";
+    std::string text = indented(fmt::format("{} [{}]", step.title, step.id), width, 0);
     text += labeled("  Why:", step.why, width, 11);
     text += labeled("  Changes:", step.changes, width, 11);
     text += labeled("  Cost:", cost_of(step), width, 11);

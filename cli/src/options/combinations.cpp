@@ -40,6 +40,7 @@ class Choices {
             return holds(config_.at(option.key()), word);
         return line_.has(option.key()) && holds(line_.options.at(option.key()), word);
     }
+    bool like_original() const { return holds(config_.at("compat"), "original"); }
 
   private:
     const CommandLine& line_;
@@ -49,6 +50,12 @@ class Choices {
 
 std::string shown(std::string_view name, std::string_view word) {
     return fmt::format("--{}{}{}", name, word.empty() ? "" : " ", word);
+}
+
+/// The option that the value of another one, which was not given, comes from.
+std::string_view implied_by(const OptionSpec& option, const Choices& choices) {
+    const bool implied = option.name == "clock" && !choices.chosen(option) && choices.like_original();
+    return implied ? " (from --compat original)" : "";
 }
 
 } // namespace
@@ -63,9 +70,10 @@ void check_combinations(const CommandLine& line, const EffectiveConfig& effectiv
             if (other == nullptr || exclusion.except_command == line.command->name)
                 continue;
             if (choices.is(*other, exclusion.word) && choices.is(*option, exclusion.own_word))
-                throw usage_error(fmt::format("{} cannot be combined with {}: {}",
+                throw usage_error(fmt::format("{} cannot be combined with {}{}: {}",
                                               shown(option->name, exclusion.own_word),
-                                              shown(exclusion.option, exclusion.word), exclusion.reason))
+                                              shown(exclusion.option, exclusion.word),
+                                              implied_by(*other, choices), exclusion.reason))
                     .expected("one of them");
         }
     }

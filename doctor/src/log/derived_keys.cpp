@@ -56,8 +56,8 @@ void derive_torch(Situation& situation) {
         situation.add("torch_kind", "cuda", source);
         if (situation.find("cuda") == nullptr)
             situation.add("cuda", cuda.insert(cuda.size() - 1, 1, '.'), source);
-    } else if (local == "cpu") {
-        situation.add("torch_kind", "cpu", source);
+    } else if (local == "cpu" || local == "xpu") {
+        situation.add("torch_kind", local, source);
     }
     if (situation.find("torch_involved") == nullptr && situation.find("torch_unstated") != nullptr)
         situation.add("torch_involved", "false", situation.source("torch_unstated"));

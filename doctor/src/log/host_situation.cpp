@@ -155,7 +155,19 @@ void state_environment(Situation& situation, const Facts& facts) {
     situation.whole_environment = complete(facts);
 }
 
+bool mentions(const Fact<std::string>& fact, std::string_view part) {
+    return fact && fact->find(part) != std::string::npos;
+}
+
 } // namespace
+
+std::string system_of(const System& system) {
+    if (system.wsl.value_or(0) != 0 || mentions(system.kernel, "microsoft"))
+        return "wsl";
+    if (mentions(system.os_id, "windows") || mentions(system.os_name, "Windows"))
+        return "windows";
+    return system.os_id || system.kernel || system.wsl ? "linux" : "";
+}
 
 Situation stated_by(const Facts& facts, const Knowledge& knowledge) {
     Situation situation;

@@ -6,7 +6,12 @@
 #include <rekindle/doctor/facts.h>
 #include <rekindle/doctor/knowledge.h>
 
+#include <string>
+
 namespace rekindle::doctor {
+
+/// "linux", "wsl" or "windows"; "" when unknown.
+std::string system_of(const System& system);
 
 /// The facts as keys, with the keys that follow from them.
 Situation situation_of(const Facts& facts, const Knowledge& knowledge);

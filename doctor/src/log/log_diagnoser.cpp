@@ -1,9 +1,9 @@
 #include "log/log_diagnoser.h"
 
-#include "conditions/keys.h"
 #include "log/clean_line.h"
 #include "log/derived_keys.h"
 #include "log/host_situation.h"
+#include "log/questions.h"
 #include "log/shown_facts.h"
 
 #include <fmt/format.h>
@@ -302,70 +302,15 @@ std::size_t last_failure(const Hits& hits) {
     return last;
 }
 
-/// Facts to ask a person for, with a weight for how much each would help.
-class Questions {
-  public:
-    void add(std::string question, double weight) {
-        if (question.empty())
-            return;
-        const auto found = std::find_if(asked_.begin(), asked_.end(),
-                                        [&](const auto& other) { return other.first == question; });
-        if (found == asked_.end())
-            asked_.emplace_back(std::move(question), weight);
-        else
-            found->second += weight;
-    }
-    void add_key(std::string_view key, double weight) {
-        const KeyInfo* info = condition_key(key);
-        if (info == nullptr)
-            return;
-        if (info->kind == KeyKind::variable)
-            add(fmt::format("env: {} as the failing process sees it (set, to what, or not set)",
-                            key.substr(4)),
-                weight);
-        else
-            add(std::string(info->ask), weight);
-    }
-    std::vector<std::string> most_useful_first() {
-        std::stable_sort(asked_.begin(), asked_.end(),
-                         [](const auto& a, const auto& b) { return a.second > b.second; });
-        std::vector<std::string> questions;
-        questions.reserve(asked_.size());
-        for (auto& [question, weight] : asked_)
-            questions.push_back(std::move(question));
-        return questions;
-    }
-
-  private:
-    std::vector<std::pair<std::string, double>> asked_;
-};
-
-/// For text that no signature matches: what most conditions of the knowledge depend on, except what is
-/// known already.
-void add_general_questions(const Situation& situation, Questions& questions) {
-    double weight = 1;
-    questions.add("the full log, from the start of the program: the first error counts, not the last",
-                  weight);
-    for (const std::string_view key :
-         {"gpu", "gfx", "torch", "rocm", "os", "kernel", "container", "python", "driver"}) {
-        weight *= 0.9;
-        if (situation.find(key) == nullptr)
-            questions.add_key(key, weight);
-    }
-    questions.add("kernel log: the lines of sudo dmesg that name amdgpu, kfd or nvidia, from the same minute",
-                  0.3);
-    questions.add(
-        "env: the variables that affect GPU software (env | grep -E 'HSA|HIP|ROC|CUDA|TORCH|MIOPEN|NCCL')",
-        0.25);
-}
-
 } // namespace
 
 LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
     const Scan found = scan(log, facts);
     std::vector<Weighed> weighed;
-    Questions questions;
     LogDiagnosis diagnosis;
+    diagnosis.shown = with_shown(facts, found.situation, knowledge_);
+    const Ground ground = ground_of(diagnosis.shown, found.situation);
+    Questions questions(ground);
     for (const Hit& hit : found.hits) {
         if (hit.count == 0)
             continue;
@@ -413,10 +358,11 @@ LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
                                                 killed->source, fmt::join(killed->values, " and ")));
     const bool well = diagnosis.outcome != Outcome::unknown || another_program;
     if (!explained)
-        add_general_questions(found.situation, questions);
+        questions.add_general(found.situation);
     if (!well && (!explained || !findings[0].primary))
         diagnosis.ask = questions.most_useful_first();
-    diagnosis.shown = with_shown(facts, found.situation, knowledge_);
+    for (Finding& finding : findings)
+        finding.distinguishing_checks = questions_for(finding.distinguishing_checks, ground);
     return diagnosis;
 }
 

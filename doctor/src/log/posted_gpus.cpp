@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <ranges>
 #include <re2/re2.h>
 
 namespace rekindle::doctor {
@@ -206,7 +207,7 @@ void read_posted_gpus(std::string_view gpu, std::string_view gfx, const Knowledg
     std::stable_sort(gpus.begin(), gpus.end(), [](const auto& a, const auto& b) {
         return a.first >= 0 && b.first >= 0 && a.first < b.first;
     });
-    for (auto& [ordinal, made] : gpus) {
+    for (Gpu& made : std::views::values(gpus)) {
         made.address = fmt::format("case:{}", facts.gpus.size());
         facts.gpus.push_back(std::move(made));
     }

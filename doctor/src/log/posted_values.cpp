@@ -83,6 +83,8 @@ void read_posted_torch(std::string_view text, PythonEnvironment& python) {
         set_once(python.torch_kind, "cuda");
     else if (torch.find("+cpu") != std::string::npos || value_matches(clause, R"(\bcpu\b)"))
         set_once(python.torch_kind, "cpu");
+    else if (torch.find("+xpu") != std::string::npos)
+        set_once(python.torch_kind, "xpu");
     set_once(python.torch_hip, rocm);
     set_once(python.torch_cuda, cuda);
 }

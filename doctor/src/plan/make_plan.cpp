@@ -224,13 +224,24 @@ std::string vulkan_remark(const HostView& view) {
         fmt::join(names, " and the "));
 }
 
-std::vector<std::string> remarks_for(const HostView& view, const std::vector<Finding>& findings,
-                                     const std::vector<Step>& steps) {
+/// Where this program runs and GPUs have Vulkan drivers, as the remedy use-vulkan-route says.
+bool has_vulkan_route(const Platform& platform) {
+    return platform.system == "linux" || platform.system.empty();
+}
+
+bool may_have_amd(const Platform& platform) {
+    return platform.vendors.empty() ||
+           std::find(platform.vendors.begin(), platform.vendors.end(), "amd") != platform.vendors.end();
+}
+
+std::vector<std::string> remarks_for(const HostView& view, const Platform& platform,
+                                     const std::vector<Finding>& findings, const std::vector<Step>& steps) {
     std::vector<std::string> remarks;
-    if (!steps.empty() && !has_step(steps, "use-vulkan-route"))
+    if (!steps.empty() && !has_step(steps, "use-vulkan-route") && has_vulkan_route(platform))
         if (std::string remark = vulkan_remark(view); !remark.empty())
             remarks.push_back(std::move(remark));
-    if (view.python && view.python->torch && torch_kind(view) == "rocm" && brings_its_rocm(view))
+    if (view.python && view.python->torch && torch_kind(view) == "rocm" && brings_its_rocm(view) &&
+        may_have_amd(platform) && platform.system != "windows")
         remarks.push_back(fmt::format("/opt/rocm is not used by torch {}: it brings its own ROCm{}. "
                                       "Installing another ROCm changes nothing; only "
                                       "the kernel driver, firmware and permissions are shared with the host.",
@@ -304,7 +315,7 @@ Plan make_plan(const Facts& facts, const std::vector<Finding>& findings, const K
     const Platform platform = platform_of(view);
     Plan plan;
     plan.steps = steps_for(view, platform, findings);
-    plan.remarks = remarks_for(view, findings, plan.steps);
+    plan.remarks = remarks_for(view, platform, findings, plan.steps);
     if (plan.steps.empty())
         return plan;
     plan.verification_stages = verification_stages(view, platform, plan.steps);

@@ -15,18 +15,6 @@ bool lists(const std::vector<std::string>& list, const std::string& item) {
     return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-bool names(const Fact<std::string>& fact, std::string_view part) {
-    return fact && fact->find(part) != std::string::npos;
-}
-
-std::string system_of(const System& system) {
-    if (system.wsl.value_or(0) != 0 || names(system.kernel, "microsoft"))
-        return "wsl";
-    if (names(system.os_id, "windows") || names(system.os_name, "Windows"))
-        return "windows";
-    return system.os_id || system.kernel || system.wsl ? "linux" : "";
-}
-
 /// Discrete GPUs before integrated ones; with several vendors, the one that torch is built for.
 std::vector<std::string> vendors_of(const HostView& view) {
     std::vector<std::string> discrete;

@@ -33,8 +33,9 @@ std::string memory_text(const runtime::Capabilities& can) {
 }
 
 std::string matrix_text(const runtime::Capabilities& can) {
-    if (can.features.contains(kernels::Feature::cooperative_matrix))
-        return "16x16x16";
+    for (const runtime::MatrixShape& shape : runtime::matrix_shapes)
+        if (can.features.contains(shape.feature))
+            return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
     return can.cooperative_matrices.empty() ? "no" : "other shapes";
 }
 

@@ -57,7 +57,7 @@ class PlaceFinder {
         const std::string by_cfg = short_python_version(pyvenv_value(cfg, "version_info").empty()
                                                             ? pyvenv_value(cfg, "version")
                                                             : pyvenv_value(cfg, "version_info"));
-        if (!by_name.empty() && real->filename() == "python" + by_name) {
+        if (real && !by_name.empty() && real->filename() == "python" + by_name) {
             place.version = by_name;
             place.version_source = real->string();
         } else if (!by_cfg.empty()) {

@@ -1,3 +1,6 @@
+#include "log/host_situation.h"
+#include "log/questions.h"
+
 #include <rekindle/doctor/report.h>
 
 #include <fmt/format.h>
@@ -98,6 +101,9 @@ Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* 
     add_probed_facts(facts, probes);
     report.devices = device_table(facts, probes, knowledge);
     report.findings = examine_host(facts, probes, knowledge);
+    const Ground ground = ground_of(facts, situation_of(facts, knowledge));
+    for (Finding& finding : report.findings)
+        finding.distinguishing_checks = questions_for(finding.distinguishing_checks, ground);
     std::optional<Facts> shown;
     if (log != nullptr) {
         LogDiagnosis diagnosis = diagnose_log(*log, facts, knowledge);

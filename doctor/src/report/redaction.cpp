@@ -90,6 +90,7 @@ void change(std::vector<std::string>& list, const Redactor& redactor) {
 void change(Finding& finding, const Redactor& redactor) {
     finding.statement = redactor(finding.statement);
     for (Evidence& evidence : finding.evidence) {
+        evidence.what = redactor(evidence.what);
         evidence.source = redactor(evidence.source);
         evidence.value = redactor(evidence.value);
     }

@@ -164,9 +164,9 @@ std::string ClockJudge::judge_hours(const std::string& zone) const {
 ClockCandidate ClockJudge::judge(std::size_t candidate) const {
     const MinuteHistogram local = local_minutes(candidate);
     std::vector<double> distances;
-    for (const auto& [offsets, group] : groups_) {
-        const int offset = offsets[candidate];
-        for (const int minute : group.before_weekend) {
+    for (const auto& entry : groups_) {
+        const int offset = entry.first[candidate];
+        for (const int minute : entry.second.before_weekend) {
             const int past = wrapped(minute + offset - rules_.day_start + day_minutes / 2) - day_minutes / 2;
             distances.push_back(past > 0 ? past : std::max(0, -60 - past));
         }
@@ -247,17 +247,19 @@ std::vector<int> two_peaks(const std::vector<std::int64_t>& volume) {
 
 std::vector<SeasonProfile> ClockJudge::seasons() const {
     std::map<int, MinuteHistogram> by_offset; // the first candidate is UTC, so it adds the exchange's offset
-    for (const auto& [offsets, group] : groups_) {
-        MinuteHistogram& season = by_offset[offsets[0]];
+    for (const auto& entry : groups_) {
+        MinuteHistogram& season = by_offset[entry.first[0]];
+        const MinuteHistogram& minutes = entry.second.minutes;
         for (std::size_t minute = 0; minute < day_minutes; ++minute) {
-            season.bars[minute] += group.minutes.bars[minute];
-            season.volume[minute] += group.minutes.volume[minute];
+            season.bars[minute] += minutes.bars[minute];
+            season.volume[minute] += minutes.volume[minute];
         }
     }
     std::vector<SeasonProfile> result;
-    for (const auto& [offset, minutes] : by_offset) {
+    for (const auto& entry : by_offset) {
+        const MinuteHistogram& minutes = entry.second;
         SeasonProfile season;
-        season.season = offset_name(offset);
+        season.season = offset_name(entry.first);
         for (int hour = 0; hour < 24; ++hour) {
             season.bars[static_cast<std::size_t>(hour)] = sum_of(minutes.bars, hour * 60, 60);
             season.volume[static_cast<std::size_t>(hour)] = sum_of(minutes.volume, hour * 60, 60);

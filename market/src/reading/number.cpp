@@ -1,5 +1,6 @@
 #include "reading/number.h"
 
+#include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 
 #include <algorithm>
@@ -96,6 +97,14 @@ std::optional<Decimal> parse_any_decimal(std::string_view text) noexcept {
     return normalized({negative ? -digits.mantissa : digits.mantissa, digits.scale - exponent, digits.exact});
 }
 
+/// The tick with its decimal digits; an internal error if it is not usable.
+Decimal exact_decimal(TickSize tick) {
+    const auto decimal = parse_decimal(shortest(tick.points));
+    if (!decimal || !TickConverter::is_usable_tick(tick))
+        throw internal_error(shortest(tick.points) + " is not a usable tick size");
+    return *decimal;
+}
+
 } // namespace
 
 double Decimal::value() const noexcept {
@@ -144,7 +153,7 @@ bool TickConverter::is_usable_tick(TickSize tick) noexcept {
     return decimal && decimal->exact && decimal->mantissa < 1'000'000'000;
 }
 
-TickConverter::TickConverter(TickSize tick) : tick_(tick), decimal_(*parse_decimal(shortest(tick.points))) {
+TickConverter::TickConverter(TickSize tick) : tick_(tick), decimal_(exact_decimal(tick)) {
     for (std::size_t scale = 0; scale < ticks_per_unit_.size(); ++scale)
         ticks_per_unit_[scale] =
             static_cast<double>(powers_of_ten[static_cast<std::size_t>(decimal_.scale)]) /

@@ -42,7 +42,7 @@ class TickConverter {
     static constexpr double noise = 0.02;
     static constexpr double float_precision = 0x1p-22;
 
-    /// Precondition: is_usable_tick(tick).
+    /// An internal error if !is_usable_tick(tick).
     explicit TickConverter(TickSize tick);
     /// A tick must have at most 9 significant digits and be in [1e-9, 1e9].
     static bool is_usable_tick(TickSize tick) noexcept;

@@ -4,6 +4,7 @@
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
+#include <rekindle/base/text.h>
 
 #include <fmt/format.h>
 
@@ -91,19 +92,29 @@ constexpr std::array other_formats{
     OtherFormat{std::string_view("PAR1", 4), "a Parquet file", "Export it as CSV."},
     OtherFormat{std::string_view("\x89HDF", 4), "an HDF5 file", "Export it as CSV."},
     OtherFormat{std::string_view("\xD0\xCF\x11\xE0", 4), "a spreadsheet", "Save it as CSV."},
-    OtherFormat{std::string_view("<!DOCTYPE", 9), "a web page",
-                "The download returned a web page instead of the file."},
-    OtherFormat{std::string_view("<html", 5), "a web page",
-                "The download returned a web page instead of the file."},
+    OtherFormat{std::string_view("\x1F\x9D", 2), "compressed with compress", unpack_first},
+    OtherFormat{std::string_view("ARROW1", 6), "an Arrow file", "Export it as CSV."},
+    OtherFormat{std::string_view("%PDF-", 5), "a PDF file", "Look for the same data as CSV."},
 };
+constexpr OtherFormat web_page{"<", "a web page", "The download returned a web page instead of the file."};
+
+bool is_web_page(std::string_view text) {
+    const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n\xEF\xBB\xBF"), text.size());
+    const std::string first = lower_case(text.substr(begin, 9));
+    return first == "<!doctype" || first.starts_with("<html");
+}
 
 void require_text(const std::filesystem::path& path, std::string_view text) {
-    for (const OtherFormat& format : other_formats)
-        if (text.starts_with(format.beginning))
-            throw usage_error(fmt::format("the file is {}", format.what))
-                .at(path.string())
-                .expected("lines of text, plain or compressed with gzip")
-                .hint(std::string(format.advice));
+    const auto known = std::ranges::find_if(
+        other_formats, [&](const OtherFormat& format) { return text.starts_with(format.beginning); });
+    const OtherFormat* other = known != other_formats.end() ? &*known
+                               : is_web_page(text)          ? &web_page
+                                                            : nullptr;
+    if (other)
+        throw usage_error(fmt::format("the file is {}", other->what))
+            .at(path.string())
+            .expected("lines of text, plain or compressed with gzip")
+            .hint(std::string(other->advice));
     if (path.extension() == ".gz" && text.starts_with('\x1F'))
         throw cut_short(path);
     if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))

@@ -32,6 +32,19 @@ std::string contract_filter(const std::string& contract) {
     return lower == "all" ? "" : contract;
 }
 
+/// What one pass over the files collects. Another pass follows when the prices need a finer tick.
+struct Pass {
+    Pass(std::unique_ptr<RowStage> empty_stage, bool skip_bad_rows, bool several_files,
+         std::optional<LabelConverter> convert)
+        : stage(std::move(empty_stage)), rejects(skip_bad_rows),
+          collector(*stage, rejects, several_files, std::move(convert)) {}
+
+    std::unique_ptr<RowStage> stage;
+    RejectLog rejects;
+    BarCollector collector;
+    Hasher hasher;
+};
+
 /// Runs all steps of reading.
 class BarReader {
   public:
@@ -48,9 +61,10 @@ class BarReader {
         dates_only_ = files_.front().layout.stamp.dates_only();
         TickSize tick = options_.tick ? TickSize{*options_.tick} : inferred_tick();
         parse_all(tick);
-        while (!options_.tick &&
-               collector_->totals().prices_misfit > tolerated_misfits(collector_->totals().prices)) {
-            sample_.insert(sample_.end(), collector_->misfits().begin(), collector_->misfits().end());
+        while (!options_.tick && pass_->collector.totals().prices_misfit >
+                                     tolerated_misfits(pass_->collector.totals().prices)) {
+            sample_.insert(sample_.end(), pass_->collector.misfits().begin(),
+                           pass_->collector.misfits().end());
             const TickSize finer = inferred_tick();
             if (finer.points >= tick.points)
                 break;
@@ -59,8 +73,8 @@ class BarReader {
         }
         tick_ = tick;
         read_vix();
-        if (!options_.skip_bad_rows && rejects_->count() > 0)
-            throw rejects_->error(all_paths());
+        if (!options_.skip_bad_rows && pass_->rejects.count() > 0)
+            throw pass_->rejects.error(all_paths());
         require_rows();
         return finish();
     }
@@ -99,13 +113,12 @@ class BarReader {
     }
 
     void parse_all(TickSize tick) {
-        stage_ = options_.chunk_size > 0 ? make_file_stage(folder()) : make_memory_stage(expected_rows());
-        rejects_.emplace(options_.skip_bad_rows);
         std::optional<LabelConverter> convert;
         if (options_.clock == Clock::exchange && !dates_only_)
             convert.emplace(options_.zone);
-        collector_.emplace(*stage_, *rejects_, files_.size() > 1, std::move(convert));
-        hasher_.emplace();
+        pass_ = std::make_unique<Pass>(options_.chunk_size > 0 ? make_file_stage(folder())
+                                                               : make_memory_stage(expected_rows()),
+                                       options_.skip_bad_rows, files_.size() > 1, std::move(convert));
         bytes_before_ = 0;
         for (const InputFile& file : files_) {
             parse_file(file, tick);
@@ -118,14 +131,14 @@ class BarReader {
                                 .tick = TickConverter(tick),
                                 .contract_filter = contract_filter(options_.contract),
                                 .labels = options_.clock == Clock::raw,
-                                .rejected_limit = rejects_->limit()});
+                                .rejected_limit = pass_->rejects.limit()});
         std::size_t target = piece_size;
         if (options_.chunk_size > 0)
             target = static_cast<std::size_t>(
                 std::min(static_cast<double>(piece_size),
                          static_cast<double>(options_.chunk_size) * file.bytes_per_row));
-        const auto source = open_text_source(file.path, *hasher_);
-        collector_->begin_file(file.path, file.layout, file.newest_first);
+        const auto source = open_text_source(file.path, pass_->hasher);
+        pass_->collector.begin_file(file.path, file.layout, file.newest_first);
         const auto report_progress = [&] {
             if (cancel_.requested())
                 throw Error("interrupted while reading bars", ExitStatus::interrupted);
@@ -133,7 +146,7 @@ class BarReader {
                 progress_(bytes_before_ + source->bytes_done(), bytes_total_);
         };
         if (file.newest_first)
-            return read_newest_first(*source, parser, piece_size, pool_, *collector_, report_progress);
+            return read_newest_first(*source, parser, piece_size, pool_, pass_->collector, report_progress);
         std::size_t before_rows = file.layout.data_offset;
         for (std::string_view text = source->next(target); !text.empty(); text = source->next(target)) {
             const std::size_t skip = std::min(before_rows, text.size());
@@ -153,7 +166,7 @@ class BarReader {
                 parser.parse(parts[job - 1], blocks_[job - 1]);
         });
         for (std::size_t i = 0; i < parts.size(); ++i)
-            collector_->add(blocks_[i]);
+            pass_->collector.add(blocks_[i]);
     }
 
     std::vector<std::filesystem::path> all_paths() const {
@@ -165,25 +178,25 @@ class BarReader {
 
     void read_vix() {
         if (options_.vix)
-            vix_file_ = read_vix_file(*options_.vix, *rejects_);
+            vix_file_ = read_vix_file(*options_.vix, pass_->rejects);
     }
 
     void require_rows() const {
-        if (collector_->totals().rows > 0)
+        if (pass_->collector.totals().rows > 0)
             return;
-        const auto& others = collector_->other_contracts();
+        const auto& others = pass_->collector.other_contracts();
         if (!others.empty())
             throw usage_error(fmt::format("no contract begins with \"{}\"", options_.contract))
                 .at("--contract")
                 .expected(fmt::format("the beginning of one of: {}", fmt::join(others, ", ")));
-        throw usage_error(rejects_->count() > 0 ? "no rows are left: all were rejected" : "no rows")
+        throw usage_error(pass_->rejects.count() > 0 ? "no rows are left: all were rejected" : "no rows")
             .at(files_.front().path.string())
             .expected("at least one bar");
     }
 
     /// Contracts ordered by their first bar, then by their last, then by appearance.
     std::vector<std::size_t> contracts_in_order() const {
-        const auto& contracts = collector_->contracts();
+        const auto& contracts = pass_->collector.contracts();
         std::vector<std::size_t> order;
         for (std::size_t i = 0; i < contracts.size(); ++i)
             if (contracts[i].rows > 0)
@@ -198,7 +211,7 @@ class BarReader {
     /// The final order of the rows, empty if they are already in order; in memory or on disk, like the rows
     /// themselves.
     std::span<const std::uint64_t> order_rows(const Assembly& assembly) {
-        if (!collector_->needs_ordering())
+        if (!pass_->collector.needs_ordering())
             return {};
         if (options_.chunk_size > 0)
             order_spool_.emplace(folder());
@@ -220,7 +233,7 @@ class BarReader {
     }
 
     void reject_duplicate(const Assembly& assembly, std::uint64_t row, std::uint64_t first) {
-        const auto& starts = collector_->file_starts();
+        const auto& starts = pass_->collector.file_starts();
         const auto file_of = [&](std::uint64_t r) {
             return static_cast<std::size_t>(std::upper_bound(starts.begin(), starts.end(), r) -
                                             starts.begin()) -
@@ -236,32 +249,32 @@ class BarReader {
             fmt::format("a second bar {}at the time of {}:{}", contract_text(bars.contract[row]),
                         files_[file_of(first)].path.string(), assembly.rows.line[first]);
         rejected.expected = "one bar per timestamp";
-        rejects_->add(std::move(rejected));
-        collector_->uncount_row(bars.contract[row]);
+        pass_->rejects.add(std::move(rejected));
+        pass_->collector.uncount_row(bars.contract[row]);
     }
 
     std::string contract_text(std::uint16_t contract) const {
-        const std::string& name = collector_->contracts()[contract].name;
+        const std::string& name = pass_->collector.contracts()[contract].name;
         return name.empty() ? "" : "of contract " + name + " ";
     }
 
     ReadResult finish() {
         Assembly assembly;
-        assembly.rows = stage_->finish();
+        assembly.rows = pass_->stage->finish();
         const std::vector<std::size_t> contracts = contracts_in_order();
-        require_one_instrument(files_, collector_->file_starts(), assembly.rows.bars,
-                               collector_->contracts());
-        assembly.rank.resize(collector_->contracts().size());
+        require_one_instrument(files_, pass_->collector.file_starts(), assembly.rows.bars,
+                               pass_->collector.contracts());
+        assembly.rank.resize(pass_->collector.contracts().size());
         for (std::size_t i = 0; i < contracts.size(); ++i) {
             assembly.rank[contracts[i]] = static_cast<std::uint16_t>(i);
-            assembly.metadata.contracts.push_back(collector_->contracts()[contracts[i]].name);
+            assembly.metadata.contracts.push_back(pass_->collector.contracts()[contracts[i]].name);
         }
         assembly.order = order_rows(assembly);
-        if (!options_.skip_bad_rows && rejects_->count() > 0)
-            throw rejects_->error(all_paths());
+        if (!options_.skip_bad_rows && pass_->rejects.count() > 0)
+            throw pass_->rejects.error(all_paths());
         assembly.metadata.tick = tick_;
         assembly.metadata.dates_only = dates_only_;
-        const std::int64_t usual_distance = collector_->distances().most_frequent();
+        const std::int64_t usual_distance = pass_->collector.distances().most_frequent();
         assembly.metadata.bar_seconds = usual_distance > 0 ? usual_distance : dates_only_ ? day_seconds : 60;
         if (options_.stamp == StampAt::bar_start && !dates_only_) {
             if (usual_distance == 0)
@@ -270,7 +283,7 @@ class BarReader {
                     .expected("at least two bars of one contract");
             assembly.time_shift = assembly.metadata.bar_seconds;
         }
-        const DailyValues& closes = options_.vix ? vix_file_ : collector_->vix();
+        const DailyValues& closes = options_.vix ? vix_file_ : pass_->collector.vix();
         const PublishedSeries series = PublishedSeries::of_daily_closes(closes, dates_only_);
         assembly.vix = closes.empty() ? nullptr : &series;
         BarTable bars = assemble(assembly);
@@ -279,13 +292,13 @@ class BarReader {
     }
 
     std::vector<RejectedRow> take_rejected() {
-        return options_.skip_bad_rows ? rejects_->take_sorted(all_paths()) : std::vector<RejectedRow>();
+        return options_.skip_bad_rows ? pass_->rejects.take_sorted(all_paths()) : std::vector<RejectedRow>();
     }
 
     BarTable assemble(const Assembly& assembly) {
         if (options_.chunk_size > 0)
             return assemble_column_file(assembly, options_.column_file);
-        return assemble_in_memory(assembly, stage_->take());
+        return assemble_in_memory(assembly, pass_->stage->take());
     }
 
     ReadReport make_report(const Assembly& assembly, const std::vector<std::size_t>& contracts,
@@ -293,20 +306,21 @@ class BarReader {
         ReadReport report;
         describe_files(files_, report);
         report.rows = bars.size();
-        report.rejected = rejects_->count();
-        report.prices_rounded = collector_->totals().prices_rounded;
+        report.rejected = pass_->rejects.count();
+        report.prices_rounded = pass_->collector.totals().prices_rounded;
         report.tick = tick_;
         report.tick_inferred = !options_.tick;
         report.bar_seconds = assembly.metadata.bar_seconds;
         report.first_time = bars.columns().time.front();
         report.last_time = bars.columns().time.back();
         report.bytes = bytes_total_;
-        report.data_hash = hasher_->digest();
+        report.data_hash = pass_->hasher.digest();
         for (const std::size_t i : contracts)
-            report.contracts.push_back({collector_->contracts()[i].name, collector_->contracts()[i].rows});
+            report.contracts.push_back(
+                {pass_->collector.contracts()[i].name, pass_->collector.contracts()[i].rows});
         if (assembly.vix)
             report.vix_source = options_.vix ? "file" : "column";
-        add_notes(options_, files_, *collector_, report);
+        add_notes(options_, files_, pass_->collector, report);
         if (!not_read_.empty())
             report.notes.push_back(describe_not_read(not_read_));
         return report;
@@ -326,10 +340,7 @@ class BarReader {
     bool dates_only_ = false;
     TickSize tick_;
 
-    std::unique_ptr<RowStage> stage_;
-    std::optional<RejectLog> rejects_;
-    std::optional<BarCollector> collector_;
-    std::optional<Hasher> hasher_;
+    std::unique_ptr<Pass> pass_; ///< the last one; set once all files were inspected
     std::vector<ParsedBlock> blocks_;
     DailyValues vix_file_;
     std::vector<std::uint64_t> order_;

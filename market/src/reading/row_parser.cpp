@@ -157,11 +157,12 @@ class RowParser::Pass {
         ++times.rows;
         times.at_midnight += stamp && stamp->label % day_seconds == 0;
         before.resize(std::max<std::size_t>(before.size(), contract + std::size_t{1}));
-        if (before[contract]) {
-            times.backwards += time < *before[contract];
-            times.forwards += time > *before[contract];
+        std::optional<std::int64_t>& last = before[contract];
+        if (last) {
+            times.backwards += time < *last;
+            times.forwards += time > *last;
         }
-        before[contract] = time;
+        last = time;
     }
 
     void collect(Fields fields, std::vector<Decimal>& prices) const {

@@ -25,26 +25,24 @@ class Cursor {
         text_.remove_prefix(1);
         return true;
     }
-    /// Reads a number of `fewest` to `most` digits, with no further digits after it.
-    std::optional<unsigned> number(std::size_t fewest, std::size_t most) noexcept {
+    /// Reads a number of `fewest` to `most` digits, with no further digits after it. False if there is none.
+    bool number(std::size_t fewest, std::size_t most, unsigned& value) noexcept {
         std::size_t count = 0;
-        unsigned value = 0;
+        unsigned read = 0;
         while (count < text_.size() && count <= most && text_[count] >= '0' && text_[count] <= '9')
-            value = value * 10 + static_cast<unsigned>(text_[count++] - '0');
+            read = read * 10 + static_cast<unsigned>(text_[count++] - '0');
         if (count < fewest || count > most)
-            return std::nullopt;
+            return false;
         text_.remove_prefix(count);
-        return value;
+        value = read;
+        return true;
     }
     /// Exactly `count` digits; more may follow.
-    std::optional<unsigned> digits(std::size_t count) noexcept {
-        if (text_.size() < count)
-            return std::nullopt;
-        Cursor part(text_.substr(0, count));
-        const auto value = part.number(count, count);
-        if (value)
-            text_.remove_prefix(count);
-        return value;
+    bool digits(std::size_t count, unsigned& value) noexcept {
+        if (text_.size() < count || !Cursor(text_.substr(0, count)).number(count, count, value))
+            return false;
+        text_.remove_prefix(count);
+        return true;
     }
     std::string_view rest() const noexcept { return text_; }
 
@@ -66,39 +64,35 @@ std::optional<std::int64_t> checked_days(unsigned year, unsigned month, unsigned
 }
 
 std::optional<std::int64_t> parse_date(DateFormat format, Cursor& cursor) noexcept {
-    std::optional<unsigned> year;
-    std::optional<unsigned> month;
-    std::optional<unsigned> day;
+    unsigned year = 0, month = 0, day = 0;
     const auto year_first = [&](char separator, std::size_t fewest) {
-        return (year = cursor.digits(4)) && cursor.take(separator) && (month = cursor.number(fewest, 2)) &&
-               cursor.take(separator) && (day = cursor.number(fewest, 2));
+        return cursor.digits(4, year) && cursor.take(separator) && cursor.number(fewest, 2, month) &&
+               cursor.take(separator) && cursor.number(fewest, 2, day);
     };
+    bool complete = false;
     switch (format) {
     case DateFormat::iso:
-        if (!year_first('-', 2))
-            return std::nullopt;
+        complete = year_first('-', 2);
         break;
     case DateFormat::dots:
-        if (!year_first('.', 2))
-            return std::nullopt;
+        complete = year_first('.', 2);
         break;
     case DateFormat::slashes:
-        if (!year_first('/', 1))
-            return std::nullopt;
+        complete = year_first('/', 1);
         break;
     case DateFormat::compact:
-        if (!(year = cursor.digits(4)) || !(month = cursor.digits(2)) || !(day = cursor.number(2, 2)))
-            return std::nullopt;
+        complete = cursor.digits(4, year) && cursor.digits(2, month) && cursor.number(2, 2, day);
         break;
     case DateFormat::us:
-        if (!(month = cursor.number(1, 2)) || !cursor.take('/') || !(day = cursor.number(1, 2)) ||
-            !cursor.take('/') || !(year = cursor.number(4, 4)))
-            return std::nullopt;
+        complete = cursor.number(1, 2, month) && cursor.take('/') && cursor.number(1, 2, day) &&
+                   cursor.take('/') && cursor.number(4, 4, year);
         break;
     default:
-        return std::nullopt;
+        break;
     }
-    return checked_days(*year, *month, *day);
+    if (!complete)
+        return std::nullopt;
+    return checked_days(year, month, day);
 }
 
 /// Reads AM or PM after a 12-hour time and converts hour to the 24-hour clock.
@@ -130,33 +124,22 @@ bool fraction_is_zero(Cursor& cursor) noexcept {
 std::optional<std::int64_t> parse_time(TimeFormat format, Cursor& cursor) noexcept {
     if (format == TimeFormat::none)
         return 0;
-    std::optional<unsigned> hour;
-    std::optional<unsigned> minute;
-    unsigned second = 0;
+    unsigned hour = 0, minute = 0, second = 0;
     if (format == TimeFormat::compact) {
-        if (!(hour = cursor.digits(2)) || !(minute = cursor.digits(2)))
+        if (!cursor.digits(2, hour) || !cursor.digits(2, minute) ||
+            (!cursor.at_end() && !cursor.number(2, 2, second)))
             return std::nullopt;
-        if (!cursor.at_end()) {
-            const auto value = cursor.number(2, 2);
-            if (!value)
-                return std::nullopt;
-            second = *value;
-        }
     } else {
-        if (!(hour = cursor.number(1, 2)) || !cursor.take(':') || !(minute = cursor.number(2, 2)))
+        if (!cursor.number(1, 2, hour) || !cursor.take(':') || !cursor.number(2, 2, minute))
             return std::nullopt;
-        if (cursor.take(':')) {
-            const auto value = cursor.number(2, 2);
-            if (!value || !fraction_is_zero(cursor))
-                return std::nullopt;
-            second = *value;
-        }
-        if (!apply_half_of_day(cursor, *hour))
+        if (cursor.take(':') && (!cursor.number(2, 2, second) || !fraction_is_zero(cursor)))
+            return std::nullopt;
+        if (!apply_half_of_day(cursor, hour))
             return std::nullopt;
     }
-    if (*hour > 23 || *minute > 59 || second > 59)
+    if (hour > 23 || minute > 59 || second > 59)
         return std::nullopt;
-    return *hour * 3600 + *minute * 60 + second;
+    return hour * 3600 + minute * 60 + second;
 }
 
 /// Z, +05:30, -0500.
@@ -166,12 +149,13 @@ std::optional<std::int32_t> parse_offset(Cursor& cursor) noexcept {
     const bool west = cursor.peek() == '-';
     if (!cursor.take('+') && !cursor.take('-'))
         return std::nullopt;
-    const auto hours = cursor.digits(2);
-    cursor.take(':');
-    const auto minutes = cursor.at_end() ? std::optional<unsigned>(0) : cursor.number(2, 2);
-    if (!hours || !minutes || *hours > 14 || *minutes > 59)
+    unsigned hours = 0, minutes = 0;
+    if (!cursor.digits(2, hours))
         return std::nullopt;
-    const auto seconds = static_cast<std::int32_t>(*hours * 3600 + *minutes * 60);
+    cursor.take(':');
+    if ((!cursor.at_end() && !cursor.number(2, 2, minutes)) || hours > 14 || minutes > 59)
+        return std::nullopt;
+    const auto seconds = static_cast<std::int32_t>(hours * 3600 + minutes * 60);
     return west ? -seconds : seconds;
 }
 
@@ -330,11 +314,10 @@ std::optional<StampFormat> recognize_stamp(std::string_view date, std::string_vi
 
 bool looks_like_day_first(std::string_view text) noexcept {
     Cursor cursor(trim(text));
-    const auto first = cursor.number(1, 2);
-    if (!first || (!cursor.take('/') && !cursor.take('.') && !cursor.take('-')))
-        return false;
-    const auto second = cursor.number(1, 2);
-    return first && second && *first > 12 && *first <= 31 && *second >= 1 && *second <= 12;
+    unsigned first = 0, second = 0;
+    const auto take_separator = [&] { return cursor.take('/') || cursor.take('.') || cursor.take('-'); };
+    return cursor.number(1, 2, first) && take_separator() && cursor.number(1, 2, second) && first > 12 &&
+           first <= 31 && second >= 1 && second <= 12;
 }
 
 } // namespace rekindle::market::reading

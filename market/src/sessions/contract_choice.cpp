@@ -34,7 +34,8 @@ class RollOrder {
     bool allows(std::uint16_t from, std::uint16_t to) const {
         if (from == to || held_before_[to])
             return false;
-        return !names_.expiry[from] || !names_.expiry[to] || *names_.expiry[to] > *names_.expiry[from];
+        const auto &held = names_.expiry[from], &next = names_.expiry[to];
+        return !held || !next || *next > *held;
     }
 
   private:

@@ -64,24 +64,30 @@ bool is_trading_day(std::size_t bars, bool unfinished, const std::vector<Session
     return bars * 2 >= usual || (unfinished && !days.empty() && traded_at_weekends(days));
 }
 
-/// Sessions by the date of the label only: for data with dates only, and for the original system.
-DaySessions cut_label_dates(const BarTable& bars, const SessionRules& rules) {
+/// Sessions by the date of the label only: for data with dates only, and for raw labels. The original system
+/// takes regular hours from Monday to Friday.
+DaySessions cut_label_dates(const BarTable& bars, const SessionRules& rules, bool like_original) {
     const Times time = bars.columns().time;
+    const bool all = rules.hours == SessionHours::all;
+    const auto full_day = static_cast<std::size_t>(
+        std::int64_t{std::max(0, rules.rth_close - rules.rth_open)} * 60 / bars.metadata().bar_seconds);
     DaySessions result;
     for (std::size_t i = 0; i < time.size();) {
         const std::int32_t date = date_of(time[i]);
         const std::int64_t midnight = std::int64_t{date} * day_seconds;
         const std::size_t end = first_after(time, i, midnight + day_seconds - 1);
-        if (rules.hours == SessionHours::all) {
-            result.days.push_back(make_session(date, i, end));
-        } else if (is_weekend(date)) {
-            result.weekend_bars += end - i;
-        } else {
-            const std::size_t first = first_after(time, i, midnight + std::int64_t{rules.rth_open} * 60 - 1);
-            const std::size_t last =
-                first_after(time, first, midnight + std::int64_t{rules.rth_close} * 60 - 1);
-            if (last > first)
-                result.days.push_back(make_session(date, first, last));
+        std::size_t first = i, last = end;
+        if (!all) {
+            first = first_after(time, i, midnight + std::int64_t{rules.rth_open} * 60 - 1);
+            last = first_after(time, first, midnight + std::int64_t{rules.rth_close} * 60 - 1);
+        }
+        const bool weekend = !all && is_weekend(date);
+        if (weekend &&
+            (like_original || !is_trading_day(last - first, end == time.size(), result.days, full_day))) {
+            result.weekend_bars += last - first;
+        } else if (last > first) {
+            result.weekend_days += weekend;
+            result.days.push_back(make_session(date, first, last));
         }
         i = end;
     }
@@ -145,9 +151,9 @@ DaySessions cut_regular_hours(const BarTable& bars, const TradingHours& hours,
         const std::size_t end = first_after(time, first, window.end);
         const auto full_day =
             static_cast<std::size_t>((window.end - window.begin) / bars.metadata().bar_seconds);
+        const bool over = end < time.size() || time.back() + bars.metadata().bar_seconds > window.end;
         const bool strays =
-            is_weekend(date) &&
-            (end == first || !is_trading_day(end - first, end == time.size(), result.days, full_day));
+            is_weekend(date) && (end == first || !is_trading_day(end - first, !over, result.days, full_day));
         if (strays) {
             result.weekend_bars += end - first;
         } else if (calendar.is_holiday(date)) {
@@ -155,7 +161,7 @@ DaySessions cut_regular_hours(const BarTable& bars, const TradingHours& hours,
         } else if (end > first) {
             Session session = make_session(date, first, end);
             session.half_day = calendar.half_day_close(date).has_value();
-            session.complete = end < time.size() || time.back() + bars.metadata().bar_seconds > window.end;
+            session.complete = over;
             result.weekend_days += is_weekend(date);
             result.days.push_back(session);
         }
@@ -164,23 +170,57 @@ DaySessions cut_regular_hours(const BarTable& bars, const TradingHours& hours,
     return result;
 }
 
+/// The days that overnight hours lead to: business days, and the Saturdays and Sundays with regular hours.
+class OvernightDays {
+  public:
+    OvernightDays(const BarTable& bars, const TradingHours& hours, const HolidayCalendar& calendar)
+        : hours_(hours), calendar_(calendar), regular_(cut_regular_hours(bars, hours, calendar).days),
+          next_bar_(bars.size() == 0 ? 0 : bars.columns().time.back() + bars.metadata().bar_seconds) {}
+
+    std::int32_t first_from(std::int32_t date) const {
+        while (!contains(date))
+            ++date;
+        return date;
+    }
+    /// Whether the bars end before the regular hours that show if the market trades on this weekend day.
+    bool undecided(std::int32_t date) const {
+        return is_weekend(date) && next_bar_ <= hours_.regular(date).end;
+    }
+
+  private:
+    bool contains(std::int32_t date) const {
+        if (!is_weekend(date))
+            return calendar_.is_business_day(date);
+        return std::ranges::binary_search(regular_, date, {}, &Session::date) ||
+               (undecided(date) && traded_on(regular_, weekday_of(date)));
+    }
+
+    const TradingHours& hours_;
+    const HolidayCalendar& calendar_;
+    std::vector<Session> regular_;
+    std::int64_t next_bar_;
+};
+
 DaySessions cut_overnight_hours(const BarTable& bars, const TradingHours& hours,
                                 const HolidayCalendar& calendar) {
     const Times time = bars.columns().time;
+    const OvernightDays days(bars, hours, calendar);
     DaySessions result;
     for (std::size_t i = 0; i < time.size();) {
-        std::int32_t date = hours.business_day_from(hours.local_date(time[i]));
+        std::int32_t date = days.first_from(hours.local_date(time[i]));
         if (const StampWindow regular = hours.regular(date); time[i] > regular.end) {
-            date = hours.business_day_from(date + 1);
+            date = days.first_from(date + 1);
         } else if (time[i] > regular.begin) {
             i = first_after(time, i, regular.end);
             continue;
         }
         const std::int64_t open = hours.regular(date).begin;
         const std::size_t end = first_after(time, i, open);
+        const bool over = end < time.size() || time.back() + bars.metadata().bar_seconds > open;
         Session session = make_session(date, i, end);
         session.half_day = calendar.half_day_close(date).has_value();
-        session.complete = end < time.size() || time.back() + bars.metadata().bar_seconds > open;
+        session.complete = over && !days.undecided(date);
+        result.weekend_days += is_weekend(date);
         result.days.push_back(session);
         i = end;
     }
@@ -196,17 +236,18 @@ void require_all_hours(const SessionRules& rules, const char* why) {
 
 } // namespace
 
-DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar) {
+DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar,
+                     bool like_original) {
     if (bars.metadata().dates_only) {
         require_all_hours(rules, "the data have dates without a time of day");
-        return cut_label_dates(bars, rules);
+        return cut_label_dates(bars, rules, like_original);
     }
     if (rules.clock == Clock::raw) {
         if (rules.hours == SessionHours::eth)
             require_all_hours(
                 rules,
                 "with the raw clock they are the two ends of each date, not one contiguous range of bars");
-        return cut_label_dates(bars, rules);
+        return cut_label_dates(bars, rules, like_original);
     }
     const TradingHours hours(rules, calendar);
     switch (rules.hours) {

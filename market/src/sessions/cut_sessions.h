@@ -18,8 +18,9 @@ struct DaySessions {
 };
 
 /// Cuts the table into sessions of single days by rules.clock and rules.hours; rules.length is ignored.
-/// Throws Error (usage) like plan_sessions.
-DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar);
+/// `like_original` as in plan_sessions. Throws Error (usage) like plan_sessions.
+DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar,
+                     bool like_original = false);
 
 /// Whether the ISO week has no trading day after the last of `days`, so that a week that ends with it is
 /// over. Saturdays and Sundays are trading days if the preceding days show it.

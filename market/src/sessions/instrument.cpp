@@ -10,6 +10,7 @@
 #include <cctype>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace rekindle::market {
 namespace {
@@ -152,9 +153,13 @@ ContractIdentity identify_contract(std::string_view name) {
         root = before_month(text.substr(0, point)); // ESH25.CME
     if (root)
         if (const std::string_view bare = without_end(*root, " _-."); !bare.empty())
-            return {std::string(bare), true};
+            return {std::string(bare), true, ""};
     const std::string_view bare = without_end(text, "0123456789!# _-.");
-    return {std::string(bare.empty() ? text : bare), false};
+    if (bare.empty())
+        return {std::string(text), false, ""};
+    std::string number(text.substr(bare.size()));
+    std::erase_if(number, [](char c) { return !is_digit(c); });
+    return {std::string(bare), false, std::move(number)};
 }
 
 void require_one_instrument(const BarMetadata& metadata) {

@@ -165,15 +165,15 @@ std::span<const Session> SessionPlan::complete_sessions() const noexcept {
 }
 
 SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar,
-                          RollMethod method, bool mix_contracts_like_original) {
+                          RollMethod method, bool like_original) {
     if (rules.length == SessionLength::week && rules.hours != SessionHours::all)
         throw usage_error(
             "weekly sessions of regular or overnight hours are not one contiguous range of bars")
             .expected("session hours all with session length week");
     require_one_instrument(bars.metadata());
-    DaySessions cut = cut_days(bars, rules, calendar);
-    std::vector<HeldContract> held = mix_contracts_like_original ? std::vector<HeldContract>(cut.days.size())
-                                                                 : choose_contracts(bars, cut.days, method);
+    DaySessions cut = cut_days(bars, rules, calendar, like_original);
+    std::vector<HeldContract> held =
+        like_original ? std::vector<HeldContract>(cut.days.size()) : choose_contracts(bars, cut.days, method);
     std::vector<std::int32_t> first_days;
     for (std::size_t i = 0; i < cut.days.size(); ++i)
         if (rules.length == SessionLength::day || i == 0 ||
@@ -188,7 +188,7 @@ SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const
         note_calendar(sessions, calendar, plan.notes);
         note_foreign_calendar(rules, calendar, plan.notes);
     }
-    if (mix_contracts_like_original) {
+    if (like_original) {
         plan.sessions = sessions;
         for (Session& session : plan.sessions)
             session.contract = mixed_contracts;

@@ -35,7 +35,8 @@ TradingHours::TradingHours(const SessionRules& rules, const HolidayCalendar& cal
 void TradingHours::check_regular_hours() const {
     const SessionRules& rules = rules_;
     if (!rules.rth_known)
-        throw usage_error("the regular hours of an exchange in " + rules.zone + " are not known")
+        throw usage_error("the regular hours of an exchange in " + rules.zone + " are not known; --session " +
+                          (rules.hours == SessionHours::rth ? "rth" : "eth") + " needs them")
             .at("--regular-hours")
             .expected("open and close in the local time of --zone, such as 08:30-15:15")
             .hint(new_york_hours_in(rules));
@@ -72,19 +73,6 @@ std::int32_t TradingHours::trading_day(std::int64_t stamp) const noexcept {
 
 StampWindow TradingHours::regular(std::int32_t date) const {
     return {at(date, rules_.rth_open), early_close(date).value_or(at(date, rules_.rth_close))};
-}
-
-std::int32_t TradingHours::business_day_from(std::int32_t date) const {
-    while (!calendar_.is_business_day(date))
-        ++date;
-    return date;
-}
-
-std::int32_t TradingHours::business_day_before(std::int32_t date) const {
-    do
-        --date;
-    while (!calendar_.is_business_day(date));
-    return date;
 }
 
 std::optional<std::int64_t> TradingHours::early_close(std::int32_t date) const {

@@ -30,9 +30,6 @@ class TradingHours {
     StampWindow day(std::int32_t date) const noexcept { return {day_begin(date), day_begin(date + 1)}; }
     /// Regular hours of a business day, shorter on a half day.
     StampWindow regular(std::int32_t date) const;
-    /// The first business day from date on.
-    std::int32_t business_day_from(std::int32_t date) const;
-    std::int32_t business_day_before(std::int32_t date) const;
     /// The early close of a half day, as a timestamp.
     std::optional<std::int64_t> early_close(std::int32_t date) const;
 

@@ -72,8 +72,8 @@ std::int32_t next_quarterly_expiry(std::int32_t after, std::string& name) {
         const std::string years = std::to_string(year);
         name = std::string(month < 10 ? "ES 0" : "ES ") + std::to_string(month) + "-" +
                (year < 2070 ? years.substr(2) : years);
-        if (const std::int32_t expiry = *contract_expiry(name); expiry > after)
-            return expiry;
+        if (const auto expiry = contract_expiry(name); expiry && *expiry > after)
+            return *expiry;
     }
 }
 

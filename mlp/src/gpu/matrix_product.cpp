@@ -1,11 +1,14 @@
 
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/matmul.h>
-#include <rekindle/kernels/families/matmul_cooperative.h>
+#include <rekindle/kernels/families/product_units.h>
+#include <rekindle/kernels/values.h>
 #include <rekindle/mlp/matrix_product.h>
+#include <rekindle/runtime/matrix_units.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <string>
 
 namespace rekindle::mlp {
@@ -110,13 +113,31 @@ void launch_sums(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMat
     } while (first < a.columns);
 }
 
-/// What the dispatch has to assume: subgroups as large as the device's largest.
-std::uint32_t lowest_tile_rows(const runtime::Device& device) {
-    const std::uint32_t subgroups = kernels::matmul_half.kernel.threads / device.info().can.maximum_subgroup;
-    return std::clamp(subgroups / 2, 1u, 4u) * 32;
+/// How the units' kernels load a row-major matrix whose columns are the direction of k, or not.
+std::uint32_t sharing_of(const DeviceMatrix& matrix, bool along_k) {
+    const bool eights = matrix.first.address % 16 == 0 && matrix.stride % 8 == 0 && matrix.columns % 8 == 0;
+    if (along_k)
+        return eights ? kernels::value::sharing_quads_along_k : kernels::value::sharing_lanes_along_k;
+    return eights ? kernels::value::sharing_quads_along_outer : kernels::value::sharing_lanes_along_outer;
 }
 
-constexpr std::uint32_t half_tile_columns = 128;
+kernels::ProductUnitsParameters parameters_of(const DeviceMatrix& a, const DeviceMatrix& b,
+                                              const DeviceMatrix& c) {
+    return {.a = a.first.address,
+            .b = b.first.address,
+            .c = c.first.address,
+            .alpha = std::bit_cast<std::uint32_t>(1.0f),
+            .m = c.rows,
+            .n = c.columns,
+            .k = a.columns,
+            .k_part = a.columns,
+            .a_row = a.stride,
+            .a_step = 1,
+            .b_step = b.stride,
+            .b_column = 1,
+            .c_row = c.stride,
+            .c_column = 1};
+}
 
 } // namespace
 
@@ -138,47 +159,35 @@ void matrix_product(runtime::Stream& stream, const DeviceMatrix& a, const Device
 }
 
 bool has_matrix_product_half(const runtime::Device& device) {
-    return device.usable_features().contains(kernels::matmul_half.kernel.needs);
+    return runtime::unit_tile(device, runtime::UnitTileSize::of_128).has_value();
 }
 
 void matrix_product_half(const runtime::Device& device, runtime::Stream& stream, const DeviceMatrix& a,
                          const DeviceMatrix& b, const DeviceMatrix& c) {
     check_sizes(a, b, c);
-    if (!has_matrix_product_half(device))
+    auto tile = runtime::unit_tile(device, runtime::UnitTileSize::of_128);
+    if (!tile)
         throw runtime::Unsupported(device.info().address() + " " + device.info().name +
-                                   " has no matrix units for 16 x 16 x 16 products of float16");
-    if (a.columns == 0)
-        throw runtime::Error("matrix product in float16: the inner dimension is 0");
-    const std::uint32_t tile_rows = lowest_tile_rows(device);
-    const std::uint32_t across = kernels::ceil_div(c.columns, half_tile_columns);
+                                   " has no matrix units for products of float16");
+    const std::uint32_t across = kernels::ceil_div(c.columns, tile->size);
     if (across > most_groups)
         throw runtime::Error("matrix product in float16: more than " +
-                             std::to_string(std::uint64_t{most_groups} * half_tile_columns) + " columns");
-    const auto aligned = [](const DeviceMatrix& m, std::uint32_t elements) {
-        return m.first.address % 16 == 0 && m.stride % elements == 0;
-    };
-    const bool vectors =
-        aligned(a, 8) && aligned(b, 8) && aligned(c, 4) && a.columns % 8 == 0 && c.columns % 8 == 0;
-    const kernels::MatmulCooperativeConstants constants{.vectors = vectors};
+                             std::to_string(std::uint64_t{most_groups} * tile->size) + " columns");
     if (across == 0)
         return;
-    const std::uint32_t panel = most_groups / across * tile_rows;
+    kernels::ProductUnitsConstants& constants = tile->constants;
+    constants.dtype = kernels::value::dtype_float32; // of C
+    constants.a_sharing = sharing_of(a, true);
+    constants.b_sharing = sharing_of(b, false);
+    constants.stores_quads = c.first.address % 16 == 0 && c.stride % 4 == 0 && c.columns % 4 == 0;
+    const std::uint32_t panel = most_groups * tile->size;
     for (std::uint64_t row = 0; row < c.rows; row += panel) {
         const auto rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(panel, c.rows - row));
         const DeviceMatrix a_rows = rows_of(a, static_cast<std::uint32_t>(row), rows, 2);
         const DeviceMatrix c_rows = rows_of(c, static_cast<std::uint32_t>(row), rows, 4);
-        const kernels::MatmulCooperativeParameters parameters{.a = a_rows.first.address,
-                                                              .b = b.first.address,
-                                                              .c = c_rows.first.address,
-                                                              .m = rows,
-                                                              .n = c.columns,
-                                                              .k = a.columns,
-                                                              .a_stride = a.stride,
-                                                              .b_stride = b.stride,
-                                                              .c_stride = c.stride};
         const std::array accesses{access(a_rows, 2, false), access(b, 2, false), access(c_rows, 4, true)};
-        stream.launch(kernels::matmul_half, {across * kernels::ceil_div(rows, tile_rows)}, parameters,
-                      accesses, constants, expected_seconds(a_rows, b));
+        stream.launch(*tile->kernel, {across, kernels::ceil_div(rows, tile->size), 1},
+                      parameters_of(a_rows, b, c_rows), accesses, constants, expected_seconds(a_rows, b));
     }
 }
 

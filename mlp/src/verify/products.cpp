@@ -183,7 +183,7 @@ void check_products(const std::shared_ptr<runtime::Device>& device, const AddRow
         return;
     }
     add(stated("matrix product", "float16 on the matrix units", VerifyRow::Outcome::not_run,
-               "the device has no 16 x 16 x 16 matrix units"));
+               "the device has no matrix units for float16"));
 }
 
 } // namespace rekindle::mlp::verify

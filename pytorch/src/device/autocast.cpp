@@ -5,6 +5,19 @@
 
 namespace at::autocast {
 
+namespace {
+
+/// Its logarithms of 16-bit probabilities overflow, so autocast refuses it, as on other devices.
+Tensor refuse_binary_cross_entropy(const Tensor&, const Tensor&, const std::optional<Tensor>&, std::int64_t) {
+    TORCH_CHECK(
+        false,
+        "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast. Use "
+        "torch.nn.functional.binary_cross_entropy_with_logits or torch.nn.BCEWithLogitsLoss instead, which "
+        "include the sigmoid and are safe.");
+}
+
+} // namespace
+
 TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, m) {
     m.fallback(torch::CppFunction::makeFallthrough());
 }
@@ -23,6 +36,7 @@ TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
 #define RVK_PROMOTE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, promote)
     AT_FORALL_PROMOTE(RVK_PROMOTE)
 #undef RVK_PROMOTE
+    m.impl("binary_cross_entropy", &refuse_binary_cross_entropy);
 }
 
 } // namespace at::autocast

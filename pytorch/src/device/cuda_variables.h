@@ -12,7 +12,7 @@ namespace rvk {
 
 /// The devices that a variable leaves visible, in its order.
 struct VisibleDevices {
-    std::string variable; ///< HIP_VISIBLE_DEVICES="1", for example
+    std::string variable; ///< the last that was applied to any device: HIP_VISIBLE_DEVICES="1"
     std::vector<std::size_t> numbers;
 };
 

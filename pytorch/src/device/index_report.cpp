@@ -80,6 +80,11 @@ double number_of(std::uint64_t bits, c10::ScalarType dtype) {
     case Report::binary_cross_entropy:
         TORCH_CHECK(false, "all elements of input should be between 0 and 1, but got ", number(), where,
                     "its loss is meaningless)");
+    case Report::repeats:
+        TORCH_CHECK(false, "repeats can not be negative", where, "its result is meaningless)");
+    case Report::output_size:
+        TORCH_CHECK(false, "allocated size does not match required size: output_size is ", bound,
+                    ", but the repeats add up to ", value, where, "its result is meaningless)");
     default:
         TORCH_CHECK_INDEX(false, "index ", value, " is out of bounds for dimension with size ", bound, where,
                           "its result has zeros there)");

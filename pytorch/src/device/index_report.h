@@ -1,8 +1,8 @@
 #pragma once
 /// Operands whose values an operator does not allow: indexes and classes out of range, probabilities outside
-/// 0 to 1. A kernel that finds one accesses no memory for it and records it; nothing waits for that. The next
-/// synchronization of the device, or the next copy to the host, raises an error, like CUDA's device-side
-/// assertions, but the device stays usable.
+/// 0 to 1, repeats that are negative or do not add up. A kernel that finds one accesses no memory for it and
+/// records it; nothing waits for that. The next synchronization of the device, or the next copy to the host,
+/// raises an error, like CUDA's device-side assertions, but the device stays usable.
 
 #include "devices.h"
 
@@ -12,10 +12,12 @@ namespace rvk {
 
 /// The kinds of reports; the first two are the numbers in kernels/lib/report.slang.
 enum class Report : std::uint32_t {
-    index = 1,               ///< IndexError
-    target = 2,              ///< IndexError: a class of a loss
-    bernoulli = 3,           ///< RuntimeError: a probability
-    binary_cross_entropy = 4 ///< RuntimeError: an input of the loss
+    index = 1,                ///< IndexError
+    target = 2,               ///< IndexError: a class of a loss
+    bernoulli = 3,            ///< RuntimeError: a probability
+    binary_cross_entropy = 4, ///< RuntimeError: an input of the loss
+    repeats = 5,              ///< RuntimeError: a negative number of repeats
+    output_size = 6           ///< RuntimeError: repeats that do not add up to output_size
 };
 
 /// The memory that the device's kernels report to: three int64 (a Report or 0, the value, its bound).

@@ -46,8 +46,8 @@ AllowCopyToHost::~AllowCopyToHost() {
 
 void check_copy_to_host(std::size_t bytes) {
     TORCH_CHECK(!strict() || !running || allowed, "REKINDLE_STRICT=1: the operator ", running ? running : "",
-                " copied ", bytes,
-                " bytes from the device to the host without declaring it (AllowCopyToHost).");
+                " copied from the device to the host (size in bytes: ", bytes,
+                ") without declaring it (AllowCopyToHost).");
 }
 
 } // namespace rvk

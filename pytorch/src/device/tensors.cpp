@@ -20,6 +20,7 @@
 #include <ATen/ops/view_as_complex_native.h>
 #include <ATen/ops/view_as_real_native.h>
 #include <ATen/ops/view_native.h>
+#include <algorithm>
 #include <c10/core/DeviceGuard.h>
 #include <torch/library.h>
 
@@ -74,6 +75,16 @@ at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef sizes, c10::Sy
     return at::cpu::as_strided_symint(self, sizes, strides, offset);
 }
 
+/// Enlarges a storage that has fewer bytes; whether it had.
+bool grow(const at::Storage& storage, std::size_t bytes) {
+    if (bytes <= storage.nbytes())
+        return false;
+    TORCH_CHECK(storage.resizable(), "Trying to resize storage that is not resizable");
+    const c10::DeviceGuard guard(storage.device());
+    at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(storage, bytes);
+    return true;
+}
+
 /// PyTorch's own resize_ copies with memcpy on the host.
 const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef sizes,
                          std::optional<at::MemoryFormat> memory_format) {
@@ -89,18 +100,31 @@ const at::Tensor& resize(const at::Tensor& self, at::IntArrayRef sizes,
     if (impl->numel() == 0)
         return self;
     const auto needed = static_cast<std::size_t>(impl->storage_offset() + impl->numel()) * impl->itemsize();
-    if (const std::size_t before = self.storage().nbytes(); needed > before) {
-        const c10::DeviceGuard guard(self.device());
-        at::detail::getPrivateUse1Hooks().resizePrivateUse1Bytes(self.storage(), needed);
-        if (fills_new_memory())
-            at::native::fill_resize_deterministic_(self, static_cast<std::int64_t>(before));
-    }
+    const auto before = static_cast<std::int64_t>(self.storage().nbytes());
+    if (grow(self.storage(), needed) && fills_new_memory())
+        at::native::fill_resize_deterministic_(self, before);
     return self;
 }
 
+/// PyTorch's own set_ for the CPU enlarges a storage that is too small with memcpy on the host, so it is
+/// enlarged here first.
 at::Tensor& set_storage_with_sizes(at::Tensor& self, at::Storage storage, std::int64_t offset,
                                    at::IntArrayRef sizes, at::IntArrayRef strides) {
+    at::native::checkSetStorage(self, storage, offset, sizes, strides);
+    const auto first = static_cast<std::size_t>(offset);
+    const std::size_t itemsize = self.dtype().itemsize();
+    if (std::ranges::all_of(sizes,
+                            [](std::int64_t size) { return size >= 0; })) // else set_ has its own message
+        grow(storage, strides.data() == nullptr
+                          ? at::detail::computeStorageNbytesContiguous(sizes, itemsize, first)
+                          : at::detail::computeStorageNbytes(sizes, strides, itemsize, first));
     return at::cpu::set_(self, std::move(storage), offset, sizes, strides);
+}
+
+/// set_() without a source: no elements, in an empty storage of its own.
+at::Tensor& set_to_nothing(at::Tensor& self) {
+    const at::Tensor nothing = empty({0}, self.scalar_type(), {}, self.device(), {}, {});
+    return at::native::set_tensor_(self, nothing);
 }
 
 at::Tensor lazy_clone(const at::Tensor& self) {
@@ -135,6 +159,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     m.impl("view_as_real", TORCH_FN(at::native::view_as_real));
     m.impl("view_as_complex", TORCH_FN(at::native::view_as_complex));
     m.impl("resize_", TORCH_FN(resize));
+    m.impl("set_", TORCH_FN(set_to_nothing));
     m.impl("set_.source_Tensor", TORCH_FN(at::native::set_tensor_));
     m.impl("set_.source_Storage",
            TORCH_FN(static_cast<at::Tensor& (*)(at::Tensor&, at::Storage)>(at::native::set_)));

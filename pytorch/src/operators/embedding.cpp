@@ -2,6 +2,7 @@
 
 #include "../dispatch/structured.h"
 #include "index_operation.h"
+#include "probabilities.h"
 
 #include <rekindle/kernels/families/shape.h>
 
@@ -9,6 +10,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <limits>
 
 namespace rvk {
 
@@ -70,6 +72,10 @@ at::Tensor repeat_interleave(const at::Tensor& repeats, std::optional<std::int64
         count = sums.select(0, -1).item().toLong();
     }
     const at::Tensor numbers = at::empty({count}, repeats.options().dtype(at::kLong));
+    if (output_size) {
+        report_unless_between(repeats, 0, std::numeric_limits<std::int64_t>::max(), Report::repeats);
+        report_unless_between(sums.select(0, -1), count, count, Report::output_size);
+    }
     if (count == 0)
         return numbers.to(repeats.scalar_type());
     kernels::ShapeParameters p{};

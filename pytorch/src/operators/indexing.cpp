@@ -1,6 +1,7 @@
 /// Gather, scatter and other operators with index tensors.
 
 #include "../dispatch/structured.h"
+#include "fill_value.h"
 #include "index_operation.h"
 
 #include <ATen/MemoryOverlap.h>
@@ -166,13 +167,13 @@ at::Tensor& index_select_out(const at::Tensor& self, std::int64_t dim, const at:
     TORCH_CHECK(index.device() == self.device(),
                 "index_select(): Expected all tensors to be on the same device, but ", "found ",
                 self.device(), " and ", index.device());
+    at::assert_no_internal_overlap(out);
+    at::assert_no_overlap(out, self);
+    at::assert_no_overlap(out, index);
     auto sizes = self.sizes().vec();
     if (!sizes.empty())
         sizes[static_cast<std::size_t>(dim)] = index.numel();
     at::native::resize_output(out, sizes);
-    at::assert_no_internal_overlap(out);
-    at::assert_no_overlap(out, self);
-    at::assert_no_overlap(out, index);
     if (out.numel() != 0) {
         TORCH_CHECK_INDEX(self.numel() != 0, "index_select(): an index into a dimension without elements");
         IndexOperation::along(self, dim, index, out).gather(self, out);
@@ -298,13 +299,15 @@ at::Tensor& index_fill(at::Tensor& self, std::int64_t dim, const at::Tensor& ind
                 "index_fill_(): Converting complex Scalar to non-complex type is not supported");
     warn_about_expanded(self, "index_fill_", "tensor[mask] = scalar");
     at::assert_no_overlap(self, index);
+    const auto number = value_to_check(value, self.scalar_type());
+    const at::Tensor number_there = number ? at::scalar_tensor(*number, self.options()) : value;
     dim = at::maybe_wrap_dim(dim, self.dim());
     if (self.numel() == 0 || index.numel() == 0)
         return self;
     auto sizes = self.sizes().vec();
     if (!sizes.empty())
         sizes[static_cast<std::size_t>(dim)] = index.numel();
-    const at::Tensor source = value.to(self.options()).expand(sizes);
+    const at::Tensor source = number_there.to(self.options()).expand(sizes);
     auto operation = IndexOperation::along(self, dim, index, source);
     operation.wrap();
     operation.scatter(self, source, /*unique=*/true);
@@ -328,10 +331,10 @@ at::Tensor& take_out(const at::Tensor& self, const at::Tensor& index, at::Tensor
                 "take(): self, index and out expected to be in the same device");
     TORCH_CHECK_INDEX(!(self.numel() == 0 && index.numel() != 0),
                       "take(): tried to take from an empty tensor");
-    at::native::resize_output(out, index.sizes());
     at::assert_no_internal_overlap(out);
     at::assert_no_overlap(out, index);
     at::assert_no_overlap(out, self);
+    at::native::resize_output(out, index.sizes());
     if (index.numel() != 0) {
         const at::Tensor row = self.contiguous();
         IndexOperation::flat(row, index, out).gather(row, out);

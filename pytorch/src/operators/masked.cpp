@@ -2,6 +2,7 @@
 /// sums say where each element is written.
 
 #include "../dispatch/structured.h"
+#include "fill_value.h"
 #include "grouping.h"
 #include "index_operation.h"
 
@@ -59,6 +60,9 @@ at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tenso
     warn_about_expanded(self, "masked_fill_", "tensor[mask] = scalar");
     at::assert_no_partial_overlap(self, mask);
     const auto expanded = at::expand_inplace(self, mask, "masked_fill_");
+    // As on the CPU, even where nothing is filled: raises an error if the dtype cannot represent the number.
+    const auto bits =
+        value.defined() ? std::array<std::uint64_t, 2>() : element_bits(number, self.scalar_type());
     auto iterator = at::TensorIteratorConfig()
                         .set_check_mem_overlap(false)
                         .check_all_same_dtype(false)
@@ -80,7 +84,6 @@ at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tenso
         p.positions = address(value);
         accesses.push_back(reads(value));
     } else {
-        const auto bits = element_bits(number, self.scalar_type());
         p.fill_low = bits[0];
         p.fill_high = bits[1];
     }
@@ -88,21 +91,15 @@ at::Tensor& fill_where(at::Tensor& self, const at::Tensor& mask, const at::Tenso
            {.bytes = static_cast<std::uint32_t>(self.element_size()), .indexes = 0});
     return self;
 }
-void check_fill_value(const at::Tensor& self, bool is_complex) {
-    TORCH_CHECK(!is_complex || self.is_complex(), "value cannot be converted to type ", self.scalar_type(),
-                " without overflow: it is complex");
-}
 at::Tensor& masked_fill_number(at::Tensor& self, const at::Tensor& mask, const at::Scalar& value) {
-    check_fill_value(self, value.isComplex());
     return fill_where(self, mask, {}, value);
 }
 at::Tensor& masked_fill_tensor(at::Tensor& self, const at::Tensor& mask, const at::Tensor& value) {
     TORCH_CHECK(value.dim() == 0,
                 "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ", value.dim(),
                 " dimension(s).");
-    check_fill_value(self, value.is_complex());
-    if (value.is_cpu())
-        return fill_where(self, mask, {}, value.item());
+    if (const auto number = value_to_check(value, self.scalar_type()))
+        return fill_where(self, mask, {}, *number);
     return fill_where(self, mask, value.to(self.scalar_type()), 0);
 }
 

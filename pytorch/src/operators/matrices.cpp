@@ -6,6 +6,8 @@
 #include <rekindle/kernels/families/product.h>
 #include <rekindle/kernels/families/product_float64.h>
 #include <rekindle/kernels/families/product_integer.h>
+#include <rekindle/kernels/values.h>
+#include <rekindle/runtime/matrix_units.h>
 
 #include <ATen/ops/empty.h>
 #include <algorithm>
@@ -17,10 +19,7 @@ namespace rvk {
 
 namespace {
 
-// How a workgroup loads a factor: kernels/product/tile.slang.
-constexpr std::uint32_t quads_along_k = 0, quads_along_outer = 1, lanes_along_k = 2, lanes_along_outer = 3;
-
-constexpr std::int64_t slice_depth = 16; // parts of k are multiples of this
+constexpr std::int64_t slice_depth = 16; // parts of k are multiples of this, and of the tile's depth
 
 std::uint32_t narrow(std::int64_t value) {
     TORCH_CHECK_NOT_IMPLEMENTED(value >= 0 && value <= std::numeric_limits<std::int32_t>::max(),
@@ -31,7 +30,8 @@ std::uint32_t narrow(std::int64_t value) {
 struct Tiling {
     const kernels::Kernel* kernel;
     std::int64_t size, depth;
-    std::int64_t iterations; ///< per slice (UNROLL of multiply in tile.slang)
+    std::int64_t iterations;                               ///< per slice (UNROLL of multiply in tile.slang)
+    std::optional<runtime::UnitTile> units = std::nullopt; ///< if `kernel` multiplies on matrix units
 
     std::int64_t longest_k() const { return most_iterations / iterations * depth; }
 
@@ -57,14 +57,22 @@ Kernels kernels_of(NumberFamily family) {
 }
 
 /// The largest tile that still keeps the device's multiprocessors busy.
-Tiling tiling(NumberFamily family, std::int64_t m, std::int64_t n, std::int64_t batch) {
+Tiling tiling(const ProductSizes& sizes, NumberFamily family, std::int64_t m, std::int64_t n,
+              std::int64_t k) {
     if (family == NumberFamily::float64)
         return {&kernels::product_float64_32.kernel, 32, 16, 9};
     if (family == NumberFamily::integer)
         return {&kernels::product_integer_32.kernel, 32, 16, 9};
     const auto groups = [&](std::int64_t tile) {
-        return kernels::ceil_div(m, tile) * kernels::ceil_div(n, tile) * batch;
+        return kernels::ceil_div(m, tile) * kernels::ceil_div(n, tile) * sizes.batch;
     };
+    // Smaller products would leave most of a unit empty.
+    if (sizes.dtype == at::kHalf && std::min({m, n, k}) >= 16) {
+        using enum runtime::UnitTileSize;
+        if (const auto units =
+                runtime::unit_tile(device(sizes.device.index()), groups(128) >= 96 ? of_128 : of_64))
+            return {&units->kernel->kernel, units->size, units->depth, 1, units};
+    }
     if (std::min(m, n) > 64 && groups(128) >= 96)
         return {&kernels::product_128.kernel, 128, 8, 1};
     if (std::min(m, n) > 32 && groups(64) >= 64)
@@ -72,17 +80,20 @@ Tiling tiling(NumberFamily family, std::int64_t m, std::int64_t n, std::int64_t 
     return {&kernels::product_32.kernel, 32, 16, 5};
 }
 
-/// `outer`: rows of A, or columns of B.
-std::uint32_t sharing(const ProductSizes& sizes, std::uint64_t address, std::int64_t outer,
-                      std::int64_t outer_stride, std::int64_t k, std::int64_t k_stride,
+/// How a workgroup loads a factor. `outer`: rows of A, or columns of B; `width`: how many numbers a thread
+/// loads at once where it can.
+std::uint32_t sharing(const ProductSizes& sizes, std::int64_t width, std::uint64_t address,
+                      std::int64_t outer, std::int64_t outer_stride, std::int64_t k, std::int64_t k_stride,
                       std::int64_t batch_stride) {
-    const std::uint64_t quad_bytes = sizes.dtype == at::kFloat ? 16 : 8;
-    const bool aligned = address % quad_bytes == 0 && (sizes.batch == 1 || batch_stride % 4 == 0);
-    if (aligned && k_stride == 1 && k % 4 == 0 && (outer == 1 || outer_stride % 4 == 0))
-        return quads_along_k;
-    if (aligned && outer_stride == 1 && outer % 4 == 0 && (k == 1 || k_stride % 4 == 0))
-        return quads_along_outer;
-    return k_stride <= outer_stride || outer == 1 ? lanes_along_k : lanes_along_outer;
+    namespace value = kernels::value;
+    const auto bytes = static_cast<std::uint64_t>(width) * (sizes.dtype == at::kFloat ? 4 : 2);
+    const bool aligned = address % bytes == 0 && (sizes.batch == 1 || batch_stride % width == 0);
+    if (aligned && k_stride == 1 && k % width == 0 && (outer == 1 || outer_stride % width == 0))
+        return value::sharing_quads_along_k;
+    if (aligned && outer_stride == 1 && outer % width == 0 && (k == 1 || k_stride % width == 0))
+        return value::sharing_quads_along_outer;
+    return k_stride <= outer_stride || outer == 1 ? value::sharing_lanes_along_k
+                                                  : value::sharing_lanes_along_outer;
 }
 
 kernels::ProductParameters parameters_of(NumberFamily family, const Matrices& c, const at::Scalar& alpha,
@@ -138,9 +149,11 @@ Product panel_of(const Product& whole, std::int64_t row, std::int64_t rows, std:
     return part;
 }
 
+static_assert(sizeof(kernels::ProductParameters) == sizeof(kernels::ProductUnitsParameters));
+
 void launch_product(const Product& product, std::int64_t batch, std::int64_t parts, std::int64_t k_part,
                     const kernels::Kernel& kernel, Groups groups,
-                    const kernels::ProductConstants& constants) {
+                    std::span<const kernels::ConstantValue> constants) {
     kernels::ProductParameters p =
         parameters_of(product.family, product.c, product.alpha, product.d, product.beta);
     p.a = product.a.address;
@@ -200,9 +213,31 @@ void multiply_in_parts(const Product& product, std::int64_t parts, F&& multiply)
                   product.d, product.beta);
 }
 
+/// The constants of the families product and product_units that depend on the operands.
+template <class C>
+void set_constants(C& constants, const Product& part, const Tiling& tile, bool in_parts) {
+    const Matrices &a = part.a, &b = part.b, &c = part.c;
+    const std::int64_t k = part.k(), width = tile.units ? 8 : 4;
+    const std::uint64_t quad_bytes = part.sizes.dtype == at::kFloat ? 16 : 8;
+    const bool quads = c.column_stride == 1 && c.row_stride % 4 == 0 && c.batch_stride % 4 == 0 &&
+                       c.columns % 4 == 0 && c.address % quad_bytes == 0;
+    // Small tiles are not worth another pipeline.
+    const bool edges =
+        tile.size == 32 || c.rows % tile.size != 0 || c.columns % tile.size != 0 || k % tile.depth != 0;
+    constants.dtype = dtype_code(part.sizes.dtype);
+    constants.edges = edges ? 1u : 0u;
+    constants.a_sharing =
+        sharing(part.sizes, width, a.address, c.rows, a.row_stride, k, a.column_stride, a.batch_stride);
+    constants.b_sharing =
+        sharing(part.sizes, width, b.address, c.columns, b.column_stride, k, b.row_stride, b.batch_stride);
+    constants.in_parts = in_parts ? 1u : 0u;
+    constants.adds = part.d.has_value() ? 1u : 0u;
+    constants.stores_quads = quads && !in_parts ? 1u : 0u;
+}
+
 void multiply_tiles(const Product& product) {
-    const Tiling tile = tiling(product.family, product.c.rows, product.c.columns, product.sizes.batch);
-    const std::int64_t size = tile.size, k = product.k();
+    const Tiling tile = tiling(product.sizes, product.family, product.c.rows, product.c.columns, product.k());
+    const std::int64_t size = tile.size, k = product.k(), depth = std::max(slice_depth, tile.depth);
     const std::int64_t groups = kernels::ceil_div(product.c.rows, size) *
                                 kernels::ceil_div(product.c.columns, size) * product.sizes.batch;
     const bool whole_batch = product.sizes.batch <= most_groups / 64 &&
@@ -210,31 +245,19 @@ void multiply_tiles(const Product& product) {
     const std::int64_t wanted =
         std::max(whole_batch ? parts_of(groups, k, 256, 64) : 1, kernels::ceil_div(k, tile.longest_k()));
     const std::int64_t k_part =
-        std::max(kernels::ceil_div(kernels::ceil_div(k, wanted), slice_depth) * slice_depth, slice_depth);
+        std::max(kernels::ceil_div(kernels::ceil_div(k, wanted), depth) * depth, depth);
     const std::int64_t parts = std::max<std::int64_t>(kernels::ceil_div(k, k_part), 1);
     const auto launch_panel = [&](const Product& part, std::int64_t batch) {
-        const Matrices &a = part.a, &b = part.b, &c = part.c;
-        const std::uint64_t quad_bytes = part.sizes.dtype == at::kFloat ? 16 : 8;
-        const bool quads = c.column_stride == 1 && c.row_stride % 4 == 0 && c.batch_stride % 4 == 0 &&
-                           c.columns % 4 == 0 && c.address % quad_bytes == 0;
-        // Small tiles are not worth another pipeline.
-        const bool edges = size == 32 || c.rows % size != 0 || c.columns % size != 0 || k % tile.depth != 0;
-        const kernels::ProductConstants constants{
-            .dtype = dtype_code(part.sizes.dtype),
-            .edges = edges ? 1u : 0u,
-            .shared_numbers = tile.shared_numbers(),
-            .a_sharing =
-                sharing(part.sizes, a.address, c.rows, a.row_stride, k, a.column_stride, a.batch_stride),
-            .b_sharing =
-                sharing(part.sizes, b.address, c.columns, b.column_stride, k, b.row_stride, b.batch_stride),
-            .in_parts = parts > 1 ? 1u : 0u,
-            .adds = part.d.has_value() ? 1u : 0u,
-            .stores_quads = quads && parts == 1 ? 1u : 0u,
+        const Groups tiles{static_cast<std::uint32_t>(kernels::ceil_div(part.c.columns, size)),
+                           static_cast<std::uint32_t>(kernels::ceil_div(part.c.rows, size))};
+        const auto launch_with = [&](auto constants) {
+            set_constants(constants, part, tile, parts > 1);
+            launch_product(part, batch, parts, k_part, *tile.kernel, tiles, constants.list());
         };
-        launch_product(part, batch, parts, k_part, *tile.kernel,
-                       {static_cast<std::uint32_t>(kernels::ceil_div(c.columns, size)),
-                        static_cast<std::uint32_t>(kernels::ceil_div(c.rows, size))},
-                       constants);
+        if (tile.units)
+            launch_with(tile.units->constants);
+        else
+            launch_with(kernels::ProductConstants{.dtype = 0, .shared_numbers = tile.shared_numbers()});
     };
     if (parts > 1)
         multiply_in_parts(product, parts, [&](const Product& p) { launch_panel(p, p.sizes.batch); });
@@ -264,7 +287,7 @@ void multiply_vector(const Product& product) {
             .adds = part.d.has_value() ? 1u : 0u,
         };
         launch_product(part, batch, parts, k_part, many_lanes ? *family.vector_rows : *family.vector_columns,
-                       linear_groups(part.c.rows, static_cast<std::uint32_t>(rows)), constants);
+                       linear_groups(part.c.rows, static_cast<std::uint32_t>(rows)), constants.list());
     };
     if (parts > 1)
         multiply_in_parts(product, parts, [&](const Product& p) { launch_panel(p, p.sizes.batch); });

@@ -4,8 +4,10 @@
 
 #include <rekindle/kernels/families/indexing.h>
 
+#include <algorithm>
 #include <bit>
 #include <c10/util/Exception.h>
+#include <limits>
 
 namespace rvk {
 
@@ -25,24 +27,39 @@ std::uint64_t bits_as(double value, at::ScalarType dtype) {
     }
 }
 
-} // namespace
-
-void report_unless_probability(const at::Tensor& tensor, Report kind) {
-    const auto dtype = tensor.scalar_type();
-    TORCH_INTERNAL_ASSERT(at::isFloatingType(dtype));
+/// Reports an element whose bits are not between these; `bound` explains the report.
+void report_unless_bits_between(const at::Tensor& tensor, std::uint64_t low, std::uint64_t high, Report kind,
+                                std::int64_t bound) {
     if (tensor.numel() == 0)
         return;
     const at::Tensor dense = tensor.contiguous();
     kernels::IndexingParameters p{};
     p.values = address(dense);
     p.report = index_report_address(tensor.device().index());
-    p.fill_low = bits_as(0, dtype);
-    p.fill_high = bits_as(1, dtype);
-    p.ignored = static_cast<std::int64_t>(dtype);
+    p.fill_low = low;
+    p.fill_high = high;
+    p.ignored = bound;
     p.count = static_cast<std::uint32_t>(dense.numel());
     launch(tensor.device(), kernels::check_bounds, linear_groups(dense.numel(), 256), p, {reads(dense)},
            {.bytes = static_cast<std::uint32_t>(dense.element_size()),
             .operation = static_cast<std::uint32_t>(kind)});
+}
+
+} // namespace
+
+void report_unless_probability(const at::Tensor& tensor, Report kind) {
+    const auto dtype = tensor.scalar_type();
+    TORCH_INTERNAL_ASSERT(at::isFloatingType(dtype));
+    report_unless_bits_between(tensor, bits_as(0, dtype), bits_as(1, dtype), kind,
+                               static_cast<std::int64_t>(dtype));
+}
+
+void report_unless_between(const at::Tensor& tensor, std::int64_t low, std::int64_t high, Report kind) {
+    const bool narrow = tensor.scalar_type() == at::kInt;
+    TORCH_INTERNAL_ASSERT(narrow || tensor.scalar_type() == at::kLong);
+    const std::int64_t most = narrow ? std::numeric_limits<std::int32_t>::max() : high;
+    report_unless_bits_between(tensor, static_cast<std::uint64_t>(low),
+                               static_cast<std::uint64_t>(std::min(high, most)), kind, high);
 }
 
 } // namespace rvk

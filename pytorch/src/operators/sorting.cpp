@@ -163,6 +163,7 @@ void check_outputs(const at::Tensor& self, const at::Tensor& values, const at::T
 PairOut kth_value(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool keepdim, at::Tensor& values,
                   at::Tensor& indices) {
     check_outputs(self, values, indices);
+    at::assert_no_overlap(self, values);
     const bool scalar = self.dim() == 0;
     const at::Tensor input = scalar ? self.reshape({1}) : self.contiguous();
     dim = at::maybe_wrap_dim(dim, input.dim());

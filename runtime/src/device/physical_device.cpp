@@ -105,13 +105,19 @@ std::vector<CooperativeMatrixShape> shapes_of(VkPhysicalDevice device, const Ins
     return shapes;
 }
 
-/// The shapes that Feature::cooperative_matrix requires.
-bool has_training_shape(std::span<const CooperativeMatrixShape> shapes) {
-    return std::ranges::any_of(shapes, [](const CooperativeMatrixShape& s) {
-        return s.m == 16 && s.n == 16 && s.k == 16 && s.a == ComponentType::float16 &&
-               s.b == ComponentType::float16 && s.c == ComponentType::float32 &&
-               s.result == ComponentType::float32 && s.subgroup_scope;
-    });
+/// Feature::cooperative_matrix and those of the shapes, for float16 factors and float32 sums.
+kernels::Features matrix_features(std::span<const CooperativeMatrixShape> shapes) {
+    using kernels::Feature;
+    kernels::Features features;
+    for (const CooperativeMatrixShape& s : shapes) {
+        if (s.a != ComponentType::float16 || s.b != ComponentType::float16 || s.c != ComponentType::float32 ||
+            s.result != ComponentType::float32 || !s.subgroup_scope)
+            continue;
+        for (const MatrixShape& known : matrix_shapes)
+            if (known.m == s.m && known.n == s.n && known.k == s.k)
+                features = features | Feature::cooperative_matrix | known.feature;
+    }
+    return features;
 }
 
 /// A compute family without graphics is not shared with the desktop; a copy-only family has its own engines.
@@ -260,8 +266,8 @@ void read_capabilities(PhysicalDevice& device, const FeatureChain& f, const Prop
     if (device.available.cooperative_matrix)
         can.cooperative_matrices = shapes_of(device.handle, instance);
     const kernels::Features factors{kernels::Feature::float16_arithmetic, kernels::Feature::storage_16bit};
-    if (has_training_shape(can.cooperative_matrices) && can.features.contains(factors))
-        can.features = can.features | kernels::Feature::cooperative_matrix;
+    if (can.features.contains(factors))
+        can.features = can.features | matrix_features(can.cooperative_matrices);
     can.heaps = heaps_of(device.handle, device.available.memory_budget);
     can.transfer_queue = device.transfer.has_value();
     can.resizable_bar = std::ranges::any_of(can.heaps, [](const Heap& heap) {

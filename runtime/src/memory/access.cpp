@@ -1,5 +1,6 @@
 /// Looking up addresses in use for streams, and what the test modes write around and into blocks.
 
+#include "device/counted.h"
 #include "device/hexadecimal.h"
 #include "memory/allocator.h"
 #include "memory/poison.h"
@@ -63,7 +64,7 @@ BufferLocation CachingAllocator::locate(DevicePointer pointer, std::uint64_t byt
     const std::optional<Live> live = find_locked(address);
     if (!live || bytes > live->bytes - (address - live->first))
         throw Error(
-            source_->device_name() + ": no block contains the " + std::to_string(bytes) + " bytes at " +
+            source_->device_name() + ": no block contains the " + counted(bytes, "byte") + " at " +
             hexadecimal(address) +
             (live ? "; the block at " + hexadecimal(live->first) + " has " + std::to_string(live->bytes)
                   : std::string{}));
@@ -159,8 +160,8 @@ void CachingAllocator::check_sentinels_locked(const Pending& pending, Finished& 
 void CachingAllocator::note_damage_locked(const Pending& pending, std::string_view where,
                                           std::uint64_t distance, std::byte found, Finished& finished) {
     const auto& memory = *pending.place->segment->memory;
-    damage_ = source_->device_name() + ": memory around a block of " + std::to_string(pending.bytes) +
-              " bytes at " + hexadecimal(memory.address + pending.place->offset + pending.begin) +
+    damage_ = source_->device_name() + ": memory around a block of " + counted(pending.bytes, "byte") +
+              " at " + hexadecimal(memory.address + pending.place->offset + pending.begin) +
               " was overwritten: the byte at offset " + std::to_string(distance) + " " + std::string(where) +
               " is " + hexadecimal(std::to_integer<std::uint64_t>(found));
     finished.damages.push_back(damage_);

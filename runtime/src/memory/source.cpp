@@ -1,5 +1,6 @@
 #include "memory/source.h"
 
+#include "device/counted.h"
 #include "device/vulkan_structure.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace rekindle::runtime {
 std::string readable_bytes(std::uint64_t bytes) {
     static constexpr std::array units{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     if (bytes < 1024)
-        return std::to_string(bytes) + " bytes";
+        return counted(bytes, "byte");
     double value = static_cast<double>(bytes) / 1024;
     std::size_t unit = 0;
     for (; value >= 1024 && unit + 1 < units.size(); ++unit)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 #include <utility>
 
 namespace rekindle::runtime {
@@ -38,7 +39,7 @@ PipelineStore::PipelineStore(VulkanDevice& device, const std::filesystem::path& 
 PipelineStore::~PipelineStore() {
     save();
     const VolkDeviceTable& vk = device_.vk();
-    for (auto& [identity, slot] : slots_)
+    for (auto& slot : std::views::values(slots_))
         if (slot.pipeline)
             vk.vkDestroyPipeline(device_.handle(), slot.pipeline->handle, nullptr);
     vk.vkDestroyPipelineCache(device_.handle(), cache_, nullptr);
@@ -51,7 +52,7 @@ const Pipeline& PipelineStore::get(const kernels::Kernel& kernel,
     Slot& slot = entry.second;
     slot.compiled([&] {
         require_features(kernel);
-        slot.pipeline = compile(kernel, entry.first.values);
+        slot.pipeline = std::make_unique<const Pipeline>(compile(kernel, entry.first.values));
     });
     return *slot.pipeline;
 }

@@ -47,7 +47,7 @@ class PipelineStore {
   private:
     struct Slot {
         Once compiled;
-        std::optional<Pipeline> pipeline;
+        std::unique_ptr<const Pipeline> pipeline; ///< set once compiled
     };
     using Slots = std::unordered_map<PipelineIdentity, Slot, PipelineIdentity::Hash>;
 

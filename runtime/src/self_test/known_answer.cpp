@@ -1,5 +1,7 @@
 #include "self_test/known_answer.h"
 
+#include "device/counted.h"
+
 #include <cmath>
 #include <sstream>
 
@@ -12,7 +14,7 @@ std::string mistake(std::span<const Found> found, std::size_t expected,
                     std::span<const char* const> operations, const std::function<bool(std::size_t)>& right,
                     const Text& expected_text) {
     if (found.size() != expected)
-        return std::to_string(found.size()) + " results instead of " + std::to_string(expected);
+        return counted(found.size(), "result") + " instead of " + std::to_string(expected);
     std::size_t wrong = 0, first = 0;
     for (std::size_t i = found.size(); i-- > 0;)
         if (!right(i)) {
@@ -62,6 +64,7 @@ std::vector<KnownAnswer> known_answers(const Capabilities& can) {
     add_integer_answers(list);
     add_workgroup_answers(list, can);
     add_narrow_answers(list);
+    add_matrix_answers(list, can);
     return list;
 }
 

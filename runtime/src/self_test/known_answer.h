@@ -25,6 +25,8 @@ struct KnownAnswer {
     std::uint32_t count = 0; ///< work items, for the kernel's parameters
     std::vector<std::byte> input{};
     std::vector<std::byte> output{}; ///< initial contents of the output
+    /// The kernel's parameters, from the addresses of input and output; none: those of the family selftest.
+    std::function<std::vector<std::byte>(std::uint64_t, std::uint64_t)> parameters{};
     /// What is wrong with the output, "" if nothing is.
     std::function<std::string(std::span<const std::byte>)> mistake{};
 };
@@ -36,6 +38,7 @@ std::vector<KnownAnswer> known_answers(const Capabilities& can);
 void add_float_answers(std::vector<KnownAnswer>& list);
 void add_integer_answers(std::vector<KnownAnswer>& list);
 void add_narrow_answers(std::vector<KnownAnswer>& list);
+void add_matrix_answers(std::vector<KnownAnswer>& list, const Capabilities& can);
 void add_workgroup_answers(std::vector<KnownAnswer>& list, const Capabilities& can);
 
 /// The same as selftest.slang's mix().

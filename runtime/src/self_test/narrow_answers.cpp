@@ -2,7 +2,6 @@
 
 #include <rekindle/kernels/families/selftest_float16.h>
 #include <rekindle/kernels/families/selftest_float64.h>
-#include <rekindle/kernels/families/selftest_matrix.h>
 #include <rekindle/kernels/families/selftest_storage16.h>
 #include <rekindle/kernels/families/selftest_storage8.h>
 
@@ -119,29 +118,6 @@ KnownAnswer narrow_storage(const char* name, const kernels::Kernel& kernel, kern
             .mistake = must_be<Word>(expected, {"number"})};
 }
 
-/// Small integers: every product and sum is exact, in whatever order they are added.
-KnownAnswer matrix() {
-    constexpr std::uint32_t n = 16;
-    std::vector<float> input(std::size_t{3} * n * n);
-    for (std::uint32_t i = 0; i < input.size(); ++i)
-        input[i] = static_cast<float>(static_cast<int>(mix(i + 4242) % 17) - 8);
-    std::vector<Number> expected(std::size_t{n} * n);
-    for (std::uint32_t row = 0; row < n; ++row)
-        for (std::uint32_t column = 0; column < n; ++column) {
-            float sum = input[2 * n * n + row * n + column];
-            for (std::uint32_t k = 0; k < n; ++k)
-                sum += input[row * n + k] * input[n * n + k * n + column];
-            expected[row * n + column].value = static_cast<double>(sum);
-        }
-    return {.name = "matrix units, 16 x 16 x 16",
-            .kernel = &kernels::selftest_product.kernel,
-            .disables = Feature::cooperative_matrix,
-            .count = 1,
-            .input = bytes_of(input),
-            .output = unwritten(expected.size() * sizeof(float)),
-            .mistake = must_be_near<float>(expected, {"element"})};
-}
-
 } // namespace
 
 void add_narrow_answers(std::vector<KnownAnswer>& list) {
@@ -153,7 +129,6 @@ void add_narrow_answers(std::vector<KnownAnswer>& list) {
                                                  1));
     list.push_back(narrow_storage<std::uint8_t>("8-bit loads and stores", kernels::selftest_8bit.kernel,
                                                 {Feature::storage_8bit, Feature::int8_arithmetic}, 5, 3));
-    list.push_back(matrix());
 }
 
 } // namespace rekindle::runtime

@@ -34,13 +34,16 @@ Running start(Device& device, Stream& stream, const KnownAnswer& answer, std::si
     running.output = allocator.allocate(answer.output.size(), MemoryKind::device, &stream);
     stream.upload(running.input.pointer(), answer.input);
     stream.upload(running.output.pointer(), answer.output);
-    kernels::SelftestParameters parameters;
-    parameters.input = running.input.pointer().address;
-    parameters.output = running.output.pointer().address;
-    parameters.count = answer.count;
+    const std::uint64_t input = running.input.pointer().address, output = running.output.pointer().address;
+    kernels::SelftestParameters usual;
+    usual.input = input;
+    usual.output = output;
+    usual.count = answer.count;
+    const std::vector<std::byte> own =
+        answer.parameters ? answer.parameters(input, output) : std::vector<std::byte>();
     const Access accesses[] = {reads(running.input), writes(running.output)};
-    stream.launch(*answer.kernel, answer.groups, std::as_bytes(std::span(&parameters, 1)), accesses,
-                  answer.constants);
+    stream.launch(*answer.kernel, answer.groups,
+                  answer.parameters ? own : std::as_bytes(std::span(&usual, 1)), accesses, answer.constants);
     return running;
 }
 

@@ -1,5 +1,6 @@
 #include "pipeline/cache_folder.h"
 #include "pipeline/fnv1a.h"
+#include "self_test/known_answer.h"
 #include "self_test/self_test.h"
 
 #include <algorithm>
@@ -23,9 +24,8 @@ std::string key_of(const DeviceInfo& info) {
     hash.add(info.can.features.bits());
     hash.add(info.can.minimum_subgroup);
     hash.add(info.can.maximum_subgroup);
-    for (const kernels::Kernel& kernel : kernels::all())
-        if (kernel.family.starts_with("selftest"))
-            hash.add(std::as_bytes(kernel.module));
+    for (const KnownAnswer& answer : known_answers(info.can))
+        hash.add(std::as_bytes(answer.kernel->module));
     return std::to_string(hash.value());
 }
 
@@ -57,7 +57,7 @@ std::optional<SelfTestRow> row_of(std::string_view line) {
     Lines fields(line);
     const auto outcome = fields.next('\t'), disables = fields.next('\t'), name = fields.next('\t');
     const auto detail = fields.next('\t');
-    if (!detail)
+    if (!outcome || !disables || !name || !detail)
         return std::nullopt;
     const auto* const known = std::find(std::begin(outcomes), std::end(outcomes), *outcome);
     std::uint32_t bits = 0;
@@ -83,10 +83,10 @@ std::optional<SelfTestResult> SelfTestCache::read() const {
     SelfTestResult result;
     result.from_cache = true;
     while (const auto line = lines.next()) {
-        std::optional<SelfTestRow> row = row_of(*line);
+        const std::optional<SelfTestRow> row = row_of(*line);
         if (!row)
             throw Error(path_.string() + " is damaged: a row cannot be read");
-        result.rows.push_back(std::move(*row));
+        result.rows.push_back(*row);
     }
     if (result.rows.empty())
         throw Error(path_.string() + " is damaged: it holds no rows");

@@ -1,5 +1,7 @@
 #include "stream/hazards.h"
 
+#include "device/counted.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -9,8 +11,8 @@ void AddressRanges::insert(std::uint64_t begin, std::uint64_t bytes) {
     if (bytes == 0)
         return;
     if (bytes > std::numeric_limits<std::uint64_t>::max() - begin)
-        throw Error("an accessed range of " + std::to_string(bytes) +
-                    " bytes wraps around the end of the address space");
+        throw Error("an accessed range of " + counted(bytes, "byte") +
+                    " wraps around the end of the address space");
     const std::uint64_t end = begin + bytes;
     // The ranges that touch the new one: from the first that ends at or after its start, to the last that
     // begins at or before its end.

@@ -83,6 +83,81 @@ TEST(WheelWithTheTarget, WithoutItTheCauseIsNamed) {
     EXPECT_EQ(diagnosis.findings.front().cause, "wheel-lacks-gfx");
 }
 
+/// Logs that lead to a cause: the cases, and a line for the cause that has none.
+std::vector<CaseFile> logs_of_cause(const std::string& cause) {
+    std::vector<CaseFile> logs = read_case_files(embedded_knowledge());
+    std::erase_if(logs, [&](const CaseFile& one) { return one.cause != cause; });
+    if (cause == "cpu-wheel") {
+        CaseFile& one = logs.emplace_back();
+        one.name = one.cause = cause;
+        one.log = "AssertionError: Torch not compiled with CUDA enabled\n";
+    }
+    return logs;
+}
+
+PythonEnvironment& posted_python(Facts& facts) {
+    facts.origin = "a posted case";
+    return facts.pythons.empty() ? facts.pythons.emplace_back() : facts.pythons.front();
+}
+
+/// The facts of a log's host, changed so that `unless` holds: once for each value that it lists.
+std::vector<Facts> where_it_holds(const Condition& unless, const CaseFile& one) {
+    std::vector<Facts> all;
+    if (unless.key == "torch_kind")
+        for (const std::string& kind : unless.values) {
+            PythonEnvironment& python = posted_python(all.emplace_back(one.facts));
+            python.torch = {"2.7.0+" + (kind == "rocm"   ? "rocm6.3"
+                                        : kind == "cuda" ? "cu128"
+                                                         : kind),
+                            "posted"};
+            python.torch_kind = {};
+        }
+    if (unless.key == "wheel_contains_gfx") {
+        const bool amd = one.cause == "wheel-lacks-gfx";
+        all.push_back(host_with_wheel(amd ? "gfx1100" : "sm_86", amd ? "2.5.1+rocm6.2" : "2.4.1+cu121"));
+    }
+    if (unless.key == "vram_used_share")
+        for (const std::uint64_t used : {95ull, 100ull}) {
+            Facts& facts = all.emplace_back(one.facts);
+            facts.origin = "a posted case";
+            if (facts.gpus.empty())
+                facts.gpus.emplace_back().vendor = "amd";
+            facts.gpus.front().vram_total = {100ull << 20, "posted"};
+            facts.gpus.front().vram_used = {used << 20, "posted"};
+        }
+    return all;
+}
+
+bool is_named(LogDiagnoser& diagnoser, const CaseFile& one, const Facts& facts) {
+    const std::vector<Finding> findings =
+        diagnoser.diagnose(log_from_text(one.log, one.name), facts).findings;
+    return std::any_of(findings.begin(), findings.end(),
+                       [&](const Finding& finding) { return finding.cause == one.cause; });
+}
+
+/// Every cause that has `unless`.
+TEST(Unless, RulesItsCauseOut) {
+    LogDiagnoser diagnoser(embedded_knowledge());
+    std::size_t causes = 0;
+    for (const Cause& cause : embedded_knowledge().causes) {
+        if (cause.unless.key.empty())
+            continue;
+        ++causes;
+        const std::vector<CaseFile> logs = logs_of_cause(cause.slug);
+        EXPECT_FALSE(logs.empty()) << "no log leads to " << cause.slug;
+        for (const CaseFile& one : logs) {
+            EXPECT_TRUE(is_named(diagnoser, one, one.facts)) << cause.slug << ", " << one.name;
+            const std::vector<Facts> held = where_it_holds(cause.unless, one);
+            EXPECT_FALSE(held.empty()) << "unless " << cause.unless.key << " is not known to this test";
+            for (const Facts& facts : held)
+                EXPECT_FALSE(is_named(diagnoser, one, facts))
+                    << cause.slug << ", " << one.name << ", torch "
+                    << (facts.pythons.empty() ? "" : facts.pythons.front().torch.value_or(""));
+        }
+    }
+    EXPECT_GE(causes, 7U);
+}
+
 const std::string handle_line =
     "RuntimeError: CUDA error: HIPBLAS_STATUS_ALLOC_FAILED when calling `hipblasCreate(handle)`\n";
 

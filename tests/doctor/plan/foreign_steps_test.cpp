@@ -2,6 +2,7 @@
 /// matrix. What a command belongs to is determined by its text alone, not by what the knowledge says about
 /// it.
 
+#include "belongings.h"
 #include "host_matrix.h"
 
 #include <rekindle/doctor/plan.h>
@@ -11,77 +12,16 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <re2/re2.h>
 #include <set>
 
 namespace rekindle::doctor {
 namespace {
 
+using fixtures::Belonging;
+using fixtures::belongings;
+using fixtures::belongings_of;
 using fixtures::MatrixHost;
-
-bool is_debian(const MatrixHost& host) {
-    return host.package_manager == "apt" && host.system != "windows";
-}
-bool on_windows(const MatrixHost& host) {
-    return host.system == "windows";
-}
-bool is_native(const MatrixHost& host) {
-    return host.system == "linux" || host.system.empty();
-}
-bool in_container(const MatrixHost& host) {
-    return !host.container.empty() && host.container != "none";
-}
-
-/// The hosts on which a command with this text may appear.
-struct Belonging {
-    Belonging(const char* named, const char* text, bool (*where)(const MatrixHost& host))
-        : what(named), pattern(std::make_shared<RE2>(text)), fits(where) {}
-
-    std::string what;
-    std::shared_ptr<RE2> pattern;
-    bool (*fits)(const MatrixHost& host);
-};
-
-const std::vector<Belonging>& belongings() {
-    static const std::vector<Belonging> all{
-        {"apt", R"(\bapt(-get)?\b|\bdpkg\b)", is_debian},
-        {"ubuntu-drivers", R"(ubuntu-drivers)",
-         [](const MatrixHost& host) { return host.ubuntu && host.system == "linux" && !in_container(host); }},
-        {"dnf", R"(\bdnf\b)", [](const MatrixHost& host) { return host.package_manager == "dnf"; }},
-        {"pacman", R"(\bpacman\b)", [](const MatrixHost& host) { return host.package_manager == "pacman"; }},
-        {"zypper", R"(\bzypper\b)", [](const MatrixHost& host) { return host.package_manager == "zypper"; }},
-        {"grub of Debian", R"(update-grub)",
-         [](const MatrixHost& host) { return is_debian(host) && is_native(host) && !in_container(host); }},
-        {"the packages of a kernel or a driver",
-         R"(linux-(image|generic|firmware)|firmware-amd|amd-gpu-firmware|nvidia-driver|akmod|install kernel)",
-         [](const MatrixHost& host) { return is_native(host) && !in_container(host); }},
-        {"the kernel of native Linux",
-         R"(systemctl reboot|modprobe|\bdkms\b|grub|/sys/module|/sys/class|amdgpu-install|usermod|newgrp|/dev/kfd|/dev/dri|/lib/firmware|/proc/driver)",
-         is_native},
-        {"AMD",
-         R"(\b(HIP|HSA|ROCR|ROCM|ROCBLAS|MIOPEN|HIPBLAS|BNB_ROCM|PYTORCH_ROCM|PYTORCH_HIP|AMD|AMDGCN|TRITON_HIP|TORCH_ROCM|TORCH_BLAS)_|/dev/kfd|\brocm|\bamdgpu\b|gfx\d|amdsmi|amd_smi|/opt/rocm|rocrand|miopen)",
-         [](const MatrixHost& host) { return host.amd; }},
-        {"NVIDIA",
-         R"(nvidia-(smi|driver|open)|-S nvidia|akmod|--gpus|nvidia\.com|/whl/cu\d|\bCUBLAS|CUDA_ARCH|sm_\d)",
-         [](const MatrixHost& host) { return host.nvidia; }},
-        {"NVIDIA's targets for AMD's tools", R"((gfx|ROCM_ARCH=|device-)sm_)",
-         [](const MatrixHost&) { return false; }},
-        {"the shell of Unix",
-         R"(\bexport |\bunset |\bprintenv\b|\bsudo\b|/bin/|\$\(|/etc/|/proc/|/sys/|/dev/|~/|\bgrep\b|\bls \b|\bcp \b|\brm \b|\bmv \b|\bulimit\b|\bcat\b|\bps -|\benv -u|\benv [A-Z]|^[A-Z_]+=\S+ \S|\bfor \w+ in\b|\bkill \d|ldconfig|\bfind /|\bdf -|\bid -)",
-         [](const MatrixHost& host) { return !on_windows(host); }},
-        {"PowerShell", R"(\$env:|Remove-Item|Get-ChildItem|Scripts[/\\])", on_windows},
-        {"wsl.exe", R"(\bwsl --)", [](const MatrixHost& host) { return host.system == "wsl"; }},
-        {"docker", R"(\bdocker\b)",
-         [](const MatrixHost& host) { return !in_container(host) || host.container == "docker"; }},
-        {"podman", R"(\bpodman\b)",
-         [](const MatrixHost& host) { return host.container == "podman" || host.container.empty(); }},
-        {"conda", R"(\bconda )", [](const MatrixHost& host) { return host.conda; }},
-        {"a search path without /opt/rocm in it", R"(LD_LIBRARY_PATH .*grep -v "\^/opt/rocm")",
-         [](const MatrixHost& host) { return host.rocm_on_library_path; }},
-    };
-    return all;
-}
 
 std::vector<std::string> commands_of(const Step& step) {
     std::vector<std::string> lines = step.commands;
@@ -95,17 +35,6 @@ std::vector<std::string> texts_of(const Step& step) {
     texts.insert(texts.end(), step.undo.begin(), step.undo.end());
     texts.insert(texts.end(), {step.title, step.changes, step.expect, step.risk});
     return texts;
-}
-
-/// The platforms that a line belongs to. The same lines occur on many hosts.
-const std::vector<const Belonging*>& belongings_of(const std::string& line) {
-    static std::map<std::string, std::vector<const Belonging*>> known;
-    const auto [found, added] = known.try_emplace(line);
-    if (added)
-        for (const Belonging& one : belongings())
-            if (RE2::PartialMatch(line, *one.pattern))
-                found->second.push_back(&one);
-    return found->second;
 }
 
 bool is_unfilled(const std::string& text) {
@@ -122,7 +51,9 @@ std::string mistake_in(const Step& step, const MatrixHost& host) {
     for (const std::string& text : texts_of(step))
         if (is_unfilled(text))
             return fmt::format("a value was not filled in: {}", text);
-    for (const std::string& line : commands_of(step))
+    std::vector<std::string> lines = commands_of(step);
+    lines.insert(lines.end(), step.undo.begin(), step.undo.end());
+    for (const std::string& line : lines)
         for (const Belonging* one : belongings_of(line))
             if (!one->fits(host))
                 return fmt::format("a command of {}: {}", one->what, line);
@@ -148,17 +79,23 @@ std::map<std::string, std::string> parameters_of(const MatrixHost& host) {
     return parameters;
 }
 
-/// Remedy → host and mistake, the first of each.
+/// Remedy or text of a plan → host and mistake, the first of each.
 class Mistakes {
   public:
     void look(const MatrixHost& host, const std::vector<Finding>& findings) {
-        for (const Step& step : make_plan(host.facts, findings, embedded_knowledge()).steps)
+        const Plan plan = make_plan(host.facts, findings, embedded_knowledge());
+        for (const Step& step : plan.steps)
             if (const std::string mistake = mistake_in(step, host); !mistake.empty())
                 first_.try_emplace(step.id, fmt::format("{}: {}", host.name, mistake));
+        for (const std::vector<std::string>* texts : {&plan.remarks, &plan.verification_stages})
+            for (const std::string& text : *texts)
+                for (const Belonging* one : belongings_of(text))
+                    if (!one->fits(host))
+                        first_.try_emplace(text, fmt::format("{}: words of {}", host.name, one->what));
     }
     void report() const {
-        fmt::print("{} of {} remedies contain something foreign or unknown on some host\n", first_.size(),
-                   embedded_knowledge().remedies.size());
+        fmt::print("{} of {} remedies and texts of plans contain something foreign or unknown on some host\n",
+                   first_.size(), embedded_knowledge().remedies.size());
         for (const auto& [id, mistake] : first_)
             ADD_FAILURE() << id << " on " << mistake;
     }
@@ -213,6 +150,25 @@ TEST(ForeignSteps, EveryKindOfCommandIsOfferedWhereItBelongs) {
         if (one.what != "NVIDIA's targets for AMD's tools") {
             EXPECT_TRUE(seen.contains(one.what)) << one.what;
         }
+}
+
+/// Removing a search path that the wheel's own libraries need breaks what works.
+TEST(ForeignSteps, EveryWayToRemoveTheSearchPathIsRecognized) {
+    const auto is_removal = [](const char* line) {
+        const auto& all = belongings_of(line);
+        return std::any_of(all.begin(), all.end(), [](const Belonging* one) {
+            return one->what == "a search path without /opt/rocm in it";
+        });
+    };
+    for (const char* line :
+         {"unset LD_LIBRARY_PATH", "unset HSA_OVERRIDE_GFX_VERSION LD_LIBRARY_PATH",
+          "env -u LD_LIBRARY_PATH python3 train.py",
+          "export LD_LIBRARY_PATH=", "LD_LIBRARY_PATH= python3 a.py", "export LD_LIBRARY_PATH=\"\"",
+          R"(export LD_LIBRARY_PATH=$(printenv LD_LIBRARY_PATH | tr : "\n" | grep -v "^/opt/rocm"))"})
+        EXPECT_TRUE(is_removal(line)) << line;
+    for (const char* line : {"printenv LD_LIBRARY_PATH", "export LD_LIBRARY_PATH=/srv/lib:$LD_LIBRARY_PATH",
+                             "unset ROCR_VISIBLE_DEVICES"})
+        EXPECT_FALSE(is_removal(line)) << line;
 }
 
 } // namespace

@@ -148,34 +148,56 @@ void add_torch(MatrixHost& host, const TorchRow& row, bool rocm_on_library_path)
         host.facts.environment = {"this process", {std::move(variables), source}};
 }
 
+MatrixHost make_host(const SystemRow& system, const GpuRow& gpus, const TorchRow& torch,
+                     bool rocm_on_library_path) {
+    MatrixHost host;
+    host.name = fmt::format("{}, {}, {}{}", system.name, gpus.name, torch.name,
+                            rocm_on_library_path ? ", /opt/rocm on the path" : "");
+    add_system(host, system);
+    add_torch(host, torch, rocm_on_library_path);
+    for (const Card& card : gpus.cards) {
+        host.facts.gpus.push_back(gpu_of(card, host.facts.gpus.size()));
+        const bool amd = host.facts.gpus.back().vendor == "amd";
+        host.any_amd = host.any_amd || amd;
+        host.amd = host.amd || (amd && !card.integrated);
+        host.nvidia = host.nvidia || host.facts.gpus.back().vendor == "nvidia";
+    }
+    if (gpus.cards.empty()) {
+        const std::string kind = torch.kind; // no GPU is known: what torch is built for decides
+        host.amd = host.any_amd = kind != "cuda";
+        host.nvidia = kind != "rocm";
+    }
+    return host;
+}
+
+void add_vulkan(MatrixHost& host, bool works) {
+    host.vulkan = works;
+    host.name += works ? ", with Vulkan drivers" : ", without a Vulkan driver";
+    Vulkan& vulkan = host.facts.vulkan;
+    vulkan.loader = {"/usr/lib/x86_64-linux-gnu/libvulkan.so.1", source};
+    for (const char* file : {"radeon_icd.json", "nvidia_icd.json", "intel_icd.json"})
+        if (works) {
+            vulkan.drivers.emplace_back().manifest = fmt::format("/usr/share/vulkan/icd.d/{}", file);
+            vulkan.drivers.back().library_exists = {true, source};
+        }
+}
+
 } // namespace
 
 std::vector<MatrixHost> host_matrix() {
     std::vector<MatrixHost> hosts;
     for (const SystemRow& system : systems)
-        for (const GpuRow& gpus : gpu_rows())
+        for (const GpuRow& gpus : gpu_rows()) {
             for (const TorchRow& torch : torches)
-                for (const bool rocm_on_library_path : {false, true}) {
-                    if (rocm_on_library_path && std::string_view(torch.kind) != "rocm")
-                        continue;
-                    MatrixHost host;
-                    host.name = fmt::format("{}, {}, {}{}", system.name, gpus.name, torch.name,
-                                            rocm_on_library_path ? ", /opt/rocm on the path" : "");
-                    add_system(host, system);
-                    add_torch(host, torch, rocm_on_library_path);
-                    for (const Card& card : gpus.cards) {
-                        host.facts.gpus.push_back(gpu_of(card, host.facts.gpus.size()));
-                        host.amd = host.amd || (host.facts.gpus.back().vendor == "amd" && !card.integrated);
-                        host.nvidia = host.nvidia || host.facts.gpus.back().vendor == "nvidia";
-                    }
-                    if (gpus.cards.empty()) {
-                        const std::string kind =
-                            torch.kind; // no GPU is known: what torch is built for decides
-                        host.amd = kind != "cuda";
-                        host.nvidia = kind != "rocm";
-                    }
-                    hosts.push_back(std::move(host));
+                for (const bool rocm_on_library_path : {false, true})
+                    if (!rocm_on_library_path || std::string_view(torch.kind) == "rocm")
+                        hosts.push_back(make_host(system, gpus, torch, rocm_on_library_path));
+            for (const bool works : {false, true})
+                if (!gpus.cards.empty()) {
+                    hosts.push_back(make_host(system, gpus, torches.front(), false));
+                    add_vulkan(hosts.back(), works);
                 }
+        }
     return hosts;
 }
 

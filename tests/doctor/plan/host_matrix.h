@@ -3,6 +3,7 @@
 
 #include <rekindle/doctor/facts.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,15 @@ struct MatrixHost {
     bool ubuntu = false;
     bool amd = false; ///< if no GPU is known, both are possible
     bool nvidia = false;
+    bool any_amd = false; ///< also an integrated one that is not trained on
     bool conda = false;
     bool rocm_on_library_path = false; ///< LD_LIBRARY_PATH names /opt/rocm
+    std::optional<bool> vulkan;        ///< every GPU has a Vulkan driver, or none has; unknown otherwise
     Facts facts;
 };
 
-/// Every system × GPU × PyTorch, and a host about which nothing is known.
+/// Every system × GPU × PyTorch; every system × known GPU with and without a Vulkan driver; and a host about
+/// which nothing is known.
 std::vector<MatrixHost> host_matrix();
 
 } // namespace rekindle::doctor::fixtures

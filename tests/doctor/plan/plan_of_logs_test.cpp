@@ -1,5 +1,6 @@
 /// Plans for what a log alone shows, PowerShell, and training through Vulkan.
 
+#include "host_matrix.h"
 #include "plan/shell.h"
 
 #include <rekindle/doctor/report.h>
@@ -12,6 +13,8 @@
 
 namespace rekindle::doctor {
 namespace {
+
+using fixtures::MatrixHost;
 
 Report report_of(std::string_view text) {
     const LogText log = log_from_text(text, "posted");
@@ -114,6 +117,55 @@ TEST(VulkanRoute, BeginsWithInstallingAMissingDriver) {
     const std::string commands = plan_text(report);
     EXPECT_EQ(commands.find("use-vulkan-route"), std::string::npos);
     EXPECT_NE(commands.find("sudo apt install mesa-vulkan-drivers"), std::string::npos) << commands;
+}
+
+std::string words_of(const Plan& plan) {
+    std::string text;
+    for (const Step& step : plan.steps)
+        text += fmt::format("{}\n{}\n", step.title, fmt::join(step.commands, "\n"));
+    return text + fmt::format("{}\n", fmt::join(plan.remarks, "\n"));
+}
+
+/// Whether Vulkan can train on a GPU on which neither ROCm nor CUDA can.
+bool only_vulkan_trains(const MatrixHost& host) {
+    const auto yes = [](const std::string& status) { return status.starts_with("yes"); };
+    const std::vector<DeviceStatus> devices = device_table(host.facts, {}, embedded_knowledge());
+    return std::any_of(devices.begin(), devices.end(), [&](const DeviceStatus& device) {
+        return yes(device.vulkan) && !yes(device.rocm) && !yes(device.cuda);
+    });
+}
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::size_t one_host_of = 7; // all of them take minutes
+#else
+constexpr std::size_t one_host_of = 1;
+#endif
+
+TEST(VulkanRoute, IsNamedOnEveryHostThatHasIt) {
+    std::size_t named = 0, number = 0;
+    for (const MatrixHost& host : fixtures::host_matrix()) {
+        if (!host.vulkan || number++ % one_host_of != 0)
+            continue;
+        const bool native = host.system == "linux" || host.system.empty();
+        const bool only_vulkan = native && only_vulkan_trains(host);
+        for (const Cause& cause : embedded_knowledge().causes) {
+            Finding finding;
+            finding.cause = cause.slug;
+            const Plan plan = make_plan(host.facts, {finding}, embedded_knowledge());
+            if (plan.steps.empty())
+                continue;
+            const std::string text = words_of(plan);
+            const bool device = text.find("torch.device(\"rvk\")") != std::string::npos;
+            const bool command = text.find("rekindle train --device gpu") != std::string::npos;
+            if (only_vulkan) {
+                ++named;
+                EXPECT_TRUE(device && command) << cause.slug << " on " << host.name << '\n' << text;
+            } else if (!native || !*host.vulkan) {
+                EXPECT_FALSE(device || command) << cause.slug << " on " << host.name << '\n' << text;
+            }
+        }
+    }
+    EXPECT_GE(named, 1000U / one_host_of);
 }
 
 } // namespace

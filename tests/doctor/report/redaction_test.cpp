@@ -1,6 +1,13 @@
 #include "report/redaction.h"
 
+#include <rekindle/doctor/knowledge.h>
+
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <marked_report.h>
 
 namespace rekindle::doctor {
 namespace {
@@ -38,6 +45,47 @@ TEST(Redaction, KeepsWhatIsTheSameOnEveryHost) {
           "6.2.41133-dd7f95766", "https://download.pytorch.org/whl/rocm6.2",
           "pid 4711 holds 21,443,379,200 bytes", "annabel", "a/b ratio", "21/11/2026"})
         EXPECT_EQ(redact(text), text);
+}
+
+/// A person's name in every string of a report. Ids of the knowledge, names of hardware and the states of
+/// libraries are the same on every host.
+TEST(Redaction, ChangesEveryStringOfAReport) {
+    const std::vector<std::string_view> constant{".cause",   ".signatures[", ".remedies[", ".id",
+                                                 ".where",   ".risk",        ".device",    ".code",
+                                                 ".address", ".name",        ".target",    ".memory"};
+    Report report = test::report_of_everything();
+    report.facts.system.user_name = {"anna", "test"};
+    const test::ReportStrings fill(
+        [](const std::string&, std::string& text) { text = "/home/anna/project/train.py of anna"; });
+    fill(report);
+    redact(report);
+    std::size_t strings = 0;
+    const test::ReportStrings look([&](const std::string& name, std::string& text) {
+        ++strings;
+        const bool same = std::any_of(constant.begin(), constant.end(), [&](std::string_view part) {
+            return name.find(part) != std::string::npos;
+        });
+        EXPECT_EQ(text.find("anna") != std::string::npos, same) << name << ": " << text;
+    });
+    look(report);
+    EXPECT_GE(strings, 150U);
+}
+
+/// Except what only fills in or runs the plan.
+TEST(ReportJson, HasEveryStringOfAReport) {
+    Report report = test::report_of_everything();
+    std::map<std::string, std::string> names;
+    const test::ReportStrings mark([&](const std::string& name, std::string& text) {
+        text = "mark" + std::to_string(1000 + names.size());
+        names[text] = name;
+    });
+    mark(report);
+    const std::string json = to_json(report, embedded_knowledge()).dump();
+    for (const auto& [text, name] : names) {
+        const bool internal =
+            name.find(".parameters.") != std::string::npos || name.ends_with(".environment");
+        EXPECT_EQ(json.find(text) != std::string::npos, !internal) << name;
+    }
 }
 
 TEST(Redaction, RootIsNotAName) {

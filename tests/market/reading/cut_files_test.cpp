@@ -85,18 +85,34 @@ TEST(CutFiles, PlainFilesCutWithinARowAreReported) {
     EXPECT_THAT(error_of(text.substr(0, last_row + 22) + "\n"), testing::Not(HasSubstr("cut off")));
 }
 
-TEST(CutFiles, OtherCompressionFormatsAreNamed) {
+TEST(CutFiles, OtherFormatsAreNamed) {
     for (const auto& [name, beginning, what] :
          {std::tuple{"b.csv.zst", std::string("\x28\xB5\x2F\xFD\x24\x10\0\0", 8), "compressed with zstd"},
           {"BTCUSDT-1m-2024-01.zip", std::string("PK\x03\x04\x14\0\0\0", 8), "a zip archive"},
+          {"b.zip", std::string("PK\x05\x06\0\0\0\0", 8), "an empty zip archive"},
           {"b.csv.xz", std::string("\xFD\x37zXZ\0\0\x04", 8), "compressed with xz"},
           {"b.csv.bz2", std::string("BZh91AY&SY"), "compressed with bzip2"},
+          {"b.csv.lz4", std::string("\x04\x22\x4D\x18\x64\x40"), "compressed with lz4"},
+          {"b.csv.Z", std::string("\x1F\x9D\x90"), "compressed with compress"},
+          {"b.7z", std::string("7z\xBC\xAF\x27\x1C"), "a 7-Zip archive"},
+          {"b.rar", std::string("Rar!\x1A\x07\x01\0", 8), "a RAR archive"},
           {"b.parquet", std::string("PAR1\x15\x04"), "a Parquet file"},
+          {"b.feather", std::string("ARROW1\0\0", 8), "an Arrow file"},
+          {"b.h5", std::string("\x89HDF\r\n\x1A\n"), "an HDF5 file"},
+          {"b.pdf", std::string("%PDF-1.4\n"), "a PDF file"},
           {"b.csv", std::string("<!DOCTYPE html><html>Not found</html>\n"), "a web page"},
+          {"c.csv", std::string("\xEF\xBB\xBF\n <!doctype html>\n"), "a web page"},
+          {"d.csv", std::string("<HTML>Not found</HTML>\n"), "a web page"},
           {"b.xls", std::string("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), "a spreadsheet"}}) {
-        const std::string message = error_of(beginning + std::string(100, '\x01'), {}, name);
-        EXPECT_THAT(message, HasSubstr(fmt::format("{}: the file is {}", name, what)));
-        EXPECT_THAT(message, AnyOf(HasSubstr("ecompress"), HasSubstr("CSV"), HasSubstr("download"))) << name;
+        const std::string content = beginning + std::string(100, '\x01');
+        const TestFolder folder;
+        ReadOptions with_vix =
+            options_for(folder.write("bars.csv", bars_header + "2024-12-12 05:01:00,1,1,1,1,1\n"));
+        with_vix.vix = folder.write(name, content);
+        for (const std::string& message : {error_of(content, {}, name), error_of_options(with_vix)}) {
+            EXPECT_THAT(message, HasSubstr(fmt::format("{}: the file is {}", name, what)));
+            EXPECT_THAT(message, AnyOf(HasSubstr("ecompress it"), HasSubstr("CSV"), HasSubstr("ownload")));
+        }
     }
     EXPECT_THAT(error_of("\x1F", {}, "b.csv.gz"), HasSubstr("cut short"));
     EXPECT_THAT(error_of("", {}, "b.csv.gz"), HasSubstr("the file is empty"));

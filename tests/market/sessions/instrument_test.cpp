@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <contract_names.h>
+
 namespace rekindle::market {
 namespace {
 
@@ -15,25 +17,16 @@ using fixtures::new_york;
 using testing::HasSubstr;
 
 TEST(ContractIdentity, ContractsOfOneInstrument) {
-    for (const char* name : {"ES 03-25", "ES_03_22", "ES 12-2024", "ESH25", "ESH5", "ESZ2024", "es 06-25",
-                             "ES MAR25", "ES JUN 2025", "CME_MINI:ESH2025", "/ESM25", "@ESU25", "ESH25.CME",
-                             "ESH5 Index", "ES202503", "ES_20250321", "ES-28JUN24", "ES_240628"})
-        EXPECT_EQ(identify_contract(name), (ContractIdentity{"ES", true})) << name;
-    for (const char* name : {"ES", "ES1!", "@ES#", "ES2", "es "})
-        EXPECT_EQ(identify_contract(name), (ContractIdentity{"ES", false})) << name;
-    for (const auto& [name, instrument] : {std::pair{"6EH25", "6E"},
-                                           {"ZN 06-25", "ZN"},
-                                           {"FDAXH25", "FDAX"},
-                                           {"BTCUSDT_240628", "BTCUSDT"},
-                                           {"MNQZ4", "MNQ"},
-                                           {"BTC-28JUN24", "BTC"}})
-        EXPECT_EQ(identify_contract(name), (ContractIdentity{instrument, true})) << name;
+    for (const char* name : test::contracts_of_es)
+        EXPECT_EQ(identify_contract(name), (ContractIdentity{"ES", true, ""})) << name;
+    for (const auto& [name, number] : test::names_of_es)
+        EXPECT_EQ(identify_contract(name), (ContractIdentity{"ES", false, number})) << name;
+    for (const auto& [name, instrument] : test::other_contracts)
+        EXPECT_EQ(identify_contract(name), (ContractIdentity{instrument, true, ""})) << name;
 }
 
 TEST(ContractIdentity, DifferentInstrumentsAreDistinguished) {
-    const std::vector<const char*> names{"ES 03-25", "MES 03-25", "NQH25", "BTCUSDT", "ETHUSDT", "AAPL",
-                                         "MSFT",     "BRK.A",     "BRK.B", "EUR/USD", "EUR/JPY", "BTC-USD",
-                                         "BTC-EUR",  "^GSPC",     "^IXIC", "SPY",     "QQQ",     ""};
+    const auto& names = test::different_instruments;
     for (std::size_t i = 0; i < names.size(); ++i)
         for (std::size_t k = 0; k < i; ++k)
             EXPECT_NE(identify_contract(names[i]).instrument, identify_contract(names[k]).instrument)

@@ -189,12 +189,16 @@ TEST(PlanSessions, RawClockReadsLabels) {
     for (const int minute : {0, 9 * 60 + 29, 9 * 60 + 30, 15 * 60 + 59, 16 * 60, 23 * 60 + 59})
         builder.add(at(friday, minute)).add(at(saturday, minute));
     const BarTable bars = builder.table();
-    const SessionPlan regular =
-        volume_plan(bars, rules_for(SessionHours::rth, SessionLength::day, Clock::raw));
-    ASSERT_EQ(regular.sessions.size(), 1u); // the Saturday is dropped
-    EXPECT_EQ(regular.sessions[0].date, friday);
-    EXPECT_EQ(regular.sessions[0].first, 2u);
-    EXPECT_EQ(regular.sessions[0].count, 2u);
+    const SessionRules rth = rules_for(SessionHours::rth, SessionLength::day, Clock::raw);
+    for (const bool like_original : {false, true}) { // the original drops Saturdays
+        const SessionPlan regular =
+            plan_sessions(bars, rth, HolidayCalendar::embedded(), RollMethod::volume, like_original);
+        ASSERT_EQ(regular.sessions.size(), like_original ? 1u : 2u);
+        EXPECT_EQ(regular.sessions[0].date, friday);
+        EXPECT_EQ(regular.sessions[0].first, 2u);
+        EXPECT_EQ(regular.sessions[0].count, 2u);
+        EXPECT_EQ(regular.sessions.back().date, like_original ? friday : saturday);
+    }
     const SessionPlan all = volume_plan(bars, rules_for(SessionHours::all, SessionLength::day, Clock::raw));
     ASSERT_EQ(all.sessions.size(), 2u);
     EXPECT_EQ(all.sessions[0].count, 6u);

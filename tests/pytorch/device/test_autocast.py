@@ -33,6 +33,25 @@ class Autocast(unittest.TestCase):
                 self.assertEqual((one + two).dtype, torch.float32)
             self.assertEqual((one @ two).dtype, torch.float32)
 
+    def test_the_same_operators_as_on_cuda(self):
+        """The CPU's library registers CUDA's autocast policies, too. cuDNN's operators exist on CUDA only."""
+
+        def with_policy(key):
+            names = torch._C._dispatch_get_all_op_names()
+            return {name for name in names if torch._C._dispatch_has_kernel_for_dispatch_key(name, key)}
+
+        cuda = {name for name in with_policy("AutocastCUDA") if "cudnn" not in name}
+        self.assertGreater(len(cuda), 100)
+        self.assertEqual(with_policy("AutocastPrivateUse1"), cuda)
+
+    def test_binary_cross_entropy_of_probabilities_is_refused(self):
+        probabilities, targets = torch.rand(4).to(DEVICE), torch.ones(4).to(DEVICE)
+        with torch.autocast(TYPE, torch.float16):
+            with self.assertRaisesRegex(RuntimeError, "binary_cross_entropy_with_logits"):
+                nn.functional.binary_cross_entropy(probabilities, targets)
+            with torch.autocast(TYPE, enabled=False):
+                nn.functional.binary_cross_entropy(probabilities, targets)
+
     def test_disabled_and_nested(self):
         one = torch.randn(4, 4).to(DEVICE)
         with torch.autocast(TYPE, torch.float16):

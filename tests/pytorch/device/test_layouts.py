@@ -1,5 +1,7 @@
 """Sparse and nested tensors on the device compared with the CPU; quantized ones are rejected with one sentence."""
 
+import itertools
+import logging
 import unittest
 import warnings
 
@@ -51,6 +53,7 @@ class LayoutTest(unittest.TestCase):
     def setUpClass(cls):
         device_module()
         warnings.simplefilter("ignore")
+        logging.getLogger("torch.nested").setLevel(logging.ERROR)  # it explains each refusal in ten lines
         torch.manual_seed(0)
         cls.values = torch.randn(4, 4) * (torch.rand(4, 4) < 0.5)
         cls.other = torch.randn(4, 3)
@@ -165,17 +168,6 @@ class Nested(LayoutTest):
                         found[device] = padded.detach().cpu(), leaf.grad.to_padded_tensor(0.0).cpu()
                     torch.testing.assert_close(found[DEVICE], found["cpu"], rtol=1e-4, atol=1e-5)
 
-    def test_attention_of_jagged_tensors(self):
-        found = {}
-        for device in ("cpu", DEVICE):
-            leaf = self.nested(device, torch.jagged, requires_grad=True)
-            heads = leaf.unflatten(-1, (2, 4)).transpose(1, 2)
-            attended = F.scaled_dot_product_attention(heads, heads, heads)
-            padded = attended.transpose(1, 2).flatten(2).to_padded_tensor(0.0)
-            padded.square().sum().backward()
-            found[device] = padded.detach().cpu(), leaf.grad.to_padded_tensor(0.0).cpu()
-        torch.testing.assert_close(found[DEVICE], found["cpu"], rtol=1e-4, atol=1e-5)
-
     def test_encoder_with_padding_in_inference(self):
         torch.manual_seed(0)
         encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval()
@@ -185,6 +177,136 @@ class Nested(LayoutTest):
             result = encoder.to(DEVICE)(x.to(DEVICE), src_key_padding_mask=padding.to(DEVICE)).cpu()
         kept = ~padding[:, : result.size(1)]
         torch.testing.assert_close(result[kept], expected[kept], rtol=1e-4, atol=1e-5)
+
+
+class NestedAttention(LayoutTest):
+    """Attention of sequences of different lengths: the CPU's values and gradients, or an error where it has one."""
+    DTYPES = {torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 3e-2}  # of the largest number
+    LENGTHS = 3, 5
+    #: Lengths of the keys and values, and whether they have the queries' offsets: jagged tensors of equal lengths that
+    #: were made separately are of different shapes to PyTorch.
+    KEYS = {"itself": None, "of the same offsets": (3, 5), "of other lengths": (4, 2), "one key each": (1, 1)}
+
+    @staticmethod
+    def sequences(lengths, width, dtype, layout, device, seed, requires_grad):
+        generator = torch.Generator().manual_seed(seed)
+        parts = [torch.randn(rows, width, generator=generator).to(dtype) for rows in lengths]
+        return torch.nested.nested_tensor(parts, layout=layout, device=device, requires_grad=requires_grad)
+
+    @staticmethod
+    def padded(result):
+        return result.to_padded_tensor(0.0) if result.is_nested else result
+
+    def numbers(self, result, leaves):
+        """The values, and the gradients of all leaves that require one."""
+        found = self.padded(result)
+        if leaves:
+            # Not a sum of squares: behind a normalization, its gradient is nothing but rounding.
+            weights = torch.linspace(-1, 2, found.numel()).reshape(found.shape).cos().to(found.device)
+            (found.float() * weights).sum().backward()
+        device_module().synchronize()
+        return [found.detach().cpu()] + [self.padded(leaf.grad).cpu() for leaf in leaves]
+
+    def compare(self, compute, tolerance):
+        """Whether both gave values; `compute` takes a device."""
+        found = {}
+        for device in ("cpu", DEVICE):
+            try:
+                found[device] = compute(device)
+            except (RuntimeError, NotImplementedError, AssertionError, ValueError) as error:
+                found[device] = error
+        expected, result = found["cpu"], found[DEVICE]
+        if isinstance(expected, Exception):
+            self.assertIsInstance(result, type(expected), "the CPU refuses this")
+            return False
+        if isinstance(result, Exception):
+            raise result
+        self.assertEqual(len(result), len(expected))
+        for mine, reference in zip(result, expected):
+            torch.testing.assert_close(mine, reference, rtol=tolerance,
+                                       atol=tolerance * max(reference.abs().max().item(), 1e-6))
+        return True
+
+    def attended(self, keys, heads, causal, grad, dtype, device, layout=torch.jagged):
+        width = 16
+        query = self.sequences(self.LENGTHS, width, dtype, layout, device, 0, grad)
+        if self.KEYS[keys] is None:
+            key = value = query
+        else:
+            key = self.sequences(self.KEYS[keys], width, dtype, layout, device, 1, grad)
+            value = self.sequences(self.KEYS[keys], width, dtype, layout, device, 2, grad)
+            if layout == torch.jagged:
+                offsets = query.offsets() if keys == "of the same offsets" else key.offsets()
+                key, value = (torch.nested.nested_tensor_from_jagged(x.values().detach().clone(), offsets).requires_grad_(grad)
+                              for x in (key, value))
+        leaves = list({id(x): x for x in (query, key, value)}.values()) if grad else []
+        split = [x.unflatten(-1, (heads, width // heads)).transpose(1, 2) for x in (query, key, value)]
+        result = F.scaled_dot_product_attention(*split, is_causal=causal)
+        return self.numbers(result.transpose(1, 2).flatten(2), leaves)
+
+    def test_jagged_tensors(self):
+        compared = 0
+        for keys, heads, causal, grad, dtype in itertools.product(
+                self.KEYS, (1, 4), (False, True), (False, True), self.DTYPES):
+            with self.subTest(keys=keys, heads=heads, causal=causal, requires_grad=grad, dtype=dtype):
+                compared += self.compare(lambda device: self.attended(keys, heads, causal, grad, dtype, device), self.DTYPES[dtype])
+        self.assertGreaterEqual(compared, 24)
+
+    def test_strided_nested_tensors(self):
+        for keys, heads, causal, grad, dtype in itertools.product(self.KEYS, (2,), (False, True), (False, True), self.DTYPES):
+            with self.subTest(keys=keys, heads=heads, causal=causal, requires_grad=grad, dtype=dtype):
+                self.compare(lambda device: self.attended(keys, heads, causal, grad, dtype, device, torch.strided),
+                             self.DTYPES[dtype])
+
+    #: A module of width 8 and what it computes of sequences.
+    MODULES = {
+        "MultiheadAttention": (
+            lambda: nn.MultiheadAttention(8, 2, batch_first=True), lambda m, x: m(x, x, x, need_weights=False)[0]),
+        "MultiheadAttention, weights": (lambda: nn.MultiheadAttention(8, 2, batch_first=True), lambda m, x: m(x, x, x)[0]),
+        "TransformerEncoderLayer": (lambda: nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True), lambda m, x: m(x)),
+        "TransformerEncoderLayer, norm first": (
+            lambda: nn.TransformerEncoderLayer(8, 2, 16, 0.0, activation="gelu", norm_first=True, batch_first=True),
+            lambda m, x: m(x)),
+        "TransformerEncoder": (
+            lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True), 2), lambda m, x: m(x)),
+    }
+
+    def test_modules(self):
+        for name, training, grad, dtype, layout in itertools.product(
+                self.MODULES, (False, True), (False, True), self.DTYPES, (torch.strided, torch.jagged, None)):
+            make, call = self.MODULES[name]
+
+            def compute(device):
+                torch.manual_seed(1)
+                module = make().to(device, dtype).train(training)
+                if layout is None:
+                    x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0)).to(device, dtype).requires_grad_(grad)
+                else:
+                    x = self.sequences(self.LENGTHS, 8, dtype, layout, device, 0, grad)
+                with torch.set_grad_enabled(grad):
+                    return self.numbers(call(module, x), [x] if grad else [])
+
+            with self.subTest(name, training=training, requires_grad=grad, dtype=dtype, layout=layout or "dense"):
+                compared = self.compare(compute, 2 * self.DTYPES[dtype])
+                self.assertTrue(compared or layout is not None)
+
+    def test_padding_becomes_a_nested_tensor(self):
+        """What TransformerEncoder does in evaluation: no rows are computed for padding."""
+        x = torch.randn(2, 4, 8, generator=torch.Generator().manual_seed(0))
+        padding = torch.tensor([[False] * 4, [False] * 2 + [True] * 2])
+        make = self.MODULES["TransformerEncoder"][0]
+        for training, grad, dtype in itertools.product((False, True), (False, True), self.DTYPES):
+            def compute(device):
+                torch.manual_seed(1)
+                module = make().to(device, dtype).train(training)
+                leaf = x.detach().to(device, dtype, copy=True).requires_grad_(grad)
+                with torch.set_grad_enabled(grad):
+                    result = module(leaf, src_key_padding_mask=padding.to(device))
+                    kept = result * ~padding[:, : result.size(1)].to(device).unsqueeze(-1)
+                    return self.numbers(kept, [leaf] if grad else [])
+
+            with self.subTest(training=training, requires_grad=grad, dtype=dtype):
+                self.assertTrue(self.compare(compute, 2 * self.DTYPES[dtype]))
 
 
 class Quantized(LayoutTest):

@@ -1,5 +1,6 @@
-"""New tensors: filled if deterministic algorithms are requested; is_set_to and lazy copies."""
+"""New tensors: filled if deterministic algorithms are requested; which tensors are the same and share memory."""
 
+import copy
 import unittest
 
 import torch
@@ -63,15 +64,160 @@ class Deterministic(unittest.TestCase):
         self.assertEqual(out.cpu().tolist(), [[1, 2, 3], [4, 5, 6]])
 
 
-class IsSetTo(unittest.TestCase):
+def shares(one, other):
+    """What two tensors have in common: all of it, the address, the storage, and the distance of their addresses."""
+    same_storage = one.untyped_storage()._cdata == other.untyped_storage()._cdata
+    return one.is_set_to(other), one.data_ptr() == other.data_ptr(), same_storage, \
+        one.data_ptr() - other.data_ptr() if same_storage and one.numel() else None, one._is_view(), one is other
+
+
+def state(tensor):
+    return tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.untyped_storage().nbytes(), \
+        tensor.data_ptr() == 0, tensor._version
+
+
+def swapped(t, other):
+    """The state after swap_tensors, and whether each has the other's memory."""
+    mine = t.clone()
+    pointers = mine.data_ptr(), other.data_ptr()
+    torch.utils.swap_tensors(mine, other)
+    return state(mine), state(other), (other.data_ptr(), mine.data_ptr()) == pointers
+
+
+def resized(t, *sizes, **keywords):
+    """What is left of a clone after resize_, and whether it is still in its memory."""
+    mine = t.clone()
+    before = mine.data_ptr(), mine.untyped_storage()._cdata
+    result = mine.resize_(*sizes, **keywords)
+    kept = mine.untyped_storage().nbytes() <= 48
+    return result is mine, kept and mine.data_ptr() == before[0], mine.untyped_storage()._cdata == before[1], state(mine), \
+        mine.flatten()[:min(12, mine.numel())].tolist()
+
+
+def with_data(t, other):
+    mine = t.clone()
+    mine.data = other
+    return *shares(mine, other), state(mine)
+
+
+def in_place(t, change):
+    mine = t.clone()
+    result = change(mine)
+    return *shares(result, mine), state(mine)
+
+
+#: Each asks about one tensor, arange(12.) of three rows: it must give the CPU's answer.
+QUESTIONS = {
+    "itself": lambda t: shares(t, t),
+    "detach": lambda t: (*shares(t.detach(), t), state(t.detach())),
+    "detach_": lambda t: in_place(t, torch.Tensor.detach_),
+    "alias": lambda t: (*shares(torch.ops.aten.alias(t), t), torch.ops.aten.alias(t)._base is t),
+    "alias_copy": lambda t: shares(torch.ops.aten.alias_copy(t), t),
+    "detach_copy": lambda t: shares(torch.ops.aten.detach_copy(t), t),
+    "view": lambda t: (*shares(t.view(2, 6), t), t.view(2, 6)._base is t),
+    "view of another dtype": lambda t: shares(t.view(torch.int32), t),
+    "view_as": lambda t: (*shares(t.view_as(t[0].new_empty(4, 3)), t), state(t.view_as(t[0].new_empty(4, 3)))),
+    "view_copy": lambda t: shares(torch.ops.aten.view_copy(t, (12,)), t),
+    "whole slice": lambda t: shares(t[:], t),
+    "rows": lambda t: [shares(row, t) for row in t],
+    "columns": lambda t: [shares(column, t) for column in t.unbind(1)],
+    "an empty slice": lambda t: (*shares(t[2:2], t), state(t[2:2])),
+    "transposed": lambda t: shares(t.t(), t),
+    "real and imaginary parts": lambda t: [shares(part, t) for z in (torch.view_as_complex(t.view(3, 2, 2)),)
+                                           for part in (z.real, z.imag, z.conj())],
+    "diagonal, unfold": lambda t: (shares(t.diagonal(1), t), shares(t.unfold(1, 2, 1), t)),
+    "no change": lambda t: [shares(f(t), t) for f in (
+        torch.Tensor.contiguous, torch.Tensor.float, torch.conj, torch.real, torch.Tensor.positive, torch.as_tensor,
+        torch.asarray, torch.Tensor.resolve_conj, torch.Tensor.resolve_neg, torch.squeeze, lambda x: x.to(x.device),
+        lambda x: x.reshape(x.shape), lambda x: x.expand(-1, -1), lambda x: torch.dropout(x, 0.5, False))],
+    "a change": lambda t: [shares(f(t), t) for f in (
+        torch.clone, torch.Tensor.double, torch.neg, lambda x: x.to(x.device, copy=True), lambda x: x.t().contiguous())],
+    "_lazy_clone": lambda t: (lambda copy: (copy.is_set_to(t), copy._is_view(), torch._C._is_cow_tensor(copy)))(t._lazy_clone()),
+    "deepcopy of a base and its view": lambda t: shares(*copy.deepcopy((t, t[1:]))),
+    "a parameter": lambda t: (shares(torch.nn.Parameter(t), t), shares(torch.nn.Parameter(t).data, t)),
+    "set_(tensor)": lambda t: (lambda made: (*shares(made, t), state(made)))(t.new_empty(0).set_(t)),
+    "set_(a view)": lambda t: (lambda made: (*shares(made, t[1:]), state(made)))(t.new_empty(0).set_(t[1:])),
+    "set_(storage)": lambda t: (lambda made: (*shares(made, t), state(made)))(t.new_empty(0).set_(t.untyped_storage())),
+    "set_(storage, sizes)": lambda t: (lambda made: (*shares(made, t), state(made), made.tolist()))(
+        t.new_empty(0).set_(t.untyped_storage(), 2, (2, 2), (3, 1))),
+    "set_ beyond the storage's end": lambda t: (lambda made: (*shares(made, t), state(made), made.flatten()[:12].tolist()))(
+        t.new_empty(0).set_(t.untyped_storage(), 0, (5, 5), (5, 1))),
+    "set_ beyond the storage's end, from an offset": lambda t: (lambda made: (state(made), state(t), made[:2].tolist()))(
+        t.new_empty(0).set_(t.untyped_storage(), 10, (30,))),
+    "set_()": lambda t: (lambda made: (*shares(made.set_(), made), state(made), made.device == t.device))(t.clone()),
+    "set_() of a view": lambda t: (lambda made: (made.is_set_to(t), state(made), state(t)))(t[1:].detach().set_()),
+    "set_ with a negative offset": lambda t: t.new_empty(0).set_(t.untyped_storage(), -1, (2, 2), (2, 1)),
+    "set_ with a negative size": lambda t: t.new_empty(0).set_(t.untyped_storage(), 0, (-1, 2), (2, 1)),
+    "set_ with a negative stride": lambda t: t.new_empty(0).set_(t.untyped_storage(), 0, (3, 3), (-1, 1)),
+    "set_ of another dtype": lambda t: t.new_empty(0).set_(t.int()),
+    "is_set_to a clone, a part": lambda t: (t.is_set_to(t.clone()), t.is_set_to(t[1:]), t[1:].is_set_to(t[1:])),
+    "is_same_size": lambda t: [t.is_same_size(other) for other in (t, t.clone(), t.int(), t.view(2, 6), t.t(), t[0])],
+    "is_alias_of, overlaps": lambda t: (torch._C._is_alias_of(t[1:], t), torch._C._is_alias_of(t.clone(), t),
+                                        torch._C._overlaps(t[:2], t[1:]), torch._C._overlaps(t[:1], t[1:])),
+    "internal overlap": lambda t: [torch._debug_has_internal_overlap(x) for x in (t, t[:1].expand(3, 4), t[:, ::2])],
+    "resize_ to fewer": lambda t: resized(t, 2, 2),
+    "resize_ to as many": lambda t: resized(t, 4, 3),
+    "resize_ to the same": lambda t: resized(t, 3, 4),
+    "resize_ to more": lambda t: resized(t, 5, 5),
+    "resize_ to none": lambda t: resized(t, 0),
+    "resize_ with a format": lambda t: resized(t, 1, 2, 2, 3, memory_format=torch.channels_last),
+    "resize_ of a view": lambda t: (lambda made: (state(made[1:].resize_(4, 4)), state(made), made.tolist()))(t.clone()),
+    "resize_ with a negative size": lambda t: t.clone().resize_(-1, 2),
+    "resize_ of what requires a gradient": lambda t: t.clone().requires_grad_().resize_(2, 2),
+    "resize_ of memory from DLPack": lambda t: torch.from_dlpack(t.clone()).resize_(2, 2).tolist(),
+    "resize_ of memory from DLPack, to more": lambda t: torch.from_dlpack(t.clone()).resize_(5, 5),
+    "resize_as_": lambda t: in_place(t, lambda x: x.resize_as_(t[:2, :2])),
+    "storage.resize_": lambda t: in_place(t, lambda x: (x.untyped_storage().resize_(0), x)[1]),
+    "swap_tensors": lambda t: swapped(t, t.new_ones(2)),
+    "swap_tensors with another dtype": lambda t: swapped(t, t.int()),
+    "data =": lambda t: with_data(t, t.new_ones(2, 2)),
+    "in place": lambda t: [in_place(t, change) for change in (
+        torch.Tensor.t_, torch.Tensor.squeeze_, torch.Tensor.zero_, lambda x: x.unsqueeze_(0), lambda x: x.add_(1),
+        lambda x: x.copy_(x), lambda x: x.as_strided_((2, 2), (1, 2)), lambda x: x.transpose_(0, 1))],
+    "out=": lambda t: in_place(t, lambda x: torch.add(t, 1, out=x)),
+    "out= resized": lambda t: in_place(t[0], lambda x: torch.add(t, 1, out=x.resize_(0))),
+    "addresses of nothing": lambda t: (state(t.new_empty(0)), state(t.new_empty(0, 3))),
+    "equal": lambda t: (torch.equal(t, t), torch.equal(t, t.clone()), torch.equal(t / 0, t / 0)),
+}
+
+
+class Identity(unittest.TestCase):
     def setUp(self):
         device_module()
 
-    def test_is_set_to(self):
-        for device in ("cpu", DEVICE):
-            tensor = torch.zeros(4, device=device)
-            others = (tensor, tensor.detach(), tensor[:], tensor[1:], tensor.view(2, 2), tensor.clone())
-            self.assertEqual([tensor.is_set_to(other) for other in others], [True, True, True, False, False, False])
+    @staticmethod
+    def answer(question, device):
+        try:
+            result = question(torch.arange(12.0, device=device).view(3, 4))
+        except RuntimeError as error:
+            return str(error).splitlines()[0].replace(device, "device")
+        return None if isinstance(result, torch.Tensor) else result
+
+    def test_questions(self):
+        for name, question in QUESTIONS.items():
+            with self.subTest(name):
+                expected = self.answer(question, "cpu")
+                self.assertIsNotNone(expected, "the CPU was expected to refuse this")
+                self.assertEqual(self.answer(question, DEVICE), expected)
+
+    def test_other_devices(self):
+        here, there = torch.ones(3), torch.ones(3, device=DEVICE)
+        for one, other in ((here, there), (there, here)):
+            self.assertFalse(one.is_set_to(other))
+            self.assertTrue(one.is_same_size(other))
+            for source in (other, other.untyped_storage()):
+                with self.assertRaisesRegex(RuntimeError, "different device"):
+                    one.new_empty(0).set_(source)
+        torch.utils.swap_tensors(here, there)
+        self.assertEqual((here.device.type, there.device.type), (torch.device(DEVICE).type, "cpu"))
+
+    def test_memory_of_set_to_nothing_is_freed(self):
+        module = device_module()
+        module.synchronize()
+        large = torch.empty(1 << 20, device=DEVICE)
+        before = module.memory_allocated()
+        large.set_()
+        self.assertGreaterEqual(before - module.memory_allocated(), 1 << 22)
 
 
 if __name__ == "__main__":

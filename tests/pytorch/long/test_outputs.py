@@ -1,6 +1,6 @@
-"""out= of every operator of PyTorch's list: an input itself, a tensor that partially overlaps one, and other dtypes. An
-output that is an input gives the right result or is rejected; a partial overlap, and a dtype that the CPU rejects, are
-rejected too."""
+"""out= of every operator of PyTorch's list: an input itself, a tensor that partially overlaps one, the result's own dtype
+and others. An output that is an input gives the right result or is rejected; a partial overlap, and a dtype that the CPU
+rejects, are rejected too; what the CPU accepts is accepted."""
 
 import itertools
 import unittest
@@ -21,7 +21,11 @@ TAKEN = {"diff": "a difference of slices of the input", "addmv": "composed of a 
 
 
 def copies(sample, device):
-    return tree_map(lambda x: x.detach().clone().to(device) if isinstance(x, torch.Tensor) else x, sample)
+    def copy(x):
+        if isinstance(x, torch.Tensor):
+            return x.detach().clone().to(device)
+        return torch.device(device) if isinstance(x, torch.device) or x == "cpu" else x
+    return tree_map(copy, sample)
 
 
 def listed(results):
@@ -125,8 +129,9 @@ class Outputs(unittest.TestCase):
                 continue
             seen = set()
             for sample, results in samples_of(op):
-                for (k, result), dtype in itertools.product(enumerate(results), OTHER_DTYPES):
-                    if dtype == result.dtype or (k, dtype) in seen:
+                for (k, result), other in itertools.product(enumerate(results), (None, *OTHER_DTYPES)):
+                    dtype = other or result.dtype
+                    if (k, dtype) in seen:
                         continue
                     seen.add((k, dtype))
                     with self.subTest(operator=op.full_name, output=k, dtype=dtype):

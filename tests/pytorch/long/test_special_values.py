@@ -4,6 +4,7 @@ A result is right if it is the CPU's, or the CPU's float64 result, rounded: CPUs
 and some treat powers of float16 or extremes of bfloat16 differently from those of float32."""
 
 import itertools
+import math
 import unittest
 
 import torch
@@ -47,6 +48,7 @@ ACTIVATIONS = {
     "huber": lambda x: F.huber_loss(x, x.flip(0), reduction="none"),
     "kl_div": lambda x: F.kl_div(x, x.flip(0), reduction="none"),
 }
+WITHOUT_GRADIENT = {"searchsorted": "its results are positions"}
 REDUCTIONS = {name: getattr(torch, name) for name in (
     "sum", "mean", "nansum", "amax", "amin", "argmax", "argmin", "any", "all", "median", "nanmedian", "max", "min",
     "count_nonzero", "logsumexp")}
@@ -94,6 +96,30 @@ def with_its_options(op, dtype):
 def is_compared(op) -> bool:
     """Excludes operators from CUDA's own compiler and those that draw random numbers."""
     return not op.name.startswith("jiterator") and op.name not in comparison.RANDOM_OPERATORS
+
+
+def gradient_of(function):
+    """The gradient of the sum of the function's results."""
+    def gradient(x):
+        x = x.clone().requires_grad_()
+        y = function(x)
+        return torch.autograd.grad(y, x, torch.ones_like(y))[0]
+    return gradient
+
+
+def one_by_one(function):
+    return lambda x: torch.cat([function(one) for one in x.split(1)])
+
+
+# A derivative at NaN, given a number, is what the comparisons of its definition select. CPUs compute the last elements of
+# a row in this way, as CUDA does all of them, but most elements with vector instructions that select something else.
+SELECTING = ("softshrink", "hardshrink", "elu", "selu", "celu", "hardtanh", "hardswish")
+# CPUs lose the tail of gelu below -5, and they multiply float64 by float32's 1/6 in hardsigmoid.
+EXACT_GRADIENTS = {
+    **{name: one_by_one(gradient_of(ACTIVATIONS[name])) for name in SELECTING},
+    "gelu": lambda x: torch.special.erfc(-x * .5**.5) / 2 + x * torch.exp(-x * x / 2) / math.sqrt(2 * math.pi),
+    "hardsigmoid": lambda x: (x.abs() < 3).to(x.dtype) / 6,
+}
 
 
 def first(result):
@@ -147,6 +173,12 @@ class SpecialValues(unittest.TestCase):
         for (name, function), dtype in itertools.product(ACTIVATIONS.items(), DTYPES):
             with self.subTest(activation=name, dtype=dtype):
                 self.compare(function, special(dtype).repeat(2), exact=EXACT.get(name))
+
+    def test_gradients_of_activations(self):
+        for (name, function), dtype in itertools.product(ACTIVATIONS.items(), DTYPES):
+            if name not in WITHOUT_GRADIENT:
+                with self.subTest(activation=name, dtype=dtype):
+                    self.compare(gradient_of(function), special(dtype).repeat(2), exact=EXACT_GRADIENTS.get(name))
 
     def rows(self, dtype):
         """The special number among others, in a short row and in a row that several lanes reduce."""

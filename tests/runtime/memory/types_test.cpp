@@ -80,6 +80,8 @@ TEST(MemoryTypes, ProtectedAndLazilyAllocatedMemoryIsNotUsed) {
 }
 
 TEST(ReadableBytes, WithAUnit) {
+    EXPECT_EQ(readable_bytes(0), "0 bytes");
+    EXPECT_EQ(readable_bytes(1), "1 byte");
     EXPECT_EQ(readable_bytes(17), "17 bytes");
     EXPECT_EQ(readable_bytes(1536), "1.50 KiB");
     EXPECT_EQ(readable_bytes(3ull << 30), "3.00 GiB");

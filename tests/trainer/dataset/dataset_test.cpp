@@ -180,22 +180,155 @@ TEST_F(DatasetTest, OneBarSessionsAreExplained) {
 
 // ------------------------------------------------------------------------------------------------------- VIX
 
-TEST_F(DatasetTest, GivenVixIsNotAskedForAgain) {
-    std::vector<std::string> lines = daily_lines(90);
-    for (std::string& line : lines)
-        line.resize(line.rfind(','));
-    write_lines(bars(), lines);
-    TrainConfig config = this->config();
-    config.features = {"session", "vix"};
-    const std::string none = error_of([&] { build(config, load(config)); });
-    EXPECT_TRUE(contains(none, "no --vix was given")) << none;
+/// A source of VIX values that leaves the bars without any, and the part of the message that says why.
+struct MissingVix {
+    const char* name;
+    bool column = false;                ///< the bars have a VIX column
+    std::size_t values = 0;             ///< of it, at its end
+    std::vector<std::string> file = {}; ///< rows of a VIX file
+    std::string reason;
+};
 
-    config.vix = (folder_ / "vix.csv").string();
-    write_lines(config.vix,
-                {"DATE,OPEN,HIGH,LOW,CLOSE", "01/02/2031,15,16,14,15.5", "01/03/2031,15,16,14,15.5"});
-    const std::string late = error_of([&] { build(config, load(config)); });
-    EXPECT_TRUE(contains(late, config.vix)) << late;
-    EXPECT_TRUE(contains(late, "published after the last bar")) << late;
+const std::vector<MissingVix>& missing_vix() {
+    static const std::vector<MissingVix> list{
+        {"nothing", false, 0, {}, "the bars have no VIX column and no --vix was given"},
+        {"an empty column", true, 0, {}, "the VIX column of the bars has no values"},
+        {"a column that begins late",
+         true,
+         1,
+         {},
+         "the first value of the VIX column of the bars was published"},
+        {"a file that begins late",
+         false,
+         0,
+         {"01/02/2031,15,16,14,15.5"},
+         "vix.csv was published after the last bar"},
+        {"a file without values",
+         false,
+         0,
+         {"01/02/2020,15,16,14,."},
+         "vix.csv: no values follow the header"},
+        {"a file of bad rows", false, 0, {"01/02/2020,15,16,14,x"}, "vix.csv has no values"},
+        {"a column beside a late file",
+         true,
+         900,
+         {"01/02/2031,15,16,14,15.5"},
+         "vix.csv was published after the last bar"},
+        {"a column beside a file of bad rows",
+         true,
+         900,
+         {"01/02/2020,15,16,14,x"},
+         "vix.csv has no values"}};
+    return list;
+}
+
+class MissingVixTest : public DatasetTest {
+  protected:
+    TrainConfig written(const MissingVix& source) const {
+        std::vector<std::string> lines = daily_lines(900);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            const std::size_t last = lines[i].rfind(',');
+            if (!source.column)
+                lines[i].resize(last);
+            else if (i > 0 && lines.size() - i > source.values)
+                lines[i].resize(last + 1);
+        }
+        write_lines(bars(), lines);
+        TrainConfig config = this->config();
+        config.bad_rows = BadRows::skip;
+        config.across_sessions = true;
+        if (source.file.empty())
+            return config;
+        config.vix = (folder_ / "vix.csv").string();
+        std::vector<std::string> file = source.file;
+        file.insert(file.begin(), "DATE,OPEN,HIGH,LOW,CLOSE");
+        write_lines(config.vix, file);
+        return config;
+    }
+    /// The messages and the error of a call.
+    template <class Call>
+    static std::string said_by(Call&& call) {
+        Messages messages;
+        try {
+            call(messages);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.status(), ExitStatus::usage) << error.render();
+            messages.text += error.render();
+        }
+        return messages.text;
+    }
+    static void expect_reason(const MissingVix& source, const std::string& text) {
+        EXPECT_TRUE(contains(text, source.reason)) << source.name << ": " << text;
+        const bool given = source.column || !source.file.empty();
+        EXPECT_EQ(contains(text, "no --vix was given"), !given) << source.name << ": " << text;
+        EXPECT_FALSE(contains(text, "Provide a VIX file")) << source.name << ": " << text;
+    }
+};
+
+TEST_F(MissingVixTest, GivenVixIsNotAskedForAgain) {
+    for (const MissingVix& source : missing_vix()) {
+        TrainConfig config = written(source);
+        for (const auto& features : {std::vector<std::string>{"session", "vix"}, {"minute"}}) {
+            config.features = features;
+            expect_reason(source,
+                          said_by([&](Messages& messages) { build(config, load(config), messages); }));
+        }
+    }
+}
+
+// The features of a model, in predict.
+TEST_F(MissingVixTest, NamedFeaturesSayWhyToo) {
+    for (const MissingVix& source : missing_vix()) {
+        const TrainConfig config = written(source);
+        for (const auto& [name, by_bar] : {std::pair{"vix_level", false}, {"vix_lagged", true}}) {
+            const std::vector<std::string> names{name};
+            ThreadPool pool(1);
+            expect_reason(source, said_by([&](Messages&) {
+                              build_named_features(names, by_bar, config, load(config), pool, {});
+                          }));
+        }
+    }
+}
+
+// Bars of a session that is not used have a VIX, the sessions have none.
+TEST_F(MissingVixTest, FirstValueAfterTheLastSession) {
+    TrainConfig config = written({.name = "late", .column = true, .values = 3, .reason = ""});
+    config.features = {"session", "vix"};
+    const MarketData data = first(load(config), 897);
+    const std::string text = said_by([&](Messages& messages) { build(config, data, messages); });
+    EXPECT_TRUE(contains(text, "was published after the last complete session, ")) << text;
+}
+
+// ------------------------------------------------------------------------------------------------ flat rows
+
+TEST_F(DatasetTest, FlatRowsAreNoPartOfTheShareOfRises) {
+    auto lines = daily_lines(140, 3);
+    for (std::size_t i = 3; i < lines.size(); i += 3) // every third session closes where the one before did
+        lines[i] = lines[i].substr(0, 10) + lines[i - 1].substr(10);
+    write_lines(bars(), lines);
+    using Target = market::TargetKind;
+    for (const Target target : {Target::next_return, Target::bar_return, Target::direction}) {
+        TrainConfig config = this->config();
+        config.target = target;
+        config.target_bars = 1;
+        const Dataset set = build(config, load(config));
+        std::vector<double> closes;
+        for (std::size_t i = 1; i < lines.size(); ++i) { // the fifth field
+            std::size_t at = 0;
+            for (int field = 0; field < 4; ++field)
+                at = lines[i].find(',', at) + 1;
+            closes.push_back(std::stod(lines[i].substr(at)));
+        }
+        int rises = 0, falls = 0, flat = 0;
+        for (std::size_t row = set.split.train_begin; row < set.split.train_end; ++row) {
+            const std::size_t session = set.matrix.source[row];
+            const double change = closes[session + 1] - closes[session];
+            ++(change > 0 ? rises : change < 0 ? falls : flat);
+        }
+        EXPECT_EQ(flat > 0, target != Target::direction) << name_of(target);
+        EXPECT_GT(rises, 0);
+        EXPECT_EQ(set.training_share_up, static_cast<double>(rises) / (rises + falls)) << name_of(target);
+    }
 }
 
 } // namespace

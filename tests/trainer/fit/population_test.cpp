@@ -1,10 +1,12 @@
 /// Whole runs with --population: each network, the files, and the report on the best one.
 
 #include "../run_fixture.h"
+#include "report/population_report.h"
 #include "scores/population_scores.h"
 
 #include <rekindle/trainer/predict.h>
 
+#include <optional>
 #include <sstream>
 
 namespace rekindle::trainer {
@@ -129,6 +131,41 @@ TEST(Quartiles, MatchNumPy) {
     EXPECT_EQ(q.upper, 3.25);
     EXPECT_EQ(q.highest, 4);
     EXPECT_EQ(quartiles_of({5}).lower, 5);
+}
+
+// Losses may be negative. The network with the lowest loss has the lowest accuracy here.
+TEST(PopulationReport, BestIsTheLowestLossAndTheHighestAccuracy) {
+    FitResult fit;
+    for (const auto& [loss, accuracy] : {std::pair{0.5, 0.6}, {-1.5, 0.4}, {2.0, 0.45}, {0.25, 0.75}}) {
+        MemberResult& member = fit.members.emplace_back();
+        member.best_epoch = 1;
+        member.best_validation_loss = loss;
+        member.history.push_back({.accuracy = accuracy});
+    }
+    fit.best_member = 1;
+    const TrainConfig config;
+    const MarketData data{{market::BarBuffer::into_table({}, {}), {}, {}}, {}, {}, {}, {}};
+    const Dataset set;
+    const mlp::ModelDescription model;
+    const mlp::OptimizerSpec optimizer;
+    const DeviceUse device;
+    const Evaluation evaluation;
+    const std::optional<PopulationScores> scores = score_population(fit, evaluation);
+    const std::vector<double> predicted;
+    const std::vector<std::string> notes;
+    const TrainedRun run{config, data,   set,        model,     optimizer, device,
+                         fit,    scores, evaluation, predicted, notes,     {}};
+    const ReportSection section = population_section(run, "MSE");
+    std::vector<double> best;
+    for (const Chart& chart : section.charts)
+        for (const Rule& rule : chart.rules)
+            if (rule.label == "best")
+                best.push_back(rule.value);
+    EXPECT_EQ(best, (std::vector<double>{-1.5, 75})) << "of the losses, of the accuracies in percent";
+    const ReportTable& losses = section.tables.at(0);
+    ASSERT_EQ(losses.columns.at(0), "best");
+    EXPECT_EQ(losses.rows.at(0).at(0), "-1.5");
+    EXPECT_EQ(losses.rows.at(0).at(4), "2");
 }
 
 TEST(PopulationVerdict, EdgeOfTheBestAloneDoesNotCount) {

@@ -6,6 +6,8 @@
 #include <rekindle/market/clock.h>
 #include <rekindle/trainer/predict.h>
 
+#include <contract_names.h>
+
 namespace rekindle::trainer {
 namespace {
 
@@ -125,18 +127,72 @@ TEST_F(PredictStartTest, WorksWithMoreDataThanInTraining) {
     }
 }
 
+TEST_F(PredictStartTest, VixThatEndsBeforeTheBarsIsNoted) {
+    const auto model_of = [&](std::vector<std::string> features) {
+        TrainConfig settings = config();
+        settings.features = std::move(features);
+        return run(settings).run_folder;
+    };
+    const fs::path with = model_of({"session", "vix"}), without = model_of({"session"});
+    const std::vector<std::string> lines = daily_lines(120);
+    for (const std::size_t missing : {0u, 1u, 4u, 5u, 10u}) {
+        std::vector<std::string> values{"Date,vix"};
+        for (std::size_t i = 1; i + missing < lines.size(); ++i)
+            values.push_back(lines[i].substr(0, 10) + lines[i].substr(lines[i].rfind(',')));
+        write_lines(folder_ / "vix.csv", values);
+        TrainConfig input;
+        input.data = {bars().string()};
+        input.vix = (folder_ / "vix.csv").string();
+        const auto noted = [&](const fs::path& model) {
+            return contains(said(predict_with(model, input, {"data", "vix"})),
+                            "does its source end before the bars?");
+        };
+        EXPECT_EQ(noted(with), missing >= 5) << missing;
+        EXPECT_FALSE(noted(without)) << "no feature uses the VIX";
+    }
+}
+
 // ---------------------------------------------------------------------------------------- instruments
 
-TEST(Instruments, UnderlyingsOfContracts) {
-    EXPECT_EQ(underlying_of("ES 03-25"), "ES");
-    EXPECT_EQ(underlying_of("ES_03_22"), "ES");
-    EXPECT_EQ(underlying_of("ES 03-2025"), "ES");
-    EXPECT_EQ(underlying_of("ESH25"), "ES");
-    EXPECT_EQ(underlying_of("MNQZ2024"), "MNQ");
-    EXPECT_EQ(underlying_of("BTC"), "BTC");
-    EXPECT_EQ(underlying_of("6E 06-24"), "6E");
-    EXPECT_EQ(underlying_of(""), "");
-    EXPECT_EQ(underlying_of("UNKNOWN"), "");
+/// Data of one contract, without closes to compare.
+Instrument named_only(const char* contract, const char* file) {
+    Instrument instrument{{}, {file}, 100, 200, {}};
+    if (*contract != '\0')
+        instrument.names = {contract};
+    return instrument;
+}
+
+TEST(InstrumentNames, ContractsOfOneInstrumentMatch) {
+    std::vector<std::pair<const char*, const char*>> names = test::names_of_es; // with the number at the end
+    for (const char* name : test::contracts_of_es)
+        names.emplace_back(name, "");
+    for (const auto& [one, one_number] : names)
+        for (const auto& [other, other_number] : names) {
+            const InstrumentMatch match =
+                compare_instruments(named_only(one, "a.csv"), named_only(other, "b.csv"));
+            EXPECT_EQ(match.contradiction, "") << one << " " << other;
+            if (std::string(one_number) == other_number) {
+                EXPECT_EQ(match.doubt, "") << one << " " << other;
+            } else {
+                EXPECT_NE(match.doubt.find("the names differ in a number"), std::string::npos)
+                    << one << " " << other << ": " << match.doubt;
+            }
+        }
+}
+
+TEST(InstrumentNames, DifferentInstrumentsDoNotMatch) {
+    const auto& names = test::different_instruments;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        for (std::size_t k = 0; k < names.size(); ++k) {
+            const InstrumentMatch match =
+                compare_instruments(named_only(names[i], "a.csv"), named_only(names[k], "b.csv"));
+            const bool named = *names[i] != '\0' && *names[k] != '\0';
+            EXPECT_EQ(match.contradiction.empty(), i == k || !named) << names[i] << " " << names[k];
+            EXPECT_EQ(match.doubt.empty(), named) << names[i] << " " << names[k] << ": " << match.doubt;
+        }
+    const auto sp = named_only("US500H25", "a.csv"), dow = named_only("US30H25", "b.csv");
+    EXPECT_NE(compare_instruments(sp, dow).contradiction, "");
+    EXPECT_EQ(compare_instruments(sp, named_only("US500", "b.csv")).doubt, "");
 }
 
 class InstrumentTest : public PredictStartTest {
@@ -169,6 +225,25 @@ TEST_F(InstrumentTest, DifferentNameIsRefused) {
         EXPECT_TRUE(contains(error, text)) << text << ": " << error;
     const Prediction all_the_same = predict_with(model, nasdaq, {"data"}, true);
     EXPECT_TRUE(contains(said(all_the_same), "Another instrument?")) << said(all_the_same);
+}
+
+TEST_F(InstrumentTest, NextContractIsTheSameInstrument) {
+    for (const auto& [first, next] : {std::pair{"ESH25.CME", "ESM25.CME"},
+                                      {"ES MAR25", "ES JUN25"},
+                                      {"BTC-28JUN24", "BTC-27SEP24"},
+                                      {"ESH5 Index", "ESM5 Index"},
+                                      {"ES1!", "ES2!"},
+                                      {"es 03-25", "ES 06-25"},
+                                      {"ES_20250321", "ES_20250620"},
+                                      {"ESH5", "ESM5"},
+                                      {"CME_MINI:ESH2025", "/ESM25"},
+                                      {"NQ 03-25", "UNKNOWN"}}) { // which names none
+        TrainConfig settings = config();
+        settings.data = {named(first, 120, 1, "first.csv").string()};
+        const fs::path model = run(settings).run_folder;
+        const std::string text = said(predict_with(model, of(named(next, 130, 1, "next.csv"))));
+        EXPECT_FALSE(contains(text, "Another instrument?")) << first << " " << next << ": " << text;
+    }
 }
 
 TEST_F(InstrumentTest, DifferentClosesOnTheSameDatesAreRefused) {

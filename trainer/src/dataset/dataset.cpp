@@ -1,5 +1,6 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
+#include <rekindle/market/clock.h>
 #include <rekindle/market/features.h>
 #include <rekindle/market/minute_features.h>
 #include <rekindle/trainer/dataset.h>
@@ -98,6 +99,11 @@ bool any_vix(const MarketData& data) {
     return std::any_of(vix.begin(), vix.end(), [](float value) { return !std::isnan(value); });
 }
 
+bool any_session_vix(const MarketData& data) {
+    return std::any_of(data.summaries.begin(), data.summaries.end(),
+                       [](const market::SessionSummary& session) { return !std::isnan(session.vix); });
+}
+
 /// The feature sets to try, the one with all features first. Each next one omits the features that cost the
 /// most rows.
 std::vector<FeatureSet> feature_sets(const TrainConfig& config, const MarketData& data) {
@@ -113,10 +119,13 @@ std::vector<FeatureSet> feature_sets(const TrainConfig& config, const MarketData
     return sets;
 }
 
-/// Why these bars have no VIX.
+/// Why these bars, or their sessions, have no VIX.
 std::string without_vix(const TrainConfig& config, const MarketData& data) {
     const bool joined = data.read.report.vix_source != "none";
     const std::string file = config.vix.empty() ? "the VIX column of the bars" : config.vix;
+    if (joined && any_vix(data))
+        return fmt::format("the first value of {} was published after the last complete session, {}", file,
+                           market::format_date(data.summaries.back().date));
     if (joined)
         return fmt::format("the first value of {} was published after the last bar, {}", file,
                            timestamp_text(data.read.report.last_time, data));
@@ -130,11 +139,31 @@ std::string without_vix(const TrainConfig& config, const MarketData& data) {
 void require_vix(const TrainConfig& config, const MarketData& data) {
     const bool needed =
         std::find(config.features.begin(), config.features.end(), "vix") != config.features.end();
-    if (needed && !any_vix(data))
+    if (needed && !any_session_vix(data))
         throw usage_error(fmt::format("the feature group vix has no data: {}", without_vix(config, data)))
             .at("--features")
             .hint("Use --vix to give a file of daily VIX closes that begins before the bars end, or omit the "
                   "group.");
+}
+
+bool needs_vix(const std::string& feature, bool by_bar) {
+    if (by_bar)
+        return std::ranges::any_of(market::minute_feature_table(), [&](const market::MinuteFeature& one) {
+            return one.needs_vix && one.info.name == feature;
+        });
+    return std::ranges::any_of(market::feature_table(), [&](const market::FeatureInfo& one) {
+        return one.group == "vix" && one.name == feature;
+    });
+}
+
+/// Like require_vix, for the features of a model.
+void require_vix_for(std::span<const std::string> names, bool by_bar, const TrainConfig& config,
+                     const MarketData& data) {
+    const auto needing =
+        std::ranges::find_if(names, [&](const std::string& name) { return needs_vix(name, by_bar); });
+    if (needing != names.end() && !(by_bar ? any_vix(data) : any_session_vix(data)))
+        throw usage_error(fmt::format("the feature {} has no data: {}", *needing, without_vix(config, data)))
+            .hint("Use --vix to give a file of daily VIX closes that begins before the bars end.");
 }
 
 /// Adds a note for each feature that `set` omits and the first of `sets` has.
@@ -350,18 +379,15 @@ market::FeatureMatrix build_features(const TrainConfig& config, const MarketData
 market::FeatureMatrix build_named_features(std::span<const std::string> names, bool by_bar,
                                            const TrainConfig& config, const MarketData& data,
                                            ThreadPool& pool, const Workspace& workspace) {
+    require_vix_for(names, by_bar, config, data);
     auto matrix =
         by_bar ? market::named_minute_features(data.read.bars, data.plan.sessions, names, pool, workspace)
                : market::named_session_features(data.summaries, data.read.bars.metadata().tick, names, pool);
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (i < matrix.names.size() && matrix.names[i] == names[i])
             continue;
-        std::string hint =
-            fmt::format("{}", fmt::join(matrix.notes, " ")); // such as a look-back that is too long
-        if (by_bar && !any_vix(data))
-            hint += fmt::format(" ({}.)", without_vix(config, data));
         throw usage_error(fmt::format("the feature {} cannot be computed from this data", names[i]))
-            .hint(std::move(hint));
+            .hint(fmt::format("{}", fmt::join(matrix.notes, " "))); // such as a look-back that is too long
     }
     return matrix;
 }

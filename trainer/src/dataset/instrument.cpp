@@ -3,7 +3,7 @@
 #include "median.h"
 
 #include <rekindle/market/clock.h>
-#include <rekindle/market/rolls.h>
+#include <rekindle/market/contract_identity.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,9 +32,39 @@ std::string joined(const std::vector<std::string>& words) {
 
 /// "ES (bars.csv)", or the files alone.
 std::string title(const Instrument& instrument) {
-    return instrument.names.empty()
-               ? joined(instrument.files)
-               : fmt::format("{} ({})", joined(instrument.names), joined(instrument.files));
+    std::vector<std::string> names;
+    for (const std::string& name : instrument.names) {
+        market::ContractIdentity identity = market::identify_contract(name);
+        names.push_back(identity.has_month ? std::move(identity.instrument) : name);
+    }
+    return names.empty() ? joined(instrument.files)
+                         : fmt::format("{} ({})", joined(names), joined(instrument.files));
+}
+
+/// How names of contracts compare. `perhaps`: they differ in a number ("US500" and "US30", "ES1!" and
+/// "ES2!").
+enum class SameName { no, perhaps, yes };
+
+SameName compare_names(const std::string& a, const std::string& b) {
+    const market::ContractIdentity one = market::identify_contract(a), other = market::identify_contract(b);
+    if (one.instrument + one.number == other.instrument + other.number)
+        return SameName::yes;
+    return one.instrument == other.instrument ? SameName::perhaps : SameName::no;
+}
+
+/// The best match of any two names.
+SameName compare_names(const Instrument& a, const Instrument& b) {
+    SameName best = SameName::no;
+    for (const std::string& one : a.names)
+        for (const std::string& other : b.names)
+            best = std::max(best, compare_names(one, other));
+    return best;
+}
+
+/// Whether a contract's name says anything about the instrument.
+bool is_name(const std::string& contract) {
+    const std::string instrument = market::identify_contract(contract).instrument;
+    return !instrument.empty() && instrument != "UNKNOWN" && instrument != "NONE";
 }
 
 using Pair = std::pair<double, double>;
@@ -72,32 +102,18 @@ double correlation(const std::vector<Pair>& pairs) {
 
 } // namespace
 
-std::string underlying_of(std::string_view contract) {
-    const std::string lower = [&] {
-        std::string text(contract);
-        std::ranges::transform(text, text.begin(),
-                               [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-        return text;
-    }();
-    if (lower == "unknown" || lower == "none")
-        return {};
-    if (!market::contract_expiry(contract))
-        return std::string(contract);
-    std::size_t end = contract.find_last_not_of("0123456789") + 1; // before the year
-    if (contract[end - 1] == '-' || contract[end - 1] == '_')
-        end = contract.find_last_not_of("0123456789", end - 2) + 1; // before the month's number
-    return std::string(contract.substr(0, end - 1));                // without its letter or separator
-}
-
 Instrument instrument_of(const MarketData& data) {
     Instrument instrument;
     const auto& contracts = data.read.bars.metadata().contracts;
     for (const market::SessionSummary& session : data.summaries) {
         if (session.contract >= contracts.size())
             continue;
-        std::string name = underlying_of(contracts[session.contract]);
-        if (!name.empty() && std::ranges::find(instrument.names, name) == instrument.names.end())
-            instrument.names.push_back(std::move(name));
+        const std::string& name = contracts[session.contract];
+        const auto is_same = [&](const std::string& other) {
+            return compare_names(name, other) == SameName::yes;
+        };
+        if (is_name(name) && std::ranges::none_of(instrument.names, is_same))
+            instrument.names.push_back(name);
     }
     for (const auto& file : data.read.report.files)
         instrument.files.push_back(file.filename().string());
@@ -120,10 +136,8 @@ InstrumentMatch compare_instruments(const Instrument& model, const Instrument& d
     const std::string both =
         fmt::format("the model was trained on {}, the data is {}", title(model), title(data));
     const bool named = !model.names.empty() && !data.names.empty();
-    const auto known = [&](const std::string& name) {
-        return std::ranges::find(model.names, name) != model.names.end();
-    };
-    if (named && !std::ranges::any_of(data.names, known)) {
+    const SameName same_name = compare_names(model, data);
+    if (named && same_name == SameName::no) {
         match.contradiction = both;
         return match;
     }
@@ -148,6 +162,10 @@ InstrumentMatch compare_instruments(const Instrument& model, const Instrument& d
     if (latest > usual_distance * model.highest || latest * usual_distance < model.lowest)
         match.doubt = fmt::format("{}; its closes were {:g} to {:g} points, the latest here is {:g}", both,
                                   model.lowest, model.highest, latest);
+    else if (named && same_name == SameName::perhaps)
+        match.doubt = fmt::format("{}; the names differ in a number, and the data does not show whether that "
+                                  "is the same instrument",
+                                  both);
     else if (!named && model.files != data.files)
         match.doubt = fmt::format("{}; the data does not show whether that is the same instrument", both);
     return match;

@@ -7,13 +7,13 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace rekindle::trainer {
 
 struct Instrument {
-    std::vector<std::string> names; ///< of the contracts' underlyings: "ES"; empty when the data names none
+    /// One contract of each instrument, as the data names it: "ES 03-25"; empty when the data names none.
+    std::vector<std::string> names;
     std::vector<std::string> files; ///< names without folders
     double lowest = 0, highest = 0; ///< closes of all sessions, points
     struct Close {
@@ -22,9 +22,6 @@ struct Instrument {
     };
     std::vector<Close> closes; ///< of the latest sessions
 };
-
-/// "ES 03-25", "ES_03_25" and "ESH25" → "ES"; a name without an expiry stays; "" for none.
-std::string underlying_of(std::string_view contract);
 
 /// Precondition: at least one session.
 Instrument instrument_of(const MarketData& data);

@@ -35,6 +35,7 @@ constexpr std::array free_keys{"data",     "vix",        "columns", "contract", 
 
 /// The run's rules with the user's data; a rule that differs is refused by name.
 TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& stored) {
+    session_rules(options.input); // a misspelled zone is not a rule of any model
     Json requested, own;
     to_json(requested, options.input);
     to_json(own, stored);

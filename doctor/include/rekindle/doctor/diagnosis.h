@@ -44,7 +44,8 @@ enum class Outcome {
 
 struct LogDiagnosis {
     std::vector<Finding> findings;    ///< best first, empty when nothing is recognized
-    std::vector<std::string> ask;     ///< facts that would help to decide, most useful first
+    std::vector<std::string> ask;     ///< facts that would help to decide and that such a host has, most
+                                      ///< useful first
     std::vector<std::string> noticed; ///< lines that are harmless but often blamed, or that the run survived
     Outcome outcome = Outcome::unknown;
     Facts shown; ///< the facts, plus what the log shows of the system, GPUs and torch where the facts are

@@ -28,9 +28,10 @@ struct Finding {
     double score = 0;      ///< order among findings; not a probability and never printed as one
     std::string statement; ///< one sentence about this host or log
     std::vector<Evidence> evidence;
-    std::vector<std::string> distinguishing_checks; ///< what would decide between it and the next
-    std::vector<std::string> devices;               ///< Gpu::address
-    std::vector<std::string> signatures;            ///< ids of knowledge/signatures that matched
+    /// What would decide between it and the next, as far as it applies to this platform.
+    std::vector<std::string> distinguishing_checks;
+    std::vector<std::string> devices;    ///< Gpu::address
+    std::vector<std::string> signatures; ///< ids of knowledge/signatures that matched
     /// Ids of knowledge/remedies.yaml, best first; empty: those of the cause.
     std::vector<std::string> remedies;
     /// Values for the remedies' {placeholders}: "pid", "gfx", "index"

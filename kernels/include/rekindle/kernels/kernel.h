@@ -22,10 +22,14 @@ enum class Feature : std::uint32_t {
     subgroup_basic = 1u << 6,
     subgroup_arithmetic = 1u << 7,
     subgroup_shuffle = 1u << 8,
-    cooperative_matrix = 1u << 9, ///< 16 x 16 x 16, float16 factors, float32 sums
+    cooperative_matrix = 1u << 9, ///< matrix units: float16 factors, float32 sums, in one of the shapes below
     subgroup_size_control = 1u << 10,
-    shared_48k = 1u << 11, ///< 49,152 bytes of shared memory; the minimum is 32,768
-    shared_64k = 1u << 12, ///< 65,536 bytes
+    shared_48k = 1u << 11,      ///< 49,152 bytes of shared memory; the minimum is 32,768
+    shared_64k = 1u << 12,      ///< 65,536 bytes
+    matrix_16x16x16 = 1u << 13, ///< shapes of matrix units: rows x columns x depth
+    matrix_8x16x16 = 1u << 14,
+    matrix_8x8x16 = 1u << 15,
+    matrix_8x8x8 = 1u << 16,
 };
 
 /// A set of features. name(Feature) gives the registry's name, such as "float16_arithmetic".

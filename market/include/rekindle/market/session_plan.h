@@ -25,14 +25,16 @@ struct SessionPlan {
 ///   utc, exchange  Timestamps are instants (the reader converts exchange time to UTC, and starts to ends).
 ///        all  Trading day D holds the bars that end in (day_start on the evening before, day_start on D], in
 ///             local time of rules.zone; with day_start before noon, (day_start on D, day_start on D + 1].
-///             Trading days that fall on a Saturday or Sunday hold test and stray bars: they are skipped and
-///             counted. A holiday with trading is a separate session, marked half_day.
-///        rth  Bars that end in (rth_open, rth_close] of a weekday, up to the early close on a half day. A
-///             holiday has no regular session.
-///        eth  Bars from the regular close (or early close) of the previous business day to the regular open
-///             of D: one contiguous range of time, across weekends and holidays. The label is D.
-///   raw            As in the original system: the date of the label is the session; rth takes 09:30 <= time
-///                  < 16:00 of weekdays. Calendar and zone are not used.
+///             A holiday with trading is a separate session, marked half_day.
+///        rth  Bars that end in (rth_open, rth_close] of D, up to the early close on a half day. A holiday
+///             has no regular session.
+///        eth  Bars from the regular close (or early close) of the previous trading day to the regular open
+///             of D: one contiguous range of time, across holidays and days without trading. The label is D.
+///   raw            The date of the label is the session; rth takes rth_open <= time < rth_close. Calendar
+///                  and zone are not used.
+/// A Saturday or Sunday is a trading day if it has at least half as many bars (of its regular hours for rth
+/// and eth) as the weekdays before it. Other weekend bars are test and stray bars: all and rth skip and count
+/// them, eth counts them to the next trading day. With raw, all takes every date.
 /// A table of dates without times has one session per date and needs hours = all. Weeks join the Monday to
 /// Friday trading days of an ISO week and are labeled with the last one present; they need hours = all,
 /// because the regular hours of a week are not one contiguous range of bars. A week holds the contract of its
@@ -42,9 +44,9 @@ struct SessionPlan {
 /// session, which may be shorter or missing there; `complete` says whether it is over.
 ///
 /// Throws Error (usage) for rules that contradict each other or the data, and for contracts that `method`
-/// cannot handle. `mix_contracts_like_original` puts all contracts into each session, without rolls. Takes
-/// about one pass over contract and volume.
+/// cannot handle. `like_original` puts all contracts into each session, without rolls, and drops the weekends
+/// of raw regular hours, as the original system did. Takes about one pass over contract and volume.
 SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar,
-                          RollMethod method, bool mix_contracts_like_original = false);
+                          RollMethod method, bool like_original = false);
 
 } // namespace rekindle::market

@@ -1,5 +1,5 @@
 #pragma once
-/// Matrix products on a Vulkan device (kernels/matmul/matmul.slang, kernels/matmul/matmul_cooperative.slang).
+/// Matrix products on a Vulkan device (kernels/matmul/matmul.slang, kernels/product/product_units.slang).
 
 #include <rekindle/runtime/device.h>
 #include <rekindle/runtime/stream.h>
@@ -30,7 +30,7 @@ bool has_matrix_product_half(const runtime::Device& device);
 
 /// The same with A and B in float16 and with sums and C in float32, on the matrix units; the device
 /// determines the order of a sum. The stream must belong to `device`. Throws runtime::Unsupported when the
-/// device has no such units, and runtime::Error when k is 0 or the sizes do not match.
+/// device has no such units, and runtime::Error when the sizes do not match.
 void matrix_product_half(const runtime::Device& device, runtime::Stream& stream, const DeviceMatrix& a,
                          const DeviceMatrix& b, const DeviceMatrix& c);
 

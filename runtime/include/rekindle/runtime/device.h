@@ -34,6 +34,16 @@ struct CooperativeMatrixShape {
     bool subgroup_scope = true;
 };
 
+/// The shapes of matrix units for which there are kernels, in the order of preference.
+struct MatrixShape {
+    std::uint32_t m, n, k;
+    kernels::Feature feature;
+};
+inline constexpr MatrixShape matrix_shapes[] = {{16, 16, 16, kernels::Feature::matrix_16x16x16},
+                                                {8, 16, 16, kernels::Feature::matrix_8x16x16},
+                                                {8, 8, 16, kernels::Feature::matrix_8x8x16},
+                                                {8, 8, 8, kernels::Feature::matrix_8x8x8}};
+
 /// Capabilities of a device as the driver reports them; none is assumed.
 struct Capabilities {
     kernels::Features features; ///< those that kernels ask for by name

@@ -15,6 +15,12 @@ std::vector<Setting> sessions() {
                                 .word = hours,
                                 .reason = "only the regular hours define these sessions",
                                 .except_command = "predict"});
+    std::vector<Exclusion> no_week;
+    for (const std::string_view hours : {"rth", "eth"})
+        no_week.push_back({.option = "session",
+                           .word = hours,
+                           .reason = "these hours of a week are not one contiguous range of bars",
+                           .own_word = "week"});
     return {
         {.name = "clock",
          .field = choice_field<&TrainConfig::clock>,
@@ -51,7 +57,11 @@ std::vector<Setting> sessions() {
          .detail = "rth keeps the bars that end within --regular-hours, eth those from one regular close to "
                    "the next regular open, all the whole trading day that begins at --day-start.",
          .example = "--session rth",
-         .commands = session_cutters},
+         .commands = session_cutters,
+         .not_with = {{.option = "clock",
+                       .word = "raw",
+                       .reason = "with raw labels the overnight hours are the two ends of each date",
+                       .own_word = "eth"}}},
         {.name = "session-length",
          .field = choice_field<&TrainConfig::session_length>,
          .value_name = "WORD",
@@ -60,7 +70,8 @@ std::vector<Setting> sessions() {
          .detail = "With week, the trading days of a week form one session, labeled with its last day. It "
                    "suits files of daily bars, because a single daily bar barely has a volume profile.",
          .example = "--session-length week",
-         .commands = session_cutters},
+         .commands = session_cutters,
+         .not_with = no_week},
         {.name = "day-start",
          .field = &TrainConfig::day_start,
          .value_name = "HH:MM",

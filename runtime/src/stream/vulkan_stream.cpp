@@ -1,3 +1,4 @@
+#include "device/counted.h"
 #include "device/hexadecimal.h"
 #include "stream/event.h"
 #include "stream/stream_core.h"
@@ -93,8 +94,8 @@ void VulkanStream::launch(const Pipeline& pipeline, Groups groups, std::span<con
     device_.throw_if_lost();
     const kernels::Kernel& kernel = *pipeline.kernel;
     if (parameters.size() != kernel.parameter_bytes)
-        throw Error("launch of " + std::string(kernel.name) + " with " + std::to_string(parameters.size()) +
-                    " bytes of parameters; it takes " + std::to_string(kernel.parameter_bytes));
+        throw Error("launch of " + std::string(kernel.name) + ": its parameters have " +
+                    counted(kernel.parameter_bytes, "byte") + ", not " + std::to_string(parameters.size()));
     check_groups(kernel, groups);
     if (device_.test_mode().poison)
         put_without_poison(pipeline, groups, parameters, accesses, expected_seconds);
@@ -124,7 +125,7 @@ void VulkanStream::copy(DevicePointer to, DevicePointer from, std::uint64_t byte
     device_.throw_if_lost();
     const std::uint64_t source = without_poison(from.address), target = without_poison(to.address);
     if (source < target ? target - source < bytes : source - target < bytes)
-        throw Error("copy of " + std::to_string(bytes) + " bytes between overlapping ranges");
+        throw Error("copy of " + counted(bytes, "byte") + " between overlapping ranges");
     copy_on(*core_, to, from, bytes);
 }
 
@@ -142,7 +143,7 @@ void VulkanStream::copy_on(StreamCore& core, DevicePointer to, DevicePointer fro
 void VulkanStream::fill(DevicePointer to, std::uint64_t bytes, std::uint32_t word) {
     device_.throw_if_lost();
     if (bytes % 4 != 0 || to.address % 4 != 0)
-        throw Error("fill of " + std::to_string(bytes) + " bytes: address and size must be multiples of 4");
+        throw Error("fill of " + counted(bytes, "byte") + ": address and size must be multiples of 4");
     for (std::uint64_t done = 0; done < bytes;) {
         const std::uint64_t piece = std::min(bytes - done, core_->options().piece_bytes);
         const BufferLocation in = core_->allocator().locate(to + done, piece);

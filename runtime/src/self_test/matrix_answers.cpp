@@ -1,0 +1,123 @@
+#include "device/unit_tiles.h"
+#include "self_test/known_answer.h"
+
+#include <rekindle/kernels/ceil_div.h>
+#include <rekindle/kernels/families/selftest_matrix.h>
+#include <rekindle/kernels/values.h>
+
+#include <bit>
+#include <cstdlib>
+#include <span>
+
+namespace rekindle::runtime {
+
+namespace {
+
+std::string name_of(const MatrixShape& shape) {
+    return std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " + std::to_string(shape.k);
+}
+
+/// Small integers: every product and sum is exact, in whatever order they are added.
+KnownAnswer product_on_units(const MatrixShape& shape, const kernels::Kernel& kernel) {
+    const auto [m, n, depth, feature] = shape;
+    const std::uint32_t b_at = m * depth, c_at = b_at + depth * n;
+    std::vector<float> input(c_at + m * n);
+    for (std::uint32_t i = 0; i < input.size(); ++i)
+        input[i] = static_cast<float>(static_cast<int>(mix(i + 4242) % 17) - 8);
+    std::vector<Number> expected(std::size_t{m} * n);
+    for (std::uint32_t row = 0; row < m; ++row)
+        for (std::uint32_t column = 0; column < n; ++column) {
+            float sum = input[c_at + row * n + column];
+            for (std::uint32_t k = 0; k < depth; ++k)
+                sum += input[row * depth + k] * input[b_at + k * n + column];
+            expected[row * n + column].value = static_cast<double>(sum);
+        }
+    return {.name = "matrix units, " + name_of(shape),
+            .kernel = &kernel,
+            .disables = feature,
+            .count = 1,
+            .input = bytes_of(input),
+            .output = unwritten(expected.size() * sizeof(float)),
+            .mistake = must_be_near<float>(expected, {"element"})};
+}
+
+/// number: at most 2048.
+std::uint16_t half_of(int number) {
+    const auto size = static_cast<std::uint32_t>(std::abs(number));
+    if (size == 0)
+        return 0;
+    const auto exponent = static_cast<std::uint32_t>(std::bit_width(size)) - 1;
+    return static_cast<std::uint16_t>((number < 0 ? 0x8000u : 0u) | (exponent + 15) << 10 |
+                                      ((size << (10 - exponent)) & 0x3ffu));
+}
+
+/// The kernel that products use, with edges in all directions. Small integers, too.
+KnownAnswer tile_on_units(const MatrixShape& shape, const Capabilities& can) {
+    constexpr std::uint32_t m = 72, n = 80, depth = 40;
+    std::vector<int> a(std::size_t{m} * depth), b(std::size_t{depth} * n);
+    for (std::uint32_t i = 0; i < a.size(); ++i)
+        a[i] = static_cast<int>(mix(i + 99) % 17) - 8;
+    for (std::uint32_t i = 0; i < b.size(); ++i)
+        b[i] = static_cast<int>(mix(i + 7777) % 17) - 8;
+    std::vector<std::uint16_t> input;
+    for (const std::vector<int>* factor : {&a, &b})
+        for (const int number : *factor)
+            input.push_back(half_of(number));
+    std::vector<Number> expected(std::size_t{m} * n);
+    for (std::uint32_t row = 0; row < m; ++row)
+        for (std::uint32_t column = 0; column < n; ++column) {
+            int sum = 0;
+            for (std::uint32_t k = 0; k < depth; ++k)
+                sum += a[row * depth + k] * b[k * n + column];
+            expected[row * n + column].value = sum;
+        }
+    UnitTile tile = tile_of(shape, can, UnitTileSize::of_64);
+    tile.constants.dtype = kernels::value::dtype_float32;
+    tile.constants.a_sharing = kernels::value::sharing_quads_along_k;
+    tile.constants.b_sharing = kernels::value::sharing_quads_along_outer;
+    tile.constants.stores_quads = 1;
+    const auto constants = tile.constants.list();
+    const std::size_t a_bytes = a.size() * sizeof(std::uint16_t);
+    return {.name = "tiles on matrix units, " + name_of(shape),
+            .kernel = &tile.kernel->kernel,
+            .constants = {constants.begin(), constants.end()},
+            .disables = shape.feature,
+            .groups = {kernels::ceil_div(n, tile.size), kernels::ceil_div(m, tile.size), 1},
+            .input = bytes_of(input),
+            .output = unwritten(expected.size() * sizeof(float)),
+            .parameters =
+                [=](std::uint64_t from, std::uint64_t to) {
+                    const kernels::ProductUnitsParameters p{.a = from,
+                                                            .b = from + a_bytes,
+                                                            .c = to,
+                                                            .alpha = std::bit_cast<std::uint32_t>(1.0f),
+                                                            .m = m,
+                                                            .n = n,
+                                                            .k = depth,
+                                                            .k_part = 2 * tile.depth,
+                                                            .a_row = depth,
+                                                            .a_step = 1,
+                                                            .b_step = n,
+                                                            .b_column = 1,
+                                                            .c_row = n,
+                                                            .c_column = 1};
+                    const auto bytes = std::as_bytes(std::span(&p, 1));
+                    return std::vector<std::byte>(bytes.begin(), bytes.end());
+                },
+            .mistake = must_be_near<float>(expected, {"element"})};
+}
+
+} // namespace
+
+void add_matrix_answers(std::vector<KnownAnswer>& list, const Capabilities& can) {
+    const kernels::Kernel* const of_shapes[] = {
+        &kernels::selftest_product_16x16x16.kernel, &kernels::selftest_product_8x16x16.kernel,
+        &kernels::selftest_product_8x8x16.kernel, &kernels::selftest_product_8x8x8.kernel};
+    for (std::size_t i = 0; i < std::size(of_shapes); ++i)
+        if (i == 0 || can.features.contains(matrix_shapes[i].feature)) {
+            list.push_back(product_on_units(matrix_shapes[i], *of_shapes[i]));
+            list.push_back(tile_on_units(matrix_shapes[i], can));
+        }
+}
+
+} // namespace rekindle::runtime
