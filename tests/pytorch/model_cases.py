@@ -92,7 +92,7 @@ CASES: dict[str, TrainingCase] = {
     "mlp": TrainingCase(mlp, lambda: rows(64, 32), mean_squared, adamw(3e-3)),
     "futures_network": TrainingCase(FuturesNetwork, lambda: rows(64, 54), nn.functional.smooth_l1_loss, adamw(2e-3)),
     "resnet18": TrainingCase(lambda: ResNet18(10), lambda: images(8, 32, 2), cross_entropy, sgd(5e-4),
-                             prepare_training=blocks_as_identity),
+                             autocast_steps=12, prepare_training=blocks_as_identity),
     "yolo_blocks": TrainingCase(lambda: YoloBlocks(2, 8), lambda: detection(4, 64), mean_squared, sgd(2e-2)),
     "unet": TrainingCase(lambda: UNet(1, 3), lambda: segmentation(2, 32, 3), cross_entropy, adam(6e-3)),
     "lstm": TrainingCase(lambda: SequenceClassifier(nn.LSTM, 8, 16, 4), lambda: sequences(8, 12, 8, 4), cross_entropy, adam(1e-2)),

@@ -4,6 +4,7 @@ import functools
 import os
 import pathlib
 import unittest
+import zlib
 
 import torch
 
@@ -39,6 +40,11 @@ def device_module():
     if DEVICE == "cpu":
         raise unittest.SkipTest("torch.cpu has no device memory, streams or generators")
     return getattr(torch, torch.device(DEVICE).type)
+
+
+def in_sample(name: str, share: int) -> bool:
+    """Whether the case of this name is one of every `share` cases that run at every change: by a hash of the name."""
+    return zlib.crc32(name.encode()) % share == 0
 
 
 def is_cpu_driver() -> bool:

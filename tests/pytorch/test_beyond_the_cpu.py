@@ -10,7 +10,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_leaves, tree_map
 
 from comparison import RANDOM_OPERATORS, TOLERANCE
-from support import DEVICE, device_module, require_device
+from support import DEVICE, device_module, in_sample, require_device
 
 DTYPES = set(all_types_and_complex_and(torch.bool, torch.float16, torch.bfloat16))
 MISSING = {
@@ -103,6 +103,9 @@ def raises(op, sample, move) -> bool:
 
 
 class BeyondTheCPU(unittest.TestCase):
+    #: test_what_neither_supports_is_rejected runs one case of so many; exhaustive/test_samples.py runs all.
+    share = 4
+
     @classmethod
     def setUpClass(cls):
         require_device(cpu=False)
@@ -157,6 +160,8 @@ class BeyondTheCPU(unittest.TestCase):
             if reason_not_to_run(op) or op.full_name in TAKEN or "jiterator" in op.name:
                 continue
             for dtype in DTYPES - op.dtypes - op.dtypesIfCUDA:
+                if not in_sample(f"{op.full_name} {dtype}", self.share):
+                    continue
                 for sample in samples_of(op, dtype):
                     if not raises(op, sample, lambda x: x):
                         continue  # the list is not exact

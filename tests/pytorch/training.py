@@ -25,6 +25,7 @@ class TrainingCase:
     loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
     make_optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer]
     autocast: bool = True
+    autocast_steps: int = STEPS  # fewer where a step takes seconds on a CPU driver
     prepare_training: Callable[[nn.Module], object] = lambda network: None  # changes a fresh network before its 20 steps
 
 
@@ -102,11 +103,12 @@ def compare_step(case: TrainingCase, device: str) -> None:
 
 
 def compare_training(case: TrainingCase, device: str, autocast: torch.dtype | None = None) -> None:
-    """20 steps; the CPU trains in float32. Raises AssertionError."""
+    """20 steps, or the case's number of them under autocast; the CPU trains in float32. Raises AssertionError."""
     network = seeded(case.make_network)
     case.prepare_training(network)
-    expected = train(case, network, "cpu", None, STEPS).losses
-    actual = train(case, network, device, autocast, STEPS).losses
+    steps = STEPS if autocast is None else case.autocast_steps
+    expected = train(case, network, "cpu", None, steps).losses
+    actual = train(case, network, device, autocast, steps).losses
     tolerance = LOSS_TOLERANCE if autocast is None else AUTOCAST_LOSS_TOLERANCE
     worst = max(relative_errors(actual, expected))
     assert worst <= tolerance, f"relative error of the loss {worst}: {actual}, the CPU's {expected}"

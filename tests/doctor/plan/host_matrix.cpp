@@ -201,4 +201,13 @@ std::vector<MatrixHost> host_matrix() {
     return hosts;
 }
 
+std::vector<MatrixHost> sampled_host_matrix() {
+    std::vector<MatrixHost> hosts;
+    std::size_t number = 0;
+    for (MatrixHost& host : host_matrix())
+        if (number++ % sampled == 0)
+            hosts.push_back(std::move(host));
+    return hosts;
+}
+
 } // namespace rekindle::doctor::fixtures

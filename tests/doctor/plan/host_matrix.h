@@ -3,6 +3,7 @@
 
 #include <rekindle/doctor/facts.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,5 +29,13 @@ struct MatrixHost {
 /// Every system × GPU × PyTorch; every system × known GPU with and without a Vulkan driver; and a host about
 /// which nothing is known.
 std::vector<MatrixHost> host_matrix();
+
+/// host_matrix(), but one host of `sampled` under AddressSanitizer, where all of them would take minutes.
+std::vector<MatrixHost> sampled_host_matrix();
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::size_t sampled = 7;
+#else
+constexpr std::size_t sampled = 1;
+#endif
 
 } // namespace rekindle::doctor::fixtures

@@ -1,0 +1,18 @@
+"""All cases of the tests of which every change runs a sample (support.in_sample)."""
+
+import unittest
+
+import test_beyond_the_cpu
+from long import test_outputs
+
+
+class BeyondTheCPU(test_beyond_the_cpu.BeyondTheCPU):
+    share = 1
+
+
+class Outputs(test_outputs.Outputs):
+    share = 1
+
+
+if __name__ == "__main__":
+    unittest.main()
