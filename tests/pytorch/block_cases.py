@@ -132,7 +132,11 @@ def sorts(n):
     yield Comparison("sort", lambda x: x.sort(stable=True), (x,))
     yield Comparison("sort of int64, descending", lambda x: x.sort(stable=True, descending=True),
                      (torch.randint(-2**40, 2**40, (n,)),))
+    yield Comparison("sort of bytes", lambda x: x.sort(stable=True), (whole(n, low=0, high=200, dtype=torch.uint8),))
+    yield Comparison("sort of float16, descending", lambda x: x.sort(stable=True, descending=True),
+                     (whole(n, low=-900, high=900, dtype=torch.float16),))
     unique = torch.randperm(n).float()
+    yield Comparison("topk, many", lambda x: x.topk(min(2048, x.numel())), (unique,))
     yield Comparison("topk", lambda x: x.topk(min(100, x.numel())), (unique,))
     yield Comparison("kthvalue, median", lambda x: (x.kthvalue(x.numel() // 3 + 1), x.median()), (unique,))
     yield Comparison("mode", lambda x: x.mode()[0], (x,), native=False)
@@ -265,6 +269,8 @@ def sorts_of_matrices(rows, columns):
     x = whole(rows, columns, low=-1000, high=1000)
     for dim in (0, 1):
         yield Comparison(f"sort, {dim}", lambda x, dim=dim: x.sort(dim=dim, stable=True), (x,))
+        yield Comparison(f"sort of bytes, {dim}", lambda x, dim=dim: x.sort(dim=dim, stable=True),
+                         (whole(rows, columns, low=0, high=200, dtype=torch.uint8),))
         yield Comparison(f"median, {dim}", lambda x, dim=dim: x.median(dim)[0], (x,))
         yield Comparison(f"topk, {dim}", lambda x, dim=dim: x.topk(1, dim)[0], (x,))
 

@@ -13,8 +13,8 @@ REGISTRY = pathlib.Path(__file__).resolve().parents[2] / "kernels/registry/regis
 
 #: Families whose threads run a few hundred iterations at most, whatever the sizes: dimensions, elements of a group, digits,
 #: steps of a binary search.
-CONSTANT_LOOPS = {"fill", "indexing", "grouping", "shape", "recurrent", "norm_channels", "sorting", "elementwise", "copy",
-                  "sequence", "elementwise_list", "optimizer"}
+CONSTANT_LOOPS = {"fill", "indexing", "grouping", "shape", "recurrent", "norm_channels", "sorting", "radix", "elementwise",
+                  "copy", "sequence", "elementwise_list", "optimizer"}
 #: Family → its cases above the limit, in long_loops() or slow_long_loops().
 LONG_LOOPS = {
     "reduction": ["sum of bytes"],
@@ -40,6 +40,8 @@ ELSEWHERE = {
     "population_deep": "not used by this device; tests/mlp_gpu/population_gpu_length_test.cpp",
     "population_evaluate": "not used by this device; tests/mlp_gpu/population_gpu_length_test.cpp",
     "population_evaluate_deep": "not used by this device; tests/mlp_gpu/population_gpu_length_test.cpp",
+    "select": "a workgroup reads at most 3,750 times 1024 elements of a line, up to 11 times; then workgroups share lines, in "
+              "so many parts that a loop above the limit would need 10^11 elements",
     "testing": "only the tests of runtime/ launch it",
 }
 

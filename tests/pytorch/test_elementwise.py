@@ -6,7 +6,7 @@ import unittest
 import torch
 
 from both_devices import DeviceTestCase
-from support import DEVICE, fallback_counts
+from support import DEVICE, fallback_counts, without_flushed
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -293,6 +293,11 @@ class CopiesAndFills(ElementwiseOnBoth):
                                -1e-5, math.inf, -math.inf, math.nan, 3.39e38, 6.1e-5, 6.0e-5, 1 + 2**-8, 1 + 3 * 2**-8])
         self.check(lambda x: x.half(), values)
         self.check(lambda x: x.bfloat16(), values)
+        # Every number that lies in the middle between two of 16 bits, and its neighbors.
+        middles = (torch.arange(2**20)[:, None] * 2**12 + torch.tensor([-1, 0, 1])).flatten().to(torch.int32).view(torch.float32)
+        middles = without_flushed(middles[~middles.isnan()])
+        self.check(lambda x: x.half().view(torch.int16), middles, tolerance=(0, 0))
+        self.check(lambda x: x.bfloat16().view(torch.int16), middles, tolerance=(0, 0))
         every = torch.arange(65536, dtype=torch.int32).to(torch.int16)
         for dtype in (torch.float16, torch.bfloat16):
             self.check(lambda x, d=dtype: x.view(d).float(), every, tolerance=(0, 0))

@@ -4,6 +4,7 @@
 #include "../dispatch/limits.h"
 #include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
+#include "convolution_phases.h"
 #include "matrices.h"
 
 #include <rekindle/kernels/ceil_div.h>
@@ -14,7 +15,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <limits>
 
@@ -24,34 +24,8 @@ namespace {
 
 using at::IntArrayRef;
 using at::Tensor;
-using Size3 = std::array<std::int64_t, 3>; // depth, height, width
-
 /// The operations of kernels/product/convolution.slang.
 enum class Operation : std::uint32_t { forward = 0, input_gradient = 1, weight_gradient = 2 };
-
-std::int64_t volume(const Size3& size) {
-    return size[0] * size[1] * size[2];
-}
-
-/// A convolution that is not transposed: input [batch, groups * in_channels, input...], weight [groups *
-/// out_channels, in_channels, kernel...], output [batch, groups * out_channels, output...]. Missing
-/// dimensions have size 1.
-struct Geometry {
-    std::int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
-    Size3 input{1, 1, 1}, output{1, 1, 1}, kernel{1, 1, 1};
-    Size3 stride{1, 1, 1}, dilation{1, 1, 1}, padding{0, 0, 0};
-
-    bool pointwise() const { return volume(kernel) == 1; }
-    bool unit_stride() const { return stride == Size3{1, 1, 1}; }
-    /// Whether the kernel is a matrix that maps each pixel separately.
-    bool per_pixel() const { return pointwise() && unit_stride() && padding == Size3{0, 0, 0}; }
-    std::uint32_t dimensions() const {
-        const auto flat = [&](std::size_t d) {
-            return input[d] == 1 && output[d] == 1 && kernel[d] == 1 && padding[d] == 0;
-        };
-        return flat(0) ? (flat(1) ? 1 : 2) : 3;
-    }
-};
 
 void fill_last(Size3& to, IntArrayRef from, std::size_t spatial) {
     for (std::size_t d = 0; d < spatial; ++d)
@@ -74,8 +48,7 @@ Geometry geometry_of(IntArrayRef input, IntArrayRef weight, IntArrayRef output, 
     fill_last(g.stride, stride, spatial);
     fill_last(g.padding, padding, spatial);
     fill_last(g.dilation, dilation, spatial);
-    if (g.per_pixel())
-        g.input = g.output = {1, 1, volume(g.input)};
+    g.flatten_pixels();
     return g;
 }
 
@@ -172,6 +145,9 @@ constexpr std::int64_t channels_of_block = 16;
 /// The number of products above which the time to reorder the weight does not matter.
 constexpr std::int64_t products_worth_reordering = std::int64_t{1} << 29;
 
+/// Numbers that a piece of a phase may take in memory before they are moved to their places.
+constexpr std::int64_t most_phase_elements = std::int64_t{1} << 26;
+
 /// C = A * B of convolution.slang.
 struct Work {
     const Geometry& g;
@@ -236,28 +212,40 @@ struct Work {
         return run % 4 == 0 && address(tensor) % quad_bytes() == 0;
     }
 
+    /// What a launch chooses besides the sizes.
+    struct Variant {
+        bool edges = true, in_parts = false, one_tap = false;
+        bool without_tiles = false;
+        std::uint32_t shared_numbers = 1;
+        std::uint32_t row_taps = 1; ///< without tiles
+    };
     void launch(const kernels::Kernel& kernel, Groups groups, const Operands& operands, std::int64_t k_part,
-                bool edges, bool in_parts, bool of_one_tap, std::uint32_t shared_numbers) const {
+                const Variant& variant) const {
         const kernels::ConvolutionParameters p = parameters(operands, k_part);
         const bool by_pixels = operation == Operation::weight_gradient;
-        const bool rows_of_k = operation == Operation::forward || of_one_tap;
-        const bool quads_of_other = by_pixels   ? quads(operands.other, volume(grid))
+        const bool rows_of_k = operation == Operation::forward || variant.one_tap;
+        // The tile of 16 rows has less than a quad of them for each thread.
+        const bool quads_of_other = &kernel == &kernels::convolution_16x128.kernel ? false
+                                    : by_pixels ? quads(operands.other, volume(grid))
                                     : rows_of_k ? quads(operands.other, k)
                                                 : false;
+        const std::int64_t adjacent = variant.without_tiles ? grid[2] : by_pixels ? n : volume(grid);
         const kernels::ConvolutionConstants constants{
             .dtype = dtype_code(dtype),
-            .edges = edges,
-            .shared_numbers = shared_numbers,
+            .edges = variant.edges,
+            .shared_numbers = variant.shared_numbers,
             .operation = static_cast<std::uint32_t>(operation),
             .dimensions = g.dimensions(),
             .pointwise = g.pointwise(),
             .unit_stride = g.unit_stride(),
             .a_sharing = quads_of_other ? 0u : 2u,
-            .one_tap = of_one_tap,
-            .in_parts = in_parts,
+            .one_tap = variant.one_tap,
+            .in_parts = variant.in_parts,
             .has_bias = operands.bias.defined(),
-            .stores_quads = !in_parts && (!by_pixels || g.pointwise()) &&
-                            quads(operands.result, by_pixels ? n : volume(grid))};
+            .stores_quads =
+                !variant.in_parts && (!by_pixels || g.pointwise()) && quads(operands.result, adjacent),
+            .adjacent_taps = variant.without_tiles && g.stride[2] == 1 && g.dilation[2] == 1,
+            .row_taps = variant.row_taps};
         std::array accesses{reads(operands.image), reads(operands.other), writes(operands.result), Access{}};
         if (operands.bias.defined())
             accesses[3] = reads(operands.bias);
@@ -274,6 +262,8 @@ struct Work {
     }
     Tensor reordered_weight(const Tensor& weight) const;
     bool is_direct() const;
+    /// Quads of adjacent pixels in the rows of the grid.
+    std::int64_t pixel_quads() const { return n / grid[2] * kernels::ceil_div<std::int64_t>(grid[2], 4); }
     void run(const Operands& operands) const;
     void run_groups(const Operands& operands) const;
     Tile tile() const;
@@ -294,12 +284,19 @@ Tensor Work::reordered_weight(const Tensor& weight) const {
 
 void Work::run_directly(const Operands& operands) const {
     const Kernels family_kernels = kernels_of(family);
-    if (operation == Operation::weight_gradient)
-        launch(*family_kernels.weight_direct, tile_groups(n, m, g.groups), operands, k, false, false, false,
-               256);
-    else
-        launch(*family_kernels.direct, tile_groups(kernels::ceil_div(n, 256), m, g.groups), operands, k,
-               false, false, false, 1);
+    Variant variant{.edges = false, .without_tiles = true};
+    if (operation != Operation::weight_gradient) {
+        const Groups groups = tile_groups(kernels::ceil_div(pixel_quads(), 256), m, g.groups);
+        launch(*family_kernels.direct, groups, operands, k, variant);
+        return;
+    }
+    // A workgroup for several taps of a row reads the gradient once, but it must be one of many.
+    const std::int64_t width = g.kernel[2], lines = channels * g.kernel[0] * g.kernel[1];
+    const std::int64_t per_line = lines * m * g.groups >= 256 ? kernels::ceil_div(width, 8) : width;
+    variant.row_taps = static_cast<std::uint32_t>(kernels::ceil_div(width, per_line));
+    variant.shared_numbers = 256 * variant.row_taps;
+    const std::int64_t per_row = kernels::ceil_div<std::int64_t>(width, variant.row_taps);
+    launch(*family_kernels.weight_direct, tile_groups(lines * per_row, m, g.groups), operands, k, variant);
 }
 
 void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups groups, bool edges,
@@ -308,8 +305,11 @@ void Work::run_in_parts(const Operands& operands, const Tile& tile, Groups group
     const Tensor memory =
         at::empty({g.groups * parts, m, n}, at::TensorOptions().device(device).dtype(sum_type(family)));
     groups.z = static_cast<std::uint32_t>(g.groups * parts);
-    launch(*tile.kernel, groups, {operands.image, operands.other, memory, {}}, k_part, edges, true,
-           one_tap(tile.columns), tile.shared_numbers());
+    launch(*tile.kernel, groups, {operands.image, operands.other, memory, {}}, k_part,
+           {.edges = edges,
+            .in_parts = true,
+            .one_tap = one_tap(tile.columns),
+            .shared_numbers = tile.shared_numbers()});
     const std::uint64_t first = address(operands.result);
     if (operation == Operation::weight_gradient) {
         const Matrices result{first, m, n, n, 1, m * n, writes(operands.result)};
@@ -336,6 +336,8 @@ Tile Work::tile() const {
     // Tiles of several taps need too many registers for more columns.
     const bool wide = n > 64 && (!of_weight || one_tap(128));
     if (family == NumberFamily::float32) {
+        if (m <= 16 && wide && groups(16, 128) >= 160)
+            return {&kernels::convolution_16x128.kernel, 16, 128, 16, 1};
         // The weight gradient is faster in more parts of 64 x 128.
         const bool fills =
             groups(128, 128) >= 160 || (groups(128, 128) >= 64 && groups(128, 128) * most_parts() >= 320);
@@ -361,9 +363,9 @@ std::int64_t Work::parts_of(std::int64_t tiles, std::int64_t tile_columns) const
     // Measured on an H200, which has 132 multiprocessors.
     const bool of_weight = operation == Operation::weight_gradient;
     const std::int64_t wanted_tiles = of_weight && tile_columns == 128 ? 792 : 512;
-    const std::int64_t wanted =
+    const std::int64_t target_parts =
         of_weight ? kernels::ceil_div(wanted_tiles, tiles) : std::max<std::int64_t>(wanted_tiles / tiles, 1);
-    return std::min(wanted, most_parts());
+    return std::min(target_parts, most_parts());
 }
 
 /// Whether the kernels without tiles suit this convolution and their loops are short enough.
@@ -372,7 +374,8 @@ bool Work::is_direct() const {
         return false;
     if (operation == Operation::weight_gradient)
         return n <= 1024 && k <= most_iterations * 256;
-    return k <= most_iterations && kernels::ceil_div(n, 256) <= most_groups / 2 * groups_per_row;
+    // Four nested loops.
+    return k <= most_iterations / 4 && kernels::ceil_div(n, 256) <= most_groups / 2 * groups_per_row;
 }
 
 void Work::run(const Operands& given) const {
@@ -395,9 +398,9 @@ void Work::run(const Operands& given) const {
     const std::int64_t columns = kernels::ceil_div(n, tile.columns), rows = kernels::ceil_div(m, tile.rows);
     const Groups groups = tile_groups(columns, rows, g.groups);
     const std::int64_t needed = kernels::ceil_div(k, tile.longest_k());
-    const std::int64_t wanted = std::max(parts_of(columns * rows * g.groups, tile.columns), needed);
+    const std::int64_t target_parts = std::max(parts_of(columns * rows * g.groups, tile.columns), needed);
     const std::int64_t k_part =
-        std::max<std::int64_t>(kernels::ceil_div(kernels::ceil_div(k, wanted), 16) * 16, 16);
+        std::max<std::int64_t>(kernels::ceil_div(kernels::ceil_div(k, target_parts), 16) * 16, 16);
     const std::int64_t parts = kernels::ceil_div(k, k_part);
     // Small tiles are not worth another pipeline.
     const bool edges = tile.rows == 32 || m % tile.rows != 0 || n % tile.columns != 0 || k % tile.depth != 0;
@@ -408,8 +411,8 @@ void Work::run(const Operands& given) const {
     if (parts > 1 && fits)
         run_in_parts(operands, tile, groups, edges, parts, k_part);
     else
-        launch(*tile.kernel, groups, operands, kernels::ceil_div(k, 16) * 16, edges, false,
-               one_tap(tile.columns), tile.shared_numbers());
+        launch(*tile.kernel, groups, operands, kernels::ceil_div(k, 16) * 16,
+               {.edges = edges, .one_tap = one_tap(tile.columns), .shared_numbers = tile.shared_numbers()});
 }
 
 /// Long sums with several groups of channels: one group at a time.
@@ -453,6 +456,41 @@ void run_batches(Geometry g, Operation operation, const Operands& operands) {
     }
 }
 
+/// The input gradient of a convolution with strides in its phases.
+void run_phases(const Geometry& g, const std::vector<JoinedPhases>& phases, const Operands& operands) {
+    const Tensor& result = operands.result;
+    if (!phases_cover_input(g)) {
+        if (operands.bias.defined()) {
+            std::vector<std::int64_t> sizes(static_cast<std::size_t>(result.dim()), 1);
+            sizes[1] = operands.bias.numel();
+            result.copy_(operands.bias.view(sizes).expand_as(result));
+        } else {
+            result.zero_();
+        }
+    }
+    for (const JoinedPhases& some : phases) {
+        Geometry dense = some.geometry;
+        const std::int64_t channels = dense.groups * dense.in_channels, pixels = volume(dense.input);
+        const std::int64_t most_batch = std::max<std::int64_t>(most_phase_elements / (channels * pixels), 1);
+        Operands piece{
+            {}, weight_of_phases(some, g, operands.other), {}, bias_of_phases(some, operands.bias)};
+        for (std::int64_t first = 0; first < g.batch; first += most_batch) {
+            dense.batch = std::min(most_batch, g.batch - first);
+            piece.image = operands.image.narrow(0, first, dense.batch);
+            piece.result = at::empty({dense.batch, channels, pixels}, result.options());
+            run_batches(dense, Operation::input_gradient, piece);
+            place_phases(some, g, piece.result, result.narrow(0, first, dense.batch));
+        }
+    }
+}
+
+void run_input_gradient(const Geometry& g, const Operands& operands) {
+    if (const auto phases = phases_of(g); !phases.empty())
+        run_phases(g, phases, operands);
+    else
+        run_batches(g, Operation::input_gradient, operands);
+}
+
 /// As in cuDNN: channels_last if the input or the weight is.
 at::MemoryFormat format_of(const Tensor& input, const Tensor& weight) {
     const auto channels_last =
@@ -482,8 +520,8 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
     const Operands operands{input.contiguous(), weight.contiguous(), result,
                             bias && bias->defined() ? bias->contiguous() : Tensor()};
     if (transposed)
-        run_batches(geometry_of(sizes, weight.sizes(), input.sizes(), stride, padding, dilation, groups),
-                    Operation::input_gradient, operands);
+        run_input_gradient(
+            geometry_of(sizes, weight.sizes(), input.sizes(), stride, padding, dilation, groups), operands);
     else
         run_batches(geometry_of(input.sizes(), weight.sizes(), sizes, stride, padding, dilation, groups),
                     Operation::forward, operands);
@@ -507,8 +545,11 @@ convolution_backward(const Tensor& grad_output, const Tensor& input, const Tenso
     Tensor of_input, of_weight, of_bias;
     if (output_mask[0]) {
         of_input = at::empty(input.sizes(), input.options());
-        run_batches(g, transposed ? Operation::forward : Operation::input_gradient,
-                    {gradient, weight.contiguous(), of_input, {}});
+        const Operands operands{gradient, weight.contiguous(), of_input, {}};
+        if (transposed)
+            run_batches(g, Operation::forward, operands);
+        else
+            run_input_gradient(g, operands);
         of_input = of_input.contiguous(format);
     }
     if (output_mask[1]) {

@@ -242,10 +242,10 @@ void multiply_tiles(const Product& product) {
                                 kernels::ceil_div(product.c.columns, size) * product.sizes.batch;
     const bool whole_batch = product.sizes.batch <= most_groups / 64 &&
                              std::max(product.c.rows, product.c.columns) <= most_groups * size;
-    const std::int64_t wanted =
+    const std::int64_t target_parts =
         std::max(whole_batch ? parts_of(groups, k, 256, 64) : 1, kernels::ceil_div(k, tile.longest_k()));
     const std::int64_t k_part =
-        std::max(kernels::ceil_div(kernels::ceil_div(k, wanted), depth) * depth, depth);
+        std::max(kernels::ceil_div(kernels::ceil_div(k, target_parts), depth) * depth, depth);
     const std::int64_t parts = std::max<std::int64_t>(kernels::ceil_div(k, k_part), 1);
     const auto launch_panel = [&](const Product& part, std::int64_t batch) {
         const Groups tiles{static_cast<std::uint32_t>(kernels::ceil_div(part.c.columns, size)),
@@ -272,11 +272,11 @@ void multiply_vector(const Product& product) {
     const bool many_lanes = along && k >= 64;
     const std::int64_t lanes = many_lanes ? 64 : 8, rows = 256 / lanes;
     const std::int64_t groups = kernels::ceil_div(product.c.rows, rows) * product.sizes.batch;
-    const std::int64_t wanted =
+    const std::int64_t target_parts =
         std::max(product.sizes.batch <= 255 ? parts_of(groups, k, 64 * lanes, 256) : 1,
                  kernels::ceil_div(k, most_iterations * lanes));
     const std::int64_t k_part =
-        std::max(kernels::ceil_div(kernels::ceil_div(k, wanted), lanes) * lanes, lanes);
+        std::max(kernels::ceil_div(kernels::ceil_div(k, target_parts), lanes) * lanes, lanes);
     const std::int64_t parts = std::max<std::int64_t>(kernels::ceil_div(k, k_part), 1);
     const Kernels family = kernels_of(product.family);
     const auto launch_panel = [&](const Product& part, std::int64_t batch) {

@@ -4,9 +4,7 @@
 
 #include "../dispatch/launch.h"
 #include "../dispatch/structured.h"
-#include "lines.h"
 
-#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/sorting.h>
 
 #include <ATen/native/Resize.h>
@@ -14,51 +12,14 @@
 #include <ATen/ops/mode.h>
 #include <ATen/ops/sort_meta.h>
 #include <ATen/ops/topk_meta.h>
-#include <algorithm>
-#include <bit>
 #include <vector>
 
 namespace rvk {
 
 namespace {
 
-using Parameters = kernels::SortingParameters;
 using Pair = std::tuple<at::Tensor, at::Tensor>;
 using PairOut = std::tuple<at::Tensor&, at::Tensor&>;
-
-constexpr std::int64_t longest_run = 2048; // that kernels/sorting/sorting.slang sorts in shared memory
-
-/// Keys and indices of runs in memory.
-struct Runs {
-    at::Tensor keys, indices;
-
-    Runs() = default;
-    Runs(std::int64_t elements, c10::Device device)
-        : keys(at::empty({elements}, at::TensorOptions(device).dtype(at::kLong))),
-          indices(at::empty({elements}, at::TensorOptions(device).dtype(at::kInt))) {}
-};
-
-void merge_runs(Parameters p, const at::Tensor& input, Runs from, Runs to, const at::Tensor& values,
-                const at::Tensor& indices, bool descending) {
-    for (std::int64_t run = longest_run; run < p.size; run *= 2) {
-        const bool last = 2 * run >= p.size;
-        p.run = static_cast<std::uint32_t>(run);
-        p.from_keys = address(from.keys);
-        p.from_indices = address(from.indices);
-        p.to_keys = address(to.keys);
-        p.to_indices = address(to.indices);
-        c10::SmallVector<Access, 8> accesses{reads(from.keys), reads(from.indices)};
-        if (last)
-            accesses.append({reads(input), writes(values), writes(indices)});
-        else
-            accesses.append({writes(to.keys), writes(to.indices)});
-        launch(input.device(), kernels::merge_sorted_runs, linear_groups(input.numel(), 256), p, accesses,
-               {.input_type = dtype_code(input.scalar_type()),
-                .descending = descending ? 1u : 0u,
-                .last_pass = last ? 1u : 0u});
-        std::swap(from, to);
-    }
-}
 
 /// Calls function(values, indices) with contiguous tensors and copies the results to the given ones if those
 /// are different tensors.
@@ -68,51 +29,6 @@ void with_contiguous_outputs(const at::Tensor& values, const at::Tensor& indices
         with_contiguous_output(indices, [&](const at::Tensor& at_index) { function(to, at_index); });
     });
 }
-
-} // namespace
-
-void sort_lines(const at::Tensor& input, std::int64_t dim, bool descending, std::int64_t first,
-                std::int64_t kept, const at::Tensor& values, const at::Tensor& indices) {
-    TORCH_CHECK_NOT_IMPLEMENTED(!c10::isComplexType(input.scalar_type()), "sorting complex numbers");
-    if (values.numel() == 0)
-        return;
-    const Lines lines(input, dim);
-    Parameters p{};
-    p.input = address(input);
-    p.values = address(values);
-    p.indices = address(indices);
-    p.lines = static_cast<std::uint32_t>(lines.lines);
-    p.size = static_cast<std::uint32_t>(lines.size);
-    p.inner = static_cast<std::uint32_t>(lines.inner);
-    p.first = static_cast<std::uint32_t>(first);
-    p.kept = static_cast<std::uint32_t>(kept);
-    const bool one_pass = lines.size <= longest_run;
-    const auto run = std::max<std::uint32_t>(
-        std::bit_ceil(static_cast<std::uint32_t>(std::min(lines.size, longest_run))), 2);
-    const auto entries = std::max<std::uint32_t>(run, 512);
-    Runs to, spare;
-    c10::SmallVector<Access, 4> accesses{reads(input)};
-    if (one_pass) {
-        accesses.append({writes(values), writes(indices)});
-    } else {
-        to = Runs(input.numel(), input.device());
-        spare = Runs(input.numel(), input.device());
-        p.to_keys = address(to.keys);
-        p.to_indices = address(to.indices);
-        accesses.append({writes(to.keys), writes(to.indices)});
-    }
-    const std::int64_t runs = lines.lines * (kernels::ceil_div(lines.size, run));
-    launch(input.device(), kernels::sort_short_runs, linear_groups(runs, entries / run), p, accesses,
-           {.input_type = dtype_code(input.scalar_type()),
-            .descending = descending ? 1u : 0u,
-            .line_size = run,
-            .entries = entries,
-            .last_pass = one_pass ? 1u : 0u});
-    if (!one_pass)
-        merge_runs(p, input, to, spare, values, indices, descending);
-}
-
-namespace {
 
 struct Sort : at::meta::structured_sort_stable {
     void impl(const at::Tensor& self, std::optional<bool>, std::int64_t dim, bool descending,
@@ -179,25 +95,34 @@ PairOut kth_value(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool
     return {values, indices};
 }
 
+void medians_of_short_lines(const SortedLines& lines, bool ignores_nan) {
+    const at::Tensor& input = lines.input;
+    const at::Tensor sorted = at::empty(input.sizes(), input.options());
+    const at::Tensor order = at::empty(input.sizes(), input.options().dtype(at::kLong));
+    sort_lines(input, -1, false, 0, lines.lines.size, sorted, order);
+    kernels::SortingParameters p{};
+    p.input = address(sorted);
+    p.sorter = address(order);
+    p.values = address(lines.values);
+    p.indices = lines.indices.defined() ? address(lines.indices) : 0;
+    p.lines = static_cast<std::uint32_t>(lines.lines.lines);
+    p.size = static_cast<std::uint32_t>(lines.lines.size);
+    c10::SmallVector<Access, 4> accesses{reads(sorted), reads(order), writes(lines.values)};
+    if (lines.indices.defined())
+        accesses.push_back(writes(lines.indices));
+    launch(input.device(), kernels::median_of_sorted, linear_groups(p.lines, 256), p, accesses,
+           {.input_type = dtype_code(input.scalar_type()), .ignores_nan = ignores_nan ? 1u : 0u});
+}
+
 /// Lower medians along the last dimension of a contiguous tensor, into contiguous tensors with one element
 /// per line.
 void medians(const at::Tensor& input, bool ignores_nan, const at::Tensor& values, const at::Tensor& indices) {
-    const at::Tensor sorted = at::empty(input.sizes(), input.options());
-    const at::Tensor order = at::empty(input.sizes(), input.options().dtype(at::kLong));
-    const std::int64_t size = input.size(-1);
-    sort_lines(input, -1, false, 0, size, sorted, order);
-    Parameters p{};
-    p.input = address(sorted);
-    p.sorter = address(order);
-    p.values = address(values);
-    p.indices = indices.defined() ? address(indices) : 0;
-    p.lines = static_cast<std::uint32_t>(input.numel() / size);
-    p.size = static_cast<std::uint32_t>(size);
-    c10::SmallVector<Access, 4> accesses{reads(sorted), reads(order), writes(values)};
-    if (indices.defined())
-        accesses.push_back(writes(indices));
-    launch(input.device(), kernels::median_of_sorted, linear_groups(p.lines, 256), p, accesses,
-           {.input_type = dtype_code(input.scalar_type()), .ignores_nan = ignores_nan ? 1u : 0u});
+    const SortedLines lines{
+        .input = input, .lines = Lines(input, -1), .kept = 1, .values = values, .indices = indices};
+    if (lines.lines.size > longest_run)
+        select_medians(lines, ignores_nan);
+    else
+        medians_of_short_lines(lines, ignores_nan);
 }
 
 template <bool ignores_nan>

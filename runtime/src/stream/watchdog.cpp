@@ -14,6 +14,9 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
+/// A thread that blocks wakes up late; a wait for work that ends this soon does not block.
+constexpr std::chrono::microseconds longest_polling(100);
+
 std::uint64_t nanoseconds(Seconds seconds) {
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(seconds).count());
 }
@@ -51,8 +54,12 @@ std::uint64_t StreamCore::progress() const {
 }
 
 void StreamCore::await(std::uint64_t value) {
-    if (completed() >= value)
-        return;
+    const auto polling_end = std::chrono::steady_clock::now() + longest_polling;
+    do {
+        if (completed() >= value)
+            return;
+        std::this_thread::yield();
+    } while (std::chrono::steady_clock::now() < polling_end);
     const Seconds patience(device_->test_mode().watchdog(device_->info().type == DeviceType::cpu));
     const Seconds slice = std::min(patience / 8, Seconds(1));
     ProgressDeadline deadline(patience.count(), 0, ProgressDeadline::Clock::now());

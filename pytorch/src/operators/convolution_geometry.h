@@ -1,0 +1,44 @@
+#pragma once
+/// The sizes of a convolution.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace rvk {
+
+using Size3 = std::array<std::int64_t, 3>; // depth, height, width
+
+inline std::int64_t volume(const Size3& size) {
+    return size[0] * size[1] * size[2];
+}
+
+/// A convolution that is not transposed: input [batch, groups * in_channels, input...], weight [groups *
+/// out_channels, in_channels, kernel...], output [batch, groups * out_channels, output...]. Missing
+/// dimensions have size 1.
+struct Geometry {
+    std::int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
+    Size3 input{1, 1, 1}, output{1, 1, 1}, kernel{1, 1, 1};
+    Size3 stride{1, 1, 1}, dilation{1, 1, 1}, padding{0, 0, 0};
+
+    bool pointwise() const { return volume(kernel) == 1; }
+    bool unit_stride() const { return stride == Size3{1, 1, 1}; }
+    /// Whether the kernel is a matrix that maps each pixel separately. (A transposed convolution with
+    /// output_padding has more pixels in its input than in its output.)
+    bool per_pixel() const {
+        return pointwise() && unit_stride() && padding == Size3{0, 0, 0} && input == output;
+    }
+    /// Numbers the pixels in one dimension if the kernel maps each separately.
+    void flatten_pixels() {
+        if (per_pixel())
+            input = output = {1, 1, volume(input)};
+    }
+    std::uint32_t dimensions() const {
+        const auto flat = [&](std::size_t d) {
+            return input[d] == 1 && output[d] == 1 && kernel[d] == 1 && padding[d] == 0;
+        };
+        return flat(0) ? (flat(1) ? 1 : 2) : 3;
+    }
+};
+
+} // namespace rvk

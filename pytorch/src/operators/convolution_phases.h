@@ -1,0 +1,48 @@
+#pragma once
+/// The input gradient of a convolution with strides (and a transposed convolution) as dense convolutions.
+///
+/// In one dimension, pixel i of the input receives tap t of the kernel from pixel o of the output where
+/// stride * o + dilation * t = i + padding. With the greatest common divisor g of stride and dilation, the
+/// pixels
+///     i = stride * q + dilation * t - padding    for one t below stride / g and all q
+/// receive only the taps t + j * stride / g, from o = q - j * dilation / g: they are the input gradient of a
+/// convolution whose stride is 1, whose dilation is dilation / g, and whose kernel has only those taps. These
+/// pixels are the phase t. Pixels in no phase receive nothing.
+///
+/// Several phases can be joined in one convolution, as additional channels of its input: they read the same
+/// pixels of the output. Phases that have fewer taps than others then get taps of weight 0.
+
+#include "convolution_geometry.h"
+
+#include <ATen/core/Tensor.h>
+#include <vector>
+
+namespace rvk {
+
+/// The convolution for some phases of another one.
+struct JoinedPhases {
+    Geometry geometry; ///< in_channels: channels x phases; input: from the first q of any phase to the last
+    Size3 first{0, 0, 0}, count{1, 1, 1}; ///< phases in each dimension
+
+    std::int64_t phases() const { return volume(count); }
+};
+
+/// How a large input gradient is best computed: in these phases, one after the other, or as it is if there
+/// are none. Follows from the sizes alone.
+std::vector<JoinedPhases> phases_of(const Geometry& g);
+
+/// Whether every pixel of the input is in a phase.
+bool phases_cover_input(const Geometry& g);
+
+/// The weight [groups * out_channels, channels x phases, taps...] of the phases' convolution.
+at::Tensor weight_of_phases(const JoinedPhases& phases, const Geometry& g, const at::Tensor& weight);
+
+/// The bias [groups * channels x phases], or no tensor if there is none.
+at::Tensor bias_of_phases(const JoinedPhases& phases, const at::Tensor& bias);
+
+/// Copies the pixels of the phases [batch, groups * channels x phases, q...] to their places in the input's
+/// gradient [batch, groups * channels, input...].
+void place_phases(const JoinedPhases& phases, const Geometry& g, const at::Tensor& pixels,
+                  const at::Tensor& gradient);
+
+} // namespace rvk
