@@ -88,7 +88,9 @@ class Numbers(unittest.TestCase):
                         elif expected is not None:
                             # Of a power of a complex number, float32 holds an angle of 110 radians to 1e-5.
                             tolerance = 3e-5 if isinstance(number, complex) and "pow" in name else 1e-6
-                            torch.testing.assert_close(found, expected, rtol=tolerance, atol=0, equal_nan=True)
+                            # A GPU may treat subnormal numbers as zero (pytorch/README.md, Known gaps).
+                            smallest = torch.finfo(torch.float32).tiny if "pow" in name else 0
+                            torch.testing.assert_close(found, expected, rtol=tolerance, atol=smallest, equal_nan=True)
 
     def test_wider_results(self):
         """The result wraps around in the operands' dtype before it is converted to that of `out`."""

@@ -49,9 +49,13 @@ at::Tensor& search_out(const at::Tensor& boundaries, const at::Tensor& self, boo
     const auto type = at::result_type(boundaries, self);
     TORCH_CHECK_NOT_IMPLEMENTED(!c10::isComplexType(type) && type != at::kBool, // nor on the CPU
                                 "searching ", type);
+    // Warns of copies, as the CPU and CUDA do; what needs no copy stays undefined.
+    at::Tensor values, edges, places;
+    at::native::searchsorted_maybe_trim_input_tensors(values, edges, places, self, boundaries, order);
+    const auto either = [](const at::Tensor& copy, const at::Tensor& given) { return copy.defined() ? copy : given; };
     const at::Tensor result = out.is_contiguous() ? out : at::empty(out.sizes(), out.options());
-    search(boundaries.to(type).contiguous(), self.to(type).contiguous(),
-           order.defined() ? order.contiguous() : order, right || (side && *side == "right"), result);
+    search(either(edges, boundaries), either(values, self), either(places, order),
+           right || (side && *side == "right"), result);
     if (!result.is_same(out))
         out.copy_(result);
     return out;

@@ -70,10 +70,10 @@ void give(const at::Tensor& values, const at::Tensor& indices, at::IntArrayRef s
 }
 
 void check_outputs(const at::Tensor& self, const at::Tensor& values, const at::Tensor& indices) {
-    TORCH_CHECK(values.scalar_type() == self.scalar_type(), "expected scalar type ", self.scalar_type(),
-                " but found ", values.scalar_type());
-    TORCH_CHECK(indices.scalar_type() == at::kLong, "expected scalar type Long but found ",
-                indices.scalar_type());
+    TORCH_CHECK(values.scalar_type() == self.scalar_type(), "expected scalar type '", self.scalar_type(),
+                "' but got '", values.scalar_type(), "' for values output");
+    TORCH_CHECK(indices.scalar_type() == at::kLong, "expected scalar type 'Long' but got '",
+                indices.scalar_type(), "' for indices output");
 }
 
 PairOut kth_value(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool keepdim, at::Tensor& values,
