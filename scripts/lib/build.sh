@@ -27,6 +27,8 @@ configure() {
         compiler=$(compiler_arguments)
         [[ -z $compiler ]] || mapfile -t arguments <<<"$compiler"
     fi
+    # The release build compiles the kernels; with REKINDLE_SPIRV_DIR, the others can take its results.
+    [[ $preset == release ]] || arguments+=("-DREKINDLE_SPIRV_DIR=${REKINDLE_SPIRV_DIR:-}")
     mkdir -p "$folder"
     (cd "$REPOSITORY" && cmake --preset "$preset" "${arguments[@]}" "$@") >"$folder/configure.log" 2>&1 || {
         cat "$folder/configure.log" >&2

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -102,12 +103,23 @@ def compare_step(case: TrainingCase, device: str) -> None:
             assert error <= GRADIENT_TOLERANCE * scale, f"gradient of {name} differs by {error} of {scale}"
 
 
-def compare_training(case: TrainingCase, device: str, autocast: torch.dtype | None = None) -> None:
-    """20 steps, or the case's number of them under autocast; the CPU trains in float32. Raises AssertionError."""
+def prepared_network(case: TrainingCase) -> nn.Module:
     network = seeded(case.make_network)
     case.prepare_training(network)
+    return network
+
+
+@functools.cache
+def losses_on_the_cpu(case: TrainingCase) -> list[float]:
+    """Of 20 steps in float32; the tests of a case share them."""
+    return train(case, prepared_network(case), "cpu", None, STEPS).losses
+
+
+def compare_training(case: TrainingCase, device: str, autocast: torch.dtype | None = None) -> None:
+    """20 steps, or the case's number of them under autocast; the CPU trains in float32. Raises AssertionError."""
+    network = prepared_network(case)
     steps = STEPS if autocast is None else case.autocast_steps
-    expected = train(case, network, "cpu", None, steps).losses
+    expected = losses_on_the_cpu(case)[:steps + 1]
     actual = train(case, network, device, autocast, steps).losses
     tolerance = LOSS_TOLERANCE if autocast is None else AUTOCAST_LOSS_TOLERANCE
     worst = max(relative_errors(actual, expected))
