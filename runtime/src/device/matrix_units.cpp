@@ -19,8 +19,8 @@ const KernelsOfShape kernels_of_shapes[] = {
     {kernels::Feature::matrix_8x8x16, kernels::product_units_64_8x8x16, kernels::product_units_8x8x16},
     {kernels::Feature::matrix_8x8x8, kernels::product_units_64_8x8x8, kernels::product_units_8x8x8}};
 
-constexpr std::uint32_t depth = 32;
-/// Larger subgroups would be fewer than a tile's blocks.
+constexpr std::uint32_t depth = 64;
+/// A tile has one block for each subgroup of this size; larger subgroups would be fewer than its blocks.
 constexpr std::uint32_t largest_subgroup = 32;
 
 /// The rows of a slice with one group of eight numbers as padding, in the direction that takes more.
@@ -33,14 +33,15 @@ constexpr std::uint32_t eights_of_slice(std::uint32_t outer) {
 UnitTile tile_of(const MatrixShape& shape, const Capabilities& can, UnitTileSize size) {
     const auto* const kernels = std::ranges::find(kernels_of_shapes, shape.feature, &KernelsOfShape::shape);
     const auto outer = static_cast<std::uint32_t>(size);
-    const std::uint32_t blocks = size == UnitTileSize::of_64 ? 4 : 8;
+    const bool chosen = can.maximum_subgroup > largest_subgroup;
+    const bool exact = chosen || (can.minimum_subgroup == largest_subgroup && can.maximum_subgroup == largest_subgroup);
     return {.kernel = size == UnitTileSize::of_64 ? &kernels->of_64 : &kernels->of_128,
             .size = outer,
             .depth = depth,
             .constants = {.shared_numbers = 1,
-                          .subgroup_size = can.maximum_subgroup > largest_subgroup ? largest_subgroup : 0,
-                          .shared_eights = 2 * eights_of_slice(outer),
-                          .shared_sums = blocks * shape.m * shape.n}};
+                          .subgroup_size = chosen ? largest_subgroup : 0,
+                          .idle_subgroups = exact ? 0u : 1u,
+                          .shared_eights = 2 * eights_of_slice(outer)}};
 }
 
 std::optional<UnitTile> unit_tile(const Device& device, UnitTileSize size) {
