@@ -3,6 +3,8 @@
 #define FLOAT32 1
 #define FLOAT64 2
 #define INTEGER 4
+#define FLOAT16 8
+#define BFLOAT16 16
 #define F(feature) Features(Feature::feature)
 #define NONE Features()
 #define REKINDLE_TEXT(text) #text
@@ -67,6 +69,38 @@ std::span<const RegistryEntry> registry() noexcept {
 #define OF_DTYPE "of integers"
 #define OF_FLOAT64 ""
 #include "../registry/registry.def"
+#undef REKINDLE_DTYPE
+#undef REKINDLE_FAMILY_FOR
+#undef REKINDLE_SUFFIX
+#undef REKINDLE_OWN_DTYPE
+#undef BY_DTYPE
+#undef IN_DTYPE
+#undef OF_DTYPE
+#define REKINDLE_DTYPE FLOAT16
+#define REKINDLE_FAMILY_FOR(family, dtypes) ((dtypes)&FLOAT16) != 0
+#define REKINDLE_SUFFIX ""
+#define REKINDLE_OWN_DTYPE "float16"
+#define BY_DTYPE(float16, ...) float16
+#define IN_DTYPE "in float16"
+#define OF_DTYPE "of float16"
+#include "../registry/registry.def"
+#undef REKINDLE_DTYPE
+#undef REKINDLE_FAMILY_FOR
+#undef REKINDLE_SUFFIX
+#undef REKINDLE_OWN_DTYPE
+#undef REKINDLE_DTYPE_NEEDS
+#undef BY_DTYPE
+#undef IN_DTYPE
+#undef OF_DTYPE
+#define REKINDLE_DTYPE BFLOAT16
+#define REKINDLE_FAMILY_FOR(family, dtypes) ((dtypes)&BFLOAT16) != 0
+#define REKINDLE_SUFFIX "_bfloat16"
+#define REKINDLE_OWN_DTYPE "bfloat16"
+#define REKINDLE_DTYPE_NEEDS F(bfloat16_units)
+#define BY_DTYPE(float16, bfloat16, ...) bfloat16
+#define IN_DTYPE "in bfloat16"
+#define OF_DTYPE "of bfloat16"
+#include "../registry/registry.def"
     };
     return entries;
 }
@@ -76,6 +110,8 @@ std::span<const RegistryEntry> registry() noexcept {
 #undef FLOAT32
 #undef FLOAT64
 #undef INTEGER
+#undef FLOAT16
+#undef BFLOAT16
 #undef F
 #undef NONE
 #undef REKINDLE_TEXT

@@ -21,7 +21,9 @@ std::string_view name(Feature feature) noexcept {
                                                  "matrix_16x16x16",
                                                  "matrix_8x16x16",
                                                  "matrix_8x8x16",
-                                                 "matrix_8x8x8"};
+                                                 "matrix_8x8x8",
+                                                 "bfloat16_units",
+                                                 "compact_units"};
     const auto bit = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint32_t>(feature)));
     return bit < std::size(names) ? names[bit] : std::string_view{};
 }

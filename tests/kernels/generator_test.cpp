@@ -118,13 +118,15 @@ TEST(Registry, HasAnEntryForEachDtypeOfAFamily) {
         EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
         const std::string suffix = entry.dtype == "float64" ? "_float64"
                                    : entry.dtype == "int64" ? "_integer"
-                                                            : "";
+                                   : entry.dtype == "bfloat16" ? "_bfloat16"
+                                                               : "";
         EXPECT_EQ(entry.family, std::string(entry.base) + suffix) << entry.name;
         EXPECT_TRUE(entry.dtype != "float64" || entry.needs.contains(Feature::float64)) << entry.name;
     }
     EXPECT_EQ(dtypes["fill"], (std::set<std::string_view>{"float32"}));
     EXPECT_EQ(dtypes["softmax"], (std::set<std::string_view>{"float32", "float64"}));
     EXPECT_EQ(dtypes["product"], (std::set<std::string_view>{"float32", "float64", "int64"}));
+    EXPECT_EQ(dtypes["product_units"], (std::set<std::string_view>{"float16", "bfloat16"}));
     EXPECT_TRUE(names.contains("product_integer_32"));
     EXPECT_FALSE(names.contains("product_integer_64")); // in float32 only
 }

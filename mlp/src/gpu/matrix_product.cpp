@@ -159,20 +159,20 @@ void matrix_product(runtime::Stream& stream, const DeviceMatrix& a, const Device
 }
 
 bool has_matrix_product_half(const runtime::Device& device) {
-    return runtime::unit_tile(device, runtime::UnitTileSize::of_128).has_value();
+    return runtime::unit_tile(device, runtime::UnitFactor::float16, {}).has_value();
 }
 
 void matrix_product_half(const runtime::Device& device, runtime::Stream& stream, const DeviceMatrix& a,
                          const DeviceMatrix& b, const DeviceMatrix& c) {
     check_sizes(a, b, c);
-    auto tile = runtime::unit_tile(device, runtime::UnitTileSize::of_128);
+    auto tile = runtime::unit_tile(device, runtime::UnitFactor::float16, {c.rows, c.columns});
     if (!tile)
         throw runtime::Unsupported(device.info().address() + " " + device.info().name +
                                    " has no matrix units for products of float16");
-    const std::uint32_t across = kernels::ceil_div(c.columns, tile->size);
+    const std::uint32_t across = kernels::ceil_div(c.columns, tile->columns);
     if (across > most_groups)
         throw runtime::Error("matrix product in float16: more than " +
-                             std::to_string(std::uint64_t{most_groups} * tile->size) + " columns");
+                             std::to_string(std::uint64_t{most_groups} * tile->columns) + " columns");
     if (across == 0)
         return;
     kernels::ProductUnitsConstants& constants = tile->constants;
@@ -180,14 +180,15 @@ void matrix_product_half(const runtime::Device& device, runtime::Stream& stream,
     constants.a_sharing = sharing_of(a, true);
     constants.b_sharing = sharing_of(b, false);
     constants.stores_quads = c.first.address % 16 == 0 && c.stride % 4 == 0 && c.columns % 4 == 0;
-    const std::uint32_t panel = most_groups * tile->size;
+    const std::uint32_t panel = most_groups * tile->rows;
     for (std::uint64_t row = 0; row < c.rows; row += panel) {
         const auto rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(panel, c.rows - row));
         const DeviceMatrix a_rows = rows_of(a, static_cast<std::uint32_t>(row), rows, 2);
         const DeviceMatrix c_rows = rows_of(c, static_cast<std::uint32_t>(row), rows, 4);
         const std::array accesses{access(a_rows, 2, false), access(b, 2, false), access(c_rows, 4, true)};
-        stream.launch(*tile->kernel, {across, kernels::ceil_div(rows, tile->size), 1},
-                      parameters_of(a_rows, b, c_rows), accesses, constants, expected_seconds(a_rows, b));
+        const kernels::ProductUnitsParameters parameters = parameters_of(a_rows, b, c_rows);
+        stream.launch(*tile->kernel, {across, kernels::ceil_div(rows, tile->rows), 1},
+                      std::as_bytes(std::span(&parameters, 1)), accesses, constants.list(), expected_seconds(a_rows, b));
     }
 }
 

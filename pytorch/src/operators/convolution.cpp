@@ -232,7 +232,7 @@ struct Work {
         const std::int64_t adjacent = variant.without_tiles ? grid[2] : by_pixels ? n : volume(grid);
         const kernels::ConvolutionConstants constants{
             .dtype = dtype_code(dtype),
-            .edges = variant.edges,
+            .edges = variant.edges ? 3u : 0u,
             .shared_numbers = variant.shared_numbers,
             .operation = static_cast<std::uint32_t>(operation),
             .dimensions = g.dimensions(),

@@ -29,14 +29,33 @@ std::uint32_t narrow(std::int64_t value) {
 
 struct Tiling {
     const kernels::Kernel* kernel;
-    std::int64_t size, depth;
+    std::int64_t rows, columns, depth;
     std::int64_t iterations;                               ///< per slice (UNROLL of multiply in tile.slang)
     std::optional<runtime::UnitTile> units = std::nullopt; ///< if `kernel` multiplies on matrix units
 
+    static Tiling square(const kernels::Kernel& kernel, std::int64_t size, std::int64_t depth,
+                         std::int64_t iterations) {
+        return {&kernel, size, size, depth, iterations};
+    }
+    static Tiling on(const runtime::UnitTile& units) {
+        return {units.kernel, units.rows, units.columns, units.depth, 1, units};
+    }
+
     std::int64_t longest_k() const { return most_iterations / iterations * depth; }
 
-    std::uint32_t shared_numbers() const { return static_cast<std::uint32_t>(2 * depth * (2 * size + 8)); }
+    std::uint32_t shared_numbers() const {
+        return static_cast<std::uint32_t>(2 * depth * (rows + columns + 8));
+    }
 };
+
+/// The type of the factors on matrix units, if they take them.
+std::optional<runtime::UnitFactor> unit_factor(at::ScalarType dtype) {
+    if (dtype == at::kHalf)
+        return runtime::UnitFactor::float16;
+    if (dtype == at::kBFloat16)
+        return runtime::UnitFactor::bfloat16;
+    return std::nullopt;
+}
 
 struct Kernels {
     const kernels::Kernel *vector_rows, *vector_columns, *combine;
@@ -60,24 +79,24 @@ Kernels kernels_of(NumberFamily family) {
 Tiling tiling(const ProductSizes& sizes, NumberFamily family, std::int64_t m, std::int64_t n,
               std::int64_t k) {
     if (family == NumberFamily::float64)
-        return {&kernels::product_float64_32.kernel, 32, 16, 9};
+        return Tiling::square(kernels::product_float64_32.kernel, 32, 16, 9);
     if (family == NumberFamily::integer)
-        return {&kernels::product_integer_32.kernel, 32, 16, 9};
+        return Tiling::square(kernels::product_integer_32.kernel, 32, 16, 9);
     const auto groups = [&](std::int64_t tile) {
         return kernels::ceil_div(m, tile) * kernels::ceil_div(n, tile) * sizes.batch;
     };
     // Smaller products would leave most of a unit empty.
-    if (sizes.dtype == at::kHalf && std::min({m, n, k}) >= 16) {
-        using enum runtime::UnitTileSize;
-        if (const auto units =
-                runtime::unit_tile(device(sizes.device.index()), groups(128) >= 96 ? of_128 : of_64))
-            return {&units->kernel->kernel, units->size, units->depth, 1, units};
+    if (const auto factor = unit_factor(sizes.dtype); factor && std::min({m, n, k}) >= 16) {
+        const runtime::UnitProduct product{static_cast<std::uint64_t>(m), static_cast<std::uint64_t>(n),
+                                           static_cast<std::uint64_t>(sizes.batch)};
+        if (const auto units = runtime::unit_tile(device(sizes.device.index()), *factor, product))
+            return Tiling::on(*units);
     }
     if (std::min(m, n) > 64 && groups(128) >= 96)
-        return {&kernels::product_128.kernel, 128, 8, 1};
+        return Tiling::square(kernels::product_128.kernel, 128, 8, 1);
     if (std::min(m, n) > 32 && groups(64) >= 64)
-        return {&kernels::product_64.kernel, 64, 16, 1};
-    return {&kernels::product_32.kernel, 32, 16, 5};
+        return Tiling::square(kernels::product_64.kernel, 64, 16, 1);
+    return Tiling::square(kernels::product_32.kernel, 32, 16, 5);
 }
 
 /// How a workgroup loads a factor. `outer`: rows of A, or columns of B; `width`: how many numbers a thread
@@ -221,11 +240,10 @@ void set_constants(C& constants, const Product& part, const Tiling& tile, bool i
     const std::uint64_t quad_bytes = part.sizes.dtype == at::kFloat ? 16 : 8;
     const bool quads = c.column_stride == 1 && c.row_stride % 4 == 0 && c.batch_stride % 4 == 0 &&
                        c.columns % 4 == 0 && c.address % quad_bytes == 0;
-    // Small tiles are not worth another pipeline.
-    const bool edges =
-        tile.size == 32 || c.rows % tile.size != 0 || c.columns % tile.size != 0 || k % tile.depth != 0;
+    // Small tiles are not worth other pipelines.
+    const bool outer = c.rows % tile.rows != 0 || c.columns % tile.columns != 0;
     constants.dtype = dtype_code(part.sizes.dtype);
-    constants.edges = edges ? 1u : 0u;
+    constants.edges = tile.rows == 32 ? 3u : (outer ? 1u : 0u) | (k % tile.depth != 0 ? 2u : 0u);
     constants.a_sharing =
         sharing(part.sizes, width, a.address, c.rows, a.row_stride, k, a.column_stride, a.batch_stride);
     constants.b_sharing =
@@ -237,19 +255,20 @@ void set_constants(C& constants, const Product& part, const Tiling& tile, bool i
 
 void multiply_tiles(const Product& product) {
     const Tiling tile = tiling(product.sizes, product.family, product.c.rows, product.c.columns, product.k());
-    const std::int64_t size = tile.size, k = product.k(), depth = std::max(slice_depth, tile.depth);
-    const std::int64_t groups = kernels::ceil_div(product.c.rows, size) *
-                                kernels::ceil_div(product.c.columns, size) * product.sizes.batch;
+    const std::int64_t k = product.k(), depth = std::max(slice_depth, tile.depth);
+    const std::int64_t groups = kernels::ceil_div(product.c.rows, tile.rows) *
+                                kernels::ceil_div(product.c.columns, tile.columns) * product.sizes.batch;
     const bool whole_batch = product.sizes.batch <= most_groups / 64 &&
-                             std::max(product.c.rows, product.c.columns) <= most_groups * size;
+                             product.c.rows <= most_groups * tile.rows &&
+                             product.c.columns <= most_groups * tile.columns;
     const std::int64_t target_parts =
         std::max(whole_batch ? parts_of(groups, k, 256, 64) : 1, kernels::ceil_div(k, tile.longest_k()));
     const std::int64_t k_part =
         std::max(kernels::ceil_div(kernels::ceil_div(k, target_parts), depth) * depth, depth);
     const std::int64_t parts = std::max<std::int64_t>(kernels::ceil_div(k, k_part), 1);
     const auto launch_panel = [&](const Product& part, std::int64_t batch) {
-        const Groups tiles{static_cast<std::uint32_t>(kernels::ceil_div(part.c.columns, size)),
-                           static_cast<std::uint32_t>(kernels::ceil_div(part.c.rows, size))};
+        const Groups tiles{static_cast<std::uint32_t>(kernels::ceil_div(part.c.columns, tile.columns)),
+                           static_cast<std::uint32_t>(kernels::ceil_div(part.c.rows, tile.rows))};
         const auto launch_with = [&](auto constants) {
             set_constants(constants, part, tile, parts > 1);
             launch_product(part, batch, parts, k_part, *tile.kernel, tiles, constants.list());
@@ -262,7 +281,7 @@ void multiply_tiles(const Product& product) {
     if (parts > 1)
         multiply_in_parts(product, parts, [&](const Product& p) { launch_panel(p, p.sizes.batch); });
     else
-        for_each_panel(product, most_groups * size, most_groups * size, most_groups, launch_panel);
+        for_each_panel(product, most_groups * tile.rows, most_groups * tile.columns, most_groups, launch_panel);
 }
 
 /// B is one column. Many threads read each row of A if rows are contiguous in memory, otherwise few.

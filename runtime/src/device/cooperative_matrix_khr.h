@@ -1,5 +1,5 @@
 #pragma once
-/// VK_KHR_cooperative_matrix for headers older than 1.3.255: only the names and values of the Vulkan registry
+/// VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16 for headers older than 1.3.255 and 1.4.311: only the names and values of the Vulkan registry
 /// that the runtime uses.
 
 #include <cstdint>
@@ -61,3 +61,19 @@ using PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR =
 
 /// VK_COMPONENT_TYPE_BFLOAT16_KHR from VK_KHR_shader_bfloat16.
 constexpr int component_type_bfloat16 = 1000141000;
+
+#ifndef VK_KHR_shader_bfloat16
+#define VK_KHR_shader_bfloat16 1
+#define VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME "VK_KHR_shader_bfloat16"
+
+constexpr auto VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR =
+    static_cast<VkStructureType>(1000141000);
+
+struct VkPhysicalDeviceShaderBfloat16FeaturesKHR {
+    VkStructureType sType;
+    void* pNext;
+    VkBool32 shaderBFloat16Type;
+    VkBool32 shaderBFloat16DotProduct;
+    VkBool32 shaderBFloat16CooperativeMatrix;
+};
+#endif

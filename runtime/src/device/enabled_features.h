@@ -21,6 +21,7 @@ struct EnabledFeatures {
     bool calibrated_timestamps = false; ///< with the host's CLOCK_MONOTONIC
     bool executable_properties = false; ///< only with DeviceOptions::pipeline_statistics
     bool cooperative_matrix = false;
+    bool bfloat16_matrix = false; ///< cooperative matrices of bfloat16
     bool float32_atomic_add = false;
 };
 

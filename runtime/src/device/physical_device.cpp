@@ -105,18 +105,31 @@ std::vector<CooperativeMatrixShape> shapes_of(VkPhysicalDevice device, const Ins
     return shapes;
 }
 
-/// Feature::cooperative_matrix and those of the shapes, for float16 factors and float32 sums.
-kernels::Features matrix_features(std::span<const CooperativeMatrixShape> shapes) {
+/// Whether the device multiplies factors of this type in this shape with float32 sums.
+bool has_shape(std::span<const CooperativeMatrixShape> shapes, const MatrixShape& known, ComponentType factor) {
+    return std::ranges::any_of(shapes, [&](const CooperativeMatrixShape& s) {
+        return s.a == factor && s.b == factor && s.c == ComponentType::float32 &&
+               s.result == ComponentType::float32 && s.subgroup_scope && known.m == s.m && known.n == s.n &&
+               known.k == s.k;
+    });
+}
+
+/// Feature::cooperative_matrix and those of the shapes, for 16-bit factors and float32 sums.
+kernels::Features matrix_features(const PhysicalDevice& device) {
     using kernels::Feature;
     kernels::Features features;
-    for (const CooperativeMatrixShape& s : shapes) {
-        if (s.a != ComponentType::float16 || s.b != ComponentType::float16 || s.c != ComponentType::float32 ||
-            s.result != ComponentType::float32 || !s.subgroup_scope)
+    const std::span<const CooperativeMatrixShape> shapes = device.info.can.cooperative_matrices;
+    for (const MatrixShape& known : matrix_shapes) {
+        if (!has_shape(shapes, known, ComponentType::float16))
             continue;
-        for (const MatrixShape& known : matrix_shapes)
-            if (known.m == s.m && known.n == s.n && known.k == s.k)
-                features = features | Feature::cooperative_matrix | known.feature;
+        if (features.empty() && device.available.bfloat16_matrix &&
+            has_shape(shapes, known, ComponentType::bfloat16))
+            features = features | Feature::bfloat16_units;
+        features = features | Feature::cooperative_matrix | known.feature;
     }
+    constexpr std::uint32_t nvidia = 0x10de;
+    if (!features.empty() && device.info.vendor_id == nvidia)
+        features = features | Feature::compact_units;
     return features;
 }
 
@@ -262,12 +275,12 @@ void read_capabilities(PhysicalDevice& device, const FeatureChain& f, const Prop
     can.features = arithmetic_features(f, can) | subgroup_features(device, properties);
     can.float32_atomic_add = device.available.float32_atomic_add;
     can.int64_atomics = f.vulkan12.shaderBufferInt64Atomics;
-    can.bfloat16 = device.has("VK_KHR_shader_bfloat16");
+    can.bfloat16 = device.has(VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME);
     if (device.available.cooperative_matrix)
         can.cooperative_matrices = shapes_of(device.handle, instance);
     const kernels::Features factors{kernels::Feature::float16_arithmetic, kernels::Feature::storage_16bit};
     if (can.features.contains(factors))
-        can.features = can.features | matrix_features(can.cooperative_matrices);
+        can.features = can.features | matrix_features(device);
     can.heaps = heaps_of(device.handle, device.available.memory_budget);
     can.transfer_queue = device.transfer.has_value();
     can.resizable_bar = std::ranges::any_of(can.heaps, [](const Heap& heap) {
@@ -333,6 +346,8 @@ void read_available(PhysicalDevice& device, const FeatureChain& f) {
     available.calibrated_timestamps = calibrates_with_host(device);
     available.executable_properties = f.executable.pipelineExecutableInfo;
     available.cooperative_matrix = f.cooperative_matrix.cooperativeMatrix;
+    available.bfloat16_matrix = available.cooperative_matrix && f.bfloat16.shaderBFloat16Type &&
+                                f.bfloat16.shaderBFloat16CooperativeMatrix;
     available.float32_atomic_add = f.atomic_float.shaderBufferFloat32AtomicAdd;
 }
 
@@ -352,6 +367,8 @@ void link(const PhysicalDevice& device, FeatureChain& f) {
         chain.add(f.executable);
     if (device.has(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME))
         chain.add(f.cooperative_matrix);
+    if (device.has(VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME))
+        chain.add(f.bfloat16);
 }
 
 } // namespace
@@ -396,6 +413,7 @@ void enable_used_features(const PhysicalDevice& device, const EnabledFeatures& e
     chain.fault.deviceFault = enabled.device_fault;
     chain.executable.pipelineExecutableInfo = enabled.executable_properties;
     chain.cooperative_matrix.cooperativeMatrix = enabled.cooperative_matrix;
+    chain.bfloat16.shaderBFloat16Type = chain.bfloat16.shaderBFloat16CooperativeMatrix = enabled.bfloat16_matrix;
 }
 
 std::vector<const char*> extensions_to_enable(const PhysicalDevice& device) {
@@ -404,6 +422,7 @@ std::vector<const char*> extensions_to_enable(const PhysicalDevice& device) {
     for (const char* name :
          {VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, VK_EXT_DEVICE_FAULT_EXTENSION_NAME,
           VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
+          VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
           VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
           VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME})
         if (device.has(name))

@@ -40,6 +40,8 @@ struct FeatureChain {
     VkPhysicalDeviceCooperativeMatrixFeaturesKHR cooperative_matrix =
         structure<VkPhysicalDeviceCooperativeMatrixFeaturesKHR>(
             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR);
+    VkPhysicalDeviceShaderBfloat16FeaturesKHR bfloat16 = structure<VkPhysicalDeviceShaderBfloat16FeaturesKHR>(
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR);
 
     FeatureChain() = default;
     FeatureChain(const FeatureChain&) = delete;

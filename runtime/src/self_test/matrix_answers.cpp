@@ -41,8 +41,10 @@ KnownAnswer product_on_units(const MatrixShape& shape, const kernels::Kernel& ke
             .mistake = must_be_near<float>(expected, {"element"})};
 }
 
-/// number: at most 2048.
-std::uint16_t half_of(int number) {
+/// number: at most 2048, for bfloat16 at most 256.
+std::uint16_t factor_of(int number, UnitFactor type) {
+    if (type == UnitFactor::bfloat16)
+        return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(number)) >> 16);
     const auto size = static_cast<std::uint32_t>(std::abs(number));
     if (size == 0)
         return 0;
@@ -52,7 +54,7 @@ std::uint16_t half_of(int number) {
 }
 
 /// The kernel that products use, with edges in all directions. Small integers, too.
-KnownAnswer tile_on_units(const MatrixShape& shape, const Capabilities& can) {
+KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor, UnitTile tile, kernels::Feature disables) {
     constexpr std::uint32_t m = 72, n = 80, depth = 40;
     std::vector<int> a(std::size_t{m} * depth), b(std::size_t{depth} * n);
     for (std::uint32_t i = 0; i < a.size(); ++i)
@@ -60,9 +62,9 @@ KnownAnswer tile_on_units(const MatrixShape& shape, const Capabilities& can) {
     for (std::uint32_t i = 0; i < b.size(); ++i)
         b[i] = static_cast<int>(mix(i + 7777) % 17) - 8;
     std::vector<std::uint16_t> input;
-    for (const std::vector<int>* factor : {&a, &b})
-        for (const int number : *factor)
-            input.push_back(half_of(number));
+    for (const std::vector<int>* numbers : {&a, &b})
+        for (const int number : *numbers)
+            input.push_back(factor_of(number, factor));
     std::vector<Number> expected(std::size_t{m} * n);
     for (std::uint32_t row = 0; row < m; ++row)
         for (std::uint32_t column = 0; column < n; ++column) {
@@ -71,18 +73,18 @@ KnownAnswer tile_on_units(const MatrixShape& shape, const Capabilities& can) {
                 sum += a[row * depth + k] * b[k * n + column];
             expected[row * n + column].value = sum;
         }
-    UnitTile tile = tile_of(shape, can, UnitTileSize::of_64);
     tile.constants.dtype = kernels::value::dtype_float32;
     tile.constants.a_sharing = kernels::value::sharing_quads_along_k;
     tile.constants.b_sharing = kernels::value::sharing_quads_along_outer;
     tile.constants.stores_quads = 1;
     const auto constants = tile.constants.list();
     const std::size_t a_bytes = a.size() * sizeof(std::uint16_t);
-    return {.name = "tiles on matrix units, " + name_of(shape),
-            .kernel = &tile.kernel->kernel,
+    return {.name = std::string("tiles on matrix units, ") + (factor == UnitFactor::bfloat16 ? "bfloat16, " : "") +
+                    std::to_string(tile.rows) + " x " + std::to_string(tile.columns) + ", " + name_of(shape),
+            .kernel = tile.kernel,
             .constants = {constants.begin(), constants.end()},
-            .disables = shape.feature,
-            .groups = {kernels::ceil_div(n, tile.size), kernels::ceil_div(m, tile.size), 1},
+            .disables = disables,
+            .groups = {kernels::ceil_div(n, tile.columns), kernels::ceil_div(m, tile.rows), 1},
             .input = bytes_of(input),
             .output = unwritten(expected.size() * sizeof(float)),
             .parameters =
@@ -113,11 +115,21 @@ void add_matrix_answers(std::vector<KnownAnswer>& list, const Capabilities& can)
     const kernels::Kernel* const of_shapes[] = {
         &kernels::selftest_product_16x16x16.kernel, &kernels::selftest_product_8x16x16.kernel,
         &kernels::selftest_product_8x8x16.kernel, &kernels::selftest_product_8x8x8.kernel};
-    for (std::size_t i = 0; i < std::size(of_shapes); ++i)
-        if (i == 0 || can.features.contains(matrix_shapes[i].feature)) {
-            list.push_back(product_on_units(matrix_shapes[i], *of_shapes[i]));
-            list.push_back(tile_on_units(matrix_shapes[i], can));
-        }
+    for (std::size_t i = 0; i < std::size(of_shapes); ++i) {
+        const MatrixShape& shape = matrix_shapes[i];
+        if (i != 0 && !can.features.contains(shape.feature))
+            continue;
+        list.push_back(product_on_units(shape, *of_shapes[i]));
+        const auto add_tile = [&](UnitFactor factor, UnitTileSize size, kernels::Feature disables) {
+            if (const auto tile = tile_of(shape, factor, size, can))
+                list.push_back(tile_on_units(shape, factor, *tile, disables));
+        };
+        add_tile(UnitFactor::float16, UnitTileSize::of_64, shape.feature);
+        if (can.features.contains(kernels::Feature::compact_units))
+            add_tile(UnitFactor::float16, UnitTileSize::of_128x192, kernels::Feature::compact_units);
+        if (can.features.contains(kernels::Feature::bfloat16_units))
+            add_tile(UnitFactor::bfloat16, UnitTileSize::of_64, kernels::Feature::bfloat16_units);
+    }
 }
 
 } // namespace rekindle::runtime

@@ -1,5 +1,5 @@
 #pragma once
-/// Which kernels of kernels/product/product_units.slang a device can run.
+/// Which kernels of kernels/product/product_units.slang a device can run, and which of them suits a product.
 
 #include <rekindle/kernels/families/product_units.h>
 #include <rekindle/runtime/device.h>
@@ -9,19 +9,27 @@
 
 namespace rekindle::runtime {
 
-/// A tile of a product of float16 with float32 sums on matrix units.
+/// The type of the factors; sums are float32.
+enum class UnitFactor { float16, bfloat16 };
+
+/// A tile of a product on matrix units.
 struct UnitTile {
-    const kernels::TypedKernel<kernels::ProductUnitsParameters>* kernel = nullptr;
-    std::uint32_t size = 0;  ///< rows and columns of the tile
+    /// Its parameters are ProductUnitsParameters, also for bfloat16.
+    const kernels::Kernel* kernel = nullptr;
+    std::uint32_t rows = 0, columns = 0;
     std::uint32_t depth = 0; ///< of a slice; parts of k are multiples of it
     kernels::ProductUnitsConstants
         constants{}; ///< those that depend on the tile; the product sets the others
 };
 
-enum class UnitTileSize : std::uint32_t { of_64 = 64, of_128 = 128 };
+/// How much a launch computes.
+struct UnitProduct {
+    std::uint64_t rows = 0, columns = 0, batch = 1;
+};
 
-/// The tile in the first of matrix_shapes that the device has and that passed its self-test; nothing if the
-/// device has no such units. Thread-safe.
-std::optional<UnitTile> unit_tile(const Device& device, UnitTileSize size);
+/// The tile for this product in the first of matrix_shapes that the device has and that passed its
+/// self-test: the largest of which there are enough to keep the device busy. Nothing if the device has no such
+/// units. Thread-safe.
+std::optional<UnitTile> unit_tile(const Device& device, UnitFactor factor, const UnitProduct& product);
 
 } // namespace rekindle::runtime
