@@ -7,6 +7,7 @@
 #include "elementwise.h"
 #include "layout.h"
 
+#include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/copy.h>
 
 #include <ATen/native/Fill.h>
@@ -15,6 +16,7 @@
 #include <ATen/ops/zero_native.h>
 #include <c10/util/Exception.h>
 #include <cstring>
+#include <limits>
 #include <torch/library.h>
 
 namespace rvk {
@@ -54,6 +56,48 @@ void launch_bytes(const kernels::TypedKernel<P>& kernel, const at::TensorIterato
            constants);
 }
 
+/// Copies whose fastest dimensions differ, if they have at most three and are large enough for squares.
+bool copy_in_squares(const at::TensorIterator& iterator) {
+    constexpr std::int64_t shortest = 16, most = std::numeric_limits<std::int32_t>::max();
+    const auto bytes = static_cast<std::int64_t>(iterator.element_size(0));
+    const int dimensions = iterator.ndim();
+    if (dimensions < 2 || dimensions > 3 || bytes > 8)
+        return false;
+    const auto shape = iterator.shape(), to = iterator.strides(0), from = iterator.strides(1);
+    const std::size_t last = dimensions == 3 ? 2 : 1;
+    const std::size_t across = from[1] == bytes ? 1 : last, other = 3 - across;
+    const auto within = [&](at::IntArrayRef strides) { // 32-bit offsets
+        std::int64_t span = 0;
+        for (std::size_t d = 0; d <= last; ++d)
+            span += strides[d] < 0 ? most : strides[d] / bytes * shape[d];
+        return span < most;
+    };
+    if (to[0] != bytes || from[across] != bytes || from[0] == bytes || shape[0] < shortest ||
+        shape[across] < shortest || !within(to) || !within(from))
+        return false;
+    const bool batched = dimensions == 3;
+    kernels::CopyParameters p{};
+    p.output = address(iterator, 0);
+    p.input = address(iterator, 1);
+    p.count = static_cast<std::uint64_t>(iterator.numel());
+    p.size_0 = static_cast<std::uint32_t>(shape[0]);
+    p.size_1 = static_cast<std::uint32_t>(shape[across]);
+    p.stride_0_1 = static_cast<std::int32_t>(to[across] / bytes);
+    p.stride_0_2 = static_cast<std::int32_t>(batched ? to[other] / bytes : 0);
+    p.stride_1_0 = static_cast<std::int32_t>(from[0] / bytes);
+    p.stride_1_2 = static_cast<std::int32_t>(batched ? from[other] / bytes : 0);
+    const std::uint32_t square = bytes == 8 ? 32 : 64;
+    const std::int64_t squares = kernels::ceil_div<std::int64_t>(shape[0], square) *
+                                 kernels::ceil_div<std::int64_t>(shape[across], square) * (batched ? shape[other] : 1);
+    launch(iterator.device(0), kernels::copy_squares, linear_groups(squares, 1), p,
+           std::array{writes(iterator, 0), reads(iterator, 1)},
+           kernels::CopyConstants{.layout = static_cast<std::uint32_t>(OperandLayout::Kind::inlined),
+                                  .bytes = static_cast<std::uint32_t>(bytes),
+                                  .square = square,
+                                  .square_words = square * (square + 1) * (bytes == 8 ? 2 : 1)});
+    return true;
+}
+
 void copy_same_dtype(const at::Tensor& to, const at::Tensor& from) {
     if (same_dense_layout(to, from) && !share_bytes(to, from)) {
         current_stream(to.device().index())
@@ -61,6 +105,8 @@ void copy_same_dtype(const at::Tensor& to, const at::Tensor& from) {
         return;
     }
     const at::TensorIterator iterator = iterator_of(to, from);
+    if (!share_bytes(to, from) && copy_in_squares(iterator))
+        return;
     kernels::CopyParameters p;
     p.input = address(iterator, 1);
     launch_bytes(kernels::copy_bytes, iterator, p, std::array{writes(iterator, 0), reads(iterator, 1)});
