@@ -98,6 +98,8 @@ const Capability known_capabilities[] = {
     {5345, {}},                            // VulkanMemoryModel
     {5346, {}},                            // VulkanMemoryModelDeviceScope
     {5347, {}},                            // PhysicalStorageBufferAddresses
+    {5116, {Feature::bfloat16_units}},     // BFloat16TypeKHR
+    {5118, {Feature::bfloat16_units}},     // BFloat16CooperativeMatrixKHR
     {6022, {Feature::cooperative_matrix}}, // CooperativeMatrixKHR
 };
 
