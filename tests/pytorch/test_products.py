@@ -101,28 +101,39 @@ class Products(ScaledOnBoth):
             self.compare(lambda d, a, b: torch.addmm(d, a, b, beta=0.5, alpha=2), randn(44).to(dtype),
                          randn(33, 64).to(dtype), randn(64, 44).to(dtype), message=str(dtype))
 
-    def test_float16_in_every_layout(self):
+    @staticmethod
+    def sixteen_bits():
+        for dtype in (torch.float16, torch.bfloat16):
+            def plain(rows, columns):
+                return randn(rows, columns).to(dtype)
+
+            def transposed(rows, columns):
+                return randn(columns, rows).to(dtype).t()
+            yield plain, transposed
+
+    def test_sixteen_bits_in_every_layout(self):
         """Whole tiles, edges, and strides; devices with matrix units use them."""
-        def transposed(rows, columns):
-            return randn(columns, rows).to(torch.float16).t()
+        for plain, transposed in self.sixteen_bits():
+            for m, n, k in ((16, 16, 16), (17, 19, 23), (64, 64, 64), (65, 63, 31), (200, 136, 72), (33, 129, 2000)):
+                for first in (plain, transposed):
+                    for second in (plain, transposed):
+                        message = f"{m} x {n} x {k}, {first.__name__}, {second.__name__}"
+                        self.compare(torch.mm, first(m, k), second(k, n), message=message)
+            self.compare(torch.mm, plain(80, 160)[:, ::2], plain(160, 90)[::2, ::3], message="every other")
+            self.compare(torch.mm, plain(81, 65)[1:, 1:], plain(65, 90)[1:, 2:], message="not aligned")
+            self.compare(lambda a, b: torch.bmm(a.transpose(1, 2), b), plain(250, 40).view(5, 50, 40),
+                         plain(250, 60).view(5, 50, 60), message="batch")
+            self.compare(lambda a, b: torch.bmm(a.expand(6, 40, 48), b), plain(40, 48)[None],
+                         plain(288, 56).view(6, 48, 56), message="one matrix for the batch")
+            self.compare(lambda d, a, b: torch.baddbmm(d, a, b, alpha=2, beta=-1), plain(132, 47).view(4, 33, 47),
+                         plain(132, 65).view(4, 33, 65), plain(260, 47).view(4, 65, 47), message="baddbmm")
+            self.compare(torch.mm, plain(20, 20_000) / 8, plain(20_000, 24) / 8, message="parts of k")
 
-        def plain(rows, columns):
-            return randn(rows, columns).to(torch.float16)
-
-        for m, n, k in ((16, 16, 16), (17, 19, 23), (64, 64, 32), (65, 63, 31), (200, 136, 72), (33, 129, 2000)):
-            for first in (plain, transposed):
-                for second in (plain, transposed):
-                    message = f"{m} x {n} x {k}, {first.__name__}, {second.__name__}"
-                    self.compare(torch.mm, first(m, k), second(k, n), message=message)
-        self.compare(torch.mm, plain(80, 160)[:, ::2], plain(160, 90)[::2, ::3], message="every other")
-        self.compare(torch.mm, plain(81, 65)[1:, 1:], plain(65, 90)[1:, 2:], message="not aligned")
-        self.compare(lambda a, b: torch.bmm(a.transpose(1, 2), b), plain(250, 40).view(5, 50, 40),
-                     plain(250, 60).view(5, 50, 60), message="batch")
-        self.compare(lambda a, b: torch.bmm(a.expand(6, 40, 48), b), plain(40, 48)[None], plain(288, 56).view(6, 48, 56),
-                     message="one matrix for the batch")
-        self.compare(lambda d, a, b: torch.baddbmm(d, a, b, alpha=2, beta=-1), plain(132, 47).view(4, 33, 47),
-                     plain(132, 65).view(4, 33, 65), plain(260, 47).view(4, 65, 47), message="baddbmm")
-        self.compare(torch.mm, plain(20, 20_000) / 8, plain(20_000, 24) / 8, message="parts of k")
+    def test_many_tiles_of_sixteen_bits(self):
+        """As many as the largest tile of the matrix units needs, whole and with edges."""
+        for plain, transposed in self.sixteen_bits():
+            self.compare(torch.bmm, plain(96_000, 64).view(750, 128, 64), plain(48_000, 384).view(750, 64, 384), message="whole")
+            self.compare(torch.mm, transposed(4000, 20), plain(20, 9200), message="edges")
 
     def test_integers(self):
         for dtype in INTEGERS:
