@@ -5,6 +5,8 @@
 #include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "convolution_phases.h"
+#include "convolution_pointwise.h"
+#include "convolution_units.h"
 #include "matrices.h"
 
 #include <rekindle/kernels/ceil_div.h>
@@ -15,7 +17,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 namespace rvk {
@@ -24,8 +25,8 @@ namespace {
 
 using at::IntArrayRef;
 using at::Tensor;
-/// The operations of kernels/product/convolution.slang.
-enum class Operation : std::uint32_t { forward = 0, input_gradient = 1, weight_gradient = 2 };
+using Operation = ConvolutionOperation;
+using Operands = ConvolutionOperands;
 
 void fill_last(Size3& to, IntArrayRef from, std::size_t spatial) {
     for (std::size_t d = 0; d < spatial; ++d)
@@ -124,22 +125,6 @@ std::uint32_t pack_16_bits(std::int64_t lower, std::int64_t upper) {
     return static_cast<std::uint32_t>(lower | (upper << 16));
 }
 
-/// n / divisor = (2 * n * multiplier >> 32) >> shift for n < 2^31. (Granlund and Montgomery, Division by
-/// invariant integers using multiplication, 1994: multiplier = ceil(2^(31 + shift) / divisor) with 2^shift >=
-/// divisor.)
-struct Quotient {
-    std::uint32_t multiplier, shift;
-    explicit Quotient(std::int64_t divisor)
-        : shift(static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(divisor - 1)))) {
-        multiplier = static_cast<std::uint32_t>(kernels::ceil_div(std::int64_t{1} << (31 + shift), divisor));
-    }
-};
-
-/// The tensors of one launch; all are contiguous.
-struct Operands {
-    Tensor image, other, result, bias; ///< bias may be undefined
-};
-
 /// With one_tap, k in convolution.slang counts this many channels under a tap.
 constexpr std::int64_t channels_of_block = 16;
 /// The number of products above which the time to reorder the weight does not matter.
@@ -148,7 +133,7 @@ constexpr std::int64_t products_worth_reordering = std::int64_t{1} << 29;
 /// Numbers that a piece of a phase may take in memory before they are moved to their places.
 constexpr std::int64_t most_phase_elements = std::int64_t{1} << 26;
 
-/// C = A * B of convolution.slang.
+/// C = A * B of convolution.slang. Its operands are contiguous.
 struct Work {
     const Geometry& g;
     Operation operation;
@@ -435,15 +420,35 @@ void Work::run_groups(const Operands& given) const {
     }
 }
 
+/// On matrix units, as a product of matrices, or with convolution.slang and copies that are contiguous.
+void run(const Geometry& g, Operation operation, const Operands& given) {
+    const Tensor& result = given.result;
+    if (units_suit(g, operation, result.scalar_type(), result.device())) {
+        convolve_on_units(g, operation, given);
+        return;
+    }
+    const bool of_weight = operation == Operation::weight_gradient;
+    if (!of_weight && g.groups == 1 && g.per_pixel() && !result.is_contiguous() &&
+        is_by_pixels(given.image)) {
+        multiply_pixels(g, operation, given);
+        return;
+    }
+    const Operands operands{given.image.contiguous(), given.other.contiguous(),
+                            result.is_contiguous() ? result : at::empty(result.sizes(), result.options()),
+                            given.bias};
+    Work(g, operation, result.scalar_type(), result.device()).run(operands);
+    if (!operands.result.is_same(result))
+        result.copy_(operands.result);
+}
+
 /// Splits batches into pieces whose pixels can be numbered in 31 bits and whose tiles need no second row.
 void run_batches(Geometry g, Operation operation, const Operands& operands) {
     const std::int64_t pixels = std::max(volume(g.output), volume(g.input));
     const std::int64_t most_pixels = most_groups * 32;
     const std::int64_t most_batch =
         std::max<std::int64_t>(most_pixels / std::max<std::int64_t>(pixels, 1), 1);
-    const c10::Device device = operands.result.device();
     if (g.batch <= most_batch || operation == Operation::weight_gradient) {
-        Work(g, operation, operands.result.scalar_type(), device).run(operands);
+        run(g, operation, operands);
         return;
     }
     const std::int64_t batch = g.batch;
@@ -452,8 +457,14 @@ void run_batches(Geometry g, Operation operation, const Operands& operands) {
         Operands piece = operands;
         piece.image = operands.image.narrow(0, first, g.batch);
         piece.result = operands.result.narrow(0, first, g.batch);
-        Work(g, operation, operands.result.scalar_type(), device).run(piece);
+        run(g, operation, piece);
     }
+}
+
+/// In the order of memory that the kernels for this operation read, to be read several times.
+Tensor in_order_of(const Geometry& g, Operation operation, const Tensor& image) {
+    return units_suit(g, operation, image.scalar_type(), image.device()) ? in_channels_last(image)
+                                                                         : image.contiguous();
 }
 
 /// The input gradient of a convolution with strides in its phases.
@@ -468,6 +479,7 @@ void run_phases(const Geometry& g, const std::vector<JoinedPhases>& phases, cons
             result.zero_();
         }
     }
+    const Tensor image = in_order_of(phases.front().geometry, Operation::input_gradient, operands.image);
     for (const JoinedPhases& some : phases) {
         Geometry dense = some.geometry;
         const std::int64_t channels = dense.groups * dense.in_channels, pixels = volume(dense.input);
@@ -476,7 +488,7 @@ void run_phases(const Geometry& g, const std::vector<JoinedPhases>& phases, cons
             {}, weight_of_phases(some, g, operands.other), {}, bias_of_phases(some, operands.bias)};
         for (std::int64_t first = 0; first < g.batch; first += most_batch) {
             dense.batch = std::min(most_batch, g.batch - first);
-            piece.image = operands.image.narrow(0, first, dense.batch);
+            piece.image = image.narrow(0, first, dense.batch);
             piece.result = at::empty({dense.batch, channels, pixels}, result.options());
             run_batches(dense, Operation::input_gradient, piece);
             place_phases(some, g, piece.result, result.narrow(0, first, dense.batch));
@@ -516,16 +528,15 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const std::optiona
     const auto sizes = transposed ? transposed_output_sizes(input.sizes(), weight.sizes(), stride, padding,
                                                             dilation, output_padding, groups)
                                   : output_sizes(input.sizes(), weight.sizes(), stride, padding, dilation);
-    const Tensor result = at::empty(sizes, input.options());
-    const Operands operands{input.contiguous(), weight.contiguous(), result,
-                            bias && bias->defined() ? bias->contiguous() : Tensor()};
+    const Tensor result = at::empty(sizes, input.options().memory_format(format_of(input, weight)));
+    const Operands operands{input, weight, result, bias && bias->defined() ? bias->contiguous() : Tensor()};
     if (transposed)
         run_input_gradient(
             geometry_of(sizes, weight.sizes(), input.sizes(), stride, padding, dilation, groups), operands);
     else
         run_batches(geometry_of(input.sizes(), weight.sizes(), sizes, stride, padding, dilation, groups),
                     Operation::forward, operands);
-    return result.contiguous(format_of(input, weight));
+    return result;
 }
 
 std::tuple<Tensor, Tensor, Tensor>
@@ -536,28 +547,26 @@ convolution_backward(const Tensor& grad_output, const Tensor& input, const Tenso
     require_same_dtype(input, "input", weight, "weight");
     require_same_dtype(grad_output, "grad_output", input, "input");
     number_family(input.scalar_type(), input.device());
-    const Tensor gradient = grad_output.contiguous();
     // In the convolution that is not transposed, the larger side is the input.
     const auto larger = transposed ? grad_output.sizes() : input.sizes();
     const auto smaller = transposed ? input.sizes() : grad_output.sizes();
     const Geometry g = geometry_of(larger, weight.sizes(), smaller, stride, padding, dilation, groups);
     const auto format = format_of(input, weight);
+    const Tensor gradient =
+        output_mask[1] ? in_order_of(g, Operation::weight_gradient, grad_output) : grad_output;
     Tensor of_input, of_weight, of_bias;
     if (output_mask[0]) {
-        of_input = at::empty(input.sizes(), input.options());
-        const Operands operands{gradient, weight.contiguous(), of_input, {}};
+        of_input = at::empty(input.sizes(), input.options().memory_format(format));
+        const Operands operands{gradient, weight, of_input, {}};
         if (transposed)
             run_batches(g, Operation::forward, operands);
         else
             run_input_gradient(g, operands);
-        of_input = of_input.contiguous(format);
     }
     if (output_mask[1]) {
-        of_weight = at::empty(weight.sizes(), weight.options());
-        const Tensor image = transposed ? gradient : input.contiguous();
-        const Tensor pixels = transposed ? input.contiguous() : gradient;
-        run_batches(g, Operation::weight_gradient, {image, pixels, of_weight, {}});
-        of_weight = of_weight.contiguous(format);
+        of_weight = at::empty(weight.sizes(), weight.options().memory_format(format));
+        run_batches(g, Operation::weight_gradient,
+                    {transposed ? gradient : input, transposed ? input : gradient, of_weight, {}});
     }
     if (output_mask[2]) {
         std::vector<std::int64_t> dimensions{0};

@@ -1,7 +1,10 @@
 #pragma once
 /// The sizes of a convolution.
 
+#include <rekindle/kernels/ceil_div.h>
+
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,6 +41,18 @@ struct Geometry {
             return input[d] == 1 && output[d] == 1 && kernel[d] == 1 && padding[d] == 0;
         };
         return flat(0) ? (flat(1) ? 1 : 2) : 3;
+    }
+};
+
+/// n / divisor = (2 * n * multiplier >> 32) >> shift for n < 2^31, as in kernels/product/quotient.slang.
+/// (Granlund and Montgomery, Division by invariant integers using multiplication, 1994: multiplier =
+/// ceil(2^(31 + shift) / divisor) with 2^shift >= divisor.)
+struct Quotient {
+    std::uint32_t multiplier, shift;
+    explicit Quotient(std::int64_t divisor)
+        : shift(static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(divisor - 1)))) {
+        multiplier =
+            static_cast<std::uint32_t>(rekindle::kernels::ceil_div(std::int64_t{1} << (31 + shift), divisor));
     }
 };
 

@@ -1,0 +1,37 @@
+#pragma once
+/// The operations of a convolution, and what they read and write.
+
+#include <ATen/core/Tensor.h>
+#include <cstdint>
+
+namespace rvk {
+
+/// The numbers are those of kernels/product/convolution.slang.
+enum class ConvolutionOperation : std::uint32_t { forward = 0, input_gradient = 1, weight_gradient = 2 };
+
+/// The tensors of one operation; `bias` may be undefined.
+///
+/// operation          image                     other                     result
+/// forward            input                     weight                    output
+/// input_gradient     gradient of the output    weight                    gradient of the input
+/// weight_gradient    input                     gradient of the output    gradient of the weight
+///
+/// The result is contiguous or in the order of channels_last, the others are in any order.
+struct ConvolutionOperands {
+    at::Tensor image, other, result, bias;
+};
+
+/// The order of memory of channels_last: [batch, pixels, channels], as a view if the tensor has it already.
+inline at::Tensor by_pixels(const at::Tensor& tensor) {
+    return tensor.flatten(2).transpose(1, 2).contiguous();
+}
+/// Whether a dense tensor has this order. (One with a single channel or pixel is contiguous, too.)
+inline bool is_by_pixels(const at::Tensor& tensor) {
+    return tensor.flatten(2).transpose(1, 2).is_contiguous();
+}
+/// The tensor itself, or a copy, with its elements in this order.
+inline at::Tensor in_channels_last(const at::Tensor& tensor) {
+    return by_pixels(tensor).transpose(1, 2).view(tensor.sizes());
+}
+
+} // namespace rvk

@@ -1,0 +1,13 @@
+#pragma once
+/// Convolutions whose kernel maps each pixel separately, as products of matrices.
+
+#include "convolution_geometry.h"
+#include "convolution_operation.h"
+
+namespace rvk {
+
+/// Queues `forward` or `input_gradient` of a convolution of one group with Geometry::per_pixel. If image and
+/// result are in the order of channels_last, it is one product, otherwise one for each image of the batch.
+void multiply_pixels(const Geometry& g, ConvolutionOperation operation, const ConvolutionOperands& operands);
+
+} // namespace rvk
