@@ -1,6 +1,7 @@
-"""Convolutions of float16 so large that a device with matrix units uses them (convolution_units.h), with every kind of edge.
-The numbers are small integers, so that every order of the sums is exact: the results must equal float64's."""
+"""Convolutions of float16 and bfloat16 so large that a device with matrix units uses them (convolution_units.h), with every kind of edge.
+The numbers are small integers, so that every order of the sums is exact: the results must equal float64's, rounded."""
 
+import itertools
 import unittest
 
 import torch
@@ -40,7 +41,9 @@ def integers(sizes, generator):
     return torch.randint(-1, 2, sizes, generator=generator).double()
 
 
-class Units(DeviceTestCase):
+class Float16(DeviceTestCase):
+    dtype = torch.float16
+
     def setUp(self):
         self.before = fallback_counts()
 
@@ -50,7 +53,7 @@ class Units(DeviceTestCase):
     def same(self, found, expected, message=""):
         self.assert_on_device(found, message)
         self.assertEqual(found.shape, expected.shape, message)
-        self.assertTrue(torch.equal(found.cpu(), expected.half()), message)
+        self.assertTrue(torch.equal(found.cpu(), expected.to(self.dtype)), message)
 
     def check(self, function, of_input, of_weight, options, formats=FORMATS):
         generator = torch.Generator().manual_seed(of_input[-1])
@@ -61,14 +64,14 @@ class Units(DeviceTestCase):
         gradients = torch.autograd.grad(expected, tensors, gradient)
         for memory_format in formats:
             with self.subTest(memory_format=memory_format):
-                there = [t.detach().half().to(DEVICE) for t in tensors]
+                there = [t.detach().to(self.dtype).to(DEVICE) for t in tensors]
                 there[0] = there[0].contiguous(memory_format=memory_format)
                 for t in there:
                     t.requires_grad_()
                 found = function(*there, **options)
                 self.same(found, expected)
                 self.assertTrue(found.is_contiguous(memory_format=memory_format))
-                results = torch.autograd.grad(found, there, gradient.half().to(DEVICE))
+                results = torch.autograd.grad(found, there, gradient.to(self.dtype).to(DEVICE))
                 for name, result, reference in zip(("input", "weight", "bias"), results, gradients):
                     self.same(result, reference, name)
                 self.assertTrue(results[0].is_contiguous(memory_format=memory_format))
@@ -99,10 +102,10 @@ class Units(DeviceTestCase):
         for of_weight, order in orders.items():
             for of_gradient, other in orders.items():
                 with self.subTest(weight=of_weight, gradient=of_gradient):
-                    there = [other(x.half().to(DEVICE)).requires_grad_(), order(weight.half().to(DEVICE)).requires_grad_()]
+                    there = [other(x.to(self.dtype).to(DEVICE)).requires_grad_(), order(weight.to(self.dtype).to(DEVICE)).requires_grad_()]
                     found = F.conv2d(*there)
                     self.same(found, expected)
-                    for result, reference in zip(torch.autograd.grad(found, there, other(gradient.half().to(DEVICE))), gradients):
+                    for result, reference in zip(torch.autograd.grad(found, there, other(gradient.to(self.dtype).to(DEVICE))), gradients):
                         self.same(result, reference)
 
     def test_each_gradient_alone(self):
@@ -113,12 +116,12 @@ class Units(DeviceTestCase):
             for memory_format in FORMATS:
                 with self.subTest(gradient=alone, memory_format=memory_format):
                     here = [t.clone() for t in tensors]
-                    there = [t.half().to(DEVICE) for t in tensors]
+                    there = [t.to(self.dtype).to(DEVICE) for t in tensors]
                     there[0] = there[0].contiguous(memory_format=memory_format)
                     for some in (here, there):
                         some[alone].requires_grad_()
                     F.conv2d(*here, padding=1).backward(gradient)
-                    F.conv2d(*there, padding=1).backward(gradient.half().to(DEVICE))
+                    F.conv2d(*there, padding=1).backward(gradient.to(self.dtype).to(DEVICE))
                     self.same(there[alone].grad, here[alone].grad)
 
     def test_what_lies_outside_is_not_read(self):
@@ -133,31 +136,35 @@ class Units(DeviceTestCase):
                         marked = [x.clone(), gradient.clone()]
                         marked[of_gradient][place] = torch.nan
                         here = [t.clone().requires_grad_() for t in (marked[0], weight)]
-                        there = [marked[0].half().to(DEVICE).contiguous(memory_format=memory_format), weight.half().to(DEVICE)]
+                        there = [marked[0].to(self.dtype).to(DEVICE).contiguous(memory_format=memory_format), weight.to(self.dtype).to(DEVICE)]
                         there = [t.requires_grad_() for t in there]
                         expected, found = (F.conv2d(*tensors, padding=1) for tensors in (here, there))
                         expected.backward(marked[1])
-                        found.backward(marked[1].half().to(DEVICE))
+                        found.backward(marked[1].to(self.dtype).to(DEVICE))
                         for one, other in ((expected, found), *((one.grad, other.grad) for one, other in zip(here, there))):
-                            torch.testing.assert_close(other.cpu(), one.half(), rtol=0, atol=0, equal_nan=True)
+                            torch.testing.assert_close(other.cpu(), one.to(self.dtype), rtol=0, atol=0, equal_nan=True)
+
+
+class BFloat16(Float16):
+    dtype = torch.bfloat16
 
 
 class Rounding(ScaledOnBoth):
-    """Sums in float32 of products of float16: compared with the CPU's in float64, which are then rounded."""
+    """Sums in float32 of products of 16-bit numbers: compared with the CPU's in float64, which are then rounded."""
 
     def test_random_numbers(self):
-        for memory_format in FORMATS:
-            x = torch.randn(3, 128, 24, 24).half().contiguous(memory_format=memory_format)
-            weight, bias = torch.randn(128, 128, 3, 3).half(), torch.randn(128).half()
+        for (dtype, tolerance), memory_format in itertools.product(((torch.float16, 1e-3), (torch.bfloat16, 8e-3)), FORMATS):
+            x = torch.randn(3, 128, 24, 24).to(dtype).contiguous(memory_format=memory_format)
+            weight, bias = torch.randn(128, 128, 3, 3).to(dtype), torch.randn(128).to(dtype)
             there = [t.to(DEVICE).requires_grad_() for t in (x, weight, bias)]
             here = [t.double().requires_grad_() for t in (x, weight, bias)]
             expected, found = F.conv2d(*here, padding=1), F.conv2d(*there, padding=1)
-            gradient = torch.randn(expected.shape).half()
-            self.same(expected.half(), found, 1e-3)
+            gradient = torch.randn(expected.shape).to(dtype)
+            self.same(expected.to(dtype), found, tolerance)
             pairs = zip(torch.autograd.grad(expected, here, gradient.double()),
                         torch.autograd.grad(found, there, gradient.to(DEVICE)))
             for one, other in pairs:
-                self.same(one.half(), other, 1e-3)
+                self.same(one.to(dtype), other, tolerance)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include "matrices.h"
 
 #include <rekindle/kernels/families/convolution_units.h>
+#include <rekindle/kernels/families/convolution_units_bfloat16.h>
 #include <rekindle/kernels/values.h>
 #include <rekindle/runtime/matrix_units.h>
 
@@ -25,11 +26,14 @@ constexpr std::int64_t slice_depth = 64;
 /// A tile of a convolution, with what decides where it is faster than others (measured on an H200).
 struct Tile {
     kernels::Feature shape; ///< of the units
-    const kernels::TypedKernel<kernels::ConvolutionUnitsParameters>& kernel;
+    const kernels::Kernel *of_float16, *of_bfloat16; ///< nullptr: there is none
     std::int64_t rows, columns;
     std::int64_t resident; ///< workgroups that a multiprocessor holds at the same time
     double speed;          ///< of that many, relative to other tiles
 
+    const kernels::Kernel* kernel_for(runtime::UnitFactor factor) const {
+        return factor == runtime::UnitFactor::bfloat16 ? of_bfloat16 : of_float16;
+    }
     std::uint32_t shared_eights() const { return eights_of_slice(rows) + eights_of_slice(columns); }
 
   private:
@@ -40,32 +44,43 @@ struct Tile {
     }
 };
 
+using kernels::Feature;
+
 const Tile tiles[] = {
-    {kernels::Feature::matrix_16x16x16, kernels::convolution_units_128x128_16x16x16, 128, 128, 1, 1},
-    {kernels::Feature::matrix_16x16x16, kernels::convolution_units_128x128_wide_16x16x16, 128, 128, 2, 1},
-    {kernels::Feature::matrix_16x16x16, kernels::convolution_units_192x128_16x16x16, 192, 128, 1, 1.15},
-    {kernels::Feature::matrix_16x16x16, kernels::convolution_units_128x192_16x16x16, 128, 192, 1, 1.15},
-    {kernels::Feature::matrix_16x16x16, kernels::convolution_units_128x64_16x16x16, 128, 64, 3, 0.9},
-    {kernels::Feature::matrix_16x16x16, kernels::convolution_units_64x128_16x16x16, 64, 128, 3, 0.9},
-    {kernels::Feature::matrix_16x16x16, kernels::convolution_units_64x64_16x16x16, 64, 64, 4, 0.65},
-    {kernels::Feature::matrix_8x16x16, kernels::convolution_units_128x128_8x16x16, 128, 128, 1, 1},
-    {kernels::Feature::matrix_8x16x16, kernels::convolution_units_64x64_8x16x16, 64, 64, 4, 0.65},
-    {kernels::Feature::matrix_8x8x16, kernels::convolution_units_128x128_8x8x16, 128, 128, 1, 1},
-    {kernels::Feature::matrix_8x8x16, kernels::convolution_units_64x64_8x8x16, 64, 64, 4, 0.65},
-    {kernels::Feature::matrix_8x8x8, kernels::convolution_units_128x128_8x8x8, 128, 128, 1, 1},
-    {kernels::Feature::matrix_8x8x8, kernels::convolution_units_64x64_8x8x8, 64, 64, 4, 0.65}};
+    {Feature::matrix_16x16x16, &kernels::convolution_units_128x128_16x16x16.kernel, &kernels::convolution_units_bfloat16_128x128_16x16x16.kernel, 128, 128, 1, 1},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_128x128_wide_16x16x16.kernel, &kernels::convolution_units_bfloat16_128x128_wide_16x16x16.kernel, 128, 128, 2, 1},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_192x128_16x16x16.kernel, &kernels::convolution_units_bfloat16_192x128_16x16x16.kernel, 192, 128, 1, 1.15},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_128x192_16x16x16.kernel, &kernels::convolution_units_bfloat16_128x192_16x16x16.kernel, 128, 192, 1, 1.15},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_128x64_16x16x16.kernel, &kernels::convolution_units_bfloat16_128x64_16x16x16.kernel, 128, 64, 3, 0.9},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_64x128_16x16x16.kernel, &kernels::convolution_units_bfloat16_64x128_16x16x16.kernel, 64, 128, 3, 0.9},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_64x64_16x16x16.kernel, &kernels::convolution_units_bfloat16_64x64_16x16x16.kernel, 64, 64, 4, 0.65},
+    {Feature::matrix_8x16x16, &kernels::convolution_units_128x128_8x16x16.kernel, &kernels::convolution_units_bfloat16_128x128_8x16x16.kernel, 128, 128, 1, 1},
+    {Feature::matrix_8x16x16, &kernels::convolution_units_64x64_8x16x16.kernel, &kernels::convolution_units_bfloat16_64x64_8x16x16.kernel, 64, 64, 4, 0.65},
+    {Feature::matrix_8x8x16, &kernels::convolution_units_128x128_8x8x16.kernel, nullptr, 128, 128, 1, 1},
+    {Feature::matrix_8x8x16, &kernels::convolution_units_64x64_8x8x16.kernel, nullptr, 64, 64, 4, 0.65},
+    {Feature::matrix_8x8x8, &kernels::convolution_units_128x128_8x8x8.kernel, nullptr, 128, 128, 1, 1},
+    {Feature::matrix_8x8x8, &kernels::convolution_units_64x64_8x8x8.kernel, nullptr, 64, 64, 4, 0.65}};
 constexpr std::int64_t least_tile = 64;
 
-std::optional<runtime::UnitTile> units_of(c10::Device on) {
-    return runtime::unit_tile(device(on.index()), runtime::UnitTileSize::of_64);
-}
+/// The units of a device, as a product's tile describes them, for one type of factors.
+struct Units {
+    runtime::UnitFactor factor;
+    runtime::UnitTile tile;
 
-bool can_run(const Tile& tile, const runtime::UnitTile& units, c10::Device on) {
-    kernels::Features needs = tile.kernel.kernel.needs;
-    if (tile.shared_eights() * 16 > 32'768)
-        needs = needs | kernels::Feature::shared_48k;
-    return units.kernel->kernel.needs.contains(tile.shape) &&
-           device(on.index()).usable_features().contains(needs);
+    static std::optional<Units> of(at::ScalarType dtype, c10::Device on) {
+        const auto factor = unit_factor(dtype);
+        const auto tile = factor ? runtime::unit_tile(device(on.index()), *factor, {}) : std::nullopt;
+        return tile ? std::optional(Units{*factor, *tile}) : std::nullopt;
+    }
+};
+
+bool can_run(const Tile& tile, const Units& units, c10::Device on) {
+    const kernels::Kernel* const kernel = tile.kernel_for(units.factor);
+    if (kernel == nullptr || !units.tile.kernel->needs.contains(tile.shape))
+        return false;
+    const kernels::Features needs =
+        tile.shared_eights() * 16 > 32'768 ? kernel->needs | Feature::shared_48k : kernel->needs;
+    return device(on.index()).usable_features().contains(needs);
 }
 
 /// C = A * B of convolution_units.slang.
@@ -162,7 +177,7 @@ class Planner {
         multiprocessors_ = reported != 0 ? reported : 64;
     }
 
-    Plan best(const runtime::UnitTile& units, c10::Device on) {
+    Plan best(const Units& units, c10::Device on) {
         const std::int64_t most_parts = work_.of_weight() ? std::clamp<std::int64_t>(work_.k / 256, 1, 128)
                                                           : std::clamp<std::int64_t>(work_.k / 512, 1, 16);
         for (const Tile& tile : tiles) {
@@ -224,7 +239,7 @@ struct Factors {
 };
 
 /// result: without parts a tensor of the result's dtype, otherwise float32 [parts, m, n].
-void launch_product(const Work& work, const Plan& plan, const runtime::UnitTile& units,
+void launch_product(const Work& work, const Plan& plan, const Units& units,
                     const Factors& factors, const Tensor& result, const Tensor& bias) {
     const bool in_parts = plan.parts > 1;
     kernels::ConvolutionUnitsParameters p = work.parameters();
@@ -238,8 +253,8 @@ void launch_product(const Work& work, const Plan& plan, const runtime::UnitTile&
                                                  .edges = work.m % plan.tile->rows != 0 ||
                                                           work.n % plan.tile->columns != 0,
                                                  .shared_numbers = 1,
-                                                 .subgroup_size = units.constants.subgroup_size,
-                                                 .idle_subgroups = units.constants.idle_subgroups,
+                                                 .subgroup_size = units.tile.constants.subgroup_size,
+                                                 .idle_subgroups = units.tile.constants.idle_subgroups,
                                                  .shared_eights = plan.tile->shared_eights(),
                                                  .form = work.form,
                                                  .whole_slices = work.k % slice_depth == 0,
@@ -251,8 +266,8 @@ void launch_product(const Work& work, const Plan& plan, const runtime::UnitTile&
     std::array accesses{reads(factors.image), reads(factors.matrix), writes(result), Access{}};
     if (bias.defined())
         accesses[3] = reads(bias);
-    launch(result.device(), plan.tile->kernel, groups, p, std::span(accesses).first(bias.defined() ? 4 : 3),
-           constants);
+    launch(result.device().index(), *plan.tile->kernel_for(units.factor), groups, std::as_bytes(std::span(&p, 1)),
+           std::span(accesses).first(bias.defined() ? 4 : 3), constants.list());
 }
 
 /// The sums of all parts in the result: [pixels, channels], or [channels, pixels] for each image.
@@ -291,7 +306,7 @@ Tensor aligned(const Tensor& tensor) {
     return address(tensor) % 16 == 0 ? tensor : tensor.clone();
 }
 
-void run_pixels(const Work& work, const Plan& plan, const runtime::UnitTile& units,
+void run_pixels(const Work& work, const Plan& plan, const Units& units,
                 const ConvolutionOperands& operands) {
     const Tensor &weight = operands.other, &bias = operands.bias, &result = operands.result;
     const Tensor image = aligned(by_pixels(operands.image));
@@ -307,7 +322,7 @@ void run_pixels(const Work& work, const Plan& plan, const runtime::UnitTile& uni
     combine_pixels(work, plan, sums, result, bias);
 }
 
-void run_weight(const Work& work, const Plan& plan, const runtime::UnitTile& units,
+void run_weight(const Work& work, const Plan& plan, const Units& units,
                 const ConvolutionOperands& operands) {
     const Tensor& result = operands.result;
     const Tensor image = aligned(by_pixels(operands.image)), gradient = aligned(by_pixels(operands.other));
@@ -338,7 +353,7 @@ bool is_product(const Geometry& g, const ConvolutionOperands& operands) {
 
 bool units_suit(const Geometry& g, ConvolutionOperation operation, at::ScalarType dtype, c10::Device device) {
     const bool of_weight = operation == Operation::weight_gradient;
-    if (dtype != at::kHalf || g.groups != 1 || g.dimensions() > 2 ||
+    if (!unit_factor(dtype) || g.groups != 1 || g.dimensions() > 2 ||
         (operation == Operation::input_gradient && !g.unit_stride()))
         return false;
     // The channels that a load of eight numbers reads.
@@ -355,12 +370,12 @@ bool units_suit(const Geometry& g, ConvolutionOperation operation, at::ScalarTyp
     const double gradient = of_weight ? static_cast<double>(work.m * work.k) : 0;
     const double weight = static_cast<double>(g.in_channels * g.out_channels * volume(g.kernel));
     return work.products() * 0.8 >= of_launches + of_moving_an_element * (image + gradient + weight) &&
-           units_of(device);
+           Units::of(dtype, device);
 }
 
 void convolve_on_units(const Geometry& g, ConvolutionOperation operation,
                        const ConvolutionOperands& operands) {
-    const auto units = units_of(operands.result.device());
+    const auto units = Units::of(operands.image.scalar_type(), operands.result.device());
     TORCH_INTERNAL_ASSERT(units);
     const bool of_weight = operation == Operation::weight_gradient;
     if (!of_weight && is_product(g, operands)) {

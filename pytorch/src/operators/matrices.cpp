@@ -48,14 +48,6 @@ struct Tiling {
     }
 };
 
-/// The type of the factors on matrix units, if they take them.
-std::optional<runtime::UnitFactor> unit_factor(at::ScalarType dtype) {
-    if (dtype == at::kHalf)
-        return runtime::UnitFactor::float16;
-    if (dtype == at::kBFloat16)
-        return runtime::UnitFactor::bfloat16;
-    return std::nullopt;
-}
 
 struct Kernels {
     const kernels::Kernel *vector_rows, *vector_columns, *combine;
@@ -347,6 +339,14 @@ Matrices Matrices::transposed() const {
     std::swap(other.rows, other.columns);
     std::swap(other.row_stride, other.column_stride);
     return other;
+}
+
+std::optional<runtime::UnitFactor> unit_factor(at::ScalarType dtype) {
+    if (dtype == at::kHalf)
+        return runtime::UnitFactor::float16;
+    if (dtype == at::kBFloat16)
+        return runtime::UnitFactor::bfloat16;
+    return std::nullopt;
 }
 
 NumberFamily number_family(at::ScalarType dtype, c10::Device device) {

@@ -3,6 +3,8 @@
 
 #include "../dispatch/launch.h"
 
+#include <rekindle/runtime/matrix_units.h>
+
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
 #include <cstdint>
@@ -39,6 +41,9 @@ std::int64_t sum_bytes(NumberFamily family);
 at::ScalarType sum_type(NumberFamily family);
 /// The bits of a number in the family's sum type, as a kernel parameter.
 std::uint64_t number_bits(NumberFamily family, const at::Scalar& number);
+
+/// The type of factors of this dtype on matrix units, if units take them.
+std::optional<runtime::UnitFactor> unit_factor(at::ScalarType dtype);
 
 struct ProductSizes {
     c10::Device device;
