@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import randn
 
-from both_devices import ScaledOnBoth, moved
+from both_devices import ScaledOnBoth, in_float64, moved, relative_error
 from support import DEVICE, device_module
 
 attend = F.scaled_dot_product_attention
@@ -108,6 +108,120 @@ class Attention(ScaledOnBoth):
                 found = layer.to(DEVICE)(*[x.to(DEVICE)] * 3, average_attn_weights=average)
                 for one, other in zip(expected, found):
                     self.same(one, other, 1e-5)
+
+
+class AttentionOf16Bits(ScaledOnBoth):
+    """Compared with float64 on the CPU. On devices with matrix units for the dtype these do the work."""
+
+    #: Largest difference of values and of gradients, relative to the largest number: weights and their gradients are
+    #: rounded to the dtype before they are multiplied, and so is the output from which the gradients follow.
+    TOLERANCES = {torch.float16: (2e-3, 6e-3), torch.bfloat16: (1.5e-2, 4e-2)}
+    LENGTHS = (1, 15, 16, 17, 63, 64, 65, 200)
+
+    def check(self, *tensors, message="", tolerance=None, gradients=True, **options):
+        """tensors: query, key, value and perhaps a mask, all of which get gradients."""
+        def run(function, q, k, v, *mask):
+            return function(q, k, v, *mask, **options)
+        inputs = [t.detach().requires_grad_() for t in tensors]
+        there, exact = moved(inputs, whole_storage=True), [in_float64(t) for t in inputs]
+        expected, found = run(on_math_path, *exact), run(attend, *there)
+        of_values, of_gradients = tolerance or self.TOLERANCES[tensors[0].dtype]
+        self.assert_on_device(found, message)
+        self.assertLessEqual(relative_error(expected, found.cpu()), of_values, message)
+        if gradients:
+            gradient = torch.randn(expected.shape).to(found.dtype)
+            self.compare_all(torch.autograd.grad(expected, exact, gradient.double()),
+                             torch.autograd.grad(found, there, gradient.to(DEVICE)), of_gradients, message)
+
+    def compare_all(self, expected, found, tolerance, message):
+        """With one key, for example, the gradients of queries and keys are zero: what remains of them is compared with
+        the other gradients."""
+        largest = max(float(t.abs().max()) for t in expected)
+        for i, (one, other) in enumerate(zip(expected, found)):
+            difference = float((one - other.cpu().double()).abs().max())
+            self.assertLessEqual(difference, tolerance * max(float(one.abs().max()), largest / 100), f"{message} gradient {i}")
+
+    def random(self, *sizes, dtype=torch.float16):
+        return randn(sizes).to(dtype)
+
+    def test_widths(self):
+        for dtype in self.TOLERANCES:
+            for width in (16, 20, 32, 40, 64, 72, 80, 96, 100, 128):
+                for value_width in {width, 128 - width // 8 * 4}:
+                    self.check(self.random(1, 2, 70, width, dtype=dtype), self.random(1, 2, 90, width, dtype=dtype),
+                               self.random(1, 2, 90, value_width, dtype=dtype), message=f"{dtype} {width} {value_width}")
+
+    def test_lengths(self):
+        for queries in self.LENGTHS:
+            for keys in self.LENGTHS:
+                self.check(self.random(1, 2, queries, 64), self.random(1, 2, keys, 64), self.random(1, 2, keys, 64),
+                           message=f"{queries} {keys}")
+
+    def test_several_tiles(self):
+        for dtype in self.TOLERANCES:
+            for width in (64, 128):
+                for causal in (False, True):
+                    self.check(*(self.random(1, 2, length, width, dtype=dtype) for length in (300, 520, 520)),
+                               is_causal=causal, message=f"{dtype} {width} {causal}")
+
+    def test_causal(self):
+        for queries in self.LENGTHS:
+            for keys in self.LENGTHS:
+                self.check(self.random(1, 2, queries, 32), self.random(1, 2, keys, 32), self.random(1, 2, keys, 48),
+                           is_causal=True, message=f"{queries} {keys}")
+        for queries, keys in ((129, 257), (257, 129), (256, 256)):
+            self.check(*(self.random(2, 1, length, 128) for length in (queries, keys, keys)), is_causal=True,
+                       message=f"{queries} {keys}")
+
+    def test_strides(self):
+        packed = self.random(2, 40, 3, 3, 64)
+        self.check(*(packed[:, :, i].transpose(1, 2) for i in range(3)), message="packed")
+        odd = self.random(2, 3, 40, 3 * 24 + 1)
+        self.check(*(odd[..., 1 + 24 * i : 25 + 24 * i] for i in range(3)), message="rows that are not aligned")
+        q, k, v = self.random(2, 3, 50, 32), self.random(2, 1, 70, 32), self.random(1, 1, 70, 32)
+        self.check(q, k.expand(2, 3, 70, 32), v.expand(2, 3, 70, 32), message="keys of several heads")
+        self.check(q, self.random(2, 3, 1, 32).expand(2, 3, 70, 32), v.expand(2, 3, 70, 32), message="one key again and again",
+                   gradients=False)
+        self.check(*(self.random(2, 3, 32, 50).mT for _ in range(3)), message="columns that are not adjacent")
+
+    def test_masks(self):
+        q, k, v = self.random(2, 3, 40, 64), self.random(2, 3, 150, 64), self.random(2, 3, 150, 64)
+        for sizes in ((40, 150), (2, 1, 40, 150), (2, 3, 1, 150), (1, 150)):
+            self.check(q, k, v, self.random(*sizes), message=str(sizes))
+
+    def test_boolean_masks(self):
+        for dtype, (of_values, of_gradients) in self.TOLERANCES.items():
+            q, k, v = (self.random(2, 3, length, 64, dtype=dtype) for length in (40, 150, 150))
+            padding = torch.arange(150) < torch.tensor([60, 140])[:, None, None, None]
+            rows = torch.rand(40, 150) > 0.5
+            rows[7] = False
+            for name, mask in (("padding", padding), ("rows without keys", rows), ("the first keys", torch.arange(150) >= 140)):
+                mask = mask.expand(2, 3, 40, 150)
+                here = [t.double().requires_grad_() for t in (q, k, v)]
+                there = [t.requires_grad_() for t in moved((q, k, v), whole_storage=True)]
+                expected, found = on_math_path(*here, attn_mask=mask), attend(*there, attn_mask=mask.to(DEVICE))
+                gradient = torch.randn(expected.shape).to(dtype)
+                self.assertLessEqual(relative_error(expected.nan_to_num(), found.cpu()), of_values, f"{dtype} {name}")
+                self.compare_all([t.nan_to_num() for t in torch.autograd.grad(expected, here, gradient.double())],
+                                 torch.autograd.grad(found, there, gradient.to(DEVICE)), of_gradients, f"{dtype} {name}")
+
+    def test_scales(self):
+        for scale in (0.3, 0.0, -0.4):
+            self.check(*(self.random(1, 2, 40, 64) for _ in range(3)), scale=scale, message=str(scale))
+
+    def test_large_scores(self):
+        """Exponents far above those of float16: the softmax subtracts the largest of each row."""
+        for dtype in self.TOLERANCES:
+            q, k, v = (self.random(1, 2, 130, 64, dtype=dtype) for _ in range(3))
+            scores = 2.0 * q.double() @ k.double().mT
+            self.assertGreater(float(scores.abs().max()), 60)
+            self.check(q, k, v, scale=2.0, tolerance=(4e-3 if dtype == torch.float16 else 3e-2, 1e-1), message=str(dtype))
+        same = torch.full((1, 1, 70, 64), 30.0, dtype=torch.float16)  # scores of 7200
+        self.check(same, same, self.random(1, 1, 70, 64), message="equal scores", gradients=False)
+
+    def test_long_sequences(self):
+        self.check(self.random(1, 1, 40, 64), self.random(1, 1, 5_000, 64), self.random(1, 1, 5_000, 64), message="many keys")
+        self.check(self.random(1, 1, 5_000, 64), self.random(1, 1, 40, 64), self.random(1, 1, 40, 64), message="many queries")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-/// Scaled dot-product attention without a matrix of scores in memory (kernels/attention/attention.slang).
+/// Scaled dot-product attention without a matrix of scores in memory (kernels/attention/).
 
 #include "../dispatch/limits.h"
 #include "../dispatch/structured.h"
+#include "attention_units.h"
 #include "matrices.h"
 
 #include <rekindle/kernels/ceil_div.h>
@@ -15,6 +16,7 @@
 #include <ATen/ops/empty.h>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace rvk {
@@ -74,8 +76,10 @@ enum Word : std::size_t {
     of_grad_bias,
     of_carried,
     strides,
-    words = strides + 16
+    zeros = strides + 17, ///< two words, at a multiple of 16 bytes
+    words = zeros + 2
 };
+static_assert(zeros % 2 == 0);
 
 /// The tensors of one attention and its launches.
 class Attention {
@@ -107,6 +111,9 @@ class Attention {
         parameters_.rows = static_cast<std::uint32_t>(rows);
         parameters_.scale =
             static_cast<float>(scale.value_or(1 / std::sqrt(static_cast<double>(query.size(3)))));
+        if (parameters_.scale > std::numeric_limits<float>::min())
+            units_ = attention_on_units(device(query.device().index()), query.scalar_type(),
+                                        std::max(query.size(3), value.size(3)));
     }
 
     std::tuple<Tensor, Tensor> forward() {
@@ -115,8 +122,11 @@ class Attention {
         const Tensor log_sums = row_numbers();
         block_[of_output] = raw_address(output);
         block_[of_log_sums] = raw_address(log_sums);
-        run_in_steps(kernels::attention_forward, {query_.size(2), key_.size(2), 1, 1, 2},
-                     {writes(output), writes(log_sums)});
+        const Walk walk{query_.size(2), key_.size(2), 1, 1, 2};
+        if (units_ && fits(units_->forward, walk, {query_, key_, value_}))
+            run_on_units(units_->forward, walk, {query_, key_, value_}, {writes(output), writes(log_sums)});
+        else
+            run_in_steps(kernels::attention_forward, walk, {writes(output), writes(log_sums)});
         return {output, log_sums};
     }
 
@@ -140,14 +150,24 @@ class Attention {
             grad_bias = at::empty(bias_.sizes(), bias_.options());
             block_[of_grad_bias] = raw_address(grad_bias);
         }
-        run(kernels::attention_output_dots, linear_groups(parameters_.rows, 256),
+        run(kernels::attention_output_dots, linear_groups(parameters_.rows, 16),
             {reads(gradient), reads(outputs), writes(dots)});
-        std::vector<Access> accesses{reads(gradient), reads(log_sums), reads(dots), writes(grad_query)};
+        std::vector<Access> of_queries{reads(gradient), reads(log_sums), reads(dots), writes(grad_query)};
         if (wants_grad_bias_)
-            accesses.push_back(writes(grad_bias));
-        run_in_steps(kernels::attention_queries_backward, {query_.size(2), key_.size(2), 2, 1, 0}, accesses);
-        run_in_steps(kernels::attention_keys_backward, {key_.size(2), query_.size(2), 2, 2, 0},
-                     {reads(gradient), reads(log_sums), reads(dots), writes(grad_key), writes(grad_value)});
+            of_queries.push_back(writes(grad_bias));
+        const std::vector<Access> of_keys{reads(gradient), reads(log_sums), reads(dots), writes(grad_key),
+                                          writes(grad_value)};
+        const Walk over_keys{query_.size(2), key_.size(2), 2, 1, 0};
+        const Walk over_queries{key_.size(2), query_.size(2), 2, 2, 0};
+        const std::vector<Tensor> operands{query_, key_, value_, gradient};
+        if (units_ && !wants_grad_bias_ && fits(units_->of_queries, over_keys, operands) &&
+            fits(units_->of_keys, over_queries, operands)) {
+            run_on_units(units_->of_queries, over_keys, operands, of_queries);
+            run_on_units(units_->of_keys, over_queries, operands, of_keys);
+        } else {
+            run_in_steps(kernels::attention_queries_backward, over_keys, of_queries);
+            run_in_steps(kernels::attention_keys_backward, over_queries, of_keys);
+        }
         return {grad_query, grad_key, grad_value,
                 wants_grad_bias_ ? at::sum_to(grad_bias, bias_sizes) : Tensor()};
     }
@@ -166,8 +186,8 @@ class Attention {
             block_[strides + which * 3 + d] =
                 static_cast<std::uint64_t>(tensor.stride(static_cast<std::int64_t>(d)));
     }
-    Groups tiles(std::int64_t rows) const {
-        return {static_cast<std::uint32_t>(kernels::ceil_div(rows, tile)), parameters_.heads,
+    Groups tiles(std::int64_t rows, std::int64_t rows_of_tile = tile) const {
+        return {static_cast<std::uint32_t>(kernels::ceil_div(rows, rows_of_tile)), parameters_.heads,
                 static_cast<std::uint32_t>(query_.size(0))};
     }
     std::uint32_t padded_width() const {
@@ -206,11 +226,54 @@ class Attention {
         in_steps_ = false;
     }
 
-    void run(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, Groups groups,
-             std::vector<Access> accesses) {
+    /// Bytes from row to row.
+    static std::uint64_t row_bytes(const Tensor& tensor) {
+        return tensor.size(2) == 1 ? 0
+                                   : static_cast<std::uint64_t>(tensor.stride(2)) *
+                                         static_cast<std::uint64_t>(tensor.element_size());
+    }
+    /// Whether one launch on matrix units can do the work.
+    static bool fits(const UnitKernel& kernel, const Walk& walk, at::TensorList operands) {
+        return walk.length / kernel.step < most_iterations && walk.rows / kernel.rows < most_groups &&
+               std::ranges::all_of(operands, [](const Tensor& tensor) {
+                   return row_bytes(tensor) <= std::numeric_limits<std::uint32_t>::max();
+               });
+    }
+    /// operands: query, key, value and, for the backward pass, the output's gradient.
+    void run_on_units(const UnitKernel& kernel, const Walk& walk, at::TensorList operands,
+                      std::vector<Access> accesses) {
+        add_reads(accesses);
+        kernels::AttentionUnitsConstants constants = kernel.constants;
+        constants.causal = causal_;
+        constants.has_bias = bias_.defined();
+        constants.in_eights = std::ranges::all_of(operands, &is_in_eights);
+        const auto stride = [&](std::size_t i) {
+            return i < operands.size() ? static_cast<std::uint32_t>(row_bytes(operands[i])) : 0;
+        };
+        const UploadedBlock block(query_.device().index(), std::span<const std::uint64_t>(block_));
+        const kernels::AttentionUnitsParameters parameters{.block = block.address(),
+                                                           .queries = parameters_.queries,
+                                                           .keys = parameters_.keys,
+                                                           .width = parameters_.width,
+                                                           .value_width = parameters_.value_width,
+                                                           .heads = parameters_.heads,
+                                                           .scale = parameters_.scale,
+                                                           .query_stride = stride(0),
+                                                           .key_stride = stride(1),
+                                                           .value_stride = stride(2),
+                                                           .grad_stride = stride(3)};
+        launch(query_.device(), *kernel.kernel, tiles(walk.rows, kernel.rows), parameters, accesses,
+               constants);
+    }
+
+    void add_reads(std::vector<Access>& accesses) const {
         for (const Tensor& tensor : {query_, key_, value_, bias_})
             if (tensor.defined())
                 accesses.push_back(reads(tensor));
+    }
+    void run(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, Groups groups,
+             std::vector<Access> accesses) {
+        add_reads(accesses);
         const std::uint32_t width = padded_width();
         const kernels::AttentionConstants constants{.dtype = dtype_code(query_.scalar_type()),
                                                     .causal = causal_,
@@ -227,6 +290,7 @@ class Attention {
     Tensor query_, key_, value_, bias_;
     bool causal_, wants_grad_bias_ = false, in_steps_ = false;
     kernels::AttentionParameters parameters_{};
+    std::optional<AttentionOnUnits> units_;
     std::array<std::uint64_t, words> block_{};
 };
 

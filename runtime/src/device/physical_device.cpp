@@ -9,6 +9,8 @@ namespace rekindle::runtime {
 
 namespace {
 
+constexpr std::uint32_t nvidia = 0x10de;
+
 /// Appends structures to a chain of Vulkan structures.
 class Chain {
   public:
@@ -114,7 +116,8 @@ bool has_shape(std::span<const CooperativeMatrixShape> shapes, const MatrixShape
     });
 }
 
-/// Feature::cooperative_matrix and those of the shapes, for 16-bit factors and float32 sums.
+/// Feature::cooperative_matrix and those of the shapes, for 16-bit factors and float32 sums. No driver says
+/// where the elements of a matrix are; the self-test looks whether NVIDIA's are where they usually are.
 kernels::Features matrix_features(const PhysicalDevice& device) {
     using kernels::Feature;
     kernels::Features features;
@@ -127,9 +130,8 @@ kernels::Features matrix_features(const PhysicalDevice& device) {
             features = features | Feature::bfloat16_units;
         features = features | Feature::cooperative_matrix | known.feature;
     }
-    constexpr std::uint32_t nvidia = 0x10de;
-    if (!features.empty() && device.info.vendor_id == nvidia)
-        features = features | Feature::compact_units;
+    if (device.info.vendor_id == nvidia && features.contains(Feature::matrix_16x16x16))
+        features = features | Feature::matrix_quads;
     return features;
 }
 

@@ -21,6 +21,7 @@ struct KnownAnswer {
     const kernels::Kernel* kernel = nullptr;
     std::vector<kernels::ConstantValue> constants{};
     kernels::Features disables{}; ///< if the answer is wrong; empty: the device is refused
+    bool is_property = false;     ///< another answer is no mistake: the device lacks what `disables` names
     Groups groups{};
     std::uint32_t count = 0; ///< work items, for the kernel's parameters
     std::vector<std::byte> input{};

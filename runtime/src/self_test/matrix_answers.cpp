@@ -109,6 +109,25 @@ KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor, UnitTile 
             .mistake = must_be_near<float>(expected, {"element"})};
 }
 
+/// The places that Feature::matrix_quads describes. Elements that lie elsewhere are no mistake.
+KnownAnswer places_of_elements() {
+    std::vector<Number> expected;
+    for (std::uint32_t lane = 0; lane < 32; ++lane)
+        for (std::uint32_t i = 0; i < 16; ++i) { // eight of sums, eight of a factor
+            const std::uint32_t row = lane / 4 + i / 4 % 2 * 8;
+            const std::uint32_t column = lane % 4 * 2 + i % 2 + i / 2 % 2 * 8;
+            expected.push_back({static_cast<double>(row * 16 + column)});
+        }
+    return {.name = "places of a matrix's elements",
+            .kernel = &kernels::selftest_places.kernel,
+            .disables = kernels::Feature::matrix_quads,
+            .is_property = true,
+            .groups = {1, 1, 1},
+            .count = 1,
+            .output = unwritten(expected.size() * sizeof(float)),
+            .mistake = must_be_near<float>(std::move(expected), {"place"})};
+}
+
 } // namespace
 
 void add_matrix_answers(std::vector<KnownAnswer>& list, const Capabilities& can) {
@@ -125,11 +144,13 @@ void add_matrix_answers(std::vector<KnownAnswer>& list, const Capabilities& can)
                 list.push_back(tile_on_units(shape, factor, *tile, disables));
         };
         add_tile(UnitFactor::float16, UnitTileSize::of_64, shape.feature);
-        if (can.features.contains(kernels::Feature::compact_units))
-            add_tile(UnitFactor::float16, UnitTileSize::of_128x192, kernels::Feature::compact_units);
+        if (can.features.contains(kernels::Feature::matrix_quads))
+            add_tile(UnitFactor::float16, UnitTileSize::of_128x192, kernels::Feature::matrix_quads);
         if (can.features.contains(kernels::Feature::bfloat16_units))
             add_tile(UnitFactor::bfloat16, UnitTileSize::of_64, kernels::Feature::bfloat16_units);
     }
+    if (can.features.contains(kernels::Feature::matrix_quads))
+        list.push_back(places_of_elements());
 }
 
 } // namespace rekindle::runtime

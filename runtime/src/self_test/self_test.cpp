@@ -54,7 +54,9 @@ void finish(Stream& stream, const Running& running, const std::function<bool()>&
     if (wrong_answer())
         output[output.size() / 2 + 3] ^= std::byte{0x40}; // too large to be rounding
     row.detail = running.answer->mistake(output);
-    row.outcome = row.detail.empty() ? Outcome::passed : Outcome::failed;
+    row.outcome = row.detail.empty()            ? Outcome::passed
+                  : running.answer->is_property ? Outcome::absent
+                                                : Outcome::failed;
 }
 
 } // namespace
@@ -116,7 +118,7 @@ bool SelfTestResult::usable() const {
 kernels::Features SelfTestResult::disabled() const {
     kernels::Features features;
     for (const SelfTestRow& row : rows)
-        if (row.outcome == Outcome::failed)
+        if (row.outcome == Outcome::failed || row.outcome == Outcome::absent)
             features = features | row.disables;
     return features;
 }

@@ -12,7 +12,7 @@ namespace rekindle::runtime {
 namespace {
 
 constexpr std::string_view kind = "RKSELF01";
-constexpr std::string_view outcomes[] = {"passed", "failed", "unsupported"};
+constexpr std::string_view outcomes[] = {"passed", "failed", "unsupported", "absent"};
 
 /// Changes with everything that the answers depend on.
 std::string key_of(const DeviceInfo& info) {

@@ -1,6 +1,7 @@
 #include "fixture.h"
 #include "pipeline/cache_folder.h"
 #include "self_test/known_answer.h"
+#include "self_test/self_test.h"
 
 #include <rekindle/kernels/launchers.h>
 #include <rekindle/runtime/self_test.h>
@@ -124,6 +125,25 @@ TEST_F(SelfTestTest, AFeatureWithWrongAnswersIsDisabledWithAWarning) {
                                   HasSubstr("not used: int64_atomics"))));
     EXPECT_FALSE(std::filesystem::exists(file())) << "an injected fault is not kept";
     log.clear();
+}
+
+TEST_F(SelfTestTest, AnAbsentPropertyIsNoMistake) {
+    SelfTestResult result;
+    result.rows = {
+        {"places", Outcome::absent, "place of item 1 is 3, not 1", kernels::Feature::matrix_quads}};
+    EXPECT_TRUE(result.usable());
+    EXPECT_EQ(result.disabled(), kernels::Features(kernels::Feature::matrix_quads));
+    EXPECT_THAT(warnings_of(result, "GPU"), IsEmpty());
+}
+
+TEST_F(SelfTestTest, LooksForThePlacesOfElements) {
+    Capabilities can;
+    const auto count = [&] {
+        return std::ranges::count(known_answers(can), &kernels::selftest_places.kernel, &KnownAnswer::kernel);
+    };
+    EXPECT_EQ(count(), 0);
+    can.features = kernels::Feature::matrix_quads;
+    EXPECT_EQ(count(), 1);
 }
 
 TEST_F(SelfTestTest, RefusesADeviceThatCannotAdd) {

@@ -31,9 +31,10 @@ enum class Feature : std::uint32_t {
     matrix_8x8x16 = 1u << 15,
     matrix_8x8x8 = 1u << 16,
     bfloat16_units = 1u << 17, ///< the preferred shape takes bfloat16 factors, too
-    /// A lane holds a 16 x 16 factor in four registers, as on NVIDIA's GPUs; RDNA3's need eight, so that the
-    /// largest tiles do not fit. No driver reports it.
-    compact_units = 1u << 18,
+    /// Four adjacent lanes share two rows of a 16 x 16 matrix: lane l has columns 2 (l % 4) + {0, 1, 8, 9} of
+    /// row l / 4, then of row l / 4 + 8; the same of sums and of the first factor. A factor takes four
+    /// registers of a lane, so that the largest tiles fit, which they do not on RDNA3.
+    matrix_quads = 1u << 18,
 };
 
 /// A set of features. name(Feature) gives the registry's name, such as "float16_arithmetic".

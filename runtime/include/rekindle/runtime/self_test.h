@@ -13,9 +13,11 @@ class Device;
 
 struct SelfTestRow {
     std::string name; ///< "subgroup sum, size 32"
-    enum class Outcome { passed, failed, unsupported } outcome{};
-    std::string detail;         ///< what was expected and found, or why it was not run
-    kernels::Features disables; ///< disabled when the row fails; empty: the device is refused
+    /// absent: the device does not have the property that the row looks for, which is no mistake.
+    enum class Outcome { passed, failed, unsupported, absent } outcome{};
+    std::string detail; ///< what was expected and found, or why it was not run
+    /// Disabled when the row fails or the property is absent; empty: the device is refused.
+    kernels::Features disables;
 };
 
 class SelfTestResult {

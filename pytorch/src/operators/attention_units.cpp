@@ -1,0 +1,114 @@
+#include "attention_units.h"
+
+#include "../dispatch/launch.h"
+
+#include <algorithm>
+
+namespace rvk {
+
+namespace {
+
+using Typed = kernels::TypedKernel<kernels::AttentionUnitsParameters>;
+
+/// The numbers are those of the kernel's entry in kernels/registry/registry.def.
+struct Tile {
+    const Typed& kernel;
+    std::uint32_t rows, step, subgroups;
+};
+
+/// `quads`: kernels that rely on Feature::matrix_quads.
+struct Shape {
+    std::uint32_t m, n, k;
+    bool quads;
+};
+constexpr Shape with_quads{16, 16, 16, true}, of_16{16, 16, 16, false}, of_8{8, 8, 8, false};
+
+/// Kernels for heads of up to `width` columns.
+struct Kernels {
+    Shape shape;
+    std::int64_t width;
+    Tile forward, of_keys, of_queries;
+};
+
+/// In the order of preference.
+const Kernels all_kernels[] = {{with_quads,
+                                64,
+                                {kernels::attention_units_forward_64_quads, 128, 64, 4},
+                                {kernels::attention_units_keys_64_quads, 128, 64, 8},
+                                {kernels::attention_units_queries_64_quads, 128, 64, 8}},
+                               {with_quads,
+                                128,
+                                {kernels::attention_units_forward_128_quads, 128, 64, 8},
+                                {kernels::attention_units_keys_128_quads, 128, 16, 8},
+                                {kernels::attention_units_queries_128_quads, 128, 64, 8}},
+                               {of_16,
+                                64,
+                                {kernels::attention_units_forward_64_16x16x16, 64, 32, 4},
+                                {kernels::attention_units_keys_64_16x16x16, 64, 32, 4},
+                                {kernels::attention_units_queries_64_16x16x16, 64, 32, 4}},
+                               {of_16,
+                                128,
+                                {kernels::attention_units_forward_128_16x16x16, 64, 32, 4},
+                                {kernels::attention_units_keys_128_16x16x16, 64, 16, 4},
+                                {kernels::attention_units_queries_128_16x16x16, 64, 32, 4}},
+                               {of_8,
+                                64,
+                                {kernels::attention_units_forward_64_8x8x8, 32, 16, 4},
+                                {kernels::attention_units_keys_64_8x8x8, 32, 16, 4},
+                                {kernels::attention_units_queries_64_8x8x8, 32, 16, 4}}};
+
+/// A lane has eight elements of a matrix of sums.
+std::uint32_t lanes_of(const Shape& shape) {
+    return shape.m * shape.n / 8;
+}
+
+UnitKernel kernel_of(const Kernels& kernels, const Tile& tile, const runtime::Capabilities& can) {
+    const auto [m, n, k, quads] = kernels.shape;
+    const auto row = static_cast<std::uint32_t>(kernels.width / 8 + 1);
+    const bool sized = can.minimum_subgroup != can.maximum_subgroup;
+    return {.kernel = &tile.kernel,
+            .rows = tile.rows,
+            .step = tile.step,
+            .constants = {.subgroup_size = sized ? lanes_of(kernels.shape) : 0,
+                          .shared_eights = std::max(tile.rows, 2 * tile.step) * row,
+                          .shared_sums = tile.subgroups * m * n,
+                          .shared_weights = quads ? 1 : tile.subgroups * m * (k + 8),
+                          .shared_others = tile.step}};
+}
+
+bool can_run(const Kernels& kernels, const runtime::Device& device) {
+    const runtime::Capabilities& can = device.info().can;
+    const std::uint32_t lanes = lanes_of(kernels.shape);
+    if (lanes < can.minimum_subgroup || lanes > can.maximum_subgroup)
+        return false;
+    return std::ranges::all_of(
+        std::initializer_list<const Tile*>{&kernels.forward, &kernels.of_keys, &kernels.of_queries},
+        [&](const Tile* tile) { return device.usable_features().contains(tile->kernel.kernel.needs); });
+}
+
+} // namespace
+
+std::optional<AttentionOnUnits> attention_on_units(const runtime::Device& device, at::ScalarType dtype,
+                                                   std::int64_t width) {
+    if (dtype != at::kHalf)
+        return std::nullopt;
+    for (const Kernels& kernels : all_kernels)
+        if (width <= kernels.width && can_run(kernels, device)) {
+            const runtime::Capabilities& can = device.info().can;
+            return AttentionOnUnits{kernel_of(kernels, kernels.forward, can),
+                                    kernel_of(kernels, kernels.of_keys, can),
+                                    kernel_of(kernels, kernels.of_queries, can)};
+        }
+    return std::nullopt;
+}
+
+bool is_in_eights(const at::Tensor& tensor) {
+    if (tensor.size(3) % 8 != 0 || raw_address(tensor) % 16 != 0)
+        return false;
+    for (std::int64_t d = 0; d < 3; ++d)
+        if (tensor.size(d) != 1 && tensor.stride(d) % 8 != 0)
+            return false;
+    return true;
+}
+
+} // namespace rvk

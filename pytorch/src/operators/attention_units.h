@@ -1,0 +1,34 @@
+#pragma once
+/// The kernels of attention on matrix units (kernels/attention/attention_units.slang).
+
+#include <rekindle/kernels/families/attention_units.h>
+#include <rekindle/runtime/device.h>
+
+#include <ATen/core/Tensor.h>
+#include <cstdint>
+#include <optional>
+
+namespace rvk {
+
+/// A kernel whose workgroups have `rows` queries or keys each and go through the others in steps of `step`.
+struct UnitKernel {
+    const kernels::TypedKernel<kernels::AttentionUnitsParameters>* kernel;
+    std::int64_t rows, step;
+    /// Those that depend on the device; the attention sets the others.
+    kernels::AttentionUnitsConstants constants;
+};
+
+struct AttentionOnUnits {
+    UnitKernel forward, of_keys, of_queries;
+};
+
+/// The kernels for tensors of that dtype, whose heads have at most `width` columns; nothing if the device has
+/// no such matrix units.
+std::optional<AttentionOnUnits> attention_on_units(const runtime::Device& device, at::ScalarType dtype,
+                                                   std::int64_t width);
+
+/// Whether all rows of a [batch, heads, rows, width] tensor begin at multiples of 16 bytes and consist of
+/// whole groups of eight 16-bit numbers.
+bool is_in_eights(const at::Tensor& tensor);
+
+} // namespace rvk
