@@ -1,6 +1,9 @@
 #include "attention_units.h"
 
 #include "../dispatch/launch.h"
+#include "matrices.h"
+
+#include <rekindle/kernels/families/attention_units_bfloat16.h>
 
 #include <algorithm>
 
@@ -8,12 +11,14 @@ namespace rvk {
 
 namespace {
 
-using Typed = kernels::TypedKernel<kernels::AttentionUnitsParameters>;
-
 /// The numbers are those of the kernel's entry in kernels/registry/registry.def.
 struct Tile {
-    const Typed& kernel;
+    const kernels::Kernel *of_float16, *of_bfloat16; ///< nullptr: there is none
     std::uint32_t rows, step, subgroups;
+
+    const kernels::Kernel* kernel_for(runtime::UnitFactor factor) const {
+        return factor == runtime::UnitFactor::bfloat16 ? of_bfloat16 : of_float16;
+    }
 };
 
 /// `quads`: kernels that rely on Feature::matrix_quads.
@@ -33,40 +38,41 @@ struct Kernels {
 /// In the order of preference.
 const Kernels all_kernels[] = {{with_quads,
                                 64,
-                                {kernels::attention_units_forward_64_quads, 128, 64, 4},
-                                {kernels::attention_units_keys_64_quads, 128, 64, 8},
-                                {kernels::attention_units_queries_64_quads, 128, 64, 8}},
+                                {&kernels::attention_units_forward_64_quads.kernel, &kernels::attention_units_bfloat16_forward_64_quads.kernel, 128, 64, 4},
+                                {&kernels::attention_units_keys_64_quads.kernel, &kernels::attention_units_bfloat16_keys_64_quads.kernel, 128, 64, 8},
+                                {&kernels::attention_units_queries_64_quads.kernel, &kernels::attention_units_bfloat16_queries_64_quads.kernel, 128, 64, 8}},
                                {with_quads,
                                 128,
-                                {kernels::attention_units_forward_128_quads, 128, 64, 8},
-                                {kernels::attention_units_keys_128_quads, 128, 16, 8},
-                                {kernels::attention_units_queries_128_quads, 128, 64, 8}},
+                                {&kernels::attention_units_forward_128_quads.kernel, &kernels::attention_units_bfloat16_forward_128_quads.kernel, 128, 64, 8},
+                                {&kernels::attention_units_keys_128_quads.kernel, &kernels::attention_units_bfloat16_keys_128_quads.kernel, 128, 16, 8},
+                                {&kernels::attention_units_queries_128_quads.kernel, &kernels::attention_units_bfloat16_queries_128_quads.kernel, 128, 64, 8}},
                                {of_16,
                                 64,
-                                {kernels::attention_units_forward_64_16x16x16, 64, 32, 4},
-                                {kernels::attention_units_keys_64_16x16x16, 64, 32, 4},
-                                {kernels::attention_units_queries_64_16x16x16, 64, 32, 4}},
+                                {&kernels::attention_units_forward_64_16x16x16.kernel, &kernels::attention_units_bfloat16_forward_64_16x16x16.kernel, 64, 32, 4},
+                                {&kernels::attention_units_keys_64_16x16x16.kernel, &kernels::attention_units_bfloat16_keys_64_16x16x16.kernel, 64, 32, 4},
+                                {&kernels::attention_units_queries_64_16x16x16.kernel, &kernels::attention_units_bfloat16_queries_64_16x16x16.kernel, 64, 32, 4}},
                                {of_16,
                                 128,
-                                {kernels::attention_units_forward_128_16x16x16, 64, 32, 4},
-                                {kernels::attention_units_keys_128_16x16x16, 64, 16, 4},
-                                {kernels::attention_units_queries_128_16x16x16, 64, 32, 4}},
+                                {&kernels::attention_units_forward_128_16x16x16.kernel, &kernels::attention_units_bfloat16_forward_128_16x16x16.kernel, 64, 32, 4},
+                                {&kernels::attention_units_keys_128_16x16x16.kernel, &kernels::attention_units_bfloat16_keys_128_16x16x16.kernel, 64, 16, 4},
+                                {&kernels::attention_units_queries_128_16x16x16.kernel, &kernels::attention_units_bfloat16_queries_128_16x16x16.kernel, 64, 32, 4}},
                                {of_8,
                                 64,
-                                {kernels::attention_units_forward_64_8x8x8, 32, 16, 4},
-                                {kernels::attention_units_keys_64_8x8x8, 32, 16, 4},
-                                {kernels::attention_units_queries_64_8x8x8, 32, 16, 4}}};
+                                {&kernels::attention_units_forward_64_8x8x8.kernel, nullptr, 32, 16, 4},
+                                {&kernels::attention_units_keys_64_8x8x8.kernel, nullptr, 32, 16, 4},
+                                {&kernels::attention_units_queries_64_8x8x8.kernel, nullptr, 32, 16, 4}}};
 
 /// A lane has eight elements of a matrix of sums.
 std::uint32_t lanes_of(const Shape& shape) {
     return shape.m * shape.n / 8;
 }
 
-UnitKernel kernel_of(const Kernels& kernels, const Tile& tile, const runtime::Capabilities& can) {
+UnitKernel kernel_of(const Kernels& kernels, const Tile& tile, runtime::UnitFactor factor,
+                     const runtime::Capabilities& can) {
     const auto [m, n, k, quads] = kernels.shape;
     const auto row = static_cast<std::uint32_t>(kernels.width / 8 + 1);
     const bool sized = can.minimum_subgroup != can.maximum_subgroup;
-    return {.kernel = &tile.kernel,
+    return {.kernel = tile.kernel_for(factor),
             .rows = tile.rows,
             .step = tile.step,
             .constants = {.subgroup_size = sized ? lanes_of(kernels.shape) : 0,
@@ -76,28 +82,32 @@ UnitKernel kernel_of(const Kernels& kernels, const Tile& tile, const runtime::Ca
                           .shared_others = tile.step}};
 }
 
-bool can_run(const Kernels& kernels, const runtime::Device& device) {
+bool can_run(const Kernels& kernels, runtime::UnitFactor factor, const runtime::Device& device) {
     const runtime::Capabilities& can = device.info().can;
     const std::uint32_t lanes = lanes_of(kernels.shape);
     if (lanes < can.minimum_subgroup || lanes > can.maximum_subgroup)
         return false;
     return std::ranges::all_of(
         std::initializer_list<const Tile*>{&kernels.forward, &kernels.of_keys, &kernels.of_queries},
-        [&](const Tile* tile) { return device.usable_features().contains(tile->kernel.kernel.needs); });
+        [&](const Tile* tile) {
+            const kernels::Kernel* const kernel = tile->kernel_for(factor);
+            return kernel != nullptr && device.usable_features().contains(kernel->needs);
+        });
 }
 
 } // namespace
 
 std::optional<AttentionOnUnits> attention_on_units(const runtime::Device& device, at::ScalarType dtype,
                                                    std::int64_t width) {
-    if (dtype != at::kHalf)
+    const auto factor = unit_factor(dtype);
+    if (!factor)
         return std::nullopt;
     for (const Kernels& kernels : all_kernels)
-        if (width <= kernels.width && can_run(kernels, device)) {
+        if (width <= kernels.width && can_run(kernels, *factor, device)) {
             const runtime::Capabilities& can = device.info().can;
-            return AttentionOnUnits{kernel_of(kernels, kernels.forward, can),
-                                    kernel_of(kernels, kernels.of_keys, can),
-                                    kernel_of(kernels, kernels.of_queries, can)};
+            return AttentionOnUnits{kernel_of(kernels, kernels.forward, *factor, can),
+                                    kernel_of(kernels, kernels.of_keys, *factor, can),
+                                    kernel_of(kernels, kernels.of_queries, *factor, can)};
         }
     return std::nullopt;
 }

@@ -12,7 +12,7 @@ namespace rvk {
 
 /// A kernel whose workgroups have `rows` queries or keys each and go through the others in steps of `step`.
 struct UnitKernel {
-    const kernels::TypedKernel<kernels::AttentionUnitsParameters>* kernel;
+    const kernels::Kernel* kernel; ///< its parameters are AttentionUnitsParameters, also for bfloat16
     std::int64_t rows, step;
     /// Those that depend on the device; the attention sets the others.
     kernels::AttentionUnitsConstants constants;
