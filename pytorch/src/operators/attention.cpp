@@ -262,8 +262,8 @@ class Attention {
                                                            .key_stride = stride(1),
                                                            .value_stride = stride(2),
                                                            .grad_stride = stride(3)};
-        launch(query_.device(), *kernel.kernel, tiles(walk.rows, kernel.rows), parameters, accesses,
-               constants);
+        launch(query_.device().index(), *kernel.kernel, tiles(walk.rows, kernel.rows),
+               std::as_bytes(std::span(&parameters, 1)), accesses, constants.list());
     }
 
     void add_reads(std::vector<Access>& accesses) const {

@@ -1,6 +1,8 @@
 #pragma once
 /// The kernels of attention on matrix units (kernels/attention/attention_units.slang).
 
+#include "../dispatch/launch.h"
+
 #include <rekindle/kernels/families/attention_units.h>
 #include <rekindle/runtime/device.h>
 

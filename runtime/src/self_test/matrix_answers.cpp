@@ -119,7 +119,7 @@ KnownAnswer places_of_elements() {
             expected.push_back({static_cast<double>(row * 16 + column)});
         }
     return {.name = "places of a matrix's elements",
-            .kernel = &kernels::selftest_places.kernel,
+            .kernel = &kernels::selftest_elements.kernel,
             .disables = kernels::Feature::matrix_quads,
             .is_property = true,
             .groups = {1, 1, 1},
