@@ -116,8 +116,8 @@ TEST(Registry, HasAnEntryForEachDtypeOfAFamily) {
     for (const RegistryEntry& entry : registry()) {
         dtypes[entry.base].insert(entry.dtype);
         EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
-        const std::string suffix = entry.dtype == "float64" ? "_float64"
-                                   : entry.dtype == "int64" ? "_integer"
+        const std::string suffix = entry.dtype == "float64"    ? "_float64"
+                                   : entry.dtype == "int64"    ? "_integer"
                                    : entry.dtype == "bfloat16" ? "_bfloat16"
                                                                : "";
         EXPECT_EQ(entry.family, std::string(entry.base) + suffix) << entry.name;

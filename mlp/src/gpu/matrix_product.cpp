@@ -188,7 +188,8 @@ void matrix_product_half(const runtime::Device& device, runtime::Stream& stream,
         const std::array accesses{access(a_rows, 2, false), access(b, 2, false), access(c_rows, 4, true)};
         const kernels::ProductUnitsParameters parameters = parameters_of(a_rows, b, c_rows);
         stream.launch(*tile->kernel, {across, kernels::ceil_div(rows, tile->rows), 1},
-                      std::as_bytes(std::span(&parameters, 1)), accesses, constants.list(), expected_seconds(a_rows, b));
+                      std::as_bytes(std::span(&parameters, 1)), accesses, constants.list(),
+                      expected_seconds(a_rows, b));
     }
 }
 

@@ -25,7 +25,7 @@ constexpr std::int64_t slice_depth = 64;
 
 /// A tile of a convolution, with what decides where it is faster than others (measured on an H200).
 struct Tile {
-    kernels::Feature shape; ///< of the units
+    kernels::Feature shape;                          ///< of the units
     const kernels::Kernel *of_float16, *of_bfloat16; ///< nullptr: there is none
     std::int64_t rows, columns;
     std::int64_t resident; ///< workgroups that a multiprocessor holds at the same time
@@ -47,15 +47,24 @@ struct Tile {
 using kernels::Feature;
 
 const Tile tiles[] = {
-    {Feature::matrix_16x16x16, &kernels::convolution_units_128x128_16x16x16.kernel, &kernels::convolution_units_bfloat16_128x128_16x16x16.kernel, 128, 128, 1, 1},
-    {Feature::matrix_16x16x16, &kernels::convolution_units_128x128_wide_16x16x16.kernel, &kernels::convolution_units_bfloat16_128x128_wide_16x16x16.kernel, 128, 128, 2, 1},
-    {Feature::matrix_16x16x16, &kernels::convolution_units_192x128_16x16x16.kernel, &kernels::convolution_units_bfloat16_192x128_16x16x16.kernel, 192, 128, 1, 1.15},
-    {Feature::matrix_16x16x16, &kernels::convolution_units_128x192_16x16x16.kernel, &kernels::convolution_units_bfloat16_128x192_16x16x16.kernel, 128, 192, 1, 1.15},
-    {Feature::matrix_16x16x16, &kernels::convolution_units_128x64_16x16x16.kernel, &kernels::convolution_units_bfloat16_128x64_16x16x16.kernel, 128, 64, 3, 0.9},
-    {Feature::matrix_16x16x16, &kernels::convolution_units_64x128_16x16x16.kernel, &kernels::convolution_units_bfloat16_64x128_16x16x16.kernel, 64, 128, 3, 0.9},
-    {Feature::matrix_16x16x16, &kernels::convolution_units_64x64_16x16x16.kernel, &kernels::convolution_units_bfloat16_64x64_16x16x16.kernel, 64, 64, 4, 0.65},
-    {Feature::matrix_8x16x16, &kernels::convolution_units_128x128_8x16x16.kernel, &kernels::convolution_units_bfloat16_128x128_8x16x16.kernel, 128, 128, 1, 1},
-    {Feature::matrix_8x16x16, &kernels::convolution_units_64x64_8x16x16.kernel, &kernels::convolution_units_bfloat16_64x64_8x16x16.kernel, 64, 64, 4, 0.65},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_128x128_16x16x16.kernel,
+     &kernels::convolution_units_bfloat16_128x128_16x16x16.kernel, 128, 128, 1, 1},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_128x128_wide_16x16x16.kernel,
+     &kernels::convolution_units_bfloat16_128x128_wide_16x16x16.kernel, 128, 128, 2, 1},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_192x128_16x16x16.kernel,
+     &kernels::convolution_units_bfloat16_192x128_16x16x16.kernel, 192, 128, 1, 1.15},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_128x192_16x16x16.kernel,
+     &kernels::convolution_units_bfloat16_128x192_16x16x16.kernel, 128, 192, 1, 1.15},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_128x64_16x16x16.kernel,
+     &kernels::convolution_units_bfloat16_128x64_16x16x16.kernel, 128, 64, 3, 0.9},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_64x128_16x16x16.kernel,
+     &kernels::convolution_units_bfloat16_64x128_16x16x16.kernel, 64, 128, 3, 0.9},
+    {Feature::matrix_16x16x16, &kernels::convolution_units_64x64_16x16x16.kernel,
+     &kernels::convolution_units_bfloat16_64x64_16x16x16.kernel, 64, 64, 4, 0.65},
+    {Feature::matrix_8x16x16, &kernels::convolution_units_128x128_8x16x16.kernel,
+     &kernels::convolution_units_bfloat16_128x128_8x16x16.kernel, 128, 128, 1, 1},
+    {Feature::matrix_8x16x16, &kernels::convolution_units_64x64_8x16x16.kernel,
+     &kernels::convolution_units_bfloat16_64x64_8x16x16.kernel, 64, 64, 4, 0.65},
     {Feature::matrix_8x8x16, &kernels::convolution_units_128x128_8x8x16.kernel, nullptr, 128, 128, 1, 1},
     {Feature::matrix_8x8x16, &kernels::convolution_units_64x64_8x8x16.kernel, nullptr, 64, 64, 4, 0.65},
     {Feature::matrix_8x8x8, &kernels::convolution_units_128x128_8x8x8.kernel, nullptr, 128, 128, 1, 1},
@@ -239,8 +248,8 @@ struct Factors {
 };
 
 /// result: without parts a tensor of the result's dtype, otherwise float32 [parts, m, n].
-void launch_product(const Work& work, const Plan& plan, const Units& units,
-                    const Factors& factors, const Tensor& result, const Tensor& bias) {
+void launch_product(const Work& work, const Plan& plan, const Units& units, const Factors& factors,
+                    const Tensor& result, const Tensor& bias) {
     const bool in_parts = plan.parts > 1;
     kernels::ConvolutionUnitsParameters p = work.parameters();
     p.image = address(factors.image);
@@ -266,8 +275,9 @@ void launch_product(const Work& work, const Plan& plan, const Units& units,
     std::array accesses{reads(factors.image), reads(factors.matrix), writes(result), Access{}};
     if (bias.defined())
         accesses[3] = reads(bias);
-    launch(result.device().index(), *plan.tile->kernel_for(units.factor), groups, std::as_bytes(std::span(&p, 1)),
-           std::span(accesses).first(bias.defined() ? 4 : 3), constants.list());
+    launch(result.device().index(), *plan.tile->kernel_for(units.factor), groups,
+           std::as_bytes(std::span(&p, 1)), std::span(accesses).first(bias.defined() ? 4 : 3),
+           constants.list());
 }
 
 /// The sums of all parts in the result: [pixels, channels], or [channels, pixels] for each image.
@@ -306,8 +316,7 @@ Tensor aligned(const Tensor& tensor) {
     return address(tensor) % 16 == 0 ? tensor : tensor.clone();
 }
 
-void run_pixels(const Work& work, const Plan& plan, const Units& units,
-                const ConvolutionOperands& operands) {
+void run_pixels(const Work& work, const Plan& plan, const Units& units, const ConvolutionOperands& operands) {
     const Tensor &weight = operands.other, &bias = operands.bias, &result = operands.result;
     const Tensor image = aligned(by_pixels(operands.image));
     const Tensor matrix =
@@ -322,8 +331,7 @@ void run_pixels(const Work& work, const Plan& plan, const Units& units,
     combine_pixels(work, plan, sums, result, bias);
 }
 
-void run_weight(const Work& work, const Plan& plan, const Units& units,
-                const ConvolutionOperands& operands) {
+void run_weight(const Work& work, const Plan& plan, const Units& units, const ConvolutionOperands& operands) {
     const Tensor& result = operands.result;
     const Tensor image = aligned(by_pixels(operands.image)), gradient = aligned(by_pixels(operands.other));
     if (plan.parts > 1) {

@@ -88,7 +88,8 @@ bool copy_in_squares(const at::TensorIterator& iterator) {
     p.stride_1_2 = static_cast<std::int32_t>(batched ? from[other] / bytes : 0);
     const std::uint32_t square = bytes == 8 ? 32 : 64;
     const std::int64_t squares = kernels::ceil_div<std::int64_t>(shape[0], square) *
-                                 kernels::ceil_div<std::int64_t>(shape[across], square) * (batched ? shape[other] : 1);
+                                 kernels::ceil_div<std::int64_t>(shape[across], square) *
+                                 (batched ? shape[other] : 1);
     launch(iterator.device(0), kernels::copy_squares, linear_groups(squares, 1), p,
            std::array{writes(iterator, 0), reads(iterator, 1)},
            kernels::CopyConstants{.layout = static_cast<std::uint32_t>(OperandLayout::Kind::inlined),

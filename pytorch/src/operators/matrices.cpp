@@ -48,7 +48,6 @@ struct Tiling {
     }
 };
 
-
 struct Kernels {
     const kernels::Kernel *vector_rows, *vector_columns, *combine;
 };
@@ -273,7 +272,8 @@ void multiply_tiles(const Product& product) {
     if (parts > 1)
         multiply_in_parts(product, parts, [&](const Product& p) { launch_panel(p, p.sizes.batch); });
     else
-        for_each_panel(product, most_groups * tile.rows, most_groups * tile.columns, most_groups, launch_panel);
+        for_each_panel(product, most_groups * tile.rows, most_groups * tile.columns, most_groups,
+                       launch_panel);
 }
 
 /// B is one column. Many threads read each row of A if rows are contiguous in memory, otherwise few.

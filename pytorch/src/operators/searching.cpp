@@ -52,7 +52,9 @@ at::Tensor& search_out(const at::Tensor& boundaries, const at::Tensor& self, boo
     // Warns of copies, as the CPU and CUDA do; what needs no copy stays undefined.
     at::Tensor values, edges, places;
     at::native::searchsorted_maybe_trim_input_tensors(values, edges, places, self, boundaries, order);
-    const auto either = [](const at::Tensor& copy, const at::Tensor& given) { return copy.defined() ? copy : given; };
+    const auto either = [](const at::Tensor& copy, const at::Tensor& given) {
+        return copy.defined() ? copy : given;
+    };
     const at::Tensor result = out.is_contiguous() ? out : at::empty(out.sizes(), out.options());
     search(either(edges, boundaries), either(values, self), either(places, order),
            right || (side && *side == "right"), result);

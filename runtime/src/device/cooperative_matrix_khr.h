@@ -1,6 +1,6 @@
 #pragma once
-/// VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16 for headers older than 1.3.255 and 1.4.311: only the names and values of the Vulkan registry
-/// that the runtime uses.
+/// VK_KHR_cooperative_matrix and VK_KHR_shader_bfloat16 for headers older than 1.3.255 and 1.4.311: only the
+/// names and values of the Vulkan registry that the runtime uses.
 
 #include <cstdint>
 #include <volk.h>

@@ -21,8 +21,10 @@ struct KernelOfShape {
 };
 
 const KernelOfShape known_kernels[] = {
-    {Feature::matrix_16x16x16, UnitFactor::float16, UnitTileSize::of_64, kernels::product_units_64_16x16x16.kernel},
-    {Feature::matrix_16x16x16, UnitFactor::float16, UnitTileSize::of_128, kernels::product_units_16x16x16.kernel},
+    {Feature::matrix_16x16x16, UnitFactor::float16, UnitTileSize::of_64,
+     kernels::product_units_64_16x16x16.kernel},
+    {Feature::matrix_16x16x16, UnitFactor::float16, UnitTileSize::of_128,
+     kernels::product_units_16x16x16.kernel},
     {Feature::matrix_16x16x16, UnitFactor::float16, UnitTileSize::of_128x192,
      kernels::product_units_128x192_16x16x16.kernel},
     {Feature::matrix_16x16x16, UnitFactor::bfloat16, UnitTileSize::of_64,
@@ -31,13 +33,16 @@ const KernelOfShape known_kernels[] = {
      kernels::product_units_bfloat16_16x16x16.kernel},
     {Feature::matrix_16x16x16, UnitFactor::bfloat16, UnitTileSize::of_128x192,
      kernels::product_units_bfloat16_128x192_16x16x16.kernel},
-    {Feature::matrix_8x16x16, UnitFactor::float16, UnitTileSize::of_64, kernels::product_units_64_8x16x16.kernel},
-    {Feature::matrix_8x16x16, UnitFactor::float16, UnitTileSize::of_128, kernels::product_units_8x16x16.kernel},
+    {Feature::matrix_8x16x16, UnitFactor::float16, UnitTileSize::of_64,
+     kernels::product_units_64_8x16x16.kernel},
+    {Feature::matrix_8x16x16, UnitFactor::float16, UnitTileSize::of_128,
+     kernels::product_units_8x16x16.kernel},
     {Feature::matrix_8x16x16, UnitFactor::bfloat16, UnitTileSize::of_64,
      kernels::product_units_bfloat16_64_8x16x16.kernel},
     {Feature::matrix_8x16x16, UnitFactor::bfloat16, UnitTileSize::of_128,
      kernels::product_units_bfloat16_8x16x16.kernel},
-    {Feature::matrix_8x8x16, UnitFactor::float16, UnitTileSize::of_64, kernels::product_units_64_8x8x16.kernel},
+    {Feature::matrix_8x8x16, UnitFactor::float16, UnitTileSize::of_64,
+     kernels::product_units_64_8x8x16.kernel},
     {Feature::matrix_8x8x16, UnitFactor::float16, UnitTileSize::of_128, kernels::product_units_8x8x16.kernel},
     {Feature::matrix_8x8x8, UnitFactor::float16, UnitTileSize::of_64, kernels::product_units_64_8x8x8.kernel},
     {Feature::matrix_8x8x8, UnitFactor::float16, UnitTileSize::of_128, kernels::product_units_8x8x8.kernel}};
@@ -51,11 +56,13 @@ constexpr std::uint32_t eights_of_slice(std::uint32_t outer) {
     return std::max(outer * (depth / 8 + 1), depth * (outer / 8 + 1));
 }
 
-/// The sizes to try for a product, the best one first. A tile of 64 is slower for each product, but several fit on a
-/// multiprocessor; the largest tile is the fastest where its last round on the multiprocessors hardly counts.
+/// The sizes to try for a product, the best one first. A tile of 64 is slower for each product, but several
+/// fit on a multiprocessor; the largest tile is the fastest where its last round on the multiprocessors
+/// hardly counts.
 std::array<UnitTileSize, 3> sizes_for(const UnitProduct& product) {
     const auto tiles = [&](std::uint64_t rows, std::uint64_t columns) {
-        return kernels::ceil_div(product.rows, rows) * kernels::ceil_div(product.columns, columns) * product.batch;
+        return kernels::ceil_div(product.rows, rows) * kernels::ceil_div(product.columns, columns) *
+               product.batch;
     };
     using enum UnitTileSize;
     if (tiles(128, 192) >= 1500)

@@ -108,7 +108,8 @@ std::vector<CooperativeMatrixShape> shapes_of(VkPhysicalDevice device, const Ins
 }
 
 /// Whether the device multiplies factors of this type in this shape with float32 sums.
-bool has_shape(std::span<const CooperativeMatrixShape> shapes, const MatrixShape& known, ComponentType factor) {
+bool has_shape(std::span<const CooperativeMatrixShape> shapes, const MatrixShape& known,
+               ComponentType factor) {
     return std::ranges::any_of(shapes, [&](const CooperativeMatrixShape& s) {
         return s.a == factor && s.b == factor && s.c == ComponentType::float32 &&
                s.result == ComponentType::float32 && s.subgroup_scope && known.m == s.m && known.n == s.n &&
@@ -415,7 +416,8 @@ void enable_used_features(const PhysicalDevice& device, const EnabledFeatures& e
     chain.fault.deviceFault = enabled.device_fault;
     chain.executable.pipelineExecutableInfo = enabled.executable_properties;
     chain.cooperative_matrix.cooperativeMatrix = enabled.cooperative_matrix;
-    chain.bfloat16.shaderBFloat16Type = chain.bfloat16.shaderBFloat16CooperativeMatrix = enabled.bfloat16_matrix;
+    chain.bfloat16.shaderBFloat16Type = chain.bfloat16.shaderBFloat16CooperativeMatrix =
+        enabled.bfloat16_matrix;
 }
 
 std::vector<const char*> extensions_to_enable(const PhysicalDevice& device) {
@@ -424,9 +426,8 @@ std::vector<const char*> extensions_to_enable(const PhysicalDevice& device) {
     for (const char* name :
          {VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, VK_EXT_DEVICE_FAULT_EXTENSION_NAME,
           VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
-          VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME,
-          VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME,
-          VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME})
+          VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
+          VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME})
         if (device.has(name))
             names.push_back(name);
     if (!device.available.vulkan_1_3 && device.has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))

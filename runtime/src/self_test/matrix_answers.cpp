@@ -54,7 +54,8 @@ std::uint16_t factor_of(int number, UnitFactor type) {
 }
 
 /// The kernel that products use, with edges in all directions. Small integers, too.
-KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor, UnitTile tile, kernels::Feature disables) {
+KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor, UnitTile tile,
+                          kernels::Feature disables) {
     constexpr std::uint32_t m = 72, n = 80, depth = 40;
     std::vector<int> a(std::size_t{m} * depth), b(std::size_t{depth} * n);
     for (std::uint32_t i = 0; i < a.size(); ++i)
@@ -79,8 +80,9 @@ KnownAnswer tile_on_units(const MatrixShape& shape, UnitFactor factor, UnitTile 
     tile.constants.stores_quads = 1;
     const auto constants = tile.constants.list();
     const std::size_t a_bytes = a.size() * sizeof(std::uint16_t);
-    return {.name = std::string("tiles on matrix units, ") + (factor == UnitFactor::bfloat16 ? "bfloat16, " : "") +
-                    std::to_string(tile.rows) + " x " + std::to_string(tile.columns) + ", " + name_of(shape),
+    return {.name = std::string("tiles on matrix units, ") +
+                    (factor == UnitFactor::bfloat16 ? "bfloat16, " : "") + std::to_string(tile.rows) + " x " +
+                    std::to_string(tile.columns) + ", " + name_of(shape),
             .kernel = tile.kernel,
             .constants = {constants.begin(), constants.end()},
             .disables = disables,

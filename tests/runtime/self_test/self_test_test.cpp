@@ -139,7 +139,8 @@ TEST_F(SelfTestTest, AnAbsentPropertyIsNoMistake) {
 TEST_F(SelfTestTest, LooksForThePlacesOfElements) {
     Capabilities can;
     const auto count = [&] {
-        return std::ranges::count(known_answers(can), &kernels::selftest_elements.kernel, &KnownAnswer::kernel);
+        return std::ranges::count(known_answers(can), &kernels::selftest_elements.kernel,
+                                  &KnownAnswer::kernel);
     };
     EXPECT_EQ(count(), 0);
     can.features = kernels::Feature::matrix_quads;

@@ -28,8 +28,8 @@ struct UnitProduct {
 };
 
 /// The tile for this product in the first of matrix_shapes that the device has and that passed its
-/// self-test: the largest of which there are enough to keep the device busy. Nothing if the device has no such
-/// units. Thread-safe.
+/// self-test: the largest of which there are enough to keep the device busy. Nothing if the device has no
+/// such units. Thread-safe.
 std::optional<UnitTile> unit_tile(const Device& device, UnitFactor factor, const UnitProduct& product);
 
 } // namespace rekindle::runtime
