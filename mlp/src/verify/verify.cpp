@@ -18,6 +18,7 @@ VerifyRow::Outcome outcome_of(runtime::SelfTestRow::Outcome outcome) {
     case runtime::SelfTestRow::Outcome::failed:
         return VerifyRow::Outcome::failed;
     case runtime::SelfTestRow::Outcome::unsupported:
+    case runtime::SelfTestRow::Outcome::absent:
         return VerifyRow::Outcome::not_run;
     }
     return VerifyRow::Outcome::failed;
