@@ -26,7 +26,7 @@ struct Shape {
     std::uint32_t m, n, k;
     bool quads;
 };
-constexpr Shape with_quads{16, 16, 16, true}, of_16{16, 16, 16, false}, of_8{8, 8, 8, false};
+constexpr Shape with_quads{16, 16, 16, true}, of_8{8, 8, 8, false};
 
 /// Kernels for heads of up to `width` columns.
 struct Kernels {
@@ -52,22 +52,6 @@ const Kernels all_kernels[] = {{with_quads,
                                  &kernels::attention_units_bfloat16_keys_128_quads.kernel, 128, 16, 8},
                                 {&kernels::attention_units_queries_128_quads.kernel,
                                  &kernels::attention_units_bfloat16_queries_128_quads.kernel, 128, 64, 8}},
-                               {of_16,
-                                64,
-                                {&kernels::attention_units_forward_64_16x16x16.kernel,
-                                 &kernels::attention_units_bfloat16_forward_64_16x16x16.kernel, 64, 32, 4},
-                                {&kernels::attention_units_keys_64_16x16x16.kernel,
-                                 &kernels::attention_units_bfloat16_keys_64_16x16x16.kernel, 64, 32, 4},
-                                {&kernels::attention_units_queries_64_16x16x16.kernel,
-                                 &kernels::attention_units_bfloat16_queries_64_16x16x16.kernel, 64, 32, 4}},
-                               {of_16,
-                                128,
-                                {&kernels::attention_units_forward_128_16x16x16.kernel,
-                                 &kernels::attention_units_bfloat16_forward_128_16x16x16.kernel, 64, 32, 4},
-                                {&kernels::attention_units_keys_128_16x16x16.kernel,
-                                 &kernels::attention_units_bfloat16_keys_128_16x16x16.kernel, 64, 16, 4},
-                                {&kernels::attention_units_queries_128_16x16x16.kernel,
-                                 &kernels::attention_units_bfloat16_queries_128_16x16x16.kernel, 64, 32, 4}},
                                {of_8,
                                 64,
                                 {&kernels::attention_units_forward_64_8x8x8.kernel, nullptr, 32, 16, 4},

@@ -49,8 +49,6 @@ using kernels::Feature;
 const Tile tiles[] = {
     {Feature::matrix_16x16x16, &kernels::convolution_units_128x128_16x16x16.kernel,
      &kernels::convolution_units_bfloat16_128x128_16x16x16.kernel, 128, 128, 1, 1},
-    {Feature::matrix_16x16x16, &kernels::convolution_units_128x128_wide_16x16x16.kernel,
-     &kernels::convolution_units_bfloat16_128x128_wide_16x16x16.kernel, 128, 128, 2, 1},
     {Feature::matrix_16x16x16, &kernels::convolution_units_192x128_16x16x16.kernel,
      &kernels::convolution_units_bfloat16_192x128_16x16x16.kernel, 192, 128, 1, 1.15},
     {Feature::matrix_16x16x16, &kernels::convolution_units_128x192_16x16x16.kernel,
