@@ -320,6 +320,10 @@ OF_MATRICES = {
 
 # --- loops longer than the limit of a CPU driver
 
+def one_lstm(x, state, *weights):
+    return torch.lstm(x, (state, state), weights, True, 1, 0.0, True, False, False)[0]
+
+
 def long_loops():
     """For each kernel whose loops depend on sizes, a size above 65,535 iterations that is quick on a CPU driver."""
     yield Comparison("cumsum", lambda x: x.cumsum(0), (whole(8_400_001),))
@@ -347,6 +351,10 @@ def long_loops():
                      (torch.zeros(1, 2, 1, 1),), 1e-5)
     yield Comparison("nearest of float16, gradient", gradient(lambda x: F.interpolate(x, size=70_000)),
                      (torch.zeros(1, 1, 2, dtype=torch.float16),), 1e-3)
+    weights = (torch.randn(4, 1), torch.randn(4, 1), torch.randn(4), torch.randn(4))
+    yield Comparison("lstm, many steps", one_lstm, (torch.randn(20_001, 2, 1), torch.randn(1, 2, 1), *weights), 1e-4)
+    yield Comparison("lstm, many steps, gradient", gradient(one_lstm),
+                     (torch.randn(20_001, 2, 1), torch.randn(1, 2, 1), *weights), 1e-4)
     yield Comparison("attention", F.scaled_dot_product_attention,
                      (torch.randn(1, 1, 33, 128), torch.randn(1, 1, 12_001, 128), torch.rand(1, 1, 12_001, 128)), 1e-4)
     yield Comparison("attention, gradients, many keys", gradient(F.scaled_dot_product_attention),

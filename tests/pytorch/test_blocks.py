@@ -24,6 +24,7 @@ LONG_LOOPS = {
     "product": ["product of float64", "batch of long products"],
     "convolution": ["conv2d, a large kernel", "conv2d, groups, a large kernel", "conv1d, gradient of the weight"],
     "attention": ["attention", "attention, gradients, many keys", "attention, gradients, many queries"],
+    "recurrent_layer": ["lstm, many steps", "lstm, many steps, gradient"],
     "pooling": ["max_pool2d", "adaptive_max_pool2d", "adaptive_max_pool2d, gradient"],
     "resample": ["adaptive_avg_pool2d", "avg_pool2d", "bilinear, gradient", "fold"],
     "accumulate": ["embedding, one row", "index_add of int64, one place"],
