@@ -1,5 +1,5 @@
-"""Convolutions of float16 and bfloat16 so large that a device with matrix units uses them (convolution_units.h), with every kind of edge.
-The numbers are small integers, so that every order of the sums is exact: the results must equal float64's, rounded."""
+"""Convolutions of float16 and bfloat16 so large that a device with matrix units uses them (convolution_units.h), with every
+kind of edge. The numbers are small integers, so that every order of the sums is exact: the results must equal float64's, rounded."""
 
 import itertools
 import unittest
@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from both_devices import DeviceTestCase, ScaledOnBoth
-from support import DEVICE, fallback_counts
+from support import DEVICE, fallback_counts, in_sample, is_cpu_driver
 
 FORMATS = (torch.contiguous_format, torch.channels_last)
 
@@ -43,6 +43,10 @@ def integers(sizes, generator):
 
 class Float16(DeviceTestCase):
     dtype = torch.float16
+    share = 6  # of the cases on a CPU driver, where each takes seconds; a GPU runs all of them
+
+    def chosen(self, *case):
+        return not is_cpu_driver() or in_sample(f"{self.dtype} {case}", self.share)
 
     def setUp(self):
         self.before = fallback_counts()
@@ -79,6 +83,8 @@ class Float16(DeviceTestCase):
 
     def test_edges(self):
         for name, (of_input, of_weight, options) in CASES.items():
+            if not self.chosen(name):
+                continue
             with self.subTest(case=name):
                 self.check(F.conv2d, of_input, of_weight, options)
 
@@ -101,6 +107,8 @@ class Float16(DeviceTestCase):
                   "at an odd address": lambda t: torch.cat([t.flatten()[:1], t.flatten()])[1:].view_as(t)}
         for of_weight, order in orders.items():
             for of_gradient, other in orders.items():
+                if not self.chosen(of_weight, of_gradient):
+                    continue
                 with self.subTest(weight=of_weight, gradient=of_gradient):
                     there = [other(x.to(self.dtype).to(DEVICE)).requires_grad_(), order(weight.to(self.dtype).to(DEVICE)).requires_grad_()]
                     found = F.conv2d(*there)
@@ -114,6 +122,8 @@ class Float16(DeviceTestCase):
         gradient = integers((3, 64, 32, 30), generator)
         for alone in range(3):
             for memory_format in FORMATS:
+                if not self.chosen(alone, memory_format):
+                    continue
                 with self.subTest(gradient=alone, memory_format=memory_format):
                     here = [t.clone() for t in tensors]
                     there = [t.to(self.dtype).to(DEVICE) for t in tensors]
@@ -132,6 +142,8 @@ class Float16(DeviceTestCase):
         for memory_format in FORMATS:
             for place in ((0, 0, 0, 0), (-1, -1, -1, -1)):
                 for of_gradient in (False, True):
+                    if not self.chosen(memory_format, place, of_gradient):
+                        continue
                     with self.subTest(memory_format=memory_format, place=place, of_gradient=of_gradient):
                         marked = [x.clone(), gradient.clone()]
                         marked[of_gradient][place] = torch.nan

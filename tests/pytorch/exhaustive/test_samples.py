@@ -3,6 +3,7 @@
 import unittest
 
 import test_beyond_the_cpu
+import test_convolution_units
 from long import test_outputs
 
 
@@ -11,6 +12,14 @@ class BeyondTheCPU(test_beyond_the_cpu.BeyondTheCPU):
 
 
 class Outputs(test_outputs.Outputs):
+    share = 1
+
+
+class ConvolutionsOfFloat16(test_convolution_units.Float16):
+    share = 1
+
+
+class ConvolutionsOfBFloat16(test_convolution_units.BFloat16):
     share = 1
 
 
