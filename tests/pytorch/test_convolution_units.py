@@ -43,7 +43,7 @@ def integers(sizes, generator):
 
 class Float16(DeviceTestCase):
     dtype = torch.float16
-    share = 6  # of the cases on a CPU driver, where each takes seconds; a GPU runs all of them
+    share = 16  # of the cases on a CPU driver, where each takes seconds; a GPU runs all of them
 
     def chosen(self, *case):
         return not is_cpu_driver() or in_sample(f"{self.dtype} {case}", self.share)

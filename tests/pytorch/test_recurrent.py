@@ -317,7 +317,7 @@ class Transforms(ScaledOnBoth):
 
             given = (x, *(p.detach().requires_grad_() for p in network.parameters()))
             self.assertTrue(torch.autograd.gradcheck(call, given))
-            self.assertTrue(torch.autograd.gradgradcheck(call, given))
+            self.assertTrue(torch.autograd.gradgradcheck(call, given, fast_mode=True))  # in random directions
 
     def test_gradient_penalty(self):
         def penalty(module, device):

@@ -1,7 +1,9 @@
 """Sums, means, extremes, norms, variances, cumulative operations, softmax and likelihoods."""
 
+import itertools
 import math
 import unittest
+import warnings
 
 import torch
 import torch.nn.functional as F
@@ -204,6 +206,32 @@ class Extremes(CloseOnBoth):
         expected = values.max(1)
         torch.testing.assert_close(largest.cpu(), expected.values)
         torch.testing.assert_close(at.cpu(), expected.indices)
+
+
+class EmptyDimensions(unittest.TestCase):
+    """Every operator along a dimension without elements: the CPU's result, or its error with its first line."""
+
+    OPERATORS = """sum mean prod amax amin aminmax argmax argmin max min median nanmedian mode kthvalue std var std_mean
+        var_mean logsumexp norm cumsum cumprod cummax cummin logcumsumexp sort argsort topk any all count_nonzero nansum
+        nanmean softmax log_softmax quantile unique_consecutive diff flip roll renorm trapezoid""".split()
+    ARGUMENTS = {"kthvalue": [1], "topk": [1], "quantile": [0.5], "norm": [2], "roll": [1], "renorm": [2]}
+
+    def outcome(self, name, device, shape, dim, options):
+        function = getattr(torch, name, None) or getattr(torch.Tensor, name)
+        try:
+            results = function(torch.zeros(shape, device=device), *self.ARGUMENTS.get(name, []), *dim, **options)
+        except (RuntimeError, IndexError, TypeError) as error:
+            return type(error), str(error).splitlines()[0]
+        results = results if isinstance(results, (tuple, list)) else [results]
+        return [(t.shape, t.dtype, t.cpu().nan_to_num(7).tolist()) for t in results]
+
+    def test_each(self):
+        for name, options in itertools.product(self.OPERATORS, ({}, {"keepdim": True})):
+            for shape, dim in (((2, 0, 4), [1]), ((2, 0, 4), [0]), ((0,), [0]), ((0,), [])):
+                with self.subTest(name, shape=shape, dim=dim, options=options), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # variances have no degrees of freedom
+                    case = (shape, dim, options)
+                    self.assertEqual(self.outcome(name, DEVICE, *case), self.outcome(name, "cpu", *case))
 
 
 class Cumulative(CloseOnBoth):

@@ -9,7 +9,7 @@ import unittest
 import torch
 
 from both_devices import DeviceTestCase, moved
-from support import DEVICE, device_module, fallback_counts
+from support import DEVICE, device_module, fallback_counts, in_sample, is_cpu_driver
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -76,6 +76,12 @@ def bits(tensor):
 
 
 class LongLines(DeviceTestCase):
+    #: A CPU driver runs one case of so many of the tests of every dtype; exhaustive/test_samples.py runs all.
+    share = 3
+
+    def chosen(self, *case):
+        return not is_cpu_driver() or in_sample(str(case), self.share)
+
     def setUp(self):
         torch.manual_seed(7)
         self.before = fallback_counts()
@@ -141,6 +147,8 @@ class Sorting(LongLines):
     def test_digits_of_every_dtype(self):
         for dtype in DTYPES:
             for kind in KINDS:
+                if not self.chosen(dtype, kind.__name__):
+                    continue
                 with self.subTest(dtype=dtype, kind=kind.__name__):
                     self.check_sort(kind((2**19 + 5 if dtype.itemsize == 8 else 2**17 + 5,), dtype))
             with self.subTest(dtype=dtype):
@@ -176,6 +184,8 @@ class Selection(LongLines):
         for dtype in FLOATS + INTEGERS:  # PyTorch has no topk of bool
             for kind in KINDS:
                 for shape in ((3, 5000), (2, 40_000)):
+                    if not self.chosen(dtype, kind.__name__, shape):
+                        continue
                     with self.subTest(dtype=dtype, kind=kind.__name__, shape=shape):
                         self.check_selection(kind(shape, dtype), (1, 60, 1500))
 
@@ -188,6 +198,8 @@ class Selection(LongLines):
         for dtype in FLOATS + INTEGERS:
             for kind in KINDS:
                 for shape in ((3, 2049), (2, 30_000)):
+                    if not self.chosen(dtype, kind.__name__, shape):
+                        continue
                     with self.subTest(dtype=dtype, kind=kind.__name__, shape=shape):
                         self.check_medians(kind(shape, dtype))
 

@@ -84,6 +84,8 @@ PairOut kth_value(const at::Tensor& self, std::int64_t k, std::int64_t dim, bool
     const at::Tensor input = scalar ? self.reshape({1}) : self.contiguous();
     dim = at::maybe_wrap_dim(dim, input.dim());
     TORCH_CHECK_NOT_IMPLEMENTED(input.scalar_type() != at::kBool, "kthvalue of bool"); // nor on the CPU
+    TORCH_CHECK_INDEX(input.size(dim) != 0, "kthvalue(): Expected reduction dim ", dim,
+                      " to have non-zero size.");
     TORCH_CHECK(k >= 1 && k <= input.size(dim), "kthvalue(): selected number k out of range for dimension ",
                 dim);
     auto sizes = input.sizes().vec();

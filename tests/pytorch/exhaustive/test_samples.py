@@ -4,6 +4,7 @@ import unittest
 
 import test_beyond_the_cpu
 import test_convolution_units
+import test_sorting_long
 from long import test_outputs
 
 
@@ -20,6 +21,14 @@ class ConvolutionsOfFloat16(test_convolution_units.Float16):
 
 
 class ConvolutionsOfBFloat16(test_convolution_units.BFloat16):
+    share = 1
+
+
+class Sorting(test_sorting_long.Sorting):
+    share = 1
+
+
+class Selection(test_sorting_long.Selection):
     share = 1
 
 
