@@ -59,6 +59,17 @@ class Casts(unittest.TestCase):
                     tensor = values if shape == "contiguous" else torch.stack([values, values], 1)[:, 0]
                     self.compare(lambda x: x.to(target), tensor)
 
+    def test_nan_keeps_its_sign_in_a_wider_dtype(self):
+        numbers = torch.tensor([NAN, -NAN, -0., -INFINITY] * 20)
+        for source, target in itertools.combinations(FLOATS, 2):
+            if (source, target) != (torch.float16, torch.bfloat16):
+                with self.subTest(source=source, target=target):
+                    here = torch.copysign(numbers.to(source), torch.tensor([1., -1., -1., -1.] * 20, dtype=source))
+                    there = here.to(DEVICE)
+                    self.assertEqual(here.signbit().tolist(), [False, True, True, True] * 20)
+                    for result in (there.to(target), torch.zeros(80, dtype=target, device=DEVICE).copy_(there)):
+                        self.assertTrue(torch.equal(result.cpu().signbit(), here.signbit()))
+
     def test_copy(self):
         for source, target in itertools.product(DTYPES, DTYPES):
             with self.subTest(source=source, target=target):
