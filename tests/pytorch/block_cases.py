@@ -356,11 +356,11 @@ def long_loops():
     yield Comparison("lstm, many steps, gradient", gradient(one_lstm),
                      (torch.randn(20_001, 2, 1), torch.randn(1, 2, 1), *weights), 1e-4)
     yield Comparison("attention", F.scaled_dot_product_attention,
-                     (torch.randn(1, 1, 33, 128), torch.randn(1, 1, 12_001, 128), torch.rand(1, 1, 12_001, 128)), 1e-4)
+                     (torch.randn(1, 1, 9, 128), torch.randn(1, 1, 70_001, 128), torch.rand(1, 1, 70_001, 128)), 1e-4)
     yield Comparison("attention, gradients, many keys", gradient(F.scaled_dot_product_attention),
-                     (torch.randn(1, 2, 5, 128), torch.randn(1, 2, 6_001, 128), torch.rand(1, 2, 6_001, 128)), 1e-4)
+                     (torch.randn(1, 2, 5, 128), torch.randn(1, 2, 42_001, 128), torch.rand(1, 2, 42_001, 128)), 1e-3)  # its sums nearly cancel
     yield Comparison("attention, gradients, many queries", gradient(F.scaled_dot_product_attention),
-                     (torch.randn(1, 1, 6_001, 128), torch.randn(1, 1, 40, 128), torch.rand(1, 1, 40, 128)), 1e-4)
+                     (torch.randn(1, 1, 35_001, 128), torch.randn(1, 1, 8, 128), torch.rand(1, 1, 8, 128)), 1e-4)
     yield Comparison("conv2d, a large kernel", lambda x, w: F.conv2d(x, w),
                      (whole(1, 1, 310, 310), whole(1, 1, 300, 300)))
     yield Comparison("conv2d, groups, a large kernel", lambda x, w: F.conv2d(x, w, groups=2),
@@ -393,7 +393,7 @@ def slow_long_loops():
                      (torch.randn(1, 2**23 + 300, 2),), 1e-3)
     yield Comparison("cummax with indices", lambda x: x.cummax(0), (whole(400_001, 33),))
     yield Comparison("attention, causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
-                     (torch.randn(1, 1, 9_300, 8), torch.randn(1, 1, 9_300, 8), torch.rand(1, 1, 9_300, 128)), 1e-4)
+                     (torch.randn(1, 1, 90, 8), torch.randn(1, 1, 70_001, 8), torch.rand(1, 1, 70_001, 128)), 1e-4)
     yield Comparison("conv1d, gradient of the weight", gradient(lambda x, w: F.conv1d(x, w)),
                      (whole(1, 1, 16_900_003), torch.ones(1, 1, 2)))
     yield Comparison("batch of long products", lambda a, b: torch.bmm(a, b.transpose(1, 2)),

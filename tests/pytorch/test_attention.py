@@ -34,6 +34,17 @@ class Attention(ScaledOnBoth):
             self.check(randn(2, 3, queries, width), randn(2, 3, keys, width), randn(2, 3, keys, value_width),
                        message=f"{queries} {keys} {width} {value_width}")
 
+    def test_edges_of_tiles(self):
+        """The kernels' tiles have 8, 32 or 64 rows by 64; many heads are what makes them large."""
+        for queries, keys in ((7, 64), (8, 65), (9, 63), (32, 129), (33, 64), (63, 127), (64, 2), (65, 65), (127, 63), (129, 129)):
+            for width, value_width in ((8, 12), (64, 64), (65, 30)):
+                for causal in (False, True):
+                    self.check(randn(1, 2, queries, width), randn(1, 2, keys, width), randn(1, 2, keys, value_width),
+                               is_causal=causal, message=f"{queries} {keys} {width} {value_width} {causal}")
+        for width in (8, 40, 63, 64, 80, 96, 128):
+            self.check(randn(8, 16, 130, width), randn(8, 16, 65, width), randn(8, 16, 65, width), is_causal=width % 16 == 0,
+                       message=f"many heads of {width}")
+
     def test_causal(self):
         for queries, keys in ((70, 70), (33, 70), (70, 33)):
             self.check(randn(1, 2, queries, 32), randn(1, 2, keys, 32), randn(1, 2, keys, 32), is_causal=True,
@@ -63,7 +74,8 @@ class Attention(ScaledOnBoth):
         self.check(*(randn(1, 2, 9, 8, dtype=torch.float64) for _ in range(3)), tolerance=1e-12, message="float64")
 
     def test_what_the_kernels_do_not_support(self):
-        self.check(*(randn(1, 2, 9, 160) for _ in range(3)), message="wide heads")
+        for width in (160, 256):
+            self.check(*(randn(1, 2, 9, width) for _ in range(3)), message=f"heads of {width}")
         self.check(*(randn(2, 9, 16) for _ in range(3)), message="without heads")
         self.check(randn(1, 4, 9, 16), randn(1, 2, 9, 16), randn(1, 2, 9, 16), enable_gqa=True, message="shared keys")
 

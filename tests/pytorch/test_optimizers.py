@@ -1,5 +1,6 @@
 """Fused optimizers, operators on lists and gradient scaling compared with the CPU; random numbers by their moments."""
 
+import itertools
 import unittest
 
 import torch
@@ -40,6 +41,62 @@ class Optimizers(unittest.TestCase):
             for way in ({"fused": True}, {"foreach": True}):
                 with self.subTest(options=options, way=way):
                     self.compare(lambda p: torch.optim.SGD(p, lr=0.05, **options, **way))
+
+
+class Lists(unittest.TestCase):
+    """Lists of tensors in one launch: more tensors than a workgroup has threads, several shares of a tensor, addresses that
+    are not aligned."""
+    LISTS = {"many tensors": [1 + number % 7 for number in range(300)],
+             "few elements each": [1, 1023, 1024, 1025, 3, 4097],
+             "many elements": [4_200_001, 5, 300_003, 1]}
+
+    @staticmethod
+    def numbers(sizes, dtype, seed, offset):
+        generator = torch.Generator().manual_seed(seed)
+        whole = [torch.randn(size + offset, generator=generator).to(dtype) for size in sizes]
+        return ([tensor[offset:] for tensor in whole], [tensor.to(DEVICE)[offset:] for tensor in whole])
+
+    def check(self, function, dtype, count, tolerance):
+        """function(device, lists) changes the tensors of the lists."""
+        for (name, sizes), offset in itertools.product(self.LISTS.items(), (0, 1)):
+            lists = [self.numbers(sizes, dtype, seed, offset) for seed in range(count)]
+            function("cpu", *(here for here, _ in lists))
+            function(DEVICE, *(there for _, there in lists))
+            for here, there in lists:
+                for expected, found in zip(here, there):
+                    torch.testing.assert_close(found.cpu(), expected, rtol=tolerance, atol=tolerance,
+                                               msg=lambda text: f"{name}, offset {offset}: {text}")
+
+    def test_operators(self):
+        self.check(lambda device, a, b: torch._foreach_lerp_(a, b, 0.25), torch.float32, 2, 1e-6)
+        self.check(lambda device, a, b, c: torch._foreach_addcmul_(a, b, c, 0.5), torch.float32, 3, 1e-6)
+        self.check(lambda device, a: torch._foreach_mul_(a, 3), torch.bfloat16, 1, 0)
+
+    def test_optimizer(self):
+        def adamw(device, values, gradients, means, squares):
+            torch._foreach_mul_(squares, squares)
+            steps = [torch.tensor(3.0, device=device) for _ in values]
+            torch._fused_adamw_(values, gradients, means, squares, [], steps, lr=0.01, beta1=0.9, beta2=0.999,
+                                weight_decay=0.1, eps=1e-8, amsgrad=False, maximize=False)
+
+        def sgd(device, values, gradients, velocities):
+            torch._fused_sgd_(values, gradients, velocities, weight_decay=0.1, momentum=0.9, lr=0.1, dampening=0.0,
+                              nesterov=True, maximize=False, is_first_step=False)
+
+        self.check(adamw, torch.float32, 4, 1e-5)
+        self.check(sgd, torch.float32, 3, 1e-6)
+
+    def test_unscaling(self):
+        for name, sizes in self.LISTS.items():
+            for value, expected in ((1.0, 0.0), (float("nan"), 1.0)):
+                _, gradients = self.numbers(sizes, torch.float32, 1, 1)
+                gradients[-1][-1] = value
+                before = [gradient.cpu() for gradient in gradients]
+                found = torch.zeros(1, device=DEVICE)
+                torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, torch.full((1,), 0.5, device=DEVICE))
+                self.assertEqual(found.item(), expected, name)
+                for old, new in zip(before, gradients):
+                    self.assertTrue(torch.equal(new.cpu().nan_to_num(), (old * 0.5).nan_to_num()), name)
 
 
 class GradientScaling(unittest.TestCase):

@@ -27,7 +27,11 @@ using at::Tensor;
 using OptionalTensor = std::optional<Tensor>;
 
 constexpr std::int64_t widest = 128; // the most columns that the kernels' threads can hold
-constexpr std::int64_t tile = 32;    // rows per workgroup
+
+/// kernels/attention/tiles.slang: a workgroup's own rows for each row of a thread; the other rows of a tile;
+/// numbers of a row that a dot product takes at a time; columns of a result for each quad of a thread;
+/// threads.
+constexpr std::int64_t row_groups = 8, tile_columns = 64, slice = 32, quad_columns = 64;
 
 /// Whether the kernels support these tensors. Otherwise attention uses matrix products and softmax: with
 /// dropout (whose mask belongs to the scores), float64, heads wider than 128, keys that several heads share,
@@ -86,7 +90,8 @@ class Attention {
   public:
     Attention(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& bias,
               bool causal, std::optional<double> scale)
-        : query_(rows(query)), key_(rows(key)), value_(rows(value)), causal_(causal) {
+        : query_(rows(query)), key_(rows(key)), value_(rows(value)), causal_(causal),
+          in_quads_(is_in_groups(query_, 4) && is_in_groups(key_, 4) && is_in_groups(value_, 4)) {
         TORCH_CHECK_NOT_IMPLEMENTED(has_kernel(query, key, value, bias, 0, false),
                                     "attention of these tensors");
         set(of_query, 0, query_);
@@ -136,6 +141,7 @@ class Attention {
                                                         bool wants_grad_bias) {
         const Tensor gradient = rows(grad_output), outputs = output.contiguous(), dots = row_numbers();
         set(of_grad_output, 3, gradient);
+        in_quads_ = in_quads_ && is_in_groups(gradient, 4);
         block_[of_output] = raw_address(outputs);
         block_[of_log_sums] = raw_address(log_sums);
         block_[of_output_dots] = raw_address(dots);
@@ -186,16 +192,25 @@ class Attention {
             block_[strides + which * 3 + d] =
                 static_cast<std::uint64_t>(tensor.stride(static_cast<std::int64_t>(d)));
     }
-    Groups tiles(std::int64_t rows, std::int64_t rows_of_tile = tile) const {
+    Groups tiles(std::int64_t rows, std::int64_t rows_of_tile) const {
         return {static_cast<std::uint32_t>(kernels::ceil_div(rows, rows_of_tile)), parameters_.heads,
                 static_cast<std::uint32_t>(query_.size(0))};
     }
-    std::uint32_t padded_width() const {
-        return static_cast<std::uint32_t>(kernels::ceil_div(std::max(query_.size(3), value_.size(3)), tile) *
-                                          tile);
+    std::int64_t result_quads() const {
+        return kernels::ceil_div(std::max(query_.size(3), value_.size(3)), quad_columns);
+    }
+    /// As many as registers allow; fewer where a tile would be larger than the tensor, or would leave most of
+    /// a large GPU idle.
+    std::int64_t rows_of_thread(std::int64_t rows) const {
+        constexpr std::int64_t worthwhile_groups = 256;
+        const std::int64_t most = 8 / result_quads(), heads = query_.size(0) * query_.size(1);
+        if (rows <= row_groups)
+            return 1;
+        const bool few = kernels::ceil_div(rows, most * row_groups) * heads < worthwhile_groups;
+        return rows <= 4 * row_groups || few ? 4 : most;
     }
 
-    /// The work of a kernel for its rows: for every 32 of `length` other rows, this many products of tiles
+    /// The work of a kernel for its rows: for every 64 of `length` other rows, this many products of tiles
     /// and weighted sums. From launch to launch a row carries as many sums as there are weighted sums, and
     /// `numbers`.
     struct Walk {
@@ -204,11 +219,13 @@ class Attention {
     /// One launch, or several if the kernel's loops would be too long.
     void run_in_steps(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, const Walk& walk,
                       std::vector<Access> accesses) {
-        const std::int64_t width = padded_width(), threads = 128;
-        const std::int64_t of_product = width / tile * (1 + tile * tile / threads + tile);
-        const std::int64_t of_sum = tile * width / threads + tile;
+        const std::int64_t quads = result_quads(), width = quads * quad_columns;
+        // The test that ends a loop counts as an iteration.
+        const std::int64_t of_product = width / slice * (2 + slice / 4) + 1;
+        const std::int64_t of_sum = 2 * quads * 2 + tile_columns / 4 + 1;
         const std::int64_t of_tile = 1 + walk.products * of_product + walk.weighted_sums * of_sum;
-        const std::int64_t step = most_iterations / of_tile * tile;
+        const std::int64_t step = most_iterations / of_tile * tile_columns;
+        const std::int64_t rows = rows_of_thread(walk.rows);
         in_steps_ = walk.length > step;
         Tensor carried;
         if (in_steps_) {
@@ -221,7 +238,7 @@ class Attention {
         for (std::int64_t first = 0; first < walk.length; first += step) {
             parameters_.first = static_cast<std::uint32_t>(first);
             parameters_.end = static_cast<std::uint32_t>(std::min(first + step, walk.length));
-            run(kernel, tiles(walk.rows), accesses);
+            run(kernel, tiles(walk.rows, rows * row_groups), accesses, rows);
         }
         in_steps_ = false;
     }
@@ -246,7 +263,8 @@ class Attention {
         kernels::AttentionUnitsConstants constants = kernel.constants;
         constants.causal = causal_;
         constants.has_bias = bias_.defined();
-        constants.in_eights = std::ranges::all_of(operands, &is_in_eights);
+        constants.in_eights =
+            std::ranges::all_of(operands, [](const Tensor& tensor) { return is_in_groups(tensor, 8); });
         const auto stride = [&](std::size_t i) {
             return i < operands.size() ? static_cast<std::uint32_t>(row_bytes(operands[i])) : 0;
         };
@@ -272,23 +290,26 @@ class Attention {
                 accesses.push_back(reads(tensor));
     }
     void run(const kernels::TypedKernel<kernels::AttentionParameters>& kernel, Groups groups,
-             std::vector<Access> accesses) {
+             std::vector<Access> accesses, std::int64_t rows_of_thread = 8) {
         add_reads(accesses);
-        const std::uint32_t width = padded_width();
-        const kernels::AttentionConstants constants{.dtype = dtype_code(query_.scalar_type()),
-                                                    .causal = causal_,
-                                                    .has_bias = bias_.defined(),
-                                                    .wants_grad_bias = wants_grad_bias_,
-                                                    .in_steps = in_steps_,
-                                                    .padded_width = width,
-                                                    .wide_numbers = 32 * width};
+        const kernels::AttentionConstants constants{
+            .dtype = dtype_code(query_.scalar_type()),
+            .causal = causal_,
+            .has_bias = bias_.defined(),
+            .in_quads = in_quads_,
+            .rows_of_thread = static_cast<std::uint32_t>(rows_of_thread),
+            .result_quads = static_cast<std::uint32_t>(result_quads()),
+            .tile_quads =
+                static_cast<std::uint32_t>((rows_of_thread * row_groups + tile_columns) * (slice / 4 + 1)),
+            .wants_grad_bias = wants_grad_bias_,
+            .in_steps = in_steps_};
         const UploadedBlock block(query_.device().index(), std::span<const std::uint64_t>(block_));
         parameters_.block = block.address();
         launch(query_.device(), kernel, groups, parameters_, accesses, constants);
     }
 
     Tensor query_, key_, value_, bias_;
-    bool causal_, wants_grad_bias_ = false, in_steps_ = false;
+    bool causal_, in_quads_, wants_grad_bias_ = false, in_steps_ = false;
     kernels::AttentionParameters parameters_{};
     std::optional<AttentionOnUnits> units_;
     std::array<std::uint64_t, words> block_{};

@@ -108,11 +108,12 @@ std::optional<AttentionOnUnits> attention_on_units(const runtime::Device& device
     return std::nullopt;
 }
 
-bool is_in_eights(const at::Tensor& tensor) {
-    if (tensor.size(3) % 8 != 0 || raw_address(tensor) % 16 != 0)
+bool is_in_groups(const at::Tensor& tensor, std::int64_t numbers) {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(numbers * tensor.element_size());
+    if (tensor.size(3) % numbers != 0 || raw_address(tensor) % bytes != 0)
         return false;
     for (std::int64_t d = 0; d < 3; ++d)
-        if (tensor.size(d) != 1 && tensor.stride(d) % 8 != 0)
+        if (tensor.size(d) != 1 && tensor.stride(d) % numbers != 0)
             return false;
     return true;
 }

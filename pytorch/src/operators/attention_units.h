@@ -29,8 +29,8 @@ struct AttentionOnUnits {
 std::optional<AttentionOnUnits> attention_on_units(const runtime::Device& device, at::ScalarType dtype,
                                                    std::int64_t width);
 
-/// Whether all rows of a [batch, heads, rows, width] tensor begin at multiples of 16 bytes and consist of
-/// whole groups of eight 16-bit numbers.
-bool is_in_eights(const at::Tensor& tensor);
+/// Whether all rows of a [batch, heads, rows, width] tensor consist of whole groups of so many numbers and
+/// begin at multiples of a group's bytes.
+bool is_in_groups(const at::Tensor& tensor, std::int64_t numbers);
 
 } // namespace rvk

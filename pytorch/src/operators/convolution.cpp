@@ -7,6 +7,7 @@
 #include "convolution_phases.h"
 #include "convolution_pointwise.h"
 #include "convolution_units.h"
+#include "convolution_winograd.h"
 #include "matrices.h"
 
 #include <rekindle/kernels/ceil_div.h>
@@ -420,11 +421,16 @@ void Work::run_groups(const Operands& given) const {
     }
 }
 
-/// On matrix units, as a product of matrices, or with convolution.slang and copies that are contiguous.
+/// On matrix units, by Winograd's algorithm, as a product of matrices, or with convolution.slang and copies
+/// that are contiguous.
 void run(const Geometry& g, Operation operation, const Operands& given) {
     const Tensor& result = given.result;
     if (units_suit(g, operation, result.scalar_type(), result.device())) {
         convolve_on_units(g, operation, given);
+        return;
+    }
+    if (winograd_suits(g, operation, result.scalar_type())) {
+        convolve_with_winograd(g, operation, given);
         return;
     }
     const bool of_weight = operation == Operation::weight_gradient;
@@ -463,6 +469,8 @@ void run_batches(Geometry g, Operation operation, const Operands& operands) {
 
 /// In the order of memory that the kernels for this operation read, to be read several times.
 Tensor in_order_of(const Geometry& g, Operation operation, const Tensor& image) {
+    if (winograd_suits(g, operation, image.scalar_type()))
+        return image;
     return units_suit(g, operation, image.scalar_type(), image.device()) ? in_channels_last(image)
                                                                          : image.contiguous();
 }

@@ -39,14 +39,16 @@ struct ListCall {
     std::uint32_t scalar_inputs = 0;
 };
 
-void launch_table(const TensorTable<9>& table, const ListCall& call, const at::Tensor& like,
+void launch_table(TensorTable<9>& table, const ListCall& call, const at::Tensor& like,
                   std::span<const Access> accesses, bool quads) {
     kernels::ElementwiseListParameters p;
-    const UploadedBlock words = table.upload(like.device().index());
+    Groups groups;
+    const UploadedBlock words = table.upload(like.device().index(), groups);
     p.table = words.address();
     p.tensors = table.tensors();
+    p.elements = table.elements_per_group();
     const auto inputs = call.inputs.size() + (call.scalar_inputs != 0 ? 1 : 0);
-    launch(like.device(), kernels::elementwise_list_float, table.groups(), p, accesses,
+    launch(like.device(), kernels::elementwise_list_float, groups, p, accesses,
            {.operation = static_cast<std::uint32_t>(call.operation),
             .inputs = static_cast<std::uint32_t>(inputs),
             .common_dtype = dtype_code(like.scalar_type()),

@@ -56,19 +56,25 @@ void launch_lists(const kernels::TypedKernel<Parameters>& kernel, Step step,
                   std::span<const TensorList> lists, TensorList steps) {
     TensorTable<8> table;
     std::vector<Access> accesses;
+    bool quads = true;
     const auto device = lists[1][0].device();
+    const std::uint64_t quad_bytes = 4 * lists[1][0].element_size();
     step.constants.parameter_dtype = dtype_code(lists[1][0].scalar_type());
     const auto flush = [&] {
         if (table.tensors() != 0) {
             for (const at::Tensor& tensor : step.read)
                 accesses.push_back(reads(tensor));
-            const UploadedBlock words = table.upload(device.index());
+            Groups groups;
+            const UploadedBlock words = table.upload(device.index(), groups);
             step.parameters.table = words.address();
             step.parameters.tensors = table.tensors();
-            launch(device, kernel, table.groups(), step.parameters, accesses, step.constants);
+            step.parameters.elements = table.elements_per_group();
+            step.constants.quads = quads ? 1 : 0;
+            launch(device, kernel, groups, step.parameters, accesses, step.constants);
         }
         table.clear();
         accesses.clear();
+        quads = true;
     };
     for (std::size_t i = 0; i < lists[1].size(); ++i) {
         if (lists[1][i].numel() == 0)
@@ -77,6 +83,7 @@ void launch_lists(const kernels::TypedKernel<Parameters>& kernel, Step step,
         for (std::size_t k = 0; k < lists.size(); ++k)
             if (!lists[k].empty()) {
                 entry[2 + k] = raw_address(lists[k][i]);
+                quads = quads && entry[2 + k] % quad_bytes == 0;
                 accesses.push_back(writes(lists[k][i]));
             }
         if (!steps.empty()) {

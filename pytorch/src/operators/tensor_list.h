@@ -33,26 +33,38 @@ class TensorTable {
         words_.resize(words_.size() + Words);
         const std::span<std::uint64_t, Words> entry(&words_[words_.size() - Words], Words);
         entry[0] = elements;
-        entry[1] = groups_;
-        groups_ += kernels::ceil_div(elements, elements_per_group);
+        total_ += elements;
         return entry;
     }
     std::uint32_t tensors() const { return static_cast<std::uint32_t>(words_.size() / Words); }
     bool full() const { return tensors() == most_tensors; }
-    /// A copy of the table for a launch.
-    UploadedBlock upload(DeviceIndex index) const { return {index, std::span<const std::uint64_t>(words_)}; }
-    Groups groups() const {
-        return linear_groups(static_cast<std::int64_t>(groups_ * elements_per_group), elements_per_group);
+    /// How many elements a workgroup processes. It first looks for its tensor, so a few thousand workgroups,
+    /// as many as a large device runs at a time or a few times that, are faster than more.
+    std::uint32_t elements_per_group() const {
+        std::uint32_t elements = 1024;
+        while (elements < 16'384 && total_ / elements > 4096)
+            elements *= 2;
+        return elements;
+    }
+    /// A copy of the table for a launch of `groups` workgroups.
+    UploadedBlock upload(DeviceIndex index, Groups& groups) {
+        const std::uint32_t elements = elements_per_group();
+        std::uint64_t count = 0;
+        for (std::size_t entry = 0; entry < words_.size(); entry += Words) {
+            words_[entry + 1] = count;
+            count += kernels::ceil_div(words_[entry], elements);
+        }
+        groups = linear_groups(static_cast<std::int64_t>(count), 1);
+        return {index, std::span<const std::uint64_t>(words_)};
     }
     void clear() {
         words_.clear();
-        groups_ = 0;
+        total_ = 0;
     }
 
   private:
-    static constexpr std::uint64_t elements_per_group = 1024;
     std::vector<std::uint64_t> words_;
-    std::uint64_t groups_ = 0;
+    std::uint64_t total_ = 0; ///< elements
 };
 
 } // namespace rvk
