@@ -65,6 +65,16 @@ class DeviceTestCase(unittest.TestCase):
         self.assertEqual(fallback_counts(), counts_before, "an operator ran on the CPU")
 
 
+class NativeTestCase(DeviceTestCase):
+    """Each test fails if an operator ran on the CPU."""
+
+    def setUp(self):
+        self.before = fallback_counts()
+
+    def tearDown(self):
+        self.assert_native(self.before)
+
+
 class CloseOnBoth(DeviceTestCase):
     TOLERANCES = {torch.float16: (2e-3, 2e-3), torch.bfloat16: (1.6e-2, 1e-2), torch.float32: (1e-5, 1e-5),
                   torch.float64: (1e-9, 1e-9)}

@@ -6,8 +6,8 @@ import unittest
 import torch
 import torch.nn.functional as F
 
-from both_devices import DeviceTestCase
-from support import DEVICE, fallback_counts
+from both_devices import NativeTestCase
+from support import DEVICE
 
 TRANSPOSED = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 
@@ -56,13 +56,7 @@ def integers(sizes, generator, dtype=torch.float32):
     return torch.randint(-4, 5, sizes, generator=generator).to(dtype)
 
 
-class Phases(DeviceTestCase):
-    def setUp(self):
-        self.before = fallback_counts()
-
-    def tearDown(self):
-        self.assert_native(self.before)
-
+class Phases(NativeTestCase):
     def same(self, found, expected):
         self.assert_on_device(found)
         self.assertEqual(found.shape, expected.shape)
@@ -133,14 +127,8 @@ class Phases(DeviceTestCase):
         self.assertTrue(torch.equal(found.cpu(), F.conv_transpose2d(x, weight, stride=2).half()))
 
 
-class Windows(DeviceTestCase):
+class Windows(NativeTestCase):
     """Convolutions for groups of one or two channels, whose threads compute four adjacent pixels."""
-
-    def setUp(self):
-        self.before = fallback_counts()
-
-    def tearDown(self):
-        self.assert_native(self.before)
 
     def check(self, function, of_input, of_weight, dtype=torch.float32, with_bias=True, **options):
         generator = torch.Generator().manual_seed(4)

@@ -7,8 +7,8 @@ import unittest
 import torch
 import torch.nn.functional as F
 
-from both_devices import DeviceTestCase, ScaledOnBoth
-from support import DEVICE, fallback_counts, in_sample, is_cpu_driver
+from both_devices import NativeTestCase, ScaledOnBoth
+from support import DEVICE, in_sample, is_cpu_driver
 
 FORMATS = (torch.contiguous_format, torch.channels_last)
 
@@ -41,18 +41,12 @@ def integers(sizes, generator):
     return torch.randint(-1, 2, sizes, generator=generator).double()
 
 
-class Float16(DeviceTestCase):
+class Float16(NativeTestCase):
     dtype = torch.float16
     share = 16  # of the cases on a CPU driver, where each takes seconds; a GPU runs all of them
 
     def chosen(self, *case):
         return not is_cpu_driver() or in_sample(f"{self.dtype} {case}", self.share)
-
-    def setUp(self):
-        self.before = fallback_counts()
-
-    def tearDown(self):
-        self.assert_native(self.before)
 
     def same(self, found, expected, message=""):
         self.assert_on_device(found, message)

@@ -6,8 +6,8 @@ import unittest
 import torch
 import torch.nn.functional as F
 
-from both_devices import DeviceTestCase, relative_error
-from support import DEVICE, fallback_counts
+from both_devices import NativeTestCase, relative_error
+from support import DEVICE
 
 FORMATS = (torch.contiguous_format, torch.channels_last)
 
@@ -30,13 +30,7 @@ def operands(of_input, out_channels, padding):
     return x, weight, bias, torch.randn(F.conv2d(x[:, :1], weight[:, :1], padding=padding).shape, generator=generator)
 
 
-class Winograd(DeviceTestCase):
-    def setUp(self):
-        self.before = fallback_counts()
-
-    def tearDown(self):
-        self.assert_native(self.before)
-
+class Winograd(NativeTestCase):
     def same(self, found, expected, message=""):
         self.assert_on_device(found, message)
         self.assertEqual(found.shape, expected.shape, message)

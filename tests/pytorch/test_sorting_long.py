@@ -8,8 +8,8 @@ import unittest
 
 import torch
 
-from both_devices import DeviceTestCase, moved
-from support import DEVICE, device_module, fallback_counts, in_sample, is_cpu_driver
+from both_devices import NativeTestCase, moved
+from support import DEVICE, device_module, in_sample, is_cpu_driver
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -75,7 +75,7 @@ def bits(tensor):
     return tensor.cpu().contiguous().view(torch.uint8 if tensor.dtype == torch.bool else BITS[tensor.dtype.itemsize])
 
 
-class LongLines(DeviceTestCase):
+class LongLines(NativeTestCase):
     #: A CPU driver runs one case of so many of the tests of every dtype; exhaustive/test_samples.py runs all.
     share = 3
 
@@ -83,11 +83,8 @@ class LongLines(DeviceTestCase):
         return not is_cpu_driver() or in_sample(str(case), self.share)
 
     def setUp(self):
+        super().setUp()
         torch.manual_seed(7)
-        self.before = fallback_counts()
-
-    def tearDown(self):
-        self.assert_native(self.before)
 
     def same(self, found, expected):
         for have, want in zip(found, expected):
