@@ -27,7 +27,8 @@ SIXTEEN_BITS = (torch.float16, torch.bfloat16)
 @dataclasses.dataclass(frozen=True)
 class Case:
     """goal: the least speed as a share of CUDA's; rate: the least TFLOP/s, of `work` operations; before: the share, or
-    the rate, that the goal was set from; memory: whether the peak of device memory is compared, too."""
+    the rate, that the goal was set from; memory: whether the peak of device memory is compared, too; computes_in: the dtype
+    whose rounding the results have, if it is not that of the result (autocast)."""
     name: str
     make: Callable[[str], Timed]
     goal: float | None = None
@@ -35,6 +36,7 @@ class Case:
     rate: float | None = None
     before: str = ""
     memory: bool = False
+    computes_in: torch.dtype | None = None
 
 
 def draw(device: str, *shape: int, dtype: torch.dtype = torch.float32, scale: float = 1.0) -> torch.Tensor:

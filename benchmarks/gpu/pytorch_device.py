@@ -1,11 +1,13 @@
 """Compares operators and training steps on rvk with PyTorch's CUDA on the same GPU; float32 is without TF32.
 
-    python benchmarks/gpu/pytorch_device.py [--only WORD…] [--rounds N] [--device rvk] [--against cuda] [--seconds S]
+    python benchmarks/gpu/pytorch_device.py [--models] [--only WORD…] [--rounds N] [--device rvk] [--against cuda]
+        [--seconds S]
 
 Each row: milliseconds on both; "speed": CUDA's time divided by ours (1 = equal); TFLOP/s where a row counts operations;
-the goal, as a speed or in TFLOP/s; and what the goal was set from. The rows are those of device_cases.py. The two
-devices alternate, each in its own process. Before a figure counts, a device has run the same work for 60 ms, because an
-idle GPU runs at a fraction of its clock; figures are medians over the rounds, each of as many runs as fill --seconds.
+the goal, as a speed or in TFLOP/s; and what the goal was set from. The rows are those of device_cases.py, or with
+--models those of model_rows.py: training steps of whole models. The two devices alternate, each in its own process.
+Before a figure counts, a device has run the same work for 60 ms, because an idle GPU runs at a fraction of its clock;
+figures are medians over the rounds, each of as many runs as fill --seconds.
 The results of both are compared in the same run; a row whose values differ says so, and the exit status is 1.
 With --against '' nothing is compared, for machines without CUDA.
 """
@@ -21,10 +23,18 @@ import time
 import zlib
 
 import torch
-from device_cases import CASES, Case
+import device_cases
+from device_cases import Case
 
 WARM_UP = 0.06  # seconds
 TOLERANCES = {torch.float32: 2e-3, torch.float16: 2e-2, torch.bfloat16: 6e-2}  # of the largest value; fast sums differ
+
+
+def cases_of(models: bool) -> list[Case]:
+    if not models:
+        return device_cases.CASES
+    from model_rows import model_rows
+    return model_rows()
 
 
 def module_of(device: str):
@@ -57,7 +67,7 @@ def prepare(case: Case, device: str, results: str) -> tuple[object, int]:
     return function, module_of(device).max_memory_allocated()
 
 
-def serve(device: str, results: str, fill: float) -> None:
+def serve(device: str, cases: list[Case], results: str, fill: float) -> None:
     """Child process for one device: reads "prepare NUMBER" and "time" from its input, answers with numbers."""
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
@@ -69,7 +79,7 @@ def serve(device: str, results: str, fill: float) -> None:
                 function = None
                 gc.collect()
                 module_of(device).empty_cache()
-                function, peak = prepare(CASES[int(rest[0])], device, results)
+                function, peak = prepare(cases[int(rest[0])], device, results)
                 runs = max(1, min(1000, int(fill / max(1e-7, seconds(function, device, 3)))))
                 print(peak, flush=True)
             else:
@@ -82,13 +92,14 @@ def serve(device: str, results: str, fill: float) -> None:
 class Child:
     """One device in its own process: PyTorch's autograd follows the streams of only one accelerator per process."""
 
-    def __init__(self, device: str, folder: str, fill: float):
+    def __init__(self, device: str, folder: str, fill: float, models: bool):
         self.results = os.path.join(folder, device.replace(":", "_"))
         # With rvk registered, PyTorch uses it as the process's accelerator, and CUDA's backward passes fail.
         alone = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "1" if device.partition(":")[0] == "rvk" else "0"}
         self.process = subprocess.Popen(
-            [sys.executable, __file__, "--child", device, "--results", self.results, "--seconds", str(fill)], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | alone)
+            [sys.executable, __file__, "--child", device, "--results", self.results, "--seconds", str(fill),
+             *(["--models"] if models else [])], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env=os.environ | alone)
 
     def ask(self, text: str) -> float:
         self.process.stdin.write(text + "\n")
@@ -102,24 +113,25 @@ class Child:
             raise RuntimeError(answer.strip()) from None
 
 
-def difference(children: list[Child]) -> str:
+def difference(case: Case, children: list[Child]) -> str:
     """Empty if both devices computed the same, otherwise by how much they differ."""
     if len(children) < 2 or not all(os.path.exists(child.results) for child in children):
         return ""
     a, b = (torch.load(child.results) for child in children)
-    tolerance = TOLERANCES.get(torch.load(children[0].results + ".dtype", weights_only=False), 0)
+    dtype = case.computes_in or torch.load(children[0].results + ".dtype", weights_only=False)
+    tolerance = TOLERANCES.get(dtype, 0)
     scale = b.abs().max().item() or 1.0
     error = (a - b).abs().max().item() / scale
     return "" if error <= tolerance else f"values differ by {error:.1e} of the largest"
 
 
-def measure(number: int, children: list[Child], rounds: int) -> tuple[list[float], list[float], str]:
+def measure(number: int, case: Case, children: list[Child], rounds: int) -> tuple[list[float], list[float], str]:
     """Median seconds and peak memory of each child's device, and how their values differ; the devices take turns."""
     for child in children:
         if os.path.exists(child.results):
             os.remove(child.results)
     peaks = [child.ask(f"prepare {number}") for child in children]
-    problem = difference(children)
+    problem = difference(case, children)
     times = [[] for _ in children]
     for _ in range(rounds):
         for child, list_of_times in zip(children, times):
@@ -140,6 +152,7 @@ def row(case: Case, times: list[float], peaks: list[float], problem: str) -> str
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", action="store_true", help="training steps of whole models instead of operators")
     parser.add_argument("--only", nargs="*", default=[""], help="run only cases whose name contains one of these texts")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.1, help="that the runs of one round fill")
@@ -148,19 +161,20 @@ def main() -> int:
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--results", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    cases = cases_of(options.models)
     if options.child:
-        serve(options.child, options.results, options.seconds)
+        serve(options.child, cases, options.results, options.seconds)
         return 0
     devices = [options.device] + ([options.against] if options.against else [])
     print(f"| case | {' | '.join(f'{one}, ms' for one in devices)} | speed | TFLOP/s | goal | before | |\n|---|{'---|' * (len(devices) + 5)}")
     status = 0
     with tempfile.TemporaryDirectory() as folder:
-        children = [Child(device, folder, options.seconds) for device in devices]
-        for number, case in enumerate(CASES):
+        children = [Child(device, folder, options.seconds, options.models) for device in devices]
+        for number, case in enumerate(cases):
             if not any(word in case.name for word in options.only):
                 continue
             try:
-                times, peaks, problem = measure(number, children, options.rounds)
+                times, peaks, problem = measure(number, case, children, options.rounds)
                 print(row(case, times, peaks, problem), flush=True)
                 status |= bool(problem)
             except RuntimeError as error:

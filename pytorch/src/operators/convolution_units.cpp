@@ -3,6 +3,7 @@
 #include "../dispatch/limits.h"
 #include "convolution_pointwise.h"
 #include "matrices.h"
+#include "product_plan.h"
 
 #include <rekindle/kernels/families/convolution_units.h>
 #include <rekindle/kernels/families/convolution_units_bfloat16.h>
@@ -179,10 +180,7 @@ struct Plan {
 /// The plan that takes the least time, as estimated.
 class Planner {
   public:
-    Planner(const Work& work, c10::Device on) : work_(work) {
-        const std::int64_t reported = device(on.index()).info().can.compute_units;
-        multiprocessors_ = reported != 0 ? reported : 64;
-    }
+    Planner(const Work& work, c10::Device on) : work_(work), multiprocessors_(multiprocessors(on)) {}
 
     Plan best(const Units& units, c10::Device on) {
         const std::int64_t most_parts = work_.of_weight() ? std::clamp<std::int64_t>(work_.k / 256, 1, 128)

@@ -1,6 +1,8 @@
 #include "matrices.h"
 
 #include "../dispatch/limits.h"
+#include "product_plan.h"
+#include "product_tuning.h"
 
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/product.h>
@@ -19,34 +21,11 @@ namespace rvk {
 
 namespace {
 
-constexpr std::int64_t slice_depth = 16; // parts of k are multiples of this, and of the tile's depth
-
 std::uint32_t narrow(std::int64_t value) {
     TORCH_CHECK_NOT_IMPLEMENTED(value >= 0 && value <= std::numeric_limits<std::int32_t>::max(),
                                 "matrices with a size or stride of ", value);
     return static_cast<std::uint32_t>(value);
 }
-
-struct Tiling {
-    const kernels::Kernel* kernel;
-    std::int64_t rows, columns, depth;
-    std::int64_t iterations;                               ///< per slice (UNROLL of multiply in tile.slang)
-    std::optional<runtime::UnitTile> units = std::nullopt; ///< if `kernel` multiplies on matrix units
-
-    static Tiling square(const kernels::Kernel& kernel, std::int64_t size, std::int64_t depth,
-                         std::int64_t iterations) {
-        return {&kernel, size, size, depth, iterations};
-    }
-    static Tiling on(const runtime::UnitTile& units) {
-        return {units.kernel, units.rows, units.columns, units.depth, 1, units};
-    }
-
-    std::int64_t longest_k() const { return most_iterations / iterations * depth; }
-
-    std::uint32_t shared_numbers() const {
-        return static_cast<std::uint32_t>(2 * depth * (rows + columns + 8));
-    }
-};
 
 struct Kernels {
     const kernels::Kernel *vector_rows, *vector_columns, *combine;
@@ -64,30 +43,6 @@ Kernels kernels_of(NumberFamily family) {
         return {&kernels::product_vector_rows.kernel, &kernels::product_vector_columns.kernel,
                 &kernels::product_combine.kernel};
     }
-}
-
-/// The largest tile that still keeps the device's multiprocessors busy.
-Tiling tiling(const ProductSizes& sizes, NumberFamily family, std::int64_t m, std::int64_t n,
-              std::int64_t k) {
-    if (family == NumberFamily::float64)
-        return Tiling::square(kernels::product_float64_32.kernel, 32, 16, 9);
-    if (family == NumberFamily::integer)
-        return Tiling::square(kernels::product_integer_32.kernel, 32, 16, 9);
-    const auto groups = [&](std::int64_t tile) {
-        return kernels::ceil_div(m, tile) * kernels::ceil_div(n, tile) * sizes.batch;
-    };
-    // Smaller products would leave most of a unit empty.
-    if (const auto factor = unit_factor(sizes.dtype); factor && std::min({m, n, k}) >= 16) {
-        const runtime::UnitProduct product{static_cast<std::uint64_t>(m), static_cast<std::uint64_t>(n),
-                                           static_cast<std::uint64_t>(sizes.batch)};
-        if (const auto units = runtime::unit_tile(device(sizes.device.index()), *factor, product))
-            return Tiling::on(*units);
-    }
-    if (std::min(m, n) > 64 && groups(128) >= 96)
-        return Tiling::square(kernels::product_128.kernel, 128, 8, 1);
-    if (std::min(m, n) > 32 && groups(64) >= 64)
-        return Tiling::square(kernels::product_64.kernel, 64, 16, 1);
-    return Tiling::square(kernels::product_32.kernel, 32, 16, 5);
 }
 
 /// How a workgroup loads a factor. `outer`: rows of A, or columns of B; `width`: how many numbers a thread
@@ -185,15 +140,6 @@ void launch_product(const Product& product, std::int64_t batch, std::int64_t par
            std::span(accesses).first(product.d ? 4 : 3), constants);
 }
 
-/// The number of parts in which k is summed, so that `groups` workgroups do not leave most of the device
-/// idle.
-std::int64_t parts_of(std::int64_t groups, std::int64_t k, std::int64_t shortest_part,
-                      std::int64_t most_parts) {
-    constexpr std::int64_t wanted_groups = 256;
-    return std::clamp<std::int64_t>(std::min(kernels::ceil_div(wanted_groups, groups), k / shortest_part), 1,
-                                    most_parts);
-}
-
 /// As many launches as the limits on workgroups require; launch_panel(part, batch) does one.
 template <class F>
 void for_each_panel(const Product& product, std::int64_t most_rows, std::int64_t most_columns,
@@ -225,7 +171,7 @@ void multiply_in_parts(const Product& product, std::int64_t parts, F&& multiply)
 
 /// The constants of the families product and product_units that depend on the operands.
 template <class C>
-void set_constants(C& constants, const Product& part, const Tiling& tile, bool in_parts) {
+void set_constants(C& constants, const Product& part, const ProductPlan& tile) {
     const Matrices &a = part.a, &b = part.b, &c = part.c;
     const std::int64_t k = part.k(), width = tile.units ? 8 : 4;
     const std::uint64_t quad_bytes = part.sizes.dtype == at::kFloat ? 16 : 8;
@@ -239,41 +185,63 @@ void set_constants(C& constants, const Product& part, const Tiling& tile, bool i
         sharing(part.sizes, width, a.address, c.rows, a.row_stride, k, a.column_stride, a.batch_stride);
     constants.b_sharing =
         sharing(part.sizes, width, b.address, c.columns, b.column_stride, k, b.row_stride, b.batch_stride);
-    constants.in_parts = in_parts ? 1u : 0u;
+    constants.in_parts = tile.parts > 1 ? 1u : 0u;
     constants.adds = part.d.has_value() ? 1u : 0u;
-    constants.stores_quads = quads && !in_parts ? 1u : 0u;
+    constants.stores_quads = quads && tile.parts == 1 ? 1u : 0u;
+}
+
+void multiply_by(const ProductPlan& plan, const Product& product) {
+    const auto launch_panel = [&](const Product& part, std::int64_t batch) {
+        const Groups tiles{static_cast<std::uint32_t>(kernels::ceil_div(part.c.columns, plan.columns)),
+                           static_cast<std::uint32_t>(kernels::ceil_div(part.c.rows, plan.rows))};
+        const auto launch_with = [&](auto constants) {
+            set_constants(constants, part, plan);
+            launch_product(part, batch, plan.parts, plan.k_part, *plan.kernel, tiles, constants.list());
+        };
+        if (plan.units)
+            launch_with(plan.units->constants);
+        else
+            launch_with(kernels::ProductConstants{.dtype = 0, .shared_numbers = plan.shared_numbers()});
+    };
+    if (plan.parts > 1)
+        multiply_in_parts(product, plan.parts, [&](const Product& p) { launch_panel(p, p.sizes.batch); });
+    else
+        for_each_panel(product, most_groups * plan.rows, most_groups * plan.columns, most_groups,
+                       launch_panel);
+}
+
+/// What the speed of a plan depends on besides the sizes.
+std::string layouts_of(const Product& product) {
+    const auto order = [](const Matrices& m) {
+        return m.column_stride == 1 ? "N" : m.row_stride == 1 ? "T" : "S";
+    };
+    return std::string(order(product.a)) + order(product.b) + order(product.c) + (product.d ? "+" : "");
 }
 
 void multiply_tiles(const Product& product) {
-    const Tiling tile = tiling(product.sizes, product.family, product.c.rows, product.c.columns, product.k());
-    const std::int64_t k = product.k(), depth = std::max(slice_depth, tile.depth);
-    const std::int64_t groups = kernels::ceil_div(product.c.rows, tile.rows) *
-                                kernels::ceil_div(product.c.columns, tile.columns) * product.sizes.batch;
-    const bool whole_batch = product.sizes.batch <= most_groups / 64 &&
-                             product.c.rows <= most_groups * tile.rows &&
-                             product.c.columns <= most_groups * tile.columns;
-    const std::int64_t target_parts =
-        std::max(whole_batch ? parts_of(groups, k, 256, 64) : 1, kernels::ceil_div(k, tile.longest_k()));
-    const std::int64_t k_part =
-        std::max(kernels::ceil_div(kernels::ceil_div(k, target_parts), depth) * depth, depth);
-    const std::int64_t parts = std::max<std::int64_t>(kernels::ceil_div(k, k_part), 1);
-    const auto launch_panel = [&](const Product& part, std::int64_t batch) {
-        const Groups tiles{static_cast<std::uint32_t>(kernels::ceil_div(part.c.columns, tile.columns)),
-                           static_cast<std::uint32_t>(kernels::ceil_div(part.c.rows, tile.rows))};
-        const auto launch_with = [&](auto constants) {
-            set_constants(constants, part, tile, parts > 1);
-            launch_product(part, batch, parts, k_part, *tile.kernel, tiles, constants.list());
-        };
-        if (tile.units)
-            launch_with(tile.units->constants);
-        else
-            launch_with(kernels::ProductConstants{.dtype = 0, .shared_numbers = tile.shared_numbers()});
-    };
-    if (parts > 1)
-        multiply_in_parts(product, parts, [&](const Product& p) { launch_panel(p, p.sizes.batch); });
-    else
-        for_each_panel(product, most_groups * tile.rows, most_groups * tile.columns, most_groups,
-                       launch_panel);
+    const ProductShape shape{product.sizes.device, product.sizes.dtype, product.family,     product.c.rows,
+                             product.c.columns,    product.k(),         product.sizes.batch};
+    if (!tunes_products() || product.family != NumberFamily::float32 ||
+        !is_one_launch(shape, default_plan(shape))) {
+        multiply_by(default_plan(shape), product);
+        return;
+    }
+    multiply_by(tuned_plan(shape, layouts_of(product),
+                           [&](const ProductPlan& plan, const at::Tensor& c) {
+                               Product elsewhere = product;
+                               elsewhere.c = Matrices::of(c);
+                               multiply_by(plan, elsewhere);
+                           }),
+                product);
+}
+
+/// The number of parts in which k is summed, so that `groups` workgroups do not leave most of the device
+/// idle.
+std::int64_t parts_of(std::int64_t groups, std::int64_t k, std::int64_t shortest_part,
+                      std::int64_t most_parts) {
+    constexpr std::int64_t sufficient_groups = 256;
+    return std::clamp<std::int64_t>(std::min(kernels::ceil_div(sufficient_groups, groups), k / shortest_part),
+                                    1, most_parts);
 }
 
 /// B is one column. Many threads read each row of A if rows are contiguous in memory, otherwise few.

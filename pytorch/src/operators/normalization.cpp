@@ -15,6 +15,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -140,9 +141,14 @@ struct RowKernels {
 /// One launch if each row fits in a workgroup; otherwise launches over parts, one pass for each of `states`.
 /// Gives each launch its own `stage` and `columns`.
 void launch_rows(RowParameters& p, RowKernels kernels, std::initializer_list<Stage> states,
-                 kernels::NormRowsConstants constants, std::span<const Access> accesses, c10::Device device) {
+                 kernels::NormRowsConstants constants, std::span<const Access> accesses, c10::Device device,
+                 bool wide) {
     constexpr std::int64_t longest = most_iterations / 4; // elements per thread, which reads them three times
-    const auto schedule = schedule_lines(p.rows, p.size, true, longest);
+    ReductionSchedule schedule = schedule_lines(p.rows, p.size, true, longest);
+    const bool aligned = std::ranges::all_of(std::array{p.input, p.gradient, p.weight, p.bias, p.output},
+                                             [](std::uint64_t begin) { return begin % 16 == 0; });
+    if (aligned && !wide)
+        constants.kept_quads = keep_lines(schedule, p.rows, p.size);
     const at::Tensor scratch = reduction_scratch(schedule, p.rows, device);
     p.parts = schedule.parts;
     p.part_size = schedule.part_size;
@@ -200,9 +206,9 @@ void forward_rows(const RowNorm& norm, const at::Tensor& input, const at::Tensor
         in_float64{kernels::norm_rows_forward_float64.kernel, kernels::norm_rows_merge_float64.kernel};
     const RowKernels& used = wide ? in_float64 : in_float32;
     if (norm.centered)
-        launch_rows(p, used, {Stage::sums, Stage::squares}, constants, accesses, input.device());
+        launch_rows(p, used, {Stage::sums, Stage::squares}, constants, accesses, input.device(), wide);
     else
-        launch_rows(p, used, {Stage::squares}, constants, accesses, input.device());
+        launch_rows(p, used, {Stage::squares}, constants, accesses, input.device(), wide);
 }
 
 void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Tensor& input,
@@ -234,7 +240,7 @@ void backward_rows(const RowNorm& norm, const at::Tensor& gradient, const at::Te
     const RowKernels in_float32{kernels::norm_rows_backward.kernel, kernels::norm_rows_backward_merge.kernel},
         in_float64{kernels::norm_rows_backward_float64.kernel,
                    kernels::norm_rows_backward_merge_float64.kernel};
-    launch_rows(p, wide ? in_float64 : in_float32, {Stage::sums}, constants, accesses, input.device());
+    launch_rows(p, wide ? in_float64 : in_float32, {Stage::sums}, constants, accesses, input.device(), wide);
 }
 
 /// The rows of a normalization over the last dimensions, and the shape of its statistics.

@@ -232,6 +232,25 @@ ReductionSchedule schedule_lines(std::int64_t lines, std::int64_t size, bool ele
     return schedule;
 }
 
+std::uint32_t keep_lines(ReductionSchedule& schedule, std::int64_t lines, std::int64_t size) {
+    constexpr std::int64_t enough_groups = 512, fewest_lanes = 16;
+    if (schedule.parts != 1 || schedule.columns_fastest || size % 4 != 0)
+        return 0;
+    for (const std::int64_t quads : {4, 2, 1}) {
+        const std::int64_t lanes = power_of_two(kernels::ceil_div(size, 4 * quads), threads);
+        const std::int64_t columns = threads / lanes;
+        const bool fills_gpu = kernels::ceil_div(lines, columns) >= enough_groups;
+        // Few lanes would read memory with gaps; few workgroups would leave most of a GPU idle.
+        const bool worthwhile = lanes == threads || (lanes >= fewest_lanes && fills_gpu);
+        if (lanes * 4 * quads < size || (quads > 1 && !worthwhile))
+            continue;
+        schedule.columns = static_cast<std::uint32_t>(columns);
+        schedule.groups = linear_groups(lines, schedule.columns);
+        return static_cast<std::uint32_t>(kernels::ceil_div(size, 4 * lanes));
+    }
+    return 0;
+}
+
 at::Tensor reduction_scratch(const ReductionSchedule& schedule, std::int64_t outputs, c10::Device device) {
     if (schedule.parts == 1)
         return {};

@@ -82,6 +82,11 @@ ReductionSchedule schedule_reduction(std::int64_t outputs, std::int64_t reduced,
 ReductionSchedule schedule_lines(std::int64_t lines, std::int64_t size, bool elements_adjacent,
                                  std::int64_t longest);
 
+/// Changes a schedule of adjacent elements so that the lanes of a line keep it in registers
+/// (kernels/normalization/kept_row.slang). Returns how many quads each lane keeps; 0, and no change, if lines
+/// are too long, are cut into parts, or are not a multiple of four elements.
+std::uint32_t keep_lines(ReductionSchedule& schedule, std::int64_t lines, std::int64_t size);
+
 /// Scratch memory for the states between the two passes; undefined with one part.
 at::Tensor reduction_scratch(const ReductionSchedule& schedule, std::int64_t outputs, c10::Device device);
 

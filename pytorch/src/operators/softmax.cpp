@@ -47,7 +47,10 @@ void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at:
     const bool wide = input.scalar_type() == at::kDouble || output.scalar_type() == at::kDouble;
     require_float64(wide ? at::kDouble : at::kFloat, input.device());
     const Lines rows(input, dim);
-    const auto schedule = schedule_lines(rows.lines, rows.size, rows.inner == 1, longest);
+    ReductionSchedule schedule = schedule_lines(rows.lines, rows.size, rows.inner == 1, longest);
+    const bool aligned = !wide && rows.inner == 1 && address(input) % 16 == 0 && address(output) % 16 == 0 &&
+                         (!result.defined() || address(result) % 16 == 0);
+    const std::uint32_t kept_quads = aligned ? keep_lines(schedule, rows.lines, rows.size) : 0;
     const at::Tensor scratch = reduction_scratch(schedule, rows.lines, input.device());
     const Parameters p{.input = address(input),
                        .result = result.defined() ? address(result) : 0,
@@ -58,8 +61,7 @@ void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at:
                        .inner = static_cast<std::uint32_t>(rows.inner),
                        .parts = schedule.parts,
                        .part_size = schedule.part_size};
-    const bool vectors = !backward && !wide && rows.inner == 1 && rows.size % 4 == 0 && p.input % 16 == 0 &&
-                         p.output % 16 == 0;
+    const bool vectors = !backward && aligned && rows.size % 4 == 0;
     const auto run = [&](const kernels::Kernel& kernel, Stage stage, std::span<const Access> accesses) {
         const bool merges = &kernel == &kernels_of(wide, backward).merge;
         const kernels::SoftmaxConstants constants{
@@ -71,6 +73,7 @@ void launch_softmax(const at::Tensor& input, const at::Tensor& result, const at:
             .stage = static_cast<std::uint32_t>(stage),
             .columns = merges ? schedule.merge_columns : schedule.columns,
             .columns_fastest = schedule.columns_fastest && !merges ? 1u : 0u,
+            .kept_quads = kept_quads,
         };
         launch(input.device().index(), kernel, merges ? schedule.merge_groups : schedule.groups,
                std::as_bytes(std::span(&p, 1)), accesses, constants);

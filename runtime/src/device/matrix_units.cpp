@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace rekindle::runtime {
 
@@ -96,20 +97,38 @@ std::optional<UnitTile> tile_of(const MatrixShape& shape, UnitFactor factor, Uni
                                   .shared_eights = eights_of_slice(rows) + eights_of_slice(columns)}};
 }
 
-std::optional<UnitTile> unit_tile(const Device& device, UnitFactor factor, const UnitProduct& product) {
+namespace {
+
+/// The tiles of these sizes, in this order, in the first shape that the device has.
+std::vector<UnitTile> usable_tiles(const Device& device, UnitFactor factor,
+                                   std::span<const UnitTileSize> sizes) {
+    std::vector<UnitTile> tiles;
     const Capabilities& can = device.info().can;
     if (can.minimum_subgroup > largest_subgroup)
-        return std::nullopt;
+        return tiles;
     for (const MatrixShape& shape : matrix_shapes) {
-        for (const UnitTileSize size : sizes_for(product))
+        for (const UnitTileSize size : sizes)
             if (const auto tile = tile_of(shape, factor, size, can);
                 tile && device.usable_features().contains(tile->kernel->needs))
-                return tile;
+                tiles.push_back(*tile);
         // bfloat16_units is about the first shape that the device has.
-        if (factor == UnitFactor::bfloat16 && can.features.contains(shape.feature))
+        if (!tiles.empty() || (factor == UnitFactor::bfloat16 && can.features.contains(shape.feature)))
             break;
     }
-    return std::nullopt;
+    return tiles;
+}
+
+} // namespace
+
+std::optional<UnitTile> unit_tile(const Device& device, UnitFactor factor, const UnitProduct& product) {
+    const std::vector<UnitTile> tiles = usable_tiles(device, factor, sizes_for(product));
+    return tiles.empty() ? std::nullopt : std::optional(tiles.front());
+}
+
+std::vector<UnitTile> unit_tiles(const Device& device, UnitFactor factor) {
+    using enum UnitTileSize;
+    constexpr std::array sizes{of_64, of_128, of_128x192};
+    return usable_tiles(device, factor, sizes);
 }
 
 } // namespace rekindle::runtime

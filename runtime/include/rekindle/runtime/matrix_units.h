@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace rekindle::runtime {
 
@@ -31,5 +32,7 @@ struct UnitProduct {
 /// self-test: the largest of which there are enough to keep the device busy. Nothing if the device has no
 /// such units. Thread-safe.
 std::optional<UnitTile> unit_tile(const Device& device, UnitFactor factor, const UnitProduct& product);
+/// Every tile that the device can run in that shape. Thread-safe.
+std::vector<UnitTile> unit_tiles(const Device& device, UnitFactor factor);
 
 } // namespace rekindle::runtime

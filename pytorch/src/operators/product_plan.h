@@ -1,0 +1,52 @@
+#pragma once
+/// In which tiles and parts a product of matrices is computed, for matrices.cpp.
+
+#include "../dispatch/launch.h"
+#include "matrices.h"
+
+#include <rekindle/runtime/matrix_units.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rvk {
+
+/// C is m x n, and k is summed.
+struct ProductShape {
+    c10::Device device;
+    at::ScalarType dtype;
+    NumberFamily family;
+    std::int64_t m = 0, n = 0, k = 0, batch = 1;
+
+    friend bool operator==(const ProductShape&, const ProductShape&) = default;
+};
+
+/// A tile of C for each workgroup; the sum over k is cut into parts if there are several.
+struct ProductPlan {
+    const kernels::Kernel* kernel = nullptr;
+    std::int64_t rows = 0, columns = 0, depth = 0;
+    std::int64_t iterations = 1;                           ///< per slice (UNROLL of multiply in tile.slang)
+    std::optional<runtime::UnitTile> units = std::nullopt; ///< if `kernel` multiplies on matrix units
+    std::int64_t parts = 1, k_part = 0;
+
+    std::uint32_t shared_numbers() const {
+        return static_cast<std::uint32_t>(2 * depth * (rows + columns + 8));
+    }
+    /// For example "128x128/2" or "units 128x192/1"; unique among the plans of a shape.
+    std::string name() const;
+};
+
+/// The device's multiprocessors (compute units), or a usual number of them if the driver does not say.
+std::int64_t multiprocessors(c10::Device on);
+
+/// Whether one launch in these tiles can hold the whole batch; the sum can then be cut into parts.
+bool is_one_launch(const ProductShape& shape, const ProductPlan& tile);
+
+/// The plan with the least estimated time on the device. The same for the same shape and device.
+ProductPlan default_plan(const ProductShape& shape);
+/// Every plan that can compute the product in one launch, the default first.
+std::vector<ProductPlan> possible_plans(const ProductShape& shape);
+
+} // namespace rvk

@@ -1,0 +1,66 @@
+#pragma once
+/// Choosing between ways to compute the same thing by measuring them, and remembering the choice.
+
+#include <rekindle/runtime/device.h>
+#include <rekindle/runtime/stream.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace rekindle::runtime {
+
+/// One way to compute something.
+struct Candidate {
+    std::string name; ///< under which the choice is stored; one line, no tab
+    /// Queues the work. May throw Unsupported: the candidate is then left out.
+    std::function<void()> queue;
+    /// Waits for what `queue` has queued and says whether the result is right.
+    std::function<bool()> is_right;
+};
+
+struct Choice {
+    std::size_t index = 0;          ///< of the candidate
+    std::vector<std::size_t> wrong; ///< candidates whose result is wrong; they are not timed
+    std::vector<double> seconds;    ///< of each candidate; infinite if it was not timed
+};
+
+/// The fastest candidate whose result is right. The first one is the default: another replaces it only if it
+/// is at least 3 % faster, so that noise changes nothing. `seconds` measures one candidate; every candidate
+/// is measured three times, in turn, and its least time counts. candidates: at least one.
+Choice fastest(std::span<const Candidate> candidates, const std::function<double(const Candidate&)>& seconds);
+
+/// Seconds on the device for one call of `queue`, which queues work on `stream`: the mean of as many calls as
+/// take `at_least` seconds together.
+double device_seconds(Stream& stream, const std::function<void()>& queue, double at_least = 1e-3);
+
+/// The names of chosen candidates by the key of what they compute, in a file for each device and driver
+/// build. Thread-safe. Several processes may share the file: the last one that writes wins.
+class TuningStore {
+  public:
+    /// In `folder`/tuning. Reads the file. An empty folder: nothing is stored.
+    TuningStore(const DeviceInfo& device, const std::filesystem::path& folder);
+    /// Why the stored choices are not used, or could not be written; empty if nothing is wrong.
+    std::string problem() const;
+    std::optional<std::string> find(const std::string& key) const;
+    /// key: one line, no tab.
+    void keep(const std::string& key, const std::string& name);
+
+  private:
+    void read();
+
+    std::filesystem::path path_;
+    mutable std::mutex mutex_;
+    std::map<std::string, std::string> choices_;
+    std::string problem_;
+};
+
+/// The folder for files that outlive the process: REKINDLE_CACHE_DIR, XDG_CACHE_HOME/rekindle,
+/// HOME/.cache/rekindle; empty if none of them is set.
+std::filesystem::path default_cache_folder();
+
+} // namespace rekindle::runtime

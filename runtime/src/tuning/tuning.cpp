@@ -1,0 +1,124 @@
+#include "pipeline/cache_folder.h"
+
+#include <rekindle/runtime/tuning.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rekindle::runtime {
+
+namespace {
+
+constexpr std::string_view kind = "RKTUNE01";
+constexpr double needed_gain = 0.97; // of the default's time
+constexpr int rounds = 3;
+constexpr int most_calls = 1000;
+
+/// Whether the candidate runs and its result is right; nothing if the device cannot run it.
+std::optional<bool> checked(const Candidate& candidate) {
+    try {
+        candidate.queue();
+        return candidate.is_right();
+    } catch (const Unsupported&) {
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+Choice fastest(std::span<const Candidate> candidates,
+               const std::function<double(const Candidate&)>& seconds) {
+    Choice choice;
+    choice.seconds.assign(candidates.size(), std::numeric_limits<double>::infinity());
+    std::vector<std::size_t> right;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const std::optional<bool> is_right = checked(candidates[i]);
+        if (is_right.value_or(false))
+            right.push_back(i);
+        else if (is_right.has_value())
+            choice.wrong.push_back(i);
+    }
+    for (int round = 0; round < rounds; ++round)
+        for (const std::size_t i : right)
+            choice.seconds[i] = std::min(choice.seconds[i], seconds(candidates[i]));
+    const auto best = std::ranges::min_element(choice.seconds);
+    // An infinite default time (a wrong default) loses to anything finite.
+    if (*best < needed_gain * choice.seconds[0])
+        choice.index = static_cast<std::size_t>(best - choice.seconds.begin());
+    return choice;
+}
+
+double device_seconds(Stream& stream, const std::function<void()>& queue, double at_least) {
+    const auto measured = [&](int calls) {
+        const Event begin = stream.record(true);
+        for (int i = 0; i < calls; ++i)
+            queue();
+        const Event end = stream.record(true);
+        end.wait();
+        return end.seconds_since(begin);
+    };
+    const double one = measured(1);
+    const int calls =
+        static_cast<int>(std::clamp(std::ceil(at_least / std::max(one, 1e-9)), 1.0, double{most_calls}));
+    return calls == 1 ? one : measured(calls) / calls;
+}
+
+TuningStore::TuningStore(const DeviceInfo& device, const std::filesystem::path& folder) {
+    if (folder.empty())
+        return;
+    path_ = folder / "tuning" / file_name_of(device);
+    try {
+        read();
+    } catch (const Error& error) {
+        choices_.clear();
+        problem_ = error.what();
+    }
+}
+
+void TuningStore::read() {
+    const auto payload = CacheFile(path_, kind).read();
+    if (!payload)
+        return;
+    std::string_view rest(reinterpret_cast<const char*>(payload->data()), payload->size());
+    while (!rest.empty()) {
+        const std::size_t end = rest.find('\n'), tab = rest.find('\t');
+        if (end == std::string_view::npos || tab > end)
+            throw Error(path_.string() + " is damaged: a line cannot be read");
+        choices_.insert_or_assign(std::string(rest.substr(0, tab)),
+                                  std::string(rest.substr(tab + 1, end - tab - 1)));
+        rest.remove_prefix(end + 1);
+    }
+}
+
+std::string TuningStore::problem() const {
+    const std::lock_guard lock(mutex_);
+    return problem_;
+}
+
+std::optional<std::string> TuningStore::find(const std::string& key) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = choices_.find(key);
+    return found == choices_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void TuningStore::keep(const std::string& key, const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    choices_.insert_or_assign(key, name);
+    if (path_.empty())
+        return;
+    std::string text;
+    for (const auto& [one, choice] : choices_)
+        text += one + "\t" + choice + "\n";
+    try {
+        CacheFile(path_, kind).write(std::as_bytes(std::span(text)));
+    } catch (const Error& error) {
+        problem_ = error.what();
+    }
+}
+
+std::filesystem::path default_cache_folder() {
+    return cache_folder({});
+}
+
+} // namespace rekindle::runtime

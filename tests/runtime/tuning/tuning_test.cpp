@@ -1,0 +1,125 @@
+#include "fixture.h"
+#include "temporary_folder.h"
+
+#include <rekindle/runtime/tuning.h>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+
+namespace rekindle::runtime {
+
+namespace {
+
+Candidate candidate(std::string name, bool right) {
+    return {std::move(name), [] {}, [right] { return right; }};
+}
+
+/// The times of candidates named by their milliseconds.
+double seconds_in_name(const Candidate& one) {
+    return std::stod(one.name) * 1e-3;
+}
+
+TEST(Tuning, ChoosesTheFastestThatIsRight) {
+    const std::vector<Candidate> candidates{candidate("4", true), candidate("1", false), candidate("2", true),
+                                            candidate("3", true)};
+    const Choice choice = fastest(candidates, seconds_in_name);
+    EXPECT_EQ(choice.index, 2u);
+    EXPECT_EQ(choice.wrong, std::vector<std::size_t>{1});
+    EXPECT_EQ(choice.seconds[1], std::numeric_limits<double>::infinity());
+}
+
+TEST(Tuning, TheDefaultStaysUnlessAnotherIsClearlyFaster) {
+    EXPECT_EQ(fastest(std::vector{candidate("100", true), candidate("98", true)}, seconds_in_name).index, 0u);
+    EXPECT_EQ(fastest(std::vector{candidate("100", true), candidate("96", true)}, seconds_in_name).index, 1u);
+}
+
+TEST(Tuning, AWrongDefaultIsReplaced) {
+    EXPECT_EQ(fastest(std::vector{candidate("1", false), candidate("5", true)}, seconds_in_name).index, 1u);
+}
+
+TEST(Tuning, WithoutARightCandidateTheDefaultStays) {
+    const Choice choice = fastest(std::vector{candidate("1", false), candidate("5", false)}, seconds_in_name);
+    EXPECT_EQ(choice.index, 0u);
+    EXPECT_EQ(choice.wrong.size(), 2u);
+}
+
+TEST(Tuning, WhatTheDeviceCannotRunIsLeftOut) {
+    Candidate missing = candidate("1", true);
+    missing.queue = [] { throw Unsupported("no such units"); };
+    const Choice choice = fastest(std::vector{candidate("5", true), missing}, seconds_in_name);
+    EXPECT_EQ(choice.index, 0u);
+    EXPECT_TRUE(choice.wrong.empty());
+}
+
+TEST(Tuning, TheLeastOfSeveralTimesCounts) {
+    int call = 0;
+    const Choice choice =
+        fastest(std::vector{candidate("a", true), candidate("b", true)}, [&](const Candidate& one) {
+            ++call;
+            return one.name == "a" ? 2.0 : (call < 4 ? 9.0 : 1.0); // b is disturbed in the first round
+        });
+    EXPECT_EQ(choice.index, 1u);
+    EXPECT_EQ(choice.seconds[1], 1.0);
+}
+
+class TuningOnDevice : public test::DeviceTest {
+  protected:
+    std::shared_ptr<Device> device = open();
+};
+
+TEST_F(TuningOnDevice, TimesWorkOnTheDevice) {
+    const auto stream = device->make_stream();
+    const Buffer memory = device->allocator().allocate(1 << 16, MemoryKind::device, stream.get());
+    int calls = 0;
+    const double seconds = device_seconds(*stream, [&] {
+        ++calls;
+        stream->fill(memory.pointer(), memory.bytes(), 7);
+    });
+    EXPECT_GT(seconds, 0);
+    EXPECT_GT(calls, 1);
+}
+
+TEST_F(TuningOnDevice, ChoicesAreStoredForTheDevice) {
+    const rekindle::test::TemporaryFolder folder;
+    {
+        TuningStore store(device->info(), folder.path());
+        EXPECT_FALSE(store.find("product 64 64 64"));
+        store.keep("product 64 64 64", "tile 32");
+        store.keep("product 64 64 64", "tile 64");
+        store.keep("other", "tile 128");
+        EXPECT_EQ(store.problem(), "");
+    }
+    const TuningStore store(device->info(), folder.path());
+    EXPECT_EQ(store.find("product 64 64 64"), "tile 64");
+    EXPECT_EQ(store.find("other"), "tile 128");
+    DeviceInfo other = device->info();
+    other.driver_version += 1;
+    EXPECT_FALSE(TuningStore(other, folder.path()).find("other"));
+}
+
+TEST_F(TuningOnDevice, ADamagedFileIsReportedAndReplaced) {
+    const rekindle::test::TemporaryFolder folder;
+    TuningStore(device->info(), folder.path()).keep("key", "name");
+    const auto file = *std::filesystem::directory_iterator(folder.path() / "tuning");
+    std::ofstream(file.path(), std::ios::app) << "x";
+    TuningStore store(device->info(), folder.path());
+    EXPECT_NE(store.problem().find("is damaged"), std::string::npos) << store.problem();
+    EXPECT_FALSE(store.find("key"));
+    store.keep("key", "again");
+    EXPECT_EQ(TuningStore(device->info(), folder.path()).find("key"), "again");
+}
+
+TEST_F(TuningOnDevice, AFolderThatCannotBeWrittenIsReported) {
+    const rekindle::test::TemporaryFolder folder;
+    std::ofstream(folder.path() / "tuning") << "a file";
+    TuningStore store(device->info(), folder.path());
+    store.keep("key", "name");
+    EXPECT_NE(store.problem(), "");
+    EXPECT_EQ(store.find("key"), "name");
+}
+
+} // namespace
+
+} // namespace rekindle::runtime
