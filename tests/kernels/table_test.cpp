@@ -76,12 +76,12 @@ TEST(KernelTable, StructsOfConstantsListThemAll) {
                                       return declared.name == listed.name && declared.initial == listed.value;
                                   });
     };
-    EXPECT_TRUE(matches(matmul_32.kernel, MatmulConstants{}.list()));
+    EXPECT_TRUE(matches(attention_forward.kernel, AttentionConstants{}.list()));
     EXPECT_TRUE(matches(softmax_forward_float64.kernel, SoftmaxConstants{}.list()));
     EXPECT_TRUE(matches(train_population_32.kernel, PopulationConstants{}.list()));
-    const auto changed = MatmulConstants{.continues = 1}.list();
-    EXPECT_FALSE(matches(matmul_32.kernel, changed));
-    EXPECT_EQ(std::ranges::find(changed, "continues", &ConstantValue::name)->value, 1u);
+    const auto changed = AttentionConstants{.causal = 1}.list();
+    EXPECT_FALSE(matches(attention_forward.kernel, changed));
+    EXPECT_EQ(std::ranges::find(changed, "causal", &ConstantValue::name)->value, 1u);
 }
 
 TEST(KernelTable, DtypesOfAFamilyShareOneStructOfConstants) {

@@ -33,23 +33,60 @@ class MatrixProduct : public runtime::test::DeviceTest {
     }
 };
 
+std::string text(const ProductCase& product) {
+    return std::string(name(product.type)) + " " + std::to_string(product.m) + " x " +
+           std::to_string(product.n) + " x " + std::to_string(product.k) + ", padding " +
+           std::to_string(product.padding) + ", tile " + std::to_string(static_cast<int>(product.tile));
+}
+
 TEST_F(MatrixProduct, MatchesSumsInDoubleInEveryTile) {
     for (const MatrixTile tile : {MatrixTile::tile_32, MatrixTile::tile_64, MatrixTile::tile_128})
-        for (const ProductCase& product : product_cases(ProductType::float32, tile))
-            EXPECT_LE(product_error(*device, product), 1)
-                << product.m << " x " << product.n << " x " << product.k << ", padding " << product.padding
-                << ", tile " << static_cast<int>(tile);
+        for (const ProductCase& product : product_cases(NumberType::float32, false, tile))
+            EXPECT_LE(product_error(product, product_on(*device, product)), 1) << text(product);
+}
+
+TEST_F(MatrixProduct, MatchesSumsInDoubleWith16Bits) {
+    for (const NumberType type : {NumberType::float16, NumberType::bfloat16})
+        for (const ProductCase& product : product_cases(type, false, MatrixTile::tile_32))
+            EXPECT_LE(product_error(product, product_on(*device, product)), 1) << text(product);
 }
 
 TEST_F(MatrixProduct, MatchesOnMatrixUnits) {
-    if (!has_matrix_product_half(*device)) {
-        EXPECT_THROW(product_error(*device, {ProductType::float16, MatrixTile::automatic, 16, 16, 16}),
-                     runtime::Unsupported);
-        GTEST_SKIP() << device->info().name << " has no matrix units for float16";
+    for (const NumberType type : {NumberType::float16, NumberType::bfloat16}) {
+        if (!has_matrix_units(*device, type)) {
+            EXPECT_THROW(product_on(*device, {type, true, MatrixTile::automatic, 16, 16, 16}),
+                         runtime::Unsupported);
+            continue;
+        }
+        for (const ProductCase& product : product_cases(type, true, MatrixTile::automatic))
+            EXPECT_LE(product_error(product, product_on(*device, product)), 1) << text(product);
     }
-    for (const ProductCase& product : product_cases(ProductType::float16, MatrixTile::automatic))
-        EXPECT_LE(product_error(*device, product), 1)
-            << product.m << " x " << product.n << " x " << product.k << ", padding " << product.padding;
+    EXPECT_FALSE(has_matrix_units(*device, NumberType::float32));
+}
+
+TEST_F(MatrixProduct, WrongElementsAreFound) {
+    for (const NumberType type : {NumberType::float32, NumberType::float16, NumberType::bfloat16}) {
+        const ProductCase product{type, false, MatrixTile::tile_32, 33, 31, 65, 3, 1};
+        const HostNumbers right = product_on(*device, product);
+        ASSERT_LE(product_error(product, right), 1);
+        const std::size_t element = 5 * 34 + 7, gap = 5 * 34 + 32;
+        HostNumbers wrong = right;
+        wrong.values[element] *= type == NumberType::float32 ? 1.0001f : 1.03f;
+        EXPECT_GT(product_error(product, wrong), 1) << name(type);
+        wrong = right;
+        std::swap(wrong.values[element], wrong.values[element + 1]);
+        EXPECT_GT(product_error(product, wrong), 1) << name(type);
+        wrong = right;
+        wrong.values[element] = NAN;
+        EXPECT_EQ(product_error(product, wrong), INFINITY) << name(type);
+        wrong = right;
+        wrong.written[element] = false;
+        EXPECT_EQ(product_error(product, wrong), INFINITY) << name(type);
+        wrong = right;
+        ASSERT_FALSE(wrong.written[gap]);
+        wrong.written[gap] = true;
+        EXPECT_EQ(product_error(product, wrong), INFINITY) << name(type);
+    }
 }
 
 TEST_F(MatrixProduct, TilesGiveTheSameBits) {
@@ -73,7 +110,7 @@ TEST_F(MatrixProduct, TilesGiveTheSameBits) {
 }
 
 TEST_F(MatrixProduct, SumsLongerThanADriversLoopLimit) {
-    constexpr std::uint32_t m = 2, n = 3, k = 1'100'001; // 68,751 slices of 16
+    constexpr std::uint32_t m = 2, n = 3, k = 1'100'001; // 68,751 slices of 16, in nine launches
     std::vector<float> a(m * k), b(k * n, 1.0f);
     for (std::size_t i = 0; i < a.size(); ++i)
         a[i] = i < k ? 1.0f : static_cast<float>(i % 3) - 1.0f;
@@ -115,6 +152,14 @@ TEST_F(MatrixProduct, RefusesMismatchedSizes) {
     EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3}, {p, 4, 5, 5}, {p, 2, 5, 5}), runtime::Error);
     EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3}, {p, 3, 5, 5}, {p, 2, 4, 4}), runtime::Error);
     EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 2}, {p, 3, 5, 5}, {p, 2, 5, 5}), runtime::Error);
+    constexpr auto half = NumberType::float16;
+    EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3, half}, {p, 3, 5, 5, half}, {p, 2, 5, 5}),
+                 runtime::Error);
+    EXPECT_THROW(matrix_product(*stream, {p, 2, 3, 3, half}, {p, 3, 5, 5}, {p, 2, 5, 5}), runtime::Error);
+    constexpr std::uint32_t long_k = (1u << 17) + 1; // would round between the parts
+    EXPECT_THROW(
+        matrix_product(*stream, {p, 2, long_k, long_k, half}, {p, long_k, 5, 5, half}, {p, 2, 5, 5, half}),
+        runtime::Error);
 }
 
 } // namespace

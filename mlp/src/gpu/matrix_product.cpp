@@ -1,8 +1,7 @@
+#include "gpu/dtype.h"
 
-#include <rekindle/kernels/ceil_div.h>
-#include <rekindle/kernels/families/matmul.h>
 #include <rekindle/kernels/families/product_units.h>
-#include <rekindle/kernels/values.h>
+#include <rekindle/kernels/product_tiles.h>
 #include <rekindle/mlp/matrix_product.h>
 #include <rekindle/runtime/matrix_units.h>
 
@@ -18,38 +17,40 @@ namespace {
 /// Workgroups that every device supports in one dimension of a dispatch (Vulkan's maxComputeWorkGroupCount).
 constexpr std::uint32_t most_groups = 65535;
 /// For one launch, so that its loops are short enough for a CPU driver (kernels/README.md, "Loops on
-/// lavapipe"): a slice is eight or more.
-constexpr std::uint32_t longest_sum = 1u << 18;
+/// lavapipe"): 16 take at most five iterations. The same for all tiles, so that they give the same bits.
+constexpr std::uint32_t longest_sum = 1u << 17;
 
 std::string text(const DeviceMatrix& matrix) {
     return std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns) + " (stride " +
-           std::to_string(matrix.stride) + ")";
+           std::to_string(matrix.stride) + ") in " + std::string(name(matrix.type));
 }
 
 void check_sizes(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c) {
     const auto fits = [](const DeviceMatrix& m) { return m.stride >= m.columns; };
-    if (a.columns != b.rows || a.rows != c.rows || b.columns != c.columns || !fits(a) || !fits(b) || !fits(c))
+    if (a.type != b.type || a.columns != b.rows || a.rows != c.rows || b.columns != c.columns || !fits(a) ||
+        !fits(b) || !fits(c))
         throw runtime::Error("matrix product: the sizes " + text(a) + ", " + text(b) + " and " + text(c) +
                              " do not match");
 }
 
-runtime::Access access(const DeviceMatrix& matrix, std::uint64_t element_bytes, bool writes) {
+runtime::Access access(const DeviceMatrix& matrix, bool writes) {
     const std::uint64_t elements = matrix.rows == 0 || matrix.columns == 0
                                        ? 0
                                        : std::uint64_t{matrix.rows - 1} * matrix.stride + matrix.columns;
-    return {matrix.first, elements * element_bytes, writes};
+    return {matrix.first, elements * bytes_of(matrix.type), writes};
 }
 
 /// Rows [first, first + count).
-DeviceMatrix rows_of(const DeviceMatrix& matrix, std::uint32_t first, std::uint32_t count,
-                     std::uint64_t element_bytes) {
-    return {matrix.first + std::uint64_t{first} * matrix.stride * element_bytes, count, matrix.columns,
-            matrix.stride};
+DeviceMatrix rows_of(DeviceMatrix matrix, std::uint32_t first, std::uint32_t count) {
+    matrix.first = matrix.first + std::uint64_t{first} * matrix.stride * bytes_of(matrix.type);
+    matrix.rows = count;
+    return matrix;
 }
 /// Columns [first, first + count).
-DeviceMatrix columns_of(const DeviceMatrix& matrix, std::uint32_t first, std::uint32_t count,
-                        std::uint64_t element_bytes) {
-    return {matrix.first + first * element_bytes, matrix.rows, count, matrix.stride};
+DeviceMatrix columns_of(DeviceMatrix matrix, std::uint32_t first, std::uint32_t count) {
+    matrix.first = matrix.first + std::uint64_t{first} * bytes_of(matrix.type);
+    matrix.columns = count;
+    return matrix;
 }
 
 /// An estimate for a slow device, so that no submit becomes too long.
@@ -57,72 +58,22 @@ double expected_seconds(const DeviceMatrix& a, const DeviceMatrix& b) {
     return 2.0 * a.rows * a.columns * b.columns / 2e11;
 }
 
-MatrixTile chosen_tile(const DeviceMatrix& c) {
-    const std::uint64_t elements = std::uint64_t{c.rows} * c.columns;
-    if (elements >= std::uint64_t{1024} * 1024)
-        return MatrixTile::tile_128;
-    return elements >= std::uint64_t{256} * 256 ? MatrixTile::tile_64 : MatrixTile::tile_32;
-}
-
-struct Tiling {
-    const kernels::TypedKernel<kernels::MatmulParameters>& kernel;
-    std::uint32_t size, shared_floats;
-};
-
-Tiling tiling(MatrixTile tile) {
+const kernels::ProductTile& tile_of(MatrixTile tile, const DeviceMatrix& c) {
     switch (tile) {
     case MatrixTile::tile_32:
-        return {kernels::matmul_32, 32, 2 * 16 * (2 * 32 + 4)};
+        return kernels::product_tile_32;
     case MatrixTile::tile_64:
-        return {kernels::matmul_64, 64, 2 * 16 * (2 * 64 + 4)};
+        return kernels::product_tile_64;
+    case MatrixTile::tile_128:
+        return kernels::product_tile_128;
     default:
-        return {kernels::matmul_128, 128, 2 * 8 * (2 * 128 + 4)};
+        return kernels::product_tile_for(c.rows, c.columns, 1);
     }
 }
 
-void launch_panel(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b,
-                  const DeviceMatrix& c, const Tiling& tiling, bool continues) {
-    const auto aligned = [](const DeviceMatrix& m) { return m.first.address % 16 == 0 && m.stride % 4 == 0; };
-    const bool vectors = aligned(a) && aligned(b) && aligned(c) && a.columns % 4 == 0 && c.columns % 4 == 0;
-    const kernels::MatmulParameters parameters{.a = a.first.address,
-                                               .b = b.first.address,
-                                               .c = c.first.address,
-                                               .m = c.rows,
-                                               .n = c.columns,
-                                               .k = a.columns,
-                                               .a_stride = a.stride,
-                                               .b_stride = b.stride,
-                                               .c_stride = c.stride};
-    const kernels::MatmulConstants constants{
-        .vectors = vectors, .continues = continues, .shared_floats = tiling.shared_floats};
-    const std::array accesses{access(a, 4, false), access(b, 4, false), access(c, 4, true)};
-    stream.launch(tiling.kernel,
-                  {kernels::ceil_div(c.columns, tiling.size), kernels::ceil_div(c.rows, tiling.size)},
-                  parameters, accesses, constants, expected_seconds(a, b));
-}
-
-/// Uses as many launches as the length of the sums requires.
-void launch_sums(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c,
-                 const Tiling& tiling) {
-    std::uint32_t first = 0;
-    do {
-        const std::uint32_t count = std::min(longest_sum, a.columns - first);
-        launch_panel(stream, columns_of(a, first, count, 4), rows_of(b, first, count, 4), c, tiling,
-                     first > 0);
-        first += count;
-    } while (first < a.columns);
-}
-
-/// How the units' kernels load a row-major matrix whose columns are the direction of k, or not.
-std::uint32_t sharing_of(const DeviceMatrix& matrix, bool along_k) {
-    const bool eights = matrix.first.address % 16 == 0 && matrix.stride % 8 == 0 && matrix.columns % 8 == 0;
-    if (along_k)
-        return eights ? kernels::value::sharing_quads_along_k : kernels::value::sharing_lanes_along_k;
-    return eights ? kernels::value::sharing_quads_along_outer : kernels::value::sharing_lanes_along_outer;
-}
-
-kernels::ProductUnitsParameters parameters_of(const DeviceMatrix& a, const DeviceMatrix& b,
-                                              const DeviceMatrix& c) {
+/// For ProductParameters and ProductUnitsParameters.
+template <class P>
+P parameters_of(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c) {
     return {.a = a.first.address,
             .b = b.first.address,
             .c = c.first.address,
@@ -139,12 +90,87 @@ kernels::ProductUnitsParameters parameters_of(const DeviceMatrix& a, const Devic
             .c_column = 1};
 }
 
+/// Of ProductConstants and ProductUnitsConstants. A thread loads up to `numbers` numbers at once.
+template <class C>
+void set_access(C& constants, const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c,
+                std::uint32_t numbers) {
+    const kernels::WideAccess wide{numbers, numbers * bytes_of(a.type)};
+    const kernels::ResultLayout result{c.first.address, c.rows, c.columns, c.stride, 1, 0};
+    constants.dtype = dtype_of(c.type);
+    constants.a_sharing = kernels::sharing_of({a.first.address, a.rows, a.stride, a.columns, 1, 0}, wide);
+    constants.b_sharing = kernels::sharing_of({b.first.address, b.columns, 1, b.rows, b.stride, 0}, wide);
+    constants.stores_quads = result.in_quads(4 * bytes_of(c.type));
+}
+
+/// continues: C already has the sums over the preceding k.
+void launch_panel(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b,
+                  const DeviceMatrix& c, const kernels::ProductTile& tile, bool continues) {
+    kernels::ProductParameters parameters = parameters_of<kernels::ProductParameters>(a, b, c);
+    parameters.d = parameters.c;
+    parameters.d_row = parameters.c_row;
+    parameters.d_column = parameters.c_column;
+    parameters.beta = parameters.alpha;
+    kernels::ProductConstants constants{
+        .dtype = 0,
+        .edges = kernels::edges_of(c.rows, c.columns, a.columns, tile.size, tile.size, tile.depth),
+        .shared_numbers = tile.shared_numbers(),
+        .adds = continues};
+    set_access(constants, a, b, c, 4);
+    const std::array accesses{access(a, false), access(b, false), access(c, true)};
+    stream.launch(
+        *tile.kernel, {kernels::ceil_div(c.columns, tile.size), kernels::ceil_div(c.rows, tile.size)},
+        std::as_bytes(std::span(&parameters, 1)), accesses, constants.list(), expected_seconds(a, b));
+}
+
+/// Uses as many launches as the length of the sums requires.
+void launch_sums(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c,
+                 const kernels::ProductTile& tile) {
+    std::uint32_t first = 0;
+    do {
+        const std::uint32_t count = std::min(longest_sum, a.columns - first);
+        launch_panel(stream, columns_of(a, first, count), rows_of(b, first, count), c, tile, first > 0);
+        first += count;
+    } while (first < a.columns);
+}
+
+std::optional<runtime::UnitFactor> unit_factor(NumberType type) {
+    switch (type) {
+    case NumberType::float16:
+        return runtime::UnitFactor::float16;
+    case NumberType::bfloat16:
+        return runtime::UnitFactor::bfloat16;
+    default:
+        return std::nullopt;
+    }
+}
+
 } // namespace
+
+std::string_view name(NumberType type) noexcept {
+    switch (type) {
+    case NumberType::float16:
+        return "float16";
+    case NumberType::bfloat16:
+        return "bfloat16";
+    default:
+        return "float32";
+    }
+}
+
+bool has_matrix_product(const runtime::Device& device) {
+    return device.usable_features().contains(kernels::product_32.kernel.needs);
+}
 
 void matrix_product(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b,
                     const DeviceMatrix& c, MatrixTile tile) {
     check_sizes(a, b, c);
-    const Tiling chosen = tiling(tile == MatrixTile::automatic ? chosen_tile(c) : tile);
+    if (c.type != a.type)
+        throw runtime::Error("matrix product: a result in " + std::string(name(c.type)) + " of factors in " +
+                             std::string(name(a.type)));
+    if (a.type != NumberType::float32 && a.columns > longest_sum)
+        throw runtime::Error("matrix product in " + std::string(name(a.type)) + ": sums of more than " +
+                             std::to_string(longest_sum) + " products");
+    const kernels::ProductTile& chosen = tile_of(tile, c);
     const std::uint32_t panel = most_groups * chosen.size;
     for (std::uint64_t row = 0; row < c.rows; row += panel) {
         const auto rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(panel, c.rows - row));
@@ -152,41 +178,41 @@ void matrix_product(runtime::Stream& stream, const DeviceMatrix& a, const Device
             const auto columns =
                 static_cast<std::uint32_t>(std::min<std::uint64_t>(panel, c.columns - column));
             const auto r = static_cast<std::uint32_t>(row), k = static_cast<std::uint32_t>(column);
-            launch_sums(stream, rows_of(a, r, rows, 4), columns_of(b, k, columns, 4),
-                        columns_of(rows_of(c, r, rows, 4), k, columns, 4), chosen);
+            launch_sums(stream, rows_of(a, r, rows), columns_of(b, k, columns),
+                        columns_of(rows_of(c, r, rows), k, columns), chosen);
         }
     }
 }
 
-bool has_matrix_product_half(const runtime::Device& device) {
-    return runtime::unit_tile(device, runtime::UnitFactor::float16, {}).has_value();
+bool has_matrix_units(const runtime::Device& device, NumberType type) {
+    const auto factor = unit_factor(type);
+    return factor && runtime::unit_tile(device, *factor, {}).has_value();
 }
 
-void matrix_product_half(const runtime::Device& device, runtime::Stream& stream, const DeviceMatrix& a,
-                         const DeviceMatrix& b, const DeviceMatrix& c) {
+void matrix_product_on_units(const runtime::Device& device, runtime::Stream& stream, const DeviceMatrix& a,
+                             const DeviceMatrix& b, const DeviceMatrix& c) {
     check_sizes(a, b, c);
-    auto tile = runtime::unit_tile(device, runtime::UnitFactor::float16, {c.rows, c.columns});
-    if (!tile)
+    if (!has_matrix_units(device, a.type))
         throw runtime::Unsupported(device.info().address() + " " + device.info().name +
-                                   " has no matrix units for products of float16");
+                                   " has no matrix units for products of " + std::string(name(a.type)));
+    auto tile = runtime::unit_tile(device, *unit_factor(a.type), {c.rows, c.columns});
     const std::uint32_t across = kernels::ceil_div(c.columns, tile->columns);
     if (across > most_groups)
-        throw runtime::Error("matrix product in float16: more than " +
+        throw runtime::Error("matrix product on matrix units: more than " +
                              std::to_string(std::uint64_t{most_groups} * tile->columns) + " columns");
     if (across == 0)
         return;
-    kernels::ProductUnitsConstants& constants = tile->constants;
-    constants.dtype = kernels::value::dtype_float32; // of C
-    constants.a_sharing = sharing_of(a, true);
-    constants.b_sharing = sharing_of(b, false);
-    constants.stores_quads = c.first.address % 16 == 0 && c.stride % 4 == 0 && c.columns % 4 == 0;
     const std::uint32_t panel = most_groups * tile->rows;
     for (std::uint64_t row = 0; row < c.rows; row += panel) {
         const auto rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(panel, c.rows - row));
-        const DeviceMatrix a_rows = rows_of(a, static_cast<std::uint32_t>(row), rows, 2);
-        const DeviceMatrix c_rows = rows_of(c, static_cast<std::uint32_t>(row), rows, 4);
-        const std::array accesses{access(a_rows, 2, false), access(b, 2, false), access(c_rows, 4, true)};
-        const kernels::ProductUnitsParameters parameters = parameters_of(a_rows, b, c_rows);
+        const DeviceMatrix a_rows = rows_of(a, static_cast<std::uint32_t>(row), rows);
+        const DeviceMatrix c_rows = rows_of(c, static_cast<std::uint32_t>(row), rows);
+        kernels::ProductUnitsConstants constants = tile->constants;
+        set_access(constants, a_rows, b, c_rows, 8);
+        constants.edges =
+            kernels::edges_of(rows, c.columns, a.columns, tile->rows, tile->columns, tile->depth);
+        const std::array accesses{access(a_rows, false), access(b, false), access(c_rows, true)};
+        const auto parameters = parameters_of<kernels::ProductUnitsParameters>(a_rows, b, c_rows);
         stream.launch(*tile->kernel, {across, kernels::ceil_div(rows, tile->rows), 1},
                       std::as_bytes(std::span(&parameters, 1)), accesses, constants.list(),
                       expected_seconds(a_rows, b));

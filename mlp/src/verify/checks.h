@@ -17,6 +17,7 @@ VerifyRow compared(std::string part, std::string name, double bound, double valu
 
 void check_self_test(runtime::Device& device, const AddRow& add);
 void check_products(const std::shared_ptr<runtime::Device>& device, const AddRow& add);
+void check_attention(const std::shared_ptr<runtime::Device>& device, const AddRow& add);
 void check_training(const std::shared_ptr<runtime::Device>& device, const AddRow& add);
 /// Takes about `seconds` per figure.
 void measure_speeds(const std::shared_ptr<runtime::Device>& device, double seconds, const AddRow& add);

@@ -2,16 +2,11 @@
 
 #include "verify/checks.h"
 
-#include <rekindle/mlp/matrix_product.h>
 #include <rekindle/runtime/memory.h>
 #include <rekindle/runtime/stream.h>
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <random>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -19,70 +14,34 @@ namespace rekindle::mlp::verify {
 
 namespace {
 
-constexpr std::uint32_t unwritten = 0x7fc0dead; ///< a NaN with a distinctive bit pattern
-constexpr double float32_unit = 0x1p-24;        ///< the largest relative error of one rounding
-
-/// Between -2 and 2; float32 with all its digits, so that a device that drops some is detected.
-std::vector<float> factors(std::size_t count, ProductType type, std::uint32_t seed) {
-    std::mt19937 random(seed);
-    std::vector<float> values(count);
-    for (float& value : values)
-        value = type == ProductType::float16
-                    ? static_cast<float>(static_cast<int>(random() % 1025) - 512) / 256.0f
-                    : static_cast<float>(random()) / 1073741824.0f - 2.0f;
-    return values;
-}
-
-/// For a number that float16 represents exactly as a normal number or zero.
-std::uint16_t to_half(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t magnitude = bits & 0x7fffffffu;
-    const std::uint32_t sign = bits >> 16 & 0x8000u;
-    return static_cast<std::uint16_t>(magnitude == 0 ? sign : sign | ((magnitude >> 13) - (112u << 10)));
-}
-
-/// A matrix on the host, with `stride` elements from row to row.
-struct HostMatrix {
+/// A factor on the host, with `stride` elements from row to row.
+struct Factor {
     std::uint32_t rows, columns, stride;
     std::vector<float> values;
 
-    HostMatrix(std::uint32_t r, std::uint32_t c, const ProductCase& product, std::uint32_t seed)
+    Factor(std::uint32_t r, std::uint32_t c, const ProductCase& product, std::uint32_t seed)
         : rows(r), columns(c), stride(c + product.padding),
-          values(factors(std::size_t{r} * stride, product.type, seed)) {}
+          values(random_numbers(std::size_t{r} * stride, product.type, seed)) {}
     float at(std::size_t row, std::size_t column) const { return values[row * stride + column]; }
 };
-
-/// In device memory, `offset` elements after the start of a block.
-struct DeviceCopy {
-    runtime::Buffer buffer;
-    DeviceMatrix matrix;
-};
-
-DeviceCopy upload(runtime::Device& device, runtime::Stream& stream, const HostMatrix& host, ProductType type,
-                  std::uint32_t offset) {
-    const std::uint64_t element = type == ProductType::float16 ? 2 : 4;
-    DeviceCopy copy;
-    copy.buffer = device.allocator().allocate((host.values.size() + offset) * element,
-                                              runtime::MemoryKind::device, &stream);
-    copy.matrix = {copy.buffer.pointer() + offset * element, host.rows, host.columns, host.stride};
-    if (host.values.empty())
-        return copy;
-    if (type == ProductType::float32) {
-        stream.upload(copy.matrix.first, std::as_bytes(std::span(host.values)));
-    } else {
-        std::vector<std::uint16_t> halves(host.values.size());
-        std::transform(host.values.begin(), host.values.end(), halves.begin(), to_half);
-        stream.upload(copy.matrix.first, std::as_bytes(std::span(halves)));
-    }
-    return copy;
+Factor factor_a(const ProductCase& product) {
+    return {product.m, product.k, product, 1};
+}
+Factor factor_b(const ProductCase& product) {
+    return {product.k, product.n, product, 2};
 }
 
+NumberType result_type(const ProductCase& product) {
+    return product.on_units ? NumberType::float32 : product.type;
+}
+
+/// Of one element: the sum of the products, and of their magnitudes.
 struct Reference {
-    double sum, magnitude; ///< of one element: the sum of the products, and of their magnitudes
+    double sum = 0, magnitude = 0;
 };
 
-Reference reference(const HostMatrix& a, const HostMatrix& b, std::size_t row, std::size_t column) {
-    Reference result{0, 0};
+Reference reference(const Factor& a, const Factor& b, std::size_t row, std::size_t column) {
+    Reference result;
     for (std::size_t i = 0; i < a.columns; ++i) {
         const double product = double{a.at(row, i)} * b.at(i, column);
         result.sum += product;
@@ -91,58 +50,95 @@ Reference reference(const HostMatrix& a, const HostMatrix& b, std::size_t row, s
     return result;
 }
 
-/// The largest fraction of the allowed error; infinite if something was written outside C or not at all.
-double worst_share(const HostMatrix& a, const HostMatrix& b, std::span<const float> c, std::uint32_t stride,
-                   double unit) {
+/// The kernels of one row of the table.
+struct ProductKernels {
+    std::string name;
+    NumberType type;
+    bool on_units = false;
+    MatrixTile tile = MatrixTile::automatic;
+    bool few = false; ///< see product_cases
+};
+
+std::vector<ProductKernels> all_product_kernels(bool is_cpu) {
+    std::vector<ProductKernels> kernels;
+    for (const NumberType type : {NumberType::float32, NumberType::float16, NumberType::bfloat16}) {
+        const std::string name(mlp::name(type));
+        const bool first = type == NumberType::float32;
+        kernels.push_back({name + ", tiles of 32", type, false, MatrixTile::tile_32, is_cpu && !first});
+        if (is_cpu && !first)
+            continue;
+        kernels.push_back({name + ", tiles of 64", type, false, MatrixTile::tile_64, is_cpu});
+        kernels.push_back({name + ", tiles of 128", type, false, MatrixTile::tile_128, is_cpu});
+    }
+    for (const NumberType type : {NumberType::float16, NumberType::bfloat16})
+        kernels.push_back({std::string(mlp::name(type)) + " on the matrix units", type, true});
+    return kernels;
+}
+
+void check_kernels(runtime::Device& device, const ProductKernels& kernels, const AddRow& add) {
     double worst = 0;
-    for (std::size_t row = 0; row < a.rows; ++row)
-        for (std::size_t column = 0; column < stride; ++column) {
-            const float found = c[row * stride + column];
-            if (column >= b.columns) {
-                if (std::bit_cast<std::uint32_t>(found) != unwritten)
-                    return INFINITY;
-                continue;
-            }
-            const Reference expected = reference(a, b, row, column);
-            const double error = std::abs(double{found} - expected.sum);
-            const double allowed = a.columns * unit * expected.magnitude;
-            const double share = error == 0 ? 0 : error / allowed;
-            if (!(share <= worst)) // also true for NaN
-                worst = std::isnan(share) ? INFINITY : share;
+    std::string where;
+    const auto cases = product_cases(kernels.type, kernels.on_units, kernels.tile, kernels.few);
+    for (const ProductCase& product : cases) {
+        const double share = product_error(product, product_on(device, product));
+        if (share > worst) {
+            worst = share;
+            where = "largest error at " + std::to_string(product.m) + " x " + std::to_string(product.n) +
+                    " x " + std::to_string(product.k);
         }
-    return worst;
+    }
+    VerifyRow row = compared(
+        "matrix product", kernels.name + ", " + std::to_string(cases.size()) + " products", 1, worst, where);
+    row.unit = "of the error bound";
+    add(std::move(row));
 }
 
 } // namespace
 
-double product_error(runtime::Device& device, const ProductCase& product) {
+HostNumbers product_on(runtime::Device& device, const ProductCase& product) {
     const auto stream = device.make_stream();
-    const HostMatrix a(product.m, product.k, product, 1);
-    const HostMatrix b(product.k, product.n, product, 2);
-    const DeviceCopy on_device_a = upload(device, *stream, a, product.type, product.offset);
-    const DeviceCopy on_device_b = upload(device, *stream, b, product.type, product.offset);
+    const Factor a = factor_a(product), b = factor_b(product);
     const std::uint32_t stride = product.n + product.padding;
-    const std::uint64_t elements = std::uint64_t{product.m} * stride;
-    const runtime::Buffer c = device.allocator().allocate((elements + product.offset) * 4,
-                                                          runtime::MemoryKind::device, stream.get());
-    const DeviceMatrix on_device_c{c.pointer() + std::uint64_t{product.offset} * 4, product.m, product.n,
-                                   stride};
-    if (elements != 0)
-        stream->fill(on_device_c.first, elements * 4, unwritten);
-    if (product.type == ProductType::float16)
-        matrix_product_half(device, *stream, on_device_a.matrix, on_device_b.matrix, on_device_c);
+    const NumberType type = result_type(product);
+    const DeviceNumbers on_a(device, *stream, product.type, a.values, product.offset);
+    const DeviceNumbers on_b(device, *stream, product.type, b.values, product.offset);
+    const DeviceNumbers on_c(device, *stream, type, std::size_t{product.m} * stride, product.offset);
+    const DeviceMatrix ma{on_a.first(), a.rows, a.columns, a.stride, product.type};
+    const DeviceMatrix mb{on_b.first(), b.rows, b.columns, b.stride, product.type};
+    const DeviceMatrix mc{on_c.first(), product.m, product.n, stride, type};
+    if (product.on_units)
+        matrix_product_on_units(device, *stream, ma, mb, mc);
     else
-        matrix_product(*stream, on_device_a.matrix, on_device_b.matrix, on_device_c, product.tile);
-    std::vector<float> found(elements);
-    if (elements != 0)
-        stream->download(std::as_writable_bytes(std::span(found)), on_device_c.first);
-    stream->synchronize();
-    // Matrix units may truncate instead of rounding, and may add in their own order.
-    const double unit = product.type == ProductType::float16 ? 4 * float32_unit : float32_unit;
-    return worst_share(a, b, found, stride, unit);
+        matrix_product(*stream, ma, mb, mc, product.tile);
+    return on_c.download(*stream);
 }
 
-std::vector<ProductCase> product_cases(ProductType type, MatrixTile tile) {
+double product_error(const ProductCase& product, const HostNumbers& c) {
+    const Factor a = factor_a(product), b = factor_b(product);
+    const std::uint32_t stride = product.n + product.padding;
+    // The sum is rounded to a result of 16 bits. All numbers are multiples of 2^-18, which float16 represents
+    // down to zero.
+    const double result_unit =
+        result_type(product) == NumberType::float32 ? 0 : rounding_unit(result_type(product));
+    Worst worst;
+    for (std::size_t row = 0; row < product.m; ++row) {
+        for (std::size_t column = 0; column < product.n; ++column) {
+            const Reference expected = reference(a, b, row, column);
+            const double of_sum = product.k * sum_unit(product.on_units) * expected.magnitude;
+            worst.compare(c, row * stride + column, expected.sum,
+                          of_sum + result_unit * (std::abs(expected.sum) + of_sum));
+        }
+        for (std::size_t gap = product.n; gap < stride; ++gap)
+            worst.must_be_unwritten(c, row * stride + gap);
+    }
+    return worst.share();
+}
+
+std::vector<ProductCase> product_cases(NumberType type, bool on_units, MatrixTile tile, bool few) {
+    if (few)
+        return {{type, on_units, tile, 33, 31, 65, 0, 0},
+                {type, on_units, tile, 33, 31, 65, 3, 1},
+                {type, on_units, tile, 160, 256, 96, 0, 0}};
     std::vector<ProductCase> cases;
     for (const auto& [m, n, k] : {std::array<std::uint32_t, 3>{1, 1, 1},
                                   {1, 67, 33},
@@ -150,40 +146,27 @@ std::vector<ProductCase> product_cases(ProductType type, MatrixTile tile) {
                                   {33, 31, 65},
                                   {129, 130, 131},
                                   {160, 256, 96}}) {
-        cases.push_back({type, tile, m, n, k, 0, 0});
-        cases.push_back({type, tile, m, n, k, 3, 1}); // most rows do not begin at a multiple of 16 bytes
+        cases.push_back({type, on_units, tile, m, n, k, 0, 0});
+        cases.push_back({type, on_units, tile, m, n, k, 3, 1}); // most rows are not aligned to 16 bytes
     }
-    cases.push_back({type, tile, 64, 128, 64, 8, 0}); // with gaps, and all rows at multiples of 16 bytes
+    cases.push_back({type, on_units, tile, 64, 128, 64, 8, 0}); // with gaps, and all rows aligned
     return cases;
 }
 
 void check_products(const std::shared_ptr<runtime::Device>& device, const AddRow& add) {
-    const auto check = [&](const std::string& name, ProductType type, MatrixTile tile) {
-        double worst = 0;
-        std::string where;
-        const auto cases = product_cases(type, tile);
-        for (const ProductCase& product : cases) {
-            const double share = product_error(*device, product);
-            if (share > worst) {
-                worst = share;
-                where = "largest error at " + std::to_string(product.m) + " x " + std::to_string(product.n) +
-                        " x " + std::to_string(product.k);
-            }
-        }
-        VerifyRow row = compared("matrix product", name + ", " + std::to_string(cases.size()) + " products",
-                                 1, worst, where);
-        row.unit = "of the error bound";
-        add(std::move(row));
-    };
-    check("float32, tiles of 32", ProductType::float32, MatrixTile::tile_32);
-    check("float32, tiles of 64", ProductType::float32, MatrixTile::tile_64);
-    check("float32, tiles of 128", ProductType::float32, MatrixTile::tile_128);
-    if (has_matrix_product_half(*device)) {
-        check("float16 on the matrix units", ProductType::float16, MatrixTile::automatic);
+    if (!has_matrix_product(*device)) {
+        add(stated("matrix product", "float32, float16 and bfloat16", VerifyRow::Outcome::not_run,
+                   "the device has no 16-bit or no 8-bit memory access"));
         return;
     }
-    add(stated("matrix product", "float16 on the matrix units", VerifyRow::Outcome::not_run,
-               "the device has no matrix units for float16"));
+    for (const ProductKernels& kernels :
+         all_product_kernels(device->info().type == runtime::DeviceType::cpu)) {
+        if (!kernels.on_units || has_matrix_units(*device, kernels.type))
+            check_kernels(*device, kernels, add);
+        else
+            add(stated("matrix product", kernels.name, VerifyRow::Outcome::not_run,
+                       "the device has no matrix units for " + std::string(mlp::name(kernels.type))));
+    }
 }
 
 } // namespace rekindle::mlp::verify

@@ -1,3 +1,4 @@
+#include "verify/attention.h"
 #include "verify/checks.h"
 
 #include <rekindle/base/clock.h>
@@ -33,12 +34,16 @@ double seconds_of(runtime::Stream& stream, const std::function<void()>& work) {
 
 /// Random numbers with magnitudes between 1/8 and 1/4 and both signs: products of constants or zeros can be
 /// faster than real ones.
-void fill_with_random(runtime::Stream& stream, const runtime::Buffer& buffer, bool half) {
+void fill_with_random(runtime::Stream& stream, const runtime::Buffer& buffer, NumberType type) {
+    // Signs and fractions; exponents.
+    const auto [random_bits, fixed_bits] = type == NumberType::float32 ? std::pair{0x807fffffu, 0x3e000000u}
+                                           : type == NumberType::float16
+                                               ? std::pair{0x83ff83ffu, 0x30003000u}
+                                               : std::pair{0x807f807fu, 0x3e003e00u};
     std::mt19937 random(3);
     std::vector<std::uint32_t> words(std::min<std::uint64_t>(buffer.bytes(), 1 << 20) / 4);
     for (std::uint32_t& word : words)
-        word = (static_cast<std::uint32_t>(random()) & (half ? 0x83ff83ffu : 0x807fffffu)) |
-               (half ? 0x30003000u : 0x3e000000u);
+        word = (static_cast<std::uint32_t>(random()) & random_bits) | fixed_bits;
     stream.upload(buffer.pointer(), std::as_bytes(std::span(words)));
     for (std::uint64_t filled = words.size() * 4; filled < buffer.bytes();) {
         const std::uint64_t next = std::min(filled, buffer.bytes() - filled);
@@ -47,48 +52,92 @@ void fill_with_random(runtime::Stream& stream, const runtime::Buffer& buffer, bo
     }
 }
 
+/// How often per second, measured for about `seconds`, in which `work` takes `once`.
+double rate_of(runtime::Stream& stream, double seconds, double once, const std::function<void()>& work) {
+    const int repeats = std::max(1, static_cast<int>(seconds / once));
+    return repeats / seconds_of(stream, [&] {
+               for (int i = 0; i < repeats; ++i)
+                   work();
+           });
+}
+
 /// A square product whose size doubles until one takes long enough to measure, or until memory would become
-/// large.
-void measure_product(const std::shared_ptr<runtime::Device>& device, bool half, double seconds,
+/// large. On the matrix units where the device has them for this type.
+void measure_product(const std::shared_ptr<runtime::Device>& device, NumberType type, double seconds,
                      const AddRow& add) {
     constexpr std::uint32_t largest = 8192;
-    const std::uint64_t element = half ? 2 : 4;
+    const bool on_units = has_matrix_units(*device, type);
+    const NumberType result = on_units ? NumberType::float32 : type;
     const auto stream = device->make_stream();
     double rate = 0;
     std::uint32_t size = 256;
     for (;; size *= 2) {
         const std::uint64_t elements = std::uint64_t{size} * size;
-        const auto allocate = [&](std::uint64_t bytes) {
-            return device->allocator().allocate(bytes, runtime::MemoryKind::device, stream.get());
+        const auto allocate = [&](NumberType of) {
+            return device->allocator().allocate(elements * bytes_of(of), runtime::MemoryKind::device,
+                                                stream.get());
         };
-        const runtime::Buffer a = allocate(elements * element), b = allocate(elements * element),
-                              c = allocate(elements * 4);
-        fill_with_random(*stream, a, half);
-        fill_with_random(*stream, b, half);
+        const runtime::Buffer a = allocate(type), b = allocate(type), c = allocate(result);
+        fill_with_random(*stream, a, type);
+        fill_with_random(*stream, b, type);
         const auto product = [&] {
-            const DeviceMatrix ma{a.pointer(), size, size, size}, mb{b.pointer(), size, size, size},
-                mc{c.pointer(), size, size, size};
-            if (half)
-                matrix_product_half(*device, *stream, ma, mb, mc);
+            const DeviceMatrix ma{a.pointer(), size, size, size, type},
+                mb{b.pointer(), size, size, size, type}, mc{c.pointer(), size, size, size, result};
+            if (on_units)
+                matrix_product_on_units(*device, *stream, ma, mb, mc);
             else
                 matrix_product(*stream, ma, mb, mc);
         };
         product();
         const double once = seconds_of(*stream, product);
-        const bool last = once * 8 > seconds || size == largest;
-        if (!last)
-            continue;
-        const int repeats = std::max(1, static_cast<int>(seconds / once));
-        const double all = seconds_of(*stream, [&] {
-            for (int i = 0; i < repeats; ++i)
-                product();
-        });
-        rate = 2.0 * size * size * size * repeats / all / 1e9;
-        break;
+        if (once * 8 > seconds || size == largest) {
+            rate = 2.0 * size * size * size * rate_of(*stream, seconds, once, product) / 1e9;
+            break;
+        }
     }
-    add(measured(std::string(half ? "float16" : "float32") + " matrix product, " + std::to_string(size) +
-                     " x " + std::to_string(size),
+    add(measured(std::string(name(type)) + " matrix product, " + std::to_string(size) + " x " +
+                     std::to_string(size),
                  "GFLOP/s", rate));
+}
+
+/// Of 8 x 12 heads of 64 columns, or fewer where that takes long. On the matrix units where the device has
+/// them for this type.
+void measure_attention(const std::shared_ptr<runtime::Device>& device, NumberType type, double seconds,
+                       const AddRow& add) {
+    const bool is_cpu = device->info().type == runtime::DeviceType::cpu;
+    AttentionCase attention{.type = type,
+                            .on_units = unit_attention(*device, type, 64).has_value(),
+                            .batch = 1,
+                            .heads = 12,
+                            .queries = is_cpu ? 8u : 128u, // few rows use the pipelines of the checks
+                            .keys = is_cpu ? 8u : 128u,
+                            .width = 64,
+                            .value_width = 64};
+    const auto stream = device->make_stream();
+    for (;;) {
+        DeviceAttention on_device(*device, *stream, attention, AttentionOperands(attention));
+        const auto forward = [&] { on_device.forward(); };
+        const auto backward = [&] { on_device.backward(); };
+        forward();
+        backward();
+        const double once = seconds_of(*stream, forward), once_backward = seconds_of(*stream, backward);
+        const bool slow = once_backward * 8 * 64 > seconds; // the larger one takes about 128 times as long
+        if (attention.batch == 1 && !slow && !is_cpu) {
+            attention.batch = 8;
+            attention.queries = attention.keys = 512;
+            continue;
+        }
+        const std::string sizes = std::to_string(attention.batch) + " x " + std::to_string(attention.heads) +
+                                  " x " + std::to_string(attention.queries) + " x " +
+                                  std::to_string(attention.width);
+        // Two products forward and five backward, by convention: not what is computed again.
+        const double product = 2 * attention.multiplications() / 1e9;
+        add(measured(std::string(name(type)) + " attention, " + sizes, "GFLOP/s",
+                     2 * product * rate_of(*stream, seconds, once, forward)));
+        add(measured(std::string(name(type)) + " attention's gradients, " + sizes, "GFLOP/s",
+                     5 * product * rate_of(*stream, seconds, once_backward, backward)));
+        return;
+    }
 }
 
 void measure_population(const std::shared_ptr<runtime::Device>& device, const std::string& name,
@@ -108,10 +157,15 @@ void measure_population(const std::shared_ptr<runtime::Device>& device, const st
 } // namespace
 
 void measure_speeds(const std::shared_ptr<runtime::Device>& device, double seconds, const AddRow& add) {
-    measure_product(device, false, seconds, add);
-    if (has_matrix_product_half(*device))
-        measure_product(device, true, seconds, add);
     const bool is_cpu = device->info().type == runtime::DeviceType::cpu;
+    for (const NumberType type : {NumberType::float32, NumberType::float16, NumberType::bfloat16}) {
+        if (has_matrix_product(*device))
+            measure_product(device, type, seconds, add);
+    }
+    for (const NumberType type : {NumberType::float32, NumberType::float16, NumberType::bfloat16}) {
+        if (has_attention(*device) && (type == NumberType::float32 || !is_cpu))
+            measure_attention(device, type, seconds, add);
+    }
     const std::size_t small[] = {32, 16}, usual[] = {128, 64};
     for (const std::size_t members : {std::size_t{1}, is_cpu ? std::size_t{64} : std::size_t{4096}})
         measure_population(device, "16-32-16-1, batch 8", ModelDescription::plain(16, small), 0, 8, members,

@@ -60,6 +60,7 @@ std::vector<VerifyRow> verify_device(const std::shared_ptr<runtime::Device>& dev
     };
     part("self-test", [&] { verify::check_self_test(*device, add); });
     part("matrix product", [&] { verify::check_products(device, add); });
+    part("attention", [&] { verify::check_attention(device, add); });
     part("training", [&] { verify::check_training(device, add); });
     if (options.speed_seconds > 0)
         part("speed", [&] { verify::measure_speeds(device, options.speed_seconds, add); });

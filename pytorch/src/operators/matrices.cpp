@@ -5,10 +5,9 @@
 #include "product_tuning.h"
 
 #include <rekindle/kernels/ceil_div.h>
-#include <rekindle/kernels/families/product.h>
 #include <rekindle/kernels/families/product_float64.h>
 #include <rekindle/kernels/families/product_integer.h>
-#include <rekindle/kernels/values.h>
+#include <rekindle/kernels/product_tiles.h>
 #include <rekindle/runtime/matrix_units.h>
 
 #include <ATen/ops/empty.h>
@@ -43,22 +42,6 @@ Kernels kernels_of(NumberFamily family) {
         return {&kernels::product_vector_rows.kernel, &kernels::product_vector_columns.kernel,
                 &kernels::product_combine.kernel};
     }
-}
-
-/// How a workgroup loads a factor. `outer`: rows of A, or columns of B; `width`: how many numbers a thread
-/// loads at once where it can.
-std::uint32_t sharing(const ProductSizes& sizes, std::int64_t width, std::uint64_t address,
-                      std::int64_t outer, std::int64_t outer_stride, std::int64_t k, std::int64_t k_stride,
-                      std::int64_t batch_stride) {
-    namespace value = kernels::value;
-    const auto bytes = static_cast<std::uint64_t>(width) * (sizes.dtype == at::kFloat ? 4 : 2);
-    const bool aligned = address % bytes == 0 && (sizes.batch == 1 || batch_stride % width == 0);
-    if (aligned && k_stride == 1 && k % width == 0 && (outer == 1 || outer_stride % width == 0))
-        return value::sharing_quads_along_k;
-    if (aligned && outer_stride == 1 && outer % width == 0 && (k == 1 || k_stride % width == 0))
-        return value::sharing_quads_along_outer;
-    return k_stride <= outer_stride || outer == 1 ? value::sharing_lanes_along_k
-                                                  : value::sharing_lanes_along_outer;
 }
 
 kernels::ProductParameters parameters_of(NumberFamily family, const Matrices& c, const at::Scalar& alpha,
@@ -174,20 +157,20 @@ template <class C>
 void set_constants(C& constants, const Product& part, const ProductPlan& tile) {
     const Matrices &a = part.a, &b = part.b, &c = part.c;
     const std::int64_t k = part.k(), width = tile.units ? 8 : 4;
-    const std::uint64_t quad_bytes = part.sizes.dtype == at::kFloat ? 16 : 8;
-    const bool quads = c.column_stride == 1 && c.row_stride % 4 == 0 && c.batch_stride % 4 == 0 &&
-                       c.columns % 4 == 0 && c.address % quad_bytes == 0;
-    // Small tiles are not worth other pipelines.
-    const bool outer = c.rows % tile.rows != 0 || c.columns % tile.columns != 0;
+    const std::uint64_t number_bytes = part.sizes.dtype == at::kFloat ? 4 : 2;
+    const kernels::WideAccess wide{width, static_cast<std::uint64_t>(width) * number_bytes};
+    const auto batch_stride = [&](const Matrices& m) { return part.sizes.batch == 1 ? 0 : m.batch_stride; };
     constants.dtype = dtype_code(part.sizes.dtype);
-    constants.edges = tile.rows == 32 ? 3u : (outer ? 1u : 0u) | (k % tile.depth != 0 ? 2u : 0u);
+    constants.edges = kernels::edges_of(c.rows, c.columns, k, tile.rows, tile.columns, tile.depth);
     constants.a_sharing =
-        sharing(part.sizes, width, a.address, c.rows, a.row_stride, k, a.column_stride, a.batch_stride);
+        kernels::sharing_of({a.address, c.rows, a.row_stride, k, a.column_stride, batch_stride(a)}, wide);
     constants.b_sharing =
-        sharing(part.sizes, width, b.address, c.columns, b.column_stride, k, b.row_stride, b.batch_stride);
+        kernels::sharing_of({b.address, c.columns, b.column_stride, k, b.row_stride, batch_stride(b)}, wide);
     constants.in_parts = tile.parts > 1 ? 1u : 0u;
     constants.adds = part.d.has_value() ? 1u : 0u;
-    constants.stores_quads = quads && tile.parts == 1 ? 1u : 0u;
+    const kernels::ResultLayout result{c.address,    c.rows,          c.columns,
+                                       c.row_stride, c.column_stride, c.batch_stride};
+    constants.stores_quads = result.in_quads(4 * number_bytes) && tile.parts == 1 ? 1u : 0u;
 }
 
 void multiply_by(const ProductPlan& plan, const Product& product) {

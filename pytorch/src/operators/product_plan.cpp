@@ -3,9 +3,9 @@
 #include "../dispatch/limits.h"
 
 #include <rekindle/kernels/ceil_div.h>
-#include <rekindle/kernels/families/product.h>
 #include <rekindle/kernels/families/product_float64.h>
 #include <rekindle/kernels/families/product_integer.h>
+#include <rekindle/kernels/product_tiles.h>
 
 #include <algorithm>
 #include <array>
@@ -40,18 +40,8 @@ TileCost cost_of(const ProductPlan& plan) {
                              : TileCost{8, 0.175, 0.26, 4};
 }
 
-ProductPlan square(const kernels::Kernel& kernel, std::int64_t size, std::int64_t depth,
-                   std::int64_t iterations) {
-    return {&kernel, size, size, depth, iterations};
-}
-ProductPlan plan_128() {
-    return square(kernels::product_128.kernel, 128, 8, 1);
-}
-ProductPlan plan_64() {
-    return square(kernels::product_64.kernel, 64, 16, 1);
-}
-ProductPlan plan_32() {
-    return square(kernels::product_32.kernel, 32, 16, 5);
+ProductPlan in_tiles(const kernels::ProductTile& tile) {
+    return {tile.kernel, tile.size, tile.size, tile.depth, tile.iterations};
 }
 ProductPlan on(const runtime::UnitTile& units) {
     return {units.kernel, units.rows, units.columns, units.depth, 1, units};
@@ -69,15 +59,17 @@ std::optional<runtime::UnitFactor> factor_on_units(const ProductShape& shape) {
 /// Every tile that can compute the product. Matrix units, if there are any, are always faster.
 std::vector<ProductPlan> tiles_for(const ProductShape& shape) {
     if (shape.family == NumberFamily::float64)
-        return {square(kernels::product_float64_32.kernel, 32, 16, 9)};
+        return {in_tiles({&kernels::product_float64_32.kernel, 32, 16, 9})};
     if (shape.family == NumberFamily::integer)
-        return {square(kernels::product_integer_32.kernel, 32, 16, 9)};
+        return {in_tiles({&kernels::product_integer_32.kernel, 32, 16, 9})};
     std::vector<ProductPlan> tiles;
     if (const auto factor = factor_on_units(shape))
         for (const runtime::UnitTile& tile : runtime::unit_tiles(device(shape.device.index()), *factor))
             tiles.push_back(on(tile));
     if (tiles.empty())
-        tiles = {plan_32(), plan_64(), plan_128()};
+        for (const kernels::ProductTile& tile :
+             {kernels::product_tile_32, kernels::product_tile_64, kernels::product_tile_128})
+            tiles.push_back(in_tiles(tile));
     return tiles;
 }
 

@@ -83,7 +83,7 @@ struct ConstantValue {
     std::uint32_t value;
 };
 
-/// A struct of all specialization constants of a family, with their initial values: MatmulConstants
+/// A struct of all specialization constants of a family, with their initial values: SoftmaxConstants
 /// (generated into <rekindle/kernels/families/FAMILY.h>). list() is in the order of Kernel::constants.
 template <class C>
 concept ConstantsStruct = requires(const C& constants) { std::span<const ConstantValue>(constants.list()); };

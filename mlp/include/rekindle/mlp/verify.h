@@ -1,6 +1,6 @@
 #pragma once
-/// Checks whether a device computes correctly: known answers, and matrix products and training steps compared
-/// with the CPU.
+/// Checks whether a device computes correctly: known answers, and matrix products, attention and training
+/// steps compared with the CPU.
 
 #include <rekindle/runtime/device.h>
 
@@ -20,7 +20,7 @@ struct VerifyRow {
         not_run,  ///< the device lacks something it needs; `detail` says what
         measured, ///< a speed, which has no required value
     };
-    std::string part;            ///< "self-test", "matrix product", "training" or "speed"
+    std::string part;            ///< "self-test", "matrix product", "attention", "training" or "speed"
     std::string name;            ///< "16-32-16-1: gradients, 20 steps"
     std::string unit;            ///< of bound and value; "" for a relative error
     std::optional<double> bound; ///< the largest value that passes
@@ -41,10 +41,13 @@ struct VerifyOptions {
 /// All rows, in a fixed order. A part that throws (out of memory, a refused kernel) becomes a failed row with
 /// the message; if the device is lost, the remaining parts are skipped. Bounds:
 /// * a self-test row passes or fails.
-/// * matrix products in float32: per element |C − Ĉ| ≤ k · 2⁻²⁴ · (|A| · |B|) (the standard bound for a sum
-/// of k products in any order, N. J. Higham, Accuracy and Stability of Numerical Algorithms, §3.5). The row's
-/// value is the largest fraction of that bound, so 1 is the limit. Float16 factors: the same with the exact
-/// float16 values.
+/// * matrix products: per element |C − Ĉ| ≤ k · 2⁻²⁴ · (|A| · |B|) (the standard bound for a sum of k
+/// products in any order, N. J. Higham, Accuracy and Stability of Numerical Algorithms, §3.5), for results of
+/// 16 bits plus half a unit in the last place. The row's value is the largest fraction of that bound, so 1 is
+/// the limit. Matrix units: four times the bound of sums, because they may truncate.
+/// * attention: the same bound, carried through the exponentials and quotients
+/// (mlp/src/verify/attention_reference.cpp).
+/// On a CPU driver, which takes seconds to compile a kernel, fewer products and attention only in float32.
 /// * training: ‖g − ĝ‖ / ‖ĝ‖ ≤ 1e-5 over all parameters, where ĝ is the CPU engine's gradient for the same
 /// batch from the same state (20 steps, each starting from the CPU's state); losses of the steps within 1e-5;
 /// and after 20 steps without resetting to the CPU's state, losses within 1e-3.

@@ -1,0 +1,123 @@
+#include "../runtime/fixture.h"
+#include "verify/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace rekindle::mlp::verify {
+namespace {
+
+class Attention : public runtime::test::DeviceTest {
+  protected:
+    std::shared_ptr<runtime::Device> device = open();
+
+    AttentionResults run(const AttentionCase& attention) {
+        const auto stream = device->make_stream();
+        DeviceAttention on_device(*device, *stream, attention, AttentionOperands(attention));
+        on_device.forward();
+        on_device.backward();
+        return on_device.results();
+    }
+};
+
+std::string text(const AttentionCase& attention) {
+    return std::string(name(attention.type)) + " " + std::to_string(attention.queries) + " x " +
+           std::to_string(attention.keys) + " x " + std::to_string(attention.width);
+}
+
+TEST_F(Attention, MatchesSumsInDouble) {
+    const bool is_cpu =
+        device->info().type == runtime::DeviceType::cpu; // a case takes five seconds to compile
+    for (const NumberType type : {NumberType::float32, NumberType::float16, NumberType::bfloat16}) {
+        double largest = 0;
+        for (const AttentionCase& attention : attention_cases(type, false, is_cpu)) {
+            const AttentionErrors errors =
+                attention_errors(attention, AttentionOperands(attention), run(attention));
+            EXPECT_LE(errors.values, 1) << text(attention);
+            EXPECT_LE(errors.gradients, 1) << text(attention);
+            largest = std::max(largest, std::min(errors.values, errors.gradients));
+        }
+        EXPECT_GT(largest, 0.005) << "bounds this far from the errors would hide mistakes";
+    }
+}
+
+TEST_F(Attention, MatchesWithAMaskOfQueriesAndKeys) {
+    const std::vector<AttentionCase> cases = attention_cases(NumberType::float32, false);
+    const auto attention = std::ranges::find(cases, true, &AttentionCase::causal);
+    ASSERT_NE(attention, cases.end());
+    const AttentionErrors errors =
+        attention_errors(*attention, AttentionOperands(*attention), run(*attention));
+    EXPECT_LE(errors.values, 1);
+    EXPECT_LE(errors.gradients, 1);
+    AttentionCase other = *attention;
+    other.causal = false;
+    const AttentionErrors without = attention_errors(other, AttentionOperands(other), run(*attention));
+    EXPECT_GT(without.values, 1);
+    EXPECT_GT(without.gradients, 1);
+}
+
+TEST_F(Attention, MatchesOnMatrixUnits) {
+    for (const NumberType type : {NumberType::float16, NumberType::bfloat16}) {
+        if (!unit_attention(*device, type, 64)) {
+            EXPECT_THROW(run({type, true, 1, 1, 16, 16, 16, 16}), runtime::Unsupported);
+            continue;
+        }
+        for (const AttentionCase& attention : attention_cases(type, true)) {
+            const AttentionErrors errors =
+                attention_errors(attention, AttentionOperands(attention), run(attention));
+            EXPECT_LE(errors.values, 1) << text(attention);
+            EXPECT_LE(errors.gradients, 1) << text(attention);
+        }
+    }
+}
+
+/// The errors after something was done to the results of a case that passes.
+class WrongAttention : public Attention {
+  protected:
+    AttentionCase attention = attention_cases(NumberType::float32, false)[1];
+    AttentionOperands operands{attention};
+    AttentionResults right = run(attention);
+
+    template <class F>
+    AttentionErrors after(F&& change) {
+        AttentionResults wrong = right;
+        change(wrong);
+        return attention_errors(attention, operands, wrong);
+    }
+};
+
+TEST_F(WrongAttention, WrongElementsAreFound) {
+    const AttentionErrors errors = after([](AttentionResults&) {});
+    ASSERT_LE(std::max(errors.values, errors.gradients), 1);
+    using Results = AttentionResults;
+    for (const auto member : {&Results::output, &Results::log_sums, &Results::grad_query, &Results::grad_key,
+                              &Results::grad_value, &Results::grad_bias}) {
+        const bool of_values = member == &Results::output || member == &Results::log_sums;
+        const auto error = [&](auto&& change) {
+            const AttentionErrors found = after([&](Results& results) { change(results.*member); });
+            EXPECT_EQ(of_values ? found.gradients : found.values,
+                      of_values ? errors.gradients : errors.values);
+            return of_values ? found.values : found.gradients;
+        };
+        EXPECT_GT(error([](HostNumbers& numbers) { numbers.values[9] += 0.001f; }), 1);
+        EXPECT_GT(error([](HostNumbers& numbers) { std::swap(numbers.values[9], numbers.values[10]); }), 1);
+        EXPECT_EQ(error([](HostNumbers& numbers) { numbers.values[9] = NAN; }), INFINITY);
+        EXPECT_EQ(error([](HostNumbers& numbers) { numbers.written[9] = false; }), INFINITY);
+    }
+}
+
+TEST_F(WrongAttention, AMissingBiasIsFound) {
+    AttentionCase other = attention;
+    other.has_bias = false;
+    AttentionResults results = right;
+    results.grad_bias = {};
+    const AttentionErrors errors = attention_errors(other, AttentionOperands(other), results);
+    EXPECT_GT(errors.values, 1);
+    EXPECT_GT(errors.gradients, 1);
+}
+
+} // namespace
+} // namespace rekindle::mlp::verify
