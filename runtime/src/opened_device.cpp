@@ -61,6 +61,11 @@ const Pipeline& OpenedDevice::prepare(const kernels::Kernel& kernel,
     return pipelines_->get(kernel, constants);
 }
 
+const Pipeline& OpenedDevice::request(const kernels::Kernel& kernel,
+                                      std::span<const kernels::ConstantValue> constants) {
+    return pipelines_->request(kernel, constants);
+}
+
 std::vector<PipelineStatistic>
 OpenedDevice::pipeline_statistics(const kernels::Kernel& kernel,
                                   std::span<const kernels::ConstantValue> constants) {
@@ -161,7 +166,8 @@ void OpenedDevice::synchronize() {
 }
 
 bool OpenedDevice::settle(std::chrono::steady_clock::time_point until) noexcept {
-    bool settled = !vulkan_->lost();
+    const bool compiled = !pipelines_ || pipelines_->stop_compiling(until);
+    bool settled = !vulkan_->lost() && compiled;
     try {
         if (settled)
             for (const std::shared_ptr<StreamTimeline>& timeline : vulkan_->timelines())

@@ -37,6 +37,8 @@ class OpenedDevice final : public Device, private SettledAtExit {
     kernels::Features usable_features() const noexcept override { return vulkan_->usable_features(); }
     const Pipeline& prepare(const kernels::Kernel& kernel,
                             std::span<const kernels::ConstantValue> constants) override;
+    const Pipeline& request(const kernels::Kernel& kernel,
+                            std::span<const kernels::ConstantValue> constants) override;
     std::vector<PipelineStatistic>
     pipeline_statistics(const kernels::Kernel& kernel,
                         std::span<const kernels::ConstantValue> constants) override;

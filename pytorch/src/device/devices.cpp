@@ -1,5 +1,6 @@
 #include "devices.h"
 
+#include "compile_line.h"
 #include "cuda_variables.h"
 
 #include <array>
@@ -84,6 +85,7 @@ class DeviceTable {
             auto opened = std::make_unique<OpenDevice>();
             runtime::DeviceOptions options;
             options.log = print_log;
+            options.compile_progress = compile_line();
             opened->device = runtime::Device::open(s.info, std::move(options));
             s.owner = std::move(opened);
             s.open.store(s.owner.get(), std::memory_order_release);

@@ -107,7 +107,7 @@ const runtime::Pipeline& prepared(DeviceIndex index, const kernels::Kernel& kern
     check_names(kernel, constants);
     check_dtypes(constants);
     try {
-        const runtime::Pipeline& made = device(index).prepare(kernel, constants);
+        const runtime::Pipeline& made = device(index).request(kernel, constants);
         known.emplace(std::move(key), &made);
         return made;
     } catch (const runtime::Unsupported& error) {

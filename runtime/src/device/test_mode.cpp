@@ -41,7 +41,7 @@ std::optional<Number> number_in(std::string_view text) {
 void read_fault(TestMode& mode) {
     constexpr const char* name = "REKINDLE_FAULT";
     constexpr const char* expected =
-        "out-of-memory:N, device-lost:N, hang:N or wrong-answer:N with N from 1, or N+";
+        "out-of-memory:N, device-lost:N, hang:N, wrong-answer:N or refused-kernel:N with N from 1, or N+";
     const std::string_view value = variable(name);
     if (value.empty())
         return;
@@ -57,6 +57,8 @@ void read_fault(TestMode& mode) {
         mode.fault = TestMode::Fault::hang;
     else if (kind == "wrong-answer")
         mode.fault = TestMode::Fault::wrong_answer;
+    else if (kind == "refused-kernel")
+        mode.fault = TestMode::Fault::refused_kernel;
     else
         invalid_value(name, value, expected);
     std::string_view count = value.substr(colon + 1);

@@ -104,7 +104,7 @@ class VulkanDevice {
     void note_operation(std::string what);
     /// Whether this is the call at which TestMode requests that fault; calls are counted from 1.
     /// out_of_memory: before each vkAllocateMemory; device_lost and hang: before each submit; wrong_answer:
-    /// before the results of each self-test row are checked.
+    /// before the results of each self-test row are checked; refused_kernel: before each compilation.
     bool inject(TestMode::Fault fault);
 
     // Existing streams, which add themselves.

@@ -4,8 +4,11 @@
 #include "pipeline/chosen_cases.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <ranges>
+#include <thread>
 #include <utility>
 
 namespace rekindle::runtime {
@@ -22,9 +25,28 @@ std::string text_of(const kernels::Kernel& kernel, std::span<const std::uint32_t
     return values.empty() ? text : text + ")";
 }
 
+/// REKINDLE_COMPILE_THREADS, by default one for each CPU that the process may use.
+std::size_t compile_threads() {
+    constexpr unsigned most = 64;
+    const char* const text = std::getenv("REKINDLE_COMPILE_THREADS");
+    if (text == nullptr || *text == '\0')
+        return std::clamp(std::thread::hardware_concurrency(), 1u, most);
+    unsigned value = 0;
+    const char* const end = text + std::strlen(text);
+    if (const auto read = std::from_chars(text, end, value);
+        read.ec != std::errc{} || read.ptr != end || value > most)
+        throw Error("REKINDLE_COMPILE_THREADS=" + std::string(text) +
+                    " is invalid; expected a number from 0 to " + std::to_string(most) +
+                    "; with 0, a kernel is compiled when it is first launched");
+    return value;
+}
+
 } // namespace
 
-PipelineStore::PipelineStore(VulkanDevice& device, const std::filesystem::path& folder) : device_(device) {
+PipelineStore::PipelineStore(VulkanDevice& device, const std::filesystem::path& folder)
+    : device_(device), progress_(device.options().compile_progress) {
+    if (const std::size_t threads = compile_threads(); threads > 0)
+        queue_.emplace(threads);
     if (!folder.empty())
         file_.emplace(folder / "pipelines" / file_name_of(device.info()), cache_kind);
     const std::vector<std::byte> data = load_cache();
@@ -37,35 +59,73 @@ PipelineStore::PipelineStore(VulkanDevice& device, const std::filesystem::path& 
 }
 
 PipelineStore::~PipelineStore() {
+    queue_.reset();
     save();
     const VolkDeviceTable& vk = device_.vk();
-    for (auto& slot : std::views::values(slots_))
-        if (slot.pipeline)
-            vk.vkDestroyPipeline(device_.handle(), slot.pipeline->handle, nullptr);
+    for (const Pipeline& pipeline : std::views::values(pipelines_))
+        vk.vkDestroyPipeline(device_.handle(), pipeline.handle, nullptr);
     vk.vkDestroyPipelineCache(device_.handle(), cache_, nullptr);
 }
 
 const Pipeline& PipelineStore::get(const kernels::Kernel& kernel,
                                    std::span<const kernels::ConstantValue> constants) {
-    device_.throw_if_lost();
-    Slots::value_type& entry = slot_of(PipelineIdentity(kernel, constants));
-    Slot& slot = entry.second;
-    slot.compiled([&] {
-        require_features(kernel);
-        slot.pipeline = std::make_unique<const Pipeline>(compile(kernel, entry.first.values));
+    const Pipeline& pipeline = find_or_add(kernel, constants).first;
+    complete(pipeline);
+    return pipeline;
+}
+
+const Pipeline& PipelineStore::request(const kernels::Kernel& kernel,
+                                       std::span<const kernels::ConstantValue> constants) {
+    const auto [pipeline, added] = find_or_add(kernel, constants);
+    if (added && queue_)
+        queue_->add([this, &pipeline = pipeline] {
+            try {
+                complete(pipeline);
+            } catch (const std::exception&) { // complete() of the thread that needs it tries again
+            }
+        });
+    return pipeline;
+}
+
+void PipelineStore::complete(const Pipeline& pipeline) {
+    pipeline.compiled([&] {
+        device_.throw_if_lost();
+        struct Ended {
+            CompileProgress& progress;
+            ~Ended() { progress.ended(CompileProgress::Clock::now()); }
+        };
+        const Ended ended{progress_};
+        pipeline.handle.store(compile(*pipeline.kernel, pipeline.identity->values),
+                              std::memory_order_release);
     });
-    return *slot.pipeline;
+}
+
+bool PipelineStore::stop_compiling(std::chrono::steady_clock::time_point until) noexcept {
+    return !queue_ || queue_->stop(until);
 }
 
 /// References to elements of an unordered_map stay valid while others are added.
-PipelineStore::Slots::value_type& PipelineStore::slot_of(PipelineIdentity identity) {
+std::pair<const Pipeline&, bool>
+PipelineStore::find_or_add(const kernels::Kernel& kernel, std::span<const kernels::ConstantValue> constants) {
+    device_.throw_if_lost();
+    PipelineIdentity identity(kernel, constants);
     {
         const std::shared_lock lock(mutex_);
-        if (const auto known = slots_.find(identity); known != slots_.end())
-            return *known;
+        if (const auto known = pipelines_.find(identity); known != pipelines_.end())
+            return {known->second, false};
     }
+    require_features(kernel);
+    static_cast<void>(required_subgroup(kernel, identity.values));
     const std::lock_guard lock(mutex_);
-    return *slots_.try_emplace(std::move(identity)).first;
+    const auto [entry, added] = pipelines_.try_emplace(std::move(identity));
+    if (added) {
+        entry->second.kernel = &kernel;
+        entry->second.device = &device_;
+        entry->second.identity = &entry->first;
+        entry->second.number = static_cast<std::uint32_t>(pipelines_.size() - 1);
+        progress_.requested(CompileProgress::Clock::now());
+    }
+    return {entry->second, added};
 }
 
 void PipelineStore::require_features(const kernels::Kernel& kernel) const {
@@ -117,7 +177,7 @@ std::uint32_t PipelineStore::required_subgroup(const kernels::Kernel& kernel,
     return size;
 }
 
-Pipeline PipelineStore::compile(const kernels::Kernel& kernel, std::span<const std::uint32_t> values) {
+VkPipeline PipelineStore::compile(const kernels::Kernel& kernel, std::span<const std::uint32_t> values) {
     const std::string entry(kernel.name);
     std::vector<VkSpecializationMapEntry> entries;
     for (std::uint32_t i = 0; i < kernel.constants.size(); ++i)
@@ -144,18 +204,20 @@ Pipeline PipelineStore::compile(const kernels::Kernel& kernel, std::span<const s
     }
     if (device_.enabled().executable_properties)
         info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
-    Pipeline pipeline{VK_NULL_HANDLE, &kernel, &device_, 0};
+    if (device_.inject(TestMode::Fault::refused_kernel))
+        throw Error("the driver refuses " + text_of(kernel, values) + " because REKINDLE_FAULT requested it");
+    VkPipeline pipeline = VK_NULL_HANDLE;
     device_.check(
-        device_.vk().vkCreateComputePipelines(device_.handle(), cache_, 1, &info, nullptr, &pipeline.handle),
+        device_.vk().vkCreateComputePipelines(device_.handle(), cache_, 1, &info, nullptr, &pipeline),
         "vkCreateComputePipelines of " + text_of(kernel, values));
-    pipeline.number = static_cast<std::uint32_t>(compiled_++);
+    ++compiled_;
     return pipeline;
 }
 
 std::vector<PipelineStatistic> PipelineStore::statistics(const Pipeline& pipeline) const {
     const VolkDeviceTable& vk = device_.vk();
     auto of = structure<VkPipelineInfoKHR>(VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR);
-    of.pipeline = pipeline.handle;
+    of.pipeline = pipeline.handle.load();
     std::uint32_t count = 0;
     device_.check(vk.vkGetPipelineExecutablePropertiesKHR(device_.handle(), &of, &count, nullptr),
                   "vkGetPipelineExecutablePropertiesKHR");

@@ -2,13 +2,15 @@
 /// The pipelines of one device: made at first use, kept as long as the device, with the driver's cache on
 /// disk.
 
-#include "device/once.h"
 #include "device/vulkan_device.h"
 #include "pipeline/cache_folder.h"
+#include "pipeline/compile_progress.h"
+#include "pipeline/compile_queue.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/pipeline_identity.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -18,6 +20,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace rekindle::runtime {
@@ -35,28 +38,35 @@ class PipelineStore {
     PipelineStore(const PipelineStore&) = delete;
     PipelineStore& operator=(const PipelineStore&) = delete;
 
-    /// The pipeline with that identity (pipeline_identity.h), compiled at first use. Throws DeviceLost;
+    /// The pipeline with that identity (pipeline_identity.h), compiled when this returns. Throws DeviceLost;
     /// Unsupported, naming the feature, when one is missing; Error when a constant is unknown or the driver
     /// refuses.
     const Pipeline& get(const kernels::Kernel& kernel, std::span<const kernels::ConstantValue> constants);
+    /// The same, but the first request only starts to compile it on another thread. Throws like get(), except
+    /// for a refusal of the driver, which complete() reports.
+    const Pipeline& request(const kernels::Kernel& kernel, std::span<const kernels::ConstantValue> constants);
+    /// Waits until the pipeline can be bound; compiles it here if no other thread has started to. Throws
+    /// Error when the driver refuses.
+    void complete(const Pipeline& pipeline);
+    /// Gives up what no thread has started to compile, and waits for the rest at most until `until`. Returns
+    /// whether no thread compiles any more. Later requests are compiled where they are completed.
+    bool stop_compiling(std::chrono::steady_clock::time_point until) noexcept;
     std::vector<PipelineStatistic> statistics(const Pipeline& pipeline) const;
     /// Writes the driver's cache if it has grown since it was last written. Never throws: failures are
     /// logged.
     void save() noexcept;
 
   private:
-    struct Slot {
-        Once compiled;
-        std::unique_ptr<const Pipeline> pipeline; ///< set once compiled
-    };
-    using Slots = std::unordered_map<PipelineIdentity, Slot, PipelineIdentity::Hash>;
+    using Pipelines = std::unordered_map<PipelineIdentity, Pipeline, PipelineIdentity::Hash>;
 
-    Slots::value_type& slot_of(PipelineIdentity identity);
+    /// The entry of the identity, and whether this call made it.
+    std::pair<const Pipeline&, bool> find_or_add(const kernels::Kernel& kernel,
+                                                 std::span<const kernels::ConstantValue> constants);
     void require_features(const kernels::Kernel& kernel) const;
     /// For one compilation.
     std::shared_ptr<VkShaderModule_T> module_of(const kernels::Kernel& kernel,
                                                 std::span<const std::uint32_t> values);
-    Pipeline compile(const kernels::Kernel& kernel, std::span<const std::uint32_t> values);
+    VkPipeline compile(const kernels::Kernel& kernel, std::span<const std::uint32_t> values);
     /// 0: the driver's choice.
     std::uint32_t required_subgroup(const kernels::Kernel& kernel,
                                     std::span<const std::uint32_t> values) const;
@@ -67,11 +77,13 @@ class PipelineStore {
     std::optional<CacheFile> file_;
     VkPipelineCache cache_ = VK_NULL_HANDLE;
     std::shared_mutex mutex_; ///< guards the table; not held while compiling
-    Slots slots_;
+    Pipelines pipelines_;
+    CompileProgress progress_;
     std::atomic<std::uint64_t> compiled_{0};
     std::mutex save_mutex_;
-    std::uint64_t saved_ = 0;    ///< value of compiled_ when the file was last written
-    std::size_t file_bytes_ = 0; ///< size of the driver's data in the file
+    std::uint64_t saved_ = 0;           ///< value of compiled_ when the file was last written
+    std::size_t file_bytes_ = 0;        ///< size of the driver's data in the file
+    std::optional<CompileQueue> queue_; ///< empty: everything is compiled where it is completed
 };
 
 } // namespace rekindle::runtime

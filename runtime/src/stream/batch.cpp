@@ -108,50 +108,51 @@ Batch::OperationName Batch::named(const Operation& operation) {
 }
 
 void Batch::record(const Operation& operation, const RecordTag& tag) {
-    const bool timed = queries_ != VK_NULL_HANDLE &&
+    const bool timed = queries_ != VK_NULL_HANDLE && !std::holds_alternative<Barrier>(operation) &&
                        (tag.enabled || (profiler_.enabled() && std::holds_alternative<Dispatch>(operation)));
     if (timed) {
         const OperationName name = named(operation);
         timed_.push_back({name.kernel, name.what, tag, timestamp()});
     }
-    std::visit([this](const auto& o) { record(o); }, operation);
+    std::visit([&](const auto& o) { put(o, tag.operation); }, operation);
     if (timed)
         timestamp();
-    ++operations_;
+    operations_ += std::holds_alternative<Barrier>(operation) ? 0 : 1;
 }
 
-void Batch::record(const Dispatch& dispatch) {
+void Batch::put(const Dispatch& dispatch, const char* from) {
     const VolkDeviceTable& vk = device_.vk();
     const Pipeline& pipeline = *dispatch.kernel->pipeline;
-    if (bound_ != pipeline.handle) {
-        vk.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
-        bound_ = pipeline.handle;
+    if (const VkPipeline handle = pipeline.handle.load(std::memory_order_acquire); bound_ != handle) {
+        vk.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, handle);
+        bound_ = handle;
     }
     if (!dispatch.data.empty())
         vk.vkCmdPushConstants(commands_, device_.pipeline_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0,
                               static_cast<std::uint32_t>(dispatch.data.size()), dispatch.data.data());
     vk.vkCmdDispatch(commands_, dispatch.groups.x, dispatch.groups.y, dispatch.groups.z);
-    note(pipeline.kernel, nullptr, std::uint64_t{dispatch.groups.x} * dispatch.groups.y * dispatch.groups.z);
+    note(from, pipeline.kernel, nullptr,
+         std::uint64_t{dispatch.groups.x} * dispatch.groups.y * dispatch.groups.z);
 }
 
-void Batch::record(const Copy& copy) {
+void Batch::put(const Copy& copy, const char* from) {
     const VkBufferCopy region{copy.from_offset, copy.to_offset, copy.bytes};
     device_.vk().vkCmdCopyBuffer(commands_, copy.from, copy.to, 1, &region);
-    note(nullptr, "copy", copy.bytes);
+    note(from, nullptr, "copy", copy.bytes);
 }
 
-void Batch::record(const Update& update) {
+void Batch::put(const Update& update, const char* from) {
     device_.vk().vkCmdUpdateBuffer(commands_, update.to, update.to_offset, update.data.size(),
                                    update.data.data());
-    note(nullptr, "upload", update.data.size());
+    note(from, nullptr, "upload", update.data.size());
 }
 
-void Batch::record(const Fill& fill) {
+void Batch::put(const Fill& fill, const char* from) {
     device_.vk().vkCmdFillBuffer(commands_, fill.to, fill.to_offset, fill.bytes, fill.word);
-    note(nullptr, "fill", fill.bytes);
+    note(from, nullptr, "fill", fill.bytes);
 }
 
-void Batch::barrier() {
+void Batch::put(const Barrier&, const char*) {
     memory_barrier(false);
 }
 
@@ -217,13 +218,12 @@ void Batch::expect(const LaunchTime::Sample& sample) {
         samples_.push_back(sample);
 }
 
-void Batch::note(const kernels::Kernel* kernel, const char* what, std::uint64_t size) {
-    const char* const operation = thread_operation();
+void Batch::note(const char* from, const kernels::Kernel* kernel, const char* what, std::uint64_t size) {
     if (!notes_.empty() && notes_.back().kernel == kernel && notes_.back().what == what &&
-        notes_.back().operation == operation && notes_.back().size == size)
+        notes_.back().operation == from && notes_.back().size == size)
         ++notes_.back().count;
     else
-        notes_.push_back({kernel, what, operation, size, 1});
+        notes_.push_back({kernel, what, from, size, 1});
 }
 
 std::string Batch::summary() const {

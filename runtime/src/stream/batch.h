@@ -69,7 +69,9 @@ struct Fill {
     VkDeviceSize to_offset = 0, bytes = 0;
     std::uint32_t word = 0;
 };
-using Operation = std::variant<Dispatch, Copy, Update, Fill>;
+/// All writes so far become visible to everything that follows.
+struct Barrier {};
+using Operation = std::variant<Dispatch, Copy, Update, Fill, Barrier>;
 
 /// A timeline semaphore's value to wait for; `keep` keeps the semaphore alive.
 struct TimelineWait {
@@ -78,9 +80,10 @@ struct TimelineWait {
     std::shared_ptr<const void> keep;
 };
 
-/// The contents of the profiler's record of an operation, except for its times.
+/// Where an operation comes from.
 struct RecordTag {
-    bool enabled = false; ///< records are on
+    const char* operation = nullptr; ///< Stream::set_operation of the calling thread; null: none
+    bool enabled = false;            ///< the profiler's records are on; it needs the others
     std::uint64_t bytes = 0, correlation = 0;
 };
 
@@ -98,8 +101,6 @@ class Batch {
     /// Starts an empty recording that will signal `value`.
     void begin(std::uint64_t value);
     void record(const Operation& operation, const RecordTag& tag);
-    /// Makes all writes so far visible to everything that follows.
-    void barrier();
     /// Makes the whole submit wait.
     void wait_for(TimelineWait wait);
     /// Notes that the recording uses these ranges; only for touches().
@@ -151,11 +152,12 @@ class Batch {
 
     void create_queries();
     std::uint32_t timestamp();
-    void record(const Dispatch& dispatch);
-    void record(const Copy& copy);
-    void record(const Update& update);
-    void record(const Fill& fill);
-    void note(const kernels::Kernel* kernel, const char* what, std::uint64_t size);
+    void put(const Dispatch& dispatch, const char* from);
+    void put(const Copy& copy, const char* from);
+    void put(const Update& update, const char* from);
+    void put(const Fill& fill, const char* from);
+    void put(const Barrier& barrier, const char* from);
+    void note(const char* from, const kernels::Kernel* kernel, const char* what, std::uint64_t size);
     std::string summary() const;
     void memory_barrier(bool to_host);
     VkResult submit_commands(VkQueue queue, VkSemaphore signal);

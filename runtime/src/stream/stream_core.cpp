@@ -139,16 +139,16 @@ Batch& StreamCore::open() {
         open_ = std::move(free_.back());
         free_.pop_back();
     }
-    open_->begin(submitted() + 1);
+    open_->begin(submitted() + waiting_.size() + 1);
     return *open_;
 }
 
 void StreamCore::place(const Operation& operation, std::span<const Access> accesses,
                        const LaunchTime::Sample& sample) {
-    if (open_ && !open_->empty() &&
+    if (open_ && (!open_->empty() || !group_.empty()) &&
         (!open_->room_for(group_.size() + 1) ||
          open_->seconds() + sample.seconds > options_.seconds_per_submit))
-        submit();
+        next_submit();
     if (options_.barriers && hazards_.needs_barrier(accesses))
         separate();
     Batch& batch = open();
@@ -162,16 +162,19 @@ void StreamCore::place(const Operation& operation, std::span<const Access> acces
 void StreamCore::submit_for_idle_device() {
     const std::uint32_t least = options_.operations_of_early_submit, now = open_->operations();
     // Asking costs as much as a launch, so it is done only at certain counts.
-    if (least == 0 || now < least || now % least != 0 || !std::has_single_bit(now / least) || collecting_)
+    if (least == 0 || now < least || now % least != 0 || !std::has_single_bit(now / least) ||
+        !group_.empty() || !waiting_.empty())
         return;
     if (completed() == submitted())
         submit();
 }
 
 RecordTag StreamCore::tag_of(const Operation& operation, std::span<const Access> accesses) const {
+    RecordTag tag{.operation = thread_operation()};
     if (!parts_.profiler.records())
-        return {};
-    RecordTag tag{true, 0, thread_correlation()};
+        return tag;
+    tag.enabled = true;
+    tag.correlation = thread_correlation();
     if (const auto* copy = std::get_if<Copy>(&operation))
         tag.bytes = copy->bytes;
     else
@@ -224,7 +227,9 @@ void StreamCore::record_or_hold(const Operation& operation, std::span<const Acce
                                 const RecordTag& tag) {
     if (upload_queue_ != nullptr)
         open_->touch(accesses);
-    if (!collecting_) {
+    if (!collecting_ && !group_.empty())
+        emit_compiled(*open_, group_);
+    if (!collecting_ && group_.empty() && bindable(operation)) {
         open_->record(operation, tag);
         return;
     }
@@ -234,23 +239,85 @@ void StreamCore::record_or_hold(const Operation& operation, std::span<const Acce
         group_accesses_.insert(group_accesses_.end(), accesses.begin(), accesses.end());
 }
 
-void StreamCore::emit_group() {
-    if (group_.empty())
-        return;
-    if (device_->test_mode().random_order)
-        std::shuffle(group_.begin(), group_.end(), random_);
-    for (Pending& pending : group_) {
-        set_data(pending.operation, pending.data);
-        open_->record(pending.operation, pending.tag);
+bool StreamCore::bindable(const Operation& operation) const {
+    const auto* dispatch = std::get_if<Dispatch>(&operation);
+    return dispatch == nullptr || dispatch->kernel->pipeline->ready();
+}
+
+void StreamCore::record_now(Batch& batch, Pending& pending) {
+    if (const auto* dispatch = std::get_if<Dispatch>(&pending.operation)) {
+        try {
+            parts_.pipelines.complete(*dispatch->kernel->pipeline);
+        } catch (const DeviceLost&) {
+            throw;
+        } catch (const Error& error) {
+            device_->lose(error.what());
+        }
     }
+    set_data(pending.operation, pending.data);
+    batch.record(pending.operation, pending.tag);
+}
+
+void StreamCore::emit_compiled(Batch& batch, std::deque<Pending>& group) {
+    while (!group.empty() && bindable(group.front().operation)) {
+        record_now(batch, group.front());
+        group.pop_front();
+    }
+}
+
+void StreamCore::emit_group(Batch& batch, std::deque<Pending>& group) {
+    if (device_->test_mode().random_order)
+        std::shuffle(group.begin(), group.end(), random_);
+    while (!group.empty()) {
+        record_now(batch, group.front());
+        group.pop_front();
+    }
+}
+
+void StreamCore::next_submit() {
+    submit_compiled();
+    if (collecting_ || (group_.empty() && waiting_.empty()) || waiting_.size() >= most_waiting) {
+        submit();
+        return;
+    }
+    do
+        place_poison_fills();
+    while (!close_for_fills());
+    waiting_.push_back({std::move(open_), std::move(group_)});
     group_.clear();
 }
 
+void StreamCore::submit_compiled() {
+    while (!waiting_.empty()) {
+        emit_compiled(*waiting_.front().batch, waiting_.front().group);
+        if (!waiting_.front().group.empty())
+            return;
+        std::unique_ptr<Batch> batch = std::move(waiting_.front().batch);
+        waiting_.pop_front();
+        execute(std::move(batch));
+    }
+}
+
+void StreamCore::submit_waiting() {
+    while (!waiting_.empty()) {
+        Waiting next = std::move(waiting_.front());
+        waiting_.pop_front();
+        emit_group(*next.batch, next.group);
+        execute(std::move(next.batch));
+    }
+}
+
 void StreamCore::separate() {
-    emit_group();
-    if (device_->test_mode().guard_pages && open_ && !open_->empty())
-        execute(std::exchange(open_, nullptr));
-    open().barrier();
+    if (collecting_) {
+        emit_group(open(), group_);
+        if (device_->test_mode().guard_pages && open_ && !open_->empty())
+            execute(std::exchange(open_, nullptr));
+        open().record(Barrier{}, {});
+    } else if (group_.empty()) {
+        open().record(Barrier{}, {});
+    } else {
+        group_.push_back({Barrier{}, {}, {}});
+    }
     barriers_.fetch_add(1, std::memory_order_relaxed);
     hazards_.barrier();
 }
@@ -263,8 +330,7 @@ std::shared_ptr<Event::State> StreamCore::record(bool timing) {
     if (timing) {
         if (open_ && !open_->room_for(group_.size()))
             submit();
-        open();
-        emit_group();
+        emit_group(open(), group_);
         queued_.store(open_->value(), std::memory_order_release);
     }
     auto state = std::make_shared<Event::State>(shared_from_this(), queued_.load(std::memory_order_relaxed));
@@ -293,7 +359,8 @@ void StreamCore::wait_for(const std::shared_ptr<EventStream>& other, std::uint64
 std::uint64_t StreamCore::last_use(const Access& range) {
     const std::scoped_lock lock(mutex_);
     gather_completed();
-    if (open_ && open_->touches(range)) {
+    if ((open_ && open_->touches(range)) ||
+        std::ranges::any_of(waiting_, [&](const Waiting& w) { return w.batch->touches(range); })) {
         submit();
         return submitted();
     }
@@ -346,11 +413,12 @@ void StreamCore::flush_to(std::uint64_t value) {
 }
 
 void StreamCore::submit() {
+    submit_waiting();
     do {
         place_poison_fills();
         if (!open_ || (open_->empty() && group_.empty()))
             return;
-        emit_group();
+        emit_group(*open_, group_);
     } while (!close_for_fills());
     execute(std::exchange(open_, nullptr));
 }
@@ -366,6 +434,10 @@ bool StreamCore::close_for_fills() {
 void StreamCore::execute(std::unique_ptr<Batch> batch) {
     batch->finish();
     inject_faults(*batch);
+    if (in_flight_.size() >= options_.submits_in_flight) { // several were waiting
+        await(in_flight_.front()->value());
+        gather_completed();
+    }
     const std::uint64_t value = batch->value();
     {
         const std::scoped_lock lock(fills_mutex_);
@@ -394,7 +466,8 @@ void StreamCore::gather_completed() {
     const std::uint64_t reached = completed();
     while (!in_flight_.empty() && in_flight_.front()->value() <= reached) {
         in_flight_.front()->retire(number_);
-        free_.push_back(std::move(in_flight_.front()));
+        if (free_.size() < options_.submits_in_flight)
+            free_.push_back(std::move(in_flight_.front()));
         in_flight_.pop_front();
     }
 }

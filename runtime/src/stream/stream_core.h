@@ -87,12 +87,19 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     void release_hang() noexcept;
 
   private:
-    /// An operation that waits until its group is complete.
+    /// An operation that waits until its group is complete, or until its pipeline is compiled.
     struct Pending {
         Operation operation;
         std::vector<std::byte> data;
         RecordTag tag;
     };
+    /// A full submit with operations that wait for the compiler. The host goes on to the next one, and so
+    /// requests further pipelines.
+    struct Waiting {
+        std::unique_ptr<Batch> batch;
+        std::deque<Pending> group;
+    };
+    static constexpr std::size_t most_waiting = 512;
 
     /// Locks mutex_. Throws Error when the process is exiting, which may have started while this waited.
     std::unique_lock<std::mutex> hold();
@@ -106,7 +113,20 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     /// Records the fills collected by fill_before_next().
     void place_poison_fills();
     void record_or_hold(const Operation& operation, std::span<const Access> accesses, const RecordTag& tag);
-    void emit_group();
+    bool bindable(const Operation& operation) const;
+    /// Records an operation whose pipeline may have to be waited for. Throws DeviceLost when the driver
+    /// refuses to compile it, because what follows relies on its results.
+    void record_now(Batch& batch, Pending& pending);
+    /// Records the operations at the front of the group that do not wait for the compiler any more.
+    void emit_compiled(Batch& batch, std::deque<Pending>& group);
+    /// Records the whole group.
+    void emit_group(Batch& batch, std::deque<Pending>& group);
+    /// The open submit is full: submits it, or lets it wait for the compiler.
+    void next_submit();
+    /// Submits those at the front that do not wait for the compiler any more.
+    void submit_compiled();
+    /// Submits those that wait, after their pipelines are compiled.
+    void submit_waiting();
     /// Submits if the device is idle and enough is recorded.
     void submit_for_idle_device();
     RecordTag tag_of(const Operation& operation, std::span<const Access> accesses) const;
@@ -131,16 +151,17 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     const std::uint32_t number_;
     Queue& queue_;
     Queue* const upload_queue_; ///< of the upload lane; null: no lane
-    const bool collecting_;     ///< operations are held back until their group is complete
+    const bool collecting_;     ///< test modes: operations are held back until their group is complete
     VkSemaphore timeline_ = VK_NULL_HANDLE;
 
     mutable std::mutex mutex_;
     std::vector<std::unique_ptr<PreparedKernel>> prepared_; ///< by pipeline number; null: not launched here
     HazardTracker hazards_;
     std::unique_ptr<Batch> open_;
+    std::deque<Waiting> waiting_; ///< full, in order; before open_
     std::deque<std::unique_ptr<Batch>> in_flight_;
     std::vector<std::unique_ptr<Batch>> free_;
-    std::vector<Pending> group_;
+    std::deque<Pending> group_; ///< of open_
     std::vector<Access> group_accesses_;
     std::mt19937_64 random_;
 

@@ -86,7 +86,7 @@ void VulkanStream::launch(const kernels::Kernel& kernel, Groups groups, std::spa
                           std::span<const Access> accesses, std::span<const kernels::ConstantValue> constants,
                           double expected_seconds) {
     device_.throw_if_lost();
-    launch(core_->pipelines().get(kernel, constants), groups, parameters, accesses, expected_seconds);
+    launch(core_->pipelines().request(kernel, constants), groups, parameters, accesses, expected_seconds);
 }
 
 void VulkanStream::launch(const Pipeline& pipeline, Groups groups, std::span<const std::byte> parameters,

@@ -145,6 +145,7 @@ void StreamCore::close() noexcept {
         device_->leave_running(shared_from_this());
         return;
     }
+    waiting_.clear();
     in_flight_.clear();
     free_.clear();
 }

@@ -54,7 +54,7 @@ TEST_F(PipelineTest, CompilesTheSamePipelineOnce) {
         for (const Pipeline*& pipeline : seen)
             threads.emplace_back([&] { pipeline = &device->prepare(kernel); });
     }
-    EXPECT_NE(seen[0]->handle, VkPipeline{});
+    EXPECT_TRUE(seen[0]->ready());
     EXPECT_EQ(seen[0]->kernel, &kernel);
     EXPECT_THAT(seen, testing::Each(seen[0]));
 }

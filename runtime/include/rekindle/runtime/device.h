@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -96,8 +97,14 @@ std::vector<DeviceInfo> list_devices(std::string* reason = nullptr);
 /// one), "gpu:N", "N", a UUID … Throws Unsupported, listing the devices that exist.
 DeviceInfo select_device(std::string_view text);
 
+/// How far the driver's compiler is: `compiled` of the `requested` pipelines. Called at most ten times a
+/// second once compiling has taken two seconds, and a last time with compiled == requested. Calls come from
+/// any thread, one at a time, and must not throw or use the device.
+using CompileProgressCallback = std::function<void(std::uint32_t compiled, std::uint32_t requested)>;
+
 struct DeviceOptions {
     LogCallback log{};
+    CompileProgressCallback compile_progress{};
     /// Pipelines can be made, but nothing can run: no queue, no fence, no command pool is used. Works on RADV
     /// without a GPU (RADV_FORCE_FAMILY). Allocations and streams throw Unsupported.
     bool compile_only = false;
@@ -148,6 +155,12 @@ class Device : public std::enable_shared_from_this<Device> {
     /// and returns the same Pipeline, valid as long as the device. This is a lookup by name; callers keep the
     /// result.
     virtual const Pipeline& prepare(const kernels::Kernel& kernel,
+                                    std::span<const kernels::ConstantValue> constants = {}) = 0;
+    /// The same pipeline, which other threads compile while the caller goes on (REKINDLE_COMPILE_THREADS of
+    /// them; 0: the first launch compiles). A stream holds its launches back until then. Throws like
+    /// prepare(), except for a refusal of the driver: the device counts as lost when a stream needs the
+    /// pipeline.
+    virtual const Pipeline& request(const kernels::Kernel& kernel,
                                     std::span<const kernels::ConstantValue> constants = {}) = 0;
     template <class P>
     const Pipeline& prepare(const kernels::TypedKernel<P>& kernel,

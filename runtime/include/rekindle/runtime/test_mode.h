@@ -22,10 +22,18 @@ struct TestMode {
     std::optional<std::uint64_t> random_order;
     /// REKINDLE_VALIDATION=1: VK_LAYER_KHRONOS_validation; its messages are errors in the log.
     bool validation = false;
-    /// REKINDLE_FAULT=out-of-memory:N | device-lost:N | hang:N | wrong-answer:N: driver allocation N fails,
-    /// submit N loses the device, submit N never ends, or row N of the self-test (of those that the device
-    /// can run) gives a wrong answer. "N+": N and all later ones.
-    enum class Fault { none, out_of_memory, device_lost, hang, wrong_answer } fault = Fault::none;
+    /// REKINDLE_FAULT=out-of-memory:N | device-lost:N | hang:N | wrong-answer:N | refused-kernel:N: driver
+    /// allocation N fails, submit N loses the device, submit N never ends, row N of the self-test (of those
+    /// that the device can run) gives a wrong answer, or the driver refuses to compile pipeline N. "N+": N
+    /// and all later ones.
+    enum class Fault {
+        none,
+        out_of_memory,
+        device_lost,
+        hang,
+        wrong_answer,
+        refused_kernel
+    } fault = Fault::none;
     std::uint64_t fault_at = 0;
     bool fault_repeats = false; ///< "N+"
     /// REKINDLE_WATCHDOG_SECONDS: how long a wait may see no progress before the device counts as lost.
