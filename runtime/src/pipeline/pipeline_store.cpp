@@ -206,11 +206,16 @@ VkPipeline PipelineStore::compile(const kernels::Kernel& kernel, std::span<const
         info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
     if (device_.inject(TestMode::Fault::refused_kernel))
         throw Error("the driver refuses " + text_of(kernel, values) + " because REKINDLE_FAULT requested it");
+    const auto begin = std::chrono::steady_clock::now();
     VkPipeline pipeline = VK_NULL_HANDLE;
     device_.check(
         device_.vk().vkCreateComputePipelines(device_.handle(), cache_, 1, &info, nullptr, &pipeline),
         "vkCreateComputePipelines of " + text_of(kernel, values));
     ++compiled_;
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - begin);
+    device_.log(LogLevel::debug, "compiled " + text_of(kernel, values) + " in " +
+                                     std::to_string(milliseconds.count()) + " ms");
     return pipeline;
 }
 
