@@ -169,6 +169,9 @@ check 'comparisons of measured times are found' \
 status=0
 python3 "$repository/tests/scripts/architecture.py" "$repository" >"$folder/output" 2>&1 || status=$?
 check 'ARCHITECTURE.md matches the build' "$status" 0
+status=0
+python3 "$repository/tests/scripts/environment_page.py" "$repository" >"$folder/output" 2>&1 || status=$?
+check 'docs/environment.md lists what the sources read' "$status" 0
 
 for script in set-up test test-gpu demo package isa-audit sample-data uninstall; do
     status=0

@@ -189,4 +189,27 @@ void CacheFile::write(std::span<const std::byte> payload) const {
     Descriptor(folder, O_RDONLY | O_DIRECTORY, "cannot write").sync();
 }
 
+std::optional<std::filesystem::file_time_type> CacheFile::written() const noexcept {
+    std::error_code error;
+    const auto time = std::filesystem::last_write_time(path_, error);
+    return error ? std::nullopt : std::optional(time);
+}
+
+void CacheFile::touch() const noexcept {
+    std::error_code ignored; // a read-only folder
+    std::filesystem::last_write_time(path_, std::filesystem::file_time_type::clock::now(), ignored);
+}
+
+void CacheFile::remove_unused(std::chrono::hours since) const noexcept {
+    const auto limit = std::filesystem::file_time_type::clock::now() - since;
+    std::error_code error;
+    std::filesystem::directory_iterator files(path_.parent_path(), error);
+    for (const std::filesystem::directory_iterator end; !error && files != end; files.increment(error)) {
+        std::error_code ignored;
+        if (files->path() != path_ && files->is_regular_file(ignored) &&
+            files->last_write_time(ignored) < limit && !ignored)
+            std::filesystem::remove(files->path(), ignored);
+    }
+}
+
 } // namespace rekindle::runtime

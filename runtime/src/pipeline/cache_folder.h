@@ -3,6 +3,7 @@
 
 #include <rekindle/runtime/device.h>
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -33,6 +34,12 @@ class CacheFile {
     std::optional<std::vector<std::byte>> read() const;
     /// Replaces the file atomically (temporary file, fsync, rename); creates its folder. Throws Error.
     void write(std::span<const std::byte> payload) const;
+    /// When the file was written last; nothing if it does not exist.
+    std::optional<std::filesystem::file_time_type> written() const noexcept;
+    /// Marks the file as used now, so that remove_unused() keeps it.
+    void touch() const noexcept;
+    /// Removes the files beside this one that nobody has used for that long: those of earlier driver builds.
+    void remove_unused(std::chrono::hours since) const noexcept;
 
   private:
     std::filesystem::path path_;

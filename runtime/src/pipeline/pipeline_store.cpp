@@ -16,6 +16,10 @@ namespace rekindle::runtime {
 namespace {
 
 constexpr std::string_view cache_kind = "RKPIPE01";
+/// A file that has grown beyond this is started anew: drivers never remove anything from their caches.
+constexpr std::size_t largest_cache = std::size_t{256} << 20;
+/// Files of earlier driver builds are removed after this time.
+constexpr std::chrono::hours kept_unused(24 * 90);
 
 std::string text_of(const kernels::Kernel& kernel, std::span<const std::uint32_t> values) {
     std::string text(kernel.name);
@@ -51,11 +55,7 @@ PipelineStore::PipelineStore(VulkanDevice& device, const std::filesystem::path& 
         file_.emplace(folder / "pipelines" / file_name_of(device.info()), cache_kind);
     const std::vector<std::byte> data = load_cache();
     file_bytes_ = data.size();
-    auto create = structure<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
-    create.initialDataSize = data.size();
-    create.pInitialData = data.data();
-    device_.check(device_.vk().vkCreatePipelineCache(device_.handle(), &create, nullptr, &cache_),
-                  "vkCreatePipelineCache");
+    cache_ = make_cache(data);
 }
 
 PipelineStore::~PipelineStore() {
@@ -212,8 +212,8 @@ VkPipeline PipelineStore::compile(const kernels::Kernel& kernel, std::span<const
         device_.vk().vkCreateComputePipelines(device_.handle(), cache_, 1, &info, nullptr, &pipeline),
         "vkCreateComputePipelines of " + text_of(kernel, values));
     ++compiled_;
-    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::steady_clock::now() - begin);
+    const auto milliseconds =
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
     device_.log(LogLevel::debug, "compiled " + text_of(kernel, values) + " in " +
                                      std::to_string(milliseconds.count()) + " ms");
     return pipeline;
@@ -254,11 +254,14 @@ std::vector<PipelineStatistic> PipelineStore::statistics(const Pipeline& pipelin
     return result;
 }
 
-std::vector<std::byte> PipelineStore::load_cache() const {
+std::vector<std::byte> PipelineStore::load_cache() {
     if (!file_)
         return {};
     try {
+        file_written_ = file_->written();
         std::vector<std::byte> data = file_->read().value_or(std::vector<std::byte>{});
+        if (data.size() > largest_cache)
+            return {};
         if (data.empty() || fits_device(data))
             return data;
         device_.log(LogLevel::warning, "pipeline cache " + file_->path().string() +
@@ -281,23 +284,53 @@ bool PipelineStore::fits_device(std::span<const std::byte> data) const {
            std::ranges::equal(std::span(header.pipelineCacheUUID), info.pipeline_cache_uuid);
 }
 
+VkPipelineCache PipelineStore::make_cache(std::span<const std::byte> data) {
+    auto create = structure<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
+    create.initialDataSize = data.size();
+    create.pInitialData = data.data();
+    VkPipelineCache cache = VK_NULL_HANDLE;
+    device_.check(device_.vk().vkCreatePipelineCache(device_.handle(), &create, nullptr, &cache),
+                  "vkCreatePipelineCache");
+    return cache;
+}
+
+std::vector<std::byte> PipelineStore::data_to_save() {
+    const VolkDeviceTable& vk = device_.vk();
+    const auto contents = [&](VkPipelineCache cache) {
+        std::size_t size = 0;
+        device_.check(vk.vkGetPipelineCacheData(device_.handle(), cache, &size, nullptr),
+                      "vkGetPipelineCacheData");
+        std::vector<std::byte> data(size);
+        device_.check(vk.vkGetPipelineCacheData(device_.handle(), cache, &size, data.data()),
+                      "vkGetPipelineCacheData");
+        data.resize(size);
+        return data;
+    };
+    if (!file_->written() || file_->written() == file_written_)
+        return contents(cache_);
+    const std::shared_ptr<VkPipelineCache_T> all(make_cache(load_cache()), [&](VkPipelineCache made) {
+        vk.vkDestroyPipelineCache(device_.handle(), made, nullptr);
+    });
+    // In this direction, because other threads may be compiling into cache_.
+    device_.check(vk.vkMergePipelineCaches(device_.handle(), all.get(), 1, &cache_), "vkMergePipelineCaches");
+    return contents(all.get());
+}
+
 void PipelineStore::save() noexcept {
     const std::lock_guard lock(save_mutex_);
     const std::uint64_t compiled = compiled_.load();
     if (!file_ || compiled == saved_ || device_.lost())
         return;
     try {
-        std::size_t size = 0;
-        const VolkDeviceTable& vk = device_.vk();
-        device_.check(vk.vkGetPipelineCacheData(device_.handle(), cache_, &size, nullptr),
-                      "vkGetPipelineCacheData");
-        std::vector<std::byte> data(size);
-        device_.check(vk.vkGetPipelineCacheData(device_.handle(), cache_, &size, data.data()),
-                      "vkGetPipelineCacheData");
-        data.resize(size);
-        if (size != file_bytes_) // otherwise everything came from the file
+        const std::vector<std::byte> data = data_to_save();
+        if (data.size() != file_bytes_) { // otherwise everything came from the file
             file_->write(data);
-        file_bytes_ = size;
+            file_->remove_unused(kept_unused);
+        } else {
+            file_->touch();
+        }
+        file_written_ = file_->written();
+        file_bytes_ = data.size();
         saved_ = compiled;
     } catch (const std::exception& error) {
         device_.log(LogLevel::warning, std::string("pipelines cannot be saved: ") + error.what());

@@ -70,7 +70,11 @@ class PipelineStore {
     /// 0: the driver's choice.
     std::uint32_t required_subgroup(const kernels::Kernel& kernel,
                                     std::span<const std::uint32_t> values) const;
-    std::vector<std::byte> load_cache() const;
+    std::vector<std::byte> load_cache();
+    /// A driver's cache with these contents, to be destroyed by the caller.
+    VkPipelineCache make_cache(std::span<const std::byte> data);
+    /// The contents of the cache, and what other processes have written into the file since it was loaded.
+    std::vector<std::byte> data_to_save();
     bool fits_device(std::span<const std::byte> data) const;
 
     VulkanDevice& device_;
@@ -81,8 +85,10 @@ class PipelineStore {
     CompileProgress progress_;
     std::atomic<std::uint64_t> compiled_{0};
     std::mutex save_mutex_;
-    std::uint64_t saved_ = 0;           ///< value of compiled_ when the file was last written
-    std::size_t file_bytes_ = 0;        ///< size of the driver's data in the file
+    std::uint64_t saved_ = 0;    ///< value of compiled_ when the file was last written
+    std::size_t file_bytes_ = 0; ///< size of the driver's data in the file
+    std::optional<std::filesystem::file_time_type>
+        file_written_;                  ///< when the file that was loaded was written
     std::optional<CompileQueue> queue_; ///< empty: everything is compiled where it is completed
 };
 

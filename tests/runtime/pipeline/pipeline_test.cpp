@@ -1,6 +1,7 @@
 #include "fixture.h"
 #include "opened_device.h"
 
+#include <rekindle/kernels/families/testing.h>
 #include <rekindle/kernels/launchers.h>
 
 #include <filesystem>
@@ -93,6 +94,42 @@ TEST_F(PipelineTest, KeepsTheDriversCacheOnDisk) {
     EXPECT_EQ(file_after_use(), file);
     EXPECT_EQ(std::filesystem::last_write_time(file), written) << "nothing new was compiled";
     EXPECT_THAT(log.lines(LogLevel::warning), IsEmpty());
+}
+
+TEST_F(PipelineTest, ProcessesThatRunAtTheSameTimeKeepEachOthersPipelines) {
+    const auto with_factor = [](std::uint32_t factor) {
+        return std::array{kernels::ConstantValue{"factor", factor}};
+    };
+    {
+        const std::shared_ptr<Device> first = open({.self_test = false}), second = open({.self_test = false});
+        first->prepare(kernels::test_combine.kernel, with_factor(11));
+        second->prepare(kernels::test_combine.kernel, with_factor(12));
+        first->save_pipeline_cache();
+        second->save_pipeline_cache();
+    }
+    const std::filesystem::path file = file_after_use();
+    const auto bytes = std::filesystem::file_size(file);
+    const std::shared_ptr<Device> third = open({.self_test = false});
+    third->prepare(kernel);
+    third->prepare(kernels::test_combine.kernel, with_factor(11));
+    third->prepare(kernels::test_combine.kernel, with_factor(12));
+    third->save_pipeline_cache();
+    EXPECT_EQ(std::filesystem::file_size(file), bytes) << "the file had all three";
+}
+
+TEST_F(PipelineTest, RemovesFilesThatNoDriverHasUsedForMonths) {
+    const std::filesystem::path file = file_after_use();
+    const std::filesystem::path unused = file.parent_path() / "0123-1-2-3.bin",
+                                recent = file.parent_path() / "4567-1-2-3.bin";
+    for (const std::filesystem::path& other : {unused, recent})
+        write(other, "of another driver build");
+    std::filesystem::last_write_time(unused, std::filesystem::file_time_type::clock::now() -
+                                                 std::chrono::hours(24 * 91));
+    const std::shared_ptr<Device> device = open({.self_test = false});
+    device->prepare(kernels::test_combine.kernel);
+    device->save_pipeline_cache();
+    EXPECT_FALSE(std::filesystem::exists(unused));
+    EXPECT_TRUE(std::filesystem::exists(recent));
 }
 
 TEST_F(PipelineTest, RebuildsADamagedCache) {

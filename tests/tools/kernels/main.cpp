@@ -1,4 +1,4 @@
-/// Usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | list | docs | modules FOLDER
+/// Usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | compile | list | docs | modules FOLDER
 ///
 /// matrix  creates the pipeline of every kernel and audit case on the first device; prints each one that the
 /// driver rejects, and "N pipelines, M failed, K not for this device (it lacks …)". Status 1: one failed, or
@@ -6,13 +6,14 @@
 /// audit   does the same and prints what the driver reports about the machine code, one line of tab-separated
 /// columns for each; the count is the last line on standard error. Status 1 also if the driver omits a
 /// column.
-/// list    prints every kernel and audit case of the registry, one line each: family, kernel, case and the
-/// bytes of shared memory that it may use, separated by tabs.
-/// docs    prints docs/reference/kernels.md.
-/// modules writes the embedded modules as FOLDER/<family>.spv.
-/// Nothing runs on the device, so it need not be present (RADV_FORCE_FAMILY).
+/// compile compiles the pipelines that a log on standard input names (compile_times.h) and prints how long
+/// each takes. list    prints every kernel and audit case of the registry, one line each: family, kernel,
+/// case and the bytes of shared memory that it may use, separated by tabs. docs    prints
+/// docs/reference/kernels.md. modules writes the embedded modules as FOLDER/<family>.spv. Nothing runs on the
+/// device, so it need not be present (RADV_FORCE_FAMILY).
 
 #include "audit_row.h"
+#include "compile_times.h"
 #include "documentation.h"
 
 #include <rekindle/kernels/kernel.h>
@@ -152,6 +153,8 @@ int main(int argc, char** argv) {
             return matrix(argument);
         if (command == "audit" && argc <= 3)
             return audit(argument);
+        if (command == "compile" && argc == 2)
+            return compile_times(*open_without_running(false), std::cin, std::cout);
         if (command == "list" && argc == 2)
             return list();
         if (command == "modules" && argc == 3)
@@ -164,7 +167,7 @@ int main(int argc, char** argv) {
         std::cerr << "error: " << e.what() << '\n';
         return 1;
     }
-    std::cerr
-        << "usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | list | docs | modules FOLDER\n";
+    std::cerr << "usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | compile | list | docs | "
+                 "modules FOLDER\n";
     return 2;
 }
