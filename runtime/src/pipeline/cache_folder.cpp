@@ -196,8 +196,10 @@ std::optional<std::filesystem::file_time_type> CacheFile::written() const noexce
 }
 
 void CacheFile::touch() const noexcept {
+    const auto now = std::filesystem::file_time_type::clock::now();
     std::error_code ignored; // a read-only folder
-    std::filesystem::last_write_time(path_, std::filesystem::file_time_type::clock::now(), ignored);
+    if (const auto before = written(); before && now - *before > std::chrono::hours(24))
+        std::filesystem::last_write_time(path_, now, ignored);
 }
 
 void CacheFile::remove_unused(std::chrono::hours since) const noexcept {

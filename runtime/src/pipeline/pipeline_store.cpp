@@ -325,10 +325,10 @@ void PipelineStore::save() noexcept {
         const std::vector<std::byte> data = data_to_save();
         if (data.size() != file_bytes_) { // otherwise everything came from the file
             file_->write(data);
-            file_->remove_unused(kept_unused);
         } else {
             file_->touch();
         }
+        file_->remove_unused(kept_unused);
         file_written_ = file_->written();
         file_bytes_ = data.size();
         saved_ = compiled;

@@ -114,6 +114,7 @@ TEST_F(PipelineTest, ProcessesThatRunAtTheSameTimeKeepEachOthersPipelines) {
     third->prepare(kernels::test_combine.kernel, with_factor(11));
     third->prepare(kernels::test_combine.kernel, with_factor(12));
     third->save_pipeline_cache();
+    // lavapipe's cache holds no pipelines, so this can fail on GPUs only.
     EXPECT_EQ(std::filesystem::file_size(file), bytes) << "the file had all three";
 }
 

@@ -157,6 +157,7 @@ class EarlySubmitTest : public StreamTest {
 
 TEST_F(EarlySubmitTest, AnIdleDeviceGetsTheFirstOperations) {
     const auto s = stream(any_time());
+    device().prepare(kernels::test_advance.kernel); // launches do not wait for the compiler
     const Buffer words = memory(*s, Words(64, 1));
     const std::uint32_t early = StreamOptions{}.operations_of_early_submit;
     ASSERT_GE(early, 8u);
