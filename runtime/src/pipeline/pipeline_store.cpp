@@ -16,7 +16,7 @@ namespace rekindle::runtime {
 namespace {
 
 constexpr std::string_view cache_kind = "RKPIPE01";
-/// A file that has grown beyond this is started anew: drivers never remove anything from their caches.
+/// A file that has grown beyond this is replaced: drivers never remove anything from their caches.
 constexpr std::size_t largest_cache = std::size_t{256} << 20;
 /// Files of earlier driver builds are removed after this time.
 constexpr std::chrono::hours kept_unused(24 * 90);
