@@ -172,6 +172,9 @@ check 'ARCHITECTURE.md matches the build' "$status" 0
 status=0
 python3 "$repository/tests/scripts/environment_page.py" "$repository" >"$folder/output" 2>&1 || status=$?
 check 'docs/environment.md lists what the sources read' "$status" 0
+status=0
+python3 "$repository/tests/doctor/confirmed/report_test.py" >"$folder/output" 2>&1 || status=$?
+check 'the report on confirmed runs' "$status" 0
 
 for script in set-up test test-gpu demo package isa-audit sample-data uninstall; do
     status=0
