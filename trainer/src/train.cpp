@@ -5,6 +5,7 @@
 #include "predict/trained_run.h"
 #include "report/outputs.h"
 #include "scores/population_scores.h"
+#include "scores/ridge.h"
 
 #include <rekindle/base/clock.h>
 #include <rekindle/base/error.h>
@@ -226,14 +227,17 @@ void note_options_without_effect(const TrainConfig& config, const std::set<std::
         say(key, !config.model.empty(), "--model describes the network");
 }
 
-Evaluation evaluate(const TrainConfig& config, const Dataset& set, const std::vector<double>& predicted) {
+/// `ridge` holds ridge_predictions(set).
+Evaluation evaluate(const TrainConfig& config, const Dataset& set, const std::vector<double>& predicted,
+                    const std::vector<double>& ridge) {
     const EvaluationContext context{set.meaning.text(), static_cast<std::int64_t>(set.meaning.horizon),
-                                    static_cast<std::uint64_t>(config.seed)};
+                                    static_cast<std::uint64_t>(config.seed), set.meaning.previous_text(),
+                                    ridge};
     const auto actual = set.validation_targets();
-    const auto yesterday = set.yesterday();
+    const auto previous = set.previous();
     if (set.meaning.is_probability())
-        return evaluate_probabilities(predicted, actual, yesterday, set.training_share_up, context);
-    return evaluate_returns(predicted, actual, yesterday, set.training_share_up, context);
+        return evaluate_probabilities(predicted, actual, previous, set.training_share_up, context);
+    return evaluate_returns(predicted, actual, previous, set.training_share_up, context);
 }
 
 std::vector<double> predict_validation(const Dataset& set, const mlp::ModelDescription& model,
@@ -313,11 +317,12 @@ void finish(TrainOutcome& outcome, const RunFolder& folder, const TrainConfig& c
             const DeviceUse& device, const FitResult& result, ThreadPool& pool, Recorder& progress) {
     const auto start = Clock::now();
     const auto predicted = predict_validation(set, model, spec, result);
-    Evaluation evaluation = evaluate(config, set, predicted);
+    const auto ridge = ridge_predictions(set);
+    Evaluation evaluation = evaluate(config, set, predicted, ridge);
     std::optional<PopulationScores> population;
     if (config.population > 1) {
-        population =
-            score_population(result, evaluate(config, set, mean_predictions(set, model, spec, result, pool)));
+        population = score_population(
+            result, evaluate(config, set, mean_predictions(set, model, spec, result, pool), ridge));
         evaluation = adjusted_for_selection(std::move(evaluation), *population);
         for (const Score& score : population->mean.scores)
             outcome.mean_lines.push_back(describe(score));

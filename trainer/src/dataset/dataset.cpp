@@ -305,6 +305,13 @@ std::string TargetMeaning::text() const {
     return fmt::format("log return of {}{}, close to close", span, limit);
 }
 
+std::string TargetMeaning::previous_text() const {
+    const char* row = per_bar ? "bar" : "session";
+    const char* what = is_probability() ? "direction" : "return";
+    return horizon == 1 ? fmt::format("the last {}'s {}", row, what)
+                        : fmt::format("the last {}-{} {}", horizon, row, what);
+}
+
 double TargetMeaning::network_target(double target) const noexcept {
     switch (kind) {
     case market::TargetKind::direction:
@@ -336,7 +343,7 @@ mlp::Samples Dataset::validation() const {
     return samples_of(*this, split.validation_begin, split.validation_end);
 }
 
-std::vector<double> Dataset::yesterday() const {
+std::vector<double> Dataset::previous() const {
     std::vector<double> result;
     result.reserve(split.validation_end - split.validation_begin);
     for (std::size_t row = split.validation_begin; row < split.validation_end; ++row)

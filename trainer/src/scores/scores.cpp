@@ -188,18 +188,54 @@ std::optional<Score> hit_rate(std::string name, std::span<const double> predicte
     return score;
 }
 
-void judge(Evaluation& evaluation, const EvaluationContext& context) {
+/// The scores that compare the model with ridge regression.
+struct RidgeScores {
+    Score own;        ///< of ridge regression itself, against the usual baseline
+    Score against;    ///< the model's advantage over it: above the baseline when the model is better
+    double model = 0; ///< the model's value of the score `own`
+};
+
+constexpr const char* ridge_name = "ridge regression on the same features";
+
+/// "Ridge regression on the same features reaches 20.2 % (95 % interval 15 to 25 %), the model 16.6 %".
+std::string ridge_figures(const RidgeScores& ridge) {
+    return fmt::format(
+        "Ridge regression on the same features reaches {:.3g} % (95 % interval {:.3g} to {:.3g} "
+        "%), the model {:.3g} %",
+        ridge.own.value, ridge.own.interval.low, ridge.own.interval.high, ridge.model);
+}
+
+/// Adds to the verdict what ridge regression means for it.
+void judge_ridge(Evaluation& evaluation, const RidgeScores& ridge) {
+    Verdict& verdict = evaluation.verdict;
+    const bool ridge_has_edge = ridge.own.interval.low > ridge.own.baseline;
+    const bool ridge_is_better = ridge.against.interval.high < ridge.against.baseline;
+    const bool model_is_better = ridge.against.interval.low > ridge.against.baseline;
+    if (evaluation.has_edge && ridge_is_better)
+        verdict.finding += fmt::format(", but {} predicts it better still", ridge_name);
+    else if (ridge_has_edge && !evaluation.has_edge)
+        verdict.finding += fmt::format("; {} does", ridge_name);
+    const char* comparison = ridge_is_better   ? ", which is worse by more than chance"
+                             : model_is_better ? ", which is better by more than chance"
+                                               : "; the difference may be chance";
+    verdict.details += fmt::format(" {}{}.", ridge_figures(ridge), comparison);
+}
+
+void judge(Evaluation& evaluation, const std::optional<RidgeScores>& ridge,
+           const EvaluationContext& context) {
     const Score& decisive = evaluation.scores.front();
     evaluation.has_edge = evaluation.rows >= min_judged_rows && decisive.interval.low > decisive.baseline;
     const std::string& target = context.target_text;
-    if (evaluation.rows < min_judged_rows)
+    if (evaluation.rows < min_judged_rows) {
         evaluation.verdict = {
             "Too few rows to tell",
             fmt::format("{}, but at least {} are needed to judge the {}",
                         counted(static_cast<std::int64_t>(evaluation.rows), "validation row"),
                         min_judged_rows, target),
             ""};
-    else if (evaluation.has_edge)
+        return;
+    }
+    if (evaluation.has_edge)
         evaluation.verdict = {
             "An edge",
             fmt::format("on the validation set the model predicts the {} better than {}", target,
@@ -211,24 +247,40 @@ void judge(Evaluation& evaluation, const EvaluationContext& context) {
             "No edge",
             fmt::format("the model does not predict the {} better than {}", target, decisive.baseline_name),
             describe(decisive) + "."};
+    if (ridge)
+        judge_ridge(evaluation, *ridge);
 }
 
-void require_same_size(std::size_t rows, std::size_t a, std::size_t b) {
-    if (rows == 0 || rows != a || rows != b)
+void require_same_size(std::size_t rows, std::size_t a, std::size_t b, std::span<const double> ridge) {
+    if (rows == 0 || rows != a || rows != b || (!ridge.empty() && ridge.size() != rows))
         throw internal_error(
-            fmt::format("scores need non-empty columns of equal length, not {}, {} and {}", rows, a, b));
+            fmt::format("scores need non-empty columns of equal length, not {}, {}, {} and {}", rows, a, b,
+                        ridge.size()));
+}
+
+std::vector<double> squared_errors(std::span<const double> guess, std::span<const double> actual) {
+    return per_row(actual.size(),
+                   [&](std::size_t i) { return (actual[i] - guess[i]) * (actual[i] - guess[i]); });
+}
+
+RidgeScores compare_returns(std::span<const double> predicted, std::span<const double> actual,
+                            const Score& model, const EvaluationContext& context) {
+    const std::vector<double> zero(actual.size(), 0.0);
+    const auto of_ridge = squared_errors(context.ridge, actual);
+    return {skill_score("squared error reduction of ridge regression", of_ridge, squared_errors(zero, actual),
+                        "a return of zero", context),
+            skill_score("squared error reduction vs. ridge regression", squared_errors(predicted, actual),
+                        of_ridge, ridge_name, context),
+            model.value};
 }
 
 } // namespace
 
 Evaluation evaluate_returns(std::span<const double> predicted, std::span<const double> actual,
-                            std::span<const double> yesterday, double training_share_up,
+                            std::span<const double> previous, double training_share_up,
                             const EvaluationContext& context) {
     const std::size_t rows = predicted.size();
-    require_same_size(rows, actual.size(), yesterday.size());
-    const auto squared = [&](std::span<const double> guess) {
-        return per_row(rows, [&](std::size_t i) { return (actual[i] - guess[i]) * (actual[i] - guess[i]); });
-    };
+    require_same_size(rows, actual.size(), previous.size(), context.ridge);
     // Columns are computed where they are used, because with many validation rows each is large.
     const auto absolute_error = [&] {
         return per_row(rows, [&](std::size_t i) { return std::abs(actual[i] - predicted[i]); });
@@ -238,27 +290,38 @@ Evaluation evaluate_returns(std::span<const double> predicted, std::span<const d
     };
     Evaluation result;
     result.rows = rows;
-    result.scores.push_back(skill_score("squared error reduction (out-of-sample R²)", squared(predicted),
-                                        per_row(rows, [&](std::size_t i) { return actual[i] * actual[i]; }),
-                                        "a return of zero", context));
-    result.scores.push_back(skill_score("squared error reduction vs. yesterday's return", squared(predicted),
-                                        squared(yesterday), "yesterday's return", context));
+    result.scores.push_back(skill_score(
+        "squared error reduction (out-of-sample R²)", squared_errors(predicted, actual),
+        per_row(rows, [&](std::size_t i) { return actual[i] * actual[i]; }), "a return of zero", context));
+    std::optional<RidgeScores> ridge;
+    if (!context.ridge.empty()) {
+        ridge = compare_returns(predicted, actual, result.scores.front(), context);
+        result.scores.push_back(ridge->own);
+        result.scores.push_back(ridge->against);
+    }
+    result.scores.push_back(skill_score("squared error reduction vs. " + context.previous_name,
+                                        squared_errors(predicted, actual), squared_errors(previous, actual),
+                                        context.previous_name, context));
     result.scores.push_back(mean_score("mean absolute error", "%", absolute_error(), 100,
                                        100 * mean(absolute_zero()), "a return of zero", false, context));
     if (auto rate = hit_rate("direction hit rate", predicted, actual, training_share_up, context))
         result.scores.push_back(std::move(*rate));
+    if (ridge)
+        if (auto rate = hit_rate("direction hit rate of ridge regression", context.ridge, actual,
+                                 training_share_up, context))
+            result.scores.push_back(std::move(*rate));
     result.calibration = calibrate(predicted, actual);
     const auto residual = per_row(rows, [&](std::size_t i) { return actual[i] - predicted[i]; });
     result.residual_quantiles = {quantile(residual, 0.05), quantile(residual, 0.95)};
-    judge(result, context);
+    judge(result, ridge, context);
     return result;
 }
 
 Evaluation evaluate_probabilities(std::span<const double> probability, std::span<const double> actual,
-                                  std::span<const double> yesterday, double training_share_up,
+                                  std::span<const double> previous, double training_share_up,
                                   const EvaluationContext& context) {
     const std::size_t rows = probability.size();
-    require_same_size(rows, actual.size(), yesterday.size());
+    require_same_size(rows, actual.size(), previous.size(), context.ridge);
     const auto clamped = [](double p) { return std::clamp(p, 1e-6, 1 - 1e-6); };
     const auto log_loss = [&](double p, double y) {
         return y > 0.5 ? -std::log(clamped(p)) : -std::log1p(-clamped(p));
@@ -277,13 +340,25 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
                     per_row(rows, [&](std::size_t i) { return log_loss(probability[i], actual[i]); }),
                     per_row(rows, [&](std::size_t i) { return log_loss(training_share_up, actual[i]); }),
                     "the share of rises in training", context));
-    result.scores.push_back(
-        mean_score("accuracy", "%", hits(model), 100,
-                   100 * mean(hits([&](std::size_t) { return majority_up ? 1.0 : -1.0; })),
-                   majority_name(training_share_up), true, context));
+    const double of_majority = 100 * mean(hits([&](std::size_t) { return majority_up ? 1.0 : -1.0; }));
+    result.scores.push_back(mean_score("accuracy", "%", hits(model), 100, of_majority,
+                                       majority_name(training_share_up), true, context));
+    std::optional<RidgeScores> ridge;
+    if (!context.ridge.empty()) {
+        const auto of_model = hits(model);
+        const auto of_ridge = hits([&](std::size_t i) { return context.ridge[i] - 0.5; });
+        ridge = {mean_score("accuracy of ridge regression", "%", of_ridge, 100, of_majority,
+                            majority_name(training_share_up), true, context),
+                 mean_score("accuracy minus that of ridge regression", "%",
+                            per_row(rows, [&](std::size_t i) { return of_model[i] - of_ridge[i]; }), 100, 0,
+                            ridge_name, true, context),
+                 result.scores.back().value};
+        result.scores.push_back(ridge->own);
+        result.scores.push_back(ridge->against);
+    }
     result.scores.push_back(mean_score("accuracy", "%", hits(model), 100,
-                                       100 * mean(hits([&](std::size_t i) { return yesterday[i] - 0.5; })),
-                                       "yesterday's direction", true, context));
+                                       100 * mean(hits([&](std::size_t i) { return previous[i] - 0.5; })),
+                                       context.previous_name, true, context));
     // Columns: both up, model up, outcome up; the fourth cell follows from the number of rows.
     const std::vector<std::vector<double>> cells{
         per_row(rows, [&](std::size_t i) { return probability[i] > 0.5 && actual[i] > 0.5 ? 1.0 : 0.0; }),
@@ -303,7 +378,7 @@ Evaluation evaluate_probabilities(std::span<const double> probability, std::span
     result.calibration = calibrate(probability, actual);
     const auto residual = per_row(rows, [&](std::size_t i) { return actual[i] - probability[i]; });
     result.residual_quantiles = {quantile(residual, 0.05), quantile(residual, 0.95)};
-    judge(result, context);
+    judge(result, ridge, context);
     return result;
 }
 

@@ -34,6 +34,8 @@ struct TargetMeaning {
     double up_threshold() const noexcept;
     /// "log return of the next session, close to close".
     std::string text() const;
+    /// The same of the latest outcome that is known: "the last session's return", "the last 5-bar return".
+    std::string previous_text() const;
     /// The value that the network is trained on, given a target in its own unit.
     double network_target(double target) const noexcept;
     /// The target's own unit (log return, or probability of a rise) from the network's first output.
@@ -61,7 +63,7 @@ struct Dataset {
     mlp::Samples train() const;
     mlp::Samples validation() const;
     /// The outcome known at each validation row: the target `horizon` rows before it, 0 where there is none.
-    std::vector<double> yesterday() const;
+    std::vector<double> previous() const;
     std::vector<double> validation_targets() const;
 };
 
