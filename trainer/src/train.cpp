@@ -1,3 +1,4 @@
+#include "dataset/settings_in_effect.h"
 #include "device/device.h"
 #include "device/device_record.h"
 #include "device/runtime_error.h"
@@ -206,25 +207,13 @@ std::optional<Checkpoint> find_checkpoint(const RunFolder& folder, const FitOpti
 /// Notes the given settings that have no effect, each with the reason.
 void note_options_without_effect(const TrainConfig& config, const std::set<std::string>& given,
                                  const TargetMeaning& meaning, ProgressSink& progress) {
-    const auto say = [&](const char* key, bool without_effect, std::string_view reason) {
+    for (const auto& [key, reason] : settings_without_effect(config, meaning)) {
+        if (!given.contains(std::string(key)))
+            continue;
         std::string option = "--" + std::string(key);
         std::replace(option.begin(), option.end(), '_', '-');
-        if (given.contains(key) && without_effect)
-            progress.info(fmt::format("{} has no effect: {}", option, reason));
-    };
-    const bool looks_at_bars = config.target == market::TargetKind::bar_return ||
-                               (config.target == market::TargetKind::direction && meaning.per_bar);
-    say("target_bars", !looks_at_bars,
-        meaning.per_bar ? "the target looks one bar ahead" : "the target looks one session ahead");
-    say("across_sessions", !meaning.per_bar, "a row is a session, not a bar");
-    say("dropout_rate", config.model.empty() && config.hidden_layers.size() < 2,
-        "the first hidden layer has no dropout");
-    say("huber_delta", config.loss != LossChoice::huber, "the loss is not huber");
-    say("momentum", config.optimizer != mlp::OptimizerSpec::Kind::sgd, "the optimizer is not sgd");
-    say("plateau_patience", config.schedule != mlp::ScheduleSpec::Kind::plateau,
-        "the schedule is not plateau");
-    for (const char* key : {"hidden_layers", "dropout_rate", "activation"})
-        say(key, !config.model.empty(), "--model describes the network");
+        progress.info(fmt::format("{} has no effect: {}", option, reason));
+    }
 }
 
 /// `ridge` holds ridge_predictions(set).

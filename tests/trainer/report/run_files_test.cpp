@@ -221,5 +221,45 @@ TEST_F(RunFilesTest, ConfigJsonTrainsTheSameAgain) {
     expect_same_weights(outcome_.run_folder, run(again).run_folder, "config.json");
 }
 
+class RunSettingsTest : public RunTest {};
+
+/// A setting that had no effect, or that another value took the place of, says so.
+TEST_F(RunSettingsTest, ReportSaysWhatTheyCameTo) {
+    const auto configured = [&](const std::string& key, auto&& change) {
+        TrainConfig settings = config();
+        settings.epochs = 1;
+        change(settings);
+        const TrainOutcome outcome = run(settings);
+        const std::string page = read_file(outcome.report), begin = "<dt>" + key + "</dt><dd>";
+        const std::size_t at = page.find(begin);
+        EXPECT_NE(at, std::string::npos) << key;
+        return page.substr(at + begin.size(), page.find("</dd>", at) - at - begin.size());
+    };
+    using Kind = market::TargetKind;
+    const auto five_ahead = [](TrainConfig& c) { c.target = Kind::bar_return; };
+    const auto plain = [](TrainConfig&) {};
+    EXPECT_EQ(configured("purge", five_ahead), "1 (in effect: 5, because the target looks 5 rows ahead)");
+    EXPECT_EQ(configured("purge", plain), "1");
+    EXPECT_EQ(configured("purge", [](TrainConfig& c) { c.compat = Compat::original; }),
+              "1 (in effect: 0, because --compat original does not purge)");
+    EXPECT_EQ(configured("target_bars", five_ahead), "5");
+    EXPECT_EQ(configured("target_bars", plain), "5 (no effect: the target looks one session ahead)");
+    EXPECT_EQ(configured("loss", plain), "auto (in effect: mse)");
+    EXPECT_EQ(configured("loss", [](TrainConfig& c) { c.target = Kind::direction; }),
+              "auto (in effect: bce)");
+    EXPECT_EQ(configured("loss", [](TrainConfig& c) { c.loss = LossChoice::huber; }), "huber");
+    EXPECT_EQ(configured("huber_delta", plain), "1.0 (no effect: the loss is not huber)");
+    EXPECT_EQ(configured("tick", plain), "auto (in effect: 0.25)");
+    EXPECT_EQ(configured("regular_hours", plain), "auto (in effect: 09:30-16:00)");
+}
+
+TEST_F(RunSettingsTest, MetadataSaysHowManyRowsWerePurged) {
+    TrainConfig settings = config();
+    settings.epochs = 1;
+    settings.target = market::TargetKind::bar_return;
+    const Json metadata = Json::parse(read_file(run(settings).run_folder / "best_model_metadata.json"));
+    EXPECT_EQ(metadata["rekindle"]["split"]["purged_rows"], 5);
+}
+
 } // namespace
 } // namespace rekindle::trainer

@@ -25,6 +25,7 @@ Json split_json(const Dataset& set) {
     return {{"train_rows", split.train_end - split.train_begin},
             {"train_from", date_of_row(set, split.train_begin)},
             {"train_to", date_of_row(set, split.train_end - 1)},
+            {"purged_rows", split.purge},
             {"rows_left_out_between", split.validation_begin - split.train_end},
             {"validation_rows", split.validation_end - split.validation_begin},
             {"validation_from", date_of_row(set, split.validation_begin)},

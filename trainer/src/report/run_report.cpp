@@ -1,5 +1,6 @@
 #include "run_report.h"
 
+#include "dataset/settings_in_effect.h"
 #include "fit/network.h"
 #include "population_report.h"
 
@@ -156,10 +157,18 @@ void add_configuration(ReportData& report, const TrainedRun& run) {
         report.configuration.emplace_back("driver", run.device.driver);
     report.configuration.emplace_back("reason for this device", run.device.why);
     report.configuration.emplace_back("instruction set", std::string(mlp::instruction_set()));
-    for (const auto& [key, value] : json.items())
-        if (const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-            !text.empty())
-            report.configuration.emplace_back(key, text);
+    const auto without_effect = settings_without_effect(run.config, run.set.meaning);
+    for (const auto& [key, value] : json.items()) {
+        std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        if (text.empty())
+            continue;
+        const auto none = std::ranges::find(without_effect, key, &SettingWithoutEffect::key);
+        if (none != without_effect.end())
+            text += fmt::format(" (no effect: {})", none->reason);
+        else if (const auto used = value_in_effect(key, run.config, run.data, run.set); !used.empty())
+            text += fmt::format(" (in effect: {})", used);
+        report.configuration.emplace_back(key, text);
+    }
 }
 
 } // namespace
