@@ -48,6 +48,22 @@ std::string row(std::int32_t date, int hour, const Bar& bar, double gap, std::ui
                        volume, contract, volume % 17 + 1);
 }
 
+/// Daily bars of the weekdays among `days` days.
+std::string make_days(std::uint64_t seed, std::int32_t first, int days) {
+    PhiloxStream random(seed, RandomPurpose::test);
+    std::string text = "date,open,high,low,close,volume\n";
+    int price = 8000;
+    for (std::int32_t date = first; date < first + days; ++date) {
+        if (market::is_weekend(date))
+            continue;
+        const Bar bar = next_bar(random, price);
+        price = bar.close;
+        text += fmt::format("{},{},{},{},{},{}\n", market::format_date(date), bar.open / 2.0, bar.high / 2.0,
+                            bar.low / 2.0, bar.close / 2.0, bar.volume);
+    }
+    return text;
+}
+
 /// One layer of four units with tanh.
 std::string network_description() {
     return R"({"version": 1, "initialization": "pytorch_default", "inputs": 54, "layers": [
@@ -93,6 +109,8 @@ SmallMarket::SmallMarket()
       malformed_bars(
           folder_.file("malformed.csv", make_bars(1, 0, 350) + "2024-11-01 00:00:00,1,2,x,1,1,ES 09-24,1\n")),
       vix(folder_.file("vix.csv", make_vix(1))), other_vix(folder_.file("other-vix.csv", make_vix(2))),
+      unnamed_bars(folder_.file("alpha.csv", make_days(3, market::make_date(2023, 1, 2), 150))),
+      later_bars(folder_.file("beta.csv", make_days(4, market::make_date(2023, 6, 1), 150))),
       calendar(folder_.file("calendar.yaml", "format: rekindle-calendar/1\n"
                                              "name: a test\n"
                                              "valid_from: 2023-01-01\n"

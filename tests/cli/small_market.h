@@ -21,9 +21,11 @@ class SmallMarket {
     const std::string malformed_bars; ///< `bars` with one malformed row
     const std::string vix;            ///< daily closes
     const std::string other_vix;
-    const std::string calendar; ///< two holidays more than in the embedded one
-    const std::string config;   ///< {"seed": 7}
-    const std::string network;  ///< a model description that is not the default one
+    const std::string unnamed_bars; ///< daily bars without a contract
+    const std::string later_bars;   ///< the days that follow them, in a file of another name
+    const std::string calendar;     ///< two holidays more than in the embedded one
+    const std::string config;       ///< {"seed": 7}
+    const std::string network;      ///< a model description that is not the default one
 };
 
 /// The files that tests share; they only read them.

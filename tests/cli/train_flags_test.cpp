@@ -129,6 +129,7 @@ std::vector<FlagCase> input_cases() {
          "weights",
          weights},
         {"contract", {}, {}, {"--contract", "ES 06"}, "weights", weights},
+        {"chain", {"--data", m.unnamed_bars, m.later_bars}, {}, {"--chain"}, "exit status", exit_status},
         {"data-fraction", {}, {}, {"--data-fraction", "0.8"}, "weights", weights},
         {"tick", {}, {"--tick", "0.5"}, {"--tick", "0.25"}, "weights", weights},
         {"bad-rows",

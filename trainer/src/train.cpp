@@ -47,6 +47,7 @@ constexpr std::array changeable_on_resume{"epochs",
                                           "resume_from_checkpoint"};
 /// Settings that do not decide the weights of a given epoch.
 constexpr std::array not_in_config_hash{"data",
+                                        "chain", // decides only whether the data is accepted
                                         "vix",
                                         "calendar", // affects the rows, which are compared
                                         "model",    // its content is part of the hash
@@ -92,7 +93,7 @@ class Recorder final : public ProgressSink {
 };
 
 /// Files that may have moved since: their content is compared, not their name.
-constexpr std::array input_files{"data", "vix", "calendar", "model"};
+constexpr std::array input_files{"data", "chain", "vix", "calendar", "model"};
 
 /// The run's own settings, with those that may change taken from the user; any other difference is refused.
 TrainConfig resumed_config(const TrainConfig& requested, const std::set<std::string>& given,

@@ -3,31 +3,14 @@
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
+#include <rekindle/market/contract_identity.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cmath>
 
 namespace rekindle::market::reading {
 
 namespace {
-
-/// Whether a word cannot name an instrument: "1m", "h4", "5min", "1440", "2024", "20240105", "jan",
-/// "jan2024", "daily".
-bool is_common_word(std::string_view word) {
-    constexpr std::array words{
-        "jan",    "feb",       "mar",     "apr",        "may",      "jun",     "jul",   "aug",    "sep",
-        "oct",    "nov",       "dec",     "january",    "february", "march",   "april", "june",   "july",
-        "august", "september", "october", "november",   "december", "q",       "m",     "h",      "d",
-        "w",      "s",         "min",     "mins",       "minute",   "minutes", "hour",  "hourly", "hours",
-        "day",    "daily",     "days",    "week",       "weekly",   "tf",      "data",  "bars",   "bar",
-        "ohlc",   "ohlcv",     "history", "historical", "export",   "part",    "to",    "from",   "last"};
-    const std::size_t first = std::min(word.find_first_not_of("0123456789"), word.size());
-    const std::string_view rest = word.substr(first);
-    const std::string_view letters = rest.substr(0, rest.find_last_not_of("0123456789") + 1);
-    return letters.empty() || std::find(words.begin(), words.end(), letters) != words.end();
-}
 
 /// The largest plausible log price change of one instrument over a pause: 0.25 within a month, growing with
 /// the square root of time.
@@ -35,25 +18,45 @@ double farthest_apart(std::int64_t seconds) {
     return 0.25 * std::sqrt(std::max(1.0, static_cast<double>(seconds) / (30.0 * day_seconds)));
 }
 
+/// Across a longer pause, prices do not show whether two files with similar names belong together.
+constexpr std::int64_t adjacent = 31 * day_seconds;
+
 /// Rows [begin, end) of one file, at least one.
 struct FileRows {
     const InputFile* file = nullptr;
     std::uint64_t begin = 0, end = 0;
 };
 
-Error different(const InputFile& one, const InputFile& other, const std::string& why) {
+constexpr const char* chain_hint =
+    "Read each instrument separately. If they are parts of one history, read them with "
+    "--chain, or give them names that differ only in dates or numbers of parts, "
+    "such as ES-2023.csv and ES-2024.csv.";
+
+Error different(const InputFile& one, const InputFile& other, const std::string& why,
+                const char* hint = chain_hint) {
     return usage_error("different instruments: " + one.path.string() + " and " + other.path.string() + why)
         .expected("files of one instrument")
-        .hint("Read each instrument separately. Give files of one instrument similar names, such as "
-              "ES-2023.csv and ES-2024.csv.");
+        .hint(hint);
 }
 
-void require_joint(const FileRows& earlier, const FileRows& later, const BarColumns& rows) {
+/// The last row of the earlier file up to that time; its first row if there is none.
+std::uint64_t row_at(const FileRows& earlier, std::int64_t instant, const BarColumns& rows) {
     const auto time = rows.time.subspan(earlier.begin, earlier.end - earlier.begin);
+    const auto after = std::upper_bound(time.begin(), time.end(), instant) - time.begin();
+    return earlier.begin + static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(after, 1)) - 1;
+}
+
+/// Checks two files that follow each other.
+void require_parts(const FileRows& earlier, const FileRows& later, const BarColumns& rows) {
+    const std::string words = instrument_words(earlier.file->path);
+    if (words != instrument_words(later.file->path))
+        throw different(*earlier.file, *later.file,
+                        ": their names do not say that they are parts of one history, and the bars name no "
+                        "contract");
     const std::int64_t begins = rows.time[later.begin];
-    const auto after = std::upper_bound(time.begin(), time.end(), begins) - time.begin();
-    const std::uint64_t before =
-        earlier.begin + static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(after, 1)) - 1;
+    const std::uint64_t before = row_at(earlier, begins, rows);
+    if (!words.empty() && begins - rows.time[before] > adjacent)
+        return;
     const auto left = static_cast<double>(rows.close[before]),
                joined = static_cast<double>(rows.open[later.begin]);
     if (left > 0 && joined > 0 &&
@@ -67,30 +70,9 @@ void require_joint(const FileRows& earlier, const FileRows& later, const BarColu
 
 } // namespace
 
-std::string instrument_words(const std::filesystem::path& path) {
-    std::string name = path.filename().string();
-    for (const std::string_view ending : {".gz", ".csv", ".txt"})
-        if (name.ends_with(ending))
-            name.resize(name.size() - ending.size());
-    std::string words, word;
-    const auto end_word = [&] {
-        if (!word.empty() && !is_common_word(word))
-            words += (words.empty() ? "" : " ") + word;
-        word.clear();
-    };
-    for (const char c : name) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x80 || std::isalnum(byte))
-            word += static_cast<char>(std::tolower(byte));
-        else
-            end_word();
-    }
-    end_word();
-    return words;
-}
-
 void require_one_instrument(const std::vector<InputFile>& files, std::span<const std::uint64_t> starts,
-                            const BarColumns& rows, const std::vector<CollectedContract>& contracts) {
+                            const BarColumns& rows, const std::vector<CollectedContract>& contracts,
+                            bool chain) {
     std::vector<FileRows> nameless;
     const InputFile* named = nullptr;
     for (std::size_t i = 0; i < files.size(); ++i) {
@@ -106,23 +88,27 @@ void require_one_instrument(const std::vector<InputFile>& files, std::span<const
         throw different(
             *nameless.front().file, *named,
             ": the first names no contract, the second belongs to \"" +
-                contracts[rows.contract[starts[static_cast<std::size_t>(named - files.data())]]].name + "\"");
+                contracts[rows.contract[starts[static_cast<std::size_t>(named - files.data())]]].name + "\"",
+            "Read the files separately, or choose the named contract with --contract NAME.");
+    if (chain)
+        return;
     std::stable_sort(nameless.begin(), nameless.end(), [&](const FileRows& a, const FileRows& b) {
         return rows.time[a.begin] < rows.time[b.begin];
     });
     for (std::size_t i = 1; i < nameless.size(); ++i)
-        if (instrument_words(nameless[i - 1].file->path) != instrument_words(nameless[i].file->path))
-            require_joint(nameless[i - 1], nameless[i], rows);
+        require_parts(nameless[i - 1], nameless[i], rows);
 }
 
 void require_same_prices(const InputFile& one, const InputFile& other, const BarColumns& rows,
                          std::uint64_t first, std::uint64_t second) {
     const auto a = static_cast<double>(rows.close[first]), b = static_cast<double>(rows.close[second]);
-    if (&one == &other || std::abs(std::log(a / b)) <= 0.01 ||
-        instrument_words(one.path) == instrument_words(other.path))
+    const std::string words = instrument_words(one.path);
+    const bool parts = !words.empty() && words == instrument_words(other.path);
+    if (&one == &other || parts || std::abs(std::log(a / b)) <= 0.01)
         return;
     throw different(one, other,
-                    ": bars of the same time, " + format_civil(rows.time[first]) + ", have different prices");
+                    ": bars of the same time, " + format_civil(rows.time[first]) + ", have different prices",
+                    "Read the files separately.");
 }
 
 } // namespace rekindle::market::reading

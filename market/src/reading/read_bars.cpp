@@ -263,7 +263,7 @@ class BarReader {
         assembly.rows = pass_->stage->finish();
         const std::vector<std::size_t> contracts = contracts_in_order();
         require_one_instrument(files_, pass_->collector.file_starts(), assembly.rows.bars,
-                               pass_->collector.contracts());
+                               pass_->collector.contracts(), options_.chain);
         assembly.rank.resize(pass_->collector.contracts().size());
         for (std::size_t i = 0; i < contracts.size(); ++i) {
             assembly.rank[contracts[i]] = static_cast<std::uint16_t>(i);

@@ -210,16 +210,17 @@ TEST(ReadBarsErrors, ContractNamesMustBeText) {
 
 TEST(ReadBarsErrors, DuplicatesAcrossFilesNameBothPlaces) {
     const TestFolder folder;
-    folder.write("a.csv", bars_header + "2024-12-12 05:01:00,1,1,1,1,1\n2024-12-12 05:02:00,1,1,1,1,2\n");
-    folder.write("b.csv", bars_header + "\n2024-12-12 05:02:00,1,1,1,1,3\n2024-12-12 05:03:00,1,1,1,1,4\n");
+    folder.write("part1.csv", bars_header + "2024-12-12 05:01:00,1,1,1,1,1\n2024-12-12 05:02:00,1,1,1,1,2\n");
+    folder.write("part2.csv",
+                 bars_header + "\n2024-12-12 05:02:00,1,1,1,1,3\n2024-12-12 05:03:00,1,1,1,1,4\n");
     ReadOptions options = options_for(folder.path());
     options.tick = 1;
     try {
         read_with(options);
         FAIL() << "the duplicate was not detected";
     } catch (const Error& error) {
-        EXPECT_THAT(error.render(), HasSubstr("b.csv:3:1: a second bar at the time of "));
-        EXPECT_THAT(error.render(), HasSubstr("a.csv:3"));
+        EXPECT_THAT(error.render(), HasSubstr("part2.csv:3:1: a second bar at the time of "));
+        EXPECT_THAT(error.render(), HasSubstr("part1.csv:3"));
     }
     options.skip_bad_rows = true;
     const ReadResult result = read_with(options);

@@ -169,7 +169,7 @@ TEST(InstrumentNames, ContractsOfOneInstrumentMatch) {
     for (const auto& [one, one_number] : names)
         for (const auto& [other, other_number] : names) {
             const InstrumentMatch match =
-                compare_instruments(named_only(one, "a.csv"), named_only(other, "b.csv"));
+                compare_instruments(named_only(one, "bars.csv"), named_only(other, "live.csv"));
             EXPECT_EQ(match.contradiction, "") << one << " " << other;
             if (std::string(one_number) == other_number) {
                 EXPECT_EQ(match.doubt, "") << one << " " << other;
@@ -185,7 +185,7 @@ TEST(InstrumentNames, DifferentInstrumentsDoNotMatch) {
     for (std::size_t i = 0; i < names.size(); ++i)
         for (std::size_t k = 0; k < names.size(); ++k) {
             const InstrumentMatch match =
-                compare_instruments(named_only(names[i], "a.csv"), named_only(names[k], "b.csv"));
+                compare_instruments(named_only(names[i], "bars.csv"), named_only(names[k], "live.csv"));
             const bool named = *names[i] != '\0' && *names[k] != '\0';
             EXPECT_EQ(match.contradiction.empty(), i == k || !named) << names[i] << " " << names[k];
             EXPECT_EQ(match.doubt.empty(), named) << names[i] << " " << names[k] << ": " << match.doubt;
@@ -193,6 +193,33 @@ TEST(InstrumentNames, DifferentInstrumentsDoNotMatch) {
     const auto sp = named_only("US500H25", "a.csv"), dow = named_only("US30H25", "b.csv");
     EXPECT_NE(compare_instruments(sp, dow).contradiction, "");
     EXPECT_EQ(compare_instruments(sp, named_only("US500", "b.csv")).doubt, "");
+}
+
+/// Bars without contracts: only the names of their files tell, as long as no sessions are in common.
+TEST(InstrumentNames, FilesOfOtherInstrumentsDoNotMatch) {
+    const auto compared = [](const char* model, const char* data) {
+        return compare_instruments(named_only("", model), named_only("", data));
+    };
+    for (const auto& [model, data] : {std::pair{"MSFT.csv", "AAPL.csv"},
+                                      {"MSFT_2023.csv", "AAPL_2024.csv"},
+                                      {"binance_BTCUSDT-1m.csv", "binance_ETHUSDT-1m.csv"},
+                                      {"US500_d.csv", "US30_d.csv"},
+                                      {"7203.T.csv", "6758.T.csv"}}) {
+        const std::string why = compared(model, data).contradiction;
+        EXPECT_NE(why.find(model), std::string::npos) << why;
+        EXPECT_NE(why.find(data), std::string::npos) << why;
+    }
+    for (const auto& [model, data] : {std::pair{"SPY_2023.csv", "spy_2024.csv"},
+                                      {"merged_es_vix_test.csv", "es.csv"},
+                                      {"es_train.csv", "ES_live.csv"},
+                                      {"spy.csv", "SPY_arca.csv"}}) {
+        EXPECT_EQ(compared(model, data).contradiction, "") << model;
+        EXPECT_EQ(compared(model, data).doubt, "") << model;
+    }
+    for (const auto& [model, data] : {std::pair{"bars.csv", "AAPL.csv"}, {"train.csv", "live.csv"}}) {
+        EXPECT_EQ(compared(model, data).contradiction, "") << model;
+        EXPECT_NE(compared(model, data).doubt, "") << model;
+    }
 }
 
 class InstrumentTest : public PredictStartTest {
@@ -256,9 +283,59 @@ TEST_F(InstrumentTest, DifferentClosesOnTheSameDatesAreRefused) {
     EXPECT_FALSE(contains(said(predict_with(model, of(folder_ / "same.csv"))), "Another instrument?"));
 }
 
+/// The later sessions of the same series under another name: nothing in them tells.
+TEST_F(InstrumentTest, AnotherFileWithoutCommonSessionsIsRefusedByName) {
+    auto lines = daily_lines(300);
+    const auto part = [&](std::size_t first, std::size_t last, const char* name) {
+        std::vector<std::string> kept{lines.front()};
+        kept.insert(kept.end(), lines.begin() + static_cast<std::ptrdiff_t>(first),
+                    lines.begin() + static_cast<std::ptrdiff_t>(last));
+        write_lines(folder_ / name, kept);
+        return folder_ / name;
+    };
+    TrainConfig settings = config();
+    settings.data = {part(1, 150, "MSFT.csv").string()};
+    const fs::path model = run(settings).run_folder;
+    const TrainConfig other = of(part(200, 301, "AAPL.csv"));
+    const std::string error = error_of([&] { predict_with(model, other); });
+    for (const char* text : {"MSFT.csv", "AAPL.csv", "--other-instrument"})
+        EXPECT_TRUE(contains(error, text)) << text << ": " << error;
+    const Prediction all_the_same = predict_with(model, other, {"data"}, true);
+    EXPECT_TRUE(contains(said(all_the_same), "Another instrument?")) << said(all_the_same);
+    EXPECT_EQ(all_the_same.instrument, "AAPL.csv");
+    const Prediction own = predict_with(model, of(part(200, 301, "msft_2020.csv")));
+    EXPECT_TRUE(contains(said(own), "Data: msft_2020.csv")) << said(own);
+    EXPECT_FALSE(contains(said(own), "Another instrument?")) << said(own);
+    // Common sessions tell more than names.
+    EXPECT_FALSE(contains(said(predict_with(model, of(part(1, 200, "mister_softy.csv")))), "Another"));
+}
+
+/// --chain of the training says nothing about other files.
+TEST_F(InstrumentTest, ChainIsNotInheritedForOtherFiles) {
+    const auto lines = daily_lines(300);
+    const auto part = [&](std::size_t first, std::size_t last, const char* name) {
+        std::vector<std::string> kept{lines.front()};
+        kept.insert(kept.end(), lines.begin() + static_cast<std::ptrdiff_t>(first),
+                    lines.begin() + static_cast<std::ptrdiff_t>(last));
+        write_lines(folder_ / name, kept);
+        return (folder_ / name).string();
+    };
+    TrainConfig settings = config();
+    settings.data = {part(1, 100, "msft.csv"), part(100, 200, "softy.csv")};
+    EXPECT_TRUE(contains(error_of([&] { run(settings); }), "--chain"));
+    settings.chain = true;
+    const fs::path model = run(settings).run_folder;
+    EXPECT_NO_THROW(predict_with(model, {}, {}));
+    TrainConfig input;
+    input.data = {part(1, 250, "msft.csv"), part(250, 301, "aapl.csv")};
+    EXPECT_TRUE(contains(error_of([&] { predict_with(model, input); }), "--chain"));
+    input.chain = true;
+    EXPECT_NO_THROW(predict_with(model, input, {"data", "chain"}));
+}
+
 TEST_F(InstrumentTest, DifferentPriceLevelsAreDoubted) {
-    Instrument model{{}, {"a.csv"}, 100, 200, {}};
-    Instrument data{{}, {"b.csv"}, 1.05, 1.15, {{20'000, 1.1}}};
+    Instrument model{{}, {"bars.csv"}, 100, 200, {}};
+    Instrument data{{}, {"live.csv"}, 1.05, 1.15, {{20'000, 1.1}}};
     EXPECT_TRUE(contains(compare_instruments(model, data).doubt, "the latest here is 1.1"));
     data.closes = {{20'000, 150.0}};
     EXPECT_TRUE(contains(compare_instruments(model, data).doubt, "does not show whether"));

@@ -2,6 +2,7 @@
 
 #include "median.h"
 
+#include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/contract_identity.h>
 
@@ -11,6 +12,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
+#include <sstream>
 #include <utility>
 
 namespace rekindle::trainer {
@@ -26,23 +30,8 @@ constexpr double same_instrument = 0.97;
 constexpr double same_price = 0.02; ///< relative
 constexpr double usual_distance = 2;
 
-std::string joined(const std::vector<std::string>& words) {
-    return fmt::format("{}", fmt::join(words, ", "));
-}
-
-/// "ES (bars.csv)", or the files alone.
-std::string title(const Instrument& instrument) {
-    std::vector<std::string> names;
-    for (const std::string& name : instrument.names) {
-        market::ContractIdentity identity = market::identify_contract(name);
-        names.push_back(identity.has_month ? std::move(identity.instrument) : name);
-    }
-    return names.empty() ? joined(instrument.files)
-                         : fmt::format("{} ({})", joined(names), joined(instrument.files));
-}
-
-/// How names of contracts compare. `perhaps`: they differ in a number ("US500" and "US30", "ES1!" and
-/// "ES2!").
+/// How names compare. `perhaps`: they do not tell; names of contracts differ in a number ("US500" and
+/// "US30", "ES1!" and "ES2!"), or a name of a file says nothing ("2024.csv").
 enum class SameName { no, perhaps, yes };
 
 SameName compare_names(const std::string& a, const std::string& b) {
@@ -52,12 +41,29 @@ SameName compare_names(const std::string& a, const std::string& b) {
     return one.instrument == other.instrument ? SameName::perhaps : SameName::no;
 }
 
-/// The best match of any two names.
+std::set<std::string> words_of_file(const std::string& file) {
+    std::istringstream words(market::instrument_words(file));
+    return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// "spy" and "spy arca" name one instrument, "binance btcusdt" and "binance ethusdt" two.
+SameName compare_files(const std::string& a, const std::string& b) {
+    const auto one = words_of_file(a), other = words_of_file(b);
+    if (one.empty() || other.empty())
+        return SameName::perhaps;
+    return std::ranges::includes(one, other) || std::ranges::includes(other, one) ? SameName::yes
+                                                                                  : SameName::no;
+}
+
+/// The best match of any two names of contracts; of files where the bars of neither name contracts.
 SameName compare_names(const Instrument& a, const Instrument& b) {
+    if (a.names.empty() != b.names.empty())
+        return SameName::perhaps;
+    const bool named = !a.names.empty();
     SameName best = SameName::no;
-    for (const std::string& one : a.names)
-        for (const std::string& other : b.names)
-            best = std::max(best, compare_names(one, other));
+    for (const std::string& one : named ? a.names : a.files)
+        for (const std::string& other : named ? b.names : b.files)
+            best = std::max(best, named ? compare_names(one, other) : compare_files(one, other));
     return best;
 }
 
@@ -102,6 +108,20 @@ double correlation(const std::vector<Pair>& pairs) {
 
 } // namespace
 
+std::string instrument_title(const Instrument& instrument) {
+    constexpr std::size_t listed = 3;
+    std::vector<std::string> names;
+    for (const std::string& name : instrument.names) {
+        market::ContractIdentity identity = market::identify_contract(name);
+        names.push_back(identity.has_month ? std::move(identity.instrument) : name);
+    }
+    const std::size_t count = instrument.files.size();
+    const std::string files =
+        count > listed ? fmt::format("{} and {}", instrument.files.front(), counted(count - 1, "more file"))
+                       : fmt::format("{}", fmt::join(instrument.files, ", "));
+    return names.empty() ? files : fmt::format("{} ({})", fmt::join(names, ", "), files);
+}
+
 Instrument instrument_of(const MarketData& data) {
     Instrument instrument;
     const auto& contracts = data.read.bars.metadata().contracts;
@@ -133,8 +153,8 @@ Instrument instrument_of(const MarketData& data) {
 
 InstrumentMatch compare_instruments(const Instrument& model, const Instrument& data) {
     InstrumentMatch match;
-    const std::string both =
-        fmt::format("the model was trained on {}, the data is {}", title(model), title(data));
+    const std::string both = fmt::format("the model was trained on {}, the data is {}",
+                                         instrument_title(model), instrument_title(data));
     const bool named = !model.names.empty() && !data.names.empty();
     const SameName same_name = compare_names(model, data);
     if (named && same_name == SameName::no) {
@@ -158,6 +178,13 @@ InstrumentMatch compare_instruments(const Instrument& model, const Instrument& d
                                       both, pairs.size(), ratio);
         return match;
     }
+    if (same_name == SameName::no) {
+        match.contradiction =
+            fmt::format("{}; they have too few sessions in common to show whether these are "
+                        "two names of one instrument",
+                        both);
+        return match;
+    }
     const double latest = data.closes.empty() ? data.highest : data.closes.back().points;
     if (latest > usual_distance * model.highest || latest * usual_distance < model.lowest)
         match.doubt = fmt::format("{}; its closes were {:g} to {:g} points, the latest here is {:g}", both,
@@ -166,7 +193,7 @@ InstrumentMatch compare_instruments(const Instrument& model, const Instrument& d
         match.doubt = fmt::format("{}; the names differ in a number, and the data does not show whether that "
                                   "is the same instrument",
                                   both);
-    else if (!named && model.files != data.files)
+    else if (!named && same_name == SameName::perhaps && model.files != data.files)
         match.doubt = fmt::format("{}; the data does not show whether that is the same instrument", both);
     return match;
 }

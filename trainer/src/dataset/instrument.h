@@ -25,6 +25,8 @@ struct Instrument {
 
 /// Precondition: at least one session.
 Instrument instrument_of(const MarketData& data);
+/// "ES (bars.csv)", or the files alone: "bars.csv". Of more than three files, the first and their number.
+std::string instrument_title(const Instrument& instrument);
 
 /// How a model's instrument and that of new data compare.
 struct InstrumentMatch {

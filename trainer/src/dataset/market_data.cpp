@@ -166,6 +166,7 @@ market::ReadOptions read_options(const TrainConfig& config, const std::filesyste
     options.paths.assign(config.data.begin(), config.data.end());
     options.columns = config.columns;
     options.contract = config.contract;
+    options.chain = config.chain;
     if (config.tick != "auto")
         options.tick = parse_tick(config.tick);
     options.skip_bad_rows = config.bad_rows == BadRows::skip;

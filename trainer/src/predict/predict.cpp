@@ -30,7 +30,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Settings that say where the data is, not what a row means.
-constexpr std::array free_keys{"data",     "vix",        "columns", "contract", "tick",
+constexpr std::array free_keys{"data",     "vix",        "columns", "contract", "chain",     "tick",
                                "bad_rows", "chunk_size", "threads", "device",   "device_ids"};
 
 /// The run's rules with the user's data; a rule that differs is refused by name.
@@ -50,6 +50,8 @@ TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& 
     }
     if (options.given.contains("data") && !options.given.contains("vix"))
         own["vix"] = stored.vix; // keep the VIX file unless another is given
+    if (options.given.contains("data"))
+        own["chain"] = options.input.chain; // the training files being one history says nothing about others
     own["data_fraction"] = 1.0;
     TrainConfig config;
     update_from_json(own, config);
@@ -95,9 +97,11 @@ void require_same_tick(const UsableModel& model, const MarketData& data, const f
 
 void check_instrument(const UsableModel& model, const MarketData& data, const PredictOptions& options,
                       Prediction& prediction) {
+    const Instrument instrument = instrument_of(data);
+    prediction.instrument = instrument_title(instrument);
     if (!model.stored.instrument)
         return;
-    const InstrumentMatch match = compare_instruments(*model.stored.instrument, instrument_of(data));
+    const InstrumentMatch match = compare_instruments(*model.stored.instrument, instrument);
     if (!match.contradiction.empty() && !options.other_instrument)
         throw usage_error(match.contradiction)
             .at(options.model.string())
@@ -249,10 +253,10 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
     const MarketData data =
         load_market_data(config, columns.path(), pool, progress, cancellation,
                          meaning.per_bar ? LastSession::as_it_is : LastSession::when_complete);
-    require_same_tick(model, data, options.model);
     Prediction prediction;
     prediction.notes = model.notes;
     check_instrument(model, data, options, prediction);
+    require_same_tick(model, data, options.model); // last: with other data, --tick would be wrong advice
     const market::FeatureMatrix matrix =
         named_features(model.stored.scaler, meaning.per_bar, config, data, pool,
                        workspace_of(config, columns.path().parent_path()), options.model);
@@ -295,6 +299,7 @@ std::vector<std::string> describe(const Prediction& p) {
                            : fmt::format("{:+.{}f} %", 100 * value, decimals);
     };
     std::vector<std::string> lines;
+    lines.push_back("Data: " + p.instrument);
     const std::string ended = p.from_timestamp == p.from_session
                                   ? std::string()
                                   : fmt::format("which ended {}, ", p.from_timestamp);
@@ -323,6 +328,7 @@ std::vector<std::string> describe(const Prediction& p) {
 
 void to_json(Json& json, const Prediction& p) {
     json = {{"target", p.target},
+            {"instrument", p.instrument},
             {"from_session", p.from_session},
             {"from_bar_end", p.from_timestamp},
             {"data_end", p.data_end},

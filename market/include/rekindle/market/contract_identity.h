@@ -1,6 +1,7 @@
 #pragma once
-/// Determines the instrument from a contract's name.
+/// Determines the instrument from the name of a contract or of a file.
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -20,5 +21,10 @@ struct ContractIdentity {
 /// ("ESH5", "ESH25", "CME_MINI:ESH2025", "ESH25.CME", "ESH5 Index"), dates ("BTCUSDT_240628", "ES202503",
 /// "BTC-28JUN24") and continuous names ("ES1!", "@ES#"). Any other name is its own instrument; "" has none.
 ContractIdentity identify_contract(std::string_view name);
+
+/// The words of a file's name that may name the instrument, in lower case and separated by spaces: without
+/// dates, numbers of parts, lengths of bars and words such as "history" or "train". "btcusdt" for
+/// "BTCUSDT-1m-2024-01.csv", "7203 t" for "7203.T.csv", "" for "2024.csv".
+std::string instrument_words(const std::filesystem::path& file);
 
 } // namespace rekindle::market

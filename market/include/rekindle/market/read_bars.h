@@ -30,6 +30,7 @@ struct ReadOptions {
     std::string columns;
     /// "all", or the beginning of a contract name. If none matches, the error lists the names.
     std::string contract = "all";
+    bool chain = false;         ///< files without contracts are one history, whatever their names and prices
     std::optional<double> tick; ///< in points; if empty, inferred from the prices
     bool skip_bad_rows = false; ///< skip them and return them in ReadResult::rejected
     /// Bars per block; 0 keeps everything in memory. Otherwise the bars are written to column_file, which is

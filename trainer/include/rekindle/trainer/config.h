@@ -20,6 +20,7 @@ struct TrainConfig {
     std::string vix;               ///< VIX file, "" for none
     std::string columns;           ///< "time=1,open=Open,…", "" detects them
     std::string contract = "all";  ///< all, or the beginning of a contract's name
+    bool chain = false;            ///< files without contracts are one history, whatever their names
     double data_fraction = 1.0;    ///< (0, 1]: the latest part of the sessions
     std::string tick = "auto";     ///< "auto" or a size in points
     BadRows bad_rows = BadRows::error;

@@ -17,6 +17,7 @@ struct Prediction {
     std::string target;         ///< "log return of the next session, close to close"
     bool probability = false;   ///< `value` is one
     bool per_bar = false;       ///< seen from a bar, not from a session
+    std::string instrument;     ///< of the data: "ES (bars.csv)", or its files where it names no contract
     std::string from_session;   ///< "2025-02-27": of the bar, or the last complete session
     std::string from_timestamp; ///< end of the last bar that was used, with its zone
     std::string data_end;       ///< end of the last bar of the data, with its zone

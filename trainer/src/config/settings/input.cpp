@@ -51,6 +51,17 @@ std::vector<Setting> input() {
                    "03-25\". The word all uses every contract. It is an error when no contract matches.",
          .example = "--contract ES",
          .commands = readers},
+        {.name = "chain",
+         .field = &TrainConfig::chain,
+         .group = group,
+         .brief = "Files of other names are parts of one history",
+         .detail =
+             "Files whose bars name no contract are read as one history when their names differ only in "
+             "dates, numbers of parts and words such as daily (ES-2023.csv, ES-2024.csv); otherwise they "
+             "are refused, because they may hold different instruments. With this option they are "
+             "joined whatever their names and prices are.",
+         .example = "--data spy_before_2020.csv spy_since.csv --chain",
+         .commands = readers},
         {.name = "data-fraction",
          .field = &TrainConfig::data_fraction,
          .aliases = {"-df"},
