@@ -1,8 +1,14 @@
 #pragma once
 /// The usual time between bars.
 
+#include "reading/input_files.h"
+
+#include <rekindle/market/bar_length.h>
+
 #include <cstdint>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace rekindle::market::reading {
 
@@ -18,31 +24,34 @@ class DistanceCounter {
         current_ = distance;
         run_ = 1;
     }
+    /// Adds the counts of another counter.
+    void add(const DistanceCounter& other);
     /// The most frequent distance (the shortest one if there are several), or 0 if there is none.
-    std::int64_t most_frequent() {
-        flush();
-        std::int64_t best = 0;
-        std::uint64_t best_count = 0;
-        for (const auto& [distance, count] : counts_)
-            if (count > best_count) {
-                best = distance;
-                best_count = count;
-            }
-        return best;
-    }
+    std::int64_t most_frequent() const;
+    BarSpacing spacing() const;
 
   private:
     /// More distinct distances than any real series of bars has; new ones beyond that are ignored.
     static constexpr std::size_t limit = 100'000;
 
     void flush() {
-        if (run_ > 0 && (counts_.size() < limit || counts_.contains(current_)))
-            counts_[current_] += run_;
+        count(current_, run_);
         run_ = 0;
     }
+    void count(std::int64_t distance, std::uint64_t times) {
+        if (times > 0 && (counts_.size() < limit || counts_.contains(distance)))
+            counts_[distance] += times;
+    }
+    std::map<std::int64_t, std::uint64_t> all() const;
+
     std::map<std::int64_t, std::uint64_t> counts_;
     std::int64_t current_ = 0;
     std::uint64_t run_ = 0;
 };
+
+/// Throws Error (usage) naming two files and both lengths if their bars certainly differ in length.
+/// `counters` has one element for each file.
+void require_one_bar_length(const std::vector<InputFile>& files,
+                            const std::vector<DistanceCounter>& counters);
 
 } // namespace rekindle::market::reading

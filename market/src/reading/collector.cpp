@@ -51,6 +51,7 @@ void BarCollector::begin_file(const std::filesystem::path& path, const FileLayou
     next_line_ = layout.data_line;
     previous_.assign(contracts_.size(), before_all);
     file_starts_.push_back(totals_.rows);
+    distances_.emplace_back();
 }
 
 std::vector<std::uint16_t> BarCollector::global_contracts(const ParsedBlock& block) {
@@ -85,6 +86,7 @@ void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rej
                                std::vector<bool>& dropped) {
     BarBuffer& bars = block.bars;
     const bool convert = convert_ && !layout_->stamp.offset;
+    DistanceCounter& distances = distances_.back();
     const auto reject = [&](std::size_t row, std::string reason, std::string expected) {
         dropped.resize(bars.size());
         dropped[row] = true;
@@ -124,7 +126,7 @@ void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rej
             continue;
         }
         if (previous != before_all)
-            distances_.add(time - previous);
+            distances.add(time - previous);
         previous = time;
         needs_ordering_ |= time <= last_time_;
         last_time_ = time;

@@ -54,7 +54,8 @@ class BarCollector {
     const std::vector<std::string>& other_contracts() const noexcept { return other_contracts_; }
     const Totals& totals() const noexcept { return totals_; }
     const std::vector<Decimal>& misfits() const noexcept { return misfits_; }
-    DistanceCounter& distances() noexcept { return distances_; }
+    /// The distances between neighboring bars of a contract, one counter for each file.
+    const std::vector<DistanceCounter>& distances() const noexcept { return distances_; }
     const DailyValues& vix() const noexcept { return vix_; }
     /// Called if a row turns out to duplicate a row of another file.
     void uncount_row(std::uint16_t contract) noexcept { --contracts_[contract].rows; }
@@ -85,7 +86,7 @@ class BarCollector {
     std::vector<std::string> other_contracts_;
     Totals totals_;
     std::vector<Decimal> misfits_;
-    DistanceCounter distances_;
+    std::vector<DistanceCounter> distances_;
     DailyValues vix_;
     std::vector<std::uint64_t> file_starts_;
     std::int64_t last_time_ = std::numeric_limits<std::int64_t>::min();

@@ -1,4 +1,5 @@
 #include "reading/assemble.h"
+#include "reading/bar_length.h"
 #include "reading/collector.h"
 #include "reading/input_files.h"
 #include "reading/instruments.h"
@@ -264,6 +265,7 @@ class BarReader {
         const std::vector<std::size_t> contracts = contracts_in_order();
         require_one_instrument(files_, pass_->collector.file_starts(), assembly.rows.bars,
                                pass_->collector.contracts(), options_.chain);
+        require_one_bar_length(files_, pass_->collector.distances());
         assembly.rank.resize(pass_->collector.contracts().size());
         for (std::size_t i = 0; i < contracts.size(); ++i) {
             assembly.rank[contracts[i]] = static_cast<std::uint16_t>(i);
@@ -274,7 +276,11 @@ class BarReader {
             throw pass_->rejects.error(all_paths());
         assembly.metadata.tick = tick_;
         assembly.metadata.dates_only = dates_only_;
-        const std::int64_t usual_distance = pass_->collector.distances().most_frequent();
+        DistanceCounter distances;
+        for (const DistanceCounter& of_file : pass_->collector.distances())
+            distances.add(of_file);
+        spacing_ = distances.spacing();
+        const std::int64_t usual_distance = distances.most_frequent();
         assembly.metadata.bar_seconds = usual_distance > 0 ? usual_distance : dates_only_ ? day_seconds : 60;
         if (options_.stamp == StampAt::bar_start && !dates_only_) {
             if (usual_distance == 0)
@@ -311,6 +317,7 @@ class BarReader {
         report.tick = tick_;
         report.tick_inferred = !options_.tick;
         report.bar_seconds = assembly.metadata.bar_seconds;
+        report.spacing = spacing_;
         report.first_time = bars.columns().time.front();
         report.last_time = bars.columns().time.back();
         report.bytes = bytes_total_;
@@ -339,6 +346,7 @@ class BarReader {
     std::uint64_t bytes_before_ = 0;
     bool dates_only_ = false;
     TickSize tick_;
+    BarSpacing spacing_;
 
     std::unique_ptr<Pass> pass_; ///< the last one; set once all files were inspected
     std::vector<ParsedBlock> blocks_;

@@ -141,5 +141,20 @@ TEST(Instruments, FilesOfOneInstrumentFormOneHistory) {
     EXPECT_EQ(error_of_folder(folder), "");
 }
 
+TEST(Instruments, FilesWithBarsOfDifferentLengthsAreRejectedByName) {
+    const TestFolder folder;
+    std::string text = "time,open,high,low,close,volume\n";
+    for (int i = 0; i < 60; ++i)
+        text += fmt::format("2024-03-01 10:{:02}:00,100,101,99,100,5\n", i);
+    folder.write("SPY_1m.csv", text);
+    text = "time,open,high,low,close,volume\n";
+    for (int i = 0; i < 60; ++i)
+        text += fmt::format("2024-03-{:02} {:02}:{:02}:00,100,101,99,100,5\n", 2 + i / 30, 10 + i % 30 / 6,
+                            i % 6 * 10);
+    folder.write("SPY_10m.csv", text);
+    EXPECT_THAT(error_of_folder(folder),
+                AllOf(HasSubstr("SPY_10m.csv has bars of 10 minutes"), HasSubstr("SPY_1m.csv of 1 minute")));
+}
+
 } // namespace
 } // namespace rekindle::market

@@ -304,7 +304,7 @@ TEST_F(InstrumentTest, AnotherFileWithoutCommonSessionsIsRefusedByName) {
     EXPECT_TRUE(contains(said(all_the_same), "Another instrument?")) << said(all_the_same);
     EXPECT_EQ(all_the_same.instrument, "AAPL.csv");
     const Prediction own = predict_with(model, of(part(200, 301, "msft_2020.csv")));
-    EXPECT_TRUE(contains(said(own), "Data: msft_2020.csv")) << said(own);
+    EXPECT_TRUE(contains(said(own), "Data: msft_2020.csv, bars of 1 day")) << said(own);
     EXPECT_FALSE(contains(said(own), "Another instrument?")) << said(own);
     // Common sessions tell more than names.
     EXPECT_FALSE(contains(said(predict_with(model, of(part(1, 200, "mister_softy.csv")))), "Another"));

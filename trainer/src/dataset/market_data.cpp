@@ -85,13 +85,14 @@ void keep_latest(std::vector<market::Session>& sessions, double fraction, Progre
 }
 
 void report_reading(const market::ReadReport& report, double seconds, ProgressSink& progress) {
-    progress.stage_ended("Reading bars", seconds,
-                         fmt::format("{} from {} ({}), {:.1f} M rows/s, tick {}{}",
-                                     counted(static_cast<std::int64_t>(report.rows), "bar"), report.format,
-                                     format_bytes(report.bytes),
-                                     static_cast<double>(report.rows) / std::max(1e-9, seconds) / 1e6,
-                                     counted(report.tick.points, "point"),
-                                     report.tick_inferred ? " (inferred)" : ""));
+    const std::string length = market::BarLength::of(report.spacing).text();
+    progress.stage_ended(
+        "Reading bars", seconds,
+        fmt::format("{}{} from {} ({}), {:.1f} M rows/s, tick {}{}",
+                    counted(static_cast<std::int64_t>(report.rows), "bar"),
+                    length.empty() ? "" : " of " + length, report.format, format_bytes(report.bytes),
+                    static_cast<double>(report.rows) / std::max(1e-9, seconds) / 1e6,
+                    counted(report.tick.points, "point"), report.tick_inferred ? " (inferred)" : ""));
     for (const std::string& note : report.notes)
         progress.info(note);
 }

@@ -95,6 +95,39 @@ void require_same_tick(const UsableModel& model, const MarketData& data, const f
                               model.stored.tick));
 }
 
+void check_bar_length(const UsableModel& model, const MarketData& data, const fs::path& path,
+                      Prediction& prediction) {
+    const market::BarSpacing& spacing = data.read.report.spacing;
+    const auto own = market::BarLength::of(spacing);
+    const std::string of_data = market::bar_length_text(own.seconds);
+    prediction.bar_length = own.text();
+    if (!model.stored.bar_length) {
+        prediction.notes.push_back(fmt::format("The model does not record how long the bars of its training "
+                                               "data were; this data has bars of {}.",
+                                               of_data));
+        return;
+    }
+    const std::string of_model = market::bar_length_text(model.stored.bar_length->seconds);
+    switch (market::has_length(spacing, *model.stored.bar_length)) {
+    case market::SameLength::yes:
+        return;
+    case market::SameLength::unknown:
+        prediction.notes.push_back(
+            fmt::format("The model was trained on bars of {}, and the times of this data "
+                        "do not show whether its bars have that length.",
+                        of_model));
+        return;
+    case market::SameLength::no:
+        throw usage_error(
+            fmt::format("the model was trained on bars of {}, the data has bars of {}", of_model, of_data))
+            .at(path.string())
+            .hint(
+                fmt::format("Give a file with bars of {}, or train a model on bars of {}: features, profiles "
+                            "and targets mean something else for each.",
+                            of_model, of_data));
+    }
+}
+
 void check_instrument(const UsableModel& model, const MarketData& data, const PredictOptions& options,
                       Prediction& prediction) {
     const Instrument instrument = instrument_of(data);
@@ -255,6 +288,7 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
                          meaning.per_bar ? LastSession::as_it_is : LastSession::when_complete);
     Prediction prediction;
     prediction.notes = model.notes;
+    check_bar_length(model, data, options.model, prediction);
     check_instrument(model, data, options, prediction);
     require_same_tick(model, data, options.model); // last: with other data, --tick would be wrong advice
     const market::FeatureMatrix matrix =
@@ -299,7 +333,8 @@ std::vector<std::string> describe(const Prediction& p) {
                            : fmt::format("{:+.{}f} %", 100 * value, decimals);
     };
     std::vector<std::string> lines;
-    lines.push_back("Data: " + p.instrument);
+    lines.push_back(
+        fmt::format("Data: {}{}", p.instrument, p.bar_length.empty() ? "" : ", bars of " + p.bar_length));
     const std::string ended = p.from_timestamp == p.from_session
                                   ? std::string()
                                   : fmt::format("which ended {}, ", p.from_timestamp);
@@ -329,6 +364,7 @@ std::vector<std::string> describe(const Prediction& p) {
 void to_json(Json& json, const Prediction& p) {
     json = {{"target", p.target},
             {"instrument", p.instrument},
+            {"bar_length", p.bar_length},
             {"from_session", p.from_session},
             {"from_bar_end", p.from_timestamp},
             {"data_end", p.data_end},

@@ -32,6 +32,17 @@ Json split_json(const Dataset& set) {
             {"validation_to", date_of_row(set, split.validation_end - 1)}};
 }
 
+Json bar_length_json(const market::ReadReport& report) {
+    const auto length = market::BarLength::of(report.spacing);
+    return {{"seconds", length.seconds},
+            {"share", length.share},
+            {"text", market::bar_length_text(length.seconds)}};
+}
+
+market::BarLength bar_length_of(const Json& json) {
+    return {json.at("seconds").get<std::int64_t>(), json.at("share").get<double>()};
+}
+
 Json data_json(const market::ReadReport& report) {
     Json json{{"format", report.format},
               {"rows", report.rows},
@@ -83,6 +94,7 @@ Json run_metadata(const TrainedRun& run) {
         {"device", {{"name", run.device.device}, {"driver", run.device.driver}, {"why", run.device.why}}},
         {"seed", run.fit.members[run.fit.best_member].seed},
         {"tick_points", run.data.read.report.tick.points},
+        {"bar_length", bar_length_json(run.data.read.report)},
         {"instrument", instrument},
         {"rules", rules},
         {"target", target},
@@ -111,8 +123,8 @@ Json reusable_metadata(const TrainedRun& run) {
     // Without the location of the run and of its checkpoint, so that a resumed run writes the same file.
     for (const char* key : {"output", "resume_from_checkpoint"})
         model["config"].erase(key);
-    for (const char* key : {"format", "tick_points", "instrument", "target", "training_share_up", "scaler",
-                            "model", "evaluation"})
+    for (const char* key : {"format", "tick_points", "bar_length", "instrument", "target",
+                            "training_share_up", "scaler", "model", "evaluation"})
         model[key] = all.at(key);
     return model;
 }
@@ -132,6 +144,8 @@ StoredModel stored_model(const Json& details, const std::filesystem::path& sourc
         update_from_json(details.at("config"), stored.config);
         if (details.contains("instrument"))
             from_json(details.at("instrument"), stored.instrument.emplace());
+        if (details.contains("bar_length"))
+            stored.bar_length = bar_length_of(details.at("bar_length"));
     } catch (const nlohmann::json::exception& error) {
         throw usage_error(fmt::format("the metadata cannot be read: {}", error.what())).at(source.string());
     } catch (Error& error) {

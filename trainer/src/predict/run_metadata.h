@@ -38,8 +38,9 @@ struct StoredModel {
     Evaluation evaluation;
     double tick = 0; ///< points
     double training_share_up = 0;
-    TrainConfig config;                   ///< of the run
-    std::optional<Instrument> instrument; ///< of its data; older runs have none
+    TrainConfig config;                          ///< of the run
+    std::optional<Instrument> instrument;        ///< of its data; older runs have none
+    std::optional<market::BarLength> bar_length; ///< likewise
 };
 
 /// From the object "rekindle"; `source` is for messages. Throws Error (usage) naming it and what is missing.

@@ -104,8 +104,10 @@ void add_outcomes(ReportData& report, const TrainedRun& run) {
 
 void add_data(ReportData& report, const TrainedRun& run) {
     const market::ReadReport& read = run.data.read.report;
+    const std::string length = market::BarLength::of(read.spacing).text();
     report.data = {
         {"Bars", fmt::format("{} ({}, {})", count(read.rows), read.format, format_bytes(read.bytes))},
+        {"Length of a bar", length.empty() ? "varies" : length},
         {"Sessions", fmt::format("{}, {} to {}", count(run.data.summaries.size()),
                                  market::format_date(run.data.summaries.front().date),
                                  market::format_date(run.data.summaries.back().date))},

@@ -5,6 +5,7 @@
 #include <rekindle/base/hash.h>
 #include <rekindle/base/log.h>
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/market/bar_length.h>
 #include <rekindle/market/bars.h>
 #include <rekindle/market/session.h>
 
@@ -78,6 +79,7 @@ struct ReadReport {
     TickSize tick;
     bool tick_inferred = false;
     std::int64_t bar_seconds = 0;               ///< the usual time between bars, in seconds
+    BarSpacing spacing;                         ///< how often each time between bars occurs
     std::int64_t first_time = 0, last_time = 0; ///< as BarColumns::time
     std::uint64_t bytes = 0;                    ///< size of the files as stored
     Hash128 data_hash;                          ///< XXH3-128 of the stored bytes, in file order

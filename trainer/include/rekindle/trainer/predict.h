@@ -18,6 +18,7 @@ struct Prediction {
     bool probability = false;   ///< `value` is one
     bool per_bar = false;       ///< seen from a bar, not from a session
     std::string instrument;     ///< of the data: "ES (bars.csv)", or its files where it names no contract
+    std::string bar_length;     ///< of the data: "1 minute"; empty for bars without a usual length
     std::string from_session;   ///< "2025-02-27": of the bar, or the last complete session
     std::string from_timestamp; ///< end of the last bar that was used, with its zone
     std::string data_end;       ///< end of the last bar of the data, with its zone
@@ -34,8 +35,8 @@ struct Prediction {
 };
 
 /// Starts at the last bar of the data (group minute) or at the last complete session. Throws Error (usage)
-/// when the model's features, tick, session rules or instrument differ from the data's, naming the
-/// difference.
+/// when the model's features, tick, length of bars, session rules or instrument differ from the data's,
+/// naming the difference.
 Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation);
 
