@@ -154,6 +154,37 @@ TEST(MarketWarnings, UnknownZoneIsRefusedForDatesToo) {
                 {"these options have no effect: --clock, --day-start"});
 }
 
+/// The daily bars without their column of volume.
+std::string cut_volume(const std::string& text) {
+    std::string result;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = text.find('\n', begin);
+        const std::string line = text.substr(begin, end - begin);
+        result += line.substr(0, line.rfind(',')) + "\n";
+        begin = end + 1;
+    }
+    return result;
+}
+
+TEST(MarketWarnings, NoVolume) {
+    const TemporaryFolder folder;
+    const std::string data =
+        folder.file("spx.csv", cut_volume(daily("", "", market::make_date(2023, 1, 2), 200, 4000)));
+    const Words columns{"--columns", "time=1,open=2,high=3,low=4,close=5,volume=none"};
+    expect_said(data, columns, {"No bar has volume", "mean nothing"}, 0, commands_of("columns"));
+    const Finished trained =
+        rekindle(joined({"train", "--data", data, "--epochs", "1", "--hidden-layers", "4"}, columns),
+                 {.folder = folder.path()});
+    EXPECT_EQ(trained.status, 0) << trained.errors;
+    EXPECT_TRUE(contains(trained.output + trained.errors, "omitted because no bar has volume: vpoc,"));
+    EXPECT_FALSE(contains(trained.output + trained.errors, "too few rows to train on"));
+    EXPECT_FALSE(contains(trained.errors, "there is only one bar")) << "another reason for the same";
+    const Finished profile =
+        rekindle(joined({"volume-profile", "--data", data, "--output", folder.path() + "/p.json"}, columns));
+    EXPECT_EQ(profile.status, 0);
+    EXPECT_TRUE(contains(run_process({"cat", folder.path() + "/p.json"}).output, "No bar has volume"));
+}
+
 TEST(MarketWarnings, SessionsOfOneBar) {
     const TemporaryFolder folder;
     const std::string data = folder.file("spx.csv", daily("", "", market::make_date(2023, 1, 2), 200, 4000));

@@ -92,11 +92,14 @@ std::vector<MinuteFeature> make_minute_table() {
     add("price_acceleration", "price_momentum_1d - its value at the previous bar, in percentage points", 2,
         price_acceleration);
     add("volume_ratio_5d", "volume / its mean over 5 bars; 1 if none of them has volume", 4, volume_ratio);
+    table.back().info.needs_volume = true;
     add("volume_surge", "1 if volume_ratio_5d > 1.5, otherwise 0", 4, volume_surge);
+    table.back().info.needs_volume = true;
     add("volume_price_divergence",
         "1 if the close over 5 bars and the volume of these 5 bars relative to the 5 bars before moved in "
         "opposite directions, otherwise 0",
         9, volume_price_divergence);
+    table.back().info.needs_volume = true;
     add("volatility_regime",
         "sample std of the bar-to-bar changes of the close over 10 bars / that over 60 bars; 1 if nothing "
         "moved",

@@ -152,6 +152,7 @@ void append_naked_poc_group(std::vector<SessionFeature>& table) {
                         side),
             0, 0, value);
         table.back().info.look_back = FeatureInfo::all_earlier;
+        table.back().info.needs_volume = true;
     };
     add("naked_poc_above_pct", "up", [](const SessionHistory& h, std::size_t t, std::size_t) {
         return naked_distance_percent(h, t, h.naked_above(t));

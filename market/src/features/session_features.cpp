@@ -77,6 +77,26 @@ void require_vix(std::span<const SessionFeature> features, std::span<const Sessi
             .hint("Provide a VIX file with --vix, or omit the group.");
 }
 
+/// Without volume, the features that need it would be constant, equal to prices, or not finite.
+void omit_features_of_volume(std::vector<SessionFeature>& features, std::span<const SessionSummary> sessions,
+                             std::vector<std::string>& notes) {
+    if (std::any_of(sessions.begin(), sessions.end(),
+                    [](const SessionSummary& session) { return session.total_volume > 0; }))
+        return;
+    std::vector<std::string> omitted;
+    std::erase_if(features, [&](const SessionFeature& feature) {
+        if (feature.info.needs_volume)
+            omitted.push_back(feature.info.name);
+        return feature.info.needs_volume;
+    });
+    if (features.empty())
+        throw usage_error("every chosen feature needs volume, and no bar has any")
+            .at("--features")
+            .hint("Use bars with volume, or the groups session, returns, gap or calendar.");
+    if (!omitted.empty())
+        notes.push_back(omitted_without_volume(omitted));
+}
+
 void compute_row(std::span<const SessionFeature* const> features, const SessionHistory& history,
                  std::size_t t, std::span<double> row) {
     for (std::size_t column = 0; column < features.size(); ++column) {
@@ -154,12 +174,22 @@ std::vector<std::size_t> look_backs_of(const std::vector<std::string>& groups) {
     return periods;
 }
 
+std::string omitted_without_volume(const std::vector<std::string>& features) {
+    return fmt::format("{} omitted because no bar has volume: {}",
+                       counted(static_cast<std::int64_t>(features.size()), "feature is", "features are"),
+                       fmt::join(features, ", "));
+}
+
 FeatureMatrix session_features(std::span<const SessionSummary> sessions, TickSize tick,
                                const std::vector<std::string>& groups, ThreadPool& pool,
                                LookBackLimit limit) {
-    const std::vector<SessionFeature> features = features_of(groups);
+    std::vector<SessionFeature> features = features_of(groups);
     require_vix(features, sessions);
-    return compute_session_features(features, sessions, tick, pool, limit);
+    std::vector<std::string> notes;
+    omit_features_of_volume(features, sessions, notes);
+    FeatureMatrix matrix = compute_session_features(features, sessions, tick, pool, limit);
+    matrix.notes.insert(matrix.notes.begin(), notes.begin(), notes.end());
+    return matrix;
 }
 
 FeatureMatrix named_session_features(std::span<const SessionSummary> sessions, TickSize tick,

@@ -2,6 +2,7 @@
 #include <rekindle/market/clock.h>
 #include <rekindle/market/features.h>
 #include <rekindle/market/inspect.h>
+#include <rekindle/market/session_summary.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -105,6 +106,21 @@ void find_missing_days(const HolidayCalendar& calendar, InspectReport& report) {
             }
 }
 
+void warn_of_missing_volume(const BarTable& bars, InspectReport& report) {
+    const BarColumns& columns = bars.columns();
+    const auto without =
+        std::count_if(report.plan.sessions.begin(), report.plan.sessions.end(), [&](const Session& session) {
+            for (std::size_t i = session.first; i < session.first + session.count; ++i)
+                if (is_held(session, columns.contract[i]) && columns.volume[i] > 0)
+                    return false;
+            return true;
+        });
+    if (std::string warning =
+            missing_volume_warning(static_cast<std::size_t>(without), report.plan.sessions.size());
+        !warning.empty())
+        report.warnings.push_back(std::move(warning));
+}
+
 /// Number of sessions needed for the first row of the default features.
 int sessions_of_first_row() {
     int first = 0;
@@ -139,6 +155,7 @@ InspectReport inspect(const BarTable& bars, const ReadReport& reading, const Ses
     if (!bars.metadata().dates_only)
         find_holes(bars, ZoneClock::load(rules.zone), report);
     find_missing_days(calendar, report);
+    warn_of_missing_volume(bars, report);
     return report;
 }
 

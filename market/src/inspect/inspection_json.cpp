@@ -139,6 +139,7 @@ Json to_json(const InspectReport& report) {
     for (const std::int32_t day : report.missing_days)
         json["first_missing_days"].push_back(format_date(day));
     json["clock_suggestion"] = clock_json(report.clock);
+    json["warnings"] = report.warnings;
     json["notes"] = report.reading.notes;
     for (const std::string& note : report.plan.notes)
         json["notes"].push_back(note);

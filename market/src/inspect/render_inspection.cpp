@@ -189,6 +189,8 @@ std::string render(const InspectReport& report, std::size_t width) {
         page.put("Timestamps", report.clock.stamp_message);
     if (!report.clock.hours_message.empty())
         page.put("Hours", report.clock.hours_message);
+    for (const std::string& warning : report.warnings)
+        page.put("Warning", warning);
     for (const auto* notes : {&report.reading.notes, &report.plan.notes})
         for (const std::string& note : *notes)
             page.put("Note", note);

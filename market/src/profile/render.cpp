@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -171,6 +172,13 @@ std::string render_profile_json(const ProfileReport& report) {
     json["tick"] = report.metadata.tick.points;
     json["clock"] = clock_name(report.clock);
     json["rules"] = rules_json(report.rules);
+    json["warnings"] = nlohmann::ordered_json::array();
+    const auto without = std::count_if(report.sessions.begin(), report.sessions.end(),
+                                       [](const auto& session) { return session.total_volume == 0; });
+    if (std::string warning =
+            missing_volume_warning(static_cast<std::size_t>(without), report.sessions.size());
+        !warning.empty())
+        json["warnings"].push_back(std::move(warning));
     json["sessions"] = nlohmann::ordered_json::array();
     for (std::size_t s = 0; s < report.sessions.size(); ++s)
         json["sessions"].push_back(session_json(report, s));

@@ -136,6 +136,17 @@ ProfileFigures session_figures(const BarTable& bars, const Session& session, con
     return figures_of(bars, session, prices_and_volume(bars, session), rules);
 }
 
+std::string missing_volume_warning(std::size_t sessions_without_volume, std::size_t sessions) {
+    if (sessions_without_volume == 0 || sessions_without_volume * 20 < sessions)
+        return "";
+    const std::string where = sessions_without_volume == sessions
+                                  ? "No bar has volume, so"
+                                  : "In " +
+                                        with_thousands(static_cast<std::int64_t>(sessions_without_volume)) +
+                                        " of " + counted(sessions, "session") + " no bar has volume; there";
+    return where + " the point of control and the value area come from prices alone and mean nothing.";
+}
+
 std::vector<SessionSummary> summarize_sessions(const BarTable& bars, std::span<const Session> sessions,
                                                const ProfileRules& rules, ThreadPool& pool) {
     profile::share_in_millionths(rules.value_area_share, "value area share");

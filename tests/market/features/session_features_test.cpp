@@ -62,6 +62,7 @@ TEST(SessionFeatures, NakedPointsOfControlOnBothSides) {
         s.open = s.close = close;
         s.point_of_control = point_of_control;
         s.roll_offset = roll_offset;
+        s.total_volume = 1;
         return s;
     };
     // The third session belongs to a contract 1,000 ticks higher; the fourth trades at the first one's 1,050.

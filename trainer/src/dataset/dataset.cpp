@@ -146,6 +146,25 @@ void require_vix(const TrainConfig& config, const MarketData& data) {
                   "group.");
 }
 
+bool any_volume(const MarketData& data) {
+    return std::any_of(data.summaries.begin(), data.summaries.end(),
+                       [](const market::SessionSummary& session) { return session.total_volume > 0; });
+}
+
+/// A model's features of volume would be computed from prices instead.
+void require_volume_for(std::span<const std::string> names, const MarketData& data) {
+    if (any_volume(data))
+        return;
+    const auto needing = std::ranges::find_if(names, [](const std::string& name) {
+        return std::ranges::any_of(market::feature_table(), [&](const market::FeatureInfo& one) {
+            return one.needs_volume && one.name == name;
+        });
+    });
+    if (needing != names.end())
+        throw usage_error(fmt::format("the feature {} has no data: no bar has volume", *needing))
+            .hint("Use bars with volume, or train a model on bars without it.");
+}
+
 bool needs_vix(const std::string& feature, bool by_bar) {
     if (by_bar)
         return std::ranges::any_of(market::minute_feature_table(), [&](const market::MinuteFeature& one) {
@@ -192,11 +211,18 @@ market::FeatureMatrix compute_features(const TrainConfig& config, const MarketDa
     if (!per_bar(config))
         return market::session_features(data.summaries, data.read.bars.metadata().tick, config.features, pool,
                                         {set.longest_look_back, no_rows});
-    std::vector<std::string> names;
+    const bool volume = any_volume(data);
+    std::vector<std::string> names, omitted;
     for (const market::MinuteFeature& feature : market::minute_feature_table())
-        if (set.vix || !feature.needs_vix)
+        if (feature.info.needs_volume && !volume)
+            omitted.push_back(feature.info.name);
+        else if (set.vix || !feature.needs_vix)
             names.push_back(feature.info.name);
-    return market::named_minute_features(data.read.bars, data.plan.sessions, names, pool, workspace, no_rows);
+    market::FeatureMatrix matrix =
+        market::named_minute_features(data.read.bars, data.plan.sessions, names, pool, workspace, no_rows);
+    if (!omitted.empty())
+        matrix.notes.push_back(market::omitted_without_volume(omitted));
+    return matrix;
 }
 
 void check_groups(const TrainConfig& config, const MarketData& data) {
@@ -387,6 +413,7 @@ market::FeatureMatrix build_named_features(std::span<const std::string> names, b
                                            const TrainConfig& config, const MarketData& data,
                                            ThreadPool& pool, const Workspace& workspace) {
     require_vix_for(names, by_bar, config, data);
+    require_volume_for(names, data);
     auto matrix =
         by_bar ? market::named_minute_features(data.read.bars, data.plan.sessions, names, pool, workspace)
                : market::named_session_features(data.summaries, data.read.bars.metadata().tick, names, pool);

@@ -128,8 +128,16 @@ void note_options_ignored_for_dates(const TrainConfig& config, ProgressSink& pro
                       options);
 }
 
-/// A single bar does not show at which prices its volume traded.
-void warn_of_single_bars(const std::vector<market::SessionSummary>& summaries, ProgressSink& progress) {
+/// Neither no volume nor a single bar shows at which prices volume traded.
+void warn_of_meaningless_profiles(const std::vector<market::SessionSummary>& summaries,
+                                  ProgressSink& progress) {
+    const auto without = static_cast<std::size_t>(std::count_if(
+        summaries.begin(), summaries.end(), [](const auto& session) { return session.total_volume == 0; }));
+    if (const std::string warning = market::missing_volume_warning(without, summaries.size());
+        !warning.empty())
+        progress.warning(warning);
+    if (without == summaries.size())
+        return;
     const auto single = std::count_if(summaries.begin(), summaries.end(),
                                       [](const market::SessionSummary& s) { return s.bars == 1; });
     if (static_cast<std::size_t>(single) * 2 < summaries.size())
@@ -263,7 +271,7 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
         fmt::format("{} from {} to {}, {}", counted(static_cast<std::int64_t>(summaries.size()), "session"),
                     market::format_date(summaries.front().date), market::format_date(summaries.back().date),
                     counted(static_cast<std::int64_t>(plan.rolls.size()), "roll")));
-    warn_of_single_bars(summaries, progress);
+    warn_of_meaningless_profiles(summaries, progress);
     return {std::move(read), rules, profile, std::move(plan), std::move(summaries)};
 }
 

@@ -22,6 +22,7 @@ struct FeatureInfo {
     int look_back = 0;
     /// Index, from 0, of the first session (group minute: bar) that has a value.
     int first_valid_session = 0;
+    bool needs_volume = false; ///< means nothing for bars without volume
 
     static constexpr int all_earlier = -1;
 };
@@ -58,10 +59,11 @@ std::vector<std::size_t> look_backs_of(const std::vector<std::string>& groups);
 
 /// One row per session, with columns in table order regardless of the order of `groups`. Sessions must be
 /// complete and in chronological order; roll_offset 0 everywhere mixes contracts as the original system did.
+/// If no session has volume, the features that need it are omitted with a note.
 /// Rows with a non-finite value are skipped, counted and noted. The result is bit-identical for any number of
 /// threads, and a prefix of the sessions gives a prefix of the rows. Throws Error (usage) for an unknown
-/// group (suggesting the nearest known one), "minute" (see minute_features()), group "vix" without a VIX, and
-/// if no row is complete.
+/// group (suggesting the nearest known one), "minute" (see minute_features()), group "vix" without a VIX,
+/// groups that need volume without any other, and if no row is complete.
 FeatureMatrix session_features(std::span<const SessionSummary> sessions, TickSize tick,
                                const std::vector<std::string>& groups, ThreadPool& pool,
                                LookBackLimit limit = {});
@@ -74,5 +76,8 @@ FeatureMatrix named_session_features(std::span<const SessionSummary> sessions, T
 FeatureMatrix compute_session_features(std::span<const SessionFeature> features,
                                        std::span<const SessionSummary> sessions, TickSize tick,
                                        ThreadPool& pool, LookBackLimit limit = {});
+
+/// The note on features that were omitted because no bar has volume.
+std::string omitted_without_volume(const std::vector<std::string>& features);
 
 } // namespace rekindle::market

@@ -54,6 +54,7 @@ struct InspectReport {
     std::vector<RegularPause> regular_pauses;
     std::vector<std::int32_t> missing_days; ///< business days without a session, at most ten
     std::size_t missing_day_count = 0;
+    std::vector<std::string> warnings; ///< what makes results meaningless or wrong
     ClockSuggestion clock;
     int sessions_needed = 0; ///< for the first row of the default features
 };

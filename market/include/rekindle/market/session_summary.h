@@ -4,7 +4,9 @@
 #include <rekindle/market/bars.h>
 #include <rekindle/market/session.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace rekindle::market {
 
@@ -25,5 +27,8 @@ struct SessionSummary {
     double vwap = 0; ///< ticks: sum of close × volume / sum of volume; the close if there is no volume
     double vix = 0;  ///< last VIX known at end_time, NaN if there is none
 };
+
+/// Says that profiles without volume mean nothing. "" if fewer than one session in 20 has no volume.
+std::string missing_volume_warning(std::size_t sessions_without_volume, std::size_t sessions);
 
 } // namespace rekindle::market
