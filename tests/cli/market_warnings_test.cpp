@@ -185,6 +185,16 @@ TEST(MarketWarnings, NoVolume) {
     EXPECT_TRUE(contains(run_process({"cat", folder.path() + "/p.json"}).output, "No bar has volume"));
 }
 
+TEST(MarketWarnings, UnadjustedSplit) {
+    const TemporaryFolder folder;
+    std::string text = daily("", "", market::make_date(2023, 1, 2), 100, 4000);
+    const std::string later = daily("", "", market::make_date(2023, 1, 2) + 100, 100, 1000);
+    const std::string data = folder.file("stock.csv", text + later.substr(later.find('\n') + 1));
+    expect_said(data, {}, {"looks like a 4:1 split", "2023-04-12"});
+    EXPECT_TRUE(contains(rekindle({"inspect", data}).output, "Warning    2023-04-12 opens at"));
+    EXPECT_TRUE(contains(rekindle({"inspect", data, "--format", "json"}).output, "\"new_shares\": 4"));
+}
+
 TEST(MarketWarnings, SessionsOfOneBar) {
     const TemporaryFolder folder;
     const std::string data = folder.file("spx.csv", daily("", "", market::make_date(2023, 1, 2), 200, 4000));

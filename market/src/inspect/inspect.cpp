@@ -156,6 +156,9 @@ InspectReport inspect(const BarTable& bars, const ReadReport& reading, const Ses
         find_holes(bars, ZoneClock::load(rules.zone), report);
     find_missing_days(calendar, report);
     warn_of_missing_volume(bars, report);
+    report.suspected_splits = suspected_splits(bars, report.plan.sessions);
+    if (!report.suspected_splits.empty())
+        report.warnings.push_back(split_warning(report.suspected_splits, bars.metadata().tick));
     return report;
 }
 

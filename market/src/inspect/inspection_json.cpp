@@ -80,6 +80,17 @@ Json rolls_json(const InspectReport& report, const ReportTimes& times) {
     return json;
 }
 
+Json splits_json(const InspectReport& report) {
+    Json json = Json::array();
+    for (const SuspectedSplit& split : report.suspected_splits)
+        json.push_back({{"date", format_date(split.date)},
+                        {"new_shares", split.new_shares},
+                        {"old_shares", split.old_shares},
+                        {"close_before", report.metadata.tick.to_points(split.close_before)},
+                        {"open_after", report.metadata.tick.to_points(split.open_after)}});
+    return json;
+}
+
 Json clock_json(const ClockSuggestion& clock) {
     Json json{{"verdict", verdict_name(clock.verdict)},
               {"read_as", clock.read_as},
@@ -139,6 +150,7 @@ Json to_json(const InspectReport& report) {
     for (const std::int32_t day : report.missing_days)
         json["first_missing_days"].push_back(format_date(day));
     json["clock_suggestion"] = clock_json(report.clock);
+    json["suspected_splits"] = splits_json(report);
     json["warnings"] = report.warnings;
     json["notes"] = report.reading.notes;
     for (const std::string& note : report.plan.notes)

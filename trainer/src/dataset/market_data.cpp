@@ -3,6 +3,7 @@
 #include <rekindle/base/text.h>
 #include <rekindle/market/clock.h>
 #include <rekindle/market/clock_suggestion.h>
+#include <rekindle/market/splits.h>
 #include <rekindle/trainer/market_data.h>
 
 #include <fmt/format.h>
@@ -264,6 +265,9 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
         throw usage_error("the input has no complete session")
             .hint("`rekindle inspect FILE` shows the sessions for each --clock, --zone and --regular-hours.");
     keep_latest(plan.sessions, config.data_fraction, progress);
+    const auto splits = market::suspected_splits(read.bars, plan.sessions);
+    if (!splits.empty())
+        progress.warning(market::split_warning(splits, read.bars.metadata().tick));
     const market::ProfileRules profile = profile_rules(config);
     auto summaries = market::summarize_sessions(read.bars, plan.sessions, profile, pool);
     progress.stage_ended(

@@ -7,6 +7,7 @@
 #include <rekindle/market/read_bars.h>
 #include <rekindle/market/session.h>
 #include <rekindle/market/session_plan.h>
+#include <rekindle/market/splits.h>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -54,6 +55,7 @@ struct InspectReport {
     std::vector<RegularPause> regular_pauses;
     std::vector<std::int32_t> missing_days; ///< business days without a session, at most ten
     std::size_t missing_day_count = 0;
+    std::vector<SuspectedSplit> suspected_splits;
     std::vector<std::string> warnings; ///< what makes results meaningless or wrong
     ClockSuggestion clock;
     int sessions_needed = 0; ///< for the first row of the default features
