@@ -1,5 +1,7 @@
 #include "reading/gzip_source.h"
 
+#include "reading/other_formats.h"
+
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -95,10 +97,8 @@ class GzipSource final : public TextSource {
                                           reason ? reason : "unknown error"))
                 .at(path_.string());
         }
-        if (first && std::string_view(ahead_).substr(0, max_line_length).find('\0') != std::string_view::npos)
-            throw usage_error("the compressed file is not text: it contains NUL bytes")
-                .at(path_.string())
-                .expected("lines of text");
+        if (first)
+            require_text(path_, ahead_);
     }
 
     std::filesystem::path path_;

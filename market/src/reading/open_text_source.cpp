@@ -1,6 +1,7 @@
 #include "reading/open_text_source.h"
 
 #include "reading/gzip_source.h"
+#include "reading/other_formats.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
@@ -69,64 +70,6 @@ class MappedSource final : public TextSource {
     std::size_t end_ = 0;
     std::size_t hashed_ = 0;
 };
-
-/// Files that are not text, recognized by their first bytes.
-struct OtherFormat {
-    std::string_view beginning;
-    std::string_view what;
-    std::string_view advice;
-};
-
-constexpr std::string_view unpack_first =
-    "Decompress it first. Files compressed with gzip can be read directly.";
-constexpr std::array other_formats{
-    OtherFormat{std::string_view("PK\x03\x04", 4), "a zip archive (or a spreadsheet)",
-                "Extract it first, or save the spreadsheet as CSV."},
-    OtherFormat{std::string_view("PK\x05\x06", 4), "an empty zip archive", "Download it again."},
-    OtherFormat{std::string_view("\x28\xB5\x2F\xFD", 4), "compressed with zstd", unpack_first},
-    OtherFormat{std::string_view("\xFD\x37zXZ", 5), "compressed with xz", unpack_first},
-    OtherFormat{std::string_view("BZh", 3), "compressed with bzip2", unpack_first},
-    OtherFormat{std::string_view("\x04\x22\x4D\x18", 4), "compressed with lz4", unpack_first},
-    OtherFormat{std::string_view("7z\xBC\xAF", 4), "a 7-Zip archive", unpack_first},
-    OtherFormat{std::string_view("Rar!", 4), "a RAR archive", unpack_first},
-    OtherFormat{std::string_view("PAR1", 4), "a Parquet file", "Export it as CSV."},
-    OtherFormat{std::string_view("\x89HDF", 4), "an HDF5 file", "Export it as CSV."},
-    OtherFormat{std::string_view("\xD0\xCF\x11\xE0", 4), "a spreadsheet", "Save it as CSV."},
-    OtherFormat{std::string_view("\x1F\x9D", 2), "compressed with compress", unpack_first},
-    OtherFormat{std::string_view("ARROW1", 6), "an Arrow file", "Export it as CSV."},
-    OtherFormat{std::string_view("%PDF-", 5), "a PDF file", "Look for the same data as CSV."},
-};
-constexpr OtherFormat web_page{"<", "a web page", "The download returned a web page instead of the file."};
-
-bool is_web_page(std::string_view text) {
-    const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n\xEF\xBB\xBF"), text.size());
-    const std::string first = lower_case(text.substr(begin, 9));
-    return first == "<!doctype" || first.starts_with("<html");
-}
-
-void require_text(const std::filesystem::path& path, std::string_view text) {
-    const auto known = std::ranges::find_if(
-        other_formats, [&](const OtherFormat& format) { return text.starts_with(format.beginning); });
-    const OtherFormat* other = known != other_formats.end() ? &*known
-                               : is_web_page(text)          ? &web_page
-                                                            : nullptr;
-    if (other)
-        throw usage_error(fmt::format("the file is {}", other->what))
-            .at(path.string())
-            .expected("lines of text, plain or compressed with gzip")
-            .hint(std::string(other->advice));
-    if (path.extension() == ".gz" && text.starts_with('\x1F'))
-        throw cut_short(path);
-    if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
-        throw usage_error("the text is UTF-16")
-            .at(path.string())
-            .expected("UTF-8 or ASCII")
-            .hint("Save it again as UTF-8, for example: iconv -f UTF-16 -t UTF-8");
-    if (text.substr(0, max_line_length).find('\0') != std::string_view::npos)
-        throw usage_error("the file is not text: it contains NUL bytes")
-            .at(path.string())
-            .expected("lines of text, plain or compressed with gzip");
-}
 
 } // namespace
 

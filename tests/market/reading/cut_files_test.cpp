@@ -103,6 +103,23 @@ TEST(CutFiles, OtherFormatsAreNamed) {
           {"b.csv", std::string("<!DOCTYPE html><html>Not found</html>\n"), "a web page"},
           {"c.csv", std::string("\xEF\xBB\xBF\n <!doctype html>\n"), "a web page"},
           {"d.csv", std::string("<HTML>Not found</HTML>\n"), "a web page"},
+          {"b.arrow", std::string("\xFF\xFF\xFF\xFF\x10\x02\0\0", 8), "an Arrow stream"},
+          {"b1.feather", std::string("FEA1\0\0\0\0", 8), "a Feather file, version 1"},
+          {"b.orc", std::string("ORC\x0A"), "an ORC file"},
+          {"b.avro", std::string("Obj\x01\x04"), "an Avro file"},
+          {"b.db", std::string("SQLite format 3\0\x10\0", 18), "an SQLite database"},
+          {"b.duckdb", std::string("\x11\x22\x33\x44\x55\x66\x77\x01") + "DUCK", "a DuckDB database"},
+          {"ES.scid", std::string("SCID\x38\0\0\0(\0\0\0", 12), "Sierra Chart's binary data (SCID)"},
+          {"b.dbn", std::string("DBN\x02\x1A\x01\0\0", 8), "Databento's binary data (DBN)"},
+          {"EURUSD.hst", std::string("\x91\x01\0\0(C)opyright 2003, MetaQuotes", 30), "MetaTrader's history"},
+          {"b.npy", std::string("\x93NUMPY\x01\0", 8), "a NumPy array"},
+          {"b.npz", "PK\x03\x04" + std::string(26, '\x02') + "arr_0.npy", "NumPy arrays"},
+          {"b.xlsx", "PK\x03\x04" + std::string(26, '\x02') + "[Content_Types].xml", "a spreadsheet"},
+          {"b.pkl", std::string("\x80\x04\x95\x10\x02", 5), "a Python pickle"},
+          {"b.bi5", std::string("\x5D\0\0\x80\0", 5), "compressed with LZMA"},
+          {"b.json", std::string("{\"Meta Data\": {"), "JSON"},
+          {"c.json", std::string(" [[1704067200000, "), "JSON"},
+          {"b.xml", std::string("<?xml version=\"1.0\"?>"), "XML"},
           {"b.xls", std::string("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), "a spreadsheet"}}) {
         const std::string content = beginning + std::string(100, '\x01');
         const TestFolder folder;
@@ -111,9 +128,11 @@ TEST(CutFiles, OtherFormatsAreNamed) {
         with_vix.vix = folder.write(name, content);
         for (const std::string& message : {error_of(content, {}, name), error_of_options(with_vix)}) {
             EXPECT_THAT(message, HasSubstr(fmt::format("{}: the file is {}", name, what)));
-            EXPECT_THAT(message, AnyOf(HasSubstr("ecompress it"), HasSubstr("CSV"), HasSubstr("ownload")));
+            EXPECT_THAT(message, AnyOf(HasSubstr("ecompress"), HasSubstr("CSV"), HasSubstr("csv"),
+                                       HasSubstr("ownload"), HasSubstr("xtract it"), HasSubstr("Export")));
         }
     }
+    EXPECT_THAT(error_of(packed("PAR1\x15\x04"), {}, "b.gz"), HasSubstr("the file is a Parquet file"));
     EXPECT_THAT(error_of("\x1F", {}, "b.csv.gz"), HasSubstr("cut short"));
     EXPECT_THAT(error_of("", {}, "b.csv.gz"), HasSubstr("the file is empty"));
     EXPECT_THAT(error_of(packed(""), {}, "b.csv.gz"), HasSubstr("no rows"));

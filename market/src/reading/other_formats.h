@@ -1,0 +1,14 @@
+#pragma once
+/// Recognizes files that are not lines of text by their content, to say what they are and how to convert
+/// them.
+
+#include <filesystem>
+#include <string_view>
+
+namespace rekindle::market::reading {
+
+/// Throws Error (usage) naming the format, with advice, unless `text`, the beginning of the file or of its
+/// decompressed content, can be lines of text.
+void require_text(const std::filesystem::path& path, std::string_view text);
+
+} // namespace rekindle::market::reading
