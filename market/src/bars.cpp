@@ -1,6 +1,14 @@
 #include <rekindle/market/bars.h>
 
+#include <cmath>
+
 namespace rekindle::market {
+
+TickSize BarMetadata::level() const noexcept {
+    // Steps are powers of ten; dividing by their inverse rounds only once.
+    return tick.points < 1 && !has_tick() ? TickSize{profile_bin / std::round(1 / tick.points)}
+                                          : TickSize{level_ticks() * tick.points};
+}
 
 BarColumns BarColumns::subspan(std::size_t first, std::size_t count) const {
     return {time.subspan(first, count),     open.subspan(first, count),

@@ -38,6 +38,7 @@ nlohmann::ordered_json header_json(const BarMetadata& metadata, std::uint64_t ro
     nlohmann::ordered_json json;
     json["rows"] = rows;
     json["tick"] = metadata.tick.points;
+    json["profile_bin"] = metadata.profile_bin;
     json["bar_seconds"] = metadata.bar_seconds;
     json["dates_only"] = metadata.dates_only;
     json["contracts"] = metadata.contracts;
@@ -101,13 +102,15 @@ Header read_header(const std::filesystem::path& path, const MappedFile& file) {
         header.rows = json.at("rows").get<std::uint64_t>();
         header.vix = json.at("vix").get<bool>();
         header.metadata.tick.points = json.at("tick").get<double>();
+        header.metadata.profile_bin = json.value("profile_bin", 0); // older files have none
         header.metadata.bar_seconds = json.at("bar_seconds").get<std::int64_t>();
         header.metadata.dates_only = json.at("dates_only").get<bool>();
         header.metadata.contracts = json.at("contracts").get<std::vector<std::string>>();
     } catch (const nlohmann::json::exception& exception) {
         throw damaged(path, fmt::format("the header cannot be read: {}", exception.what()));
     }
-    if (header.rows > text.size() || !(header.metadata.tick.points > 0) || header.metadata.contracts.empty())
+    if (header.rows > text.size() || !(header.metadata.tick.points > 0) || header.metadata.profile_bin < 0 ||
+        header.metadata.contracts.empty())
         throw damaged(path, "the header is inconsistent with itself or the file");
     return header;
 }

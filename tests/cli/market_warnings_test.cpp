@@ -195,6 +195,28 @@ TEST(MarketWarnings, UnadjustedSplit) {
     EXPECT_TRUE(contains(rekindle({"inspect", data, "--format", "json"}).output, "\"new_shares\": 4"));
 }
 
+TEST(MarketWarnings, PricesWithoutATick) {
+    const TemporaryFolder folder;
+    std::string text = "Price,Close,High,Low,Open,Volume\nTicker,KO,KO,KO,KO,KO\nDate,,,,,\n";
+    for (int i = 0; i < 200; ++i) {
+        const double price = 0.98765432109 * (150 + i % 7);
+        text += fmt::format("{},{},{},{},{},{}\n", market::format_date(19'800 + i), price + (i * 5) % 3 - 1,
+                            price + 2.3, price - 2.1, price, 100 + i % 9);
+    }
+    const std::string data = folder.file("KO.csv", text);
+    expect_said(data, {}, {"none; profiles use bins of 0.05 points"}, 0,
+                {"volume-profile", "features", "train", "predict"});
+    const Finished inspected = rekindle({"inspect", data});
+    EXPECT_TRUE(contains(inspected.output, "Tick       none; profiles use bins of 0.05 points"))
+        << inspected.output;
+    const std::string json = rekindle({"inspect", data, "--format", "json"}).output;
+    EXPECT_TRUE(contains(json, "\"tick_points\": null") && contains(json, "\"profile_bin_points\": 0.05"))
+        << json;
+    expect_said(data, {"--tick", "none:0.2"}, {"none; profiles use bins of 0.2 points"}, 0,
+                {"train", "volume-profile"});
+    expect_said(data, {"--tick", "none:x"}, {"none:WIDTH"}, 2, without_model);
+}
+
 TEST(MarketWarnings, SessionsOfOneBar) {
     const TemporaryFolder folder;
     const std::string data = folder.file("spx.csv", daily("", "", market::make_date(2023, 1, 2), 200, 4000));

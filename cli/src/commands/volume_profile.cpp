@@ -19,16 +19,21 @@ namespace {
 void draw(Context& context, const trainer::MarketData& data, std::size_t count) {
     const std::vector<market::Session>& sessions = data.plan.sessions;
     const TerminalTraits& traits = context.output.traits();
-    const market::DrawOptions options{.columns = traits.width, .utf8 = traits.utf8, .color = traits.color};
+    const market::BarMetadata& metadata = data.read.bars.metadata();
+    const market::DrawOptions options{
+        .columns = traits.width, .utf8 = traits.utf8, .color = traits.color, .bins = !metadata.has_tick()};
+    const auto level = static_cast<double>(metadata.level_ticks());
     for (std::size_t i = sessions.size() - std::min(count, sessions.size()); i < sessions.size(); ++i) {
         const market::BarTable& bars = data.read.bars;
         const std::string contract = market::contract_name(bars.metadata(), sessions[i].contract);
         context.output.line(fmt::format("{}{}, {}", market::format_date(sessions[i].date),
                                         contract.empty() ? "" : "  " + contract,
                                         counted(data.summaries[i].total_volume, "unit")));
-        context.output.write(
-            market::draw_profile(market::session_profile(bars, sessions[i], data.profile_rules),
-                                 market::session_figures(bars, sessions[i], data.profile_rules), options));
+        market::ProfileFigures figures = market::session_figures(bars, sessions[i], data.profile_rules);
+        for (double* price : {&figures.point_of_control, &figures.value_area_low, &figures.value_area_high})
+            *price /= level;
+        context.output.write(market::draw_profile(
+            market::session_profile(bars, sessions[i], data.profile_rules), figures, options));
     }
 }
 

@@ -5,6 +5,7 @@
 #include <rekindle/market/minute_features.h>
 
 #include <cmath>
+#include <limits>
 
 namespace rekindle::market {
 namespace {
@@ -67,7 +68,9 @@ double lagged_rsi(const BarWindow& w, std::size_t i) {
 }
 
 double atr_ratio(const BarWindow& w, std::size_t i) {
-    return 100 * (w.true_range_sum(i, 14) / 14) / w.close(i, i);
+    const double close = w.close(i, i);
+    return close > 0 ? 100 * (w.true_range_sum(i, 14) / 14) / close
+                     : std::numeric_limits<double>::quiet_NaN();
 }
 
 double close_to_vwap(const BarWindow& w, std::size_t i) {

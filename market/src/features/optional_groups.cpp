@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace rekindle::market {
@@ -41,6 +42,8 @@ double vix_change(const SessionHistory& h, std::size_t t, std::size_t p) {
 /// A distance in points, as a percentage of the close; at most 10, which is also the value if there is none.
 double naked_distance_percent(const SessionHistory& h, std::size_t t, std::optional<double> points) {
     constexpr double farthest = 10;
+    if (h.close(t, t) <= 0)
+        return std::numeric_limits<double>::quiet_NaN();
     return points ? std::min(farthest, 100 * *points / h.close(t, t)) : farthest;
 }
 
@@ -106,7 +109,7 @@ void append_gap_group(std::vector<SessionFeature>& table) {
     GroupWriter group(table, "gap");
     group.add("overnight_gap_pct", "change from the previous session_close to session_open, in percent", 1, 1,
               [](const SessionHistory& h, std::size_t t, std::size_t) {
-                  return 100 * (h.open(t, t) / h.close(t - 1, t) - 1);
+                  return percent_change(h.open(t, t), h.close(t - 1, t));
               });
     group.add("overnight_gap_to_range",
               "(session_open - previous session_close) / previous price_range, a ratio", 1, 1,

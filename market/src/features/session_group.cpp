@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 
 namespace rekindle::market {
 namespace {
@@ -68,7 +69,8 @@ void append_figures_of_one_session(std::vector<SessionFeature>& table) {
     add_of_volume("close_to_vwap_pct", "100 · (session_close - vwap) / vwap, in percent",
                   [](const SessionHistory& h, std::size_t t, std::size_t) {
                       const double vwap = h.tick().to_points(h[t].vwap);
-                      return 100 * (h.close(t, t) - vwap) / vwap;
+                      return vwap > 0 ? 100 * (h.close(t, t) - vwap) / vwap
+                                      : std::numeric_limits<double>::quiet_NaN();
                   });
 }
 

@@ -39,18 +39,16 @@ enum class Future { known, unknown, in_a_later_session };
 template <class FutureOf, class Now, class Later>
 Targets make_targets(std::size_t rows, TargetSpec spec, const Workspace& workspace, FutureOf future, Now now,
                      Later later) {
-    const std::size_t horizon = spec.horizon();
     Targets targets{{rows, workspace.folder}, {rows, workspace.folder}};
     for (std::size_t row = 0; row < rows; ++row) {
         const Future found = future(row);
         targets.beyond_session += found == Future::in_a_later_session ? 1 : 0;
         if (found != Future::known)
             continue;
-        if (!(now(row) > 0 && later(row) > 0))
-            throw usage_error(fmt::format("row {} has a close at tick {} and, {} later, a close at tick {}",
-                                          row, shortest(now(row)), counted(horizon, "row"),
-                                          shortest(later(row))))
-                .expected("prices above 0, because the target is the logarithm of their ratio");
+        if (!(now(row) > 0 && later(row) > 0)) {
+            ++targets.not_positive;
+            continue;
+        }
         const double log_return = std::log(later(row) / now(row));
         if (spec.kind == TargetKind::direction && later(row) == now(row)) {
             ++targets.flat;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace rekindle::market {
 
@@ -30,8 +31,9 @@ WindowStatistics window_statistics(std::size_t count, Value value) {
     return {first + mean, std::sqrt(squares / (n - 1))};
 }
 
+/// NaN if `before` is below 0, where a percentage means nothing.
 inline double percent_change(double now, double before) {
-    return 100 * (now / before - 1);
+    return before < 0 ? std::numeric_limits<double>::quiet_NaN() : 100 * (now / before - 1);
 }
 
 } // namespace rekindle::market

@@ -36,8 +36,10 @@ Json reading_json(const InspectReport& report, const ReportTimes& times) {
     json["prices_rounded"] = reading.prices_rounded;
     json["bar_seconds"] = report.metadata.bar_seconds;
     json["dates_only"] = report.metadata.dates_only;
-    json["tick_points"] = reading.tick.points;
-    json["tick_inferred"] = reading.tick_inferred;
+    const bool has_tick = report.metadata.has_tick();
+    json["tick_points"] = has_tick ? Json(reading.tick.points) : Json(nullptr);
+    json["tick_inferred"] = has_tick && reading.tick_inferred;
+    json["profile_bin_points"] = has_tick ? Json(nullptr) : Json(reading.profile_bin);
     json["vix"] = reading.vix_source;
     json["first_bar"] = moment(times, reading.first_time);
     json["last_bar"] = moment(times, reading.last_time);

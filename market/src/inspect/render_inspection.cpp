@@ -86,10 +86,9 @@ void put_rows(const InspectReport& report, Page& page) {
     const ReportTimes times(report);
     page.put("Span", times.text(reading.first_time) + " to " + times.text(reading.last_time));
     page.put("Tick",
-             counted(reading.tick.points, "point") +
-                 (reading.tick_inferred ? ", inferred from the prices" : "") +
-                 (reading.prices_rounded ? "; " + counted(reading.prices_rounded, "price") + " rounded to it"
-                                         : ""));
+             tick_text(reading) + (reading.prices_rounded
+                                       ? "; " + counted(reading.prices_rounded, "price") + " rounded to it"
+                                       : ""));
     page.put("VIX", reading.vix_source == "none" ? "none" : "from the " + reading.vix_source);
 }
 

@@ -123,6 +123,7 @@ std::string_view color_of(const Row& row) {
 std::string legend(const VolumeProfile& profile, const ProfileFigures& figures, const Drawing& drawing,
                    const DrawOptions& options, std::size_t columns) {
     const auto price = [&](double ticks) { return price_text(ticks, profile.tick()); };
+    const char* level = options.bins ? "bin" : "tick";
     return wrapped(fmt::format("P = point of control {}, H = value area high {}, L = value area low {}",
                                price(figures.point_of_control), price(figures.value_area_high),
                                price(figures.value_area_low)),
@@ -130,7 +131,7 @@ std::string legend(const VolumeProfile& profile, const ProfileFigures& figures, 
            wrapped(fmt::format("{} inside the value area, {} outside", options.utf8 ? "█" : "#",
                                options.utf8 ? "░" : "-"),
                    columns) +
-           wrapped(fmt::format("One row is {} ({}); total volume {}", counted(drawing.ticks_per_row, "tick"),
+           wrapped(fmt::format("One row is {} ({}); total volume {}", counted(drawing.ticks_per_row, level),
                                with_noun(price(drawing.ticks_per_row), "point"),
                                with_thousands(profile.total_volume())),
                    columns);

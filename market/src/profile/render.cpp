@@ -169,7 +169,10 @@ std::string render_profile_json(const ProfileReport& report) {
     nlohmann::ordered_json json;
     json["format"] = "rekindle-volume-profile";
     json["version"] = 1;
-    json["tick"] = report.metadata.tick.points;
+    using Json = nlohmann::ordered_json;
+    const bool has_tick = report.metadata.has_tick();
+    json["tick"] = has_tick ? Json(report.metadata.tick.points) : Json(nullptr);
+    json["profile_bin"] = has_tick ? Json(nullptr) : Json(report.metadata.level().points);
     json["clock"] = clock_name(report.clock);
     json["rules"] = rules_json(report.rules);
     json["warnings"] = nlohmann::ordered_json::array();
@@ -200,7 +203,11 @@ ProfileReport make_profile_report(const BarTable& bars, std::span<const Session>
     report.sessions = summarize_sessions(bars, sessions, rules, pool);
     report.nodes.resize(sessions.size());
     pool.for_each(sessions.size(), [&](std::size_t s) {
-        report.nodes[s] = session_profile(bars, sessions[s], rules).nodes(node_rules);
+        VolumeNodes& nodes = report.nodes[s];
+        nodes = session_profile(bars, sessions[s], rules).nodes(node_rules);
+        for (auto* prices : {&nodes.high, &nodes.low})
+            for (Ticks& price : *prices)
+                price *= bars.metadata().level_ticks();
     });
     report.first_touches = first_touches(report.sessions);
     report.trends = migration_trends(report.sessions, report.metadata.tick);

@@ -8,8 +8,12 @@
 #include <rekindle/market/volume_profile.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rekindle::market {
 namespace {
@@ -70,6 +74,39 @@ SessionSummary prices_and_volume(const BarTable& table, const Session& session) 
     return summary;
 }
 
+/// The bars of a session with prices in levels of the profile: ticks, or bins where prices have no tick.
+class LeveledBars {
+  public:
+    LeveledBars(const BarTable& table, const Session& session)
+        : columns_(table.columns().subspan(session.first, session.count)) {
+        if (table.metadata().has_tick())
+            return;
+        const Ticks bin = table.metadata().profile_bin;
+        columns_.open = in_bins(columns_.open, bin, prices_[0]);
+        columns_.high = in_bins(columns_.high, bin, prices_[1]);
+        columns_.low = in_bins(columns_.low, bin, prices_[2]);
+        columns_.close = in_bins(columns_.close, bin, prices_[3]);
+    }
+    const BarColumns& columns() const noexcept { return columns_; }
+
+  private:
+    static std::span<const Ticks> in_bins(std::span<const Ticks> prices, Ticks bin,
+                                          std::vector<Ticks>& bins) {
+        bins.reserve(prices.size());
+        for (const Ticks price : prices)
+            bins.push_back(static_cast<Ticks>(std::lround(static_cast<double>(price) / bin)));
+        return bins;
+    }
+
+    std::array<std::vector<Ticks>, 4> prices_;
+    BarColumns columns_;
+};
+
+ProfileFigures in_ticks(ProfileFigures levels, const BarMetadata& metadata) {
+    const auto level = static_cast<double>(metadata.level_ticks());
+    return {levels.point_of_control * level, levels.value_area_low * level, levels.value_area_high * level};
+}
+
 ProfileFigures figures_by_price(const SessionSummary& summary) {
     return {static_cast<double>(summary.close), static_cast<double>(summary.low),
             static_cast<double>(summary.high)};
@@ -98,15 +135,17 @@ ProfileFigures figures_of(const BarTable& table, const Session& session, const S
     if (without_volume(table, summary, rules))
         return figures_by_price(summary);
     if (rules.compatibility != Compatibility::none)
-        return profile::original_figures(table.columns().subspan(session.first, session.count),
-                                         session.contract, table.metadata().tick, rules);
+        return in_ticks(profile::original_figures(LeveledBars(table, session).columns(), session.contract,
+                                                  table.metadata().level(), rules),
+                        table.metadata());
     const VolumeProfile made = session_profile(table, session, rules);
     // Bars with more than 65,536 levels can have too little volume for one unit per level.
     if (std::ranges::all_of(made.volumes(), [](std::int64_t volume) { return volume == 0; }))
         return figures_by_price(summary);
     const ValueArea area = made.value_area(rules.value_area, rules.tie, rules.value_area_share);
-    return {static_cast<double>(made.point_of_control(rules.tie)), static_cast<double>(area.low),
-            static_cast<double>(area.high)};
+    return in_ticks({static_cast<double>(made.point_of_control(rules.tie)), static_cast<double>(area.low),
+                     static_cast<double>(area.high)},
+                    table.metadata());
 }
 
 SessionSummary summarize(const BarTable& table, const Session& session, const ProfileRules& rules) {
@@ -127,8 +166,8 @@ SessionSummary summarize(const BarTable& table, const Session& session, const Pr
 } // namespace
 
 VolumeProfile session_profile(const BarTable& bars, const Session& session, const ProfileRules& rules) {
-    VolumeProfile profile(bars.metadata().tick, weighting_of(rules));
-    profile.add(bars.columns().subspan(session.first, session.count), session.contract);
+    VolumeProfile profile(bars.metadata().level(), weighting_of(rules));
+    profile.add(LeveledBars(bars, session).columns(), session.contract);
     return profile;
 }
 

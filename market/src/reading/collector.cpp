@@ -174,7 +174,11 @@ void BarCollector::add_at(ParsedBlock& block, std::uint64_t first_line) {
     totals_.rows += bars.size();
     totals_.prices += block.prices;
     totals_.prices_rounded += block.prices_rounded;
+    totals_.largest_rounding = std::max(totals_.largest_rounding, block.largest_rounding);
     totals_.prices_misfit += block.prices_misfit;
+    totals_.negative_closes += block.negative_closes;
+    totals_.unknown_volumes += block.unknown_volumes;
+    totals_.volumes_rounded += block.volumes_rounded;
     for (const Decimal& price : block.misfits)
         if (misfits_.size() < misfit_limit)
             misfits_.push_back(price);

@@ -28,7 +28,11 @@ struct Totals {
     std::uint64_t rows = 0;
     std::uint64_t prices = 0;
     std::uint64_t prices_rounded = 0;
+    double largest_rounding = 0;
     std::uint64_t prices_misfit = 0;
+    std::uint64_t negative_closes = 0;
+    std::uint64_t unknown_volumes = 0;
+    std::uint64_t volumes_rounded = 0;
 };
 
 /// Receives files one after another, each in blocks from its beginning.

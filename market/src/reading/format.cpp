@@ -1,6 +1,8 @@
 #include "reading/format.h"
 
+#include "reading/column_hint.h"
 #include "reading/number.h"
+#include "reading/wide_header.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/text.h>
@@ -36,8 +38,8 @@ const std::vector<Role>& roles() {
         {"open", &ColumnMap::open, {"open", "o"}},
         {"high", &ColumnMap::high, {"high", "h"}},
         {"low", &ColumnMap::low, {"low", "l"}},
-        {"close", &ColumnMap::close, {"close", "last", "close/last", "c"}},
-        {"volume", &ColumnMap::volume, {"volume", "realvolume", "totalvolume", "vol", "v"}},
+        {"close", &ColumnMap::close, {"close", "last", "close/last", "price", "c"}},
+        {"volume", &ColumnMap::volume, {"volume", "realvolume", "totalvolume", "vol", "vol.", "v"}},
         {"contract", &ColumnMap::contract, {"contract", "symbol", "ticker", "instrument"}},
         {"vix", &ColumnMap::vix, {"vix", "volatility", "vixclose"}},
     };
@@ -63,11 +65,7 @@ std::string plain_name(std::string_view header) {
 }
 
 std::string where(const FileHead& head) {
-    return fmt::format("{}:{}", head.path.string(), head.first_line_number);
-}
-
-bool is_number(std::string_view text) {
-    return parse_decimal(text).has_value();
+    return fmt::format("{}:{}", head.path.string(), head.first().number);
 }
 
 /// The separator that splits the line into the most fields; empty if none splits it.
@@ -77,12 +75,6 @@ std::optional<char> find_delimiter(std::string_view line) {
     const char best = *std::max_element(candidates.begin(), candidates.end(),
                                         [&](char a, char b) { return count(a) < count(b); });
     return count(best) > 0 ? std::optional(best) : std::nullopt;
-}
-
-/// A first line that contains a number or a timestamp is data, not a header.
-bool is_header(const std::vector<std::string>& fields) {
-    return std::none_of(fields.begin(), fields.end(),
-                        [](const std::string& field) { return is_number(field) || recognize_stamp(field); });
 }
 
 std::vector<std::string> required_fields(const FileHead& head, std::string_view line, char delimiter) {
@@ -96,10 +88,10 @@ FileLayout layout_with_header(const FileHead& head, std::string format, char del
     FileLayout layout;
     layout.format = std::move(format);
     layout.delimiter = delimiter;
-    layout.header = required_fields(head, head.first_line, delimiter);
+    layout.header = required_fields(head, head.first().text, delimiter);
     layout.column_count = layout.header.size();
-    layout.data_offset = head.second_line_offset;
-    layout.data_line = head.first_line_number + 1;
+    layout.data_offset = head.first().end;
+    layout.data_line = head.first().number + 1;
     return layout;
 }
 
@@ -107,10 +99,10 @@ FileLayout layout_without_header(const FileHead& head, std::string format, char 
     FileLayout layout;
     layout.format = std::move(format);
     layout.delimiter = delimiter;
-    layout.column_count = required_fields(head, head.first_line, delimiter).size();
+    layout.column_count = required_fields(head, head.first().text, delimiter).size();
     layout.header.resize(layout.column_count);
-    layout.data_offset = head.first_line_offset;
-    layout.data_line = head.first_line_number;
+    layout.data_offset = head.first().begin;
+    layout.data_line = head.first().number;
     return layout;
 }
 
@@ -118,8 +110,8 @@ FileLayout layout_without_header(const FileHead& head, std::string format, char 
 // ---------------------------------------------------------------------------------------------
 
 /// `yyyyMMdd HHmmss;open;high;low;close;volume` without a header; daily bars have only the date.
-std::optional<FileLayout> recognize_ninjatrader(const FileHead& head) {
-    const auto fields = split(head.first_line, ';');
+std::optional<FileLayout> recognize_ninjatrader(const FileHead& head, std::string_view) {
+    const auto fields = split(head.first().text, ';');
     if (fields.size() != 6 || (!parse_stamp({DateFormat::compact, TimeFormat::compact, false}, fields[0]) &&
                                !parse_stamp({DateFormat::compact, TimeFormat::none, false}, fields[0])))
         return std::nullopt;
@@ -158,13 +150,21 @@ void forget_lone_letters(const std::vector<std::string>& names, ColumnMap& colum
 }
 
 /// A header that names the columns, in any order.
-std::optional<FileLayout> recognize_header(const FileHead& head) {
-    const auto delimiter = find_delimiter(head.first_line);
+std::optional<FileLayout> recognize_header(const FileHead& head, std::string_view contract) {
+    const auto delimiter = find_delimiter(head.first().text);
     if (!delimiter)
         return std::nullopt;
     FileLayout layout = layout_with_header(head, "OHLCV CSV", *delimiter);
     if (!is_header(layout.header))
         return std::nullopt;
+    if (auto wide = read_wide_header(head, *delimiter, contract)) {
+        const HeadLine& last = head.lines[wide->lines - 1];
+        layout.format = fmt::format("CSV with {} header lines", wide->lines);
+        layout.header = std::move(wide->names);
+        layout.contract = wide->ticker;
+        layout.data_offset = last.end;
+        layout.data_line = last.number + 1;
+    }
     std::vector<std::string> names;
     names.reserve(layout.header.size());
     for (const std::string& header : layout.header)
@@ -230,8 +230,8 @@ int resolve_column(const FileHead& head, const FileLayout& layout, std::string_v
 }
 
 FileLayout requested_layout(const FileHead& head, std::string_view request) {
-    const char delimiter = find_delimiter(head.first_line).value_or(',');
-    const bool header = is_header(required_fields(head, head.first_line, delimiter));
+    const char delimiter = find_delimiter(head.first().text).value_or(',');
+    const bool header = is_header(required_fields(head, head.first().text, delimiter));
     FileLayout layout = header ? layout_with_header(head, "columns as given", delimiter)
                                : layout_without_header(head, "columns as given", delimiter);
     for (const std::string_view part : split(request, ',')) {
@@ -246,7 +246,8 @@ FileLayout requested_layout(const FileHead& head, std::string_view request) {
         if (column != no_column || (role->column == &ColumnMap::volume && layout.columns.without_volume))
             throw column_error(fmt::format("{} is given twice", key));
         if (role->column == &ColumnMap::volume && lower_case(value) == "none")
-            layout.columns.without_volume = true;
+            layout.columns.without_volume = true,
+            layout.notes.emplace_back("Every volume is 0 because there is no volume column (volume=none).");
         else
             column = resolve_column(head, layout, key, value);
     }
@@ -256,7 +257,9 @@ FileLayout requested_layout(const FileHead& head, std::string_view request) {
 /// A format of bar files. To add one, write its recognizer and add a line to `formats`.
 struct Format {
     std::string_view name;
-    std::optional<FileLayout> (*recognize)(const FileHead&); ///< empty if the file has another format
+    std::optional<FileLayout> (*recognize)(
+        const FileHead&,
+        std::string_view contract); ///< empty if the file has another format
 };
 
 constexpr std::array formats{
@@ -281,20 +284,28 @@ void require_columns(const FileHead& head, const FileLayout& layout) {
     if (missing.empty())
         return;
     throw usage_error(
-        fmt::format("no column for {}; the columns are: {}", fmt::join(missing, ", "), head.first_line))
+        fmt::format("no column for {}; the columns are: {}", fmt::join(missing, ", "), head.first().text))
         .at(where(head))
         .expected("time, open, high, low, close and volume")
-        .hint("Name the columns with --columns, for example --columns "
-              "time=1,open=2,high=3,low=4,close=5,volume=6 "
-              "(volume=none for a series without volume).");
+        .hint(fmt::format("Name the columns with --columns{}. For this file probably: {}",
+                          columns.volume == no_column ? " (volume=none for a series without volume)" : "",
+                          suggest_columns(head, layout.delimiter, columns)));
+}
+
+std::string hint_without_header(const FileHead& head) {
+    const auto delimiter = find_delimiter(head.first().text);
+    if (!delimiter)
+        return "Separate the fields with commas, semicolons or tabs.";
+    return "Without a header: " + suggest_columns(head, *delimiter, {});
 }
 
 void recognize_stamps(const FileHead& head, FileLayout& layout) {
-    const std::string& line =
-        layout.data_offset == head.first_line_offset ? head.first_line : head.second_line;
+    const auto first = std::ranges::find_if(
+        head.lines, [&](const HeadLine& line) { return line.begin >= layout.data_offset; });
     const std::string place = fmt::format("{}:{}", head.path.string(), layout.data_line);
-    if (line.empty())
+    if (first == head.lines.end())
         throw usage_error("no rows follow the header").at(head.path.string()).expected("at least one bar");
+    const std::string& line = first->text;
     const auto fields = split_fields(line, layout.delimiter).value_or(std::vector<std::string>{});
     const auto text = [&](int column) {
         const auto index = static_cast<std::size_t>(column);
@@ -326,6 +337,12 @@ void recognize_stamps(const FileHead& head, FileLayout& layout) {
 
 } // namespace
 
+bool is_header(const std::vector<std::string>& fields) {
+    return std::none_of(fields.begin(), fields.end(), [](const std::string& field) {
+        return parse_price(field) || recognize_stamp(field);
+    });
+}
+
 std::string header_of(const FileLayout& layout, int column) {
     return std::string(trim(layout.header[static_cast<std::size_t>(column)]));
 }
@@ -356,50 +373,41 @@ FileHead read_head(const std::filesystem::path& path, std::string_view beginning
     head.path = path;
     std::size_t offset = beginning.starts_with("\xEF\xBB\xBF") ? 3 : 0;
     std::uint64_t number = 0;
-    bool found = false;
-    while (offset < beginning.size()) {
+    while (offset < beginning.size() && head.lines.size() < head_lines) {
         const std::size_t newline = std::min(beginning.find('\n', offset), beginning.size());
         const std::string_view line = beginning.substr(offset, newline - offset);
         const std::string_view content = line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
+        const std::size_t end = std::min(newline + 1, beginning.size());
         ++number;
-        if (found && !trim(content).empty()) {
-            head.second_line = content;
-            return head;
-        }
-        if (!found && content.starts_with('#')) {
+        if (head.lines.empty() && content.starts_with('#'))
             head.comments.emplace_back(trim(content.substr(1)));
-        } else if (!found && !trim(content).empty()) {
-            found = true;
-            head.first_line = content;
-            head.first_line_number = number;
-            head.first_line_offset = offset;
-            head.second_line_offset = std::min(newline + 1, beginning.size());
-        }
+        else if (!trim(content).empty())
+            head.lines.push_back({std::string(content), number, offset, end});
         offset = newline + 1;
     }
-    if (!found)
+    if (head.lines.empty())
         throw usage_error("no rows: the file contains only blank lines and comments")
             .at(path.string())
             .expected("at least one bar");
     return head;
 }
 
-FileLayout recognize_layout(const FileHead& head, std::string_view columns) {
+FileLayout recognize_layout(const FileHead& head, std::string_view columns, std::string_view contract) {
     std::optional<FileLayout> layout;
     if (!columns.empty())
         layout = requested_layout(head, columns);
     for (auto format = formats.begin(); !layout && format != formats.end(); ++format)
-        layout = format->recognize(head);
+        layout = format->recognize(head, contract);
     if (!layout)
         throw usage_error(fmt::format("the first line is neither a header nor a row in a known format: {}",
-                                      head.first_line.substr(0, 100)))
+                                      head.first().text.substr(0, 100)))
             .at(where(head))
             .expected("a header such as timestamp,open,high,low,close,volume, or yyyyMMdd "
                       "HHmmss;open;high;low;close;volume")
-            .hint("Without a header: --columns time=1,open=2,high=3,low=4,close=5,volume=6");
+            .hint(hint_without_header(head));
     require_columns(head, *layout);
     recognize_stamps(head, *layout);
-    if (layout->columns.contract == no_column)
+    if (layout->columns.contract == no_column && layout->contract.empty())
         layout->contract = contract_of_file(head.path);
     if (!head.comments.empty())
         layout->synthetic = head.comments.front().starts_with("synthetic");

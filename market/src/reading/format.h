@@ -29,16 +29,27 @@ struct ColumnMap {
     bool without_volume = false; ///< volume=none was requested
 };
 
+/// A line of a file that is neither blank nor a comment.
+struct HeadLine {
+    std::string text; ///< without its line ending
+    std::uint64_t number = 1;
+    std::size_t begin = 0; ///< in bytes
+    std::size_t end = 0;   ///< after its line ending
+};
+
 /// The beginning of a file.
 struct FileHead {
     std::filesystem::path path;
     std::vector<std::string> comments; ///< lines that begin with #, without it
-    std::string first_line;            ///< the first other line, without its line ending
-    std::string second_line;           ///< the next line, "" if there is none
-    std::uint64_t first_line_number = 1;
-    std::size_t first_line_offset = 0; ///< in bytes
-    std::size_t second_line_offset = 0;
+    std::vector<HeadLine> lines;       ///< the first ones, at least one and at most head_lines
+
+    const HeadLine& first() const noexcept { return lines.front(); }
+    /// The line after the first; "" if there is none.
+    std::string_view second() const noexcept {
+        return lines.size() > 1 ? std::string_view(lines[1].text) : std::string_view();
+    }
 };
+inline constexpr std::size_t head_lines = 8;
 
 /// How the rows of one file are read.
 struct FileLayout {
@@ -59,9 +70,13 @@ struct FileLayout {
 /// Finds the first lines in the beginning of a file. Throws Error (usage) if there are none.
 FileHead read_head(const std::filesystem::path& path, std::string_view beginning);
 
-/// Recognizes the layout. `columns` is ReadOptions::columns. Throws Error (usage) naming what was found and
-/// what is missing.
-FileLayout recognize_layout(const FileHead& head, std::string_view columns);
+/// Recognizes the layout. `columns` and `contract` are those of ReadOptions; the contract chooses one of
+/// several tickers side by side. Throws Error (usage) naming what was found and what is missing.
+FileLayout recognize_layout(const FileHead& head, std::string_view columns,
+                            std::string_view contract = "all");
+
+/// Whether the fields are names: none is a number or a timestamp.
+bool is_header(const std::vector<std::string>& fields);
 
 /// The fields of a line without quotes ("" inside quotes is one quote). Empty if a quote is not closed.
 std::optional<std::vector<std::string>> split_fields(std::string_view line, char delimiter);

@@ -45,25 +45,27 @@ std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& 
 }
 
 InputFile inspect_file(const std::filesystem::path& path, const std::string& columns,
-                       std::size_t sample_count, std::vector<Decimal>& prices) {
+                       const std::string& contract, std::size_t sample_count, std::vector<Decimal>& prices) {
     Hasher unused;
     const auto source = open_text_source(path, unused);
     std::string_view text = source->next(beginning_size);
     InputFile file;
     file.path = path;
-    file.layout = recognize_layout(read_head(path, text), columns);
+    file.layout = recognize_layout(read_head(path, text), columns, contract);
     file.bytes = source->bytes_total();
     file.packed = source->packed();
     text.remove_prefix(file.layout.data_offset);
     const auto lines = std::count(text.begin(), text.end(), '\n');
     if (lines > 0)
         file.bytes_per_row = static_cast<double>(text.size()) / static_cast<double>(lines);
-    const RowParser parser({.layout = file.layout, .tick = TickConverter({1}), .contract_filter = ""});
+    const RowParser parser(
+        {.layout = file.layout, .tick = TickConverter(TickSize{1}), .contract_filter = ""});
     // A few rows may run the other way: the hour repeated in the fall, or a misplaced row.
     const RowParser::Times times = parser.count_times(text);
     file.newest_first = times.backwards > 20 * times.forwards;
     file.layout.stamp.midnight =
         file.layout.stamp.time != TimeFormat::none && times.rows > 1 && times.at_midnight == times.rows;
+    file.lacks_volumes = parser.lacks_volumes(text);
     parser.collect_prices(text, prices);
     if (file.bytes > 2 * beginning_size)
         for (const std::string& sample : source->samples(sample_count, sample_size))
@@ -75,7 +77,8 @@ InputFile inspect_file(const std::filesystem::path& path, const std::string& col
 bool has_volume(const InputFile& file) {
     constexpr std::size_t piece_size = 1 << 20;
     Hasher unused;
-    const RowParser parser({.layout = file.layout, .tick = TickConverter({1}), .contract_filter = ""});
+    const RowParser parser(
+        {.layout = file.layout, .tick = TickConverter(TickSize{1}), .contract_filter = ""});
     const auto source = open_text_source(file.path, unused);
     std::size_t before_rows = file.layout.data_offset;
     for (std::string_view text = source->next(piece_size); !text.empty(); text = source->next(piece_size)) {
@@ -141,13 +144,22 @@ std::string describe_not_read(const std::vector<std::filesystem::path>& files) {
 }
 
 std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& paths,
-                                     const std::string& columns, std::vector<Decimal>& prices) {
+                                     const std::string& columns, const std::string& contract,
+                                     std::vector<Decimal>& prices) {
     const std::size_t samples_per_file = std::max<std::size_t>(2, 32 / paths.size());
     std::vector<InputFile> files;
     files.reserve(paths.size());
     for (const std::filesystem::path& path : paths)
-        files.push_back(inspect_file(path, columns, samples_per_file, prices));
+        files.push_back(inspect_file(path, columns, contract, samples_per_file, prices));
     choose_volumes(files);
+    for (InputFile& file : files)
+        if (file.lacks_volumes && !has_volume(file)) {
+            FileLayout& layout = file.layout;
+            layout.notes.push_back("Every volume is 0 because the column " +
+                                   header_of(layout, layout.columns.volume) + " is empty.");
+            layout.columns.volume = no_column;
+            layout.columns.without_volume = true;
+        }
     const bool dates_only = files.front().layout.stamp.dates_only();
     for (const InputFile& file : files)
         if (file.layout.stamp.dates_only() != dates_only)

@@ -16,7 +16,8 @@ struct InputFile {
     std::uint64_t bytes = 0;
     double bytes_per_row = 64; ///< at the beginning, uncompressed
     bool packed = false;
-    bool newest_first = false; ///< the beginning runs from newest to oldest
+    bool newest_first = false;  ///< the beginning runs from newest to oldest
+    bool lacks_volumes = false; ///< no row of the beginning has a volume
 };
 
 /// Expands folders to their *.csv, *.txt, *.csv.gz and *.txt.gz files, sorted by name. Throws Error (usage)
@@ -29,6 +30,7 @@ std::string describe_not_read(const std::vector<std::filesystem::path>& files);
 
 /// Recognizes every file and adds some prices from its beginning, middle and end to `prices`.
 std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& paths,
-                                     const std::string& columns, std::vector<Decimal>& prices);
+                                     const std::string& columns, const std::string& contract,
+                                     std::vector<Decimal>& prices);
 
 } // namespace rekindle::market::reading

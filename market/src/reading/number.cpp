@@ -137,6 +137,79 @@ std::optional<Decimal> parse_decimal(std::string_view text) noexcept {
     return Decimal{negative ? -mantissa : mantissa, scale, true};
 }
 
+namespace {
+
+constexpr std::array<std::string_view, 5> currency_signs{"$", "\u20AC", "\u00A3", "\u00A5", "\u20B9"};
+constexpr std::size_t longest_number = 40;
+
+/// The text without commas between thousands. Empty if a comma is anywhere else.
+std::optional<std::string> without_thousands(std::string_view text) {
+    const std::string_view whole = text.substr(0, text.find('.'));
+    std::string result;
+    std::size_t digits = 0; // since the last comma
+    bool comma = false;
+    for (const char c : whole) {
+        if (c == ',') {
+            if (comma ? digits != 3 : digits == 0 || digits > 3)
+                return std::nullopt;
+            comma = true;
+            digits = 0;
+            continue;
+        }
+        digits += digit_of(c) <= 9;
+        result += c;
+    }
+    if (comma && digits != 3)
+        return std::nullopt;
+    return result.append(text.substr(whole.size()));
+}
+
+} // namespace
+
+std::optional<Decimal> parse_price(std::string_view text) {
+    if (const auto plain = parse_decimal(text))
+        return plain;
+    text = trim(text);
+    const bool negative = text.starts_with('-');
+    text.remove_prefix(negative ? 1 : 0);
+    const auto* sign =
+        std::ranges::find_if(currency_signs, [&](std::string_view s) { return text.starts_with(s); });
+    if (sign != currency_signs.end())
+        text = trim(text.substr(sign->size()));
+    const auto commas = std::count(text.begin(), text.end(), ',');
+    const bool ambiguous =
+        commas == 1 && sign == currency_signs.end() && text.find('.') == std::string_view::npos;
+    if (text.size() > longest_number || text.starts_with('-') || ambiguous)
+        return std::nullopt;
+    const auto digits = without_thousands(text);
+    auto value = digits ? parse_decimal(*digits) : std::nullopt;
+    if (value && negative)
+        value->mantissa = -value->mantissa;
+    return value;
+}
+
+std::optional<Decimal> parse_volume(std::string_view text) {
+    if (const auto plain = parse_decimal(text))
+        return plain;
+    text = trim(text);
+    if (text == "-" || text == "--")
+        return Decimal{};
+    if (text.empty() || text.size() > longest_number)
+        return std::nullopt;
+    int thousands = 0;
+    constexpr std::string_view suffixes = "KMBT";
+    const auto suffix = suffixes.find(static_cast<char>(text.back() & ~0x20));
+    if (suffix != std::string_view::npos) {
+        thousands = static_cast<int>(suffix) + 1;
+        text.remove_suffix(1);
+    }
+    const auto digits = without_thousands(text);
+    const auto value = digits ? parse_decimal(*digits) : std::nullopt;
+    if (!value)
+        return std::nullopt;
+    return normalized({value->mantissa, value->scale - 3 * thousands, value->exact});
+}
+
 bool is_missing_value(std::string_view text) noexcept {
     text = trim(text);
     constexpr std::array<std::string_view, 5> words{"", "nan", "null", "na", "n/a"};
@@ -153,7 +226,7 @@ bool TickConverter::is_usable_tick(TickSize tick) noexcept {
     return decimal && decimal->exact && decimal->mantissa < 1'000'000'000;
 }
 
-TickConverter::TickConverter(TickSize tick) : tick_(tick), decimal_(exact_decimal(tick)) {
+TickConverter::TickConverter(PriceGrid grid) : grid_(grid), decimal_(exact_decimal(grid.step)) {
     for (std::size_t scale = 0; scale < ticks_per_unit_.size(); ++scale)
         ticks_per_unit_[scale] =
             static_cast<double>(powers_of_ten[static_cast<std::size_t>(decimal_.scale)]) /
@@ -170,7 +243,7 @@ bool TickConverter::is_float_of(const Decimal& price, std::int64_t ticks) const 
     const double spacing =
         static_cast<double>(std::nextafter(image, std::numeric_limits<float>::infinity())) -
         static_cast<double>(image);
-    if (spacing > tick_.points)
+    if (spacing > grid_.step.points)
         return false;
     // A short text identifies a float only if trailing zeros were omitted.
     double last_digit = 1 / static_cast<double>(powers_of_ten[static_cast<std::size_t>(price.scale)]);
@@ -181,6 +254,42 @@ bool TickConverter::is_float_of(const Decimal& price, std::int64_t ticks) const 
 }
 
 PriceStatus TickConverter::convert(const Decimal& price, Ticks& ticks) const noexcept {
+    if (!grid_.is_tick)
+        return convert_nearest(price, ticks);
+    if (price.mantissa > 0)
+        return convert_positive(price, ticks);
+    Decimal opposite = price;
+    opposite.mantissa = -price.mantissa;
+    ticks = 0;
+    const PriceStatus status = price.mantissa == 0 ? PriceStatus::exact : convert_positive(opposite, ticks);
+    ticks = -ticks;
+    return status;
+}
+
+PriceStatus TickConverter::convert_nearest(const Decimal& price, Ticks& ticks) const noexcept {
+    const double quotient = std::round(static_cast<double>(price.mantissa) *
+                                       ticks_per_unit_[static_cast<std::size_t>(price.scale)]);
+    if (!(std::abs(quotient) < static_cast<double>(std::numeric_limits<Ticks>::max())))
+        return PriceStatus::too_large;
+    ticks = static_cast<Ticks>(quotient);
+    return PriceStatus::exact;
+}
+
+double TickConverter::distance(const Decimal& price, Ticks ticks) const noexcept {
+    return std::abs(static_cast<double>(price.mantissa) *
+                        ticks_per_unit_[static_cast<std::size_t>(price.scale)] -
+                    static_cast<double>(ticks));
+}
+
+bool TickConverter::is_evidence(const Decimal& price, Ticks ticks) const noexcept {
+    const double quotient = std::abs(static_cast<double>(ticks));
+    constexpr double any_distance = 0.45; // half a tick, less a margin
+    constexpr double double_precision = 0x1p-40;
+    return quotient * float_precision < any_distance ||
+           distance(price, ticks) <= quotient * double_precision || (ticks > 0 && is_float_of(price, ticks));
+}
+
+PriceStatus TickConverter::convert_positive(const Decimal& price, Ticks& ticks) const noexcept {
     const double quotient =
         static_cast<double>(price.mantissa) * ticks_per_unit_[static_cast<std::size_t>(price.scale)];
     if (!(quotient < static_cast<double>(std::numeric_limits<Ticks>::max())))

@@ -23,6 +23,15 @@ struct Decimal {
 /// and inf.
 std::optional<Decimal> parse_decimal(std::string_view text) noexcept;
 
+/// A price as exports write it: parse_decimal, also with a currency sign in front ("$184.29", "-€5") and
+/// commas between thousands ("4,800.00"). A single comma without a decimal point or a currency sign is
+/// refused, because it may be a decimal comma.
+std::optional<Decimal> parse_price(std::string_view text);
+
+/// A volume: parse_decimal, also with commas between thousands ("1,234,567") and with K, M, B or T for
+/// thousands to trillions ("1.2M"). A lone "-" is 0.
+std::optional<Decimal> parse_volume(std::string_view text);
+
 /// Whether the text stands for a missing value: empty, NaN, null, NA, N/A (in any case).
 bool is_missing_value(std::string_view text) noexcept;
 
@@ -34,6 +43,13 @@ enum class PriceStatus {
     too_large, ///< 2^31 ticks or more
 };
 
+/// The step in which prices are stored.
+struct PriceGrid {
+    TickSize step;
+    bool is_tick = true; ///< false: prices have no tick and are rounded to the nearest step
+    friend bool operator==(const PriceGrid&, const PriceGrid&) = default;
+};
+
 /// Converts prices to ticks.
 class TickConverter {
   public:
@@ -42,19 +58,29 @@ class TickConverter {
     static constexpr double noise = 0.02;
     static constexpr double float_precision = 0x1p-22;
 
-    /// An internal error if !is_usable_tick(tick).
-    explicit TickConverter(TickSize tick);
+    /// An internal error if !is_usable_tick(grid.step).
+    explicit TickConverter(PriceGrid grid);
+    explicit TickConverter(TickSize tick) : TickConverter(PriceGrid{tick}) {}
     /// A tick must have at most 9 significant digits and be in [1e-9, 1e9].
     static bool is_usable_tick(TickSize tick) noexcept;
 
-    TickSize tick() const noexcept { return tick_; }
-    /// Sets `ticks` if the result is exact, rounded or noisy. Precondition: price.mantissa > 0.
+    TickSize tick() const noexcept { return grid_.step; }
+    bool has_tick() const noexcept { return grid_.is_tick; }
+    /// Sets `ticks` if the result is exact, rounded or noisy. Without a tick, every price that is not too
+    /// large is exact.
     PriceStatus convert(const Decimal& price, Ticks& ticks) const noexcept;
+    /// The distance of a price from a tick, as a fraction of the tick.
+    double distance(const Decimal& price, Ticks ticks) const noexcept;
+    /// Whether it says something about the tick that `price` was rounded to `ticks`: not if the tick is so
+    /// fine that almost any price would be rounded to one.
+    bool is_evidence(const Decimal& price, Ticks ticks) const noexcept;
 
   private:
+    PriceStatus convert_positive(const Decimal& price, Ticks& ticks) const noexcept;
+    PriceStatus convert_nearest(const Decimal& price, Ticks& ticks) const noexcept;
     bool is_float_of(const Decimal& price, std::int64_t ticks) const noexcept;
 
-    TickSize tick_;
+    PriceGrid grid_;
     Decimal decimal_;
     std::array<double, 19> ticks_per_unit_{}; ///< by scale of the price
 };

@@ -18,7 +18,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace rekindle::market::reading {
 
@@ -56,26 +58,17 @@ class BarReader {
     ReadResult read() {
         check_options();
         paths_ = expand_paths(options_.paths, not_read_);
-        files_ = inspect_files(paths_, options_.columns, sample_);
+        files_ = inspect_files(paths_, options_.columns, options_.contract, sample_);
         for (const InputFile& file : files_)
             bytes_total_ += file.bytes;
         dates_only_ = files_.front().layout.stamp.dates_only();
-        TickSize tick = options_.tick ? TickSize{*options_.tick} : inferred_tick();
-        parse_all(tick);
-        while (!options_.tick && pass_->collector.totals().prices_misfit >
-                                     tolerated_misfits(pass_->collector.totals().prices)) {
-            sample_.insert(sample_.end(), pass_->collector.misfits().begin(),
-                           pass_->collector.misfits().end());
-            const TickSize finer = inferred_tick();
-            if (finer.points >= tick.points)
-                break;
-            tick = finer;
-            parse_all(tick);
-        }
-        tick_ = tick;
+        grid_ = first_grid();
+        parse_all();
+        while (needs_another_pass())
+            parse_all();
         read_vix();
         if (!options_.skip_bad_rows && pass_->rejects.count() > 0)
-            throw pass_->rejects.error(all_paths());
+            throw rejected_error();
         require_rows();
         return finish();
     }
@@ -90,16 +83,48 @@ class BarReader {
             throw internal_error("chunk_size needs a column_file");
     }
 
-    TickSize inferred_tick() const {
+    PriceGrid first_grid() const {
+        if (options_.tick)
+            return {{*options_.tick}};
         if (sample_.empty())
-            return {0.01}; // no sample row can be read; parsing reports why
-        const auto tick = infer_tick(sample_);
-        if (!tick)
-            throw usage_error("no tick size fits the prices")
-                .at(files_.front().path.string())
-                .expected("prices on a common grid")
-                .hint("Set the tick size with --tick.");
-        return *tick;
+            return {{0.01}}; // no sample row can be read; parsing reports why
+        return inferred_grid();
+    }
+
+    PriceGrid inferred_grid() const {
+        const auto tick = options_.profile_bin ? std::nullopt : infer_tick(sample_);
+        return tick ? PriceGrid{*tick} : PriceGrid{step_without_tick(sample_), false};
+    }
+
+    /// Whether the last pass found prices for which it had to be made differently.
+    bool needs_another_pass() {
+        const Totals& totals = pass_->collector.totals();
+        if (totals.negative_closes > 0 && !negative_prices_)
+            return negative_prices_ = true;
+        if (options_.tick || totals.prices_misfit <= tolerated_misfits(totals.prices))
+            return false;
+        sample_.insert(sample_.end(), pass_->collector.misfits().begin(), pass_->collector.misfits().end());
+        const PriceGrid before = std::exchange(grid_, inferred_grid());
+        if (grid_.is_tick ? before.is_tick && grid_.step.points < before.step.points
+                          : before.is_tick || grid_.step.points > before.step.points)
+            return true;
+        grid_ = before;
+        return false;
+    }
+
+    /// In steps; 0 if prices have a tick.
+    Ticks bin_of(const BarColumns& rows) const {
+        if (grid_.is_tick)
+            return 0;
+        if (options_.profile_bin && *options_.profile_bin > 0)
+            return static_cast<Ticks>(
+                std::max(1.0, std::round(std::min(1e9, *options_.profile_bin / grid_.step.points))));
+        constexpr std::size_t most = 1'000'000;
+        std::vector<Ticks> closes;
+        const std::size_t every = rows.size() / most + 1;
+        for (std::size_t row = 0; row < rows.size(); row += every)
+            closes.push_back(rows.close[row]);
+        return profile_bin(std::move(closes));
     }
 
     std::size_t expected_rows() const {
@@ -113,7 +138,7 @@ class BarReader {
         return options_.column_file.has_parent_path() ? options_.column_file.parent_path() : ".";
     }
 
-    void parse_all(TickSize tick) {
+    void parse_all() {
         std::optional<LabelConverter> convert;
         if (options_.clock == Clock::exchange && !dates_only_)
             convert.emplace(options_.zone);
@@ -122,14 +147,15 @@ class BarReader {
                                        options_.skip_bad_rows, files_.size() > 1, std::move(convert));
         bytes_before_ = 0;
         for (const InputFile& file : files_) {
-            parse_file(file, tick);
+            parse_file(file);
             bytes_before_ += file.bytes;
         }
     }
 
-    void parse_file(const InputFile& file, TickSize tick) {
+    void parse_file(const InputFile& file) {
         const RowParser parser({.layout = file.layout,
-                                .tick = TickConverter(tick),
+                                .tick = TickConverter(grid_),
+                                .negative_prices = negative_prices_,
                                 .contract_filter = contract_filter(options_.contract),
                                 .labels = options_.clock == Clock::raw,
                                 .rejected_limit = pass_->rejects.limit()});
@@ -182,17 +208,29 @@ class BarReader {
             vix_file_ = read_vix_file(*options_.vix, pass_->rejects);
     }
 
+    Error rejected_error() {
+        const Totals& totals = pass_->collector.totals();
+        return pass_->rejects.error(all_paths(), totals.rows,
+                                    !options_.tick && grid_.is_tick && totals.prices_misfit > 0);
+    }
+
     void require_rows() const {
         if (pass_->collector.totals().rows > 0)
             return;
         const auto& others = pass_->collector.other_contracts();
+        if (others.size() == 1 && others.front().empty())
+            throw usage_error(fmt::format("no contract begins with \"{}\": {} names no contracts",
+                                          options_.contract, files_.front().path.string()))
+                .at("--contract")
+                .expected("a column or a file name with contracts")
+                .hint("Omit --contract to read all rows.");
         if (!others.empty())
             throw usage_error(fmt::format("no contract begins with \"{}\"", options_.contract))
                 .at("--contract")
                 .expected(fmt::format("the beginning of one of: {}", fmt::join(others, ", ")));
-        throw usage_error(pass_->rejects.count() > 0 ? "no rows are left: all were rejected" : "no rows")
-            .at(files_.front().path.string())
-            .expected("at least one bar");
+        if (pass_->rejects.count() > 0)
+            throw pass_->rejects.error(all_paths(), 0);
+        throw usage_error("no rows").at(files_.front().path.string()).expected("at least one bar");
     }
 
     /// Contracts ordered by their first bar, then by their last, then by appearance.
@@ -273,8 +311,9 @@ class BarReader {
         }
         assembly.order = order_rows(assembly);
         if (!options_.skip_bad_rows && pass_->rejects.count() > 0)
-            throw pass_->rejects.error(all_paths());
-        assembly.metadata.tick = tick_;
+            throw rejected_error();
+        assembly.metadata.tick = grid_.step;
+        assembly.metadata.profile_bin = bin_of(assembly.rows.bars);
         assembly.metadata.dates_only = dates_only_;
         DistanceCounter distances;
         for (const DistanceCounter& of_file : pass_->collector.distances())
@@ -314,8 +353,11 @@ class BarReader {
         report.rows = bars.size();
         report.rejected = pass_->rejects.count();
         report.prices_rounded = pass_->collector.totals().prices_rounded;
-        report.tick = tick_;
+        report.largest_rounding = pass_->collector.totals().largest_rounding;
+        report.tick = grid_.step;
         report.tick_inferred = !options_.tick;
+        report.profile_bin = grid_.is_tick ? 0 : assembly.metadata.level().points;
+        report.float_spacing = grid_.is_tick ? 0 : hiding_float_spacing(sample_);
         report.bar_seconds = assembly.metadata.bar_seconds;
         report.spacing = spacing_;
         report.first_time = bars.columns().time.front();
@@ -345,8 +387,9 @@ class BarReader {
     std::uint64_t bytes_total_ = 0;
     std::uint64_t bytes_before_ = 0;
     bool dates_only_ = false;
-    TickSize tick_;
+    PriceGrid grid_;
     BarSpacing spacing_;
+    bool negative_prices_ = false;
 
     std::unique_ptr<Pass> pass_; ///< the last one; set once all files were inspected
     std::vector<ParsedBlock> blocks_;

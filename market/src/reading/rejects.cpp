@@ -36,9 +36,22 @@ std::vector<RejectedRow> RejectLog::take_sorted(const std::vector<std::filesyste
     return std::move(rows_);
 }
 
-Error RejectLog::error(const std::vector<std::filesystem::path>& files) {
+Error RejectLog::error(const std::vector<std::filesystem::path>& files, std::uint64_t good_rows,
+                       bool off_inferred_tick) {
     const std::vector<RejectedRow> rows = take_sorted(files);
-    constexpr const char* hint = "Use --bad-rows skip to skip them and list them in rejected.csv.";
+    std::string hint;
+    if (good_rows == 0)
+        hint =
+            "No row can be used, so the columns or the format are not what they seem: name the columns with "
+            "--columns, or convert the file. docs/formats/bars.md lists the formats.";
+    else if (count_ > good_rows)
+        hint = "Most rows cannot be used, so the columns or the format may not be what they seem: see "
+               "--columns. "
+               "--bad-rows skip would keep only the others.";
+    else
+        hint = "Use --bad-rows skip to skip them and list them in rejected.csv.";
+    if (off_inferred_tick)
+        hint += " If the prices are right, --tick none reads them as they are.";
     if (count_ == 1)
         return usage_error(rows[0].reason).at(place(rows[0])).expected(rows[0].expected).hint(hint);
     std::string text = fmt::format("{} cannot be used{}:", counted(count_, "row"),

@@ -30,8 +30,11 @@ class RejectLog {
     std::uint64_t count() const noexcept { return count_; }
     /// Ordered by file and line; `files` gives the order of the files.
     std::vector<RejectedRow> take_sorted(const std::vector<std::filesystem::path>& files);
-    /// The first ten as `file:line:column: what, expected …`, and the total count.
-    Error error(const std::vector<std::filesystem::path>& files);
+    /// The first ten as `file:line:column: what, expected …`, and the total count. `good_rows` decides the
+    /// advice: skipping does not help where every row is bad, and prices between two ticks of an inferred
+    /// tick may be right.
+    Error error(const std::vector<std::filesystem::path>& files, std::uint64_t good_rows,
+                bool off_inferred_tick = false);
 
   private:
     std::size_t limit_;

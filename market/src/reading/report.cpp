@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace rekindle::market::reading {
 
@@ -23,8 +24,6 @@ void note_columns(const std::vector<InputFile>& files, ReadReport& report) {
         if (file.layout.format != report.format)
             report.notes.push_back(
                 fmt::format("{} has a different format: {}.", file.path.string(), file.layout.format));
-    if (files.front().layout.columns.without_volume)
-        report.notes.emplace_back("Every volume is 0 because there is no volume column (volume=none).");
 }
 
 void note_vix(const ReadOptions& options, const std::vector<InputFile>& files, const BarCollector& collector,
@@ -40,6 +39,31 @@ void note_vix(const ReadOptions& options, const std::vector<InputFile>& files, c
         report.notes.emplace_back(
             "The VIX column is treated as daily closes: each value is used from 16:15 New York time on its "
             "date, because the file does not say when it was published.");
+}
+
+void note_numbers(const ReadOptions& options, const Totals& totals, ReadReport& report) {
+    if (report.profile_bin > 0 && !options.profile_bin) {
+        const std::string why = report.float_spacing > 0
+                                    ? fmt::format("The prices are 32-bit floats, which are {:.3g} points "
+                                                  "apart here, so they show no tick",
+                                                  report.float_spacing)
+                                    : "No tick fits the prices, as in adjusted series";
+        report.notes.push_back(fmt::format(
+            "{}: they are stored in steps of {}, and profiles use bins of {}, chosen from the price.", why,
+            counted(report.tick.points, "point"), counted(report.profile_bin, "point")));
+    }
+    if (totals.negative_closes > 0)
+        report.notes.push_back(fmt::format("{} a close below zero (a back-adjusted series?). "
+                                           "Percentages of such prices mean nothing, so "
+                                           "features and targets that need them are omitted there.",
+                                           counted(totals.negative_closes, "row has", "rows have")));
+    if (totals.unknown_volumes > 0)
+        report.notes.push_back(counted(totals.unknown_volumes, "volume of -1 (not available) is",
+                                       "volumes of -1 (not available) are") +
+                               " read as 0.");
+    if (totals.volumes_rounded > 0)
+        report.notes.push_back(counted(totals.volumes_rounded, "volume", "volumes") +
+                               " with a fraction were rounded to whole units.");
 }
 
 } // namespace
@@ -65,11 +89,12 @@ void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, 
     note_columns(files, report);
     note_vix(options, files, collector, report);
     if (report.prices_rounded > 0) {
-        const std::string tick = fmt::format("within 2 % of a tick of {}", shortest(report.tick.points));
-        report.notes.push_back(
-            counted(report.prices_rounded, "price " + tick + " was", "prices " + tick + " were") +
-            " rounded (float noise).");
+        report.notes.push_back(fmt::format(
+            "{} rounded to the tick of {}, by at most {} % of it (float noise).",
+            counted(report.prices_rounded, "price was", "prices were"), shortest(report.tick.points),
+            shortest(std::max(0.01, std::ceil(10000 * report.largest_rounding) / 100))));
     }
+    note_numbers(options, collector.totals(), report);
     const FileLayout& layout = files.front().layout;
     if (layout.stamp.midnight)
         report.notes.emplace_back(
@@ -85,3 +110,16 @@ void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, 
 }
 
 } // namespace rekindle::market::reading
+
+namespace rekindle::market {
+
+std::string tick_text(const ReadReport& report) {
+    if (report.profile_bin > 0)
+        return (report.float_spacing > 0
+                    ? fmt::format("none (32-bit floats, {:.3g} points apart)", report.float_spacing)
+                    : "none") +
+               "; profiles use bins of " + counted(report.profile_bin, "point");
+    return counted(report.tick.points, "point") + (report.tick_inferred ? ", inferred from the prices" : "");
+}
+
+} // namespace rekindle::market

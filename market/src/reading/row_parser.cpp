@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -16,6 +17,8 @@ namespace rekindle::market::reading {
 namespace {
 
 constexpr std::size_t excerpt_limit = 400;
+/// Rounding a fraction of such a volume to a whole unit changes it by less than 0.05 %.
+constexpr double fewest_units_to_round = 1000;
 
 /// A value for display in a message: short and without control characters.
 std::string shown(std::string_view text) {
@@ -94,6 +97,8 @@ void ParsedBlock::clear() {
     rejected.clear();
     misfits.clear();
     rejected_count = lines = prices = prices_rounded = prices_misfit = 0;
+    negative_closes = unknown_volumes = volumes_rounded = 0;
+    largest_rounding = 0;
 }
 
 /// One pass over one block.
@@ -168,8 +173,8 @@ class RowParser::Pass {
     void collect(Fields fields, std::vector<Decimal>& prices) const {
         std::array<Decimal, 4> row;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            const auto value = parse_decimal(fields[static_cast<std::size_t>(columns_.*price_columns[i])]);
-            if (!value || value->mantissa <= 0)
+            const auto value = parse_price(fields[static_cast<std::size_t>(columns_.*price_columns[i])]);
+            if (!value || value->mantissa == 0)
                 return;
             row[i] = *value;
         }
@@ -326,20 +331,51 @@ class RowParser::Pass {
         std::array<Decimal, 4> values;
         for (std::size_t i = 0; i < values.size(); ++i) {
             const auto position = static_cast<std::size_t>(columns_.*price_columns[i]);
-            const auto value = parse_decimal(fields[position]);
+            const auto value = parse_price(fields[position]);
             if (!value) {
                 problem = missing_or_malformed(position, price_names[i], fields[position]);
                 return false;
             }
-            if (value->mantissa <= 0) {
-                problem = {position,
-                           fmt::format("the {} {} is not positive", price_names[i], shown(fields[position])),
-                           "a price above zero"};
-                return false;
-            }
             values[i] = *value;
         }
-        return convert_prices(fields, values, prices, problem) && check_range(fields, prices, problem);
+        if (!check_signs(fields, values, problem) || !convert_prices(fields, values, prices, problem))
+            return false;
+        if (!settings_.tick.has_tick())
+            widen_range(prices);
+        return check_range(fields, prices, problem);
+    }
+
+    /// Four equal prices at or below 0 stand for missing ones (0, -1, -99).
+    bool check_signs(Fields fields, const std::array<Decimal, 4>& values, Problem& problem) {
+        const auto* low =
+            std::ranges::find_if(values, [](const Decimal& value) { return value.mantissa <= 0; });
+        if (low == values.end())
+            return true;
+        const bool placeholder = std::ranges::all_of(values, [&](const Decimal& value) {
+            return value.mantissa == low->mantissa && value.scale == low->scale;
+        });
+        block_.negative_closes += !placeholder && values[close].mantissa < 0;
+        if (settings_.negative_prices && !placeholder)
+            return true;
+        const auto i = static_cast<std::size_t>(low - values.begin());
+        const auto position = static_cast<std::size_t>(columns_.*price_columns[i]);
+        problem = {position,
+                   fmt::format("the {} {} is not positive", price_names[i], shown(fields[position])),
+                   "a price above zero"};
+        return false;
+    }
+
+    /// A factor that was applied to all four prices may have pushed the open or the close just out of the
+    /// range.
+    static void widen_range(std::array<Ticks, 4>& prices) {
+        constexpr double precision = 0x1p-20;
+        const Ticks noise = 1 + static_cast<Ticks>(precision * std::abs(static_cast<double>(prices[high])));
+        for (const std::size_t i : {open, close}) {
+            if (prices[i] > prices[high] && prices[i] - prices[high] <= noise)
+                prices[high] = prices[i];
+            if (prices[i] < prices[low] && prices[low] - prices[i] <= noise)
+                prices[low] = prices[i];
+        }
     }
 
     /// Converts all four, so that the counts do not depend on which one is wrong first.
@@ -352,6 +388,9 @@ class RowParser::Pass {
             if (status == PriceStatus::exact) [[likely]]
                 continue;
             block_.prices_rounded += status == PriceStatus::rounded || status == PriceStatus::noisy;
+            if (status == PriceStatus::rounded || status == PriceStatus::noisy)
+                block_.largest_rounding =
+                    std::max(block_.largest_rounding, settings_.tick.distance(values[i], prices[i]));
             if (status == PriceStatus::rounded)
                 continue;
             ++block_.prices_misfit;
@@ -363,13 +402,21 @@ class RowParser::Pass {
                 const auto position = static_cast<std::size_t>(columns_.*price_columns[i]);
                 problem = {position,
                            fmt::format("the {} {} is {}", price_names[i], shown(fields[position]),
-                                       status == PriceStatus::too_large ? "too large for the tick"
-                                                                        : "between two ticks"),
-                           fmt::format("a multiple of the tick {}", shortest(settings_.tick.tick().points))};
+                                       status == PriceStatus::off_tick ? "between two ticks"
+                                       : settings_.tick.has_tick()     ? "too large for the tick"
+                                                                       : "too large beside the other prices"),
+                           expected_price()};
             }
             good = false;
         }
         return good;
+    }
+
+    std::string expected_price() const {
+        const TickSize step = settings_.tick.tick();
+        if (settings_.tick.has_tick())
+            return fmt::format("a multiple of the tick {}", shortest(step.points));
+        return fmt::format("less than {:.6g}", step.to_points(std::numeric_limits<Ticks>::max()));
     }
 
     bool check_range(Fields fields, const std::array<Ticks, 4>& prices, Problem& problem) const {
@@ -397,7 +444,7 @@ class RowParser::Pass {
         if (columns_.volume == no_column)
             return true;
         const auto position = static_cast<std::size_t>(columns_.volume);
-        const auto value = parse_decimal(fields[position]);
+        const auto value = reading::parse_volume(fields[position]);
         if (!value) {
             problem = missing_or_malformed(position, "volume", fields[position]);
             return false;
@@ -406,6 +453,16 @@ class RowParser::Pass {
         int scale = value->scale;
         for (; scale > 0 && volume % 10 == 0; --scale)
             volume /= 10;
+        if (volume == -1 && scale == 0) { // Interactive Brokers: not available
+            volume = 0;
+            ++block_.unknown_volumes;
+            return true;
+        }
+        if ((scale > 0 || !value->exact) && value->value() >= fewest_units_to_round) {
+            volume = std::llround(value->value());
+            ++block_.volumes_rounded;
+            return true;
+        }
         if (value->mantissa < 0)
             problem = {position, fmt::format("the volume {} is negative", shown(fields[position])),
                        "zero or more"};
@@ -474,10 +531,25 @@ bool RowParser::has_volume(std::string_view text) const {
     Pass pass(settings_, block);
     bool found = false;
     pass.for_each_row([&](Fields fields) {
-        const auto volume = parse_decimal(fields[static_cast<std::size_t>(settings_.layout.columns.volume)]);
-        found |= volume && volume->mantissa != 0;
+        const auto volume =
+            reading::parse_volume(fields[static_cast<std::size_t>(settings_.layout.columns.volume)]);
+        found |= volume && volume->mantissa > 0;
     });
     return found;
+}
+
+bool RowParser::lacks_volumes(std::string_view text) const {
+    if (settings_.layout.columns.volume == no_column)
+        return false;
+    ParsedBlock block;
+    block.text = text;
+    Pass pass(settings_, block);
+    bool any = false, all_missing = true;
+    pass.for_each_row([&](Fields fields) {
+        any = true;
+        all_missing &= is_missing_value(fields[static_cast<std::size_t>(settings_.layout.columns.volume)]);
+    });
+    return any && all_missing;
 }
 
 void RowParser::parse(std::string_view text, ParsedBlock& block) const {

@@ -33,7 +33,11 @@ struct ParsedBlock {
     std::uint64_t lines = 0;
     std::uint64_t prices = 0; ///< prices that were processed, including those that did not fit
     std::uint64_t prices_rounded = 0;
+    double largest_rounding = 0;           ///< of these, as a fraction of the tick
     std::uint64_t prices_misfit = 0;       ///< noisy, off_tick or too_large
+    std::uint64_t negative_closes = 0;     ///< rows with a close below 0, unless all four prices are the same
+    std::uint64_t unknown_volumes = 0;     ///< -1, read as 0
+    std::uint64_t volumes_rounded = 0;     ///< fractions of large volumes
     std::vector<Decimal> misfits;          ///< the first of them
     std::vector<std::uint32_t> separators; ///< scratch memory of the parser
 
@@ -46,6 +50,7 @@ class RowParser {
     struct Settings {
         FileLayout layout;
         TickConverter tick;
+        bool negative_prices = false;    ///< accept prices at or below 0
         std::string contract_filter;     ///< beginning of a contract name, "" for all
         bool labels = false;             ///< ignore UTC offsets and use the label as is
         std::size_t rejected_limit = 10; ///< how many rejected rows are described; all are counted
@@ -66,6 +71,8 @@ class RowParser {
     Times count_times(std::string_view text) const;
     /// Whether a row has a volume other than 0.
     bool has_volume(std::string_view text) const;
+    /// Whether there are rows and none has a volume.
+    bool lacks_volumes(std::string_view text) const;
     /// Collects the prices of rows with four positive prices, for inferring the tick.
     void collect_prices(std::string_view text, std::vector<Decimal>& prices) const;
 

@@ -63,6 +63,29 @@ std::optional<std::int64_t> checked_days(unsigned year, unsigned month, unsigned
     return days_from_civil(year, month, day);
 }
 
+/// An English month, in full or as its first three letters, in any case; 0 if there is none.
+unsigned take_month(Cursor& cursor) noexcept {
+    constexpr std::array<std::string_view, 12> names{"january",   "february", "march",    "april",
+                                                     "may",       "june",     "july",     "august",
+                                                     "september", "october",  "november", "december"};
+    const auto letter = [](char c) { return static_cast<char>(c | 0x20); };
+    const std::string_view text = cursor.rest();
+    std::size_t length = 0;
+    while (length < text.size() && letter(text[length]) >= 'a' && letter(text[length]) <= 'z')
+        ++length;
+    for (unsigned month = 1; month <= names.size(); ++month) {
+        const std::string_view name = names[month - 1];
+        if ((length == 3 || length == name.size()) &&
+            std::equal(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length), name.begin(),
+                       [&](char a, char b) { return letter(a) == b; })) {
+            for (std::size_t i = 0; i < length; ++i)
+                cursor.take(cursor.peek());
+            return month;
+        }
+    }
+    return 0;
+}
+
 std::optional<std::int64_t> parse_date(DateFormat format, Cursor& cursor) noexcept {
     unsigned year = 0, month = 0, day = 0;
     const auto year_first = [&](char separator, std::size_t fewest) {
@@ -87,6 +110,18 @@ std::optional<std::int64_t> parse_date(DateFormat format, Cursor& cursor) noexce
         complete = cursor.number(1, 2, month) && cursor.take('/') && cursor.number(1, 2, day) &&
                    cursor.take('/') && cursor.number(4, 4, year);
         break;
+    case DateFormat::month_named:
+        month = take_month(cursor);
+        complete = month != 0 && cursor.take(' ') && cursor.number(1, 2, day) && (cursor.take(','), true) &&
+                   cursor.take(' ') && cursor.number(4, 4, year);
+        break;
+    case DateFormat::day_named: {
+        complete = cursor.number(1, 2, day);
+        const char between = cursor.peek();
+        complete = complete && (cursor.take('-') || cursor.take(' ')) && (month = take_month(cursor)) != 0 &&
+                   cursor.take(between) && cursor.number(4, 4, year);
+        break;
+    }
     default:
         break;
     }
@@ -233,8 +268,8 @@ std::optional<Stamp> finish(const StampFormat& format, std::int64_t days, Cursor
 
 template <class Parse>
 std::optional<StampFormat> first_match(const Parse& matches) noexcept {
-    for (const DateFormat date :
-         {DateFormat::iso, DateFormat::compact, DateFormat::dots, DateFormat::slashes, DateFormat::us})
+    for (const DateFormat date : {DateFormat::iso, DateFormat::compact, DateFormat::dots, DateFormat::slashes,
+                                  DateFormat::us, DateFormat::month_named, DateFormat::day_named})
         for (const TimeFormat time : {TimeFormat::none, TimeFormat::colons, TimeFormat::compact})
             for (const bool offset : {false, true}) {
                 const StampFormat format{date, time, offset};
@@ -255,7 +290,8 @@ std::int64_t days_from_civil(std::int64_t year, unsigned month, unsigned day) no
 }
 
 std::string StampFormat::example() const {
-    constexpr std::array dates{"2024-03-15", "20240315", "2024.03.15", "2024/3/15", "3/15/2024"};
+    constexpr std::array dates{"2024-03-15", "20240315",     "2024.03.15", "2024/3/15",
+                               "3/15/2024",  "Mar 15, 2024", "15-Mar-2024"};
     constexpr std::array times{"", " 09:31:00", " 093100"};
     constexpr std::array midnights{"", " 00:00:00", " 000000"};
     if (const UnixUnit* unit = unix_unit(date))

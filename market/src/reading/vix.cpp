@@ -33,8 +33,8 @@ struct VixLayout {
 
 VixLayout recognize_vix(const FileHead& head) {
     VixLayout layout;
-    layout.delimiter = head.first_line.find(';') != std::string::npos ? ';' : ',';
-    const auto names = split_fields(head.first_line, layout.delimiter).value_or(std::vector<std::string>{});
+    layout.delimiter = head.first().text.find(';') != std::string::npos ? ';' : ',';
+    const auto names = split_fields(head.first().text, layout.delimiter).value_or(std::vector<std::string>{});
     const auto find = [&](std::initializer_list<std::string_view> candidates) -> std::optional<std::size_t> {
         for (const std::string_view name : candidates)
             for (std::size_t i = 0; i < names.size(); ++i)
@@ -45,19 +45,20 @@ VixLayout recognize_vix(const FileHead& head) {
     const auto date = find({"date", "observation_date"});
     const auto value = find({"vix", "close", "vix close", "vix_close", "vixcls"});
     if (!date || !value)
-        throw usage_error(fmt::format("not a VIX file; its columns are: {}", head.first_line.substr(0, 200)))
-            .at(fmt::format("{}:{}", head.path.string(), head.first_line_number))
+        throw usage_error(
+            fmt::format("not a VIX file; its columns are: {}", head.first().text.substr(0, 200)))
+            .at(fmt::format("{}:{}", head.path.string(), head.first().number))
             .expected("DATE,OPEN,HIGH,LOW,CLOSE (Cboe) or Date,vix");
     layout.fields = names.size();
     layout.date = *date;
     layout.value = *value;
-    const auto first = split_fields(head.second_line, layout.delimiter).value_or(std::vector<std::string>{});
+    const auto first = split_fields(head.second(), layout.delimiter).value_or(std::vector<std::string>{});
     auto stamp = layout.date < first.size() ? recognize_stamp(first[layout.date]) : std::nullopt;
     if (stamp)
         stamp->midnight = stamp->time != TimeFormat::none; // a date with the time 00:00:00 counts, too
     if (!stamp || !parse_stamp(*stamp, first[layout.date]))
         throw usage_error("the first row has no recognized date")
-            .at(fmt::format("{}:{}", head.path.string(), head.first_line_number + 1))
+            .at(fmt::format("{}:{}", head.path.string(), head.first().number + 1))
             .expected("month/day/year or year-month-day");
     layout.stamp = *stamp;
     return layout;
@@ -127,9 +128,9 @@ DailyValues read_vix_file(const std::filesystem::path& path, RejectLog& rejects)
     std::string_view text = source->next(piece);
     const FileHead head = read_head(path, text);
     const VixLayout layout = recognize_vix(head);
-    text.remove_prefix(head.second_line_offset);
+    text.remove_prefix(head.first().end);
     std::vector<VixRow> rows;
-    std::uint64_t line_number = head.first_line_number;
+    std::uint64_t line_number = head.first().number;
     for (; !text.empty(); text = source->next(piece))
         while (!text.empty()) {
             const std::size_t end = std::min(text.find('\n'), text.size());

@@ -77,15 +77,12 @@ TEST(Targets, BarReturnLooksKBarsAheadAndNotPastTheEnd) {
     EXPECT_THROW(session_targets(c.matrix, c.sessions, {TargetKind::bar_return, 0}), Error);
 }
 
-TEST(Targets, NonPositivePriceIsRejected) {
+TEST(Targets, NonPositivePriceHasNoLogarithm) {
     const TargetCase c = make_case({1000, -5, 10, 20}, {0, 0, 0, 0}, {0, 1, 2});
-    try {
-        session_targets(c.matrix, c.sessions, {TargetKind::next_return});
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.status(), ExitStatus::usage);
-        EXPECT_EQ(error.message(), "row 0 has a close at tick 1000 and, 1 row later, a close at tick -5");
-    }
+    const Targets targets = session_targets(c.matrix, c.sessions, {TargetKind::next_return});
+    EXPECT_EQ(targets.valid, (std::vector<std::uint8_t>{0, 0, 1}));
+    EXPECT_EQ(targets.not_positive, 2u);
+    EXPECT_FLOAT_EQ(targets.values[2], static_cast<float>(std::log(2.0)));
 }
 
 /// Brute force: visits the bars of the sessions' contracts one by one.

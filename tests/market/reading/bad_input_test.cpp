@@ -143,7 +143,7 @@ TEST(ReadBarsErrors, NoRowsLeft) {
     ReadOptions skip = with_tick(0.25);
     skip.skip_bad_rows = true;
     EXPECT_THAT(error_of(bars_header + "2024-12-12 05:02:00,0,0,0,0,0\n", skip),
-                HasSubstr("no rows are left: all were rejected"));
+                HasSubstr("the open 0 is not positive, expected a price above zero\n  No row can be used"));
 }
 
 TEST(ReadBarsErrors, Options) {

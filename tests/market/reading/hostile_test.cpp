@@ -138,7 +138,7 @@ TEST(HostileBars, MutatedColumnFilesAreReadOrRejected) {
 TEST(HostileBars, FailedReadWritesNoColumnFile) {
     const TestFolder folder;
     ReadOptions options = options_for(
-        folder.write("bars.csv", "time,open,high,low,close,volume\n2024-07-03 12:00:00,1,1,1,1,-1\n"));
+        folder.write("bars.csv", "time,open,high,low,close,volume\n2024-07-03 12:00:00,1,1,1,1,-2\n"));
     options.chunk_size = 10;
     options.column_file = folder.path() / "bars.columns";
     EXPECT_THROW(read_with(options), Error);

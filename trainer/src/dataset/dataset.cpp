@@ -310,6 +310,10 @@ void note_missing_targets(const market::Targets& targets, ProgressSink& progress
         progress.info(fmt::format(
             "{} omitted: the target is beyond the end of the session (--across-sessions keeps such rows)",
             counted(static_cast<std::int64_t>(targets.beyond_session), "row is", "rows are")));
+    if (targets.not_positive > 0)
+        progress.info(fmt::format(
+            "{} omitted: a close is not above zero, and the target is the logarithm of a ratio of closes",
+            counted(static_cast<std::int64_t>(targets.not_positive), "row is", "rows are")));
     if (targets.flat > 0)
         progress.info(fmt::format("{} omitted: the price did not move, so there is no direction to learn",
                                   counted(static_cast<std::int64_t>(targets.flat), "row is", "rows are")));

@@ -22,14 +22,25 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double parse_tick(const std::string& text) {
+double parse_size(const std::string& setting, std::string_view text) {
     double value = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (code != std::errc() || end != text.data() + text.size() || !(value > 0) || !std::isfinite(value))
-        throw usage_error(fmt::format("\"{}\" is not a tick size", text))
+        throw usage_error(fmt::format("\"{}\" is not a tick size", setting))
             .at("--tick")
-            .expected("auto, or a size in points such as 0.25");
+            .expected("auto, a size in points such as 0.25, none, or none:WIDTH");
     return value;
+}
+
+/// "auto", "0.25", "none" or "none:0.05".
+void set_tick(const std::string& text, market::ReadOptions& options) {
+    constexpr std::string_view with_width = "none:";
+    if (text == "none")
+        options.profile_bin = 0;
+    else if (text.starts_with(with_width))
+        options.profile_bin = parse_size(text, std::string_view(text).substr(with_width.size()));
+    else if (text != "auto")
+        options.tick = parse_size(text, text);
 }
 
 /// Minutes since midnight of "HH:MM", 24:00 included.
@@ -87,13 +98,13 @@ void keep_latest(std::vector<market::Session>& sessions, double fraction, Progre
 
 void report_reading(const market::ReadReport& report, double seconds, ProgressSink& progress) {
     const std::string length = market::BarLength::of(report.spacing).text();
-    progress.stage_ended(
-        "Reading bars", seconds,
-        fmt::format("{}{} from {} ({}), {:.1f} M rows/s, tick {}{}",
-                    counted(static_cast<std::int64_t>(report.rows), "bar"),
-                    length.empty() ? "" : " of " + length, report.format, format_bytes(report.bytes),
-                    static_cast<double>(report.rows) / std::max(1e-9, seconds) / 1e6,
-                    counted(report.tick.points, "point"), report.tick_inferred ? " (inferred)" : ""));
+    progress.stage_ended("Reading bars", seconds,
+                         fmt::format("{}{} from {} ({}), {:.1f} M rows/s, tick {}",
+                                     counted(static_cast<std::int64_t>(report.rows), "bar"),
+                                     length.empty() ? "" : " of " + length, report.format,
+                                     format_bytes(report.bytes),
+                                     static_cast<double>(report.rows) / std::max(1e-9, seconds) / 1e6,
+                                     market::tick_text(report)));
     for (const std::string& note : report.notes)
         progress.info(note);
 }
@@ -177,8 +188,7 @@ market::ReadOptions read_options(const TrainConfig& config, const std::filesyste
     options.columns = config.columns;
     options.contract = config.contract;
     options.chain = config.chain;
-    if (config.tick != "auto")
-        options.tick = parse_tick(config.tick);
+    set_tick(config.tick, options);
     options.skip_bad_rows = config.bad_rows == BadRows::skip;
     options.chunk_size = static_cast<std::size_t>(config.chunk_size);
     options.column_file = column_file;

@@ -86,13 +86,21 @@ void add_interval(Prediction& prediction, const UsableModel& model) {
 }
 
 void require_same_tick(const UsableModel& model, const MarketData& data, const fs::path& path) {
-    const double tick = data.read.report.tick.points;
-    if (model.evaluated && tick != model.stored.tick)
-        throw usage_error(fmt::format("the model was trained with a tick of {}, the data has {:g}",
-                                      counted(model.stored.tick, "point"), tick))
-            .at(path.string())
-            .hint(fmt::format("If the tick of the data was inferred wrongly, give --tick {:g}.",
-                              model.stored.tick));
+    const market::ReadReport& report = data.read.report;
+    const bool has_tick = report.profile_bin == 0, had_tick = model.stored.profile_bin == 0;
+    if (!model.evaluated || (had_tick == has_tick && report.profile_bin == model.stored.profile_bin &&
+                             (!has_tick || report.tick.points == model.stored.tick)))
+        return;
+    const auto words = [](bool tick, double step, double bin) {
+        return tick ? "a tick of " + counted(step, "point") : "no tick and bins of " + counted(bin, "point");
+    };
+    throw usage_error(fmt::format("the model was trained with {}, the data has {}",
+                                  words(had_tick, model.stored.tick, model.stored.profile_bin),
+                                  words(has_tick, report.tick.points, report.profile_bin)))
+        .at(path.string())
+        .hint(fmt::format("If the tick of the data was inferred wrongly, give --tick {}.",
+                          had_tick ? shortest(model.stored.tick)
+                                   : "none:" + shortest(model.stored.profile_bin)));
 }
 
 void check_bar_length(const UsableModel& model, const MarketData& data, const fs::path& path,
@@ -280,7 +288,9 @@ Prediction predict(const PredictOptions& options, ProgressSink& progress,
                    const CancellationToken& cancellation) {
     const UsableModel model = load_usable_model(options);
     const TargetMeaning& meaning = model.stored.meaning;
-    const TrainConfig config = prediction_config(options, model.stored.config);
+    TrainConfig config = prediction_config(options, model.stored.config);
+    if (model.stored.profile_bin > 0 && config.tick == "auto")
+        config.tick = "none:" + shortest(model.stored.profile_bin);
     ThreadPool pool(static_cast<std::size_t>(config.threads));
     const ScratchFile columns;
     const MarketData data =

@@ -95,6 +95,7 @@ Json run_metadata(const TrainedRun& run) {
         {"seed", run.fit.members[run.fit.best_member].seed},
         {"tick_points", run.data.read.report.tick.points},
         {"bar_length", bar_length_json(run.data.read.report)},
+        {"profile_bin_points", run.data.read.report.profile_bin},
         {"instrument", instrument},
         {"rules", rules},
         {"target", target},
@@ -123,8 +124,8 @@ Json reusable_metadata(const TrainedRun& run) {
     // Without the location of the run and of its checkpoint, so that a resumed run writes the same file.
     for (const char* key : {"output", "resume_from_checkpoint"})
         model["config"].erase(key);
-    for (const char* key : {"format", "tick_points", "bar_length", "instrument", "target",
-                            "training_share_up", "scaler", "model", "evaluation"})
+    for (const char* key : {"format", "tick_points", "profile_bin_points", "bar_length", "instrument",
+                            "target", "training_share_up", "scaler", "model", "evaluation"})
         model[key] = all.at(key);
     return model;
 }
@@ -140,12 +141,16 @@ StoredModel stored_model(const Json& details, const std::filesystem::path& sourc
         from_json(details.at("target"), stored.meaning);
         from_json(details.at("evaluation"), stored.evaluation);
         stored.tick = details.at("tick_points");
+        stored.profile_bin = details.value("profile_bin_points", 0.0);
         stored.training_share_up = details.at("training_share_up");
         update_from_json(details.at("config"), stored.config);
         if (details.contains("instrument"))
             from_json(details.at("instrument"), stored.instrument.emplace());
         if (details.contains("bar_length"))
             stored.bar_length = bar_length_of(details.at("bar_length"));
+        if (!(stored.profile_bin >= 0))
+            throw usage_error("the metadata cannot be read: profile_bin_points is negative")
+                .at(source.string());
     } catch (const nlohmann::json::exception& error) {
         throw usage_error(fmt::format("the metadata cannot be read: {}", error.what())).at(source.string());
     } catch (Error& error) {

@@ -36,7 +36,8 @@ struct StoredModel {
     market::Scaler scaler;
     TargetMeaning meaning;
     Evaluation evaluation;
-    double tick = 0; ///< points
+    double tick = 0;        ///< points
+    double profile_bin = 0; ///< points, if prices have no tick; older runs have none
     double training_share_up = 0;
     TrainConfig config;                          ///< of the run
     std::optional<Instrument> instrument;        ///< of its data; older runs have none

@@ -75,7 +75,7 @@ ReportProfile report_profile(const TrainedRun& run, std::size_t index) {
     if (session.contract < metadata.contracts.size() && !metadata.contracts[session.contract].empty())
         shown.label += ", " + metadata.contracts[session.contract];
     for (std::size_t level = 0; level < profile.volumes().size(); ++level) {
-        shown.prices.push_back(points(profile.lowest() + static_cast<double>(level)));
+        shown.prices.push_back(profile.tick().to_points(profile.lowest() + static_cast<double>(level)));
         shown.volumes.push_back(static_cast<double>(profile.volumes()[level]) /
                                 static_cast<double>(1 << market::volume_fraction_bits));
     }
@@ -111,8 +111,7 @@ void add_data(ReportData& report, const TrainedRun& run) {
         {"Sessions", fmt::format("{}, {} to {}", count(run.data.summaries.size()),
                                  market::format_date(run.data.summaries.front().date),
                                  market::format_date(run.data.summaries.back().date))},
-        {"Tick",
-         fmt::format("{}{}", counted(read.tick.points, "point"), read.tick_inferred ? " (inferred)" : "")},
+        {"Tick", market::tick_text(read)},
         {"Times", run.data.session_rules.clock == market::Clock::raw
                       ? "as labeled in the file"
                       : "read as UTC, sessions in " + run.data.session_rules.zone},

@@ -24,7 +24,7 @@ struct TickSize {
 /// Read-only columns of equal length, in chronological order; bars with the same time are in contract order.
 ///   time      seconds since 1970-01-01T00:00:00Z of the END of the bar; with Clock::raw, the label as if
 ///             it were UTC; with BarMetadata::dates_only, midnight UTC of the date itself, for every clock
-///   open …    prices in ticks, low <= open, close <= high
+///   open …    prices in ticks, low <= open, close <= high; 0 and below occur only in series that cross 0
 ///   volume    units traded, >= 0
 ///   contract  index into BarMetadata::contracts, which are ordered by their first bar, then by their last
 ///   vix       last value published before the bar began, NaN before the first; empty if there is no VIX
@@ -44,6 +44,15 @@ struct BarMetadata {
     std::vector<std::string> contracts; ///< names, at least one ("" if the file has none)
     bool dates_only = false;            ///< timestamps have no time of day: one bar is one day (or more)
     std::int64_t bar_seconds = 60;      ///< the usual time between bars
+    /// 0 if prices have a tick. Otherwise `tick` is only the step in which they are stored, and this is the
+    /// width of a profile's levels in such steps.
+    Ticks profile_bin = 0;
+
+    bool has_tick() const noexcept { return profile_bin == 0; }
+    /// The width of a profile's level in ticks.
+    Ticks level_ticks() const noexcept { return has_tick() ? 1 : profile_bin; }
+    /// The same in points.
+    TickSize level() const noexcept;
 };
 
 /// In place of a contract's index: several contracts, as the original system mixed them in a session.

@@ -51,11 +51,12 @@ struct DrawOptions {
     std::size_t rows = 24;    ///< maximum number of price rows; levels are merged to fit
     bool utf8 = true;         ///< false: plain ASCII
     bool color = false;       ///< ANSI colors in addition to letters and shades, never instead of them
+    bool bins = false;        ///< levels are bins, not ticks
 };
 
-/// Draws the profile as horizontal bars, highest price first. The row of the point of control is marked P,
-/// and the ends of the value area are marked H and L. Bars inside the value area are solid, those outside are
-/// light. A legend follows. Every line ends with a newline.
+/// Draws the profile, with its figures in levels of the profile, as horizontal bars, highest price first. The
+/// row of the point of control is marked P, and the ends of the value area are marked H and L. Bars inside
+/// the value area are solid, those outside are light. A legend follows. Every line ends with a newline.
 std::string draw_profile(const VolumeProfile& profile, const ProfileFigures& figures,
                          const DrawOptions& options = {});
 

@@ -33,6 +33,9 @@ struct ReadOptions {
     std::string contract = "all";
     bool chain = false;         ///< files without contracts are one history, whatever their names and prices
     std::optional<double> tick; ///< in points; if empty, inferred from the prices
+    /// Prices have no tick, even if one would fit; profiles use bins of this many points, or of a width that
+    /// is chosen from the prices if it is 0. Excludes `tick`.
+    std::optional<double> profile_bin;
     bool skip_bad_rows = false; ///< skip them and return them in ReadResult::rejected
     /// Bars per block; 0 keeps everything in memory. Otherwise the bars are written to column_file, which is
     /// then memory-mapped.
@@ -75,9 +78,13 @@ struct ReadReport {
     std::vector<std::filesystem::path> files;
     std::uint64_t rows = 0;           ///< bars in the table
     std::uint64_t rejected = 0;       ///< rows that skip_bad_rows skipped
-    std::uint64_t prices_rounded = 0; ///< prices with float noise (within 2 % of a tick) that were rounded
-    TickSize tick;
+    std::uint64_t prices_rounded = 0; ///< prices with float noise that were rounded to a tick
+    double largest_rounding = 0;      ///< of these prices, as a fraction of the tick
+    TickSize tick;                    ///< if prices have none, the step in which they are stored
     bool tick_inferred = false;
+    double profile_bin = 0; ///< width of a profile's level in points if prices have no tick, else 0
+    /// In points, if there is no tick because prices are 32-bit floats that are this far apart; otherwise 0.
+    double float_spacing = 0;
     std::int64_t bar_seconds = 0;               ///< the usual time between bars, in seconds
     BarSpacing spacing;                         ///< how often each time between bars occurs
     std::int64_t first_time = 0, last_time = 0; ///< as BarColumns::time
@@ -88,6 +95,9 @@ struct ReadReport {
     bool synthetic = false;          ///< the first comment of a file says that its bars are simulated
     std::vector<std::string> notes;  ///< sentences for the user
 };
+
+/// "0.25 points, inferred from the prices"; "none; profiles use bins of 0.05 points".
+std::string tick_text(const ReadReport& report);
 
 struct ReadResult {
     BarTable bars;

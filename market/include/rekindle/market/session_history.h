@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -46,11 +47,11 @@ class SessionHistory {
     }
     /// max(high - low, 0.0001 points).
     double price_range(std::size_t s) const noexcept;
-    /// 100 · price_range / open.
-    double range_percent(std::size_t s) const noexcept { return 100 * price_range(s) / open(s, s); }
-    /// 100 · (close - open) / open.
+    /// 100 · price_range / open; NaN if the open is not above 0.
+    double range_percent(std::size_t s) const noexcept { return percent_of(price_range(s), open(s, s)); }
+    /// 100 · (close - open) / open; NaN if the open is not above 0.
     double close_change_percent(std::size_t s) const noexcept {
-        return 100 * (close(s, s) - open(s, s)) / open(s, s);
+        return percent_of(close(s, s) - open(s, s), open(s, s));
     }
     /// ln(close(s) / close(s - 1) seen from s). Precondition: s >= 1. NaN or infinite if a price is not
     /// positive.
@@ -63,6 +64,9 @@ class SessionHistory {
     std::optional<double> naked_below(std::size_t t) const noexcept { return in_points(naked_[t].below); }
 
   private:
+    static double percent_of(double part, double price) noexcept {
+        return price > 0 ? 100 * part / price : std::numeric_limits<double>::quiet_NaN();
+    }
     std::int64_t roll_gap(std::size_t s, std::size_t seen_from) const noexcept {
         return sessions_[seen_from].roll_offset - sessions_[s].roll_offset;
     }

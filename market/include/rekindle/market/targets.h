@@ -39,12 +39,14 @@ struct TargetSpec {
 };
 
 /// One per row of the matrix. If valid is 0, there is no target and the value is 0: the data end before the
-/// target, the target is beyond the row's session, or (direction) the price did not move.
+/// target, the target is beyond the row's session, a price is not above 0, or (direction) the price did not
+/// move.
 struct Targets {
     ScratchArray<float> values;
     ScratchArray<std::uint8_t> valid;
     std::size_t beyond_session = 0; ///< rows whose target would be in a later session
     std::size_t flat = 0;           ///< rows without a direction
+    std::size_t not_positive = 0;   ///< rows with a price at or below 0, which has no logarithm
     /// Number of rows with a target.
     std::size_t usable_rows() const noexcept;
 };
@@ -52,8 +54,8 @@ struct Targets {
 /// Removes the rows without a target from both.
 void keep_rows_with_target(FeatureMatrix& matrix, Targets& targets, const Workspace& workspace = {});
 
-/// For a matrix of sessions computed from the same summaries. Throws Error (usage) if a price is not positive
-/// or k is 0, and Error (internal) if matrix and sessions do not belong together.
+/// For a matrix of sessions computed from the same summaries. Throws Error (usage) if k is 0, and Error
+/// (internal) if matrix and sessions do not belong together.
 Targets session_targets(const FeatureMatrix& matrix, std::span<const SessionSummary> sessions,
                         TargetSpec spec);
 /// The same for a matrix of the minute group computed from the same bars and sessions.

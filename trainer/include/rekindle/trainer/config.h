@@ -22,7 +22,7 @@ struct TrainConfig {
     std::string contract = "all";  ///< all, or the beginning of a contract's name
     bool chain = false;            ///< files without contracts are one history, whatever their names
     double data_fraction = 1.0;    ///< (0, 1]: the latest part of the sessions
-    std::string tick = "auto";     ///< "auto" or a size in points
+    std::string tick = "auto";     ///< "auto", a size in points, "none", "none:0.05"
     BadRows bad_rows = BadRows::error;
     std::int64_t chunk_size = 0; ///< bars per block; 0: as many as fit
 

@@ -76,12 +76,16 @@ std::vector<Setting> input() {
         {.name = "tick",
          .field = &TrainConfig::tick,
          .value_name = "SIZE",
-         .special_words = {"auto"},
+         .special_words = {"auto", "none"},
          .group = group,
          .brief = "Smallest price step in points; auto infers it",
          .detail =
              "The smallest step between two prices, in points: 0.25 for ES. auto infers it from the data and "
-             "prints it. Prices within 2 % of a tick are rounded and counted; others are errors.",
+             "prints it. Prices within 2 % of a tick are rounded and counted; others are errors. Adjusted "
+             "prices "
+             "have no tick: auto says so and chooses the width of the profiles' bins from the price; none "
+             "does "
+             "the same for any prices, and none:WIDTH gives the width in points.",
          .example = "--tick 0.25",
          .commands = readers},
         {.name = "bad-rows",
