@@ -1,8 +1,8 @@
 # Finds the PyTorch to build against, without importing it.
 #   REKINDLE_PYTHON  the interpreter whose PyTorch is used; python3 of the PATH by default
 #   REKINDLE_TORCH   the folder `torch` itself (with include/ and lib/), instead of the interpreter's
-# Defines the target rekindle::torch (headers as system headers, libtorch_cpu.so, libc10.so), REKINDLE_TORCH_VERSION and
-# REKINDLE_TORCH_FOLDER. PyTorch's TorchConfig.cmake is not used: it takes seconds and looks for CUDA, MKL and Kineto.
+# Defines the target rekindle::torch (headers as system headers, libtorch_cpu.so, libc10.so), REKINDLE_TORCH_VERSION
+# ("2.13.0+cpu"), REKINDLE_TORCH_MINOR ("2.13") and REKINDLE_TORCH_FOLDER. PyTorch's TorchConfig.cmake is not used: it takes seconds and looks for CUDA, MKL and Kineto.
 set(REKINDLE_TORCH "" CACHE PATH "The folder of PyTorch; empty: that of REKINDLE_PYTHON")
 
 if(REKINDLE_TORCH)
@@ -25,6 +25,7 @@ foreach(file version.py lib/libtorch_cpu.so lib/libc10.so include/ATen/core/Tens
 endforeach()
 file(STRINGS "${torch_folder}/version.py" REKINDLE_TORCH_VERSION REGEX "^__version__")
 string(REGEX REPLACE "^[^'\"]*['\"]([^'\"]*)['\"].*" "\\1" REKINDLE_TORCH_VERSION "${REKINDLE_TORCH_VERSION}")
+string(REGEX MATCH "^[0-9]+\\.[0-9]+" REKINDLE_TORCH_MINOR "${REKINDLE_TORCH_VERSION}")
 set(REKINDLE_TORCH_FOLDER "${torch_folder}")
 message(STATUS "PyTorch ${REKINDLE_TORCH_VERSION}: ${torch_folder}")
 
@@ -33,4 +34,6 @@ add_library(rekindle::torch ALIAS rekindle_torch)
 target_include_directories(rekindle_torch SYSTEM INTERFACE
   "${torch_folder}/include" "${torch_folder}/include/torch/csrc/api/include")
 target_compile_definitions(rekindle_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
+# The checks in PyTorch's headers name their files: without the build machine's folders.
+target_compile_options(rekindle_torch INTERFACE "-ffile-prefix-map=${torch_folder}=torch")
 target_link_libraries(rekindle_torch INTERFACE "${torch_folder}/lib/libtorch_cpu.so" "${torch_folder}/lib/libc10.so")

@@ -15,21 +15,16 @@ import time
 
 import toolchain
 import torch_location
+import wheel_contents
 import wheel_file
+from wheel_contents import NAME, REPOSITORY, read
 
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PACKAGE = "torch_rvk"
 SECONDS_BETWEEN_LINES = 5
-
-
-def _read(*path):
-    with open(os.path.join(REPOSITORY, *path), encoding="utf-8") as file:
-        return file.read()
 
 
 def _options():
     """The variables of CMake's preset `pytorch`, without those that it inherits: a user's compiler may warn."""
-    presets = json.loads(_read("CMakePresets.json"))["configurePresets"]
+    presets = json.loads(read("CMakePresets.json"))["configurePresets"]
     variables = next(preset["cacheVariables"] for preset in presets if preset["name"] == "pytorch")
     return [f"-D{name}={value}" for name, value in variables.items()]
 
@@ -41,10 +36,9 @@ class Build:
         with _one_sentence():
             self.torch = torch_location.find()
             self.torch_version = torch_location.check(self.torch)
-        self.torch_minor = ".".join(map(str, torch_location.minor_version(self.torch_version)))
-        # The version names the PyTorch that it was built for: 0.1.0+torch2.13.
-        self.version = f"{_read('VERSION').strip()}+torch{self.torch_minor}"
-        self.folder = os.path.join(REPOSITORY, "build", f"wheel-torch{self.torch_minor}")
+        minor = torch_location.versions.minor_version(self.torch_version)
+        self.contents = wheel_contents.for_one_version(torch_location.versions.in_words(minor))
+        self.folder = os.path.join(REPOSITORY, "build", f"wheel-torch{torch_location.versions.in_words(minor)}")
         self.staging = os.path.join(self.folder, "staging")
 
     def run(self):
@@ -59,20 +53,6 @@ class Build:
         _call(["cmake", "-S", REPOSITORY, "-B", self.folder, *arguments])
         _call(["cmake", "--build", self.folder, "--target", "torch_rvk", "--parallel", str(os.cpu_count() or 1)])
         _call(["cmake", "--install", self.folder, "--component", "pytorch", "--prefix", self.staging, "--strip"])
-
-    def metadata(self):
-        """The files of the dist-info folder, except WHEEL and RECORD."""
-        description = _read("pytorch", "README.md")
-        return {
-            "METADATA": "Metadata-Version: 2.1\nName: torch-rvk\n"
-            f"Version: {self.version}\n"
-            "Summary: PyTorch's device rvk: training on any GPU with a Vulkan driver\n"
-            "Requires-Python: >=3.10\n"
-            f"Requires-Dist: torch=={self.torch_minor}.*\n"
-            f"Description-Content-Type: text/markdown\n\n{description}",
-            "entry_points.txt": f"[torch.backends]\nrvk = {PACKAGE}:_autoload\n",
-            "licenses/LICENSE": _read("LICENSE"),
-        }
 
 
 @contextlib.contextmanager
@@ -109,9 +89,9 @@ get_requires_for_build_sdist = get_requires_for_build_wheel
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     """The metadata, which pip asks for first; without this hook it would build the wheel to get it."""
-    build = Build()
-    info = f"{PACKAGE}-{build.version}.dist-info"
-    for name, content in build.metadata().items():
+    contents = Build().contents
+    info = f"{NAME}-{contents.version}.dist-info"
+    for name, content in contents.metadata().items():
         path = os.path.join(metadata_directory, info, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
@@ -122,41 +102,26 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
-def _files_below(folder, suffix):
-    return sorted(
-        os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names if name.endswith(suffix)
-    )
-
-
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     build = Build()
     build.run()
-    sources = os.path.join(REPOSITORY, "pytorch", PACKAGE)
-    built = os.path.join(build.staging, PACKAGE)
-    with wheel_file.WheelFile(wheel_directory, PACKAGE, build.version) as wheel:
-        for path in _files_below(sources, ".py"):
-            wheel.add_file(f"{PACKAGE}/{os.path.relpath(path, sources)}", path)
-        for path in _files_below(built, ""):
-            mode = 0o755 if path.endswith(".so") else 0o644
-            wheel.add_file(f"{PACKAGE}/{os.path.relpath(path, built)}", path, mode)
-        wheel.add_metadata(build.metadata())
-    return wheel.file_name
+    return build.contents.write_wheel(wheel_directory, [build.staging], wheel_file.LOCAL)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     """An editable wheel: the build tree's package, whose modules link to the sources; the library is built once."""
     build = Build()
     build.run()
-    with wheel_file.WheelFile(wheel_directory, PACKAGE, build.version) as wheel:
-        wheel.add(f"{PACKAGE}.pth", os.path.join(build.folder, "python") + "\n")
-        wheel.add_metadata(build.metadata())
+    with wheel_file.WheelFile(wheel_directory, NAME, build.contents.version, wheel_file.LOCAL) as wheel:
+        wheel.add(f"{NAME}.pth", os.path.join(build.folder, "python") + "\n")
+        wheel.add_metadata(build.contents.metadata())
     return wheel.file_name
 
 
 def build_sdist(sdist_directory, config_settings=None):
     """The files that Git tracks; nothing is built."""
-    version = _read("VERSION").strip()
-    name = f"{PACKAGE}-{version}"
+    version = read("VERSION").strip()
+    name = f"{NAME}-{version}"
     files = subprocess.run(["git", "-C", REPOSITORY, "ls-files", "-z"], capture_output=True, check=True).stdout
     with tarfile.open(os.path.join(sdist_directory, f"{name}.tar.gz"), "w:gz", format=tarfile.PAX_FORMAT) as archive:
         for file in files.decode().split("\0")[:-1]:

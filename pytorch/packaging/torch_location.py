@@ -6,15 +6,23 @@ prints the folder `torch` of the interpreter that runs it, or one sentence on st
 """
 
 import importlib.machinery
+import importlib.util
 import os
 import re
 import subprocess
 import sys
 
-OLDEST = (2, 11)
-NEWEST = (2, 13)
-SUPPORTED = "{}.{} to {}.{}".format(*OLDEST, *NEWEST)
-CPU_WHEEL = "pip install torch=={}.{}.0 --index-url https://download.pytorch.org/whl/cpu".format(*NEWEST)
+
+def _module(path):
+    """A module of the package torch_rvk, without importing the package, which would import torch."""
+    spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+versions = _module(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "torch_rvk", "versions.py"))
+CPU_WHEEL = f"pip install torch=={versions.in_words(versions.NEWEST)}.0 --index-url https://download.pytorch.org/whl/cpu"
 
 
 class TorchNotUsable(Exception):
@@ -28,12 +36,6 @@ def version_of(folder):
     if match is None:
         raise TorchNotUsable(f"{folder}/version.py does not name a version; reinstall PyTorch: {CPU_WHEEL}")
     return match.group(1)
-
-
-def minor_version(version):
-    """(2, 13) for '2.13.0+cpu'."""
-    major, minor = re.match(r"(\d+)\.(\d+)", version).groups()
-    return int(major), int(minor)
 
 
 def first_on(search_path):
@@ -66,19 +68,24 @@ def find():
         folder = first_on(_search_path_of(active))
     if folder is None:
         raise TorchNotUsable(
-            f"torch-rvk is built for an installed PyTorch ({SUPPORTED}), but {sys.executable} has none; "
+            f"torch-rvk is built for an installed PyTorch ({versions.TESTED}), but {sys.executable} has none; "
             f"install one first: {CPU_WHEEL}"
         )
     return folder
 
 
 def check(folder):
-    """The version of the PyTorch in a folder; raises TorchNotUsable if it is not supported."""
+    """The version of the PyTorch in a folder. Raises TorchNotUsable if it is too old; warns if it is newer than the tested
+    ones, with which the build may succeed, and the device then checks itself when it is imported."""
     version = version_of(folder)
-    if not OLDEST <= minor_version(version) <= NEWEST:
+    minor = versions.minor_version(version)
+    if minor < versions.OLDEST:
         raise TorchNotUsable(
-            f"torch-rvk supports PyTorch {SUPPORTED}, but {folder} is {version}; install a supported one: {CPU_WHEEL}"
+            f"torch-rvk needs PyTorch {versions.in_words(versions.OLDEST)} or newer, but {folder} is {version}; "
+            f"install a newer one: {CPU_WHEEL}"
         )
+    if minor > versions.NEWEST:
+        print(f"warning: torch-rvk is tested with PyTorch {versions.TESTED}, not with {version}", file=sys.stderr, flush=True)
     return version
 
 

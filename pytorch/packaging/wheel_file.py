@@ -5,17 +5,20 @@ import hashlib
 import os
 import zipfile
 
-TAG = "py3-none-linux_x86_64"  # the library does not depend on Python; one wheel works for every version
+# The files do not depend on Python, so one wheel works for every version.
+LOCAL = "py3-none-linux_x86_64"  # for the system that built it
+RELEASE = "py3-none-manylinux_2_35_x86_64"  # for every Linux with glibc 2.35; scripts/build-wheels checks that
 
 
 class WheelFile:
     """A wheel being written. Use it as a context manager; leaving the context adds the list."""
 
-    def __init__(self, folder, name, version):
-        self.file_name = f"{name}-{version}-{TAG}.whl"
+    def __init__(self, folder, name, version, tag=LOCAL):
+        self.tag = tag
+        self.file_name = f"{name}-{version}-{tag}.whl"
         self.info = f"{name}-{version}.dist-info"
         self._records = []
-        self._zip = zipfile.ZipFile(os.path.join(folder, self.file_name), "w", zipfile.ZIP_DEFLATED)
+        self._zip = zipfile.ZipFile(os.path.join(folder, self.file_name), "w", zipfile.ZIP_DEFLATED, compresslevel=9)
 
     def __enter__(self):
         return self
@@ -40,7 +43,7 @@ class WheelFile:
         """Adds the files of the dist-info folder: name to content."""
         for name, content in files.items():
             self.add(f"{self.info}/{name}", content)
-        self.add(f"{self.info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: rekindle\nRoot-Is-Purelib: false\nTag: {TAG}\n")
+        self.add(f"{self.info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: rekindle\nRoot-Is-Purelib: false\nTag: {self.tag}\n")
 
     def _add_plain(self, name, data, mode=0o644):
         entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))  # the same content makes the same file

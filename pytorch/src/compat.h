@@ -1,6 +1,5 @@
 #pragma once
-/// The differences between the PyTorch versions that the device supports (2.11 to 2.13) and those that it is
-/// only compiled against (2.15), in one place.
+/// The differences between the PyTorch versions that the device supports (2.11 to 2.15), in one place.
 
 #include <torch/version.h>
 
@@ -31,8 +30,8 @@
 #endif
 
 /// at::native::padding::check_valid_input takes the number of padded dimensions as an argument since PyTorch
-/// 2.15 (2.14 was not checked), and as a template argument before.
-#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 13
+/// 2.15, and as a template argument before.
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 14
 #define RVK_CHECK_PADDED_INPUT(self, padding, dimensions)                                                    \
     at::native::padding::check_valid_input<dimensions>(self, padding)
 #else

@@ -4,6 +4,8 @@
 #include "device/generator.h"
 #include "dispatch/fallback.h"
 
+#include <rekindle/runtime/self_test.h>
+
 #include <ATen/core/Dict.h>
 #include <algorithm>
 #include <c10/util/Exception.h>
@@ -54,6 +56,21 @@ c10::Dict<std::string, To> to_dict(const From& pairs) {
     return dict;
 }
 
+std::string outcome_text(const runtime::SelfTestRow& row) {
+    using Outcome = runtime::SelfTestRow::Outcome;
+    switch (row.outcome) {
+    case Outcome::passed:
+        return "passed";
+    case Outcome::failed:
+        return "failed: " + row.detail;
+    case Outcome::unsupported:
+        return "unsupported: " + row.detail;
+    case Outcome::absent:
+        return "absent: " + row.detail;
+    }
+    return {};
+}
+
 bool any_open() {
     for (DeviceIndex index = 0; index < device_count(); ++index)
         if (is_open(index))
@@ -88,6 +105,13 @@ std::map<std::string, std::string> device_properties(DeviceIndex index) {
     };
 }
 
+std::vector<std::pair<std::string, std::string>> self_test(DeviceIndex index) {
+    std::vector<std::pair<std::string, std::string>> rows;
+    for (const runtime::SelfTestRow& row : runtime::run_self_test(device(index)).rows)
+        rows.emplace_back(row.name, outcome_text(row));
+    return rows;
+}
+
 } // namespace rvk
 
 TORCH_LIBRARY(rvk, m) {
@@ -99,6 +123,9 @@ TORCH_LIBRARY(rvk, m) {
     m.def("why_no_device() -> str", [] { return rvk::why_no_device(); });
     m.def("device_properties(int device) -> Dict(str, str)", [](std::int64_t device) {
         return rvk::to_dict<std::string>(rvk::device_properties(rvk::checked_index(device)));
+    });
+    m.def("self_test(int device) -> Dict(str, str)", [](std::int64_t device) {
+        return rvk::to_dict<std::string>(rvk::self_test(rvk::checked_index(device)));
     });
     m.def("default_generator(int device) -> Generator?",
           [](std::int64_t device) { return rvk::default_generator(rvk::checked_index(device)); });

@@ -11,6 +11,8 @@
 ///   is_forked() -> bool                   the process was forked from one that had looked for devices
 ///   why_no_device() -> str                one sentence; empty if there is a device
 ///   device_properties(int device) -> Dict(str, str)   see below; opens no device
+///   self_test(int device) -> Dict(str, str)   name of each row to "passed", "failed: REASON", "unsupported:
+///   REASON" or "absent: REASON"; runs it now, opens the device
 ///   default_generator(int device) -> Generator?       opens no device
 ///   fallback_stats() -> Dict(str, int)    calls of each operator that ran on the CPU since the last reset
 ///   reset_fallback_stats() -> ()
@@ -23,11 +25,16 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rvk {
 
 /// The fields of DeviceProperties in torch_rvk/devices.py, each as text: numbers in decimal, "1" or "0" for a
 /// bool.
 std::map<std::string, std::string> device_properties(DeviceIndex index);
+
+/// The rows of the runtime's self-test in their order, each with its outcome. Throws runtime::Error.
+std::vector<std::pair<std::string, std::string>> self_test(DeviceIndex index);
 
 } // namespace rvk

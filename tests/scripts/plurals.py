@@ -24,7 +24,7 @@ ALLOWED = {
         'value_area_width / its mean over {}', 'sample std of vpoc over {} sessions', '(vpoc - its mean over {}',
         'in all of the last {} sessions', 'more than {} files', 'has more than {} bytes', 'more than {} values',
         'nested deeper than {} levels', 'The first {} things were marked', '{} probes before this one hung',
-        ' bytes (torch.uint8)."',
+        ' bytes (torch.uint8)."', '{checks.STEPS} steps, loss', 'after {STEPS} training steps', '{STEPS} training steps changed',
     ],
     'beyond a limit far above 1': ['claims {} entries', 'claims an id of {} bytes', 'the pickle has {} bytes', '" units is wider', '" bytes of shared memory',
                                     '{} of {} bytes', '" columns"', '" bytes; every device supports at most "', '" bytes; the limit is "', '" elements"',
