@@ -1,4 +1,7 @@
-"""The functions that nn.DataParallel and torch.nn.parallel.comm call; PyTorch has them only in its CUDA builds."""
+"""The functions that nn.DataParallel and torch.nn.parallel.comm call. PyTorch has them in its CUDA and ROCm builds only,
+for CUDA's tensors; there, those for tensors of rvk are put in front of them."""
+
+import functools
 
 import torch
 
@@ -50,8 +53,36 @@ def _gather_out(tensors, out, dim):
     return out.copy_(torch.cat([tensor.to(out.device) for tensor in tensors], dim))
 
 
+def _is_ours(tensors):
+    """Whether tensors, one or a sequence, belong to rvk. Tensors on the CPU go to the devices that PyTorch itself would
+    number: CUDA's if there are any."""
+    kinds = {tensor.device.type for tensor in ([tensors] if isinstance(tensors, torch.Tensor) else tensors)}
+    return NAME in kinds or (kinds <= {"cpu"} and not torch.cuda.is_available())
+
+
+def _in_front_of(theirs, ours, decides):
+    """A function that calls ours or theirs, depending on the tensors in the argument with the number `decides`."""
+
+    @functools.wraps(ours)
+    def call(*arguments):
+        return (ours if _is_ours(arguments[decides]) else theirs)(*arguments)
+
+    return call
+
+
+#: Each function, and the number of the argument whose device decides: targets, if there are any.
+_FUNCTIONS = (
+    (_broadcast, 0),
+    (_broadcast_out, 1),
+    (_broadcast_coalesced, 0),
+    (_scatter, 0),
+    (_scatter_out, 1),
+    (_gather, 0),
+    (_gather_out, 1),
+)
+
+
 def install():
-    if hasattr(torch._C, "_scatter"):
-        return  # a CUDA build, whose functions work with CUDA devices
-    for function in (_broadcast, _broadcast_out, _broadcast_coalesced, _scatter, _scatter_out, _gather, _gather_out):
-        setattr(torch._C, function.__name__, function)
+    for ours, decides in _FUNCTIONS:
+        theirs = getattr(torch._C, ours.__name__, None)
+        setattr(torch._C, ours.__name__, ours if theirs is None else _in_front_of(theirs, ours, decides))

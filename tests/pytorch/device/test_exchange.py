@@ -3,7 +3,9 @@
 import os
 import pickle
 import tempfile
+import types
 import unittest
+import unittest.mock
 from multiprocessing.reduction import ForkingPickler
 
 import torch
@@ -109,8 +111,8 @@ class DataParallel(unittest.TestCase):
 
     def setUp(self):
         device_module()
-        if torch.version.cuda or torch.version.hip:
-            self.skipTest("in a CUDA build, PyTorch's DataParallel works with CUDA devices")
+        if torch.cuda.is_available():
+            self.skipTest("beside a CUDA device, PyTorch's DataParallel uses CUDA devices")
 
     def test_results_and_gradients_match_the_module(self):
         torch.manual_seed(0)
@@ -130,6 +132,18 @@ class DataParallel(unittest.TestCase):
                     torch.testing.assert_close(result.cpu(), expected, rtol=1e-4, atol=1e-5)
                     for parameter, gradient in zip(alone.parameters(), gradients):
                         torch.testing.assert_close(parameter.grad.cpu(), gradient, rtol=1e-4, atol=1e-5)
+
+    def test_the_tensors_decide_which_functions_are_called(self):
+        """In a CUDA build: those of PyTorch for CUDA's tensors, and for the CPU's if there is a CUDA device."""
+        from torch_rvk import data_parallel
+
+        called = data_parallel._in_front_of(lambda *arguments: "theirs", lambda *arguments: "ours", 0)
+        on = {kind: types.SimpleNamespace(device=torch.device(kind)) for kind in ("cpu", "cuda", "rvk")}
+        for has_cuda, by_cpu in ((False, "ours"), (True, "theirs")):
+            with unittest.mock.patch("torch.cuda.is_available", lambda has_cuda=has_cuda: has_cuda):
+                self.assertEqual(called([on["rvk"], on["cpu"]]), "ours")
+                self.assertEqual(called([on["cuda"]]), "theirs")
+                self.assertEqual(called([on["cpu"]]), by_cpu)
 
     def test_moving_functions(self):
         x = torch.arange(6.0, device=DEVICE)
