@@ -34,5 +34,6 @@ import torch
 x = torch.ones(3, device="rvk") + 1
 assert x.tolist() == [2.0, 2.0, 2.0] and x.device.type == "rvk"
 print("installed:", torch.rvk.get_device_name())'
+env -u PYTHONPATH "$folder/venv/bin/python" -m torch_rvk
 env -u PYTHONPATH "$folder/venv/bin/pip" uninstall --yes --quiet torch-rvk
 env -u PYTHONPATH "$folder/venv/bin/python" -c 'import torch; assert not hasattr(torch, "rvk")'
