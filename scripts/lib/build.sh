@@ -49,3 +49,12 @@ build() {
         }
     fi
 }
+
+# compiled_kernels: sets REKINDLE_SPIRV_DIR to the kernels of the release build, which compiles them if needed, so that
+# several other builds need not; one that is set already stays.
+compiled_kernels() {
+    [[ -z ${REKINDLE_SPIRV_DIR:-} ]] || return 0
+    configure release
+    build release rekindle_kernels
+    export REKINDLE_SPIRV_DIR=$REPOSITORY/build/release/kernels/slang
+}

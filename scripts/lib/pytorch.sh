@@ -48,29 +48,36 @@ test_module() {
     printf '%s: %s\n' "$name" "$last"
 }
 
-# run_device_tests COUNTER FOLDER…: runs the test modules in these folders of tests/pytorch in poison mode and calls
-# COUNTER PASSED FAILED SKIPPED. A module uses up to 1.5 GB of memory, so at most four run at the same time, and OpenMP
-# threads that spin while they wait would take the CPUs from each other.
-run_device_tests() {
-    local counter=$1 results=$REPOSITORY/build/pytorch/test-results jobs counts
-    shift
+# run_device_modules COUNTER BUILD MODULE…: runs these modules of tests/pytorch on the device of the build tree BUILD in
+# poison mode and calls COUNTER PASSED FAILED SKIPPED. A module uses up to 1.5 GB of memory, so at most four run at the same
+# time, and OpenMP threads that spin while they wait would take the CPUs from each other.
+run_device_modules() {
+    local counter=$1 folder=$2 results=$2/test-results jobs counts
+    shift 2
     jobs=$(nproc)
     rm -rf -- "$results"
     mkdir -p "$results"
     (
         cd "$REPOSITORY/tests/pytorch" || exit
-        export PYTHON RESULTS=$results PYTHONPATH=$REPOSITORY/build/pytorch/python REKINDLE_POISON=1
+        export PYTHON RESULTS=$results PYTHONPATH=$folder/python REKINDLE_POISON=1
         export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
         export -f test_module
         # shellcheck disable=SC2016 # the shell that xargs starts expands it
-        for folder in "$@"; do printf '%s\0' "$folder"/test_*.py; done | sed -z 's,^\./,,' |
-            xargs -0 -n 1 -P $((jobs < 4 ? jobs : 4)) bash -c 'test_module "$1"' test_module
+        printf '%s\0' "$@" | xargs -0 -n 1 -P $((jobs < 4 ? jobs : 4)) bash -c 'test_module "$1"' test_module
     )
     counts=$(python3 "$REPOSITORY/scripts/lib/count_pytest.py" "$results")
     head -n -1 <<<"$counts"
     read -ra counts <<<"$(tail -1 <<<"$counts")"
     [[ ${#counts[@]} == 3 ]] || fail "The tests could not be run: ${counts[*]}"
     "$counter" "${counts[@]}"
+}
+
+# run_device_tests COUNTER FOLDER…: the same for all modules in these folders of tests/pytorch, on build/pytorch.
+run_device_tests() {
+    local counter=$1 modules
+    shift
+    mapfile -t modules < <(cd "$REPOSITORY/tests/pytorch" && for folder in "$@"; do printf '%s\n' "$folder"/test_*.py; done | sed 's,^\./,,')
+    run_device_modules "$counter" "$REPOSITORY/build/pytorch" "${modules[@]}"
 }
 
 # device_script FILE ARGUMENT…: runs a script of tests/pytorch on the device in poison mode.
