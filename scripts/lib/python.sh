@@ -30,3 +30,16 @@ python_with_torch() {
         fail 'pip could not install PyTorch; its message is above. A python3 on the PATH that has torch and numpy is used if there is one.'
     fi
 }
+
+# python_with_auditwheel: sets PYTHON to an environment with auditwheel, which knows what the tags of wheels promise.
+python_with_auditwheel() {
+    local folder=$REPOSITORY/build/python-wheels
+    PYTHON=$folder/bin/python3
+    if grep -qF "$folder" "$folder/bin/activate" 2>/dev/null && "$PYTHON" -c 'import auditwheel' 2>/dev/null; then
+        return
+    fi
+    say 'Fetching auditwheel (0.2 MB) into build/python-wheels.'
+    rm -rf -- "$folder"
+    python3 -m venv "$folder" || fail 'python3 -m venv failed; its message is above.'
+    "$PYTHON" -m pip install --quiet auditwheel==6.8.2 || fail 'pip could not install auditwheel; its message is above.'
+}

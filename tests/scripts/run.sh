@@ -176,7 +176,11 @@ status=0
 python3 "$repository/tests/doctor/confirmed/report_test.py" >"$folder/output" 2>&1 || status=$?
 check 'the report on confirmed runs' "$status" 0
 
-for script in set-up test test-gpu demo package isa-audit sample-data uninstall; do
+status=0
+python3 "$repository/tests/package/test_wheels.py" >"$folder/output" 2>&1 || status=$?
+check 'the wheels that the packaging writes' "$status" 0
+
+for script in set-up test test-gpu demo package build-wheels isa-audit sample-data uninstall; do
     status=0
     "$repository/scripts/$script" --no-such-option >"$folder/output" 2>&1 </dev/null || status=$?
     check "$script refuses an unknown option" "$status" 2
