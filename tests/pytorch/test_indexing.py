@@ -221,6 +221,7 @@ class Masks(NativeOnBoth):
                 self.same(lambda x: (x.nonzero(), x.t().nonzero(), x[::2].nonzero()), numbers(6, 7, dtype=dtype) % 2
                           if dtype not in (torch.bool, torch.complex64) else numbers(6, 7, dtype=dtype))
         self.same(lambda x: x.nonzero(as_tuple=True), torch.rand(3, 4, 5, 6).round())
+        self.same(lambda x: x.nonzero(), torch.rand(3, 4, 5) + 1, strides=True)
         self.same(lambda x: x.nonzero(), torch.tensor([0.0, -0.0, float("nan"), 1e-40]))
         self.same(lambda x: x.nonzero(), torch.tensor(3.0))
         self.same(lambda x: x.nonzero(), torch.empty(0, 4))

@@ -53,6 +53,7 @@ class FlipsAndTriangles(NativeOnBoth):
                 self.same(lambda x: (x.flip(0), x.flip(1, 2), x.flip(()), x.fliplr(), x.rot90()), x)
                 self.same(lambda x: (x.roll(1), x.roll(-7, 1), x.roll((2, -1), (0, 2)), x.roll((1, 1), (0, 0)), x.roll(12, 0)), x)
         self.same(lambda x: (x.flip(0), x.roll(1, 1)), torch.randn(5, 4).t())
+        self.same(lambda x: (x.roll(1, 1), x.roll((1, 2), (0, 1)), x.roll(1)), torch.randn(5, 4).t(), strides=True)
         self.same(lambda x: (x.flip(1), x.roll(3, 2)), torch.randn(2, 3, 4, 5).to(memory_format=torch.channels_last), strides=True)
         self.same(lambda x: (x.flip(0), x.roll(1, 0)), torch.randn(0, 3))
         self.same(lambda x: (x.flip(0), x.roll(3, 0)), torch.randn(4, 3, requires_grad=True))

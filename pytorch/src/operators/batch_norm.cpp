@@ -148,12 +148,12 @@ ThreeTensors forward(const at::Tensor& self, const Optional& weight, const Optio
     TORCH_CHECK(training || has_running,
                 "Expected running_mean and running_var to be defined when training=False");
     if (!training) {
-        const at::Tensor empty = at::empty({0}, options);
+        const auto none_saved = [&] { return at::empty({0}, options); };
         if (self.numel() == 0)
-            return {layout.empty(), empty, empty};
+            return {layout.empty(), none_saved(), none_saved()};
         return {apply(layout, running_mean->contiguous(), running_variance->contiguous(), true, scale, shift,
                       epsilon, wide),
-                empty, empty};
+                none_saved(), none_saved()};
     }
     const at::Tensor mean = at::empty({layout.channels}, options),
                      rstd = at::empty({layout.channels}, options);

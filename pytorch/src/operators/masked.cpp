@@ -197,7 +197,8 @@ at::Tensor& nonzero_out(const at::Tensor& self, at::Tensor& out) {
 }
 at::Tensor nonzero(const at::Tensor& self) {
     at::Tensor out = at::empty({0}, self.options().dtype(at::kLong));
-    return nonzero_out(self, out);
+    // As on the CPU, each dimension's indices are contiguous; PyTorch's shape inference relies on it.
+    return nonzero_out(self, out).t().contiguous().t();
 }
 
 at::Tensor& nonzero_static_out(const at::Tensor& self, std::int64_t size, std::int64_t fill_value,

@@ -122,7 +122,7 @@ at::Tensor& pad_backward_out(const at::Tensor& grad_output, const at::Tensor& se
     const auto sizes = padded_sizes(self, padding);
     TORCH_CHECK(grad_output.sizes() == at::IntArrayRef(sizes), "grad_output unexpected: expected ",
                 at::IntArrayRef(sizes), ", got ", grad_output.sizes());
-    if (at::native::resize_output(grad_input, self.sizes()) && self.dim() == 4)
+    if (at::native::resize_output(grad_input, self.sizes()) && self.dim() >= 4)
         grad_input.unsafeGetTensorImpl()->empty_tensor_restride(self.suggest_memory_format());
     if (grad_input.numel() != 0)
         pad_backward(kind, grad_output, padding, grad_input);
@@ -130,7 +130,7 @@ at::Tensor& pad_backward_out(const at::Tensor& grad_output, const at::Tensor& se
 }
 template <Kind kind>
 at::Tensor pad_backward_new(const at::Tensor& grad_output, const at::Tensor& self, at::IntArrayRef padding) {
-    at::Tensor grad_input = at::empty_like(self, at::MemoryFormat::Preserve);
+    at::Tensor grad_input = at::empty({0}, self.options());
     return pad_backward_out<kind>(grad_output, self, padding, grad_input);
 }
 

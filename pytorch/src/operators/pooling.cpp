@@ -196,7 +196,8 @@ at::Tensor& unpool_out(const at::Tensor& self, const at::Tensor& indices, Ints o
     const at::Tensor flat = at::zeros({images, places}, self.options());
     if (self.numel() != 0)
         flat.scatter_(1, indices.contiguous().view({images, -1}), self.contiguous().view({images, -1}));
-    if (at::native::resize_output(out, sizes) && self.dim() >= 4)
+    // Only the operator for images keeps channels_last.
+    if (at::native::resize_output(out, sizes) && self.dim() == 4 && axes == 2)
         out.unsafeGetTensorImpl()->empty_tensor_restride(self.suggest_memory_format());
     if (out.numel() != 0)
         out.copy_(flat.view(sizes));

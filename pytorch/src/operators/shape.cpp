@@ -75,7 +75,8 @@ at::Tensor roll(const at::Tensor& self, at::IntArrayRef shifts, at::IntArrayRef 
         return roll(self.contiguous().view({self.numel()}), shifts, at::IntArrayRef{0}).view(self.sizes());
     TORCH_CHECK(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: ", shifts.size(),
                 ", dims:", dims.size());
-    at::Tensor out = at::empty_like(self, at::MemoryFormat::Preserve);
+    // As on the CPU, which concatenates parts.
+    at::Tensor out = at::empty(self.sizes(), self.options().memory_format(self.suggest_memory_format()));
     if (self.numel() == 0)
         return out;
     std::vector<MovementRule> rules(static_cast<std::size_t>(self.dim()));
@@ -139,7 +140,8 @@ void cross(const at::Tensor& result, const at::Tensor& a, const at::Tensor& b, c
 /// view of its input.
 at::Tensor no_view_of(const at::Tensor& result, const at::Tensor& input) {
     const auto format = input.dim() == 4 ? input.suggest_memory_format() : at::MemoryFormat::Contiguous;
-    return result.is_alias_of(input) ? result.clone(format) : result.contiguous(format);
+    const bool is_new = !result.is_alias_of(input) && result.suggest_memory_format() == format;
+    return is_new ? result.contiguous(format) : result.clone(format);
 }
 at::Tensor pixel_shuffle(const at::Tensor& self, std::int64_t factor) {
     return no_view_of(at::native::math_pixel_shuffle(self, factor), self);
