@@ -35,20 +35,28 @@ constexpr std::int64_t row_groups = 8, tile_columns = 64, slice = 32, quad_colum
 
 /// Whether the kernels support these tensors. Otherwise attention uses matrix products and softmax: with
 /// dropout (whose mask belongs to the scores), float64, heads wider than 128, keys that several heads share,
-/// and empty tensors.
+/// and empty tensors. While torch.compile traces, sizes may be symbols; the answer then becomes a condition
+/// of the compiled program, and a comparison that depends on values counts as false.
 bool has_kernel(const Tensor& query, const Tensor& key, const Tensor& value, const OptionalTensor& mask,
                 double dropout, bool grouped) {
-    const auto dense = [](const Tensor& t) { return !t.is_nested() && t.dim() == 4 && t.numel() > 0; };
+    const auto dense = [](const Tensor& t) {
+        return !t.is_nested() && t.dim() == 4 && TORCH_GUARD_OR_FALSE(t.sym_numel().sym_gt(0));
+    };
     if (dropout != 0 || grouped || !dense(query) || !dense(key) || !dense(value))
         return false;
     const at::ScalarType type = query.scalar_type();
     const bool types = (type == at::kFloat || type == at::kHalf || type == at::kBFloat16) &&
                        key.scalar_type() == type && value.scalar_type() == type;
-    const bool sizes = query.size(3) <= widest && value.size(3) <= widest && query.size(3) == key.size(3) &&
-                       key.size(2) == value.size(2) && query.size(0) == key.size(0) &&
-                       query.size(0) == value.size(0) && query.size(1) == key.size(1) &&
-                       query.size(1) == value.size(1) && query.size(0) <= most_groups &&
-                       query.size(1) <= most_groups;
+    const auto at_most = [](const Tensor& t, std::int64_t d, std::int64_t most) {
+        return TORCH_GUARD_OR_FALSE(t.sym_size(d).sym_le(most));
+    };
+    const auto equal = [](const Tensor& one, const Tensor& other, std::int64_t d) {
+        return TORCH_GUARD_OR_FALSE(one.sym_size(d).sym_eq(other.sym_size(d)));
+    };
+    const bool sizes = at_most(query, 3, widest) && at_most(value, 3, widest) && equal(query, key, 3) &&
+                       equal(key, value, 2) && equal(query, key, 0) && equal(query, value, 0) &&
+                       equal(query, key, 1) && equal(query, value, 1) && at_most(query, 0, most_groups) &&
+                       at_most(query, 1, most_groups);
     return types && sizes && (!mask || !mask->defined() || mask->dim() <= 4);
 }
 

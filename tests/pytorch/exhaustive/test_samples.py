@@ -4,6 +4,7 @@ import unittest
 
 import test_beyond_the_cpu
 import test_convolution_units
+import test_fake_tensors
 import test_sorting_long
 from long import test_outputs
 
@@ -22,6 +23,11 @@ class ConvolutionsOfFloat16(test_convolution_units.Float16):
 
 class ConvolutionsOfBFloat16(test_convolution_units.BFloat16):
     share = 1
+
+
+class FakeTensors(test_fake_tensors.FakeTensors):
+    share = 1
+    samples = 2
 
 
 class Sorting(test_sorting_long.Sorting):
