@@ -2,6 +2,7 @@
 
 #include "build_version.h"
 #include "device/generator.h"
+#include "dispatch/cuda_devices.h"
 #include "dispatch/fallback.h"
 
 #include <rekindle/runtime/self_test.h>
@@ -100,6 +101,7 @@ std::map<std::string, std::string> device_properties(DeviceIndex index) {
         {"shared_memory_per_block", std::to_string(info.can.shared_bytes)},
         {"has_float64", has(kernels::Feature::float64)},
         {"has_float16_arithmetic", has(kernels::Feature::float16_arithmetic)},
+        {"is_integrated", text(info.type == runtime::DeviceType::integrated)},
         {"is_cpu", text(info.type == runtime::DeviceType::cpu)},
         {"uuid", info.uuid_text()},
     };
@@ -132,5 +134,6 @@ TORCH_LIBRARY(rvk, m) {
     m.def("fallback_stats() -> Dict(str, int)",
           [] { return rvk::to_dict<std::int64_t>(rvk::fallback_counts()); });
     m.def("reset_fallback_stats() -> ()", [] { rvk::reset_fallback_counts(); });
+    m.def("map_cuda_devices() -> ()", [] { rvk::map_cuda_devices(); });
     m.def("finish() -> ()", [] { rvk::finish_process(); });
 }

@@ -16,6 +16,7 @@
 ///   default_generator(int device) -> Generator?       opens no device
 ///   fallback_stats() -> Dict(str, int)    calls of each operator that ran on the CPU since the last reset
 ///   reset_fallback_stats() -> ()
+///   map_cuda_devices() -> ()            a CUDA device in an argument means rvk (dispatch/cuda_devices.h)
 ///   finish() -> ()                        at the end of the process: waits, saves compiled pipelines; never
 ///   raises
 ///

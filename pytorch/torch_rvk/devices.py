@@ -23,6 +23,7 @@ class DeviceProperties:
     shared_memory_per_block: int  # bytes
     has_float64: bool
     has_float16_arithmetic: bool  # float16 tensors work without it
+    is_integrated: bool  # shares the CPU's memory
     is_cpu: bool  # a CPU driver such as lavapipe
     uuid: str
 

@@ -9,36 +9,9 @@ import tempfile
 import unittest
 import zipfile
 
+from run_support import SECONDS, check_each_is_done, run, run_statements, run_text
+
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts")
-SECONDS = 900  # a hang fails the test; the machine may be busy
-
-
-def run(*arguments, **options):
-    command = [sys.executable, "-m", "torch_rvk.run", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, **options)
-
-
-def run_text(text):
-    """Runs a script with this text."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "script.py")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return run(path), path
-
-
-def run_statements(statements):
-    """Runs each statement in one mapped process; returns how each ended ("done", "SystemExit 3") and the lines of
-    standard error."""
-    text = "import json, torch\noutcomes = {}\n"
-    for number, (name, statement) in enumerate(statements.items()):
-        text += f"def f{number}():\n    {statement}\n"
-        text += f"try:\n    f{number}()\n    outcomes[{name!r}] = 'done'\n"
-        text += f"except BaseException as e:\n    outcomes[{name!r}] = f'{{type(e).__name__}} {{e}}'\n"
-    result, _ = run_text(text + "print(json.dumps(outcomes))\n")
-    if result.returncode != 0:
-        raise AssertionError(result.stderr)
-    return json.loads(result.stdout), result.stderr.splitlines()
 
 
 class WrongUse(unittest.TestCase):
@@ -256,21 +229,21 @@ class Mappings(unittest.TestCase):
         "memory": "torch.cuda.reset_peak_memory_stats(); torch.cuda.max_memory_allocated(); torch.cuda.memory_summary(); "
         "free, total = torch.cuda.mem_get_info(); assert 0 < total",
         "rng": "s = torch.cuda.get_rng_state(); torch.cuda.set_rng_state(s); torch.cuda.manual_seed(1)",
-        "capability": "assert torch.cuda.get_device_capability(0) < (7, 0)",
         "checkpoint": "import io; b = io.BytesIO(); torch.save(torch.ones(2, device='cuda'), b); b.seek(0); "
         "assert torch.load(b).device.type == 'rvk'",
         "map_location": "import io; b = io.BytesIO(); torch.save(torch.ones(2), b); b.seek(0); "
         "assert torch.load(b, map_location=torch.device('cuda')).device.type == 'rvk'",
+        "DataParallel": "import pickle, torch.nn.parallel as p; assert torch.nn.DataParallel is p.DataParallel; "
+        "m = torch.nn.DataParallel(torch.nn.Linear(2, 2)); assert isinstance(m, p.DataParallel) and m(torch.ones(3, 2)).is_cuda; "
+        "assert type(pickle.loads(pickle.dumps(m))) is p.DataParallel; "
+        "assert p.data_parallel(m.module, torch.ones(3, 2)).shape == (3, 2)",
         "nvtx": "torch.cuda.nvtx.range_push('x'); torch.cuda.nvtx.range_pop()",
         "cudnn": "torch.backends.cudnn.deterministic = True; torch.backends.cudnn.enabled = True; "
         "torch.backends.cudnn.allow_tf32 = True; torch.set_float32_matmul_precision('high')",
     }
 
     def test_each(self):
-        outcomes, _ = run_statements(self.STATEMENTS)
-        for name in self.STATEMENTS:
-            with self.subTest(name):
-                self.assertEqual(outcomes[name], "done")
+        check_each_is_done(self, self.STATEMENTS)
 
 
 class Limits(unittest.TestCase):

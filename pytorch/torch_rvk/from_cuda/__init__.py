@@ -1,8 +1,11 @@
-"""Lets programs written for CUDA run on rvk: install() replaces the functions that they call, in this process.
+"""Lets programs written for CUDA run on rvk: install() changes this process.
 
-A torch.device("cuda") stays a CUDA device object, so that comparisons with its type hold; it becomes rvk when something
-is created on it or moved to it (devices.py). The module torch.cuda uses rvk (cuda_module.py), nn.DataParallel uses one
-device (parallel.py), and calls without a counterpart end the program and name the line that made them (limits.py).
+The device library maps CUDA devices in the arguments of operators (torch.ops.rvk.map_cuda_devices), so PyTorch's
+functions stay as they are, and TorchScript, torch.func, torch.compile and torch.export work with them. A
+torch.device("cuda") stays a CUDA device object, so that comparisons with its type hold. Python maps the rest: devices that
+do not reach an operator (devices.py), the state of autocast (precision.py), the module torch.cuda (cuda_module.py,
+classes.py), nn.DataParallel (parallel.py), the profiler (profiler.py); calls without a counterpart end the program and
+name the line that made them (limits.py).
 """
 
 _installed = False
@@ -13,9 +16,7 @@ def install():
     if _installed:
         return
     _installed = True
-    from . import cuda_module, devices, limits, parallel
+    from . import classes, cuda_module, devices, limits, parallel, precision
 
-    devices.install()
-    cuda_module.install()
-    parallel.install()
-    limits.install()
+    for part in (devices, precision, classes, cuda_module, parallel, limits):
+        part.install()

@@ -1,4 +1,4 @@
-"""Makes the module torch.cuda use rvk."""
+"""Makes the functions of torch.cuda and its submodules use rvk (names.py has the tables)."""
 
 import functools
 import sys
@@ -6,66 +6,20 @@ import types
 
 import torch
 
+from . import names
+from .classes import CAPABILITY, as_cuda_stream, cuda_properties, replace
 from .devices import map_arguments
-from .report import say
-
-# Results of torch.cuda functions that torch.rvk does not have.
-_CONSTANTS = {
-    "is_current_stream_capturing": False,
-    "get_arch_list": [],
-    "is_tf32_supported": False,
-}
-# These have no effect here, and a script works without them.
-_WITHOUT_EFFECT = (
-    "ipc_collect",
-    "set_per_process_memory_fraction",
-    "set_sync_debug_mode",
-)
-_MEMORY_FORMAT_NAMES = ("memory_snapshot",)
-_TENSOR_TYPES = {
-    "FloatTensor": torch.float32,
-    "DoubleTensor": torch.float64,
-    "HalfTensor": torch.float16,
-    "BFloat16Tensor": torch.bfloat16,
-    "LongTensor": torch.int64,
-    "IntTensor": torch.int32,
-    "ShortTensor": torch.int16,
-    "CharTensor": torch.int8,
-    "ByteTensor": torch.uint8,
-    "BoolTensor": torch.bool,
-}
+from .report import say, stop
 
 
-def _announced(name, function):
+def _announced(name, function, original):
     """The function of torch.rvk under CUDA's name: reports its first call and maps devices in its arguments."""
     function = map_arguments(function)
 
-    @functools.wraps(function)
+    @functools.wraps(original)
     def call(*args, **kwargs):
         say(f"torch.cuda.{name}", f"torch.rvk.{name}")
         return function(*args, **kwargs)
-
-    return call
-
-
-def _announced_class(name, original):
-    """A class that creates instances of the original; isinstance() holds for both."""
-
-    def __new__(cls, *args, **kwargs):
-        say(f"torch.cuda.{name}", f"torch.rvk.{name}")
-        return map_arguments(original)(*args, **kwargs)
-
-    class Meta(type):
-        def __instancecheck__(cls, instance):
-            return isinstance(instance, original)
-
-    return Meta(name, (), {"__new__": __new__, "__module__": "torch.cuda"})
-
-
-def _answer(name, value):
-    def call(*_args, **_kwargs):
-        say(f"torch.cuda.{name}", f"{value}")
-        return value
 
     return call
 
@@ -84,47 +38,138 @@ def _asked_for(function):
     return call
 
 
-def _nothing(name):
+def _answer(what, value, original):
+    @functools.wraps(original)
     def call(*_args, **_kwargs):
-        say(f"torch.cuda.{name}", "without effect on rvk")
+        say(what, "without effect on rvk" if value is None else repr(value))
+        return value
 
     return call
 
 
-def _tensor_type(name, dtype):
-    legacy = getattr(torch, name)
+def _not_reported(what, original):
+    """PyTorch raises the same type of error where NVIDIA's library for these numbers is missing."""
 
+    @functools.wraps(original)
+    def call(*_args, **_kwargs):
+        raise ModuleNotFoundError(f"{what}() has no value on rvk: Vulkan does not report it.")
+
+    return call
+
+
+def stopper(what, why, original):
+    """A function, or a class that may be named, annotated and subclassed; a call ends the program."""
+    if isinstance(original, type):
+
+        def __new__(cls, *_args, **_kwargs):
+            stop(what, why)
+
+        original.__new__ = __new__
+        return original
+
+    @functools.wraps(original)
+    def call(*_args, **_kwargs):
+        stop(what, why)
+
+    return call
+
+
+def _of_torch_rvk():
+    """The functions of torch.cuda that torch.rvk has too."""
+    rvk = torch.rvk
+    functions = {
+        name: getattr(rvk, name)
+        for name in rvk.__all__
+        if hasattr(torch.cuda, name) and isinstance(getattr(rvk, name), types.FunctionType)
+    }
+    for name in ("is_available", "device_count"):
+        functions[name] = _asked_for(functions[name])
+    for name in ("current_stream", "default_stream"):
+        functions[name] = _with_result(functions[name], as_cuda_stream)
+    functions["get_device_properties"] = cuda_properties
+    functions["get_device_capability"] = lambda device=None: CAPABILITY
+    functions["memory_stats_as_nested_dict"] = _nested_memory_stats
+    functions["device_memory_used"] = _device_memory_used
+    return functions
+
+
+def _with_result(function, convert):
+    @functools.wraps(function)
     def call(*args, **kwargs):
-        say(f"torch.cuda.{name}", f"torch.{name} on rvk")
-        return legacy(*args, **kwargs).to("rvk")
+        return convert(function(*args, **kwargs))
 
-    call.__name__ = name
-    call.rvk_dtype = dtype
     return call
+
+
+def _nested_memory_stats(device=None):
+    nested = {}
+    for key, value in torch.rvk.memory_stats(device).items():
+        inner = nested
+        *path, last = key.split(".")
+        for part in path:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return nested
+
+
+def _device_memory_used(device=None):
+    free, total = torch.rvk.mem_get_info(device)
+    return total - free
+
+
+class _Cudart:
+    """What torch.cuda.cudart() returns: profilers are started and stopped with it."""
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in ("cudaProfilerStart", "cudaProfilerStop"):
+            return lambda: 0
+        if name == "cudaMemGetInfo":
+            return lambda device=None: torch.rvk.mem_get_info(device)
+        stop(f"torch.cuda.cudart().{name}", "there is no CUDA runtime")
+
+
+def _install_table(module, prefix):
+    """The entries of names.py for the functions and classes of one module."""
+    for name, value in names.ANSWERS.get(prefix, {}).items():
+        if hasattr(module, name):  # names differ between versions of PyTorch
+            _set(module, name, _answer(f"{prefix}.{name}", value, getattr(module, name)))
+    for name in names.NOT_REPORTED.get(prefix, ()):
+        if hasattr(module, name):
+            _set(module, name, _not_reported(f"{prefix}.{name}", getattr(module, name)))
+    for name, why in names.REFUSED.get(prefix, {}).items():
+        if hasattr(module, name):
+            _set(module, name, stopper(f"{prefix}.{name}", why, getattr(module, name)))
+
+
+def _set(module, name, value):
+    if module is torch.cuda:
+        replace(name, value)
+    else:
+        setattr(module, name, value)
 
 
 def install():
-    rvk = torch.rvk
-    for name in rvk.__all__:
-        value = getattr(rvk, name)
-        if isinstance(value, types.ModuleType) or name in ("default_generators", "fallback_stats", "reset_fallback_stats"):
-            continue
-        if name in ("is_available", "device_count"):
-            value = _asked_for(value)
-        replace = _announced_class if isinstance(value, type) else _announced
-        setattr(torch.cuda, name, replace(name, value))
-    for name, value in _CONSTANTS.items():
-        setattr(torch.cuda, name, _answer(name, value))
-    for name in _WITHOUT_EFFECT:
-        setattr(torch.cuda, name, _nothing(name))
-    for name, dtype in _TENSOR_TYPES.items():
-        setattr(torch.cuda, name, _tensor_type(name, dtype))
-    for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
-        setattr(torch.cuda.nvtx, name, _nothing(f"nvtx.{name}"))
-    torch.cuda._lazy_init = rvk._lazy_init
-    torch.cuda._is_in_bad_fork = rvk._is_in_bad_fork
-    # Copies of these functions in submodules.
-    for module in (torch.cuda.memory, torch.cuda.random, torch.cuda.streams):
-        for name in rvk.__all__:
-            if hasattr(module, name):
-                setattr(module, name, getattr(torch.cuda, name))
+    for name, function in _of_torch_rvk().items():
+        if hasattr(torch.cuda, name):
+            replace(name, _announced(name, function, getattr(torch.cuda, name)))
+    replace("cudart", functools.wraps(torch.cuda.cudart)(lambda: _Cudart()))
+    torch.cuda._is_in_bad_fork = torch.rvk._is_in_bad_fork
+    torch.cuda._exchange_device = torch.rvk.exchange_device
+    torch.cuda._maybe_exchange_device = lambda index: torch.rvk.exchange_device(index) if index >= 0 else -1
+    replace("_get_device_index", _device_index(torch.cuda._get_device_index))
+    for prefix in names.MODULES:
+        _install_table(functools.reduce(getattr, prefix.split(".")[1:], torch), prefix)
+
+
+def _device_index(original):
+    """torch.cuda._get_device_index checks that a device is CUDA's; the devices of tensors are rvk's."""
+
+    @functools.wraps(original)
+    def call(device, *args, **kwargs):
+        if isinstance(device, torch.device) and device.type == "rvk":
+            device = torch.device("cuda") if device.index is None else torch.device("cuda", device.index)
+        return original(device, *args, **kwargs)
+
+    return call

@@ -1,11 +1,12 @@
-"""Maps devices in arguments: "cuda", "cuda:1" and torch.device("cuda") become rvk wherever PyTorch takes a device."""
+"""Devices that Python code uses before an operator sees them: "cuda", "cuda:1" and torch.device("cuda") become rvk."""
 
 import functools
 import sys
 
 import torch
-from torch.utils import _device
+from torch import serialization, storage
 
+from ..imports import when_imported
 from .report import say
 
 
@@ -35,36 +36,36 @@ def map_arguments(function):
     return call
 
 
-def map_device_keyword(function):
-    """Wraps a function so that its argument device= is mapped; ignores positional arguments, which is faster."""
-
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        device = kwargs.get("device")
-        if device is not None:
-            kwargs["device"] = mapped(device)
-        return function(*args, **kwargs)
-
-    return call
+def called_by_torch(but_not_by=()):
+    """Whether PyTorch's own code, apart from these modules, called the function that asks; it knows what it does on which
+    kind of device."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__") in but_not_by:
+        frame = frame.f_back
+    name = frame.f_globals.get("__name__", "")
+    return name == "torch" or name.startswith("torch.")
 
 
-def _replace_factories():
-    constructors = _device._device_constructors()
-    for module in (torch, torch.fft, torch.signal.windows, torch.sparse, torch.nested, torch.random):
-        for name, value in list(vars(module).items()):
-            if callable(value) and value.__hash__ is not None and value in constructors:
-                setattr(module, name, map_device_keyword(value))
+def _lazy_init():
+    """PyTorch calls this before the first operator with a CUDA device."""
+    say('the device "cuda"', '"rvk"')
+    torch.rvk._lazy_init()
 
 
-def _to_rvk(self, device=None, non_blocking=False, memory_format=torch.preserve_format):
-    say("Tensor.cuda()", 'Tensor.to("rvk")')
-    target = torch.device("rvk") if device is None else torch.device("rvk", device) if isinstance(device, int) else mapped(device)
-    return self.to(target, non_blocking=non_blocking, memory_format=memory_format)
+def _target(device):
+    return torch.device("rvk", device) if isinstance(device, int) else "rvk" if device is None else mapped(device)
 
 
-def _module_to_rvk(self, device=None):
-    say("Module.cuda()", 'Module.to("rvk")')
-    return self.to("rvk" if device is None else torch.device("rvk", device) if isinstance(device, int) else mapped(device))
+def _to_rvk(original):
+    """Tensor.cuda() accepts numbers and CUDA devices."""
+
+    @functools.wraps(original)
+    def cuda(self, device=None, non_blocking=False, memory_format=torch.preserve_format):
+        say("Tensor.cuda()", 'Tensor.to("rvk")')
+        return self.to(_target(device), non_blocking=non_blocking, memory_format=memory_format)
+
+    del cuda.__wrapped__  # it has no signature
+    return cuda
 
 
 def _replace_tensor_type():
@@ -73,60 +74,91 @@ def _replace_tensor_type():
 
     @functools.wraps(original)
     def call(self, dtype=None, *args, **kwargs):
-        if isinstance(dtype, str) and dtype.startswith("torch.cuda."):
-            say(f'Tensor.type("{dtype}")', "rvk")
-            return original(self, dtype.replace("torch.cuda.", "torch."), *args, **kwargs).to("rvk")
+        name = f"{dtype.__module__}.{dtype.__name__}" if isinstance(dtype, type) else dtype
+        if isinstance(name, str) and name.startswith("torch.cuda."):
+            say(f'Tensor.type("{name}")', "rvk")
+            return original(self, name.replace("torch.cuda.", "torch."), *args, **kwargs).to("rvk")
         return original(self, dtype, *args, **kwargs)
 
     torch.Tensor.type = call
 
 
-def _replace_is_cuda():
+def _is_cuda_for(cls):
     """x.is_cuda is true on rvk when the script asks; PyTorch's own code uses it to choose CUDA libraries."""
-    original = torch.Tensor.is_cuda
+    original = cls.is_cuda
 
     def is_cuda(self):
-        asks = sys._getframe(1).f_globals.get("__name__", "")
-        if asks == "torch" or asks.startswith("torch."):
+        if called_by_torch():
             return original.__get__(self)
-        say("Tensor.is_cuda", "true for tensors on rvk")
+        say(f"{cls.__name__}.is_cuda", "true on rvk")
         return self.device.type == "rvk"
 
-    torch.Tensor.is_cuda = property(is_cuda)
+    cls.is_cuda = property(is_cuda)
 
 
-def _replace_load():
-    original = torch.load
-
-    def at(storage, location):
-        if location.startswith("cuda"):
-            say("a checkpoint saved on cuda", "loaded on rvk")
-            return storage.cpu().rvk(int(location.partition(":")[2] or 0))
+def _restore(original_storage, location):
+    """The place of a storage in a checkpoint that was saved on CUDA, or whose map_location is CUDA."""
+    if not location.startswith("cuda"):
         return None
-
-    @functools.wraps(original)
-    def call(f, map_location=None, *args, **kwargs):
-        if map_location is None:
-            map_location = at
-        elif isinstance(map_location, dict):
-            map_location = {key: mapped(value) for key, value in map_location.items()}
-        else:
-            map_location = mapped(map_location)
-        return original(f, map_location, *args, **kwargs)
-
-    torch.load = call
+    say("a checkpoint's device cuda", "rvk")
+    return original_storage.cpu().rvk(int(location.partition(":")[2] or 0))
 
 
-class _GeneratorType(type(torch.Generator)):
-    """torch.Generator is a type that scripts call and use with isinstance()."""
+def _replace_storages():
+    """torch.UntypedStorage(4, device="cuda"), storage.cuda(1), torch.cuda.FloatStorage."""
 
+    def create(cls, *args, **kwargs):
+        return torch._C.StorageBase.__new__(cls, *args, **kwargs)
+
+    torch.UntypedStorage.__new__ = map_arguments(create)
+    torch.UntypedStorage.cuda = lambda self, device=None, non_blocking=False: self.to(
+        device=torch.device(_target(device)), non_blocking=non_blocking
+    )
+    torch.UntypedStorage.to = map_arguments(torch.UntypedStorage.to)
+    for cls in (torch.UntypedStorage, torch.TypedStorage):
+        _is_cuda_for(cls)
+    device_of_module = storage._get_device_from_module
+    storage._get_device_from_module = lambda module: mapped(device_of_module(module))
+    serialization.register_package(19, lambda storage: None, _restore)
+
+
+def _with_device(original):
+    """A class that stands for a class of PyTorch's C++ library and maps the device; isinstance() holds for both."""
+
+    class Meta(type(original)):
+        def __instancecheck__(cls, instance):
+            return isinstance(instance, original) if cls is stand_in else type.__instancecheck__(cls, instance)
+
+        def __subclasscheck__(cls, other):
+            return issubclass(other, original) if cls is stand_in else type.__subclasscheck__(cls, other)
+
+    def create(cls, *args, **kwargs):
+        return original.__new__(original if cls is stand_in else cls, *args, **kwargs)
+
+    contents = {"__new__": map_arguments(create), "__doc__": original.__doc__, "__module__": "torch"}
+    stand_in = Meta(original.__name__, (original,), contents)
+    return stand_in
+
+
+def _replace_generator():
     original = torch.Generator
+    torch.Generator = _with_device(original)
 
-    def __call__(cls, device="cpu"):
-        return _GeneratorType.original(mapped(device))
+    def knows_both(annotations):
+        understood = annotations.try_ann_to_type
 
-    def __instancecheck__(cls, instance):
-        return isinstance(instance, _GeneratorType.original)
+        @functools.wraps(understood)
+        def try_ann_to_type(ann, *args, **kwargs):
+            return understood(torch.Generator if ann is original else ann, *args, **kwargs)
+
+        annotations.try_ann_to_type = try_ann_to_type
+
+    def calls_both(builtins):
+        builtins._get_builtin_table()[id(torch.Generator)] = "aten::Generator"
+
+    when_imported("torch.jit.annotations", knows_both)
+    when_imported("torch.jit._builtins", calls_both)
+    torch.Event = _with_device(torch.Event)
 
 
 def _replace_default_tensor_type():
@@ -134,43 +166,86 @@ def _replace_default_tensor_type():
 
     @functools.wraps(original)
     def call(kind):
-        name = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
-        if not (isinstance(kind, str) and "cuda" in kind) and not hasattr(kind, "rvk_dtype"):
+        name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__name__}"
+        if not name.startswith("torch.cuda."):
             return original(kind)
         say("set_default_tensor_type(cuda)", 'set_default_device("rvk")')
         torch.set_default_device("rvk")
-        return original("torch." + name.rpartition(".")[2])
+        return original(name.replace("torch.cuda.", "torch."))
 
     torch.set_default_tensor_type = call
 
 
-def install():
-    _replace_factories()
-    for name in ("to", "new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros", "pin_memory"):
-        setattr(torch.Tensor, name, map_arguments(getattr(torch.Tensor, name)))
-    torch.Tensor.cuda = _to_rvk
-    _replace_tensor_type()
-    _replace_is_cuda()
-    torch.nn.Module.to = map_arguments(torch.nn.Module.to)
-    torch.nn.Module.to_empty = map_arguments(torch.nn.Module.to_empty)
-    torch.nn.Module.cuda = _module_to_rvk
-    packed = torch.nn.utils.rnn.PackedSequence
-    packed.to = map_arguments(packed.to)
-    packed.cuda = lambda self, *args, **kwargs: self.to("rvk")
-    # `with torch.device("cuda"):` and set_default_device create one of these.
-    _device.DeviceContext.__init__ = map_arguments(_device.DeviceContext.__init__)
-    torch.autocast.__init__ = map_arguments(torch.autocast.__init__)
-    torch.amp.GradScaler.__init__ = _scaler_init(torch.amp.GradScaler.__init__)
-    torch.Generator = _GeneratorType("Generator", (), {"__module__": "torch"})
-    _replace_load()
-    _replace_default_tensor_type()
+def _packed_to_rvk(self, device=None, **kwargs):
+    return self.to(_target(device), **kwargs)
 
 
-def _scaler_init(original):
-    """Its device argument is "cuda" by default."""
+def _map_accelerator():
+    """torch.accelerator accepts a CUDA device as the current accelerator's."""
+    from torch.accelerator import _utils, memory
+
+    index = map_arguments(_utils._get_device_index)
+    for module in (_utils, memory, torch.accelerator):
+        module._get_device_index = index
+
+
+def _map_fake_tensors(module):
+    """torch.compile and torch.export compute with tensors that only know which device they would be on."""
+    fake = module.FakeTensor
+    fake.__new__ = staticmethod(map_arguments(fake.__new__))
+
+
+def _map_key(key):
+    return key.replace("CUDA", "PrivateUse1") if isinstance(key, str) else key
+
+
+def _map_registrations():
+    """Operators that a script registers for CUDA."""
+    key_of = torch._C._dispatch_key_for_device
+
+    @functools.wraps(key_of)
+    def dispatch_key_for_device(device_type):
+        return key_of(mapped(device_type))
+
+    torch._C._dispatch_key_for_device = dispatch_key_for_device
+    original = torch.library.Library.impl
 
     @functools.wraps(original)
-    def call(self, device="cuda", *args, **kwargs):
-        original(self, mapped(device), *args, **kwargs)
+    def impl(self, op_name, fn, dispatch_key="", **kwargs):
+        if not called_by_torch(but_not_by=("torch.library", "torch._library.custom_ops")):
+            dispatch_key = _map_key(dispatch_key)
+        return original(self, op_name, fn, dispatch_key, **kwargs)
 
-    return call
+    torch.library.Library.impl = impl
+
+
+def _map_is_built():
+    """torch.backends.cuda.is_built() is true for scripts; PyTorch's own code imports CUDA's functions if it is."""
+    original = torch.backends.cuda.is_built
+
+    @functools.wraps(original)
+    def is_built():
+        if called_by_torch():
+            return original()
+        say("torch.backends.cuda.is_built", "True")
+        return True
+
+    torch.backends.cuda.is_built = is_built
+
+
+def install():
+    torch.ops.rvk.map_cuda_devices()
+    torch.cuda._lazy_init = _lazy_init
+    torch.Tensor.cuda = _to_rvk(torch.Tensor.cuda)
+    for name in ("pin_memory", "is_pinned"):
+        setattr(torch.Tensor, name, map_arguments(getattr(torch.Tensor, name)))
+    torch.nn.utils.rnn.PackedSequence.cuda = _packed_to_rvk
+    _replace_tensor_type()
+    _is_cuda_for(torch.Tensor)
+    _replace_storages()
+    _replace_generator()
+    _replace_default_tensor_type()
+    _map_is_built()
+    _map_accelerator()
+    _map_registrations()
+    when_imported("torch._subclasses.fake_tensor", _map_fake_tensors)

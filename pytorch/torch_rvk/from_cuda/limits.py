@@ -1,43 +1,17 @@
-"""Calls without a counterpart on rvk: they end the program and name the line that made them."""
+"""Libraries without a counterpart on rvk: using one ends the program and names the line that did; torch.compile."""
 
 import functools
 import sys
 
 import torch
-from torch.cuda import nccl
 
 from ..imports import when_imported
+from .cuda_module import stopper
 from .report import say, stop
 
-_GRAPHS = "torch-rvk has no CUDA graphs; run the same steps eagerly"
 _NCCL = "NCCL needs NVIDIA GPUs; torch_rvk.run uses one device per program, so run it without torch.distributed"
 _EXTENSION = "CUDA source runs only on NVIDIA GPUs; use the extension's PyTorch implementation"
 _TRITON = "Triton generates kernels only for CUDA and ROCm; use the operation's PyTorch implementation"
-_ALLOCATOR = "torch-rvk has its own memory allocator"
-
-_OF_TORCH_CUDA = {
-    "CUDAGraph": _GRAPHS,
-    "graph": _GRAPHS,
-    "make_graphed_callables": _GRAPHS,
-    "graph_pool_handle": _GRAPHS,
-    "CUDAPluggableAllocator": _ALLOCATOR,
-    "change_current_allocator": _ALLOCATOR,
-    "caching_allocator_alloc": _ALLOCATOR,
-    "caching_allocator_delete": _ALLOCATOR,
-    "MemPool": _ALLOCATOR,
-    "use_mem_pool": _ALLOCATOR,
-    "cudart": "there is no CUDA runtime",
-    "cublas_handle": "there is no cuBLAS",
-    "current_blas_handle": "there is no cuBLAS",
-}
-
-
-def _stopper(what, why):
-    def call(*_args, **_kwargs):
-        stop(what, why)
-
-    call.__name__ = what.rpartition(".")[2]
-    return call
 
 
 def _stop_distributed():
@@ -73,7 +47,8 @@ def _import_comes_from_a_package():
 
 
 def _stop_extensions(extension):
-    extension.CUDAExtension = _stopper("torch.utils.cpp_extension.CUDAExtension", _EXTENSION)
+    what = "torch.utils.cpp_extension.CUDAExtension"
+    extension.CUDAExtension = stopper(what, _EXTENSION, extension.CUDAExtension)
     for name in ("load", "load_inline"):
         setattr(extension, name, _without_cuda(name, getattr(extension, name)))
 
@@ -94,7 +69,7 @@ def _map_compile():
     original = torch.compile
 
     @functools.wraps(original)
-    def call(model=None, **kwargs):
+    def compile(model=None, **kwargs):
         if kwargs.get("backend", "inductor") == "inductor":
             say('torch.compile(backend="inductor")', 'backend="aot_eager"')
             kwargs["backend"] = "aot_eager"
@@ -102,14 +77,10 @@ def _map_compile():
             kwargs.pop("options", None)
         return original(model, **kwargs)
 
-    torch.compile = call
+    torch.compile = compile
 
 
 def install():
-    for name, why in _OF_TORCH_CUDA.items():
-        setattr(torch.cuda, name, _stopper(f"torch.cuda.{name}", why))
-    for name in ("all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter"):
-        setattr(nccl, name, _stopper(f"torch.cuda.nccl.{name}", _NCCL))
     _stop_distributed()
     _map_compile()
     sys.meta_path.insert(0, _TritonFinder)

@@ -1,7 +1,11 @@
 """nn.DataParallel on one device."""
 
+import functools
+import sys
+
 import torch
 
+from .classes import named_like
 from .report import say
 
 
@@ -18,9 +22,11 @@ def _moved(value, device):
     return value
 
 
+@named_like(torch.nn.DataParallel)
 class DataParallel(torch.nn.Module):
-    """Has the wrapper's interface and parameter names (module.…); all rows go to the first device."""
+    # Has the wrapper's interface and parameter names (module.…); all rows go to the first device.
 
+    @functools.wraps(torch.nn.DataParallel.__init__)
     def __init__(self, module, device_ids=None, output_device=None, dim=0):
         super().__init__()
         say("nn.DataParallel", "one device: all rows of a batch go to rvk:0")
@@ -35,12 +41,15 @@ class DataParallel(torch.nn.Module):
         return self.module(*_moved(inputs, self.src_device_obj), **_moved(kwargs, self.src_device_obj))
 
 
+@functools.wraps(torch.nn.parallel.data_parallel)
 def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     return DataParallel(module)(*inputs, **(module_kwargs or {}))
 
 
 def install():
-    torch.nn.DataParallel = torch.nn.parallel.DataParallel = DataParallel
-    torch.nn.parallel.data_parallel = data_parallel
-    torch.nn.parallel.data_parallel.data_parallel = data_parallel
+    original = torch.nn.DataParallel
+    for module in torch.nn, torch.nn.parallel, sys.modules[original.__module__]:
+        module.DataParallel = DataParallel
+    for module in torch.nn.parallel, sys.modules[original.__module__]:
+        module.data_parallel = data_parallel

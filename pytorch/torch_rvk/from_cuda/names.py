@@ -1,0 +1,126 @@
+"""What becomes of the names of torch.cuda that torch.rvk does not have."""
+
+_GRAPHS = "torch-rvk has no CUDA graphs; run the same steps eagerly"
+_NCCL = "NCCL needs NVIDIA GPUs; torch_rvk.run uses one device per program, so run it without torch.distributed"
+_ALLOCATOR = "torch-rvk has its own memory allocator"
+_RUNTIME = "there is no CUDA runtime"
+_STORAGE = "GPUDirect Storage needs NVIDIA GPUs; read the file into CPU memory and copy it"
+_PARTITIONS = "Vulkan cannot reserve a part of a GPU"
+
+MODULES = (
+    "torch.cuda",
+    "torch.cuda.gds",
+    "torch.cuda.green_contexts",
+    "torch.cuda.jiterator",
+    "torch.cuda.memory",
+    "torch.cuda.nccl",
+    "torch.cuda.nvtx",
+    "torch.cuda.profiler",
+    "torch.cuda.tunable",
+    "torch.backends.cuda",
+)
+
+# Functions that return a constant; None: they have no effect, and a script works without them.
+ANSWERS = {
+    "torch.cuda": {
+        "caching_allocator_enable": None,
+        "check_error": None,
+        "get_allocator_backend": "native",
+        "get_arch_list": [],
+        "get_gencode_flags": "",
+        "get_per_process_memory_fraction": 1.0,
+        "get_sync_debug_mode": 0,
+        "host_memory_stats": {},
+        "host_memory_stats_as_nested_dict": {},
+        "ipc_collect": None,
+        "is_current_stream_capturing": False,
+        "is_tf32_supported": False,
+        "list_gpu_processes": "Vulkan does not list the processes of a GPU.",
+        "memory_snapshot": [],
+        "reset_accumulated_host_memory_stats": None,
+        "reset_peak_host_memory_stats": None,
+        "set_per_process_memory_fraction": None,
+        "set_sync_debug_mode": None,
+    },
+    "torch.cuda.memory": {
+        "_dump_snapshot": None,
+        "_record_memory_history": None,
+        "_save_memory_usage": None,
+        "_save_segment_usage": None,
+        "_set_allocator_settings": None,
+        "_snapshot": {"segments": [], "device_traces": []},
+    },
+    "torch.cuda.nccl": {"is_available": False},
+    "torch.cuda.nvtx": {"mark": None, "range_end": None, "range_pop": 0, "range_push": 0, "range_start": 0},
+    "torch.cuda.profiler": {"start": None, "stop": None},
+    "torch.cuda.tunable": {
+        "enable": None,
+        "get_filename": "",
+        "get_max_tuning_duration": 0,
+        "get_max_tuning_iterations": 0,
+        "get_results": (),
+        "get_rotating_buffer_size": 0,
+        "get_validators": (),
+        "is_enabled": False,
+        "mgpu_tune_gemm_in_file": None,
+        "read_file": False,
+        "record_untuned_enable": None,
+        "record_untuned_is_enabled": False,
+        "set_filename": None,
+        "set_max_tuning_duration": None,
+        "set_max_tuning_iterations": None,
+        "set_numerical_check_tolerances": None,
+        "set_rotating_buffer_size": None,
+        "tune_gemm_in_file": None,
+        "tuning_enable": None,
+        "tuning_is_enabled": False,
+    },
+    "torch.backends.cuda": {
+        "blas_workspace_size": 0,
+        "can_use_cudnn_attention": False,
+        "can_use_efficient_attention": False,
+        "can_use_flash_attention": False,
+        "cublas_workspace_size": 0,
+        "cublaslt_workspace_size": 0,
+        "is_ck_sdpa_available": False,
+        "is_flash_attention_available": False,
+    },
+}
+
+# Numbers that neither Vulkan nor PyTorch has.
+NOT_REPORTED = {"torch.cuda": ("clock_rate", "memory_usage", "power_draw", "temperature", "utilization")}
+
+# Functions and classes whose call ends the program, and why.
+REFUSED = {
+    "torch.cuda": {
+        "CUDAGraph": _GRAPHS,
+        "CUDAPluggableAllocator": _ALLOCATOR,
+        "ExternalStream": "there are no CUDA streams",
+        "MemPool": _ALLOCATOR,
+        "caching_allocator_alloc": _ALLOCATOR,
+        "caching_allocator_delete": _ALLOCATOR,
+        "caching_allocator_disabled": _ALLOCATOR,
+        "change_current_allocator": _ALLOCATOR,
+        "cublas_handle": "there is no cuBLAS",
+        "current_blas_handle": "there is no cuBLAS",
+        "current_solver_handle": "there is no cuSOLVER",
+        "get_stream_from_external": "there are no CUDA streams",
+        "graph": _GRAPHS,
+        "graph_pool_handle": _GRAPHS,
+        "make_graphed_callables": _GRAPHS,
+        "use_mem_pool": _ALLOCATOR,
+    },
+    "torch.cuda.gds": {
+        "GdsFile": _STORAGE,
+        "gds_deregister_buffer": _STORAGE,
+        "gds_register_buffer": _STORAGE,
+    },
+    "torch.cuda.green_contexts": {"GreenContext": _PARTITIONS},
+    "torch.cuda.jiterator": {
+        "_create_jit_fn": "the jiterator compiles CUDA source; use the operation's PyTorch implementation",
+        "_create_multi_output_jit_fn": "the jiterator compiles CUDA source; use the operation's PyTorch implementation",
+    },
+    "torch.cuda.nccl": dict.fromkeys(
+        ("all_gather", "all_reduce", "broadcast", "init_rank", "reduce", "reduce_scatter", "unique_id", "version"), _NCCL
+    ),
+}
