@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from run_support import SECONDS, run, run_text
+from run_support import SECONDS, check_each_is_done, run, run_text
 
 # A file, because torch.jit.script reads the source of what it compiles.
 PROGRAM = """
@@ -248,6 +248,38 @@ class Transforms(unittest.TestCase):
         for name in NAMES:
             with self.subTest(name):
                 self.assertEqual(outcomes.get(name), "done", result.stderr)
+
+
+class Compile(unittest.TestCase):
+    """The default backend of torch.compile generates code for other devices; models run eagerly."""
+
+    BEFORE = """
+import io, torch
+x = torch.arange(4.0, device="cuda")
+"""
+    STATEMENTS = {
+        "a module": "m = torch.nn.Linear(4, 4).cuda()\nc = torch.compile(m)\nassert torch.equal(c(x), m(x)) and c._orig_mod is m\n"
+        "assert list(c.state_dict()) == ['_orig_mod.weight', '_orig_mod.bias']\n"
+        "c.load_state_dict(c.state_dict())\nc(x).sum().backward()\nassert m.weight.grad is not None\nassert c.eval() is c and not m.training",
+        "a module's method": "m = torch.nn.Linear(4, 4).cuda()\nm.compile()\nassert m(x).shape == (4,)",
+        "a function": "f = torch.compile(lambda x: x + 1, mode='max-autotune', fullgraph=True, dynamic=True)\nassert f(x).tolist() == [1, 2, 3, 4]",
+        "a decorator": "@torch.compile(backend='inductor', options={'shape_padding': True})\ndef f(x):\n    return x + 1\nassert f(x).tolist() == [1, 2, 3, 4]",
+        "a decorator without arguments": "@torch.compile\ndef f(x):\n    return x + 1\nassert f(x).tolist() == [1, 2, 3, 4]",
+        "another backend": "graphs = []\ndef own(graph, inputs):\n    graphs.append(graph)\n    return graph\n"
+        "torch.compile(lambda x: x + 1, backend=own)(x)\nassert len(graphs) == 1",
+        "switched off": "m = torch.nn.Linear(4, 4).cuda()\nassert torch.compile(m, disable=True)(x).shape == (4,)",
+        "convolution in channels_last": "m = torch.nn.Conv2d(3, 4, 3).cuda().to(memory_format=torch.channels_last)\n"
+        "y = torch.compile(m)(torch.ones(2, 3, 5, 5, device='cuda').to(memory_format=torch.channels_last))\ny.flatten(1).sum().backward()",
+        "attention": "q = torch.ones(2, 3, 5, 4, device='cuda', requires_grad=True)\n"
+        "torch.compile(torch.nn.functional.scaled_dot_product_attention)(q, q, q).sum().backward()",
+    }
+
+    def test_each(self):
+        check_each_is_done(self, self.STATEMENTS, self.BEFORE)
+
+    def test_said_once(self):
+        result = run("-c", "import torch\nfor _ in range(2): torch.compile(torch.nn.Linear(2, 2))")
+        self.assertEqual(result.stderr.count("torch.compile → runs eagerly"), 1, result.stderr)
 
 
 if __name__ == "__main__":

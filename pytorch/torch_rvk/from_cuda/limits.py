@@ -65,17 +65,16 @@ def _without_cuda(name, original):
 
 
 def _map_compile():
-    """TorchInductor generates Triton code; aot_eager traces the same graphs and runs PyTorch's operators."""
+    """The default backend, TorchInductor, generates Triton code. Its models run eagerly here, in the same wrapper, so that
+    the names in checkpoints (_orig_mod.…) are the same. Other backends run PyTorch's operators and stay as they are."""
     original = torch.compile
 
     @functools.wraps(original)
     def compile(model=None, **kwargs):
-        if kwargs.get("backend", "inductor") == "inductor":
-            say('torch.compile(backend="inductor")', 'backend="aot_eager"')
-            kwargs["backend"] = "aot_eager"
-            kwargs.pop("mode", None)
-            kwargs.pop("options", None)
-        return original(model, **kwargs)
+        if kwargs.get("backend", "inductor") not in ("inductor", "cudagraphs") or kwargs.get("disable"):
+            return original(model, **kwargs)
+        say("torch.compile", "runs eagerly: there is no code generator for rvk")
+        return torch.compiler.disable if model is None else torch.compiler.disable(model)
 
     torch.compile = compile
 
