@@ -246,6 +246,44 @@ class Mappings(unittest.TestCase):
         check_each_is_done(self, self.STATEMENTS)
 
 
+class Profiler(unittest.TestCase):
+    """Profilers that are asked for CUDA have columns of the device."""
+
+    BEFORE = """
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+x = torch.ones(64, 64, device="cuda")
+
+def measured(profiler, sort_by):
+    table = profiler.key_averages().table(sort_by=sort_by)
+    assert "Self RVK" in table and len(table.splitlines()) < 40, table
+    assert any(event.device_time_total > 0 for event in profiler.key_averages()), table
+"""
+    STATEMENTS = {
+        "activities": "with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as p: (x @ x).sum().item()\n"
+        "measured(p, 'cuda_time_total')",
+        "dictionaries": "with profile(activities=[ProfilerActivity.CPU, {ProfilerActivity.CUDA: ['KERNEL']}]) as p: (x @ x).sum().item()\n"
+        "measured(p, 'cuda_time_total')",
+        "use_cuda": "with torch.autograd.profiler.profile(use_cuda=True) as p: (x @ x).sum().item()\n"
+        "measured(p, 'self_cuda_time_total')",
+        "use_device": "with torch.autograd.profiler.profile(use_device='cuda') as p: (x @ x).sum().item()\n"
+        "measured(p, 'cuda_time')",
+        "steps": "with profile(activities=[ProfilerActivity.CUDA], schedule=torch.profiler.schedule(wait=0, warmup=1, active=1)) as p:\n"
+        "    for _ in range(2):\n        (x @ x).sum().item()\n        p.step()\n"
+        "assert p.profiler.use_device == 'rvk'",
+    }
+
+    def test_each(self):
+        check_each_is_done(self, self.STATEMENTS, self.BEFORE)
+
+
+class Packages(unittest.TestCase):
+    def test_transformers_trainer_is_imported(self):
+        result = run("-c", "from transformers import Trainer, TrainingArguments\nprint(Trainer.__name__)")
+        self.assertEqual((result.returncode, result.stdout), (0, "Trainer\n"), result.stderr)
+
+
 class Limits(unittest.TestCase):
     """A call that cannot be mapped ends with status 3 and FILE:LINE on standard error."""
 

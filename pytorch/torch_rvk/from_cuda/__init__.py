@@ -16,7 +16,7 @@ def install():
     if _installed:
         return
     _installed = True
-    from . import classes, cuda_module, devices, limits, parallel, precision
+    from . import classes, cuda_module, devices, limits, parallel, precision, profiler
 
-    for part in (devices, precision, classes, cuda_module, parallel, limits):
+    for part in (devices, precision, classes, cuda_module, parallel, profiler, limits):
         part.install()
