@@ -193,13 +193,16 @@ class Values(unittest.TestCase):
         "assert torch.cuda.comm.reduce_add([a, b], 0).tolist() == [2, 2]",
         "tensor types": "x = torch.cuda.FloatTensor([1, 2])\nassert isinstance(x, torch.cuda.FloatTensor)\n"
         "assert not isinstance(x, torch.cuda.HalfTensor) and not isinstance(x.cpu(), torch.cuda.FloatTensor)\n"
-        "assert x.cpu().type(torch.cuda.HalfTensor).type() == 'torch.rvk.HalfTensor'\n"
+        "assert x.cpu().type(torch.cuda.HalfTensor).type() == 'torch.cuda.HalfTensor'\n"
         "assert torch.cuda.FloatTensor(2, 3).shape == (2, 3)",
         "sparse tensor types": "x = torch.cuda.sparse.FloatTensor(torch.tensor([[1]]), torch.ones(1), (3,))\n"
         "assert x.device.type == 'rvk' and isinstance(x, torch.cuda.sparse.FloatTensor)",
         "storages": "s = torch.cuda.FloatStorage(4)\nassert s.device.type == 'rvk' and isinstance(s, torch.cuda.FloatStorage)\n"
         "assert s.is_cuda and torch.ones(2).untyped_storage().cuda(0).device.type == 'rvk'\n"
         "assert torch.ones(2, device='cuda').untyped_storage().is_cuda",
+        "default generators": "torch.cuda.manual_seed(3)\nassert torch.cuda.default_generators[0].initial_seed() == 3",
+        "plan cache": "c = torch.backends.cuda.cufft_plan_cache\nassert c.size == 0 and c[0].max_size == 0\n"
+        "c.max_size = 4\nc.clear()",
         "backends": "assert torch.backends.cuda.is_built() and torch.backends.cudnn.enabled\n"
         "torch.backends.cuda.matmul.allow_tf32 = True\ntorch.backends.cudnn.benchmark = True\n"
         "with torch.backends.cuda.sdp_kernel(enable_flash=False):\n    pass",

@@ -66,6 +66,11 @@ def generated(x: Tensor) -> Tensor:
 def with_state(x: Tensor) -> bool:
     return torch.is_autocast_enabled()
 
+def is_cuda():
+    branch = torch.compile(lambda x: x + 1 if x.is_cuda else x - 1, backend="eager", fullgraph=True)
+    close(branch(x), x + 1)
+    close(branch(on_cpu), x - 1)
+
 def scripted_module():
     torch.manual_seed(0)
     module = Positions().cuda()
@@ -212,6 +217,7 @@ NAMES = (
     "scripted_module",
     "scripted_functions",
     "scripted_names",
+    "is_cuda",
     "traced",
     "transforms",
     "compiled",

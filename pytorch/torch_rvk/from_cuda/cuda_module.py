@@ -143,6 +143,15 @@ def _install_table(module, prefix):
             _set(module, name, stopper(f"{prefix}.{name}", why, getattr(module, name)))
 
 
+def _replace_plan_cache():
+    """The attributes of torch.backends.cuda.cufft_plan_cache keep the functions that they call."""
+    for attribute in vars(torch.backends.cuda.cuFFTPlanCache).values():
+        for role in ("getter", "setter"):
+            function = getattr(attribute, role, None)
+            if callable(function):
+                setattr(attribute, role, getattr(torch, function.__name__))
+
+
 def _set(module, name, value):
     if module is torch.cuda:
         replace(name, value)
@@ -155,12 +164,14 @@ def install():
         if hasattr(torch.cuda, name):
             replace(name, _announced(name, function, getattr(torch.cuda, name)))
     replace("cudart", functools.wraps(torch.cuda.cudart)(lambda: _Cudart()))
+    torch.cuda.default_generators = torch.rvk.default_generators
     torch.cuda._is_in_bad_fork = torch.rvk._is_in_bad_fork
     torch.cuda._exchange_device = torch.rvk.exchange_device
     torch.cuda._maybe_exchange_device = lambda index: torch.rvk.exchange_device(index) if index >= 0 else -1
     replace("_get_device_index", _device_index(torch.cuda._get_device_index))
     for prefix in names.MODULES:
         _install_table(functools.reduce(getattr, prefix.split(".")[1:], torch), prefix)
+    _replace_plan_cache()
 
 
 def _device_index(original):

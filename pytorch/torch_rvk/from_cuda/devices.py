@@ -2,6 +2,7 @@
 
 import functools
 import sys
+import types
 
 import torch
 from torch import serialization, storage
@@ -69,11 +70,14 @@ def _to_rvk(original):
 
 
 def _replace_tensor_type():
-    """Tensor.type("torch.cuda.FloatTensor")."""
+    """Tensor.type("torch.cuda.FloatTensor"), and the name that Tensor.type() returns to scripts."""
     original = torch.Tensor.type
 
     @functools.wraps(original)
     def call(self, dtype=None, *args, **kwargs):
+        if dtype is None:
+            name = original(self)
+            return name if called_by_torch() else name.replace("torch.rvk.", "torch.cuda.")
         name = f"{dtype.__module__}.{dtype.__name__}" if isinstance(dtype, type) else dtype
         if isinstance(name, str) and name.startswith("torch.cuda."):
             say(f'Tensor.type("{name}")', "rvk")
@@ -94,6 +98,18 @@ def _is_cuda_for(cls):
         return self.device.type == "rvk"
 
     cls.is_cuda = property(is_cuda)
+
+
+def _is_cuda_in_graphs(module):
+    """TorchDynamo computes x.is_cuda while it compiles a script's code."""
+    original = module.TensorVariable.method_attr_is_cuda
+
+    @functools.wraps(original)
+    def method_attr_is_cuda(self, tx):
+        on_rvk = self.device is not None and self.device.type == "rvk"
+        return original(types.SimpleNamespace(device=torch.device("cuda")) if on_rvk else self, tx)
+
+    module.TensorVariable.method_attr_is_cuda = method_attr_is_cuda
 
 
 def _restore(original_storage, location):
@@ -249,3 +265,4 @@ def install():
     _map_accelerator()
     _map_registrations()
     when_imported("torch._subclasses.fake_tensor", _map_fake_tensors)
+    when_imported("torch._dynamo.variables.tensor", _is_cuda_in_graphs)

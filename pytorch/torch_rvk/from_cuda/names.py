@@ -8,6 +8,7 @@ _STORAGE = "GPUDirect Storage needs NVIDIA GPUs; read the file into CPU memory a
 _PARTITIONS = "Vulkan cannot reserve a part of a GPU"
 
 MODULES = (
+    "torch",
     "torch.cuda",
     "torch.cuda.gds",
     "torch.cuda.green_contexts",
@@ -22,6 +23,12 @@ MODULES = (
 
 # Functions that return a constant; None: they have no effect, and a script works without them.
 ANSWERS = {
+    "torch": {
+        "_cufft_clear_plan_cache": None,
+        "_cufft_get_plan_cache_max_size": 0,
+        "_cufft_get_plan_cache_size": 0,
+        "_cufft_set_plan_cache_max_size": None,
+    },
     "torch.cuda": {
         "caching_allocator_enable": None,
         "check_error": None,
