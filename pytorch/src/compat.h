@@ -38,3 +38,11 @@
 #define RVK_CHECK_PADDED_INPUT(self, padding, dimensions)                                                    \
     at::native::padding::check_valid_input(self, padding, dimensions)
 #endif
+
+/// PyTorch registers CUDA's autocast policy of linalg_matrix_sqrth, float32, beside its lists of operators
+/// (AT_FORALL_FP32). The operator exists since PyTorch 2.14.
+#if TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR <= 13
+#define RVK_AUTOCASTS_MATRIX_SQRTH 0
+#else
+#define RVK_AUTOCASTS_MATRIX_SQRTH 1
+#endif

@@ -1,5 +1,7 @@
 /// Automatic mixed precision: PyTorch's autocast policies for its operators, registered for this device.
 
+#include "../compat.h"
+
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>
 
@@ -28,6 +30,9 @@ TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
 #undef RVK_LOWER_PRECISION
 #define RVK_FLOAT32(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32)
     AT_FORALL_FP32(RVK_FLOAT32)
+#if RVK_AUTOCASTS_MATRIX_SQRTH
+    RVK_FLOAT32(linalg_matrix_sqrth)
+#endif
 #undef RVK_FLOAT32
 #define RVK_FLOAT32_OUTPUT(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32_set_opt_dtype)
     AT_FORALL_FP32_SET_OPT_DTYPE(RVK_FLOAT32_OUTPUT)
