@@ -1,5 +1,5 @@
-"""What a wheel of torch-rvk contains: the Python modules, librekindle_runtime.so, a library for each minor version of
-PyTorch, and the metadata."""
+"""What a wheel of torch-rvk contains: the Python modules, a library for each minor version of PyTorch, and the
+metadata."""
 
 import dataclasses
 import os

@@ -27,11 +27,11 @@ class Wheels(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def staging(self, minor, runtime=b"runtime"):
+    def staging(self, minor, shared=b"shared"):
         """What an installation of the device for this version of PyTorch has."""
         package = self.folder / minor / "torch_rvk"
         (package / f"torch{minor}").mkdir(parents=True)
-        (package / "librekindle_runtime.so").write_bytes(runtime)
+        (package / "shared").write_bytes(shared)
         (package / f"torch{minor}" / "libtorch_rvk.so").write_bytes(f"library {minor}".encode())
         return str(self.folder / minor)
 
@@ -54,7 +54,6 @@ class Wheels(unittest.TestCase):
             libraries = {name: wheel.read(name) for name in wheel.namelist() if name.endswith(".so")}
             modules = [name for name in wheel.namelist() if name.endswith("torch_rvk/from_cuda/__init__.py")]
         self.assertEqual(libraries, {
-            "torch_rvk/librekindle_runtime.so": b"runtime",
             "torch_rvk/torch2.11/libtorch_rvk.so": b"library 2.11",
             "torch_rvk/torch2.15/libtorch_rvk.so": b"library 2.15",
         })  # fmt: skip
@@ -76,9 +75,9 @@ class Wheels(unittest.TestCase):
         first, second = self.write(stagings, "first"), self.write(stagings, "second")
         self.assertEqual([path.read_bytes() for path in first], [path.read_bytes() for path in second])
 
-    def test_runtimes_that_differ_are_refused(self):
-        stagings = {"2.11": self.staging("2.11"), "2.15": self.staging("2.15", b"another runtime")}
-        with self.assertRaisesRegex(wheel_contents.DifferentFiles, "librekindle_runtime.so and .* differ"):
+    def test_shared_files_that_differ_are_refused(self):
+        stagings = {"2.11": self.staging("2.11"), "2.15": self.staging("2.15", b"other contents")}
+        with self.assertRaisesRegex(wheel_contents.DifferentFiles, "shared and .* differ"):
             self.write(stagings)
 
     def test_the_program_is_a_script(self):

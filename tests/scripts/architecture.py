@@ -13,10 +13,9 @@ def linked(root):
         text = path.read_text()
         for name, words in re.findall(r'^rekindle_library\((\w+)([^)]*)\)', text, re.MULTILINE):
             libraries[name] = words
-        # torch_rvk links them as one shared library.
-        for words in re.findall(r'^add_library\(rekindle_shared_runtime SHARED([^)]*)\)', text, re.MULTILINE):
+        for words in re.findall(r'^target_link_libraries\(torch_rvk PRIVATE([^)]*)\)', text, re.MULTILINE):
             libraries['pytorch'] = words
-    return {name: {word for word in re.findall(r'rekindle(?:::|_)(\w+)', words) if word in libraries}
+    return {name: {word for word in re.findall(r'rekindle::(\w+)', words) if word in libraries}
             for name, words in libraries.items()}
 
 

@@ -250,7 +250,12 @@ def _map_is_built():
 
 
 def install():
-    torch.ops.rvk.map_cuda_devices()
+    from . import factories
+
+    if factories.needed():
+        factories.install()
+    else:
+        torch.ops.rvk.map_cuda_devices()
     torch.cuda._lazy_init = _lazy_init
     torch.Tensor.cuda = _to_rvk(torch.Tensor.cuda)
     for name in ("pin_memory", "is_pinned"):
