@@ -194,9 +194,9 @@ class Moved(unittest.TestCase):
         "operators of the script": "from torch.library import custom_op\n"
         "@custom_op('own::double', mutates_args=(), device_types='cuda')\ndef double(x: torch.Tensor) -> torch.Tensor:\n    return x * 2\n"
         "assert double(on_rvk).tolist() == [0, 2, 4, 6]\n"
-        "own = torch.library.Library('own', 'FRAGMENT')\nown.define('three(Tensor x) -> Tensor')\n"
-        "torch.library.impl(own, 'three', 'CUDA')(lambda x: x * 3)\nown.define('four(Tensor x) -> Tensor')\n"
-        "own.impl('four', lambda x: x * 4, 'CUDA')\n"
+        "fragment = torch.library.Library('own', 'FRAGMENT')\nfragment.define('three(Tensor x) -> Tensor')\n"
+        "torch.library.impl(fragment, 'three', 'CUDA')(lambda x: x * 3)\nfragment.define('four(Tensor x) -> Tensor')\n"
+        "fragment.impl('four', lambda x: x * 4, 'CUDA')\n"
         "assert torch.ops.own.three(on_rvk)[1] == 3 and torch.ops.own.four(on_rvk)[1] == 4",
         "operators that need CUDA": "fails(lambda: torch.ops.aten._cudnn_init_dropout_state(0.5, True, 3, device='cuda'), Exception)",
         "threads": "import threading\nfound = []\n"
