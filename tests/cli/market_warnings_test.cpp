@@ -118,9 +118,9 @@ TEST(MarketWarnings, ClockThatTheVolumeContradicts) {
 TEST(MarketWarnings, RegularHoursOfAnotherZone) {
     expect_said(simulated(), {"--session", "rth", "--regular-hours", "08:30-15:15"},
                 {"Volume does not rise at 08:30 America/New_York", "but at 09:30"});
-    expect_said(simulated(), {"--session", "rth", "--zone", "America/Chicago"},
-                {"--regular-hours: the regular hours of an exchange in America/Chicago are not known",
-                 "are 08:30-15:00 there"},
+    expect_said(simulated(), {"--session", "rth", "--zone", "Europe/London"},
+                {"--regular-hours: the regular hours of an exchange in Europe/London are not known",
+                 "are 14:30-21:00 there"},
                 2, without_model);
     expect_said(simulated(), {"--regular-hours", "08:30-15:15"}, {"--session all"}, 2, without_model);
     for (const char* hours : {"0830-1515", "15:15-08:30", "08:30", "08:30-25:00", "08:60-15:15"})
@@ -138,6 +138,7 @@ TEST(MarketWarnings, RegularHoursInChicagoTimeMatchNewYork) {
         return finished.output;
     };
     EXPECT_EQ(profile({}), profile({"--zone", "America/Chicago", "--regular-hours", "08:30-15:00"}));
+    EXPECT_EQ(profile({}), profile({"--zone", "America/Chicago"}));
     EXPECT_NE(profile({}), profile({"--regular-hours", "09:30-15:00"}));
 }
 

@@ -142,6 +142,7 @@ std::vector<FlagCase> input_cases() {
         {"clock", {}, {}, {"--clock", "exchange"}, "weights", weights},
         {"zone", {}, {}, {"--zone", "Asia/Tokyo"}, "weights", weights},
         {"stamp", {}, {}, {"--stamp", "start"}, "weights", weights},
+        {"stamp-zone", {"--clock", "exchange"}, {}, {"--stamp-zone", "Asia/Tokyo"}, "weights", weights},
         {"session", {}, {}, {"--session", "rth"}, "weights", weights},
         {"session-length", {}, {}, {"--session-length", "week"}, "weights", weights},
         {"day-start", {}, {}, {"--day-start", "20:00"}, "weights", weights},

@@ -149,6 +149,8 @@ std::string config_hash(const TrainConfig& config, const mlp::ModelDescription& 
         json.erase("regular_hours");
     if (!config.across_sessions)
         json.erase("across_sessions");
+    if (config.stamp_zone.empty())
+        json.erase("stamp_zone");
     if (config.schedule == mlp::ScheduleSpec::Kind::cosine)
         json["epochs"] = config.epochs; // the end of the schedule shapes every step
     nlohmann::json description = model;

@@ -46,7 +46,7 @@ ExitStatus run_features(Context& context) {
     view.finish();
 
     write_rejected(data.read.rejected, output, view);
-    write_matrix(matrix, output, data.session_rules.clock);
+    write_matrix(matrix, output, data.read.report.stamps.clock);
     if (context.messages.json)
         context.result({{"output", output.string()}, {"rows", matrix.rows()}, {"columns", matrix.columns()}});
     else if (!context.messages.quiet)

@@ -86,7 +86,7 @@ ExitStatus run_volume_profile(Context& context) {
     MarketInput input(context, config, view);
     const trainer::MarketData& data = input.data;
     const market::ProfileReport report = market::make_profile_report(
-        data.read.bars, data.plan.sessions, data.session_rules.clock, data.profile_rules, input.pool);
+        data.read.bars, data.plan.sessions, data.read.report.stamps.clock, data.profile_rules, input.pool);
     stop_if_requested(input.cancellation);
     view.finish();
 

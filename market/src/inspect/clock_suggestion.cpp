@@ -48,18 +48,22 @@ double ratio_of(std::int64_t numerator, std::int64_t denominator) {
     return static_cast<double>(numerator) / static_cast<double>(denominator);
 }
 
-std::vector<std::string> candidate_zones(const SessionRules& rules) {
+std::vector<std::string> candidate_zones(const SessionRules& rules, const StampRules& stamps) {
     std::vector<std::string> zones{"UTC",           "America/New_York", "America/Chicago", "Europe/London",
                                    "Europe/Berlin", "Europe/Athens",    "Asia/Tokyo"};
-    if (std::find(zones.begin(), zones.end(), rules.zone) == zones.end())
-        zones.push_back(rules.zone);
+    for (const std::string& zone : {rules.zone, stamps.zone})
+        if (std::find(zones.begin(), zones.end(), zone) == zones.end())
+            zones.push_back(zone);
     return zones;
 }
 
 class ClockJudge {
   public:
-    ClockJudge(const BarTable& bars, const SessionRules& rules)
-        : bars_(bars), rules_(rules), exchange_(ZoneClock::load(rules.zone)), names_(candidate_zones(rules)) {
+    ClockJudge(const BarTable& bars, const SessionRules& rules, const StampRules& stamps)
+        : bars_(bars), rules_(rules), exchange_(ZoneClock::load(rules.zone)),
+          names_(candidate_zones(rules, stamps)) {
+        if (stamps.clock == Clock::exchange)
+            local_ = ZoneClock::load(stamps.zone);
         for (const std::string& name : names_)
             zones_.push_back(ZoneClock::load(name));
         collect();
@@ -71,6 +75,10 @@ class ClockJudge {
     /// The minute of the exchange's local time at which most weeks begin, if there is one and the timestamps
     /// follow the zone.
     std::optional<int> usual_week_begin(const std::string& zone) const;
+    bool can_judge_hours() const { return rules_.rth_known && bars_.metadata().bar_seconds <= 900; }
+    /// Evidence against the beginning of the trading day, if the timestamps follow the zone; "" if there is
+    /// none.
+    std::string judge_day_start(const std::string& zone) const;
     /// Evidence against the regular hours, if the timestamps follow the zone; "" if there is none.
     std::string judge_hours(const std::string& zone) const;
 
@@ -78,11 +86,10 @@ class ClockJudge {
     /// The timestamp as written in the file.
     std::int64_t label(std::size_t i) const {
         const std::int64_t time = bars_.columns().time[i];
-        return rules_.clock == Clock::exchange ? exchange_.to_local(time) : time;
+        return local_ ? local_->to_local(time) : time;
     }
     void collect();
     ClockCandidate judge(std::size_t candidate) const;
-    bool can_judge_hours() const { return rules_.rth_known && bars_.metadata().bar_seconds <= 900; }
     /// The histogram in the exchange's local time, if the timestamps follow the candidate.
     MinuteHistogram local_minutes(std::size_t candidate) const;
     std::size_t candidate_named(const std::string& zone) const {
@@ -92,6 +99,7 @@ class ClockJudge {
     const BarTable& bars_;
     const SessionRules& rules_;
     ZoneClock exchange_;
+    std::optional<ZoneClock> local_; ///< the zone of the timestamps, if they were read as local time
     std::vector<std::string> names_;
     std::vector<ZoneClock> zones_;
     /// Keys: what each candidate adds to a timestamp, in minutes, to get the exchange's local time.
@@ -161,6 +169,26 @@ std::string ClockJudge::judge_hours(const std::string& zone) const {
            ": the hours seem to be in the local time of another zone. Check --regular-hours and --zone.";
 }
 
+std::string ClockJudge::judge_day_start(const std::string& zone) const {
+    constexpr int hours_a_day = 24;
+    constexpr int least_active = 20; // a market with longer pauses has no single daily halt
+    const MinuteHistogram local = local_minutes(candidate_named(zone));
+    const std::int64_t all = sum_of(local.bars, 0, day_minutes);
+    const auto is_quiet = [&](int minute) { return sum_of(local.bars, minute, 60) * hours_a_day * 20 < all; };
+    std::vector<int> quiet;
+    for (int hour = 0; hour < hours_a_day; ++hour)
+        if (is_quiet(hour * 60))
+            quiet.push_back(hour);
+    const bool one_halt = !quiet.empty() && hours_a_day - quiet.size() >= least_active &&
+                          static_cast<std::size_t>(quiet.back() - quiet.front()) + 1 == quiet.size();
+    if (!one_halt || is_quiet(rules_.day_start - 60) || is_quiet(rules_.day_start))
+        return "";
+    const std::string end = format_minute(wrapped((quiet.back() + 1) * 60));
+    return "There is hardly a bar from " + format_minute(quiet.front() * 60) + " to " + end + " " +
+           rules_.zone + ", but the trading day begins at " + format_minute(rules_.day_start) +
+           ", so sessions are cut during trading. Use --day-start " + end + ".";
+}
+
 ClockCandidate ClockJudge::judge(std::size_t candidate) const {
     const MinuteHistogram local = local_minutes(candidate);
     std::vector<double> distances;
@@ -175,7 +203,9 @@ ClockCandidate ClockJudge::judge(std::size_t candidate) const {
     result.zone = names_[candidate];
     const std::int64_t all_bars = sum_of(local.bars, 0, day_minutes);
     result.halt_share = 24 * ratio_of(sum_of(local.bars, rules_.day_start - 60, 60), all_bars);
-    result.score = 2 * (1 - std::min(result.halt_share, 1.0));
+    const bool halt_known = !rules_.day_start_assumed;
+    if (halt_known)
+        result.score = 2 * (1 - std::min(result.halt_share, 1.0));
     if (can_judge_hours() && sum_of(local.volume, 0, day_minutes) > 0) {
         const double jump = ratio_of(sum_of(local.volume, rules_.rth_open, 30),
                                      sum_of(local.volume, rules_.rth_open - 30, 30));
@@ -191,7 +221,8 @@ ClockCandidate ClockJudge::judge(std::size_t candidate) const {
         const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
         std::nth_element(distances.begin(), middle, distances.end());
         result.weekend_distance = *middle;
-        result.score -= std::min(*middle / 60, 4.0);
+        if (halt_known)
+            result.score -= std::min(*middle / 60, 4.0);
     }
     return result;
 }
@@ -306,13 +337,9 @@ std::string most_likely(const std::vector<ClockCandidate>& candidates) {
 }
 
 /// Checks whether the week begins with a bar that ends at the open: for short bars on the half hour, for long
-/// ones at the start of the day. Currencies open at 17:00 New York time, which is also recognized if the
-/// rules say 18:00.
+/// ones at the start of the day. Currencies open at 17:00 New York time, an hour before the default.
 std::string judge_stamps(int week_begin, const BarMetadata& metadata, const SessionRules& rules) {
-    if (rules.stamp == StampAt::bar_start)
-        return "";
-    const bool currencies =
-        rules.zone == "America/New_York" && rules.day_start == 18 * 60 && week_begin == 17 * 60;
+    const bool currencies = !rules.day_start_assumed && week_begin == rules.day_start - 60;
     const bool at_opening =
         metadata.bar_seconds < 1800 ? week_begin % 30 == 0 : week_begin == rules.day_start || currencies;
     if (!at_opening)
@@ -321,26 +348,25 @@ std::string judge_stamps(int week_begin, const BarMetadata& metadata, const Sess
            ", when the market opens: the timestamps seem to mark the START of bars. Use --stamp start.";
 }
 
-std::string advice(const std::string& zone, const SessionRules& rules) {
+std::string advice(const std::string& zone, const SessionRules& rules, const StampRules& stamps) {
     if (zone == "UTC")
         return "Use --clock utc.";
-    if (zone == rules.zone)
+    if (zone == rules.zone && stamps.zone == rules.zone)
         return "Use --clock exchange (with --zone " + rules.zone + ").";
-    return "No --clock setting reads that zone for an exchange in " + rules.zone +
-           ": convert the timestamps to UTC.";
+    return "Use --clock exchange --stamp-zone " + zone + " (with --zone " + rules.zone + ").";
 }
 
 } // namespace
 
-ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules) {
+ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules, const StampRules& stamps) {
     ClockSuggestion result;
-    result.read_as = rules.clock == Clock::exchange ? rules.zone : "UTC";
+    result.read_as = stamps.clock == Clock::exchange ? stamps.zone : "UTC";
     if (bars.metadata().dates_only) {
         result.message =
             "The timestamps are dates without a time of day, so their clock cannot be determined.";
         return result;
     }
-    const ClockJudge judge(bars, rules);
+    const ClockJudge judge(bars, rules, stamps);
     if (judge.days() < min_days) {
         result.message = "The clock of the timestamps cannot be determined from bars of " +
                          counted(judge.days(), "date") + "; " + std::to_string(min_days) + " are needed.";
@@ -352,11 +378,15 @@ ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules) {
     const auto used =
         std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.zone == result.read_as; });
     const double best = all.front().score, middle = all[all.size() / 2].score;
-    if (const auto begin = judge.usual_week_begin(all.front().zone))
+    if (const auto begin = judge.usual_week_begin(all.front().zone); begin && stamps.at == StampAt::bar_end)
         result.stamp_message = judge_stamps(*begin, bars.metadata(), rules);
     result.hours_message = judge.judge_hours(result.read_as);
+    result.day_message = judge.judge_day_start(result.read_as);
     const std::string found = evidence(result, rules);
-    if (best - middle < clear_margin) {
+    if (rules.day_start_assumed && !judge.can_judge_hours()) {
+        result.message = found + "The hours of exchanges in " + rules.zone +
+                         " are not known, so the clock cannot be checked against them.";
+    } else if (best - middle < clear_margin) {
         result.message = found + "No clock fits this clearly better than the others.";
     } else if (best - used->score < clear_margin) {
         result.verdict = ClockSuggestion::Verdict::agrees;
@@ -364,10 +394,11 @@ ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules) {
     } else {
         result.verdict = ClockSuggestion::Verdict::contradicts;
         result.hours_message.clear(); // the clock must be settled first
+        result.day_message.clear();
         result.message = found + "That fits timestamps in " + most_likely(all) + "; they are read as " +
                          result.read_as +
-                         (rules.clock == Clock::raw ? " labels, as the original system does. " : ". ") +
-                         advice(all.front().zone, rules);
+                         (stamps.clock == Clock::raw ? " labels, as the original system does. " : ". ") +
+                         advice(all.front().zone, rules, stamps);
     }
     return result;
 }

@@ -56,7 +56,7 @@ int minute_of_day(std::int64_t civil_seconds) {
 /// Finds pauses inside sessions and separates the recurring ones.
 void find_holes(const BarTable& bars, const ZoneClock& zone, InspectReport& report) {
     const BarColumns& columns = bars.columns();
-    const bool raw = report.rules.clock == Clock::raw;
+    const bool raw = report.rules.raw_labels;
     const auto minute_at = [&](std::int64_t stamp) {
         return minute_of_day(raw ? stamp : zone.to_local(stamp));
     };
@@ -140,7 +140,7 @@ InspectReport inspect(const BarTable& bars, const ReadReport& reading, const Ses
     report.rules = rules;
     report.rules.hours = SessionHours::all;
     report.rules.length = SessionLength::day;
-    report.clock = suggest_clock(bars, rules);
+    report.clock = suggest_clock(bars, rules, reading.stamps);
     report.sessions_needed = sessions_of_first_row();
     for (const SessionHours hours : {SessionHours::rth, SessionHours::eth, SessionHours::all})
         report.sessions.push_back(count_sessions(bars, rules, hours, SessionLength::day, calendar, method));

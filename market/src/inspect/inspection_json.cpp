@@ -98,7 +98,8 @@ Json clock_json(const ClockSuggestion& clock) {
               {"read_as", clock.read_as},
               {"message", clock.message},
               {"stamp_message", clock.stamp_message.empty() ? Json(nullptr) : Json(clock.stamp_message)},
-              {"hours_message", clock.hours_message.empty() ? Json(nullptr) : Json(clock.hours_message)}};
+              {"hours_message", clock.hours_message.empty() ? Json(nullptr) : Json(clock.hours_message)},
+              {"day_message", clock.day_message.empty() ? Json(nullptr) : Json(clock.day_message)}};
     json["candidates"] = Json::array();
     for (const ClockCandidate& candidate : clock.candidates)
         json["candidates"].push_back(
@@ -129,7 +130,8 @@ Json clock_json(const ClockSuggestion& clock) {
 Json to_json(const InspectReport& report) {
     const ReportTimes times(report);
     Json json = reading_json(report, times);
-    json["clock"] = clock_name(report.rules.clock);
+    json["clock"] = clock_name(report.reading.stamps.clock);
+    json["stamp_zone"] = report.reading.stamps.zone;
     json["zone"] = report.rules.zone;
     json["sessions"] = sessions_json(report);
     json["sessions_needed"] = report.sessions_needed;

@@ -190,6 +190,8 @@ std::string render(const InspectReport& report, std::size_t width) {
         page.put("Hours", report.clock.hours_message);
     for (const std::string& warning : report.warnings)
         page.put("Warning", warning);
+    if (!report.clock.day_message.empty())
+        page.put("Days", report.clock.day_message);
     for (const auto* notes : {&report.reading.notes, &report.plan.notes})
         for (const std::string& note : *notes)
             page.put("Note", note);

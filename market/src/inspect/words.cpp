@@ -32,7 +32,7 @@ std::string gap_text(const InspectReport& report, const Roll& roll) {
 }
 
 std::string day_rule(const InspectReport& report) {
-    if (report.rules.clock == Clock::raw)
+    if (report.rules.raw_labels)
         return "dates of the labels";
     const std::string start = format_minute(report.rules.day_start);
     return start + " to " + start + " " + report.rules.zone;
@@ -40,7 +40,7 @@ std::string day_rule(const InspectReport& report) {
 
 ReportTimes::ReportTimes(const InspectReport& report)
     : dates_only_(report.metadata.dates_only), zone_name_(report.rules.zone) {
-    if (report.rules.clock != Clock::raw)
+    if (!report.rules.raw_labels)
         zone_ = ZoneClock::load(zone_name_);
 }
 

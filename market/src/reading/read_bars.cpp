@@ -354,6 +354,7 @@ class BarReader {
         report.rejected = pass_->rejects.count();
         report.prices_rounded = pass_->collector.totals().prices_rounded;
         report.largest_rounding = pass_->collector.totals().largest_rounding;
+        report.stamps = options_.stamps();
         report.tick = grid_.step;
         report.tick_inferred = !options_.tick;
         report.profile_bin = grid_.is_tick ? 0 : assembly.metadata.level().points;

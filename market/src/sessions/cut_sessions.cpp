@@ -242,7 +242,7 @@ DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const Holi
         require_all_hours(rules, "the data have dates without a time of day");
         return cut_label_dates(bars, rules, like_original);
     }
-    if (rules.clock == Clock::raw) {
+    if (rules.raw_labels) {
         if (rules.hours == SessionHours::eth)
             require_all_hours(
                 rules,

@@ -17,7 +17,7 @@ struct DaySessions {
     std::size_t holiday_bars = 0; ///< in the regular hours of a holiday, skipped
 };
 
-/// Cuts the table into sessions of single days by rules.clock and rules.hours; rules.length is ignored.
+/// Cuts the table into sessions of single days by rules.raw_labels and rules.hours; rules.length is ignored.
 /// `like_original` as in plan_sessions. Throws Error (usage) like plan_sessions.
 DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar,
                      bool like_original = false);

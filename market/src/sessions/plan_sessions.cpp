@@ -143,6 +143,13 @@ void note_calendar(const std::vector<Session>& sessions, const HolidayCalendar& 
                         format_date(calendar.valid_to()) + "): holidays and half days are not known there.");
 }
 
+void note_assumed_day(const SessionRules& rules, std::vector<std::string>& notes) {
+    if (rules.hours == SessionHours::all && rules.day_start_assumed)
+        notes.push_back("When trading days begin in " + rules.zone + " is not known; " +
+                        format_minute(rules.day_start) +
+                        " is assumed, on the evening before. --day-start sets another time.");
+}
+
 /// Zones of one country are at most three hours apart; beyond that, it is a different exchange.
 void note_foreign_calendar(const SessionRules& rules, const HolidayCalendar& calendar,
                            std::vector<std::string>& notes) {
@@ -184,8 +191,9 @@ SessionPlan plan_sessions(const BarTable& bars, const SessionRules& rules, const
 
     SessionPlan plan;
     note_skipped(cut, plan.notes);
-    if (rules.clock != Clock::raw && !bars.metadata().dates_only) {
+    if (!rules.raw_labels && !bars.metadata().dates_only) {
         note_calendar(sessions, calendar, plan.notes);
+        note_assumed_day(rules, plan.notes);
         note_foreign_calendar(rules, calendar, plan.notes);
     }
     if (like_original) {

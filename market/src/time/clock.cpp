@@ -88,15 +88,17 @@ std::string format_minute(int minute_of_day) {
     return two_digits(minute_of_day / 60) + ":" + two_digits(minute_of_day % 60);
 }
 
-bool same_clock(const std::string& zone, const std::string& other) {
-    if (zone == other)
-        return true;
+std::optional<int> constant_difference(const std::string& zone, const std::string& other) {
     const ZoneClock one = ZoneClock::load(zone), two = ZoneClock::load(other);
-    for (std::int32_t date = make_date(2024, 1, 1); date <= make_date(2024, 12, 31); ++date)
-        if (const std::int64_t noon = (std::int64_t{date} * 2 + 1) * (day_seconds / 2);
-            one.offset_at(noon) != two.offset_at(noon))
-            return false;
-    return true;
+    const auto difference_on = [&](std::int32_t date) {
+        const std::int64_t noon = (std::int64_t{date} * 2 + 1) * (day_seconds / 2);
+        return one.offset_at(noon) - two.offset_at(noon);
+    };
+    const std::int64_t difference = difference_on(make_date(2024, 1, 1));
+    for (std::int32_t date = make_date(2024, 1, 2); date <= make_date(2024, 12, 31); ++date)
+        if (difference_on(date) != difference)
+            return std::nullopt;
+    return static_cast<int>(difference / 60);
 }
 
 ZoneClock ZoneClock::load(const std::string& iana_name) {

@@ -76,11 +76,10 @@ TEST(SuggestClock, SuggestsTheRightOption) {
     const BarTable local = stamped_in(winter_and_spring(), "America/New_York");
     EXPECT_THAT(suggest_clock(local, SessionRules{}).message, HasSubstr("Use --clock exchange"));
     EXPECT_THAT(suggest_clock(stamped_in(winter_and_spring(), "Asia/Tokyo"), SessionRules{}).message,
-                HasSubstr("convert the timestamps to UTC"));
+                HasSubstr("Use --clock exchange --stamp-zone Asia/Tokyo (with --zone America/New_York)."));
     // UTC timestamps read as exchange time: the reader has converted them to instants that are five hours
     // off.
-    SessionRules exchange;
-    exchange.clock = Clock::exchange;
+    const StampRules exchange{.clock = Clock::exchange};
     BarTable table = winter_and_spring();
     const ZoneClock new_york = ZoneClock::load("America/New_York");
     BarBuffer buffer;
@@ -91,16 +90,15 @@ TEST(SuggestClock, SuggestsTheRightOption) {
         buffer.volume.push_back(table.columns().volume[i]);
         buffer.contract.push_back(0);
     }
-    const ClockSuggestion result =
-        suggest_clock(BarBuffer::into_table(std::move(buffer), BarMetadata{{}, {""}, false, 60}), exchange);
+    const ClockSuggestion result = suggest_clock(
+        BarBuffer::into_table(std::move(buffer), BarMetadata{{}, {""}, false, 60}), SessionRules{}, exchange);
     EXPECT_EQ(result.verdict, Verdict::contradicts) << result.message;
     EXPECT_THAT(result.message, HasSubstr("Use --clock utc"));
 }
 
 TEST(SuggestClock, RawUsesTheLabels) {
-    SessionRules raw;
-    raw.clock = Clock::raw;
-    EXPECT_EQ(suggest_clock(winter_and_spring(), raw).verdict,
+    const StampRules raw{.clock = Clock::raw};
+    EXPECT_EQ(suggest_clock(winter_and_spring(), SessionRules{}, raw).verdict,
               Verdict::agrees); // the labels are UTC, as raw timestamps usually are
 }
 
@@ -146,9 +144,8 @@ TEST(SuggestClock, HasNoVerdictForAMarketThatNeverCloses) {
             builder.add(std::int64_t{make_date(2024, 2, 1)} * day_seconds + i * bar_seconds, 100,
                         50 + (i * 7919) % 100);
         for (const Clock clock : {Clock::utc, Clock::exchange}) {
-            SessionRules rules;
-            rules.clock = clock;
-            const ClockSuggestion result = suggest_clock(builder.table(), rules);
+            const ClockSuggestion result =
+                suggest_clock(builder.table(), SessionRules{}, StampRules{.clock = clock});
             EXPECT_EQ(result.verdict, Verdict::unclear) << result.message;
             EXPECT_EQ(result.stamp_message, "");
             EXPECT_EQ(result.hours_message, "");

@@ -146,7 +146,7 @@ TEST(Inspect, TextIsPlainAndNamesZonesAndUnits) {
     EXPECT_THAT(text, HasSubstr("not used: 8 session"));
     EXPECT_THAT(text, HasSubstr("points"));
     SessionRules raw;
-    raw.clock = Clock::raw;
+    raw.raw_labels = true;
     EXPECT_THAT(render(inspect_bars(simulated_bars(20'000), raw)),
                 HasSubstr("2021-12-05 23:01:00 by the label"));
 }

@@ -430,10 +430,8 @@ TEST(VendorFiles, DailyBarsAtMidnightAreDates) {
                 for (std::size_t i = 0; i < 120; ++i)
                     ASSERT_EQ(date_of(result.bars.columns().time[i]),
                               make_date(2024, 1, 1) + static_cast<std::int32_t>(i));
-                SessionRules rules;
-                rules.clock = clock;
-                rules.stamp = at;
-                const ClockSuggestion suggestion = suggest_clock(result.bars, rules);
+                const ClockSuggestion suggestion =
+                    suggest_clock(result.bars, SessionRules{}, options.stamps());
                 EXPECT_EQ(suggestion.verdict, ClockSuggestion::Verdict::unclear);
                 EXPECT_EQ(suggestion.stamp_message + suggestion.hours_message, "");
                 EXPECT_THAT(result.report.notes, testing::Each(testing::Not(HasSubstr("clock"))));

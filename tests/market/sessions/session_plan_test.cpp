@@ -21,7 +21,7 @@ SessionRules rules_for(SessionHours hours, SessionLength length = SessionLength:
     SessionRules rules;
     rules.hours = hours;
     rules.length = length;
-    rules.clock = clock;
+    rules.raw_labels = clock == Clock::raw;
     return rules;
 }
 

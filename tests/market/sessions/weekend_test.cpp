@@ -42,7 +42,7 @@ BarBuilder around_the_clock(std::int32_t first, int hours) {
 /// hours.
 std::optional<std::int32_t> label_without_pauses(std::int64_t time, const SessionRules& rules) {
     static const ZoneClock zone = ZoneClock::load(SessionRules().zone);
-    const bool raw = rules.clock == Clock::raw;
+    const bool raw = rules.raw_labels;
     const std::int64_t local = raw ? time : zone.to_local(time);
     const std::int32_t date = date_of(local);
     const std::int64_t minute = (local - std::int64_t{date} * day_seconds) / 60;
@@ -62,7 +62,7 @@ TEST(Weekends, AreKeptForAMarketThatNeverCloses) {
             for (int weekday = 0; weekday < 7; ++weekday) { // for every first day of the file
                 SessionRules rules;
                 rules.hours = hours;
-                rules.clock = clock;
+                rules.raw_labels = clock == Clock::raw;
                 if (hours == SessionHours::eth && clock == Clock::raw)
                     continue; // refused
                 SCOPED_TRACE(testing::Message() << "hours " << static_cast<int>(hours) << ", clock "
@@ -97,7 +97,7 @@ TEST(Weekends, AreKeptInDailyBars) {
         for (std::int32_t date = monday; date < monday + 70; ++date)
             builder.add(std::int64_t{date} * day_seconds);
         SessionRules rules;
-        rules.clock = clock;
+        rules.raw_labels = clock == Clock::raw;
         EXPECT_EQ(volume_plan(builder.table(), rules).sessions.size(), 70u);
         rules.length = SessionLength::week;
         const SessionPlan weeks = volume_plan(builder.table(), rules);
@@ -190,7 +190,7 @@ TEST(Weekends, StrayBarsOfOtherMarketsAreSkipped) {
         for (const Clock clock : {Clock::utc, Clock::raw}) {
             SessionRules rules;
             rules.hours = hours;
-            rules.clock = clock;
+            rules.raw_labels = clock == Clock::raw;
             if (clock == Clock::raw && hours != SessionHours::rth)
                 continue; // every date is a session, or refused
             const SessionPlan plan = volume_plan(builder.table(), rules);

@@ -4,6 +4,7 @@
 #include <rekindle/market/clock.h>
 #include <rekindle/market/clock_suggestion.h>
 #include <rekindle/market/splits.h>
+#include <rekindle/market/usual_hours.h>
 #include <rekindle/trainer/market_data.h>
 
 #include <fmt/format.h>
@@ -53,22 +54,22 @@ std::optional<int> parse_minute_of_day(std::string_view text) {
     return minute < 60 && minutes <= 24 * 60 ? std::optional(minutes) : std::nullopt;
 }
 
-int day_start_of(const TrainConfig& config) {
+void set_day_start(const TrainConfig& config, market::SessionRules& rules) {
+    if (config.day_start == "auto")
+        return;
     const auto minute = parse_minute_of_day(config.day_start);
     if (!minute || *minute == 24 * 60)
         throw usage_error(fmt::format("\"{}\" is not a time of day", config.day_start))
             .at("--day-start")
-            .expected("HH:MM such as 18:00");
-    return *minute;
+            .expected("auto, or HH:MM such as 18:00");
+    rules.day_start = *minute;
+    rules.day_start_assumed = false;
 }
 
-/// Both ends of the regular hours. The default is New York's; in other zones the hours are unknown.
 void set_regular_hours(const TrainConfig& config, market::SessionRules& rules) {
     const std::string& text = config.regular_hours;
-    if (text == "auto") {
-        rules.rth_known = market::same_clock(rules.zone, market::SessionRules{}.zone);
+    if (text == "auto")
         return;
-    }
     const std::size_t hyphen = text.find('-');
     const auto open = parse_minute_of_day(text.substr(0, hyphen));
     const auto close =
@@ -79,6 +80,27 @@ void set_regular_hours(const TrainConfig& config, market::SessionRules& rules) {
             .expected("open and close in local time of --zone, such as 08:30-15:15");
     rules.rth_open = *open;
     rules.rth_close = *close;
+    rules.rth_known = true;
+}
+
+void require_zone(const std::string& zone, const char* option) {
+    try {
+        market::ZoneClock::load(zone); // also when no timestamp needs it
+    } catch (Error& error) {
+        throw error.at(option);
+    }
+}
+
+/// The usual rules of the zone. Times that the user gives are local time of --zone, so New York's rules
+/// cannot stand for them.
+market::SessionRules rules_of_zone(const TrainConfig& config) {
+    market::SessionRules rules = market::usual_session_rules(config.zone);
+    if (rules.zone != config.zone && (config.day_start != "auto" || config.regular_hours != "auto")) {
+        rules.zone = config.zone;
+        rules.rth_known = false;
+        rules.day_start_assumed = true;
+    }
+    return rules;
 }
 
 bool original(const TrainConfig& config) {
@@ -114,14 +136,16 @@ void warn_of_clock(const TrainConfig& config, const market::ReadResult& read,
                    const market::SessionRules& rules, ProgressSink& progress) {
     if (read.bars.metadata().dates_only || original(config))
         return;
-    const market::ClockSuggestion suggestion = market::suggest_clock(read.bars, rules);
+    const market::ClockSuggestion suggestion = market::suggest_clock(read.bars, rules, read.report.stamps);
     if (suggestion.verdict == market::ClockSuggestion::Verdict::contradicts)
         progress.warning(
             fmt::format("--clock {} looks wrong: {}", name_of(config.clock), suggestion.message));
     if (!suggestion.stamp_message.empty())
         progress.warning(suggestion.stamp_message);
-    if (rules.hours != market::SessionHours::all && !suggestion.hours_message.empty())
-        progress.warning(suggestion.hours_message);
+    const bool whole_days = rules.hours == market::SessionHours::all;
+    const std::string& sessions = whole_days ? suggestion.day_message : suggestion.hours_message;
+    if (!sessions.empty() && !(whole_days && rules.raw_labels))
+        progress.warning(sessions);
 }
 
 /// Notes options about the time of day when the bars have none.
@@ -132,6 +156,7 @@ void note_options_ignored_for_dates(const TrainConfig& config, ProgressSink& pro
          {std::pair{"--clock", config.clock != usual.clock && !original(config)},
           {"--zone", config.zone != usual.zone},
           {"--stamp", config.stamp != usual.stamp},
+          {"--stamp-zone", config.stamp_zone != usual.stamp_zone},
           {"--day-start", config.day_start != usual.day_start}})
         if (differs)
             options += (options.empty() ? "" : ", ") + std::string(option);
@@ -192,28 +217,24 @@ market::ReadOptions read_options(const TrainConfig& config, const std::filesyste
     options.skip_bad_rows = config.bad_rows == BadRows::skip;
     options.chunk_size = static_cast<std::size_t>(config.chunk_size);
     options.column_file = column_file;
-    const market::SessionRules rules = session_rules(config);
-    options.clock = rules.clock;
-    options.zone = rules.zone;
-    options.stamp = rules.stamp;
+    require_zone(config.zone, "--zone");
+    if (!config.stamp_zone.empty())
+        require_zone(config.stamp_zone, "--stamp-zone");
+    options.clock = config.clock;
+    options.zone = config.stamp_zone.empty() ? config.zone : config.stamp_zone;
+    options.stamp = config.stamp;
     if (!config.vix.empty())
         options.vix = config.vix;
     return options;
 }
 
 market::SessionRules session_rules(const TrainConfig& config) {
-    market::SessionRules rules;
-    rules.clock = config.clock;
-    rules.zone = config.zone;
-    try {
-        market::ZoneClock::load(config.zone); // also when no timestamp needs it
-    } catch (Error& error) {
-        throw error.at("--zone");
-    }
-    rules.stamp = config.stamp;
+    require_zone(config.zone, "--zone");
+    market::SessionRules rules = rules_of_zone(config);
+    rules.raw_labels = config.clock == market::Clock::raw;
     rules.hours = config.session;
     rules.length = config.session_length;
-    rules.day_start = day_start_of(config);
+    set_day_start(config, rules);
     set_regular_hours(config, rules);
     return rules;
 }
@@ -292,7 +313,7 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
 std::string timestamp_text(std::int64_t timestamp, const MarketData& data) {
     if (data.read.bars.metadata().dates_only)
         return market::format_date(market::date_of(timestamp));
-    if (data.session_rules.clock == market::Clock::raw)
+    if (data.session_rules.raw_labels)
         return market::format_civil(timestamp) + " as labeled";
     const auto zone = market::ZoneClock::load(data.session_rules.zone);
     return fmt::format("{} {}", market::format_civil(zone.to_local(timestamp)), zone.name());

@@ -14,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -29,9 +28,30 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Settings that say where the data is, not what a row means.
-constexpr std::array free_keys{"data",     "vix",        "columns", "contract", "chain",     "tick",
-                               "bad_rows", "chunk_size", "threads", "device",   "device_ids"};
+const char* hint_for(const std::string& key) {
+    if (key == "zone")
+        return "--zone is where the model's sessions are cut. If the timestamps of the file are in another "
+               "zone, say so with --clock exchange --stamp-zone ZONE.";
+    if (key == "clock")
+        return "With raw labels, sessions are other bars than with times. Omit the option, or train a model "
+               "with this setting.";
+    return "Omit the option, or train a model with this setting.";
+}
+
+/// Whether a setting that the user gave changes what the model's rows mean. Only raw labels among the
+/// clocks do, and session times may be the same although they are written in another way.
+bool changes_meaning(const Setting& setting, const TrainConfig& own, const TrainConfig& changed) {
+    market::SessionRules rules = session_rules(changed), own_rules = session_rules(own);
+    rules.day_start_assumed = own_rules.day_start_assumed;
+    if (setting.part != SettingPart::model)
+        return rules.raw_labels != own_rules.raw_labels;
+    Json before, after;
+    to_json(before, own);
+    to_json(after, changed);
+    const std::string key = setting.key();
+    const bool time_of_day = key == "day_start" || key == "regular_hours";
+    return before[key] != after[key] && !(time_of_day && rules == own_rules);
+}
 
 /// The run's rules with the user's data; a rule that differs is refused by name.
 TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& stored) {
@@ -39,22 +59,29 @@ TrainConfig prediction_config(const PredictOptions& options, const TrainConfig& 
     Json requested, own;
     to_json(requested, options.input);
     to_json(own, stored);
-    for (const std::string& key : options.given) {
-        const bool free = std::find(free_keys.begin(), free_keys.end(), key) != free_keys.end();
-        if (!free && own[key] != requested[key])
+    TrainConfig config = stored;
+    for (const Setting& setting : settings()) {
+        const std::string key = setting.key();
+        if (!options.given.contains(key))
+            continue;
+        TrainConfig changed = config;
+        Json one = Json::object();
+        one[key] = requested[key];
+        update_from_json(one, changed);
+        if (changes_meaning(setting, config, changed))
             throw usage_error(fmt::format("the model was trained with {} = {}, not {}", key, own[key].dump(),
                                           requested[key].dump()))
                 .at(options.model.string())
-                .hint("Omit the option, or train a model with this setting.");
-        own[key] = requested[key];
+                .hint(hint_for(key));
+        config = std::move(changed);
     }
-    if (options.given.contains("data") && !options.given.contains("vix"))
-        own["vix"] = stored.vix; // keep the VIX file unless another is given
+    if (options.given.contains("stamp_zone") && config.clock != market::Clock::exchange)
+        throw usage_error("timestamps have a zone only if they are read as local time")
+            .at("--stamp-zone")
+            .expected("--clock exchange with it");
     if (options.given.contains("data"))
-        own["chain"] = options.input.chain; // the training files being one history says nothing about others
-    own["data_fraction"] = 1.0;
-    TrainConfig config;
-    update_from_json(own, config);
+        config.chain = options.input.chain; // the training files being one history says nothing about others
+    config.data_fraction = 1.0;
     return config;
 }
 
@@ -199,8 +226,7 @@ Origin origin_of(const MarketData& data, std::size_t source, bool bar) {
 
 /// Seconds from the timestamp to the end of its session, if it ends at the same local time as the one before.
 std::optional<std::int64_t> seconds_to_end(const MarketData& data, const Origin& origin) {
-    const bool clock =
-        data.session_rules.clock != market::Clock::raw && !data.read.bars.metadata().dates_only;
+    const bool clock = !data.session_rules.raw_labels && !data.read.bars.metadata().dates_only;
     if (!clock || origin.session == 0 || data.session_rules.length != market::SessionLength::day)
         return std::nullopt;
     const auto zone = market::ZoneClock::load(data.session_rules.zone);

@@ -102,6 +102,19 @@ void add_outcomes(ReportData& report, const TrainedRun& run) {
     report.target_unit = run.set.meaning.is_probability() ? "probability" : "%";
 }
 
+/// How timestamps were read and where sessions are cut.
+std::string times_text(const MarketData& data) {
+    const market::StampRules& stamps = data.read.report.stamps;
+    if (data.read.bars.metadata().dates_only)
+        return "dates";
+    const std::string_view edge = stamps.at == market::StampAt::bar_start ? "start" : "end";
+    if (stamps.clock == market::Clock::raw)
+        return fmt::format("as labeled in the file, at the {} of bars", edge);
+    return fmt::format("{} at the {} of bars, sessions in {}",
+                       stamps.clock == market::Clock::utc ? "UTC" : stamps.zone, edge,
+                       data.session_rules.zone);
+}
+
 void add_data(ReportData& report, const TrainedRun& run) {
     const market::ReadReport& read = run.data.read.report;
     const std::string length = market::BarLength::of(read.spacing).text();
@@ -112,9 +125,7 @@ void add_data(ReportData& report, const TrainedRun& run) {
                                  market::format_date(run.data.summaries.front().date),
                                  market::format_date(run.data.summaries.back().date))},
         {"Tick", market::tick_text(read)},
-        {"Times", run.data.session_rules.clock == market::Clock::raw
-                      ? "as labeled in the file"
-                      : "read as UTC, sessions in " + run.data.session_rules.zone},
+        {"Times", times_text(run.data)},
         {"VIX", read.vix_source},
         {"XXH3-128 of the input", read.data_hash.hex()}};
     if (read.rejected > 0)

@@ -3,6 +3,7 @@
 /// UTC.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,8 +68,9 @@ class ZoneClock {
     std::vector<std::uint32_t> buckets_;      ///< number of changes up to the beginning of each bucket
 };
 
-/// Whether two zones had the same local time throughout 2024, such as America/Toronto and America/New_York.
-/// Throws like ZoneClock::load().
-bool same_clock(const std::string& zone, const std::string& other);
+/// The minutes by which `zone` is ahead of `other`, if that was the same throughout 2024: -60 for
+/// America/Chicago and America/New_York. Empty where daylight saving time differs. Throws like
+/// ZoneClock::load().
+std::optional<int> constant_difference(const std::string& zone, const std::string& other);
 
 } // namespace rekindle::market

@@ -26,7 +26,7 @@ struct ClockCandidate {
     /// begins.
     std::optional<double> weekend_distance;
     /// Higher is more likely: log2 of the two ratios (each clamped to ±2), plus 2 (1 - halt_share), minus 1
-    /// for each hour of weekend_distance (at most 4).
+    /// for each hour of weekend_distance (at most 4); the last two only if the trading day's start is known.
     double score = 0;
 };
 
@@ -49,7 +49,7 @@ struct ClockSuggestion {
         unclear,     ///< the data do not decide
     };
     Verdict verdict = Verdict::unclear;
-    std::string read_as;                    ///< "UTC" or the exchange's zone
+    std::string read_as;                    ///< "UTC" or the zone of StampRules
     std::vector<ClockCandidate> candidates; ///< most likely first; empty if nothing could be judged
     std::vector<SeasonProfile> seasons;
     /// What was found and what to do, in one or two sentences.
@@ -59,10 +59,13 @@ struct ClockSuggestion {
     std::string stamp_message;
     /// Not empty if volume does not rise at the regular open but does at another time of day.
     std::string hours_message;
+    /// Not empty if the daily halt is at another time of day than just before the trading day begins, so that
+    /// sessions of all hours are cut during trading.
+    std::string day_message;
 };
 
-/// Judges the timestamps as written in the file. `rules` says how they were read (clock and zone) and when
-/// the exchange trades (zone, regular hours, day start). Pure; takes a few milliseconds per million bars.
-ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules);
+/// Judges the timestamps as written in the file. `rules` says when the exchange trades (zone, regular hours,
+/// day start), `stamps` how the timestamps were read. Pure; takes a few milliseconds per million bars.
+ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules, const StampRules& stamps = {});
 
 } // namespace rekindle::market

@@ -61,7 +61,7 @@ struct InspectReport {
     int sessions_needed = 0; ///< for the first row of the default features
 };
 
-/// Inspects bars that were read. `rules` gives the clock, zone and hours of the exchange; rules.hours and
+/// Inspects bars that were read. `rules` gives the zone and hours of the exchange; rules.hours and
 /// rules.length are ignored. Never throws because of the content of the bars: the report says what cannot be
 /// determined.
 InspectReport inspect(const BarTable& bars, const ReadReport& reading, const SessionRules& rules,

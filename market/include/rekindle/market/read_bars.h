@@ -41,10 +41,12 @@ struct ReadOptions {
     /// then memory-mapped.
     std::size_t chunk_size = 0;
     std::filesystem::path column_file; ///< required when chunk_size > 0
-    Clock clock = Clock::utc;
-    std::string zone = "America/New_York"; ///< of Clock::exchange
+    Clock clock = Clock::utc;          ///< clock, zone and stamp: as in StampRules
+    std::string zone = "America/New_York";
     StampAt stamp = StampAt::bar_end;
     std::optional<std::filesystem::path> vix; ///< file with the VIX; takes precedence over a VIX column
+
+    StampRules stamps() const { return {clock, zone, stamp}; }
 };
 
 /// A row that cannot be used, and why.
@@ -85,6 +87,7 @@ struct ReadReport {
     double profile_bin = 0; ///< width of a profile's level in points if prices have no tick, else 0
     /// In points, if there is no tick because prices are 32-bit floats that are this far apart; otherwise 0.
     double float_spacing = 0;
+    StampRules stamps;                          ///< how the timestamps were read
     std::int64_t bar_seconds = 0;               ///< the usual time between bars, in seconds
     BarSpacing spacing;                         ///< how often each time between bars occurs
     std::int64_t first_time = 0, last_time = 0; ///< as BarColumns::time

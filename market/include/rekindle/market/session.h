@@ -12,19 +12,29 @@ namespace rekindle::market {
 /// The meaning of the timestamps of a file.
 enum class Clock {
     utc,      ///< UTC
-    exchange, ///< local time of the exchange's zone
+    exchange, ///< local time of a zone, usually the exchange's
     raw,      ///< uses the label as is (reproduces the original system, which reads UTC timestamps as ET)
 };
 enum class StampAt { bar_end, bar_start };
+
+/// How a file writes its timestamps. This belongs to the file; SessionRules belong to the market.
+struct StampRules {
+    Clock clock = Clock::utc;
+    std::string zone = "America/New_York"; ///< IANA name, of Clock::exchange
+    StampAt at = StampAt::bar_end;
+    friend bool operator==(const StampRules&, const StampRules&) = default;
+};
+
 /// Regular trading hours (rth), the hours from one regular close to the next regular open (eth), or the whole
 /// trading day.
 enum class SessionHours { rth, eth, all };
 enum class SessionLength { day, week };
 
+/// How a market's bars are cut into sessions.
 struct SessionRules {
-    Clock clock = Clock::utc;
-    std::string zone = "America/New_York"; ///< IANA name of the exchange's zone
-    StampAt stamp = StampAt::bar_end;
+    /// Sessions are the dates of the timestamps as written (Clock::raw); zone and calendar are not used.
+    bool raw_labels = false;
+    std::string zone = "America/New_York"; ///< IANA name of the zone of the times below
     SessionHours hours = SessionHours::all;
     SessionLength length = SessionLength::day;
     /// Minutes since local midnight. RTH holds bars that end in (rth_open, rth_close]; a trading day of
@@ -34,6 +44,8 @@ struct SessionRules {
     /// False if the regular hours in this zone are not known; rth and eth are then rejected.
     bool rth_known = true;
     int day_start = 18 * 60;
+    /// The trading day of this zone's exchanges is not known; day_start is a guess, and a note says so.
+    bool day_start_assumed = false;
     friend bool operator==(const SessionRules&, const SessionRules&) = default;
 };
 

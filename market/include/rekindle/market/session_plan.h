@@ -21,8 +21,8 @@ struct SessionPlan {
     std::span<const Session> complete_sessions() const noexcept;
 };
 
-/// Sessions by rules.clock:
-///   utc, exchange  Timestamps are instants (the reader converts exchange time to UTC, and starts to ends).
+/// Sessions by rules.raw_labels:
+///   false          Timestamps are instants (the reader converts exchange time to UTC, and starts to ends).
 ///        all  Trading day D holds the bars that end in (day_start on the evening before, day_start on D], in
 ///             local time of rules.zone; with day_start before noon, (day_start on D, day_start on D + 1].
 ///             A holiday with trading is a separate session, marked half_day.
@@ -30,11 +30,11 @@ struct SessionPlan {
 ///             has no regular session.
 ///        eth  Bars from the regular close (or early close) of the previous trading day to the regular open
 ///             of D: one contiguous range of time, across holidays and days without trading. The label is D.
-///   raw            The date of the label is the session; rth takes rth_open <= time < rth_close. Calendar
+///   true           The date of the label is the session; rth takes rth_open <= time < rth_close. Calendar
 ///                  and zone are not used.
 /// A Saturday or Sunday is a trading day if it has at least half as many bars (of its regular hours for rth
 /// and eth) as the weekdays before it. Other weekend bars are test and stray bars: all and rth skip and count
-/// them, eth counts them to the next trading day. With raw, all takes every date.
+/// them, eth counts them to the next trading day. With raw labels, all takes every date.
 /// A table of dates without times has one session per date and needs hours = all. Weeks join the Monday to
 /// Friday trading days of an ISO week and are labeled with the last one present; they need hours = all,
 /// because the regular hours of a week are not one contiguous range of bars. A week holds the contract of its

@@ -28,12 +28,13 @@ struct TrainConfig {
 
     // Time and sessions
     market::Clock clock = market::Clock::utc;
-    std::string zone = "America/New_York";
+    std::string zone = "America/New_York"; ///< in which sessions are cut
     market::StampAt stamp = market::StampAt::bar_end;
+    std::string stamp_zone; ///< of timestamps in local time (Clock::exchange); "": `zone`
     market::SessionHours session = market::SessionHours::all;
     market::SessionLength session_length = market::SessionLength::day;
-    std::string day_start = "18:00";    ///< local time at which a trading day begins, on the evening before
-    std::string regular_hours = "auto"; ///< auto: 09:30-16:00 in New York; or "08:30-15:15", local time
+    std::string day_start = "auto";     ///< local time at which a trading day begins; auto: 18:00 in New York
+    std::string regular_hours = "auto"; ///< "08:30-15:15", local time; auto: 09:30-16:00 in New York
     std::string calendar;               ///< YAML file; "" takes the embedded one
     market::RollMethod roll = market::RollMethod::volume;
 

@@ -37,6 +37,13 @@ struct Exclusion {
     std::string_view except_command = {}; ///< the one command that accepts the combination
 };
 
+/// What a setting describes. A model keeps its own part; the others may differ each time it is used.
+enum class SettingPart {
+    model,     ///< what a row means, and how the network is trained
+    data_file, ///< which files are read, and how they are written
+    machine,   ///< where the program computes
+};
+
 /// A field of an enum type, which is read and written by the names of ChoiceNames.
 struct ChoiceField {
     std::string_view (*name)(const TrainConfig&);
@@ -93,6 +100,7 @@ struct Setting {
     std::vector<std::string_view> commands; ///< names of the commands that take it
     bool required = false;
     std::vector<Exclusion> not_with = {};
+    SettingPart part = SettingPart::model;
 
     std::string key() const { return key_of(name); }
     ValueKind kind() const;

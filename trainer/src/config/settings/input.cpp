@@ -18,7 +18,8 @@ std::vector<Setting> input() {
                    "also as .gz.",
          .example = "--data DATA/MERGED/merged_es_vix_test.csv",
          .commands = {"train", "predict", "volume-profile", "features"},
-         .required = true},
+         .required = true,
+         .part = SettingPart::data_file},
         {.name = "vix",
          .field = &TrainConfig::vix,
          .form = ValueKind::path,
@@ -29,7 +30,8 @@ std::vector<Setting> input() {
              "A CSV file with a date and a closing value. Each bar gets the last value published before it. "
              "Without this option, a VIX column of the bars is used where features ask for it.",
          .example = "--vix VIX_History.csv",
-         .commands = vix_readers},
+         .commands = vix_readers,
+         .part = SettingPart::data_file},
         {.name = "columns",
          .field = &TrainConfig::columns,
          .value_name = "MAP",
@@ -39,7 +41,8 @@ std::vector<Setting> input() {
                    "from 1. Names are time, date, open, high, low, close, volume, contract and vix. Without "
                    "this option, the columns are recognized by their headings.",
          .example = "--columns time=1,open=Open,high=High,low=Low,close=Close,volume=Volume",
-         .commands = readers},
+         .commands = readers,
+         .part = SettingPart::data_file},
         {.name = "contract",
          .field = &TrainConfig::contract,
          .aliases = {"-c"},
@@ -50,7 +53,8 @@ std::vector<Setting> input() {
          .detail = "Uses the contracts whose names begin with the given text, for example ES or \"ES "
                    "03-25\". The word all uses every contract. It is an error when no contract matches.",
          .example = "--contract ES",
-         .commands = readers},
+         .commands = readers,
+         .part = SettingPart::data_file},
         {.name = "chain",
          .field = &TrainConfig::chain,
          .group = group,
@@ -61,7 +65,8 @@ std::vector<Setting> input() {
              "are refused, because they may hold different instruments. With this option they are "
              "joined whatever their names and prices are.",
          .example = "--data spy_before_2020.csv spy_since.csv --chain",
-         .commands = readers},
+         .commands = readers,
+         .part = SettingPart::data_file},
         {.name = "data-fraction",
          .field = &TrainConfig::data_fraction,
          .aliases = {"-df"},
@@ -87,7 +92,8 @@ std::vector<Setting> input() {
              "does "
              "the same for any prices, and none:WIDTH gives the width in points.",
          .example = "--tick 0.25",
-         .commands = readers},
+         .commands = readers,
+         .part = SettingPart::data_file},
         {.name = "bad-rows",
          .field = choice_field<&TrainConfig::bad_rows>,
          .value_name = "WORD",
@@ -97,7 +103,8 @@ std::vector<Setting> input() {
              "With error, the first ten malformed rows are shown with file, line and column, and nothing is "
              "written. With skip, they are skipped and listed with their reasons in rejected.csv.",
          .example = "--bad-rows skip",
-         .commands = readers},
+         .commands = readers,
+         .part = SettingPart::data_file},
         {.name = "chunk-size",
          .field = &TrainConfig::chunk_size,
          .value_name = "BARS",
@@ -109,7 +116,8 @@ std::vector<Setting> input() {
                    "change its float32 sums); a small value needs less memory and more time, so that a file "
                    "larger than memory can be used.",
          .example = "--chunk-size 3500",
-         .commands = profilers},
+         .commands = profilers,
+         .part = SettingPart::data_file},
     };
 }
 

@@ -31,7 +31,8 @@ std::vector<Setting> run() {
              "warning. A single small network trains just as fast on the CPU: GPUs pay off for populations "
              "(--population) and wide layers. A run can be resumed on another device.",
          .example = "--device gpu --population 1024",
-         .commands = trainers},
+         .commands = trainers,
+         .part = SettingPart::machine},
         {.name = "device-ids",
          .field = &TrainConfig::device_ids,
          .form = ValueKind::device_ids,
@@ -42,7 +43,8 @@ std::vector<Setting> run() {
                    "measured speed. With --device auto, they are compared with the CPU, and a GPU that does "
                    "not exist is not an error. A single network trains on one device.",
          .example = "--device gpu --device-ids 0,1 --population 4096",
-         .commands = trainers},
+         .commands = trainers,
+         .part = SettingPart::machine},
         {.name = "no-distributed",
          .field = &TrainConfig::no_distributed,
          .group = group,
@@ -81,7 +83,8 @@ std::vector<Setting> run() {
          .detail = "Threads for reading, computing features and training. The results are bit-identical for "
                    "any number of threads.",
          .example = "--threads 1",
-         .commands = {"train", "volume-profile", "features", "inspect", "predict"}},
+         .commands = {"train", "volume-profile", "features", "inspect", "predict"},
+         .part = SettingPart::machine},
         {.name = "checkpoint-interval",
          .field = &TrainConfig::checkpoint_interval,
          .value_name = "STEPS",

@@ -15,6 +15,12 @@ std::vector<Setting> sessions() {
                                 .word = hours,
                                 .reason = "only the regular hours define these sessions",
                                 .except_command = "predict"});
+    std::vector<Exclusion> only_local;
+    for (const std::string_view clock : {"utc", "raw"})
+        only_local.push_back({.option = "clock",
+                              .word = clock,
+                              .reason = "only --clock exchange reads timestamps as the local time of a zone",
+                              .except_command = "predict"});
     std::vector<Exclusion> no_week;
     for (const std::string_view hours : {"rth", "eth"})
         no_week.push_back({.option = "session",
@@ -28,16 +34,19 @@ std::vector<Setting> sessions() {
          .group = group,
          .brief = "How to read timestamps: UTC, exchange time, raw labels",
          .detail = "How to read timestamps without a zone: utc reads them as UTC, exchange as local time of "
-                   "--zone with daylight saving. raw uses the label as it is, as the original system did, "
-                   "which puts sessions of UTC files at the wrong hours; it is for comparisons.",
+                   "--zone (or --stamp-zone) with daylight saving. raw uses the label as it is, as the "
+                   "original system did, which puts sessions of UTC files at the wrong hours; it is for "
+                   "comparisons.",
          .example = "--clock exchange",
-         .commands = readers},
+         .commands = readers,
+         .part = SettingPart::data_file},
         {.name = "zone",
          .field = &TrainConfig::zone,
          .value_name = "ZONE",
          .group = group,
          .brief = "Time zone of the exchange (IANA name)",
-         .detail = "The time zone of the session hours, by its IANA name. Daylight saving is followed.",
+         .detail = "The time zone of the session hours, by its IANA name. Daylight saving is followed. With "
+                   "--clock exchange it is also the zone of the timestamps, unless --stamp-zone is given.",
          .example = "--zone America/Chicago",
          .commands = readers,
          .not_with = no_raw_labels},
@@ -48,7 +57,20 @@ std::vector<Setting> sessions() {
          .brief = "Whether a timestamp is the end or the start of its bar",
          .detail = "A bar that covers 09:30 to 09:31 has the timestamp 09:31 with end and 09:30 with start.",
          .example = "--stamp start",
-         .commands = readers},
+         .commands = readers,
+         .part = SettingPart::data_file},
+        {.name = "stamp-zone",
+         .field = &TrainConfig::stamp_zone,
+         .value_name = "ZONE",
+         .group = group,
+         .brief = "Time zone of local timestamps, if it is not --zone",
+         .detail = "The time zone (IANA name) of the timestamps with --clock exchange. Without this option "
+                   "it is --zone. It belongs to the file: a model whose sessions are cut in New York can "
+                   "predict from a file with timestamps in Chicago.",
+         .example = "--clock exchange --stamp-zone America/Chicago",
+         .commands = readers,
+         .not_with = only_local,
+         .part = SettingPart::data_file},
         {.name = "session",
          .field = choice_field<&TrainConfig::session>,
          .value_name = "WORD",
@@ -75,10 +97,14 @@ std::vector<Setting> sessions() {
         {.name = "day-start",
          .field = &TrainConfig::day_start,
          .value_name = "HH:MM",
+         .special_words = {"auto"},
          .group = group,
-         .brief = "Exchange time at which a trading day begins",
-         .detail = "Exchange time, on the evening before, at which a trading day begins: 18:00 for ES, 17:00 "
-                   "for currencies, 00:00 for days from midnight to midnight.",
+         .brief = "Local time at which a trading day begins",
+         .detail = "Local time of --zone, on the evening before, at which a trading day begins. auto is the "
+                   "time of US futures, 18:00 in New York and 17:00 in Chicago; in zones outside North "
+                   "America 18:00 is assumed, and a note says so. Use 17:00 (New York) for currencies, 00:00 "
+                   "for days from midnight to midnight. If the market pauses at another time, a warning "
+                   "names it.",
          .example = "--day-start 17:00",
          .commands = readers,
          .not_with = no_day_start},
@@ -88,9 +114,11 @@ std::vector<Setting> sessions() {
          .special_words = {"auto"},
          .group = group,
          .brief = "Open and close for --session rth and eth, local time",
-         .detail = "Local time of --zone: 08:30-15:15 with America/Chicago. rth holds the bars that end "
-                   "after the open and up to the close. auto is 09:30-16:00 in America/New_York; in another "
-                   "zone the hours must be given. If the volume rises at other hours, a warning says so.",
+         .detail =
+             "Local time of --zone: 08:30-15:15 with America/Chicago. rth holds the bars that end "
+             "after the open and up to the close. auto is 09:30-16:00 in New York, which is 08:30-15:00 "
+             "in Chicago; in zones outside North America the hours must be given. If the volume rises "
+             "at other hours, a warning says so.",
          .example = "--session rth --zone America/Chicago --regular-hours 08:30-15:15",
          .commands = readers,
          .not_with = {{.option = "session",
