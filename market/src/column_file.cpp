@@ -41,6 +41,10 @@ nlohmann::ordered_json header_json(const BarMetadata& metadata, std::uint64_t ro
     json["profile_bin"] = metadata.profile_bin;
     json["bar_seconds"] = metadata.bar_seconds;
     json["dates_only"] = metadata.dates_only;
+    if (metadata.dates_only) {
+        json["utc_days"] = metadata.utc_days;
+        json["day_end_minute"] = metadata.day_end_minute;
+    }
     json["contracts"] = metadata.contracts;
     json["vix"] = vix;
     return json;
@@ -105,6 +109,8 @@ Header read_header(const std::filesystem::path& path, const MappedFile& file) {
         header.metadata.profile_bin = json.value("profile_bin", 0); // older files have none
         header.metadata.bar_seconds = json.at("bar_seconds").get<std::int64_t>();
         header.metadata.dates_only = json.at("dates_only").get<bool>();
+        header.metadata.utc_days = json.value("utc_days", false);
+        header.metadata.day_end_minute = json.value("day_end_minute", -1);
         header.metadata.contracts = json.at("contracts").get<std::vector<std::string>>();
     } catch (const nlohmann::json::exception& exception) {
         throw damaged(path, fmt::format("the header cannot be read: {}", exception.what()));

@@ -14,9 +14,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void write_matrix(const market::FeatureMatrix& matrix, const fs::path& output, market::Clock clock) {
+void write_matrix(const market::FeatureMatrix& matrix, const fs::path& output,
+                  const trainer::MarketData& data) {
     if (output.extension() != ".npy") {
-        market::write_features_csv(output, matrix, clock == market::Clock::raw ? "" : "Z");
+        const bool raw = data.read.report.stamps.clock == market::Clock::raw;
+        market::write_features_csv(output, matrix, data.ends, raw ? "" : "Z");
         return;
     }
     market::write_features_npy(output, matrix, market::NpyType::float64);
@@ -46,7 +48,7 @@ ExitStatus run_features(Context& context) {
     view.finish();
 
     write_rejected(data.read.rejected, output, view);
-    write_matrix(matrix, output, data.read.report.stamps.clock);
+    write_matrix(matrix, output, data);
     if (context.messages.json)
         context.result({{"output", output.string()}, {"rows", matrix.rows()}, {"columns", matrix.columns()}});
     else if (!context.messages.quiet)

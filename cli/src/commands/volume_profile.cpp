@@ -85,8 +85,9 @@ ExitStatus run_volume_profile(Context& context) {
     const std::string& output = requests.output;
     MarketInput input(context, config, view);
     const trainer::MarketData& data = input.data;
-    const market::ProfileReport report = market::make_profile_report(
-        data.read.bars, data.plan.sessions, data.read.report.stamps.clock, data.profile_rules, input.pool);
+    const market::ProfileReport report =
+        market::make_profile_report(data.read.bars, data.plan.sessions, data.ends,
+                                    data.read.report.stamps.clock, data.profile_rules, input.pool);
     stop_if_requested(input.cancellation);
     view.finish();
 

@@ -63,7 +63,7 @@ float to_float32(const FeatureMatrix& matrix, std::size_t index) {
 
 } // namespace
 
-void write_features_csv(const std::filesystem::path& path, const FeatureMatrix& matrix,
+void write_features_csv(const std::filesystem::path& path, const FeatureMatrix& matrix, const BarEnds& ends,
                         std::string_view zone_mark) {
     AtomicFile file(path);
     std::string line = "date,known_at";
@@ -75,7 +75,7 @@ void write_features_csv(const std::filesystem::path& path, const FeatureMatrix& 
         line.clear();
         append_date(line, matrix.dates[row]);
         line += ',';
-        append_stamp(line, matrix.known_at[row]);
+        append_stamp(line, ends.of(matrix.known_at[row]));
         line += zone_mark;
         for (const double value : matrix.row(row)) {
             line += ',';

@@ -362,8 +362,8 @@ ClockSuggestion suggest_clock(const BarTable& bars, const SessionRules& rules, c
     ClockSuggestion result;
     result.read_as = stamps.clock == Clock::exchange ? stamps.zone : "UTC";
     if (bars.metadata().dates_only) {
-        result.message =
-            "The timestamps are dates without a time of day, so their clock cannot be determined.";
+        result.message = "Each bar is a day or more and belongs to a date, so the clock of the timestamps "
+                         "does not matter.";
         return result;
     }
     const ClockJudge judge(bars, rules, stamps);

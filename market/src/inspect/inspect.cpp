@@ -137,6 +137,7 @@ InspectReport inspect(const BarTable& bars, const ReadReport& reading, const Ses
     InspectReport report;
     report.reading = reading;
     report.metadata = bars.metadata();
+    report.ends = BarEnds(bars, rules, calendar);
     report.rules = rules;
     report.rules.hours = SessionHours::all;
     report.rules.length = SessionLength::day;

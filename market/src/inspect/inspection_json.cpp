@@ -18,6 +18,10 @@ Json moment(const ReportTimes& times, std::int64_t stamp) {
     return {{"seconds", stamp}, {"text", times.text(stamp)}};
 }
 
+Json end_moment(const ReportTimes& times, std::int64_t instant) {
+    return {{"seconds", instant}, {"text", times.instant_text(instant)}};
+}
+
 Json reading_json(const InspectReport& report, const ReportTimes& times) {
     const ReadReport& reading = report.reading;
     Json json{{"format", reading.format}};
@@ -76,7 +80,7 @@ Json rolls_json(const InspectReport& report, const ReportTimes& times) {
              {"to", report.metadata.contracts[roll.to]},
              {"gap_ticks", roll.gap_ticks},
              {"gap_points", report.metadata.tick.to_points(static_cast<double>(roll.gap_ticks))},
-             {"gap_known_at", moment(times, roll.gap_known_at)},
+             {"gap_known_at", end_moment(times, report.ends.of(roll.gap_known_at))},
              {"gap_distance_seconds", roll.gap_distance < 0 ? Json(nullptr) : Json(roll.gap_distance)},
              {"reason", roll.reason}});
     return json;

@@ -47,9 +47,13 @@ ReportTimes::ReportTimes(const InspectReport& report)
 std::string ReportTimes::text(std::int64_t stamp) const {
     if (dates_only_)
         return format_date(date_of(stamp));
+    return instant_text(stamp);
+}
+
+std::string ReportTimes::instant_text(std::int64_t instant) const {
     if (!zone_)
-        return format_civil(stamp) + " by the label";
-    return format_civil(stamp) + " UTC (" + format_civil(zone_->to_local(stamp)).substr(11) + " " +
+        return format_civil(instant) + " by the label";
+    return format_civil(instant) + " UTC (" + format_civil(zone_->to_local(instant)).substr(11) + " " +
            zone_name_ + ")";
 }
 

@@ -105,7 +105,7 @@ nlohmann::ordered_json session_json(const ProfileReport& report, std::size_t s) 
     json["date"] = format_date(session.date);
     json["contract"] = contract_name(report.metadata, session.contract);
     json["bars"] = session.bars;
-    json["end_time"] = time_text(session.end_time, report.clock);
+    json["end_time"] = time_text(report.ends.of(session.end_time), report.clock);
     json["open"] = points(session.open);
     json["high"] = points(session.high);
     json["low"] = points(session.low);
@@ -194,9 +194,11 @@ std::string render_profile_json(const ProfileReport& report) {
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-ProfileReport make_profile_report(const BarTable& bars, std::span<const Session> sessions, Clock clock,
-                                  const ProfileRules& rules, ThreadPool& pool, const NodeRules& node_rules) {
+ProfileReport make_profile_report(const BarTable& bars, std::span<const Session> sessions,
+                                  const BarEnds& ends, Clock clock, const ProfileRules& rules,
+                                  ThreadPool& pool, const NodeRules& node_rules) {
     ProfileReport report;
+    report.ends = ends;
     report.metadata = bars.metadata();
     report.clock = clock;
     report.rules = rules;

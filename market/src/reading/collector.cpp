@@ -43,11 +43,12 @@ void drop_rows(ParsedBlock& block, const std::vector<bool>& dropped) {
 
 } // namespace
 
-void BarCollector::begin_file(const std::filesystem::path& path, const FileLayout& layout,
-                              bool newest_first) {
+void BarCollector::begin_file(const std::filesystem::path& path, const FileLayout& layout, bool newest_first,
+                              const DayStamps* days) {
     path_ = path;
     layout_ = &layout;
     newest_first_ = newest_first;
+    days_ = days;
     next_line_ = layout.data_line;
     previous_.assign(contracts_.size(), before_all);
     file_starts_.push_back(totals_.rows);
@@ -85,7 +86,7 @@ RejectedRow BarCollector::describe(const ParsedBlock& block, std::size_t row, st
 void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rejected,
                                std::vector<bool>& dropped) {
     BarBuffer& bars = block.bars;
-    const bool convert = convert_ && !layout_->stamp.offset;
+    const bool convert = convert_ && !layout_->stamp.offset && !layout_->stamp.dates_only();
     DistanceCounter& distances = distances_.back();
     const auto reject = [&](std::size_t row, std::string reason, std::string expected) {
         dropped.resize(bars.size());
@@ -109,11 +110,16 @@ void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rej
             }
             bars.time[row] = *instant;
         }
+        if (days_)
+            bars.time[row] = std::int64_t{days_->date(bars.time[row])} * day_seconds;
         const std::int64_t time = bars.time[row];
         if (time <= previous) [[unlikely]] {
             const std::string& name = contracts_[bars.contract[row]].name;
             const std::string of = name.empty() ? "" : " of contract " + name;
-            if (time == previous)
+            if (time == previous && days_)
+                reject(row, fmt::format("a second bar{} of {}", of, format_date(date_of(time))),
+                       "one bar per date");
+            else if (time == previous)
                 reject(row, fmt::format("a second bar{} at {}", of, civil(label)), "one bar per timestamp");
             else if (newest_first_)
                 reject(row,
@@ -131,7 +137,7 @@ void BarCollector::check_order(ParsedBlock& block, std::vector<RejectedRow>& rej
         needs_ordering_ |= time <= last_time_;
         last_time_ = time;
         if (!bars.vix.empty() && !std::isnan(bars.vix[row]))
-            vix_.add(date_of(label), bars.vix[row]);
+            vix_.add(date_of(days_ ? time : label), bars.vix[row]);
     }
 }
 

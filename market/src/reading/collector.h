@@ -2,6 +2,7 @@
 /// Turns parsed blocks, in order, into rows with instants, and checks their order within each contract.
 
 #include "reading/bar_length.h"
+#include "reading/day_stamps.h"
 #include "reading/rejects.h"
 #include "reading/row_parser.h"
 #include "reading/stage.h"
@@ -44,7 +45,9 @@ class BarCollector {
         : stage_(stage), rejects_(rejects), keep_lines_(keep_lines), convert_(std::move(convert)) {}
 
     /// newest_first: blocks and their rows are delivered from the end of the file to its beginning.
-    void begin_file(const std::filesystem::path& path, const FileLayout& layout, bool newest_first);
+    /// With `days`, bars get the midnight of their date as their time.
+    void begin_file(const std::filesystem::path& path, const FileLayout& layout, bool newest_first,
+                    const DayStamps* days = nullptr);
     /// Adds the next block of the file; modifies it.
     void add(ParsedBlock& block) {
         const std::uint64_t lines = block.lines;
@@ -83,6 +86,7 @@ class BarCollector {
     std::filesystem::path path_;
     const FileLayout* layout_ = nullptr;
     bool newest_first_ = false;
+    const DayStamps* days_ = nullptr;
     std::uint64_t next_line_ = 1;
     std::vector<std::int64_t> previous_; ///< last time of each contract in this file
 

@@ -44,14 +44,14 @@ std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& 
     return files;
 }
 
-InputFile inspect_file(const std::filesystem::path& path, const std::string& columns,
-                       const std::string& contract, std::size_t sample_count, std::vector<Decimal>& prices) {
+InputFile inspect_file(const std::filesystem::path& path, const ReadOptions& options,
+                       std::size_t sample_count, std::vector<Decimal>& prices) {
     Hasher unused;
     const auto source = open_text_source(path, unused);
     std::string_view text = source->next(beginning_size);
     InputFile file;
     file.path = path;
-    file.layout = recognize_layout(read_head(path, text), columns, contract);
+    file.layout = recognize_layout(read_head(path, text), options.columns, options.contract);
     file.bytes = source->bytes_total();
     file.packed = source->packed();
     text.remove_prefix(file.layout.data_offset);
@@ -63,8 +63,9 @@ InputFile inspect_file(const std::filesystem::path& path, const std::string& col
     // A few rows may run the other way: the hour repeated in the fall, or a misplaced row.
     const RowParser::Times times = parser.count_times(text);
     file.newest_first = times.backwards > 20 * times.forwards;
+    file.days = DayStamps::recognize(times, file.layout.stamp, options);
     file.layout.stamp.midnight =
-        file.layout.stamp.time != TimeFormat::none && times.rows > 1 && times.at_midnight == times.rows;
+        file.days && file.days->dates_as_written() && file.layout.stamp.time != TimeFormat::none;
     file.lacks_volumes = parser.lacks_volumes(text);
     parser.collect_prices(text, prices);
     if (file.bytes > 2 * beginning_size)
@@ -144,13 +145,12 @@ std::string describe_not_read(const std::vector<std::filesystem::path>& files) {
 }
 
 std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& paths,
-                                     const std::string& columns, const std::string& contract,
-                                     std::vector<Decimal>& prices) {
+                                     const ReadOptions& options, std::vector<Decimal>& prices) {
     const std::size_t samples_per_file = std::max<std::size_t>(2, 32 / paths.size());
     std::vector<InputFile> files;
     files.reserve(paths.size());
     for (const std::filesystem::path& path : paths)
-        files.push_back(inspect_file(path, columns, contract, samples_per_file, prices));
+        files.push_back(inspect_file(path, options, samples_per_file, prices));
     choose_volumes(files);
     for (InputFile& file : files)
         if (file.lacks_volumes && !has_volume(file)) {
@@ -160,13 +160,14 @@ std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& p
             layout.columns.volume = no_column;
             layout.columns.without_volume = true;
         }
-    const bool dates_only = files.front().layout.stamp.dates_only();
+    const bool days = files.front().days.has_value();
     for (const InputFile& file : files)
-        if (file.layout.stamp.dates_only() != dates_only)
-            throw usage_error(dates_only ? "this file has times of day, but the first one has only dates"
-                                         : "this file has only dates, but the first one has times of day")
+        if (file.days.has_value() != days)
+            throw usage_error(days
+                                  ? "the bars of this file are shorter than a day, those of the first are not"
+                                  : "the bars of this file are days, those of the first are shorter")
                 .at(file.path.string())
-                .expected("all files with times of day, or none");
+                .expected("all files with bars shorter than a day, or none");
     return files;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// The files to read, and what is known from their first lines.
 
+#include "reading/day_stamps.h"
 #include "reading/format.h"
 #include "reading/number.h"
 
@@ -16,8 +17,9 @@ struct InputFile {
     std::uint64_t bytes = 0;
     double bytes_per_row = 64; ///< at the beginning, uncompressed
     bool packed = false;
-    bool newest_first = false;  ///< the beginning runs from newest to oldest
-    bool lacks_volumes = false; ///< no row of the beginning has a volume
+    bool newest_first = false;     ///< the beginning runs from newest to oldest
+    bool lacks_volumes = false;    ///< no row of the beginning has a volume
+    std::optional<DayStamps> days; ///< if a bar is a day or more
 };
 
 /// Expands folders to their *.csv, *.txt, *.csv.gz and *.txt.gz files, sorted by name. Throws Error (usage)
@@ -28,9 +30,9 @@ std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesyste
 /// A sentence that lists them.
 std::string describe_not_read(const std::vector<std::filesystem::path>& files);
 
-/// Recognizes every file and adds some prices from its beginning, middle and end to `prices`.
+/// Recognizes every file and adds some prices from its beginning, middle and end to `prices`. Throws Error
+/// (usage) also if only some of the files have bars of a day or more.
 std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& paths,
-                                     const std::string& columns, const std::string& contract,
-                                     std::vector<Decimal>& prices);
+                                     const ReadOptions& options, std::vector<Decimal>& prices);
 
 } // namespace rekindle::market::reading

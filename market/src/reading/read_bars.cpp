@@ -58,10 +58,10 @@ class BarReader {
     ReadResult read() {
         check_options();
         paths_ = expand_paths(options_.paths, not_read_);
-        files_ = inspect_files(paths_, options_.columns, options_.contract, sample_);
+        files_ = inspect_files(paths_, options_, sample_);
         for (const InputFile& file : files_)
             bytes_total_ += file.bytes;
-        dates_only_ = files_.front().layout.stamp.dates_only();
+        dates_only_ = files_.front().days.has_value();
         grid_ = first_grid();
         parse_all();
         while (needs_another_pass())
@@ -140,7 +140,7 @@ class BarReader {
 
     void parse_all() {
         std::optional<LabelConverter> convert;
-        if (options_.clock == Clock::exchange && !dates_only_)
+        if (options_.clock == Clock::exchange)
             convert.emplace(options_.zone);
         pass_ = std::make_unique<Pass>(options_.chunk_size > 0 ? make_file_stage(folder())
                                                                : make_memory_stage(expected_rows()),
@@ -165,7 +165,8 @@ class BarReader {
                 std::min(static_cast<double>(piece_size),
                          static_cast<double>(options_.chunk_size) * file.bytes_per_row));
         const auto source = open_text_source(file.path, pass_->hasher);
-        pass_->collector.begin_file(file.path, file.layout, file.newest_first);
+        pass_->collector.begin_file(file.path, file.layout, file.newest_first,
+                                    file.days ? &*file.days : nullptr);
         const auto report_progress = [&] {
             if (cancel_.requested())
                 throw Error("interrupted while reading bars", ExitStatus::interrupted);
@@ -315,6 +316,12 @@ class BarReader {
         assembly.metadata.tick = grid_.step;
         assembly.metadata.profile_bin = bin_of(assembly.rows.bars);
         assembly.metadata.dates_only = dates_only_;
+        for (const InputFile& file : files_)
+            if (file.days) {
+                assembly.metadata.utc_days |= file.days->utc_days();
+                assembly.metadata.day_end_minute =
+                    std::max(assembly.metadata.day_end_minute, file.days->end_minute());
+            }
         DistanceCounter distances;
         for (const DistanceCounter& of_file : pass_->collector.distances())
             distances.add(of_file);

@@ -96,13 +96,13 @@ void add_notes(const ReadOptions& options, const std::vector<InputFile>& files, 
     }
     note_numbers(options, collector.totals(), report);
     const FileLayout& layout = files.front().layout;
-    if (layout.stamp.midnight)
-        report.notes.emplace_back(
-            "Every timestamp is midnight (00:00:00), so the bars are treated as daily bars.");
-    else if (layout.stamps_begin_bars && options.stamp == StampAt::bar_end && !layout.stamp.dates_only())
+    if (const auto& days = files.front().days) {
+        if (!days->note().empty())
+            report.notes.push_back(days->note());
+    } else if (layout.stamps_begin_bars && options.stamp == StampAt::bar_end)
         report.notes.push_back("The column " + header_of(layout, layout.columns.time) +
                                " holds the start of each bar but is read as its end: use --stamp start.");
-    if (layout.stamp.offset && !layout.stamp.midnight && options.clock != Clock::raw)
+    if (layout.stamp.offset && !files.front().days && options.clock != Clock::raw)
         report.notes.emplace_back("The timestamps include their own UTC offset, which overrides --clock.");
     if (report.rejected > 0)
         report.notes.push_back(counted(report.rejected, "row was", "rows were") +

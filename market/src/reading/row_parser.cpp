@@ -161,11 +161,17 @@ class RowParser::Pass {
         const auto stamp = stamp_of(fields);
         ++times.rows;
         times.at_midnight += stamp && stamp->label % day_seconds == 0;
+        if (stamp && times.first.size() < times_limit)
+            times.first.push_back(*stamp);
         before.resize(std::max<std::size_t>(before.size(), contract + std::size_t{1}));
         std::optional<std::int64_t>& last = before[contract];
         if (last) {
             times.backwards += time < *last;
             times.forwards += time > *last;
+            if (const std::int64_t distance = std::abs(time - *last); distance > 0) {
+                ++(distance < day ? times.short_distances : times.day_distances);
+                times.shortest_distance = std::min(times.shortest_distance, distance);
+            }
         }
         last = time;
     }
@@ -520,6 +526,7 @@ RowParser::Times RowParser::count_times(std::string_view text) const {
     block.text = text;
     Pass pass(settings_, block);
     Times times;
+    times.has_offset = settings_.layout.stamp.offset;
     std::vector<std::optional<std::int64_t>> before;
     pass.for_each_row([&](Fields fields) { pass.compare_time(fields, before, times); });
     return times;

@@ -8,6 +8,7 @@
 #include <rekindle/market/read_bars.h>
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,14 +61,23 @@ class RowParser {
     const FileLayout& layout() const noexcept { return settings_.layout; }
     /// Clears `block` and parses whole lines into it. Precondition: text.size() < 2^32.
     void parse(std::string_view text, ParsedBlock& block) const;
-    /// Counts of the rows whose time can be read: how many are earlier and how many are later than the
-    /// previous row of their contract, and how many have a local time of 00:00:00.
+    /// Facts about the rows whose time can be read. Distances are between rows of a contract that follow each
+    /// other, in either direction; equal times count as none.
     struct Times {
         std::uint64_t rows = 0;
-        std::uint64_t backwards = 0;
-        std::uint64_t forwards = 0;
-        std::uint64_t at_midnight = 0;
+        std::uint64_t backwards = 0;       ///< earlier than the previous row of their contract
+        std::uint64_t forwards = 0;        ///< later than it
+        std::uint64_t at_midnight = 0;     ///< local time 00:00:00
+        std::uint64_t short_distances = 0; ///< less than `day` seconds
+        std::uint64_t day_distances = 0;   ///< the others
+        std::int64_t shortest_distance = std::numeric_limits<std::int64_t>::max();
+        bool has_offset = false;
+        std::vector<Stamp> first; ///< of the first rows, at most times_limit
     };
+    static constexpr std::size_t times_limit = 4096;
+    /// Day bars stamped at the close are 20 hours apart around early closes; no intraday bars are as far
+    /// apart as this many seconds throughout.
+    static constexpr std::int64_t day = std::int64_t{18} * 3600;
     Times count_times(std::string_view text) const;
     /// Whether a row has a volume other than 0.
     bool has_volume(std::string_view text) const;

@@ -239,7 +239,7 @@ void require_all_hours(const SessionRules& rules, const char* why) {
 DaySessions cut_days(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar,
                      bool like_original) {
     if (bars.metadata().dates_only) {
-        require_all_hours(rules, "the data have dates without a time of day");
+        require_all_hours(rules, "each bar is a day or more");
         return cut_label_dates(bars, rules, like_original);
     }
     if (rules.raw_labels) {

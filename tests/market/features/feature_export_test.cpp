@@ -39,14 +39,14 @@ class FeatureExport : public ::testing::Test {
 };
 
 TEST_F(FeatureExport, CsvIsExact) {
-    write_features_csv(file(), matrix());
+    write_features_csv(file(), matrix(), {});
     EXPECT_EQ(read_file(file()), "date,known_at,a,b,c\n"
                                  "2024-12-16,2024-12-16T21:00:00Z,0.1,-2,1e+300\n"
                                  "1969-12-31,1969-12-31T23:59:59Z,0.3333333333333333,5e-324,6149.25\n");
 }
 
 TEST_F(FeatureExport, CsvWithTimestampsWithoutAKnownZone) {
-    write_features_csv(file(), matrix(), "");
+    write_features_csv(file(), matrix(), {}, "");
     EXPECT_NE(read_file(file()).find("2024-12-16T21:00:00,0.1"), std::string::npos);
 }
 
@@ -90,7 +90,7 @@ TEST_F(FeatureExport, Float32RejectsAndNamesValuesThatDoNotFit) {
 TEST_F(FeatureExport, NamesAFolderThatDoesNotExist) {
     const auto target = file() / "missing" / "features.csv";
     try {
-        write_features_csv(target, matrix());
+        write_features_csv(target, matrix(), {});
         FAIL();
     } catch (const Error& error) {
         EXPECT_NE(error.render().find("missing"), std::string::npos);

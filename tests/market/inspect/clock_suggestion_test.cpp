@@ -132,7 +132,7 @@ TEST(SuggestClock, DoesNotGuessWithoutEvidence) {
     EXPECT_THAT(suggest_clock(few.table(), SessionRules{}).message, HasSubstr("cannot be determined"));
     BarBuilder dates;
     dates.dates_only().add(0).add(day_seconds);
-    EXPECT_THAT(suggest_clock(dates.table(), SessionRules{}).message, HasSubstr("without a time of day"));
+    EXPECT_THAT(suggest_clock(dates.table(), SessionRules{}).message, HasSubstr("belongs to a date"));
 }
 
 // Cryptocurrencies trade at all hours, so nothing contradicts any clock.

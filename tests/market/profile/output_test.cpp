@@ -72,7 +72,7 @@ TEST(ProfileOutput, JsonContainsEverySession) {
         BarBuffer::into_table(std::move(bars), fixtures::metadata(0.25, {"ES \"03-25\"\n"}));
     const auto sessions = fixtures::random_sessions(3, table.size(), 60, 0);
     ThreadPool pool(2);
-    const ProfileReport report = make_profile_report(table, sessions, Clock::utc, {}, pool);
+    const ProfileReport report = make_profile_report(table, sessions, {}, Clock::utc, {}, pool);
     const std::string text = render_profile_json(report);
     EXPECT_EQ(text.back(), '\n');
     const auto json = nlohmann::json::parse(text);
@@ -89,7 +89,7 @@ TEST(ProfileOutput, JsonContainsEverySession) {
     }
     EXPECT_EQ(json["sessions"][0]["end_time"].get<std::string>().back(), 'Z');
     const auto raw = nlohmann::json::parse(
-        render_profile_json(make_profile_report(table, sessions, Clock::raw, {}, pool)));
+        render_profile_json(make_profile_report(table, sessions, {}, Clock::raw, {}, pool)));
     EXPECT_NE(raw["sessions"][0]["end_time"].get<std::string>().back(), 'Z');
     EXPECT_EQ(raw["sessions"][0]["end_time"].get<std::string>().size(), 19u);
 }

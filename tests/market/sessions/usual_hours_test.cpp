@@ -98,7 +98,7 @@ TEST(UsualHours, GiveTheSameSessionsInEveryZoneOfTheUs) {
     for (const char* zone : us_zones) {
         ReadOptions options;
         options.clock = Clock::exchange;
-        options.zone = zone;
+        options.zone = options.exchange_zone = zone;
         options.tick = 1;
         const ReadResult read = read_text(text_in(zone), options);
         const SessionRules rules = usual_session_rules(zone);

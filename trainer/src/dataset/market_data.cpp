@@ -223,6 +223,7 @@ market::ReadOptions read_options(const TrainConfig& config, const std::filesyste
     options.clock = config.clock;
     options.zone = config.stamp_zone.empty() ? config.zone : config.stamp_zone;
     options.stamp = config.stamp;
+    options.exchange_zone = config.zone;
     if (!config.vix.empty())
         options.vix = config.vix;
     return options;
@@ -307,16 +308,16 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
                     market::format_date(summaries.front().date), market::format_date(summaries.back().date),
                     counted(static_cast<std::int64_t>(plan.rolls.size()), "roll")));
     warn_of_meaningless_profiles(summaries, progress);
-    return {std::move(read), rules, profile, std::move(plan), std::move(summaries)};
+    const market::BarEnds ends(read.bars, rules, calendar);
+    return {std::move(read), rules, ends, profile, std::move(plan), std::move(summaries)};
 }
 
 std::string timestamp_text(std::int64_t timestamp, const MarketData& data) {
-    if (data.read.bars.metadata().dates_only)
-        return market::format_date(market::date_of(timestamp));
+    const std::int64_t end = data.ends.of(timestamp);
     if (data.session_rules.raw_labels)
-        return market::format_civil(timestamp) + " as labeled";
+        return market::format_civil(end) + " as labeled";
     const auto zone = market::ZoneClock::load(data.session_rules.zone);
-    return fmt::format("{} {}", market::format_civil(zone.to_local(timestamp)), zone.name());
+    return fmt::format("{} {}", market::format_civil(zone.to_local(end)), zone.name());
 }
 
 } // namespace rekindle::trainer

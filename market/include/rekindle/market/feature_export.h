@@ -1,6 +1,7 @@
 #pragma once
 /// Writes the feature matrix to a file.
 
+#include <rekindle/market/bar_ends.h>
 #include <rekindle/market/feature_matrix.h>
 
 #include <cstdint>
@@ -10,11 +11,12 @@
 
 namespace rekindle::market {
 
-/// Columns date, known_at and the features; one line per row, LF. Dates look like 2024-12-16, timestamps like
+/// Columns date, known_at (the end of the newest bar that the row uses, by `ends`) and the features; one line
+/// per row, LF. Dates look like 2024-12-16, timestamps like
 /// 2024-12-16T21:00:00 followed by `zone_mark` ("Z", or "" for Clock::raw, whose zone is unknown). Numbers
 /// are the shortest text that reads back as the same double. Written atomically; throws Error naming the
 /// file.
-void write_features_csv(const std::filesystem::path& path, const FeatureMatrix& matrix,
+void write_features_csv(const std::filesystem::path& path, const FeatureMatrix& matrix, const BarEnds& ends,
                         std::string_view zone_mark = "Z");
 
 enum class NpyType { float32, float64 };

@@ -19,7 +19,8 @@ struct FeatureMatrix {
     std::vector<std::string> names; ///< one per column
     ScratchArray<double> values;    ///< rows() × columns()
     ScratchArray<std::int64_t>
-        known_at; ///< per row: timestamp (as BarColumns::time) from which the row is known
+        known_at; ///< per row: time of the newest bar that it uses, as BarColumns::time. The row is known
+                  ///< from BarEnds::of() that time on
     ScratchArray<std::int32_t> dates; ///< per row: Session::date
     ScratchArray<std::size_t> source; ///< per row: index of the session, or of the bar for the minute group
     std::size_t dropped_first = 0; ///< rows skipped before the first complete one (look-backs not yet filled)

@@ -1,6 +1,7 @@
 #pragma once
 /// Facts about a table of bars, as shown by `rekindle inspect`.
 
+#include <rekindle/market/bar_ends.h>
 #include <rekindle/market/bars.h>
 #include <rekindle/market/calendar.h>
 #include <rekindle/market/clock_suggestion.h>
@@ -45,7 +46,8 @@ struct RegularPause {
 struct InspectReport {
     ReadReport reading;
     BarMetadata metadata;
-    SessionRules rules;                 ///< clock and zone of the times below
+    BarEnds ends;                       ///< of the bars
+    SessionRules rules;                 ///< zone of the times below
     std::vector<SessionCount> sessions; ///< rth, eth and all by day; all by week
     SessionPlan plan;                   ///< by trading day, all hours
     std::string roll_error;             ///< why there is no plan; empty if there is one

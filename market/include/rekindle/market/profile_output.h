@@ -2,6 +2,7 @@
 /// The output of `rekindle volume-profile`.
 
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/market/bar_ends.h>
 #include <rekindle/market/migration.h>
 #include <rekindle/market/session.h>
 #include <rekindle/market/volume_profile.h>
@@ -18,6 +19,7 @@ namespace rekindle::market {
 /// session have the same length.
 struct ProfileReport {
     BarMetadata metadata;
+    BarEnds ends;             ///< of the bars of the sessions
     Clock clock = Clock::utc; ///< how end times are printed: with Z, or (raw) as labels without a zone
     ProfileRules rules;
     std::vector<SessionSummary> sessions;
@@ -28,9 +30,9 @@ struct ProfileReport {
 
 /// Summaries, nodes, touches and trends of the sessions. Does not depend on the number of threads. Throws
 /// Error like summarize_sessions().
-ProfileReport make_profile_report(const BarTable& bars, std::span<const Session> sessions, Clock clock,
-                                  const ProfileRules& rules, ThreadPool& pool,
-                                  const NodeRules& node_rules = {});
+ProfileReport make_profile_report(const BarTable& bars, std::span<const Session> sessions,
+                                  const BarEnds& ends, Clock clock, const ProfileRules& rules,
+                                  ThreadPool& pool, const NodeRules& node_rules = {});
 
 /// A price in points, with as many decimals as the tick needs, without trailing zeros but with at least one
 /// decimal ("4557.5", "4578.0"), so that no binary rounding noise shows.

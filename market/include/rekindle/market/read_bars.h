@@ -44,7 +44,8 @@ struct ReadOptions {
     Clock clock = Clock::utc;          ///< clock, zone and stamp: as in StampRules
     std::string zone = "America/New_York";
     StampAt stamp = StampAt::bar_end;
-    std::optional<std::filesystem::path> vix; ///< file with the VIX; takes precedence over a VIX column
+    std::string exchange_zone = "America/New_York"; ///< whose dates bars of a day or more belong to
+    std::optional<std::filesystem::path> vix;       ///< file with the VIX; takes precedence over a VIX column
 
     StampRules stamps() const { return {clock, zone, stamp}; }
 };

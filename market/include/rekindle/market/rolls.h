@@ -27,7 +27,8 @@ struct Roll {
     std::uint16_t from = 0; ///< indices into BarMetadata::contracts
     std::uint16_t to = 0;
     std::int64_t gap_ticks = 0;    ///< price of `to` minus price of `from`, in ticks, at the same time
-    std::int64_t gap_known_at = 0; ///< timestamp of the bar that completed the pair of prices
+    std::int64_t gap_known_at = 0; ///< BarColumns::time of the bar that completed the pair of prices: the gap
+                                   ///< is known from BarEnds::of() that time on
     /// Seconds between the two prices: 0 if both traded in that bar. The gap includes the market's move in
     /// between, so a large distance means a rough estimate. -1: the gap is unknown, gap_ticks is 0 and
     /// Session::stretch changes.

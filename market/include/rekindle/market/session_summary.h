@@ -13,7 +13,8 @@ namespace rekindle::market {
 /// Prices are in ticks of the session's own contract.
 struct SessionSummary {
     std::int32_t date = 0;     ///< as Session::date
-    std::int64_t end_time = 0; ///< timestamp of the last bar: the figures are known from then on
+    std::int64_t end_time = 0; ///< BarColumns::time of the last bar: the figures are known from
+                               ///< BarEnds::of() that time on
     std::size_t first_bar = 0;
     std::size_t bars = 0;
     std::uint16_t contract = 0;

@@ -3,6 +3,7 @@
 
 #include <rekindle/base/cancellation.h>
 #include <rekindle/base/thread_pool.h>
+#include <rekindle/market/bar_ends.h>
 #include <rekindle/market/calendar.h>
 #include <rekindle/market/read_bars.h>
 #include <rekindle/market/session_plan.h>
@@ -22,6 +23,7 @@ namespace rekindle::trainer {
 struct MarketData {
     market::ReadResult read;
     market::SessionRules session_rules;
+    market::BarEnds ends; ///< of the bars
     market::ProfileRules profile_rules;
     market::SessionPlan plan; ///< the latest data_fraction of the sessions; all complete, see LastSession
     std::vector<market::SessionSummary> summaries; ///< one per session of the plan
@@ -51,8 +53,8 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
                             ThreadPool& pool, ProgressSink& progress, const CancellationToken& cancellation,
                             LastSession last = LastSession::when_complete);
 
-/// The end of a bar as the user knows it: "2025-02-27 16:00:00 America/New_York", "2025-02-27" for dates
-/// alone, "2025-02-27 16:00:00 as labeled" for Clock::raw. `timestamp` as in BarColumns::time.
+/// The end of a bar as the user knows it: "2025-02-27 16:00:00 America/New_York", or "2025-02-27 16:00:00 as
+/// labeled" for Clock::raw. `timestamp` as in BarColumns::time.
 std::string timestamp_text(std::int64_t timestamp, const MarketData& data);
 
 } // namespace rekindle::trainer
