@@ -38,18 +38,19 @@ std::string text_in(const char* zone) {
     return text;
 }
 
-struct Day {
+struct DayVolume {
     std::int32_t date = 0;
     std::int64_t volume = 0;
-    friend bool operator==(const Day&, const Day&) = default;
+    friend bool operator==(const DayVolume&, const DayVolume&) = default;
 };
 
-std::vector<Day> days_of(const BarTable& bars, SessionRules rules, SessionHours hours, SessionLength length) {
+std::vector<DayVolume> days_of(const BarTable& bars, SessionRules rules, SessionHours hours,
+                               SessionLength length) {
     rules.hours = hours;
     rules.length = length;
     const SessionPlan plan = volume_plan(bars, rules);
     ThreadPool pool(1);
-    std::vector<Day> days;
+    std::vector<DayVolume> days;
     for (const SessionSummary& session : summarize_sessions(bars, plan.sessions, {}, pool))
         days.push_back({session.date, session.total_volume});
     return days;
