@@ -152,7 +152,7 @@ TEST(MarketWarnings, UnknownZoneIsRefusedForDatesToo) {
     }
     EXPECT_EQ(rekindle({"train", "--data", data, "--zone", "Nowhere", "--print-config"}).status, 2);
     expect_said(data, {"--clock", "exchange", "--day-start", "17:00"},
-                {"these options have no effect: --clock, --day-start"});
+                {"these options have no effect on the sessions: --clock, --day-start"});
 }
 
 /// The daily bars without their column of volume.
@@ -226,6 +226,39 @@ TEST(MarketWarnings, SessionsOfOneBar) {
     const Finished weekly =
         rekindle({"volume-profile", "--data", data, "--session-length", "week", "--draw", "1"});
     EXPECT_FALSE(contains(weekly.errors, "only one bar")) << weekly.errors;
+}
+
+// Neither days nor weeks are missing between weekly bars, and weeks do not hold more of them.
+TEST(MarketWarnings, WeeklyBarsGetNoAdviceForDays) {
+    const TemporaryFolder folder;
+    std::string text = "date,open,high,low,close,volume\n";
+    for (int week = 0; week < 120; ++week)
+        text +=
+            fmt::format("{},{},{},{},{},{}\n", market::format_date(market::make_date(2022, 1, 3) + 7 * week),
+                        100 + week % 5, 107, 98, 100 + (week + 1) % 5, 50 + week % 11);
+    const std::string data = folder.file("weekly.csv", text);
+    const Finished inspected = rekindle({"inspect", data});
+    EXPECT_TRUE(contains(inspected.output, "120 bars of 7 days")) << inspected.output;
+    EXPECT_FALSE(contains(inspected.output, "business day")) << inspected.output;
+    const Finished json = rekindle({"inspect", data, "--format", "json"});
+    EXPECT_TRUE(contains(json.output, "\"missing_days\": null") ||
+                contains(json.output, "\"missing_days\":null"))
+        << json.output;
+    for (const char* length : {"day", "week"}) {
+        const Finished profile =
+            rekindle({"volume-profile", "--data", data, "--session-length", length, "--draw", "1"});
+        EXPECT_TRUE(contains(profile.errors, "Use finer bars.")) << profile.errors;
+        EXPECT_FALSE(contains(profile.errors, "--session-length week")) << profile.errors;
+    }
+}
+
+TEST(MarketWarnings, OptionsWithoutEffectOnDatesAreSaidInQuietToo) {
+    const TemporaryFolder folder;
+    const std::string data = folder.file("spx.csv", daily("", "", market::make_date(2023, 1, 2), 200, 4000));
+    expect_said(
+        data, {"--quiet", "--stamp", "start", "--clock", "exchange", "--stamp-zone", "Asia/Tokyo"},
+        {"warning: Each bar is a day or more and belongs to a date, so these options have no effect on "
+         "the sessions: --clock, --stamp, --stamp-zone"});
 }
 
 TEST(MarketWarnings, WeekendsOfAMarketThatNeverCloses) {

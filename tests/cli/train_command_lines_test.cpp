@@ -87,8 +87,9 @@ TEST(TrainCommandLines, EachTrainsAndSaysWhatDiffers) {
         EXPECT_TRUE(fs::exists(run_folder(folder) / "best_model.pt"));
         EXPECT_TRUE(fs::exists(run_folder(folder) / "report.html"));
         for (const std::string& text : line.said)
-            EXPECT_NE(finished.output.find(text), std::string::npos) << text << " is not in:\n"
-                                                                     << finished.output;
+            EXPECT_NE((finished.output + finished.errors).find(text), std::string::npos)
+                << text << " is not in:\n"
+                << finished.output << finished.errors;
         EXPECT_EQ(finished.output.find(differs) != std::string::npos, !line.environment.empty())
             << finished.output;
     }

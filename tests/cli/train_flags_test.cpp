@@ -396,7 +396,7 @@ std::vector<WithoutEffect> options_without_effect() {
 std::string said_without_effect(const TrainingRun& run, const std::string& option) {
     std::istringstream lines(run.everything_said());
     for (std::string line; std::getline(lines, line);)
-        if (line.starts_with(option) && line.find("no effect") != std::string::npos)
+        if (line.starts_with("warning: " + option) && line.find("no effect") != std::string::npos)
             return line;
     return "";
 }

@@ -103,7 +103,7 @@ TrainConfig resumed_config(const TrainConfig& requested, const std::set<std::str
     to_json(own, stored);
     for (const std::string& key : given) {
         if (key == "output") {
-            progress.info("--output has no effect: a resumed run stays in its folder");
+            progress.warning("--output has no effect: a resumed run stays in its folder");
             continue;
         }
         const bool changes_schedule =
@@ -207,15 +207,15 @@ std::optional<Checkpoint> find_checkpoint(const RunFolder& folder, const FitOpti
     return checkpoint;
 }
 
-/// Notes the given settings that have no effect, each with the reason.
-void note_options_without_effect(const TrainConfig& config, const std::set<std::string>& given,
-                                 const TargetMeaning& meaning, ProgressSink& progress) {
+/// Warns of the given settings that have no effect, each with the reason.
+void warn_of_options_without_effect(const TrainConfig& config, const std::set<std::string>& given,
+                                    const TargetMeaning& meaning, ProgressSink& progress) {
     for (const auto& [key, reason] : settings_without_effect(config, meaning)) {
         if (!given.contains(std::string(key)))
             continue;
         std::string option = "--" + std::string(key);
         std::replace(option.begin(), option.end(), '_', '-');
-        progress.info(fmt::format("{} has no effect: {}", option, reason));
+        progress.warning(fmt::format("{} has no effect: {}", option, reason));
     }
 }
 
@@ -355,7 +355,7 @@ TrainOutcome train(TrainConfig config, const std::set<std::string>& given, Progr
     const Dataset set = build_dataset(config, data, pool, progress, workspace_of(config, folder.path()));
     const mlp::ModelDescription model = network_of(config, set.matrix.columns(), set.meaning);
     const mlp::TrainingSpec spec = training_spec(config, set, pool.size());
-    note_options_without_effect(config, given, set.meaning, progress);
+    warn_of_options_without_effect(config, given, set.meaning, progress);
     report_training_setup(config, model, set, progress);
     const FitOptions options = fit_options(config, model, set, pool.size());
     const auto checkpoint = resuming ? find_checkpoint(folder, options, progress) : std::nullopt;

@@ -97,10 +97,11 @@ void find_holes(const BarTable& bars, const ZoneClock& zone, InspectReport& repo
 
 void find_missing_days(const HolidayCalendar& calendar, InspectReport& report) {
     const std::vector<Session>& sessions = report.plan.sessions;
+    report.missing_day_count = 0;
     for (std::size_t i = 1; i < sessions.size(); ++i)
         for (std::int32_t date = sessions[i - 1].date + 1; date < sessions[i].date; ++date)
             if (calendar.is_business_day(date)) {
-                ++report.missing_day_count;
+                ++*report.missing_day_count;
                 if (report.missing_days.size() < max_listed)
                     report.missing_days.push_back(date);
             }
@@ -155,7 +156,8 @@ InspectReport inspect(const BarTable& bars, const ReadReport& reading, const Ses
     }
     if (!bars.metadata().dates_only)
         find_holes(bars, ZoneClock::load(rules.zone), report);
-    find_missing_days(calendar, report);
+    if (bars.metadata().bar_seconds <= day_seconds)
+        find_missing_days(calendar, report);
     warn_of_missing_volume(bars, report);
     report.suspected_splits = suspected_splits(bars, report.plan.sessions);
     if (!report.suspected_splits.empty())

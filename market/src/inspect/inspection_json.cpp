@@ -153,7 +153,7 @@ Json to_json(const InspectReport& report) {
     for (const Hole& hole : report.largest_holes)
         json["largest_holes"].push_back(
             {{"after", moment(times, hole.after)}, {"before", moment(times, hole.before)}});
-    json["missing_days"] = report.missing_day_count;
+    json["missing_days"] = report.missing_day_count ? Json(*report.missing_day_count) : Json(nullptr);
     json["first_missing_days"] = Json::array();
     for (const std::int32_t day : report.missing_days)
         json["first_missing_days"].push_back(format_date(day));

@@ -70,6 +70,12 @@ void put_columns(const InspectReport& report, Page& page) {
         page.put("", "not used: " + unused);
 }
 
+std::string bar_length(const BarMetadata& metadata) {
+    if (metadata.dates_only)
+        return counted(metadata.bar_seconds / day_seconds, "day");
+    return format_duration(static_cast<double>(metadata.bar_seconds));
+}
+
 void put_rows(const InspectReport& report, Page& page) {
     const ReadReport& reading = report.reading;
     std::string files;
@@ -79,9 +85,8 @@ void put_rows(const InspectReport& report, Page& page) {
     page.put("Format",
              reading.format + ", " + format_bytes(reading.bytes) + ", XXH3-128 " + reading.data_hash.hex());
     put_columns(report, page);
-    page.put("Rows", counted(reading.rows, "bar") + " of " +
-                         format_duration(static_cast<double>(report.metadata.bar_seconds)) +
-                         (report.metadata.dates_only ? " (dates without a time of day)" : "") +
+    page.put("Rows", counted(reading.rows, "bar") + " of " + bar_length(report.metadata) +
+                         (report.metadata.dates_only ? " (each belongs to a date)" : "") +
                          (reading.rejected ? ", " + counted(reading.rejected, "row") + " rejected" : ""));
     const ReportTimes times(report);
     page.put("Span", times.text(reading.first_time) + " to " + times.text(reading.last_time));
@@ -143,12 +148,14 @@ void put_holes(const InspectReport& report, Page& page) {
     for (const Hole& hole : report.largest_holes)
         page.put_line(times.text(hole.after) + " + " +
                       format_duration(static_cast<double>(hole.before - hole.after)));
+    if (!report.missing_day_count)
+        return;
     std::string days;
     for (const std::int32_t day : report.missing_days)
         days += (days.empty() ? ": " : ", ") + format_date(day);
-    if (report.missing_day_count > report.missing_days.size())
+    if (*report.missing_day_count > report.missing_days.size())
         days += " ...";
-    page.put("Missing", counted(report.missing_day_count, "business day") + " without a bar" + days);
+    page.put("Missing", counted(*report.missing_day_count, "business day") + " without a bar" + days);
 }
 
 /// Bars of '#' over the hours of the timestamps' clock, one column per season.

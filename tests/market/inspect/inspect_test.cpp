@@ -121,7 +121,7 @@ TEST(Inspect, SaysHowManyMoreSessionsTheLookBacksNeed) {
     const std::string text = render(report, 200);
     EXPECT_THAT(text, HasSubstr("the look-backs need 11 more"));
     EXPECT_THAT(text, HasSubstr("2018-01-01 to 2018-02-23"));
-    EXPECT_THAT(text, HasSubstr("dates without a time of day"));
+    EXPECT_THAT(text, HasSubstr("each belongs to a date"));
 }
 
 TEST(Inspect, ReportsContractsThatTheRollMethodRejects) {

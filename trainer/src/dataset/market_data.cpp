@@ -148,25 +148,27 @@ void warn_of_clock(const TrainConfig& config, const market::ReadResult& read,
         progress.warning(sessions);
 }
 
-/// Notes options about the time of day when the bars have none.
-void note_options_ignored_for_dates(const TrainConfig& config, ProgressSink& progress) {
+/// Warns of options about the time of day when the bars have none.
+void warn_of_options_ignored_for_dates(const TrainConfig& config, ProgressSink& progress) {
     const TrainConfig usual;
     std::string options;
     for (const auto& [option, differs] :
          {std::pair{"--clock", config.clock != usual.clock && !original(config)},
-          {"--zone", config.zone != usual.zone},
           {"--stamp", config.stamp != usual.stamp},
           {"--stamp-zone", config.stamp_zone != usual.stamp_zone},
           {"--day-start", config.day_start != usual.day_start}})
         if (differs)
             options += (options.empty() ? "" : ", ") + std::string(option);
     if (!options.empty())
-        progress.info("The bars are dates without a time of day, so these options have no effect: " +
-                      options);
+        progress.warning(
+            "Each bar is a day or more and belongs to a date, so these options have no effect on "
+            "the sessions: " +
+            options);
 }
 
 /// Neither no volume nor a single bar shows at which prices volume traded.
 void warn_of_meaningless_profiles(const std::vector<market::SessionSummary>& summaries,
+                                  const market::SessionRules& rules, std::int64_t bar_seconds,
                                   ProgressSink& progress) {
     const auto without = static_cast<std::size_t>(std::count_if(
         summaries.begin(), summaries.end(), [](const auto& session) { return session.total_volume == 0; }));
@@ -182,12 +184,15 @@ void warn_of_meaningless_profiles(const std::vector<market::SessionSummary>& sum
     const bool at_the_low = std::all_of(summaries.begin(), summaries.end(), [](const auto& s) {
         return s.bars != 1 || s.point_of_control == static_cast<double>(s.low);
     });
+    const bool weeks_help = rules.hours == market::SessionHours::all &&
+                            rules.length == market::SessionLength::day && bar_seconds <= market::day_seconds;
     progress.warning(
         fmt::format("In {} of {} there is only one bar. The prices at which its volume traded are unknown, "
                     "so the point of control and value area come from the bar's own prices{} and mean "
-                    "nothing. Use finer bars, or longer sessions (--session-length week).",
+                    "nothing. Use finer bars{}.",
                     with_thousands(single), counted(summaries.size(), "session"),
-                    at_the_low ? " (the point of control is its low)" : ""));
+                    at_the_low ? " (the point of control is its low)" : "",
+                    weeks_help ? ", or longer sessions (--session-length week)" : ""));
 }
 
 market::SessionPlan plan_of(market::SessionPlan plan, LastSession last) {
@@ -267,8 +272,9 @@ void note_unused_vix(const TrainConfig& config, const market::ReadReport& report
         return std::find(config.features.begin(), config.features.end(), group) != config.features.end();
     };
     if (report.vix_source != "none" && !chosen("vix") && !chosen("minute"))
-        progress.info(fmt::format("the VIX {} is present but unused; --features session,vix uses it",
-                                  report.vix_source));
+        progress.log(config.vix.empty() ? LogLevel::info : LogLevel::warning,
+                     fmt::format("the VIX {} is present but unused; --features session,vix uses it",
+                                 report.vix_source));
 }
 
 MarketData load_market_data(const TrainConfig& config, const std::filesystem::path& column_file,
@@ -286,7 +292,7 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
     report_reading(read.report, seconds_since(start), progress);
     warn_of_clock(config, read, rules, progress);
     if (read.bars.metadata().dates_only)
-        note_options_ignored_for_dates(config, progress);
+        warn_of_options_ignored_for_dates(config, progress);
 
     start = Clock::now();
     market::SessionPlan plan = plan_of(
@@ -307,7 +313,7 @@ MarketData load_market_data(const TrainConfig& config, const std::filesystem::pa
         fmt::format("{} from {} to {}, {}", counted(static_cast<std::int64_t>(summaries.size()), "session"),
                     market::format_date(summaries.front().date), market::format_date(summaries.back().date),
                     counted(static_cast<std::int64_t>(plan.rolls.size()), "roll")));
-    warn_of_meaningless_profiles(summaries, progress);
+    warn_of_meaningless_profiles(summaries, rules, read.bars.metadata().bar_seconds, progress);
     const market::BarEnds ends(read.bars, rules, calendar);
     return {std::move(read), rules, ends, profile, std::move(plan), std::move(summaries)};
 }

@@ -38,21 +38,21 @@ void check_strategy(const TrainConfig& config, std::size_t devices, ProgressSink
                         name_of(config.distributed_strategy)))
             .at("--distributed-strategy")
             .hint("--population N trains N networks together, spread over the devices of --device-ids.");
-    progress.info(config.population > 1
-                      ? fmt::format("--distributed-strategy {}: each network trains on one device; the "
-                                    "population is spread over those of --device-ids",
-                                    name_of(config.distributed_strategy))
-                      : fmt::format("--distributed-strategy {}: there is one process and one replica here, "
-                                    "so nothing is distributed",
-                                    name_of(config.distributed_strategy)));
+    const std::string option = fmt::format("--distributed-strategy {}", name_of(config.distributed_strategy));
+    if (config.population > 1)
+        progress.info(option + ": each network trains on one device; the population is spread over those of "
+                               "--device-ids");
+    else
+        progress.warning(option + ": there is one process and one replica here, so nothing is distributed");
 }
 
 void note_differences(const TrainConfig& config, std::size_t devices, ProgressSink& progress) {
     if (config.no_distributed)
-        progress.info(devices > 1 ? "--no-distributed: the first device of --device-ids is used"
-                                  : "--no-distributed: no effect, only one device is used anyway");
+        progress.log(devices > 1 ? LogLevel::info : LogLevel::warning,
+                     devices > 1 ? "--no-distributed: the first device of --device-ids is used"
+                                 : "--no-distributed: no effect, only one device is used anyway");
     if (config.skip_gpu_cleanup)
-        progress.info("--skip-gpu-cleanup: no effect, there is no cleanup step to skip");
+        progress.warning("--skip-gpu-cleanup: no effect, there is no cleanup step to skip");
     if (config.use_mixed_precision)
         progress.info("--use-mixed-precision: weights and activations are stored as bfloat16, the master "
                       "weights as float32");
@@ -100,11 +100,11 @@ DeviceChoice::DeviceChoice(const TrainConfig& config, ProgressSink& progress)
         ids_.erase(ids_.begin() + 1, ids_.end());
     if (requested_.kind == runtime::DeviceSelector::Kind::cpu) {
         if (!ids_.empty())
-            progress.info(fmt::format("--device-ids {} has no effect with --device cpu", ids_text(ids_)));
+            progress.warning(fmt::format("--device-ids {} has no effect with --device cpu", ids_text(ids_)));
         return;
     }
     if (ids_.size() > 1 && config.population == 1) {
-        progress.info(fmt::format(
+        progress.warning(fmt::format(
             "--device-ids {}: one network trains on one device; --population N would use all of them",
             ids_text(ids_)));
         if (requested_.kind != runtime::DeviceSelector::Kind::automatic)

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,8 @@ struct InspectReport {
     std::int64_t hole_seconds = 0;
     std::vector<RegularPause> regular_pauses;
     std::vector<std::int32_t> missing_days; ///< business days without a session, at most ten
-    std::size_t missing_day_count = 0;
+    /// Empty if a bar is longer than a day, so that days without one mean nothing.
+    std::optional<std::size_t> missing_day_count;
     std::vector<SuspectedSplit> suspected_splits;
     std::vector<std::string> warnings; ///< what makes results meaningless or wrong
     ClockSuggestion clock;
