@@ -224,6 +224,29 @@ TEST_F(PredictTest, RefusesOtherRulesAndNamesThem) {
         "target", [](TrainConfig& c) { c.target = market::TargetKind::direction; }, "return", "direction");
 }
 
+// The bins of the training data hold for other data, even where these have a tick.
+TEST_F(PredictTest, BinsOfAModelWithoutATickAreKept) {
+    TrainConfig without_tick = config();
+    without_tick.tick = "none:2";
+    const fs::path model = run(without_tick).run_folder;
+    const Json metadata = Json::parse(read_file(model / "best_model_metadata.json"));
+    EXPECT_EQ(metadata.at("rekindle").at("profile_bin_points"), 2.0);
+    EXPECT_EQ(predict_from(model).value, predict_with({model, without_tick, {"tick"}, {}}).value);
+    TrainConfig with_tick = config();
+    with_tick.tick = "0.25";
+    const std::string error = error_of([&] { predict_with({model, with_tick, {"tick"}, {}}); });
+    EXPECT_TRUE(contains(error, "no tick and bins of 2 points")) << error;
+    EXPECT_TRUE(contains(error, "--tick none:2")) << error;
+}
+
+TEST_F(PredictTest, FeaturesOfVolumeNeedVolume) {
+    const fs::path model = run(config()).run_folder;
+    TrainConfig other = config();
+    other.columns = "time=1,open=2,high=3,low=4,close=5,volume=none";
+    const std::string error = error_of([&] { predict_with({model, other, {"columns"}, {}}); });
+    EXPECT_TRUE(contains(error, "vpoc has no data: no bar has volume")) << error;
+}
+
 TEST_F(PredictTest, UnfinishedRunIsRefused) {
     const TrainOutcome stopped = interrupted(config(), 1);
     const std::string error = error_of([&] { predict_from(stopped.run_folder); });
