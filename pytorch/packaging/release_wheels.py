@@ -47,15 +47,12 @@ def write_program_wheel(folder, stage):
 
 def main(arguments):
     kind, folder, *rest = arguments or [None, None]
-    try:
-        if kind == "torch" and rest:
-            names = list(write_torch_wheels(folder, dict(item.split("=", 1) for item in rest)))
-        elif kind == "program" and len(rest) == 1:
-            names = [write_program_wheel(folder, rest[0])]
-        else:
-            sys.exit(__doc__)
-    except wheel_contents.DifferentFiles as problem:
-        sys.exit(str(problem))
+    if kind == "torch" and rest:
+        names = list(write_torch_wheels(folder, dict(item.split("=", 1) for item in rest)))
+    elif kind == "program" and len(rest) == 1:
+        names = [write_program_wheel(folder, rest[0])]
+    else:
+        sys.exit(__doc__)
     for name in names:
         print(os.path.join(folder, name))
 

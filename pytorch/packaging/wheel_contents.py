@@ -27,20 +27,9 @@ def _files_below(folder, suffix=""):
     )
 
 
-class DifferentFiles(Exception):
-    """One sentence: two builds have different files at the same place."""
-
-
-def _merged(stagings):
-    """The files that the builds installed: path in the wheel to path. What several installed must be identical."""
-    merged = {}
-    for staging in stagings:
-        for name in _files_below(staging):
-            path = os.path.join(staging, name)
-            with open(path, "rb") as one, open(merged.setdefault(name, path), "rb") as other:
-                if one.read() != other.read():
-                    raise DifferentFiles(f"{path} and {merged[name]} differ: build them from the same sources and with the same compiler")
-    return merged
+def _installed(stagings):
+    """The files that the builds installed, each in the folder of its version: path in the wheel to path on disk."""
+    return {name: os.path.join(staging, name) for staging in stagings for name in _files_below(staging)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +59,7 @@ class Contents:
         with wheel_file.WheelFile(folder, NAME, self.version, tag) as wheel:
             for name in _files_below(sources, ".py"):
                 wheel.add_file(f"{NAME}/{name}", os.path.join(sources, name))
-            for name, path in sorted(_merged(stagings).items()):
+            for name, path in sorted(_installed(stagings).items()):
                 wheel.add_file(name, path, 0o755)
             wheel.add_metadata(self.metadata())
         return wheel.file_name

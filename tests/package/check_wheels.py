@@ -48,7 +48,7 @@ def tag_problem(path):
 
 
 def record_problem(wheel):
-    """What the list RECORD says that is not so; None if it is right."""
+    """How the list RECORD differs from the wheel; None if it is right."""
     name = next(name for name in wheel.namelist() if name.endswith(".dist-info/RECORD"))
     rows = {row[0]: row[1:] for row in csv.reader(wheel.read(name).decode().splitlines())}
     if set(rows) != set(wheel.namelist()):
@@ -62,7 +62,7 @@ def record_problem(wheel):
 
 
 def build_paths():
-    """Texts that only files with paths of this machine contain."""
+    """Texts that only occur in files with paths of this machine."""
     return [text.encode() for text in (str(REPOSITORY), os.path.expanduser("~") + "/", "/site-packages/torch/include") if len(text) > 2]
 
 
