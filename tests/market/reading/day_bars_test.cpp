@@ -263,48 +263,46 @@ std::vector<Daily> all_markets() {
     return all;
 }
 
-TEST(DayBars, BelongToTheirDateWithEverySetting) {
-    for (const Daily& form : all_markets())
+/// Calls check(form, zone, bars) with what the reader makes of a year of each vendor's bars, for every zone,
+/// clock, and stamp.
+template <class Check>
+void for_every_setting(const std::vector<Daily>& forms, const Check& check) {
+    for (const Daily& form : forms)
         for (const char* zone : form.zones)
             for (const Clock clock : form.clocks)
                 for (const StampAt at : {StampAt::bar_end, StampAt::bar_start}) {
                     SCOPED_TRACE(testing::Message()
                                  << form.vendor << ", " << zone << ", clock " << static_cast<int>(clock)
                                  << ", stamp " << static_cast<int>(at));
-                    const std::vector<std::int32_t> dates = dates_of(form.week);
-                    const ReadResult read =
-                        read_text(file_of(form, dates), options_of(form, zone, clock, at));
-                    ASSERT_TRUE(read.bars.metadata().dates_only);
-                    EXPECT_EQ(dates_in(read.bars), dates);
-                    EXPECT_EQ(read.bars.metadata().bar_seconds, day_seconds);
-                    const ClockSuggestion suggestion =
-                        suggest_clock(read.bars, usual_session_rules(zone), read.report.stamps);
-                    EXPECT_EQ(suggestion.verdict, ClockSuggestion::Verdict::unclear);
-                    EXPECT_EQ(suggestion.stamp_message + suggestion.hours_message + suggestion.day_message,
-                              "");
+                    check(form, zone,
+                          read_text(file_of(form, dates_of(form.week)), options_of(form, zone, clock, at)));
                 }
+}
+
+TEST(DayBars, BelongToTheirDateWithEverySetting) {
+    for_every_setting(all_markets(), [](const Daily& form, const char* zone, const ReadResult& read) {
+        ASSERT_TRUE(read.bars.metadata().dates_only);
+        EXPECT_EQ(dates_in(read.bars), dates_of(form.week));
+        EXPECT_EQ(read.bars.metadata().bar_seconds, day_seconds);
+        const ClockSuggestion suggestion =
+            suggest_clock(read.bars, usual_session_rules(zone), read.report.stamps);
+        EXPECT_EQ(suggestion.verdict, ClockSuggestion::Verdict::unclear);
+        EXPECT_EQ(suggestion.stamp_message + suggestion.hours_message + suggestion.day_message, "");
+    });
 }
 
 TEST(DayBars, AreKnownWhenTheyHaveEndedAndNotADayLater) {
-    for (const Daily& form : all_markets())
-        for (const char* zone : form.zones)
-            for (const Clock clock : form.clocks)
-                for (const StampAt at : {StampAt::bar_end, StampAt::bar_start}) {
-                    SCOPED_TRACE(testing::Message()
-                                 << form.vendor << ", " << zone << ", clock " << static_cast<int>(clock)
-                                 << ", stamp " << static_cast<int>(at));
-                    const ReadResult read =
-                        read_text(file_of(form, dates_of(form.week)), options_of(form, zone, clock, at));
-                    const BarEnds ends(read.bars, usual_session_rules(zone), HolidayCalendar::embedded());
-                    for (const std::int64_t time : read.bars.columns().time) {
-                        const std::int64_t end = form.end(date_of(time));
-                        ASSERT_GE(ends.of(time), end) << format_date(date_of(time));
-                        ASSERT_LE(ends.of(time), end + day_seconds) << format_date(date_of(time));
-                    }
-                }
+    for_every_setting(all_markets(), [](const Daily& form, const char* zone, const ReadResult& read) {
+        const BarEnds ends(read.bars, usual_session_rules(zone), HolidayCalendar::embedded());
+        for (const std::int64_t time : read.bars.columns().time) {
+            const std::int64_t end = form.end(date_of(time));
+            ASSERT_GE(ends.of(time), end) << format_date(date_of(time));
+            ASSERT_LE(ends.of(time), end + day_seconds) << format_date(date_of(time));
+        }
+    });
 }
 
-// Of stocks in New York, the close itself: 16:00, or 13:00 on the half days.
+// Stocks in New York are known at the close: 16:00, or 13:00 on half days.
 TEST(DayBars, OfUsStocksAreKnownAtTheClose) {
     std::size_t half_days = 0;
     for (const Daily& form : us_stocks())
@@ -320,7 +318,8 @@ TEST(DayBars, OfUsStocksAreKnownAtTheClose) {
                 for (const std::int64_t time : read.bars.columns().time) {
                     const std::int32_t date = date_of(time);
                     half_days += stock_close(date) != 16 * 60;
-                    // Timestamps at the close tell the latest close, which on half days is later than theirs.
+                    // From timestamps at the close, the latest close is assumed for every day, so half days
+                    // are known late.
                     ASSERT_EQ(ends.of(time), told ? instant(new_york, date, 16 * 60) : stock_end(date));
                 }
             }
@@ -390,7 +389,7 @@ TEST(DayBars, OfWeeksAndMonthsAreKnownWhenTheyHaveEnded) {
             }
 }
 
-// The whole path, as an as-of join sees it: no row of the CSV stands before the close that it contains.
+// End to end, as an as-of join sees it: no row of the CSV is dated before the close that it contains.
 TEST(DayBars, RowsOfFeaturesAreKnownAfterTheirClose) {
     ThreadPool pool(1);
     const std::vector<Daily> forms = us_stocks();

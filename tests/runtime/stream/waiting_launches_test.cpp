@@ -1,6 +1,9 @@
 #include "stream_fixture.h"
 
+#include <memory>
 #include <string>
+#include <tuple>
+#include <vector>
 
 namespace rekindle::runtime::test {
 namespace {
@@ -40,105 +43,92 @@ TEST_F(WaitingLaunchesTest, KeepTheirOrderAndTheirParameters) {
     EXPECT_EQ(contents(*s, b), Words(64, y));
 }
 
-TEST_F(WaitingLaunchesTest, DoNotKeepTheHostFromGoingOn) {
-    StreamOptions small;
-    small.operations_per_submit = 16;
-    const auto s = stream(small);
-    const Buffer a = memory(*s, Words(64, 1)), zero = memory(*s, Words(64, 0));
-    s->synchronize();
-    const std::uint64_t before = core(*s).submitted();
-    std::uint32_t x = 1;
-    for (std::uint32_t i = 0; i < 100; ++i) {
-        combine_by(2 + i % 5, *s, a, a, zero, i);
-        x = (2 + i % 5) * x + i;
+/// Launches that each need the result of the one before, and the same arithmetic on the host.
+class WaitingChainTest : public WaitingLaunchesTest {
+  protected:
+    /// Submits hold at most `operations`.
+    void begin(std::uint32_t operations) {
+        StreamOptions options;
+        options.operations_per_submit = operations;
+        stream_ = stream(options);
+        words_ = memory(*stream_, Words(64, 1));
+        zero_ = memory(*stream_, Words(64, 0));
+        stream_->synchronize();
     }
-    EXPECT_EQ(core(*s).submitted(), before) << "nothing was compiled, so nothing could be submitted";
-    EXPECT_EQ(contents(*s, a), Words(64, x));
-    EXPECT_GE(core(*s).submitted(), before + 100 / 16) << "a submit holds at most 16 operations";
-}
-
-TEST_F(WaitingLaunchesTest, HaveALimit) {
-    StreamOptions small;
-    small.operations_per_submit = 1;
-    const auto s = stream(small);
-    const Buffer a = memory(*s, Words(64, 1)), zero = memory(*s, Words(64, 0));
-    s->synchronize();
-    std::uint32_t x = 1;
-    for (std::uint32_t i = 0; i < 2000; ++i) {
-        combine_by(2 + i / 1000, *s, a, a, zero, i);
-        x = (2 + i / 1000) * x + i;
+    void launch(std::uint32_t factor, std::uint32_t value) {
+        combine_by(factor, *stream_, words_, words_, zero_, value);
+        expected_ = factor * expected_ + value;
     }
-    EXPECT_EQ(contents(*s, a), Words(64, x));
-}
+    std::uint64_t submitted() { return core(*stream_).submitted(); }
+    void check() { EXPECT_EQ(contents(*stream_, words_), Words(64, expected_)); }
 
-TEST_F(WaitingLaunchesTest, AreRecordedWhileTheProfilerMeasures) {
-    StreamOptions small;
-    small.operations_per_submit = 16;
-    const auto s = stream(small);
-    const Buffer a = memory(*s, Words(64, 1)), zero = memory(*s, Words(64, 0));
-    s->synchronize();
-    std::uint32_t x = 1;
-    const auto launch = [&](std::uint32_t i) {
-        combine_by(2 + i, *s, a, a, zero, i);
-        x = (2 + i) * x + i;
-    };
+  private:
+    std::unique_ptr<Stream> stream_;
+    Buffer words_, zero_;
+    std::uint32_t expected_ = 1;
+};
+
+TEST_F(WaitingChainTest, TheHostGoesOn) {
+    begin(16);
+    const std::uint64_t before = submitted();
     for (std::uint32_t i = 0; i < 100; ++i)
-        launch(i);
+        launch(2 + i % 5, i);
+    EXPECT_EQ(submitted(), before) << "nothing was compiled, so nothing could be submitted";
+    check();
+    EXPECT_GE(submitted(), before + 100 / 16) << "a submit holds at most 16 operations";
+}
+
+TEST_F(WaitingChainTest, MoreThanMayWaitAreSubmitted) {
+    begin(1);
+    for (std::uint32_t i = 0; i < 2000; ++i)
+        launch(2 + i / 1000, i);
+    check();
+}
+
+TEST_F(WaitingChainTest, TheProfilerMayBeEnabledMeanwhile) {
+    begin(16);
+    for (std::uint32_t i = 0; i < 100; ++i)
+        launch(2 + i, i);
     device().profiler().enable(true);
     for (std::uint32_t i = 100; i < 200; ++i)
-        launch(i);
-    EXPECT_EQ(contents(*s, a), Words(64, x));
+        launch(2 + i, i);
+    check();
 }
 
 TEST_F(WaitingLaunchesTest, ARefusedKernelEndsTheDevice) {
-    const auto s = stream();
-    const Buffer a = memory(*s, Words(64, 1)), zero = memory(*s, Words(64, 0));
-    s->synchronize();
-    device_.reset();
-    environment.set("REKINDLE_FAULT", "refused-kernel:2");
-    for (const char* threads : {"0", "4"}) {
+    // The second compilation, where the stream needs it; and all of them, on other threads first.
+    for (const auto& [threads, fault, refused] :
+         {std::tuple{"0", "refused-kernel:2", "test_combine (factor = 3)"},
+          {"4", "refused-kernel:1+", "test_combine (factor = 2)"}}) {
         environment.set("REKINDLE_COMPILE_THREADS", threads);
+        environment.set("REKINDLE_FAULT", fault);
         const std::shared_ptr<Device> device = open({.self_test = false});
-        const auto refusing = device->make_stream();
-        const Buffer words = device->allocator().allocate(256, MemoryKind::device, refusing.get());
-        refusing->fill(words.pointer(), 256, 1);
+        const auto s = device->make_stream();
+        const Buffer words = device->allocator().allocate(256, MemoryKind::device, s.get());
+        s->fill(words.pointer(), 256, 1);
         for (std::uint32_t factor = 2; factor < 6; ++factor)
-            combine_by(factor, *refusing, words, words, words, 0);
-        if (std::string(threads) == "0") {
-            EXPECT_THAT([&] { refusing->synchronize(); },
-                        testing::ThrowsMessage<DeviceLost>(
-                            HasSubstr("the driver refuses test_combine (factor = 3)")));
-            EXPECT_THROW(refusing->synchronize(), DeviceLost);
-            continue;
-        }
-        // Another thread may have compiled number 2, so that the launch's own attempt succeeds.
-        try {
-            refusing->synchronize();
-        } catch (const DeviceLost& lost) {
-            EXPECT_THAT(lost.what(), HasSubstr("the driver refuses test_combine"));
-        }
+            combine_by(factor, *s, words, words, words, 0);
+        EXPECT_THAT([&] { s->synchronize(); }, testing::ThrowsMessage<DeviceLost>(
+                                                   HasSubstr("the driver refuses " + std::string(refused))));
+        EXPECT_THROW(s->synchronize(), DeviceLost);
     }
     log.clear();
 }
 
-TEST_F(WaitingLaunchesTest, ThreadsCompileWhatIsRequested) {
+TEST_F(WaitingChainTest, ThreadsCompileWhatIsRequested) {
     environment.set("REKINDLE_COMPILE_THREADS", "3");
-    const auto s = stream();
+    begin(256);
+    const auto constants = [](std::uint32_t factor) {
+        return std::array{kernels::ConstantValue{"factor", factor}};
+    };
     std::vector<const Pipeline*> requested;
     for (std::uint32_t factor = 2; factor < 20; ++factor)
-        requested.push_back(&device().request(kernels::test_combine.kernel,
-                                              std::array{kernels::ConstantValue{"factor", factor}}));
-    const Buffer a = memory(*s, Words(64, 1)), zero = memory(*s, Words(64, 0));
-    std::uint32_t x = 1;
-    for (std::uint32_t factor = 2; factor < 20; ++factor) {
-        combine_by(factor, *s, a, a, zero, 1);
-        x = factor * x + 1;
-    }
-    EXPECT_EQ(contents(*s, a), Words(64, x));
+        requested.push_back(&device().request(kernels::test_combine.kernel, constants(factor)));
     for (std::uint32_t factor = 2; factor < 20; ++factor)
-        EXPECT_EQ(&device().prepare(kernels::test_combine.kernel,
-                                    std::array{kernels::ConstantValue{"factor", factor}}),
-                  requested[factor - 2]);
+        launch(factor, 1);
+    check();
+    for (std::uint32_t factor = 2; factor < 20; ++factor)
+        EXPECT_EQ(&device().prepare(kernels::test_combine.kernel, constants(factor)), requested[factor - 2]);
 }
 
 TEST_F(WaitingLaunchesTest, AnInvalidNumberOfThreadsIsRefused) {
