@@ -20,12 +20,12 @@ import time
 MODELS = ("resnet18", "gpt2")
 PRECISIONS = ("float32", "autocast")
 STEPS = 6
-# Drivers keep caches of their own, which would make the second cold run a warm one.
+# Drivers keep their own caches, which would turn the next cold run into a warm one.
 DRIVER_CACHES = ("__GL_SHADER_DISK_CACHE_PATH", "MESA_SHADER_CACHE_DIR", "CUDA_CACHE_PATH", "XDG_CACHE_HOME")
 
 
 def make_step(model_name, device, precision):
-    """A function that trains one step, and returns the loss."""
+    """Returns a function that trains one step and returns the loss."""
     import torch
     import transformers
 

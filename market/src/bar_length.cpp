@@ -93,8 +93,8 @@ SameLength has_length(const BarSpacing& bars, const BarLength& length) noexcept 
     constexpr std::uint64_t few = 3;
     if (shorter > equal && shorter >= few)
         return SameLength::no;
-    // Longer distances can be gaps. Gaps vary, so a distance that recurs while none is as short as the length
-    // is that of longer bars.
+    // A longer distance can be a gap. Gaps vary in length, so if one longer distance recurs and none is as
+    // short as the given length, the bars themselves are longer.
     const std::uint64_t usual = bars.most_frequent().front().count;
     const bool many = bars.total() >= 20;
     if (equal == 0 && own.seconds > length.seconds)

@@ -5,7 +5,7 @@
 namespace rekindle::market {
 
 TickSize BarMetadata::level() const noexcept {
-    // Steps are powers of ten; dividing by their inverse rounds only once.
+    // A step is a power of ten, so dividing by its inverse rounds only once.
     return tick.points < 1 && !has_tick() ? TickSize{profile_bin / std::round(1 / tick.points)}
                                           : TickSize{level_ticks() * tick.points};
 }

@@ -1,4 +1,4 @@
-"""Predicts the outputs of operators for which PyTorch's own predictions describe other devices.
+"""Predicts the outputs of operators where PyTorch's own predictions do not hold for rvk.
 
 torch.compile and torch.export plan with fake tensors, which have sizes and strides but no data. If an operator returns
 other strides, or no tensor where one was planned, the compiled program fails or reads elements in the wrong order. Each
@@ -59,7 +59,7 @@ def _convolution(original, mode, func, *args, **kwargs):
 
 
 def _attention(mode, func, *args, **kwargs):
-    """What only other devices return is None."""
+    """Returns None for what only other devices return."""
     given = _arguments(func, args, kwargs)
     query, key, value = given["query"], given["key"], given["value"]
     if query.fake_device.type != NAME:

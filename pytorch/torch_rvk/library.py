@@ -117,7 +117,7 @@ def load():
 
 
 def _load_newest(versions):
-    """Loads the first of these libraries that the linker accepts; the others leave nothing behind."""
+    """Loads the first of these libraries that the dynamic linker accepts; a library that it refuses has no effect."""
     for version in versions:
         try:
             torch.ops.load_library(path_of(_PACKAGE, version))

@@ -24,7 +24,7 @@ _CHILD = "import sys; sys.path[:] = sys.argv[1:]; from torch_rvk import trial; t
 class Result:
     version: typing.Optional[tuple] = None  # the minor version whose library works, or
     reason: str = ""  # why none does
-    is_final: bool = True  # trying again would find the same, unless files change
+    is_final: bool = True  # another trial would find the same, unless files change
 
     def text(self):
         return json.dumps({"version": self.version and in_words(self.version), "reason": self.reason})
@@ -109,7 +109,7 @@ def _cache_folder():
 
 
 def _file(package, versions):
-    """Where the result is kept: the name changes with PyTorch and with the libraries. None if there is no cache folder."""
+    """The file of the result, whose name depends on PyTorch and on the libraries; None if there is no cache folder."""
     import torch
 
     folder = _cache_folder()

@@ -155,7 +155,7 @@ TEST(MarketWarnings, UnknownZoneIsRefusedForDatesToo) {
                 {"these options have no effect on the sessions: --clock, --day-start"});
 }
 
-/// The daily bars without their column of volume.
+/// Daily bars without a volume column.
 std::string cut_volume(const std::string& text) {
     std::string result;
     for (std::size_t begin = 0; begin < text.size();) {
@@ -228,7 +228,7 @@ TEST(MarketWarnings, SessionsOfOneBar) {
     EXPECT_FALSE(contains(weekly.errors, "only one bar")) << weekly.errors;
 }
 
-// Neither days nor weeks are missing between weekly bars, and weeks do not hold more of them.
+// Weekly bars: no days are reported as missing, and weekly sessions are not suggested.
 TEST(MarketWarnings, WeeklyBarsGetNoAdviceForDays) {
     const TemporaryFolder folder;
     std::string text = "date,open,high,low,close,volume\n";

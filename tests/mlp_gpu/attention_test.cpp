@@ -74,7 +74,7 @@ TEST_F(Attention, MatchesOnMatrixUnits) {
     }
 }
 
-/// The errors after something was done to the results of a case that passes.
+/// Returns the errors after `change` has altered the results of a passing case.
 class WrongAttention : public Attention {
   protected:
     AttentionCase attention = attention_cases(NumberType::float32, false)[1];

@@ -207,7 +207,7 @@ std::optional<Checkpoint> find_checkpoint(const RunFolder& folder, const FitOpti
     return checkpoint;
 }
 
-/// Warns of the given settings that have no effect, each with the reason.
+/// Warns about each given setting that has no effect, with the reason.
 void warn_of_options_without_effect(const TrainConfig& config, const std::set<std::string>& given,
                                     const TargetMeaning& meaning, ProgressSink& progress) {
     for (const auto& [key, reason] : settings_without_effect(config, meaning)) {

@@ -88,16 +88,17 @@ CommandSpec devices() {
 }
 
 CommandSpec verify() {
-    return {.name = "verify",
-            .brief = "Check that a GPU computes correctly",
-            .detail =
-                "Runs the known-answer self-test, matrix products and attention in float32, float16 and "
-                "bfloat16, and training steps of three networks on the device and compares them with the "
-                "CPU; then measures a few speeds. Without --device: every usable GPU; CPU drivers such as "
-                "lavapipe only when there is nothing else, or when named.\n\nStatus 0: every row passed; 1: "
-                "a row failed; 2: there is no such device.",
-            .examples = {{"", "every GPU of this machine"},
-                         {"--device gpu:1 --report card.json", "one GPU, and a report to attach"}}};
+    return {
+        .name = "verify",
+        .brief = "Check that a GPU computes correctly",
+        .detail =
+            "Runs the known-answer self-test, matrix products and attention in float32, float16 and "
+            "bfloat16, and training steps of three networks on the device and compares them with the "
+            "CPU; then measures a few speeds. Without --device: every usable GPU; CPU drivers such as "
+            "lavapipe only when there is nothing else, or when named.\n\nExit status: 0 if every row passed, "
+            "1 if a row failed, 2 if the device does not exist.",
+        .examples = {{"", "every GPU of this machine"},
+                     {"--device gpu:1 --report card.json", "one GPU, and a report to attach"}}};
 }
 
 CommandSpec doctor() {

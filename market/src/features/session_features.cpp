@@ -77,7 +77,7 @@ void require_vix(std::span<const SessionFeature> features, std::span<const Sessi
             .hint("Provide a VIX file with --vix, or omit the group.");
 }
 
-/// Without volume, the features that need it would be constant, equal to prices, or not finite.
+/// Without volume, these features would be constant, equal to prices, or not finite.
 void omit_features_of_volume(std::vector<SessionFeature>& features, std::span<const SessionSummary> sessions,
                              std::vector<std::string>& notes) {
     if (std::any_of(sessions.begin(), sessions.end(),

@@ -76,8 +76,8 @@ class ClockJudge {
     /// follow the zone.
     std::optional<int> usual_week_begin(const std::string& zone) const;
     bool can_judge_hours() const { return rules_.rth_known && bars_.metadata().bar_seconds <= 900; }
-    /// Evidence against the beginning of the trading day, if the timestamps follow the zone; "" if there is
-    /// none.
+    /// Describes evidence that the trading day starts at another time, assuming that the timestamps are in
+    /// `zone`; "" if there is none.
     std::string judge_day_start(const std::string& zone) const;
     /// Evidence against the regular hours, if the timestamps follow the zone; "" if there is none.
     std::string judge_hours(const std::string& zone) const;

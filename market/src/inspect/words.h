@@ -23,7 +23,7 @@ class ReportTimes {
     /// "2025-03-07 21:00:00 UTC (16:00:00 America/New_York)", "2025-03-07" for dates, "… by the label" for
     /// raw timestamps.
     std::string text(std::int64_t stamp) const;
-    /// The same for an instant, also if the bars have only dates.
+    /// The same for an instant, even if the bars have only dates.
     std::string instant_text(std::int64_t instant) const;
     /// The zone of the report's minutes of the day.
     std::string local_zone() const;

@@ -8,7 +8,7 @@ namespace rekindle::market::reading {
 
 namespace {
 
-/// Fewer distances than this do not show the length of a file's bars beyond doubt.
+/// With fewer distances than this, the bar length of a file is not certain.
 constexpr std::uint64_t sure_distances = 20;
 
 } // namespace

@@ -49,8 +49,8 @@ class DistanceCounter {
     std::uint64_t run_ = 0;
 };
 
-/// Throws Error (usage) naming two files and both lengths if their bars certainly differ in length.
-/// `counters` has one element for each file.
+/// Throws Error (usage) if the bars of two files certainly differ in length, naming both files and lengths.
+/// `counters` has one element per file.
 void require_one_bar_length(const std::vector<InputFile>& files,
                             const std::vector<DistanceCounter>& counters);
 

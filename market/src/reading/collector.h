@@ -44,8 +44,8 @@ class BarCollector {
     BarCollector(RowStage& stage, RejectLog& rejects, bool keep_lines, std::optional<LabelConverter> convert)
         : stage_(stage), rejects_(rejects), keep_lines_(keep_lines), convert_(std::move(convert)) {}
 
-    /// newest_first: blocks and their rows are delivered from the end of the file to its beginning.
-    /// With `days`, bars get the midnight of their date as their time.
+    /// newest_first: blocks and their rows are delivered from the end of the file to its beginning. If `days`
+    /// is set, the time of a bar is midnight of its date.
     void begin_file(const std::filesystem::path& path, const FileLayout& layout, bool newest_first,
                     const DayStamps* days = nullptr);
     /// Adds the next block of the file; modifies it.

@@ -39,7 +39,7 @@ void guess_time(const Row& row, ColumnMap& columns) {
     }
 }
 
-/// Whether the columns from `first` on can be open, high, low and close in every row.
+/// Whether the four columns from `first` on could be open, high, low, and close in every row.
 bool are_prices(const std::vector<Row>& rows, std::size_t first) {
     return std::ranges::all_of(rows, [&](const Row& row) {
         std::array<double, 4> price{};

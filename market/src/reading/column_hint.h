@@ -1,5 +1,5 @@
 #pragma once
-/// Derives the setting --columns that probably fits a file from the content of its first rows.
+/// Guesses the --columns setting for a file from its first rows.
 
 #include "reading/format.h"
 

@@ -26,9 +26,9 @@ class Weekdays {
         for (const std::int32_t date : dates)
             ++count_[static_cast<std::size_t>(weekday_of(date))];
     }
-    /// Sunday to Thursday: the dates on which trading days begin the evening before.
+    /// Sunday to Thursday: timestamps are the evening before, when the trading day begins.
     bool begin_the_evening_before() const { return enough() && is_common(6) && is_rare(4) && is_rare(5); }
-    /// Tuesday to Saturday: trading days that end after midnight.
+    /// Tuesday to Saturday: timestamps are after midnight, when the trading day ends.
     bool end_the_day_after() const { return enough() && is_common(5) && is_rare(6) && is_rare(0); }
     /// Monday to Friday.
     bool are_business_days() const { return enough() && is_rare(5) && is_rare(6) && is_common(4); }
@@ -101,7 +101,8 @@ int DayStamps::end_of_day(std::int64_t usual, std::int64_t latest, StampAt stamp
         return minute;
     if (us_market)
         return usual >= noon ? minute : -1; // in the morning, it is the open of the regular hours
-    // Elsewhere the open and the close are not known: the bar may last until the same time on the next day.
+    // Elsewhere, open and close are not known, so assume that the bar lasts until the same time on the next
+    // day.
     return usual < noon || stamp == StampAt::bar_start ? minutes_per_day + minute : minute;
 }
 

@@ -14,25 +14,26 @@
 
 namespace rekindle::market::reading {
 
-/// How the timestamps of one file lead to dates.
+/// Maps the timestamps of one file to dates.
 class DayStamps {
   public:
-    /// Judges the first rows of a file; empty if its bars are shorter than a day. `times` are those rows in
-    /// the file's format; `options` gives the clock and the exchange's zone. The result does not depend on
-    /// StampAt where the timestamps themselves tell.
+    /// Examines the first rows of a file; empty if its bars are shorter than a day. `times` describes those
+    /// rows in the file's own format; `options` gives the clock and the exchange's zone. StampAt matters only
+    /// if the timestamps are ambiguous.
     static std::optional<DayStamps> recognize(const RowParser::Times& times, const StampFormat& format,
                                               const ReadOptions& options);
 
-    /// Whether the text is the date: it has no time of day, or every time is 00:00:00.
+    /// Whether the date of a bar can be taken as written: timestamps have no time of day, or all are
+    /// 00:00:00.
     bool dates_as_written() const noexcept { return dates_as_written_; }
     /// The date of a bar. `stamp` is an instant, or (raw labels, dates as written) the label.
     std::int32_t date(std::int64_t stamp) const noexcept {
         return date_of(zone_ ? zone_->to_local(stamp) : stamp) + days_later_;
     }
-    /// Midnights in UTC, so a day may end at the next one.
+    /// Whether timestamps are midnights in UTC, so that a day may end at the next UTC midnight.
     bool utc_days() const noexcept { return utc_days_; }
-    /// The latest local time of the exchange at which a timestamp says that its day ends, minutes since
-    /// midnight; -1 if the timestamps do not say.
+    /// The latest local time, in minutes since midnight, at which a day ends according to the timestamps; -1
+    /// if they do not tell.
     int end_minute() const noexcept { return end_minute_; }
     /// A sentence for the user about what was recognized; may be empty.
     const std::string& note() const noexcept { return note_; }
@@ -43,7 +44,7 @@ class DayStamps {
 
     bool dates_as_written_ = false;
     std::optional<ZoneClock> zone_; ///< of the dates; empty: dates are those of the label
-    std::int32_t days_later_ = 0;   ///< from the date of the timestamp to that of the bar
+    std::int32_t days_later_ = 0;   ///< days from the timestamp's date to the bar's date
     bool utc_days_ = false;
     int end_minute_ = -1;
     std::string note_;

@@ -31,7 +31,7 @@ std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesyste
 std::string describe_not_read(const std::vector<std::filesystem::path>& files);
 
 /// Recognizes every file and adds some prices from its beginning, middle and end to `prices`. Throws Error
-/// (usage) also if only some of the files have bars of a day or more.
+/// (usage) if a file cannot be read as bars, or if daily (or longer) and shorter bars are mixed.
 std::vector<InputFile> inspect_files(const std::vector<std::filesystem::path>& paths,
                                      const ReadOptions& options, std::vector<Decimal>& prices);
 

@@ -18,7 +18,7 @@ double farthest_apart(std::int64_t seconds) {
     return 0.25 * std::sqrt(std::max(1.0, static_cast<double>(seconds) / (30.0 * day_seconds)));
 }
 
-/// Across a longer pause, prices do not show whether two files with similar names belong together.
+/// After a longer pause, prices cannot show whether two files with similar names belong together.
 constexpr std::int64_t adjacent = 31 * day_seconds;
 
 /// Rows [begin, end) of one file, at least one.
@@ -39,7 +39,7 @@ Error different(const InputFile& one, const InputFile& other, const std::string&
         .hint(hint);
 }
 
-/// The last row of the earlier file up to that time; its first row if there is none.
+/// The earlier file's last row up to that time, or its first row if all are later.
 std::uint64_t row_at(const FileRows& earlier, std::int64_t instant, const BarColumns& rows) {
     const auto time = rows.time.subspan(earlier.begin, earlier.end - earlier.begin);
     const auto after = std::upper_bound(time.begin(), time.end(), instant) - time.begin();

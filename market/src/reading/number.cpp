@@ -142,7 +142,7 @@ namespace {
 constexpr std::array<std::string_view, 5> currency_signs{"$", "\u20AC", "\u00A3", "\u00A5", "\u20B9"};
 constexpr std::size_t longest_number = 40;
 
-/// The text without commas between thousands. Empty if a comma is anywhere else.
+/// Removes commas between thousands; empty if a comma is anywhere else.
 std::optional<std::string> without_thousands(std::string_view text) {
     const std::string_view whole = text.substr(0, text.find('.'));
     std::string result;

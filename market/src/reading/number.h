@@ -71,8 +71,8 @@ class TickConverter {
     PriceStatus convert(const Decimal& price, Ticks& ticks) const noexcept;
     /// The distance of a price from a tick, as a fraction of the tick.
     double distance(const Decimal& price, Ticks ticks) const noexcept;
-    /// Whether it says something about the tick that `price` was rounded to `ticks`: not if the tick is so
-    /// fine that almost any price would be rounded to one.
+    /// Whether the rounding of `price` to `ticks` is evidence for the tick. It is not if the tick is so fine
+    /// that almost any price would be near one.
     bool is_evidence(const Decimal& price, Ticks ticks) const noexcept;
 
   private:

@@ -1,6 +1,6 @@
 #pragma once
-/// Recognizes files that are not lines of text by their content, to say what they are and how to convert
-/// them.
+/// Recognizes files that are not text by their content, so that the error can name the format and say how to
+/// convert it.
 
 #include <filesystem>
 #include <string_view>

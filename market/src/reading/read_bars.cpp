@@ -96,7 +96,8 @@ class BarReader {
         return tick ? PriceGrid{*tick} : PriceGrid{step_without_tick(sample_), false};
     }
 
-    /// Whether the last pass found prices for which it had to be made differently.
+    /// Whether the last pass found prices that do not fit its assumptions, so that the files must be parsed
+    /// again.
     bool needs_another_pass() {
         const Totals& totals = pass_->collector.totals();
         if (totals.negative_closes > 0 && !negative_prices_)

@@ -30,9 +30,9 @@ class RejectLog {
     std::uint64_t count() const noexcept { return count_; }
     /// Ordered by file and line; `files` gives the order of the files.
     std::vector<RejectedRow> take_sorted(const std::vector<std::filesystem::path>& files);
-    /// The first ten as `file:line:column: what, expected …`, and the total count. `good_rows` decides the
-    /// advice: skipping does not help where every row is bad, and prices between two ticks of an inferred
-    /// tick may be right.
+    /// The first ten as `file:line:column: what, expected …`, and the total count. The advice depends on
+    /// `good_rows`: skipping does not help if every row is bad, and prices between two ticks may be right if
+    /// the tick was inferred.
     Error error(const std::vector<std::filesystem::path>& files, std::uint64_t good_rows,
                 bool off_inferred_tick = false);
 

@@ -371,7 +371,7 @@ class RowParser::Pass {
         return false;
     }
 
-    /// A factor that was applied to all four prices may have pushed the open or the close just out of the
+    /// An adjustment factor applied to all four prices may have rounded the open or close just out of the
     /// range.
     static void widen_range(std::array<Ticks, 4>& prices) {
         constexpr double precision = 0x1p-20;

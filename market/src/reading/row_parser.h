@@ -61,8 +61,8 @@ class RowParser {
     const FileLayout& layout() const noexcept { return settings_.layout; }
     /// Clears `block` and parses whole lines into it. Precondition: text.size() < 2^32.
     void parse(std::string_view text, ParsedBlock& block) const;
-    /// Facts about the rows whose time can be read. Distances are between rows of a contract that follow each
-    /// other, in either direction; equal times count as none.
+    /// Statistics of the rows whose time can be parsed. A distance is between consecutive rows of a contract,
+    /// in either direction; equal times are not counted.
     struct Times {
         std::uint64_t rows = 0;
         std::uint64_t backwards = 0;       ///< earlier than the previous row of their contract
@@ -75,8 +75,8 @@ class RowParser {
         std::vector<Stamp> first; ///< of the first rows, at most times_limit
     };
     static constexpr std::size_t times_limit = 4096;
-    /// Day bars stamped at the close are 20 hours apart around early closes; no intraday bars are as far
-    /// apart as this many seconds throughout.
+    /// Minimum distance in seconds of day bars. Those stamped at the close are 20 hours apart around early
+    /// closes; intraday bars are never all this far apart.
     static constexpr std::int64_t day = std::int64_t{18} * 3600;
     Times count_times(std::string_view text) const;
     /// Whether a row has a volume other than 0.

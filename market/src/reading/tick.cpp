@@ -42,7 +42,7 @@ double size_of(const Decimal& price) {
     return std::abs(price.value());
 }
 
-/// The size that this share of the prices do not exceed. Precondition: prices.
+/// The quantile of the prices' absolute values. Precondition: there is a price.
 double size_at(std::span<const Decimal> prices, double share) {
     std::vector<double> sizes;
     for (const Decimal& price : prices)
@@ -71,7 +71,7 @@ bool are_floats(std::span<const Decimal> prices) {
     return static_cast<std::uint64_t>(others) <= tolerated_misfits(prices.size());
 }
 
-/// Finer than the prices of any market: decimals that a conversion left.
+/// Finer than the tick of any market: such decimals come from a conversion.
 bool is_too_fine(TickSize tick, double price) {
     return tick.points < 1e-4 && tick.points < 2e-7 * price;
 }
@@ -95,7 +95,7 @@ std::optional<TickSize> infer_tick(std::span<const Decimal> prices) {
     if (prices.empty())
         return std::nullopt;
     const double median = size_at(prices, 0.5);
-    // Any such float is a multiple of their spacing, whatever the price was.
+    // Every such float is a multiple of the float spacing, whatever the original price was.
     const double coarsest_step = are_floats(prices) ? float_spacing(median) : 0;
     for (const TickSize tick : tick_candidates()) {
         if (is_too_fine(tick, median))

@@ -1,6 +1,6 @@
 #pragma once
-/// Headers of two or three lines: yfinance writes the names of the columns, the tickers, and the name of the
-/// time column.
+/// Headers of two or three lines, as yfinance writes them: column names, tickers, and the name of the time
+/// column.
 
 #include "reading/format.h"
 

@@ -93,7 +93,8 @@ struct BarEnds::Dates {
         if (rules.raw_labels)
             return std::max(std::int64_t{date + 1} * day_seconds,
                             std::int64_t{date} * day_seconds + std::int64_t{metadata.day_end_minute} * 60);
-        // A market that trades on weekends never closes, which the dates of longer bars do not show.
+        // A market that trades on weekends never closes; the dates of bars longer than a day cannot show
+        // that.
         if (weekends || !dates_are_ends || !rules.rth_known)
             return std::max(told, next_midnight(date));
         if (told > 0)

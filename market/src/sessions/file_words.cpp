@@ -10,8 +10,8 @@
 namespace rekindle::market {
 namespace {
 
-/// Words that say what a file holds but not for which instrument. With digits around them, some are lengths
-/// of bars or dates: "1m", "h4", "5min", "2024q1", "jan2024".
+/// Words that describe a file's contents but not its instrument. Combined with digits, some are bar lengths
+/// or dates: "1m", "h4", "5min", "2024q1", "jan2024".
 constexpr std::array common_words{
     "jan",     "feb",     "mar",        "apr",       "may",        "jun",      "jul",      "aug",
     "sep",     "oct",     "nov",        "dec",       "january",    "february", "march",    "april",

@@ -122,7 +122,7 @@ void launch_panel(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMa
         std::as_bytes(std::span(&parameters, 1)), accesses, constants.list(), expected_seconds(a, b));
 }
 
-/// Uses as many launches as the length of the sums requires.
+/// Splits long sums into several launches.
 void launch_sums(runtime::Stream& stream, const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& c,
                  const kernels::ProductTile& tile) {
     std::uint32_t first = 0;

@@ -80,7 +80,7 @@ const float* Operand::row(std::uint32_t batch, std::uint32_t head, std::uint32_t
     return values.data() + batch * stride[0] + head * stride[1] + row * stride[2];
 }
 
-/// Queries are larger, so that some weights are much larger than others.
+/// Scales queries up so that some weights dominate.
 AttentionOperands::AttentionOperands(const AttentionCase& attention)
     : query(operand(attention, attention.queries, attention.width, 4, 1)),
       key(operand(attention, attention.keys, attention.width, 1, 2)),

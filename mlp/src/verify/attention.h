@@ -67,8 +67,8 @@ class DeviceAttention {
     AttentionResults results();
 
   private:
-    /// One launch: of a workgroup's own rows, with the rows that it goes through, in this many products of
-    /// all queries with all keys.
+    /// One launch: the rows that workgroups own, the rows they loop over, and its cost in products of all
+    /// queries with all keys.
     struct Pass {
         std::uint32_t rows, others;
         int products;
@@ -100,8 +100,8 @@ struct AttentionErrors {
 AttentionErrors attention_errors(const AttentionCase& attention, const AttentionOperands& operands,
                                  const AttentionResults& results);
 
-/// Sizes that fill no tile, rows with gaps, causal, with a bias, wide and narrow heads. few: one case, for
-/// CPU drivers, on which compiling takes most of the time.
+/// Cases with partial tiles, padded rows, causal masks, biases, wide and narrow heads. few: one case only,
+/// for CPU drivers, where compiling takes most of the time.
 std::vector<AttentionCase> attention_cases(NumberType type, bool on_units, bool few = false);
 
 } // namespace rekindle::mlp::verify

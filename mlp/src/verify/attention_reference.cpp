@@ -89,7 +89,7 @@ class Head {
                       error + unit * (std::abs(number.exact) + error) + half_of_smallest);
     }
 
-    /// What a weight loses as a factor of 16 bits.
+    /// Rounding error of a weight stored in 16 bits.
     double loss(const Number& weight, double largest = 1) const {
         if (!case_.on_units)
             return 0;
@@ -137,7 +137,7 @@ class Head {
         }
         for (const Number& score : x)
             total += std::exp(score.exact - largest);
-        // Relative errors: of a weight before it is divided, which shrinks with every slice; of the total.
+        // Relative errors of an unnormalized weight, which is rescaled with every slice, and of the total.
         const double slices = std::ceil(seen / 16.0) + 1;
         const double of_weight = error + slices * of_exponential(largest - smallest);
         const double of_total = of_weight + (seen + 4) * u;

@@ -1,5 +1,5 @@
 #pragma once
-/// Numbers of a device's kernels on their way to the device and back, and their largest error.
+/// Copies numbers to the device and back, and tracks the largest error.
 
 #include <rekindle/mlp/matrix_product.h>
 #include <rekindle/runtime/memory.h>
@@ -15,7 +15,7 @@ namespace rekindle::mlp::verify {
 constexpr double rounding_unit(NumberType type) {
     return type == NumberType::float32 ? 0x1p-24 : type == NumberType::float16 ? 0x1p-11 : 0x1p-8;
 }
-/// Of one addition in a sum of products. Matrix units may truncate instead of rounding.
+/// Relative error of one addition in a sum of products. Matrix units may truncate instead of rounding.
 constexpr double sum_unit(bool on_units) {
     return on_units ? 4 * rounding_unit(NumberType::float32) : rounding_unit(NumberType::float32);
 }

@@ -52,7 +52,7 @@ void fill_with_random(runtime::Stream& stream, const runtime::Buffer& buffer, Nu
     }
 }
 
-/// How often per second, measured for about `seconds`, in which `work` takes `once`.
+/// Rate of `work` per second, measured for about `seconds`; one call takes about `once` seconds.
 double rate_of(runtime::Stream& stream, double seconds, double once, const std::function<void()>& work) {
     const int repeats = std::max(1, static_cast<int>(seconds / once));
     return repeats / seconds_of(stream, [&] {
@@ -130,7 +130,7 @@ void measure_attention(const std::shared_ptr<runtime::Device>& device, NumberTyp
         const std::string sizes = std::to_string(attention.batch) + " x " + std::to_string(attention.heads) +
                                   " x " + std::to_string(attention.queries) + " x " +
                                   std::to_string(attention.width);
-        // Two products forward and five backward, by convention: not what is computed again.
+        // By convention, counts two products forward and five backward, without recomputation.
         const double product = 2 * attention.multiplications() / 1e9;
         add(measured(std::string(name(type)) + " attention, " + sizes, "GFLOP/s",
                      2 * product * rate_of(*stream, seconds, once, forward)));

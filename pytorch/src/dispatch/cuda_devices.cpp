@@ -128,7 +128,7 @@ torch::Library kernels_for(const char* operators, DispatchKey key) {
     return {torch::Library::IMPL, operators, key, __FILE__, __LINE__};
 }
 
-/// The registrations; PyTorch removes them when these objects are destroyed.
+/// PyTorch removes these registrations when the returned objects are destroyed.
 std::deque<torch::Library> register_kernels() {
     std::deque<torch::Library> kernels;
     for (const auto key : {DispatchKey::CUDA, DispatchKey::SparseCUDA, DispatchKey::SparseCsrCUDA,

@@ -29,7 +29,7 @@ _TENSOR_DTYPES = {
 
 
 def replace(name, new):
-    """Puts a new object in place of torch.cuda.NAME, there and in the modules below torch.cuda that have it too."""
+    """Replaces torch.cuda.NAME, also in the submodules of torch.cuda that export it."""
     original = getattr(torch.cuda, name)
     for module_name, module in list(sys.modules.items()):
         if module_name.partition(".cuda")[0] == "torch" and getattr(module, name, None) is original:

@@ -113,7 +113,7 @@ def _is_cuda_in_graphs(module):
 
 
 def _restore(original_storage, location):
-    """The place of a storage in a checkpoint that was saved on CUDA, or whose map_location is CUDA."""
+    """Loads a storage that was saved on CUDA, or whose map_location is CUDA, onto rvk."""
     if not location.startswith("cuda"):
         return None
     say("a checkpoint's device cuda", "rvk")
@@ -206,7 +206,7 @@ def _map_accelerator():
 
 
 def _map_fake_tensors(module):
-    """torch.compile and torch.export compute with tensors that only know which device they would be on."""
+    """torch.compile and torch.export trace with fake tensors, which have a device but no memory."""
     fake = module.FakeTensor
     fake.__new__ = staticmethod(map_arguments(fake.__new__))
 

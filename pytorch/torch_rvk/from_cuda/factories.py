@@ -22,7 +22,7 @@ def needed():
 
 
 def _map_keyword(function):
-    """Maps the argument device= only, which is faster."""
+    """Maps only the keyword argument device=, which is faster than looking at every argument."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):

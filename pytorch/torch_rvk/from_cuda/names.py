@@ -1,4 +1,4 @@
-"""What becomes of the names of torch.cuda that torch.rvk does not have."""
+"""How each name of torch.cuda without a counterpart in torch.rvk is handled."""
 
 _GRAPHS = "torch-rvk has no CUDA graphs; run the same steps eagerly"
 _NCCL = "NCCL needs NVIDIA GPUs; torch_rvk.run uses one device per program, so run it without torch.distributed"
@@ -21,7 +21,7 @@ MODULES = (
     "torch.backends.cuda",
 )
 
-# Functions that return a constant; None: they have no effect, and a script works without them.
+# Functions that return a constant. Those with None do nothing, and scripts work without them.
 ANSWERS = {
     "torch": {
         "_cufft_clear_plan_cache": None,
@@ -94,7 +94,7 @@ ANSWERS = {
     },
 }
 
-# Numbers that neither Vulkan nor PyTorch has.
+# Figures that neither Vulkan nor PyTorch provides.
 NOT_REPORTED = {"torch.cuda": ("clock_rate", "memory_usage", "power_draw", "temperature", "utilization")}
 
 # Functions and classes whose call ends the program, and why.

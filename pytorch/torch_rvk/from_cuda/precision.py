@@ -1,4 +1,4 @@
-"""Keeps autocast's state for CUDA and for rvk the same, whichever of the two a program names."""
+"""Keeps one autocast state for CUDA and rvk, whichever of the two a program names."""
 
 import functools
 

@@ -36,9 +36,10 @@ class CacheFile {
     void write(std::span<const std::byte> payload) const;
     /// When the file was written last; nothing if it does not exist.
     std::optional<std::filesystem::file_time_type> written() const noexcept;
-    /// Marks the file as used today, so that remove_unused() keeps it.
+    /// Marks the file as used today, which keeps remove_unused() from deleting it.
     void touch() const noexcept;
-    /// Removes the files beside this one that nobody has used for that long: those of earlier driver builds.
+    /// Deletes the other files in the folder that have not been used for that long, such as those of older
+    /// driver builds.
     void remove_unused(std::chrono::hours since) const noexcept;
 
   private:

@@ -1,5 +1,5 @@
 #pragma once
-/// Tells a user who waits for the driver's compiler how far it is.
+/// Reports the progress of the driver's compiler to a user who is waiting for it.
 
 #include <rekindle/runtime/device.h>
 
@@ -10,8 +10,8 @@
 
 namespace rekindle::runtime {
 
-/// Counts the pipelines of one period of compiling, which begins when a pipeline is requested while none is
-/// outstanding and ends when none is outstanding again. Thread-safe.
+/// Counts the pipelines of one period of compiling: from a request while none is outstanding until none is
+/// outstanding again. Thread-safe.
 class CompileProgress {
   public:
     using Clock = std::chrono::steady_clock;

@@ -16,7 +16,7 @@ namespace rekindle::runtime {
 namespace {
 
 constexpr std::string_view cache_kind = "RKPIPE01";
-/// A file that has grown beyond this is replaced: drivers never remove anything from their caches.
+/// A cache file beyond this size is replaced, because drivers never remove anything from it.
 constexpr std::size_t largest_cache = std::size_t{256} << 20;
 /// Files of earlier driver builds are removed after this time.
 constexpr std::chrono::hours kept_unused(24 * 90);
@@ -311,7 +311,7 @@ std::vector<std::byte> PipelineStore::data_to_save() {
     const std::shared_ptr<VkPipelineCache_T> all(make_cache(load_cache()), [&](VkPipelineCache made) {
         vk.vkDestroyPipelineCache(device_.handle(), made, nullptr);
     });
-    // In this direction, because other threads may be compiling into cache_.
+    // Merges into the new cache, not into cache_, because other threads may be compiling into cache_.
     device_.check(vk.vkMergePipelineCaches(device_.handle(), all.get(), 1, &cache_), "vkMergePipelineCaches");
     return contents(all.get());
 }

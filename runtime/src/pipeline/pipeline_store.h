@@ -42,14 +42,14 @@ class PipelineStore {
     /// Unsupported, naming the feature, when one is missing; Error when a constant is unknown or the driver
     /// refuses.
     const Pipeline& get(const kernels::Kernel& kernel, std::span<const kernels::ConstantValue> constants);
-    /// The same, but the first request only starts to compile it on another thread. Throws like get(), except
-    /// for a refusal of the driver, which complete() reports.
+    /// Like get(), but does not wait: the first request has another thread compile the pipeline. If the
+    /// driver refuses, complete() throws instead.
     const Pipeline& request(const kernels::Kernel& kernel, std::span<const kernels::ConstantValue> constants);
-    /// Waits until the pipeline can be bound; compiles it here if no other thread has started to. Throws
-    /// Error when the driver refuses.
+    /// Waits until the pipeline can be bound; compiles it on this thread if no other has started to. Throws
+    /// Error if the driver refuses.
     void complete(const Pipeline& pipeline);
-    /// Gives up what no thread has started to compile, and waits for the rest at most until `until`. Returns
-    /// whether no thread compiles any more. Later requests are compiled where they are completed.
+    /// Drops requests that no thread has started on and waits for the others, at most until `until`. Returns
+    /// whether all have ended. Later requests are compiled by complete().
     bool stop_compiling(std::chrono::steady_clock::time_point until) noexcept;
     std::vector<PipelineStatistic> statistics(const Pipeline& pipeline) const;
     /// Writes the driver's cache if it has grown since it was last written. Never throws: failures are
@@ -73,7 +73,8 @@ class PipelineStore {
     std::vector<std::byte> load_cache();
     /// A driver's cache with these contents, to be destroyed by the caller.
     VkPipelineCache make_cache(std::span<const std::byte> data);
-    /// The contents of the cache, and what other processes have written into the file since it was loaded.
+    /// The contents of the cache, merged with what other processes have written to the file since it was
+    /// loaded.
     std::vector<std::byte> data_to_save();
     bool fits_device(std::span<const std::byte> data) const;
 
@@ -89,7 +90,7 @@ class PipelineStore {
     std::size_t file_bytes_ = 0; ///< size of the driver's data in the file
     std::optional<std::filesystem::file_time_type>
         file_written_;                  ///< when the file that was loaded was written
-    std::optional<CompileQueue> queue_; ///< empty: everything is compiled where it is completed
+    std::optional<CompileQueue> queue_; ///< empty: complete() compiles everything
 };
 
 } // namespace rekindle::runtime

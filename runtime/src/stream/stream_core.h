@@ -93,8 +93,8 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
         std::vector<std::byte> data;
         RecordTag tag;
     };
-    /// A full submit with operations that wait for the compiler. The host goes on to the next one, and so
-    /// requests further pipelines.
+    /// A full submit with operations that wait for the compiler. Meanwhile the host records the next submit,
+    /// which requests further pipelines.
     struct Waiting {
         std::unique_ptr<Batch> batch;
         std::deque<Pending> group;
@@ -117,15 +117,15 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     /// Records an operation whose pipeline may have to be waited for. Throws DeviceLost when the driver
     /// refuses to compile it, because what follows relies on its results.
     void record_now(Batch& batch, Pending& pending);
-    /// Records the operations at the front of the group that do not wait for the compiler any more.
+    /// Records the operations at the front of the group whose pipelines are compiled.
     void emit_compiled(Batch& batch, std::deque<Pending>& group);
     /// Records the whole group.
     void emit_group(Batch& batch, std::deque<Pending>& group);
-    /// The open submit is full: submits it, or lets it wait for the compiler.
+    /// Called when the open submit is full: submits it, or sets it aside to wait for the compiler.
     void next_submit();
-    /// Submits those at the front that do not wait for the compiler any more.
+    /// Submits the waiting submits at the front whose pipelines are all compiled.
     void submit_compiled();
-    /// Submits those that wait, after their pipelines are compiled.
+    /// Submits all waiting submits, waiting for their pipelines.
     void submit_waiting();
     /// Submits if the device is idle and enough is recorded.
     void submit_for_idle_device();
@@ -158,7 +158,7 @@ class StreamCore final : public EventStream, public std::enable_shared_from_this
     std::vector<std::unique_ptr<PreparedKernel>> prepared_; ///< by pipeline number; null: not launched here
     HazardTracker hazards_;
     std::unique_ptr<Batch> open_;
-    std::deque<Waiting> waiting_; ///< full, in order; before open_
+    std::deque<Waiting> waiting_; ///< full submits in order, all before open_
     std::deque<std::unique_ptr<Batch>> in_flight_;
     std::vector<std::unique_ptr<Batch>> free_;
     std::deque<Pending> group_; ///< of open_

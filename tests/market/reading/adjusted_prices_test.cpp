@@ -143,12 +143,12 @@ TEST(AdjustedPrices, BackAdjustedSeriesMayCrossZero) {
     expect_close_to(result, rows);
     EXPECT_EQ(result.report.tick.points, 0.01);
     EXPECT_THAT(result.report.notes, Contains(HasSubstr("a close below zero")));
-    // Placeholders for missing prices are still errors.
+    // Rows whose four prices are one number at or below zero stand for missing prices and are still errors.
     for (const char* missing : {"0", "-1", "-99"}) {
         const std::string row = fmt::format("2030-01-01,{0},{0},{0},{0},5\n", missing);
         EXPECT_THAT(error_of(yahoo(rows, text, one_line) + row), HasSubstr("is not positive")) << missing;
     }
-    // So are a low of -99 and a low of 0 in a series above zero.
+    // A low of -99 or 0 in a series above zero is an error, too.
     EXPECT_THAT(error_of(one_line + "2024-01-02,10,11,9,10,5\n2024-01-03,10,11,0,10,5\n"),
                 HasSubstr("the low 0 is not positive"));
     EXPECT_THAT(error_of(one_line + "2024-01-02,10,11,9,10,5\n2024-01-03,10,11,-99,10,5\n"),

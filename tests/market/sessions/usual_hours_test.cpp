@@ -138,7 +138,8 @@ TEST(UsualHours, OfOtherZonesAreAssumedAndSaidToBe) {
         volume_plan(simulated(), usual_session_rules("Europe/Berlin")).notes,
         testing::Contains("When trading days begin in Europe/Berlin is not known; 18:00 is assumed, on "
                           "the evening before. --day-start sets another time."));
-    // An assumption is no evidence against the clock; a halt at another time is evidence against it.
+    // An assumed start of the trading day is not evidence against the clock, but a daily halt at another time
+    // is.
     const ClockSuggestion london = suggest_clock(simulated(), usual_session_rules("Europe/London"));
     EXPECT_EQ(london.verdict, ClockSuggestion::Verdict::unclear);
     EXPECT_THAT(london.message, HasSubstr("The hours of exchanges in Europe/London are not known"));

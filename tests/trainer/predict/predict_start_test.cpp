@@ -283,7 +283,7 @@ TEST_F(InstrumentTest, DifferentClosesOnTheSameDatesAreRefused) {
     EXPECT_FALSE(contains(said(predict_with(model, of(folder_ / "same.csv"))), "Another instrument?"));
 }
 
-/// The later sessions of the same series under another name: nothing in them tells.
+/// Later sessions of the same series under another name: the bars alone cannot tell.
 TEST_F(InstrumentTest, AnotherFileWithoutCommonSessionsIsRefusedByName) {
     auto lines = daily_lines(300);
     const auto part = [&](std::size_t first, std::size_t last, const char* name) {
@@ -310,7 +310,7 @@ TEST_F(InstrumentTest, AnotherFileWithoutCommonSessionsIsRefusedByName) {
     EXPECT_FALSE(contains(said(predict_with(model, of(part(1, 200, "mister_softy.csv")))), "Another"));
 }
 
-/// --chain of the training says nothing about other files.
+/// --chain in training does not apply to other files.
 TEST_F(InstrumentTest, ChainIsNotInheritedForOtherFiles) {
     const auto lines = daily_lines(300);
     const auto part = [&](std::size_t first, std::size_t last, const char* name) {

@@ -224,7 +224,7 @@ TEST_F(PredictTest, RefusesOtherRulesAndNamesThem) {
         "target", [](TrainConfig& c) { c.target = market::TargetKind::direction; }, "return", "direction");
 }
 
-// The bins of the training data hold for other data, even where these have a tick.
+// A model keeps the bins of its training data, even for data that has a tick.
 TEST_F(PredictTest, BinsOfAModelWithoutATickAreKept) {
     TrainConfig without_tick = config();
     without_tick.tick = "none:2";

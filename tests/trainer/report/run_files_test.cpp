@@ -223,7 +223,7 @@ TEST_F(RunFilesTest, ConfigJsonTrainsTheSameAgain) {
 
 class RunSettingsTest : public RunTest {};
 
-/// A setting that had no effect, or that another value took the place of, says so.
+/// The report says which settings had no effect and which were replaced by another value.
 TEST_F(RunSettingsTest, ReportSaysWhatTheyCameTo) {
     const auto configured = [&](const std::string& key, auto&& change) {
         TrainConfig settings = config();

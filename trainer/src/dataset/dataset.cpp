@@ -151,7 +151,7 @@ bool any_volume(const MarketData& data) {
                        [](const market::SessionSummary& session) { return session.total_volume > 0; });
 }
 
-/// A model's features of volume would be computed from prices instead.
+/// Otherwise a model's volume features would be computed from prices.
 void require_volume_for(std::span<const std::string> names, const MarketData& data) {
     if (any_volume(data))
         return;

@@ -30,8 +30,8 @@ constexpr double same_instrument = 0.97;
 constexpr double same_price = 0.02; ///< relative
 constexpr double usual_distance = 2;
 
-/// How names compare. `perhaps`: they do not tell; names of contracts differ in a number ("US500" and
-/// "US30", "ES1!" and "ES2!"), or a name of a file says nothing ("2024.csv").
+/// Result of comparing names. `perhaps`: names do not settle it, because contract names differ only in a
+/// number ("US500" and "US30", "ES1!" and "ES2!") or a file name says nothing ("2024.csv").
 enum class SameName { no, perhaps, yes };
 
 SameName compare_names(const std::string& a, const std::string& b) {
@@ -55,7 +55,8 @@ SameName compare_files(const std::string& a, const std::string& b) {
                                                                                   : SameName::no;
 }
 
-/// The best match of any two names of contracts; of files where the bars of neither name contracts.
+/// Returns the best match between any two contract names, or between file names if neither side names
+/// contracts.
 SameName compare_names(const Instrument& a, const Instrument& b) {
     if (a.names.empty() != b.names.empty())
         return SameName::perhaps;

@@ -91,8 +91,8 @@ void require_zone(const std::string& zone, const char* option) {
     }
 }
 
-/// The usual rules of the zone. Times that the user gives are local time of --zone, so New York's rules
-/// cannot stand for them.
+/// The default rules of the zone. Times that the user gives are in local time of --zone, so they cannot be
+/// combined with rules in New York's time.
 market::SessionRules rules_of_zone(const TrainConfig& config) {
     market::SessionRules rules = market::usual_session_rules(config.zone);
     if (rules.zone != config.zone && (config.day_start != "auto" || config.regular_hours != "auto")) {
@@ -148,7 +148,7 @@ void warn_of_clock(const TrainConfig& config, const market::ReadResult& read,
         progress.warning(sessions);
 }
 
-/// Warns of options about the time of day when the bars have none.
+/// Warns about time-of-day options that have no effect because the bars are days or longer.
 void warn_of_options_ignored_for_dates(const TrainConfig& config, ProgressSink& progress) {
     const TrainConfig usual;
     std::string options;
@@ -166,7 +166,7 @@ void warn_of_options_ignored_for_dates(const TrainConfig& config, ProgressSink& 
             options);
 }
 
-/// Neither no volume nor a single bar shows at which prices volume traded.
+/// Without volume, or with a single bar, it is unknown at which prices volume traded.
 void warn_of_meaningless_profiles(const std::vector<market::SessionSummary>& summaries,
                                   const market::SessionRules& rules, std::int64_t bar_seconds,
                                   ProgressSink& progress) {

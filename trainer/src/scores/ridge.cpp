@@ -11,7 +11,7 @@ namespace rekindle::trainer {
 
 namespace {
 
-/// The training rows, standardized one at a time: the matrix of doubles never exists.
+/// Standardizes the training rows one at a time, so that no full matrix of doubles is stored.
 class StandardRows {
   public:
     explicit StandardRows(const RidgeRows& rows)
@@ -58,7 +58,7 @@ class StandardRows {
     std::vector<double> mean_, inverse_std_, row_;
 };
 
-/// The regression in the coordinates in which X'X is diagonal: there, each penalty needs only divisions.
+/// Ridge regression in the eigenbasis of X'X, where each further penalty costs only divisions.
 struct Diagonalized {
     SymmetricEigen eigen;            ///< of X'X
     std::vector<double> correlation; ///< V'X'y

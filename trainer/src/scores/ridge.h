@@ -41,11 +41,11 @@ class Ridge {
 };
 
 /// The penalties that fit() tries for this many rows: from 1e-6 to 1e4 times their number, in steps of the
-/// square root of 10. The last one practically predicts the mean of the training targets.
+/// square root of 10. With the largest, predictions are close to the mean of the training targets.
 std::vector<double> ridge_penalties(std::size_t rows);
 
-/// The predictions for the validation rows of a ridge regression fitted on the training rows, in the unit of
-/// the targets (a direction is 0 or 1, and so are, about, its predictions).
+/// Fits ridge regression on the training rows and predicts the validation rows, in the unit of the targets
+/// (directions are 0 and 1, and predictions lie around that range).
 std::vector<double> ridge_predictions(const Dataset& set);
 
 } // namespace rekindle::trainer

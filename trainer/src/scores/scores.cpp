@@ -205,7 +205,7 @@ std::string ridge_figures(const RidgeScores& ridge) {
         ridge.own.value, ridge.own.interval.low, ridge.own.interval.high, ridge.model);
 }
 
-/// Adds to the verdict what ridge regression means for it.
+/// Adds a sentence to the verdict that compares the model with ridge regression.
 void judge_ridge(Evaluation& evaluation, const RidgeScores& ridge) {
     Verdict& verdict = evaluation.verdict;
     const bool ridge_has_edge = ridge.own.interval.low > ridge.own.baseline;

@@ -1,6 +1,6 @@
 #pragma once
-/// The tiles of kernels/product/product.slang, and how the kernels of product and product_units load and
-/// store matrices of any strides.
+/// The tile sizes of kernels/product/product.slang, and how product and product_units load and store matrices
+/// of any strides.
 
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/product.h>
@@ -15,8 +15,8 @@ namespace rekindle::kernels {
 struct ProductTile {
     const Kernel* kernel = nullptr;
     std::uint32_t size = 0;       ///< rows and columns
-    std::uint32_t depth = 0;      ///< of a slice; parts of k are multiples of it
-    std::uint32_t iterations = 0; ///< of a thread's loops for each slice (UNROLL of multiply in tile.slang)
+    std::uint32_t depth = 0;      ///< k extent of one slice; splits of k are multiples of it
+    std::uint32_t iterations = 0; ///< loop iterations per thread and slice (UNROLL of multiply in tile.slang)
 
     constexpr std::uint32_t shared_numbers() const { return 2 * depth * (2 * size + 8); }
 };
@@ -24,7 +24,7 @@ inline constexpr ProductTile product_tile_32{&product_32.kernel, 32, 16, 5};
 inline constexpr ProductTile product_tile_64{&product_64.kernel, 64, 16, 1};
 inline constexpr ProductTile product_tile_128{&product_128.kernel, 128, 8, 1};
 
-/// The largest tile of which there are still enough to keep a GPU busy, for a batch of products of m x n.
+/// Picks the largest tile that still gives enough workgroups to fill a GPU, for a batch of m x n products.
 constexpr const ProductTile& product_tile_for(std::int64_t m, std::int64_t n, std::int64_t batch) {
     const auto groups = [&](std::int64_t tile) { return ceil_div(m, tile) * ceil_div(n, tile) * batch; };
     if (std::min(m, n) > 64 && groups(128) >= 96)
@@ -32,7 +32,7 @@ constexpr const ProductTile& product_tile_for(std::int64_t m, std::int64_t n, st
     return std::min(m, n) > 32 && groups(64) >= 64 ? product_tile_64 : product_tile_32;
 }
 
-/// Several adjacent numbers that a kernel loads or stores at once where their address is a multiple of
+/// Number of adjacent elements that a kernel loads or stores at once if their address is a multiple of
 /// `bytes`.
 struct WideAccess {
     std::int64_t numbers;
@@ -47,7 +47,7 @@ struct FactorLayout {
     std::int64_t batch_stride = 0; ///< 0: there is one matrix
 };
 
-/// How a workgroup loads it: a value of the constants a_sharing and b_sharing.
+/// Chooses how a workgroup loads the factor: the value of the constant a_sharing or b_sharing.
 constexpr std::uint32_t sharing_of(const FactorLayout& f, const WideAccess& wide) {
     const bool aligned = f.address % wide.bytes == 0 && f.batch_stride % wide.numbers == 0;
     if (aligned && f.k_stride == 1 && f.k % wide.numbers == 0 &&
@@ -60,7 +60,7 @@ constexpr std::uint32_t sharing_of(const FactorLayout& f, const WideAccess& wide
                                                         : value::sharing_lanes_along_outer;
 }
 
-/// Where C is. Strides count elements.
+/// Address and strides of C. Strides count elements.
 struct ResultLayout {
     std::uint64_t address = 0;
     std::int64_t rows = 0, columns = 0;
@@ -76,7 +76,7 @@ struct ResultLayout {
 /// The value of the constant `edges` for tiles of rows x columns.
 constexpr std::uint32_t edges_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t rows,
                                  std::int64_t columns, std::int64_t depth) {
-    // Small tiles are not worth other pipelines.
+    // With small tiles, the checks cost too little to justify more pipelines.
     if (rows == 32)
         return 3;
     return (m % rows != 0 || n % columns != 0 ? 1u : 0u) | (k % depth != 0 ? 2u : 0u);

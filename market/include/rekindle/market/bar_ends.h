@@ -1,5 +1,5 @@
 #pragma once
-/// When bars end: nothing that was computed from a bar is known earlier.
+/// Computes when bars end. Nothing computed from a bar is known before then.
 
 #include <rekindle/market/bars.h>
 #include <rekindle/market/calendar.h>
@@ -23,7 +23,7 @@ namespace rekindle::market {
 /// Immutable, cheap to copy, thread-safe.
 class BarEnds {
   public:
-    /// For times that are ends.
+    /// For a table whose times are the ends of its bars.
     BarEnds() = default;
     BarEnds(const BarTable& bars, const SessionRules& rules, const HolidayCalendar& calendar);
     /// The end of a bar with this BarColumns::time, in seconds since 1970-01-01T00:00:00Z.

@@ -1,5 +1,5 @@
 #pragma once
-/// The length of bars, as the distances between their timestamps show it.
+/// Infers the length of bars from the distances between their timestamps.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,8 @@ std::int64_t nominal_bar_length(std::int64_t seconds) noexcept;
 /// "1 minute", "90 minutes", "4 hours", "1 day", "1 week", "1 month"; "an unknown length" for 0.
 std::string bar_length_text(std::int64_t seconds);
 
-/// How often each nominal length occurs as the distance between neighboring bars of one contract. Gaps make
-/// some distances longer than the bars, and a session's last bar can be shorter than the others.
+/// How often each nominal length occurs as the distance between neighboring bars of one contract. Where bars
+/// are missing, distances are longer than a bar; the last bar of a session can be shorter.
 class BarSpacing {
   public:
     struct Distance {
@@ -28,10 +28,10 @@ class BarSpacing {
         friend bool operator==(const Distance&, const Distance&) = default;
     };
     BarSpacing() = default;
-    /// From distances in seconds, which need not be nominal, and their counts.
+    /// Takes distances in seconds, nominal or not, and how often each occurs.
     explicit BarSpacing(std::span<const std::pair<std::int64_t, std::uint64_t>> counts);
 
-    /// The most frequent ones, at most 16; of equally frequent ones the shortest is first.
+    /// At most the 16 most frequent lengths; ties are ordered from short to long.
     const std::vector<Distance>& most_frequent() const noexcept { return distances_; }
     std::uint64_t total() const noexcept { return total_; }
     std::uint64_t count_of(std::int64_t seconds) const noexcept;
@@ -45,10 +45,11 @@ class BarSpacing {
 /// The usual length of bars. A value that is saved with a model.
 struct BarLength {
     std::int64_t seconds = 0; ///< nominal; 0 when unknown
-    double share = 0;         ///< of the distances between bars that are as long
+    double share = 0;         ///< fraction of the distances that equal it
 
     static BarLength of(const BarSpacing& spacing) noexcept;
-    /// Bars by time. Bars by volume or range, and bars of hardly any trades, have no usual length.
+    /// Whether the bars are time bars. Volume bars, range bars, and bars of a market that hardly trades have
+    /// no usual length.
     bool is_regular() const noexcept { return seconds > 0 && share >= 0.2; }
     /// "1 minute"; "" unless it is regular.
     std::string text() const;

@@ -44,10 +44,10 @@ struct BarMetadata {
     std::vector<std::string> contracts; ///< names, at least one ("" if the file has none)
     bool dates_only = false;            ///< one bar is one day (or more) and belongs to a date
     std::int64_t bar_seconds = 60;      ///< the usual time between bars
-    bool utc_days = false;              ///< of dates_only: the dates are days of UTC
-    /// Of dates_only: the local time (minutes since midnight, in zone_of_dates()) at which the file's
-    /// timestamps say that the day of a date ends, the latest one; above 1,440 on the day after; -1 if they
-    /// do not say.
+    bool utc_days = false;              ///< only with dates_only: the dates are UTC days
+    /// Only with dates_only: the latest local time (minutes since midnight, in zone_of_dates()) at which a
+    /// day ends according to the file's timestamps; above 1,440 it is on the next day; -1 if the timestamps
+    /// do not tell.
     int day_end_minute = -1;
     /// 0 if prices have a tick. Otherwise `tick` is only the step in which they are stored, and this is the
     /// width of a profile's levels in such steps.

@@ -59,8 +59,8 @@ struct ClockSuggestion {
     std::string stamp_message;
     /// Not empty if volume does not rise at the regular open but does at another time of day.
     std::string hours_message;
-    /// Not empty if the daily halt is at another time of day than just before the trading day begins, so that
-    /// sessions of all hours are cut during trading.
+    /// Not empty if the daily halt is not just before the start of the trading day: sessions of all hours are
+    /// then cut while the market trades.
     std::string day_message;
 };
 

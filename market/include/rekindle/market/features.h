@@ -22,7 +22,7 @@ struct FeatureInfo {
     int look_back = 0;
     /// Index, from 0, of the first session (group minute: bar) that has a value.
     int first_valid_session = 0;
-    bool needs_volume = false; ///< means nothing for bars without volume
+    bool needs_volume = false; ///< meaningless for bars without volume
 
     static constexpr int all_earlier = -1;
 };
@@ -59,11 +59,11 @@ std::vector<std::size_t> look_backs_of(const std::vector<std::string>& groups);
 
 /// One row per session, with columns in table order regardless of the order of `groups`. Sessions must be
 /// complete and in chronological order; roll_offset 0 everywhere mixes contracts as the original system did.
-/// If no session has volume, the features that need it are omitted with a note.
-/// Rows with a non-finite value are skipped, counted and noted. The result is bit-identical for any number of
-/// threads, and a prefix of the sessions gives a prefix of the rows. Throws Error (usage) for an unknown
-/// group (suggesting the nearest known one), "minute" (see minute_features()), group "vix" without a VIX,
-/// groups that need volume without any other, and if no row is complete.
+/// If no session has volume, features that need it are omitted, and a note says so. Rows with a non-finite
+/// value are skipped, counted and noted. The result is bit-identical for any number of threads, and a prefix
+/// of the sessions gives a prefix of the rows. Throws Error (usage) for an unknown group (suggesting the
+/// nearest known one), "minute" (see minute_features()), group "vix" without a VIX, groups that need volume
+/// without any other, and if no row is complete.
 FeatureMatrix session_features(std::span<const SessionSummary> sessions, TickSize tick,
                                const std::vector<std::string>& groups, ThreadPool& pool,
                                LookBackLimit limit = {});

@@ -33,8 +33,8 @@ struct ReadOptions {
     std::string contract = "all";
     bool chain = false;         ///< files without contracts are one history, whatever their names and prices
     std::optional<double> tick; ///< in points; if empty, inferred from the prices
-    /// Prices have no tick, even if one would fit; profiles use bins of this many points, or of a width that
-    /// is chosen from the prices if it is 0. Excludes `tick`.
+    /// If set, prices are treated as having no tick, even if one fits. Profiles use bins of this many points,
+    /// or choose the width from the prices if it is 0. Cannot be combined with `tick`.
     std::optional<double> profile_bin;
     bool skip_bad_rows = false; ///< skip them and return them in ReadResult::rejected
     /// Bars per block; 0 keeps everything in memory. Otherwise the bars are written to column_file, which is
@@ -44,8 +44,9 @@ struct ReadOptions {
     Clock clock = Clock::utc;          ///< clock, zone and stamp: as in StampRules
     std::string zone = "America/New_York";
     StampAt stamp = StampAt::bar_end;
-    std::string exchange_zone = "America/New_York"; ///< whose dates bars of a day or more belong to
-    std::optional<std::filesystem::path> vix;       ///< file with the VIX; takes precedence over a VIX column
+    std::string exchange_zone =
+        "America/New_York";                   ///< zone of the dates that daily and longer bars belong to
+    std::optional<std::filesystem::path> vix; ///< file with the VIX; takes precedence over a VIX column
 
     StampRules stamps() const { return {clock, zone, stamp}; }
 };
@@ -86,7 +87,7 @@ struct ReadReport {
     TickSize tick;                    ///< if prices have none, the step in which they are stored
     bool tick_inferred = false;
     double profile_bin = 0; ///< width of a profile's level in points if prices have no tick, else 0
-    /// In points, if there is no tick because prices are 32-bit floats that are this far apart; otherwise 0.
+    /// Spacing of 32-bit floats at these prices, in points, if it hides the tick; otherwise 0.
     double float_spacing = 0;
     StampRules stamps;                          ///< how the timestamps were read
     std::int64_t bar_seconds = 0;               ///< the usual time between bars, in seconds

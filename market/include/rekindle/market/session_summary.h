@@ -29,7 +29,8 @@ struct SessionSummary {
     double vix = 0;  ///< last VIX known at end_time, NaN if there is none
 };
 
-/// Says that profiles without volume mean nothing. "" if fewer than one session in 20 has no volume.
+/// The warning that profiles without volume are meaningless; "" if fewer than one session in 20 has no
+/// volume.
 std::string missing_volume_warning(std::size_t sessions_without_volume, std::size_t sessions);
 
 } // namespace rekindle::market

@@ -17,8 +17,8 @@ namespace rekindle::market {
 /// The other rules have their defaults. Throws Error (usage) for an unknown zone.
 SessionRules usual_session_rules(const std::string& zone);
 
-/// The zone whose midnight separates the dates of daily bars of an exchange in `zone`: New York for zones
-/// that share its market, otherwise `zone` itself.
+/// The zone whose midnight separates the dates of daily bars: New York for zones that share its market,
+/// otherwise `zone` itself.
 std::string zone_of_dates(const std::string& zone);
 
 } // namespace rekindle::market

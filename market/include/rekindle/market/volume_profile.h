@@ -103,10 +103,10 @@ struct ProfileFigures {
     friend bool operator==(const ProfileFigures&, const ProfileFigures&) = default;
 };
 
-/// The profile of the bars that belong to a session. Its levels are ticks, or, for prices without a tick,
-/// bins of BarMetadata::profile_bin to which prices are rounded; VolumeProfile::tick() is then the bin's
-/// width. In a compatibility generation it is the fixed-point profile with the generation's weighting, for
-/// drawing; the generation's figures come from session_figures().
+/// The profile of a session's bars. Its levels are ticks. Prices without a tick are rounded to bins of
+/// BarMetadata::profile_bin, and VolumeProfile::tick() is the bin width. In a compatibility generation it is
+/// the fixed-point profile with the generation's weighting, for drawing; the generation's figures come from
+/// session_figures().
 VolumeProfile session_profile(const BarTable& bars, const Session& session, const ProfileRules& rules);
 
 /// A session without volume has no profile: its point of control is the close and its value area is low …

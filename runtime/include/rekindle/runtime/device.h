@@ -97,9 +97,9 @@ std::vector<DeviceInfo> list_devices(std::string* reason = nullptr);
 /// one), "gpu:N", "N", a UUID … Throws Unsupported, listing the devices that exist.
 DeviceInfo select_device(std::string_view text);
 
-/// How far the driver's compiler is: `compiled` of the `requested` pipelines. Called at most ten times a
-/// second once compiling has taken two seconds, and a last time with compiled == requested. Calls come from
-/// any thread, one at a time, and must not throw or use the device.
+/// Reports that `compiled` of the `requested` pipelines are ready. Called at most ten times a second once
+/// compiling has taken two seconds, and a last time with compiled == requested. Called from any thread, one
+/// call at a time; must not throw or use the device.
 using CompileProgressCallback = std::function<void(std::uint32_t compiled, std::uint32_t requested)>;
 
 struct DeviceOptions {
@@ -156,9 +156,9 @@ class Device : public std::enable_shared_from_this<Device> {
     /// result.
     virtual const Pipeline& prepare(const kernels::Kernel& kernel,
                                     std::span<const kernels::ConstantValue> constants = {}) = 0;
-    /// The same pipeline, which other threads compile while the caller goes on (REKINDLE_COMPILE_THREADS of
-    /// them; 0: the first launch compiles). A stream holds its launches back until then. Throws like
-    /// prepare(), except for a refusal of the driver: the device counts as lost when a stream needs the
+    /// Returns the same pipeline without waiting: other threads compile it (REKINDLE_COMPILE_THREADS of them;
+    /// with 0, the first submit does), and streams hold launches back until it is ready. Throws like
+    /// prepare(), except when the driver refuses: the device is then lost as soon as a stream needs the
     /// pipeline.
     virtual const Pipeline& request(const kernels::Kernel& kernel,
                                     std::span<const kernels::ConstantValue> constants = {}) = 0;

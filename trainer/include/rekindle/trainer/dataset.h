@@ -34,7 +34,8 @@ struct TargetMeaning {
     double up_threshold() const noexcept;
     /// "log return of the next session, close to close".
     std::string text() const;
-    /// The same of the latest outcome that is known: "the last session's return", "the last 5-bar return".
+    /// The name of the latest outcome known at prediction time: "the last session's return", "the last 5-bar
+    /// return".
     std::string previous_text() const;
     /// The value that the network is trained on, given a target in its own unit.
     double network_target(double target) const noexcept;
