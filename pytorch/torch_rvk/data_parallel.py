@@ -1,11 +1,19 @@
-"""The functions that nn.DataParallel and torch.nn.parallel.comm call. PyTorch has them in its CUDA and ROCm builds only,
-for CUDA's tensors; there, those for tensors of rvk are put in front of them."""
+"""nn.DataParallel over rvk devices, and the functions of torch.nn.parallel.comm that it calls. PyTorch has them in its CUDA
+and ROCm builds only, for CUDA's tensors; there, those for tensors of rvk are put in front of them. Where PyTorch can use a
+CUDA device, the device of the module decides which kind of devices DataParallel uses."""
 
+import contextvars
 import functools
+import itertools
+import sys
 
 import torch
 
 from .library import NAME
+
+
+#: Whether DataParallel or data_parallel is running for a module of rvk.
+_FOR_RVK = contextvars.ContextVar("for_rvk", default=False)
 
 
 def _device(index):
@@ -54,18 +62,43 @@ def _gather_out(tensors, out, dim):
 
 
 def _is_ours(tensors):
-    """Whether tensors, one or a sequence, belong to rvk. Tensors on the CPU go to the devices that PyTorch itself would
-    number: CUDA's if there are any."""
+    """Whether tensors, one or a sequence, belong to rvk. Those on the CPU go to the devices of the module that runs, else
+    to the devices that PyTorch itself would number: CUDA's if there are any."""
     kinds = {tensor.device.type for tensor in ([tensors] if isinstance(tensors, torch.Tensor) else tensors)}
-    return NAME in kinds or (kinds <= {"cpu"} and not torch.cuda.is_available())
+    return NAME in kinds or (kinds <= {"cpu"} and (_FOR_RVK.get() or not torch.cuda.is_available()))
 
 
-def _in_front_of(theirs, ours, decides):
+def _in_front_of(theirs, ours, decides, is_ours=_is_ours):
     """A function that calls ours or theirs, depending on the tensors in the argument with the number `decides`."""
 
     @functools.wraps(ours)
     def call(*arguments):
-        return (ours if _is_ours(arguments[decides]) else theirs)(*arguments)
+        return (ours if is_ours(arguments[decides]) else theirs)(*arguments)
+
+    return call
+
+
+def _kind_of_devices(theirs):
+    """The kind of devices whose numbers DataParallel uses; PyTorch prefers CUDA if it can use a CUDA device."""
+
+    @functools.wraps(theirs)
+    def _get_available_device_type():
+        return NAME if _FOR_RVK.get() else theirs()
+
+    return _get_available_device_type
+
+
+def _following(function, module_number, is_ours):
+    """A function of DataParallel that follows the tensors of the module in this argument."""
+
+    @functools.wraps(function)
+    def call(*arguments, **keywords):
+        module = arguments[module_number] if len(arguments) > module_number else keywords["module"]
+        token = _FOR_RVK.set(is_ours([*itertools.chain(module.parameters(), module.buffers())]))
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            _FOR_RVK.reset(token)
 
     return call
 
@@ -82,7 +115,15 @@ _FUNCTIONS = (
 )
 
 
-def install():
+def install(is_ours=_is_ours):
+    """Installs the functions; `is_ours` decides for which tensors they are used."""
     for ours, decides in _FUNCTIONS:
         theirs = getattr(torch._C, ours.__name__, None)
-        setattr(torch._C, ours.__name__, ours if theirs is None else _in_front_of(theirs, ours, decides))
+        setattr(torch._C, ours.__name__, ours if theirs is None else _in_front_of(theirs, ours, decides, is_ours))
+    theirs = sys.modules[torch.nn.DataParallel.__module__]
+    for module in torch._utils, theirs:
+        module._get_available_device_type = _kind_of_devices(module._get_available_device_type)
+    for name, module_number in ("__init__", 1), ("forward", 0):
+        function = getattr(torch.nn.DataParallel, name)
+        setattr(torch.nn.DataParallel, name, _following(function, module_number, is_ours))
+    theirs.data_parallel = torch.nn.parallel.data_parallel = _following(theirs.data_parallel, 0, is_ours)

@@ -94,6 +94,20 @@ def _pixel_shuffle(mode, func, *args, **kwargs):
         return torch.empty(shape, dtype=self.dtype, device=self.device, memory_format=memory_format)
 
 
+def _pad(mode, func, *args, **kwargs):
+    """Images and volumes keep their memory format, as on the CPU."""
+    given = _arguments(func, args, kwargs)
+    self, padding = given["self"], given["padding"]
+    if self.fake_device.type != NAME:
+        return NotImplemented
+    shape = list(self.shape)
+    for number in range(len(padding) // 2):
+        shape[-1 - number] += padding[2 * number] + padding[2 * number + 1]
+    with mode:
+        memory_format = _format_of(self) if self.dim() >= 4 else torch.contiguous_format
+        return torch.empty(shape, dtype=self.dtype, device=self.device, memory_format=memory_format)
+
+
 def _pad_backward(mode, func, *args, **kwargs):
     """Gradients of images and volumes keep the input's memory format, as on the CPU."""
     self = _arguments(func, args, kwargs)["self"]
@@ -113,6 +127,7 @@ def _register(fake_impls):
     implementations[aten._scaled_dot_product_fused_attention_overrideable_backward.default] = _attention_backward
     implementations[aten.pixel_shuffle.default] = _pixel_shuffle
     for pad in ("reflection_pad2d", "reflection_pad3d", "replication_pad2d", "replication_pad3d"):
+        implementations[getattr(aten, pad).default] = _pad
         implementations[getattr(aten, f"{pad}_backward").default] = _pad_backward
 
 

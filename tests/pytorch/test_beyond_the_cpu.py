@@ -153,7 +153,10 @@ class BeyondTheCPU(unittest.TestCase):
         if have.dtype == torch.complex32 and "conv" in op.name:
             # PyTorch makes a complex convolution of three real ones, whose differences cancel.
             atol *= want.abs().max().item()
-        torch.testing.assert_close(have.cpu(), want.to(have.dtype), rtol=rtol, atol=atol, equal_nan=True)
+        have = have.cpu()
+        if not (have.dtype.is_floating_point or have.dtype.is_complex) and want.is_floating_point():
+            have, want = have[want.isfinite()], want[want.isfinite()]  # an integer's remainder by zero is undefined
+        torch.testing.assert_close(have, want.to(have.dtype), rtol=rtol, atol=atol, equal_nan=True)
 
     def test_what_neither_supports_is_rejected(self):
         for op in op_db:

@@ -6,10 +6,11 @@ import tempfile
 import unittest
 
 import torch
+import torch_rvk
 
 # Set by the build; in a build tree it is at a fixed place next to the package.
 PROGRAM = os.environ.get("RVK_CPP_PROGRAM") or os.path.join(
-    os.path.dirname(os.path.dirname(os.path.dirname(torch.rvk.__file__))), "pytorch", "cpp_test", "torch_rvk_cpp_test"
+    os.path.dirname(os.path.dirname(os.path.dirname(torch_rvk.__file__))), "pytorch", "cpp_test", "torch_rvk_cpp_test"
 )
 SECONDS = 600
 

@@ -177,6 +177,12 @@ class Uses(unittest.TestCase):
         "@custom_op('own::kind', mutates_args=())\ndef kind(x: torch.Tensor) -> torch.Tensor:\n    return x + x\n"
         "register_autocast('own::kind', 'cuda', half)\nkind.register_autocast('cuda', brain)\n"
         "with torch.autocast('cuda'): assert kind(a).dtype in (half, brain)\nassert kind(a).dtype == single",
+        "a kernel for AutocastCUDA": "mine = torch.library.Library('mine', 'DEF')\nmine.define('kind(Tensor x) -> Tensor')\n"
+        "def kernel(x):\n"
+        "    with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCUDA)):\n"
+        "        return torch.ops.mine.kind(x.to(brain))\n"
+        "mine.impl('kind', kernel, 'AutocastCUDA')\nmine.impl('kind', lambda x: x + x, 'CUDA')\n"
+        "with torch.autocast('cuda'): assert torch.ops.mine.kind(a).dtype == brain\nassert torch.ops.mine.kind(a).dtype == single",
         "GradScaler": "w = a.clone().requires_grad_()\noptimizer = torch.optim.SGD([w], 0.1)\n"
         "for scaler in torch.amp.GradScaler('cuda', 64.0), torch.amp.GradScaler(init_scale=64.0), torch.cuda.amp.GradScaler(init_scale=8.0):\n"
         "    assert scaler.is_enabled()\n    optimizer.zero_grad()\n    with torch.autocast('cuda'): loss = (w @ w).sum()\n"

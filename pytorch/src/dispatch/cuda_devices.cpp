@@ -6,9 +6,13 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
+#include <algorithm>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/util/Exception.h>
 #include <deque>
+#include <map>
 #include <optional>
+#include <string>
 #include <torch/library.h>
 
 namespace rvk {
@@ -25,7 +29,8 @@ std::optional<c10::Device> mapped(std::optional<c10::Device> device) {
     return device ? std::optional(mapped(*device)) : std::nullopt;
 }
 
-/// There are no CUDA tensors, so an operator reaches CUDA's dispatch keys only by its device argument.
+/// There are no CUDA tensors, so an operator reaches CUDA's dispatch keys only by its device argument, also
+/// in builds of PyTorch that have kernels for CUDA.
 void call_on_rvk(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     bool found = false;
     for (std::size_t i = stack->size() - op.schema().arguments().size(); i < stack->size(); ++i) {
@@ -128,13 +133,46 @@ torch::Library kernels_for(const char* operators, DispatchKey key) {
     return {torch::Library::IMPL, operators, key, __FILE__, __LINE__};
 }
 
+bool takes_device(const c10::FunctionSchema& schema) {
+    return std::ranges::any_of(schema.arguments(), [](const c10::Argument& argument) {
+        const auto optional = argument.type()->cast<c10::OptionalType>();
+        const auto& type = optional ? optional->getElementType() : argument.type();
+        return type->kind() == c10::TypeKind::DeviceObjType;
+    });
+}
+
+/// In CUDA and ROCm builds: replaces PyTorch's kernels for this key of the operators with a device argument.
+void replace_kernels(DispatchKey key, std::deque<torch::Library>& kernels) {
+    std::map<std::string, torch::Library*> by_namespace;
+    for (const auto& name : c10::Dispatcher::singleton().getAllOpNamesForDispatchKey(key)) {
+        const auto op = c10::Dispatcher::singleton().findSchema(name);
+        if (!op || !takes_device(op->schema()))
+            continue;
+        const std::string space(name.getNamespace().value_or("aten"));
+        auto& library = by_namespace[space];
+        if (library == nullptr)
+            library = &kernels.emplace_back(kernels_for(space.c_str(), key));
+        library->impl(c10::toString(name).c_str(), torch::CppFunction::makeFromBoxedFunction<&call_on_rvk>());
+    }
+}
+
+/// PyTorch warns about each kernel that replaces another one.
+class NoWarnings final : public c10::WarningHandler {
+  public:
+    void process(const c10::Warning&) override {}
+};
+
 /// PyTorch removes these registrations when the returned objects are destroyed.
 std::deque<torch::Library> register_kernels() {
+    NoWarnings no_warnings;
+    const c10::WarningUtils::WarningHandlerGuard guard(&no_warnings);
     std::deque<torch::Library> kernels;
     for (const auto key : {DispatchKey::CUDA, DispatchKey::SparseCUDA, DispatchKey::SparseCsrCUDA,
-                           DispatchKey::NestedTensorCUDA, DispatchKey::QuantizedCUDA})
+                           DispatchKey::NestedTensorCUDA, DispatchKey::QuantizedCUDA}) {
         kernels.emplace_back(kernels_for("_", key))
             .fallback(torch::CppFunction::makeFromBoxedFunction<&call_on_rvk>());
+        replace_kernels(key, kernels);
+    }
     for (const auto key : {DispatchKey::AutogradPrivateUse1, DispatchKey::PrivateUse1,
                            DispatchKey::SparsePrivateUse1, DispatchKey::SparseCsrPrivateUse1})
         kernels.emplace_back(kernels_for("aten", key))

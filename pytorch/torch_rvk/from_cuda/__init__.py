@@ -1,8 +1,7 @@
 """Lets programs written for CUDA run on rvk: install() changes this process.
 
 The device library maps CUDA devices in the arguments of operators (torch.ops.rvk.map_cuda_devices), so PyTorch's
-functions stay as they are, and TorchScript, torch.func, torch.compile and torch.export work with them; in CUDA and ROCm
-builds of PyTorch, whose operators have kernels for CUDA, Python's functions are wrapped instead (factories.py). A
+functions stay as they are, and TorchScript, torch.func, torch.compile and torch.export work with them. A
 torch.device("cuda") stays a CUDA device object, so that comparisons with its type hold. Python maps the rest: devices that
 do not reach an operator (devices.py), the state of autocast (precision.py), the module torch.cuda (cuda_module.py,
 classes.py), nn.DataParallel (parallel.py), the profiler (profiler.py); calls without a counterpart end the program and

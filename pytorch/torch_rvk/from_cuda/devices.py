@@ -215,6 +215,18 @@ def _map_key(key):
     return key.replace("CUDA", "PrivateUse1") if isinstance(key, str) else key
 
 
+def _without_autocast(kernel):
+    """Kernels for AutocastCUDA call the operator again without that key; here, the key of rvk must be left out."""
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
+
+    @functools.wraps(kernel)
+    def call(*arguments, **keywords):
+        with torch._C._ExcludeDispatchKeyGuard(keys):
+            return kernel(*arguments, **keywords)
+
+    return call
+
+
 def _map_registrations():
     """Operators that a script registers for CUDA."""
     key_of = torch._C._dispatch_key_for_device
@@ -229,6 +241,7 @@ def _map_registrations():
     @functools.wraps(original)
     def impl(self, op_name, fn, dispatch_key="", **kwargs):
         if not called_by_torch(but_not_by=("torch.library", "torch._library.custom_ops")):
+            fn = _without_autocast(fn) if dispatch_key == "AutocastCUDA" else fn
             dispatch_key = _map_key(dispatch_key)
         return original(self, op_name, fn, dispatch_key, **kwargs)
 
@@ -250,12 +263,7 @@ def _map_is_built():
 
 
 def install():
-    from . import factories
-
-    if factories.needed():
-        factories.install()
-    else:
-        torch.ops.rvk.map_cuda_devices()
+    torch.ops.rvk.map_cuda_devices()
     torch.cuda._lazy_init = _lazy_init
     torch.Tensor.cuda = _to_rvk(torch.Tensor.cuda)
     for name in ("pin_memory", "is_pinned"):

@@ -1,55 +1,34 @@
-"""nn.DataParallel on one device."""
+"""nn.DataParallel over the rvk devices; it leaves out devices that are not there."""
 
 import functools
 import sys
 
 import torch
 
-from .classes import named_like
+from .. import data_parallel
 from .report import say
 
 
-def _moved(value, device):
-    """Moves tensors inside lists, tuples and dictionaries, like DataParallel's scatter."""
-    if isinstance(value, torch.Tensor):
-        return value.to(device)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_moved(item, device) for item in value))
-    if isinstance(value, (list, tuple)):
-        return type(value)(_moved(item, device) for item in value)
-    if isinstance(value, dict):
-        return type(value)((key, _moved(item, device)) for key, item in value.items())
-    return value
+def _over_rvk(function):
+    """For DataParallel.__init__(self, module, device_ids, output_device, …) and
+    data_parallel(module, inputs, device_ids, output_device, …)."""
 
+    @functools.wraps(function)
+    def call(first, second, device_ids=None, output_device=None, *arguments, **keywords):
+        count = torch.rvk.device_count()
+        asked = range(count) if device_ids is None else [torch._utils._get_device_index(each, True) for each in device_ids]
+        used = [number for number in asked if number < count] or [0]
+        names = ", ".join(f"rvk:{number}" for number in used)
+        say("nn.DataParallel", names if len(used) == len(asked) else f"{names}, of {len(asked)} asked for")
+        if output_device is not None and torch._utils._get_device_index(output_device, True) >= count:
+            output_device = used[0]
+        return function(first, second, used, output_device, *arguments, **keywords)
 
-@named_like(torch.nn.DataParallel)
-class DataParallel(torch.nn.Module):
-    # Has the wrapper's interface and parameter names (module.…); all rows go to the first device.
-
-    @functools.wraps(torch.nn.DataParallel.__init__)
-    def __init__(self, module, device_ids=None, output_device=None, dim=0):
-        super().__init__()
-        say("nn.DataParallel", "one device: all rows of a batch go to rvk:0")
-        self.module = module
-        self.dim = dim
-        self.device_ids = [0]
-        self.output_device = 0
-        self.src_device_obj = torch.device("rvk", 0)
-        self.module.to(self.src_device_obj)
-
-    def forward(self, *inputs, **kwargs):
-        return self.module(*_moved(inputs, self.src_device_obj), **_moved(kwargs, self.src_device_obj))
-
-
-@functools.wraps(torch.nn.parallel.data_parallel)
-def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
-    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
-    return DataParallel(module)(*inputs, **(module_kwargs or {}))
+    return call
 
 
 def install():
-    original = torch.nn.DataParallel
-    for module in torch.nn, torch.nn.parallel, sys.modules[original.__module__]:
-        module.DataParallel = DataParallel
-    for module in torch.nn.parallel, sys.modules[original.__module__]:
-        module.data_parallel = data_parallel
+    data_parallel.install(lambda tensors: True)
+    torch.nn.DataParallel.__init__ = _over_rvk(torch.nn.DataParallel.__init__)
+    parallel = _over_rvk(torch.nn.parallel.data_parallel)
+    torch.nn.parallel.data_parallel = sys.modules[torch.nn.DataParallel.__module__].data_parallel = parallel

@@ -1,5 +1,5 @@
-"""Tensors of two devices of this kind are never mixed. If there is only one device, Mesa's CPU driver is loaded
-twice."""
+"""Tensors of two devices of this kind are never mixed, and nn.DataParallel uses both. If there is only one device, Mesa's
+CPU driver is loaded twice."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import unittest
 from support import DEVICE, child_environment, device_is_there, device_module
 
 MANIFESTS = ("/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d")
-PROGRAM = """
+MIXED = """
 import torch
 import test_mixed_devices as cases
 from support import DEVICE
@@ -31,6 +31,32 @@ moved = cases.matrix(DEVICE + ":1").to(DEVICE + ":0") + 1
 assert moved.tolist() == (cases.matrix("cpu") + 1).tolist()
 raise SystemExit(1 if accepted else 0)
 """
+# A module on the CPU is the reference. Batch norm is left out: each device normalizes its own rows, as on CUDA.
+PARALLEL = """
+import copy, torch
+from torch import nn
+from support import DEVICE
+torch.manual_seed(0)
+alone = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Tanh(), nn.Flatten(), nn.Linear(64, 2))
+parallel = nn.DataParallel(copy.deepcopy(alone).to(DEVICE), device_ids=[0, 1])
+devices = set()
+parallel.module[1].register_forward_hook(lambda module, given, result: devices.add(str(result.device)))
+for network, place in (alone, "cpu"), (parallel, DEVICE):
+    torch.manual_seed(1)
+    optimizer = torch.optim.SGD(network.parameters(), 0.1)
+    losses = []
+    for step in range(4):
+        x, y = torch.randn(7, 3, 6, 6).to(place), torch.randn(7, 2).to(place)
+        optimizer.zero_grad()
+        loss = (network(x) - y).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    print(place, losses)
+    alone.losses = losses if network is alone else alone.losses
+torch.testing.assert_close(losses, alone.losses, rtol=1e-4, atol=1e-5)
+assert devices == {DEVICE + ":0", DEVICE + ":1"}, devices
+"""
 
 
 def cpu_driver() -> pathlib.Path | None:
@@ -46,8 +72,14 @@ def cpu_driver() -> pathlib.Path | None:
 @unittest.skipUnless(device_is_there() and DEVICE != "cpu", "there is no device")
 class TwoDevicesTest(unittest.TestCase):
     def test_no_operator_takes_a_tensor_of_the_other_device(self):
+        self.check(MIXED)
+
+    def test_data_parallel_trains_on_both(self):
+        self.check(PARALLEL)
+
+    def check(self, program):
         if device_module().device_count() > 1:
-            self.check({})
+            self.run_with(program, {})
             return
         driver = cpu_driver()
         if driver is None:
@@ -62,10 +94,10 @@ class TwoDevicesTest(unittest.TestCase):
                     "api_version": "1.3.0", "library_path": str(library)}}))
                 manifests.append(str(manifest))
             both = os.pathsep.join(manifests)
-            self.check({"VK_DRIVER_FILES": both, "VK_ICD_FILENAMES": both})
+            self.run_with(program, {"VK_DRIVER_FILES": both, "VK_ICD_FILENAMES": both})
 
-    def check(self, variables):
-        done = subprocess.run([sys.executable, "-c", PROGRAM], env=child_environment(**variables), capture_output=True,
+    def run_with(self, program, variables):
+        done = subprocess.run([sys.executable, "-c", program], env=child_environment(**variables), capture_output=True,
                               text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

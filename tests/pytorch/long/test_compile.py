@@ -56,7 +56,7 @@ class Function(nn.Module):
         self.values = nn.ParameterList(parameters)
 
     def forward(self, *inputs):
-        return self.function(*inputs, *self.values)
+        return self.function(*inputs, *[self.values[i] for i in range(len(self.values))])
 
 
 class HiddenStates(nn.Module):

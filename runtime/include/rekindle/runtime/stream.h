@@ -138,7 +138,7 @@ class Stream {
 
     /// A point after all work queued so far. With timing, seconds_since() works.
     virtual Event record(bool timing = false) = 0;
-    /// Later work of this stream starts after the event, which may be of any stream of the same device.
+    /// Later work of this stream starts after the event; for one of another device, the calling thread waits.
     virtual void wait(const Event& event) = 0;
     /// Submits what has been recorded.
     virtual void flush() = 0;
