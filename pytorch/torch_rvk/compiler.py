@@ -19,7 +19,8 @@ def _is_ours(value):
     return getattr(value if isinstance(value, torch.device) else getattr(value, "device", None), "type", None) == NAME
 
 
-def _reaches_device(graph, inputs):
+def reaches_device(graph, inputs):
+    """Whether the graph or its inputs use a tensor of rvk."""
     values = list(inputs or ())
     if isinstance(graph, torch.nn.Module):
         values += [*graph.parameters(), *graph.buffers()]
@@ -44,7 +45,7 @@ def _refuse_in_inductor(compile_fx):
 
     @functools.wraps(original)
     def call(model, inputs, *args, **kwargs):
-        if _reaches_device(model, inputs):
+        if reaches_device(model, inputs):
             raise _no_kernels()
         return original(model, inputs, *args, **kwargs)
 

@@ -88,23 +88,106 @@ for module_name in {MODULES!r}:
 print(json.dumps([tried, failed]))
 """
 
-# Calls every function that needs no argument, and creates every class that needs none; prints how each call ended.
+# Arguments for functions and classes that need some, by name, or by the full name where modules differ; x is a tensor.
+ARGUMENTS = {
+    "CUDAPluggableAllocator": "'allocator.so', 'allocate', 'free'",
+    "CudaError": "0",
+    "DeferredCudaCallError": "'text'",
+    "ExternalStream": "1234",
+    "GdsFile": "'file', 0",
+    "SDPAParams": "x, x, x, None, 0.0, False, False",
+    "SDPBackend": "0",
+    "StreamContext": "torch.cuda.Stream()",
+    "all_gather": "[x], [x]",
+    "all_reduce": "[x]",
+    "allow_fp16_bf16_reduction_math_sdp": "False",
+    "broadcast": "x, [0, 0]",
+    "broadcast_coalesced": "[x, x], [0, 0]",
+    "caching_allocator_alloc": "1024",
+    "caching_allocator_delete": "1234",
+    "can_device_access_peer": "0, 0",
+    "can_use_cudnn_attention": "None",
+    "can_use_efficient_attention": "None",
+    "can_use_flash_attention": "None",
+    "change_current_allocator": "None",
+    "check_error": "0",
+    "cuFFTPlanCache": "0",
+    "cuFFTPlanCacheAttrContextProp": "None, None",
+    "custom_bwd": "lambda context, gradient: gradient",
+    "device": "0",
+    "device_of": "x",
+    "enable_cudnn_sdp": "True",
+    "enable_flash_sdp": "True",
+    "enable_math_sdp": "True",
+    "enable_mem_efficient_sdp": "True",
+    "gather": "[x, x]",
+    "gds_deregister_buffer": "x.untyped_storage()",
+    "gds_register_buffer": "x.untyped_storage()",
+    "get_stream_from_external": "1234",
+    "graph": "None",
+    "init_rank": "1, b'', 0",
+    "make_graphed_callables": "torch.nn.Linear(1, 1).cuda(), (x,)",
+    "manual_seed": "3",
+    "manual_seed_all": "3",
+    "mark": "'text'",
+    "mgpu_tune_gemm_in_file": "'file', 1",
+    "range": "'text'",
+    "range_end": "0",
+    "range_push": "'text'",
+    "range_start": "'text'",
+    "reduce": "[x]",
+    "reduce_add": "[x, x]",
+    "reduce_add_coalesced": "[[x], [x]]",
+    "reduce_scatter": "[x], [x]",
+    "scatter": "x.expand(2, 2), [0, 0]",
+    "set_device": "0",
+    "set_filename": "'file'",
+    "set_max_tuning_duration": "1",
+    "set_max_tuning_iterations": "1",
+    "set_numerical_check_tolerances": "False",
+    "set_per_process_memory_fraction": "0.5",
+    "set_rng_state": "torch.cuda.get_rng_state()",
+    "set_rng_state_all": "torch.cuda.get_rng_state_all()",
+    "set_rotating_buffer_size": "1",
+    "set_stream": "torch.cuda.current_stream()",
+    "set_sync_debug_mode": "0",
+    "stream": "torch.cuda.Stream()",
+    "torch.cuda.nccl.broadcast": "[x]",
+    "torch.cuda.nccl.is_available": "[x]",
+    "tune_gemm_in_file": "'file'",
+    "use_mem_pool": "None",
+}
+# A decorator from PyTorch's own code that torch.cuda imports.
+NOT_CALLED = {"classproperty"}
+
+# Calls every function and creates an object of every class; prints how each call ended, and which ones need an argument
+# that is not in ARGUMENTS. A context manager is entered.
 CALL_ALL = f"""
 import enum, importlib, inspect, json, torch
-torch.ones(1, device="cuda")
-outcomes = {{}}
+x = torch.ones(2, 1, device="cuda")
+known, outcomes, without_arguments = {ARGUMENTS!r}, {{}}, []
+
+def call(value, arguments):
+    result = eval(f"value({{arguments}})", {{"torch": torch, "value": value, "x": x}})
+    if hasattr(result, "__enter__"):
+        with result: pass
+
 for module_name in {MODULES!r}:
     for name, value in list(vars(importlib.import_module(module_name)).items()):
         if not callable(value) or name.startswith("_") or not getattr(value, "__module__", "").startswith("torch."):
             continue
         if isinstance(value, enum.EnumMeta):  # calling it looks for a member
             continue
+        if name in {NOT_CALLED!r}: continue
+        arguments = known.get(f"{{module_name}}.{{name}}", known.get(name, ""))
         try: inspect.signature(value).bind()
-        except (TypeError, ValueError): continue
-        try: value(); outcome = "done"
+        except TypeError:
+            if not arguments: without_arguments.append(f"{{module_name}}.{{name}}")
+        except ValueError: pass  # a class of C++
+        try: call(value, arguments); outcome = "done"
         except BaseException as error: outcome = f"{{type(error).__name__}}: {{error}}"
         outcomes[f"{{module_name}}.{{name}}"] = outcome
-print(json.dumps(outcomes))
+print(json.dumps([outcomes, without_arguments]))
 """
 
 
@@ -136,8 +219,9 @@ class Names(unittest.TestCase):
 
     def test_each_call_returns_or_says_why_not(self):
         result = run("-c", CALL_ALL)
-        outcomes = last_line(result)
-        self.assertGreater(len(outcomes), 100)
+        outcomes, without_arguments = last_line(result)
+        self.assertEqual(without_arguments, [])
+        self.assertGreater(len(outcomes), 250)
         for name, outcome in outcomes.items():
             with self.subTest(name):
                 if outcome == "SystemExit: 3":

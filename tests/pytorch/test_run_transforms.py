@@ -271,6 +271,13 @@ x = torch.arange(4.0, device="cuda")
         "a function": "f = torch.compile(lambda x: x + 1, mode='max-autotune', fullgraph=True, dynamic=True)\nassert f(x).tolist() == [1, 2, 3, 4]",
         "a decorator": "@torch.compile(backend='inductor', options={'shape_padding': True})\ndef f(x):\n    return x + 1\nassert f(x).tolist() == [1, 2, 3, 4]",
         "a decorator without arguments": "@torch.compile\ndef f(x):\n    return x + 1\nassert f(x).tolist() == [1, 2, 3, 4]",
+        "TorchDynamo": "m = torch.nn.Linear(4, 4).cuda()\n"
+        "for way in (torch._dynamo.optimize('inductor'), torch._dynamo.optimize(), torch._dynamo.optimize('inductor', nopython=True), "
+        "torch._dynamo.optimize_assert('inductor'), torch._dynamo.optimize('cudagraphs')):\n"
+        "    torch._dynamo.reset()\n    y = way(m)(x)\n    assert torch.equal(y, m(x))\n    y.sum().backward()",
+        "TorchInductor": "from torch._inductor.compile_fx import compile_fx\nm = torch.nn.Linear(4, 4).cuda()\n"
+        "assert torch.equal(torch.compile(m, backend=compile_fx)(x), m(x))\n"
+        "assert torch.equal(torch._inductor.compile(torch.fx.symbolic_trace(m), [x])(x), m(x))",
         "another backend": "graphs = []\ndef own(graph, inputs):\n    graphs.append(graph)\n    return graph\n"
         "torch.compile(lambda x: x + 1, backend=own)(x)\nassert len(graphs) == 1",
         "switched off": "m = torch.nn.Linear(4, 4).cuda()\nassert torch.compile(m, disable=True)(x).shape == (4,)",
@@ -282,6 +289,12 @@ x = torch.arange(4.0, device="cuda")
 
     def test_each(self):
         check_each_is_done(self, self.STATEMENTS, self.BEFORE)
+
+    def test_ahead_of_time_ends_with_a_sentence(self):
+        result = run("-c", f"{self.BEFORE}\nprogram = torch.export.export(torch.nn.Linear(4, 4).cuda(), (x,))\n"
+                     "torch._inductor.aoti_compile_and_package(program)")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("AOTInductor cannot be mapped to rvk: there is no code generator", result.stderr)
 
     def test_said_once(self):
         result = run("-c", "import torch\nfor _ in range(2): torch.compile(torch.nn.Linear(2, 2))")

@@ -5,12 +5,14 @@ import sys
 
 import torch
 
+from .. import compiler
 from ..imports import when_imported
 from .cuda_module import stopper
 from .report import say, stop
 
 _NCCL = "NCCL needs NVIDIA GPUs; torch_rvk.run uses one device per program, so run it without torch.distributed"
 _EXTENSION = "CUDA source runs only on NVIDIA GPUs; use the extension's PyTorch implementation"
+_EAGERLY = "runs eagerly: there is no code generator for rvk"
 _TRITON = "Triton generates kernels only for CUDA and ROCm; use the operation's PyTorch implementation"
 
 
@@ -73,10 +75,36 @@ def _map_compile():
     def compile(model=None, **kwargs):
         if kwargs.get("backend", "inductor") not in ("inductor", "cudagraphs") or kwargs.get("disable"):
             return original(model, **kwargs)
-        say("torch.compile", "runs eagerly: there is no code generator for rvk")
+        say("torch.compile", _EAGERLY)
         return torch.compiler.disable if model is None else torch.compiler.disable(model)
 
     torch.compile = compile
+
+
+def _run_graphs_eagerly(compile_fx):
+    """The ways to TorchInductor that do not go through torch.compile, such as torch._dynamo.optimize("inductor")."""
+    original = compile_fx.compile_fx
+
+    @functools.wraps(original)
+    def call(model, inputs, *args, **kwargs):
+        if not compiler.reaches_device(model, inputs):
+            return original(model, inputs, *args, **kwargs)
+        say("TorchInductor", _EAGERLY)
+        return model
+
+    compile_fx.compile_fx = call
+
+
+def _stop_ahead_of_time(compile_fx):
+    original = compile_fx.compile_fx_aot
+
+    @functools.wraps(original)
+    def call(model, inputs, *args, **kwargs):
+        if compiler.reaches_device(model, inputs):
+            stop("AOTInductor", "there is no code generator for rvk; save the program with torch.export.save")
+        return original(model, inputs, *args, **kwargs)
+
+    compile_fx.compile_fx_aot = call
 
 
 def install():
@@ -84,3 +112,5 @@ def install():
     _map_compile()
     sys.meta_path.insert(0, _TritonFinder)
     when_imported("torch.utils.cpp_extension", _stop_extensions)
+    when_imported("torch._inductor.compile_fx", _run_graphs_eagerly)
+    when_imported("torch._inductor.compile_fx", _stop_ahead_of_time)

@@ -102,6 +102,7 @@ REFUSED = {
     "torch.cuda": {
         "CUDAGraph": _GRAPHS,
         "CUDAPluggableAllocator": _ALLOCATOR,
+        "CudaError": _RUNTIME,
         "ExternalStream": "there are no CUDA streams",
         "MemPool": _ALLOCATOR,
         "caching_allocator_alloc": _ALLOCATOR,
