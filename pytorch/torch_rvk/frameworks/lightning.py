@@ -1,0 +1,121 @@
+"""Lightning: Trainer(accelerator="rvk") and Fabric(accelerator="rvk"), through Lightning's registry of accelerators.
+
+For an accelerator that it does not know, Lightning chooses a strategy for the CPU. The Trainer passes its strategy to the
+accelerator before it moves the model, so this one corrects it. Fabric does not, so it needs
+strategy=SingleDeviceStrategy(device="rvk"), and an error says so.
+"""
+
+import functools
+
+import torch
+
+from ..devices import device_count, is_available, set_device
+from ..imports import when_imported
+from ..library import NAME
+
+# Two packages have the same code: `lightning`, and `pytorch_lightning` with `lightning_fabric`.
+_TRAINERS = ("lightning.pytorch", "pytorch_lightning")
+_FABRICS = ("lightning.fabric", "lightning_fabric")
+
+
+def _numbers(devices):
+    """The numbers of the devices for every form of Trainer(devices=…): a count, -1, a list, or text with one of these."""
+    if isinstance(devices, str):
+        parts = devices.split(",")
+        devices = int(devices) if len(parts) == 1 else [int(part) for part in parts if part.strip()]
+    if isinstance(devices, int):
+        devices = range(device_count() if devices == -1 else devices)
+    numbers = list(devices)
+    for number in numbers:
+        if not 0 <= number < device_count():
+            raise ValueError(f"There is no device rvk:{number}; torch.rvk.device_count() is {device_count()}.")
+    if len(numbers) > 1:
+        raise ValueError(
+            f'accelerator="rvk" trains on one device, but devices has {len(numbers)}: torch.distributed cannot move '
+            "tensors of rvk. Pass devices=1, or devices=[1] for the second device."
+        )
+    return numbers
+
+
+def _accelerator(base, setup_device, setup):
+    """The accelerator for one of Lightning's packages, whose class Accelerator is `base`."""
+
+    class RvkAccelerator(base):
+        def setup_device(self, device):
+            setup_device(device)
+
+        def setup(self, trainer):
+            setup(trainer)
+
+        def get_device_stats(self, device):
+            return torch.rvk.memory_stats(device)
+
+        def teardown(self):
+            torch.rvk.empty_cache()
+
+        @staticmethod
+        def parse_devices(devices):
+            return _numbers(devices)
+
+        @staticmethod
+        def get_parallel_devices(devices):
+            return [torch.device(NAME, number) for number in devices]
+
+        @staticmethod
+        def auto_device_count():
+            return 1  # several need torch.distributed
+
+        @staticmethod
+        def is_available():
+            return is_available()
+
+        @staticmethod
+        def name():
+            return NAME
+
+    return RvkAccelerator
+
+
+def _move_trainer(trainer):
+    strategy = trainer.strategy
+    if strategy.root_device.type != NAME:
+        strategy._root_device = torch.device(NAME, trainer.device_ids[0])
+    set_device(strategy.root_device)
+
+
+def _set_device_of_fabric(device):
+    if device.type != NAME:
+        raise ValueError(
+            f'Fabric(accelerator="rvk") would run on {device}: pass strategy=SingleDeviceStrategy(device="rvk") too.'
+        )
+    set_device(device)
+
+
+def _register_for_trainer(accelerators):
+    cls = _accelerator(accelerators.Accelerator, setup_device=lambda device: None, setup=_move_trainer)
+    accelerators.AcceleratorRegistry.register(NAME, cls, description="Rekindle on Vulkan")
+
+
+def _register_for_fabric(accelerators):
+    cls = _accelerator(accelerators.Accelerator, _set_device_of_fabric, setup=lambda trainer: None)
+    accelerators.ACCELERATOR_REGISTRY.register(NAME, cls, description="Rekindle on Vulkan")
+
+
+def _replace_cuda(amp):
+    """Lightning creates mixed precision for CUDA on every accelerator but the CPU's and Apple's."""
+    original = amp.MixedPrecision.__init__
+
+    @functools.wraps(original)
+    def __init__(self, precision, device, scaler=None):
+        original(self, precision, NAME if device == "cuda" and not torch.cuda.is_available() else device, scaler)
+
+    amp.MixedPrecision.__init__ = __init__
+
+
+def install():
+    for package in _TRAINERS:
+        when_imported(f"{package}.accelerators", _register_for_trainer)
+    for package in _FABRICS:
+        when_imported(f"{package}.accelerators", _register_for_fabric)
+    for package in _TRAINERS + _FABRICS:
+        when_imported(f"{package}.plugins.precision.amp", _replace_cuda)

@@ -1,0 +1,174 @@
+"""Runs other people's training scripts, unchanged, on the CPU and through torch_rvk.run on data made here, and prints the
+table of docs/frameworks.md.
+
+    python scripts.py [--only NAME…] [--cache FOLDER]
+
+Each repository is fetched at a fixed commit into FOLDER (build/frameworks by default); one that is there is not fetched
+again. The exit status is 1 if a script fails or its losses differ.
+"""
+
+import argparse
+import dataclasses
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import data
+import results
+from results import Failure
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+COMMITS = {
+    "pytorch/examples": "77f55b912142e11fcfdf5b530231fb9c52f181e8",
+    "karpathy/minGPT": "37baab71b9abea1b76ab957409a1cc2fbfba8a26",
+    "karpathy/nanoGPT": "3adf61e154c3fe3fca428ad6bc3818b27a3b8291",
+    "huggingface/pytorch-image-models": "aa4b5850c1543fa488abf260f18390eda46cf85d",
+}
+NUMBER = r"(-?\d+\.\d+(?:e[+-]?\d+)?)"
+EXACT = 2e-3  # scripts print three to six digits
+SIXTEEN_BITS = 3e-2
+RANDOM = 0.3  # of the mean of the losses, for scripts that draw numbers on the device, whose sequence is another one
+HEADER = ("script", "command", "losses", "difference", "compared")
+
+
+@dataclasses.dataclass(frozen=True)
+class Script:
+    repository: str
+    path: str
+    arguments: str  # on the device; {device} is cuda, or cpu for the reference
+    loss: str  # a pattern whose group is a loss
+    data: object = None  # a function of data.py
+    place: str = "."  # of the data, from the script's folder
+    accelerator: str = ""  # an argument that turns the accelerator on
+    tolerance: float = EXACT
+
+    @property
+    def name(self):
+        return f"{self.repository.partition('/')[2]}/{self.path}"
+
+    def words(self, device):
+        words = self.arguments.format(device=device).split()
+        return words + ([self.accelerator] if self.accelerator and device != "cpu" else [])
+
+
+def _example(path, arguments, loss, make, place, **options):
+    return Script("pytorch/examples", path, arguments, loss, make, place, **options)
+
+
+_EPOCH = rf"Train Epoch.*Loss: {NUMBER}"
+_NANO = ("--dataset=rvk --n_layer=2 --n_head=2 --n_embd=32 --block_size=16 --batch_size=4 --max_iters=8 --eval_interval=8 "
+         "--eval_iters=2 --gradient_accumulation_steps=2 --warmup_iters=2 --lr_decay_iters=8 --device={device} --dtype=")
+_NANO_LOSS = rf"iter \d+: loss {NUMBER}"
+_TIMM = ("--data-dir data --dataset ImageFolder --model resnet18 --num-classes 2 --img-size 32 --input-size 3 32 32 --batch-size 8 "
+         "--epochs 1 --warmup-epochs 0 --workers 1 --log-interval 1 --lr 0.01 --aa original --no-prefetcher --crop-pct 1.0 "
+         "--device {device}")
+_TIMM_LOSS = rf"Train: .*?Loss: *{NUMBER}"
+
+ALL = (
+    _example("mnist/main.py", "--epochs 1 --log-interval 1", _EPOCH, data.digits, "../data", tolerance=RANDOM),
+    _example("mnist_rnn/main.py", "--epochs 1 --log-interval 1", _EPOCH, data.digits, "../data", accelerator="--accel",
+             tolerance=RANDOM),
+    _example("vae/main.py", "--epochs 2 --log-interval 1", _EPOCH, data.digits, "../data", tolerance=RANDOM),
+    _example("siamese_network/main.py", "--epochs 1 --batch-size 160 --log-interval 1", _EPOCH, data.digits, "../data"),
+    _example("dcgan/main.py", "--dataset folder --dataroot pictures --niter 2 --batchSize 8 --imageSize 64 --ngf 8 --ndf 8 "
+             "--workers 0 --manualSeed 1", rf"Loss_D: {NUMBER}", lambda folder: data.pictures(folder, ("one",), 64),
+             "pictures", accelerator="--accel", tolerance=RANDOM),
+    _example("gat/main.py", "--epochs 2 --val-every 1 --dropout-p 0 --hidden-dim 8 --num-heads 2", rf"loss_train: {NUMBER}",
+             data.citations, "cora"),
+    _example("super_resolution/main.py", "--upscale_factor 4 --batchSize 2 --testBatchSize 2 --nEpochs 1 --threads 0", rf"Loss: {NUMBER}",
+             lambda folder: data.pictures(folder, ("train", "test"), 64, 6, "jpg", ()), "dataset/BSDS300/images",
+             accelerator="--accel"),
+    *(_example("word_language_model/main.py", f"--data words --model {model} --emsize 32 --nhid 32 --nlayers 1 --epochs 1 "
+               "--batch_size 10 --bptt 15 --log-interval 5 --dropout 0", rf"loss +{NUMBER}", data.words, "words",
+               accelerator="--accel") for model in ("LSTM", "GRU", "Transformer")),
+    Script("karpathy/minGPT", "projects/chargpt/chargpt.py",
+           "--trainer.max_iters=31 --trainer.batch_size=4 --trainer.num_workers=0 --trainer.device={device} --model.model_type=gpt-nano "
+           "--data.block_size=32 --model.embd_pdrop=0.0 --model.resid_pdrop=0.0 --model.attn_pdrop=0.0",
+           rf"train loss {NUMBER}", data.text),
+    *(Script("karpathy/nanoGPT", "train.py", _NANO + dtype, _NANO_LOSS, data.tokens, "data/rvk",
+             tolerance=EXACT if dtype == "float32" else SIXTEEN_BITS) for dtype in ("float32", "bfloat16", "float16")),
+    Script("huggingface/pytorch-image-models", "train.py", _TIMM, _TIMM_LOSS, data.pictures, "data"),
+    Script("huggingface/pytorch-image-models", "train.py", _TIMM + " --amp", _TIMM_LOSS, data.pictures, "data",
+           tolerance=SIXTEEN_BITS),
+)
+
+
+def fetch(repository, cache):
+    """The folder of the repository at its commit."""
+    folder = cache / repository.partition("/")[2]
+    if not folder.exists():
+        print(f"Fetching {repository} into {folder}.", file=sys.stderr)
+        unfinished = folder.with_suffix(".part")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        for command in (
+            ["git", "init", "--quiet"],
+            ["git", "fetch", "--quiet", "--depth", "1", f"https://github.com/{repository}", COMMITS[repository]],
+            ["git", "checkout", "--quiet", "FETCH_HEAD"],
+        ):
+            subprocess.run(command, cwd=unfinished, check=True)
+        unfinished.rename(folder)
+    return folder
+
+
+def losses(script, cache, prefix, device, environment):
+    """The losses that the script prints, in a copy of its repository."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = pathlib.Path(scratch) / "copy"
+        shutil.copytree(fetch(script.repository, cache), copy, ignore=shutil.ignore_patterns(".git"))
+        folder = (copy / script.path).parent
+        if script.data:
+            script.data(folder / script.place)
+        environment = {"PYTHONPATH": ":".join(filter(None, (str(copy), results.python_path())))} | environment
+        text = "".join(results.run([*prefix, str(copy / script.path), *script.words(device)], folder, environment))
+    return [float(number) for number in re.findall(script.loss, text)]
+
+
+def difference(script, found, expected):
+    if script.tolerance != RANDOM:
+        return results.difference(found, expected)
+    if len(found) != len(expected) or not found:
+        raise Failure(f"{len(found)} losses instead of {len(expected)}")
+    return results.difference([sum(found)], [sum(expected)])
+
+
+def compared(script, cache):
+    """The cells of the script's row, and whether it failed."""
+    kind = {RANDOM: "mean; draws random numbers on the device", EXACT: "each", SIXTEEN_BITS: "each, with float32 on the CPU"}
+    reference = script
+    if script.tolerance == SIXTEEN_BITS:
+        plain = re.sub(r"(--dtype=)\w+", r"\1float32", script.arguments).replace(" --amp", "")
+        reference = dataclasses.replace(script, arguments=plain)
+    command = f"`{script.path} {' '.join(script.words('cuda'))}`"
+    try:
+        expected = losses(reference, cache, (), "cpu", results.ON_CPU)
+        found = losses(script, cache, results.THROUGH_RUN, "cuda", {})
+        value = difference(script, found, expected)
+    except Failure as failure:
+        print(f"{script.name}: {failure}", file=sys.stderr)
+        return (script.name, command, "0", "failed", ""), True
+    cells = (script.name, command, f"{len(found)}", results.cell(value, script.tolerance), kind[script.tolerance])
+    return cells, not value <= script.tolerance
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", nargs="+", default=[], help="only scripts whose names contain one of these")
+    parser.add_argument("--cache", type=pathlib.Path, default=REPOSITORY / "build" / "frameworks")
+    options = parser.parse_args()
+    rows, failed = [], 0
+    for script in ALL:
+        if not options.only or any(part in script.name for part in options.only):
+            cells, bad = compared(script, options.cache)
+            print(results.row(cells), file=sys.stderr, flush=True)
+            rows.append(cells)
+            failed += bad
+    print(results.table(HEADER, rows))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
