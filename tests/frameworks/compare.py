@@ -19,7 +19,7 @@ from results import Failure, Outcome
 JOBS = pathlib.Path(__file__).resolve().parent / "jobs"
 # Of a loss, relative. The CPU's losses are those of float32; the device's 16-bit products round.
 TOLERANCES = {"float32": 1e-4, "bfloat16": 3e-2, "float16": 1e-2}
-HEADER = ("framework", "version", "precision", "losses", "plain rvk", "through run")
+HEADER = ("framework", "version", "precision", "losses", "on its own", "through run")
 
 
 @dataclasses.dataclass(frozen=True)
