@@ -5,7 +5,7 @@
 #include "../dispatch/structured.h"
 #include "elementwise.h"
 #include "layout.h"
-#include "probabilities.h"
+#include "value_checks.h"
 
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/random.h>
