@@ -1,11 +1,22 @@
 """Random numbers whose parameters are tensors, and the assertions about these: nothing is copied to the host."""
 
+import math
 import unittest
 
 import torch
 
 from both_devices import NativeTestCase
 from support import DEVICE, device_module
+
+
+def chi_square(counts, probabilities):
+    """How far counts are from their expectation, in standard deviations of the chi-square distribution."""
+    probabilities = probabilities.double()
+    possible = probabilities > 0
+    expected = probabilities[possible] * counts.sum()
+    statistic = ((counts.double()[possible] - expected) ** 2 / expected).sum().item()
+    freedom = int(possible.sum()) - 1
+    return (statistic - freedom) / math.sqrt(2 * freedom)
 
 
 class DrawnTestCase(NativeTestCase):
@@ -50,6 +61,58 @@ class Assertions(DrawnTestCase):
         self.assertEqual(token.shape, (2,))
         with self.assertRaisesRegex(RuntimeError, "functional"):
             device_module().synchronize()
+
+
+class Multinomial(DrawnTestCase):
+    def test_frequencies(self):
+        for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+            for categories in (2, 7, 1000):
+                weights = torch.rand(categories).to(dtype)
+                weights[::3] = 0
+                drawn = torch.multinomial(weights.to(DEVICE), 200_000, replacement=True)
+                self.assertEqual(drawn.dtype, torch.int64)
+                counts = drawn.cpu().bincount(minlength=categories)
+                self.assertEqual(counts[weights == 0].sum().item(), 0)
+                if categories > 2:
+                    self.assertLess(abs(chi_square(counts, weights.double() / weights.double().sum())), 5)
+
+    def test_rows_have_their_own_distributions(self):
+        weights = torch.tensor([[0., 0, 1, 0], [3, 1, 0, 0], [0, 0, 0, 5]])
+        drawn = torch.multinomial(weights.to(DEVICE), 40_000, replacement=True).cpu()
+        self.assertEqual(drawn.shape, (3, 40_000))
+        self.assertTrue((drawn[0] == 2).all() and (drawn[2] == 3).all())
+        self.assertLess(abs(chi_square(drawn[1].bincount(minlength=4), weights[1] / 4)), 5)
+
+    def test_shapes_and_layouts(self):
+        weights = torch.rand(6, 5).to(DEVICE)
+        self.assertEqual(torch.multinomial(weights.t(), 9, True).shape, (5, 9))
+        self.assertEqual(torch.multinomial(weights[:0], 9, True).shape, (0, 9))
+        out = torch.empty(0, dtype=torch.int64, device=DEVICE)
+        self.assertIs(torch.multinomial(weights[0], 3, True, out=out), out)
+        self.assertEqual(out.shape, (3,))
+
+    def test_seeds(self):
+        weights = torch.rand(100).to(DEVICE)
+        one, same = (torch.multinomial(weights, 50, True, generator=torch.Generator(DEVICE).manual_seed(4))
+                     for _ in range(2))
+        self.assertTrue(torch.equal(one, same))
+        self.assertFalse(torch.equal(one, torch.multinomial(weights, 50, True)))
+
+    def test_many_categories(self):
+        # Of 2^20 categories only the last has a noticeable probability: the running sums end exactly there.
+        weights = torch.zeros(2**20)
+        weights[12345], weights[-1] = 1e-3, 1
+        drawn = torch.multinomial(weights.to(DEVICE), 100_000, True).cpu()
+        self.assertEqual(set(drawn.tolist()), {12345, 2**20 - 1})
+
+    def test_messages(self):
+        for weights, text in (([-1., 2], "entry < 0"), ([float("nan"), 2], "entry < 0"),
+                              ([float("inf"), 2], "entry = infinity or NaN"), ([0., 0], "sum of probabilities <= 0")):
+            torch.multinomial(torch.tensor(weights, device=DEVICE), 3, True)
+            with self.assertRaisesRegex(RuntimeError, f"invalid multinomial distribution .*{text}"):
+                device_module().synchronize()
+        with self.assertRaisesRegex(RuntimeError, "sum of probabilities <= 0"):
+            torch.multinomial(torch.ones(2, 0, device=DEVICE), 3, True)
 
 
 if __name__ == "__main__":
