@@ -115,5 +115,39 @@ class Multinomial(DrawnTestCase):
             torch.multinomial(torch.ones(2, 0, device=DEVICE), 3, True)
 
 
+class Normal(DrawnTestCase):
+    def assert_standard(self, numbers):
+        """Mean 0 and standard deviation 1, within five standard errors."""
+        numbers = numbers.double().cpu()
+        self.assertLess(abs(numbers.mean().item()), 5 / math.sqrt(numbers.numel()))
+        self.assertLess(abs(numbers.std().item() - 1), 5 / math.sqrt(2 * numbers.numel()))
+
+    def test_moments(self):
+        for dtype in (torch.float32, torch.float64):
+            mean = torch.linspace(-50, 50, 100_000, dtype=dtype, device=DEVICE)
+            std = torch.linspace(.5, 20, 100_000, dtype=dtype, device=DEVICE)
+            self.assert_standard((torch.normal(mean, 3.) - mean) / 3)
+            self.assert_standard((torch.normal(2., std) - 2) / std)
+            self.assert_standard((torch.normal(mean, std) - mean) / std)
+
+    def test_shapes_and_dtypes(self):
+        mean, std = torch.zeros(3, 1, device=DEVICE), torch.ones(4, dtype=torch.float64, device=DEVICE)
+        self.assertEqual(torch.normal(mean, std).shape, (3, 4))
+        self.assertEqual(torch.normal(mean, std).dtype, torch.float32)
+        self.assertEqual(torch.normal(torch.zeros(0, device=DEVICE), 1.).shape, (0,))
+        out = torch.full((4,), 1e4, device=DEVICE)
+        self.assertIs(torch.normal(out, 1., out=out), out)
+        self.assertTrue((out > 9e3).all().item())
+
+    def test_refused(self):
+        torch.normal(torch.zeros(2, device=DEVICE), torch.tensor([1., -1.], device=DEVICE))
+        with self.assertRaisesRegex(RuntimeError, "normal expects all elements of std >= 0.0"):
+            device_module().synchronize()
+        with self.assertRaisesRegex(RuntimeError, "normal expects std >= 0.0, but found std -1"):
+            torch.normal(torch.zeros(2, device=DEVICE), -1.)
+        with self.assertRaisesRegex(RuntimeError, "The size of tensor a"):
+            torch.normal(torch.zeros(2, device=DEVICE), torch.ones(3, device=DEVICE))
+
+
 if __name__ == "__main__":
     unittest.main()
