@@ -13,7 +13,7 @@ REGISTRY = pathlib.Path(__file__).resolve().parents[2] / "kernels/registry/regis
 
 #: Families whose threads run a few hundred iterations at most, whatever the sizes: dimensions, elements of a group, digits,
 #: steps of a binary search.
-CONSTANT_LOOPS = {"fill", "indexing", "grouping", "shape", "recurrent", "norm_channels", "sorting", "radix", "elementwise",
+CONSTANT_LOOPS = {"fill", "indexing", "grouping", "counting", "shape", "recurrent", "norm_channels", "sorting", "radix", "elementwise",
                   "copy", "sequence", "elementwise_list", "optimizer", "winograd"}
 #: Family → its cases above the limit, in long_loops() or slow_long_loops().
 LONG_LOOPS = {
