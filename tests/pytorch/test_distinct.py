@@ -59,5 +59,51 @@ class Counts(NativeOnBoth):
             self.assertEqual(str(found.exception).splitlines()[0], str(expected.exception).splitlines()[0])
 
 
+class Distinct(NativeOnBoth):
+    FORMS = [dict(return_inverse=inverse, return_counts=counts) for inverse in (False, True) for counts in (False, True)]
+
+    def test_unique(self):
+        for dtype in (torch.bool, *INTEGERS, *FLOATS):
+            for shape in ((1,), (70, 50), (0,), (3, 0), ()):
+                for form in self.FORMS:
+                    self.same(lambda x: torch.unique(x, **form), torch.randint(0, 100, shape).to(dtype))
+        for sorts in (False, True):
+            self.same(lambda x: torch.unique(x, sorted=sorts, return_inverse=True), torch.randint(0, 9000, (200, 150)).t())
+
+    def test_not_a_number(self):
+        values = torch.tensor([1., float("nan"), 0, float("nan"), 1, -0.])
+        for form in self.FORMS:
+            self.same(lambda x: torch.unique(x, **form), values)
+            self.same(lambda x: torch.unique_consecutive(x, **form), values)
+
+    def test_consecutive(self):
+        for dtype in (torch.bool, *INTEGERS, *FLOATS):
+            for shape in ((1,), (70, 50), (0,), ()):
+                for form in self.FORMS:
+                    self.same(lambda x: torch.unique_consecutive(x, **form), torch.randint(0, 2, shape).to(dtype))
+
+    def test_slices(self):
+        for shape, dims in (((40, 2), (0, 1)), ((30, 2, 3), (0, 1, -1)), ((1, 5), (0,)), ((20_000, 3), (0,))):
+            for dtype in (torch.int64, torch.float32, torch.bool, torch.uint8):
+                values = torch.randint(0, 3, shape).to(dtype)
+                for dim in dims:
+                    for form in self.FORMS if dtype == torch.int64 else self.FORMS[-1:]:
+                        self.same(lambda x: torch.unique(x, dim=dim, **form), values)
+                        self.same(lambda x: torch.unique_consecutive(x, dim=dim, **form), values)
+        self.same(lambda x: torch.unique(x, dim=0), torch.randn(50, 70)[torch.randint(0, 50, (200,))])
+        self.same(lambda x: torch.unique(x, dim=0), torch.zeros(0, 3))
+
+    def test_refused(self):
+        for shape in ((3, 0), (0, 0)):
+            with self.assertRaises(RuntimeError) as expected:
+                torch.unique(torch.zeros(shape), dim=0)
+            with self.assertRaisesRegex(RuntimeError, str(expected.exception).strip()):
+                torch.unique(torch.zeros(shape, device=DEVICE), dim=0)
+
+    def test_gradient_that_needs_distinct_indexes(self):
+        self.same(lambda x, v: x.index_fill(0, torch.tensor([1, 3, 1], device=x.device), v),
+                  torch.randn(5, 3).requires_grad_(), torch.tensor(2.).requires_grad_())
+
+
 if __name__ == "__main__":
     unittest.main()
