@@ -59,6 +59,29 @@ class Counts(NativeOnBoth):
             self.assertEqual(str(found.exception).splitlines()[0], str(expected.exception).splitlines()[0])
 
 
+class Membership(NativeOnBoth):
+    def test_dtypes_and_shapes(self):
+        for dtype in (*INTEGERS, torch.float16, torch.float32, torch.float64):
+            elements = torch.randint(0, 60, (50, 40)).to(dtype)
+            for tests in (torch.randint(0, 60, (3,)), torch.randint(0, 60, (20, 30)), torch.zeros(0)):
+                for invert in (False, True):
+                    self.same(lambda x, y: torch.isin(x, y, invert=invert), elements, tests.to(dtype))
+                    self.same(lambda x, y: torch.isin(x, y, invert=invert), elements.t(), tests.to(dtype))
+        self.same(torch.isin, torch.zeros(0), torch.ones(3))
+
+    def test_promotion_numbers_and_special_values(self):
+        values = torch.tensor([0., -0., 1.5, float("nan"), float("inf"), 3])
+        self.same(torch.isin, values, torch.tensor([0, 3]))
+        self.same(torch.isin, torch.tensor([0, 3]), values)
+        self.same(torch.isin, values, torch.tensor([-0., float("nan"), float("inf")]))
+        self.same(lambda x: torch.isin(x, 3), values)
+        self.same(lambda x: torch.isin(3, x), values)
+        self.same(lambda x: torch.isin(x, 3, invert=True), values)
+
+    def test_long(self):
+        self.same(torch.isin, torch.randint(0, 10**9, (30_000,)), torch.randint(0, 10**9, (40_000,)))
+
+
 class Distinct(NativeOnBoth):
     FORMS = [dict(return_inverse=inverse, return_counts=counts) for inverse in (False, True) for counts in (False, True)]
 
