@@ -372,6 +372,10 @@ def long_loops():
     yield Comparison("grid_sample, many channels, gradients",
                      gradient(lambda x, g: F.grid_sample(x, g, align_corners=False)),
                      (torch.rand(1, 9_000, 2, 2), torch.rand(1, 2, 1, 2) - 0.5), 1e-4)
+    yield Comparison("cdist, many columns", lambda x, y: torch.cdist(x, y, p=1.), (torch.rand(2, 1_100_000),
+                                                                               torch.rand(1, 1_100_000)), 1e-5)
+    yield Comparison("cdist, many rows, gradient", gradient(lambda x, y: torch.cdist(x, y, p=1.)),
+                     (torch.rand(2, 2), torch.rand(66_000, 2)), 1e-5)
 
 
 def slow_long_loops():

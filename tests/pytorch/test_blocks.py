@@ -28,6 +28,7 @@ LONG_LOOPS = {
     "pooling": ["max_pool2d", "adaptive_max_pool2d", "adaptive_max_pool2d, gradient"],
     "resample": ["adaptive_avg_pool2d", "avg_pool2d", "bilinear, gradient", "fold"],
     "accumulate": ["embedding, one row", "index_add of int64, one place"],
+    "distance": ["cdist, many columns", "cdist, many rows, gradient"],
     "sampler": ["grid_sample, many channels", "grid_sample, many channels, gradients"],
 }
 #: Family → why it has no case there.
