@@ -29,6 +29,7 @@ LONG_LOOPS = {
     "resample": ["adaptive_avg_pool2d", "avg_pool2d", "bilinear, gradient", "fold"],
     "accumulate": ["embedding, one row", "index_add of int64, one place"],
     "distance": ["cdist, many columns", "cdist, many rows, gradient"],
+    "alignment": ["ctc_loss, many time steps", "ctc_loss, many time steps, gradient"],
     "sampler": ["grid_sample, many channels", "grid_sample, many channels, gradients"],
 }
 #: Family → why it has no case there.
