@@ -14,7 +14,8 @@ REGISTRY = pathlib.Path(__file__).resolve().parents[2] / "kernels/registry/regis
 #: Families whose threads run a few hundred iterations at most, whatever the sizes: dimensions, elements of a group, digits,
 #: steps of a binary search.
 CONSTANT_LOOPS = {"fill", "indexing", "grouping", "counting", "shape", "recurrent", "norm_channels", "sorting", "radix", "elementwise",
-                  "copy", "sequence", "elementwise_list", "optimizer", "winograd"}
+                  "copy", "sequence", "elementwise_list", "optimizer", "winograd",
+                  "variates"}
 #: Family → its cases above the limit, in long_loops() or slow_long_loops().
 LONG_LOOPS = {
     "reduction": ["sum of bytes"],

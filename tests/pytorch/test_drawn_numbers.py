@@ -149,5 +149,108 @@ class Normal(DrawnTestCase):
             torch.normal(torch.zeros(2, device=DEVICE), torch.ones(3, device=DEVICE))
 
 
+class Variates(DrawnTestCase):
+    """Poisson, binomial, gamma and Dirichlet numbers, against the distributions of torch.distributions on the CPU."""
+
+    COUNT = 100_000
+
+    def assert_counts(self, drawn, distribution, largest):
+        """Chi-square of the counts of integers, those above `largest` together."""
+        drawn = drawn.double().cpu()
+        self.assertTrue((drawn == drawn.floor()).all() and (drawn >= 0).all())
+        probabilities = distribution.log_prob(torch.arange(largest + 1, dtype=torch.float64)).exp()
+        probabilities = torch.cat([probabilities, (1 - probabilities.sum()).clamp(min=0)[None]])
+        counts = drawn.clamp(max=largest + 1).long().bincount(minlength=largest + 2)
+        common = probabilities * self.COUNT > 5  # the others together
+        merged = [torch.cat([x[common], x[~common].sum()[None]]) for x in (counts, probabilities)]
+        self.assertLess(abs(chi_square(*merged)), 5)
+
+    def assert_moments(self, drawn, mean, variance):
+        """Within five standard errors; the variance's is that of distributions with tails like the normal's."""
+        drawn, count = drawn.double().cpu(), drawn.numel()
+        self.assertLess(abs(drawn.mean().item() - mean), 5 * math.sqrt(variance / count))
+        self.assertLess(abs(drawn.var().item() / variance - 1), 5 * math.sqrt(3 / count) + 0.01)
+
+    def test_poisson(self):
+        for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+            for rate in (.01, .5, 3., 9.5, 10., 14., 100.):
+                drawn = torch.poisson(torch.full((self.COUNT,), rate, dtype=dtype, device=DEVICE))
+                self.assertEqual(drawn.dtype, dtype)
+                if dtype != torch.bfloat16 or rate < 14:  # beyond, not all integers are numbers of the dtype
+                    exact = torch.full((), rate, dtype=dtype).double()
+                    self.assert_counts(drawn, torch.distributions.Poisson(exact), int(rate + 8 * math.sqrt(rate) + 3))
+        for rate in (1e3, 1e5, 1e7):
+            drawn = torch.poisson(torch.full((self.COUNT,), rate, device=DEVICE))
+            self.assert_moments(drawn, rate, rate)
+        self.assertEqual(torch.poisson(torch.zeros(5, device=DEVICE)).sum().item(), 0)
+
+    def test_poisson_refuses(self):
+        for rate in (-1., float("nan")):
+            torch.poisson(torch.tensor([1., rate], device=DEVICE))
+            with self.assertRaisesRegex(RuntimeError, "invalid Poisson rate, expected rate to be non-negative"):
+                device_module().synchronize()
+
+    def test_binomial(self):
+        for dtype in (torch.float32, torch.float64):
+            for trials, p in ((1, .3), (10, .5), (20, .9), (40, .2), (40, .3), (100, .5), (100, .97), (1000, .013), (150, .8)):
+                drawn = torch.binomial(torch.full((self.COUNT,), float(trials), dtype=dtype, device=DEVICE),
+                                       torch.tensor(p, dtype=dtype, device=DEVICE))
+                exact = torch.full((), p, dtype=dtype).double()
+                self.assertLessEqual(drawn.max().item(), trials)
+                probabilities = torch.distributions.Binomial(trials, exact).log_prob(
+                    torch.arange(trials + 1, dtype=torch.float64)).exp()
+                counts = drawn.long().cpu().bincount(minlength=trials + 1)
+                common = probabilities * self.COUNT > 5
+                merged = [torch.cat([x[common], x[~common].sum()[None]]) for x in (counts, probabilities)]
+                if merged[1][-1] * self.COUNT < 1:  # too rare for chi-square
+                    self.assertLess(merged[0][-1].item(), 12)
+                    merged = [x[:-1] for x in merged]
+                self.assertLess(abs(chi_square(merged[0], merged[1] / merged[1].sum())), 5, f"{trials} {p}")
+        for trials, p in ((1e5, .5), (1e6, 1e-3), (1e6, .7)):
+            drawn = torch.binomial(torch.full((self.COUNT,), trials, device=DEVICE), torch.tensor(p, device=DEVICE))
+            exact = torch.tensor(p).item()
+            self.assert_moments(drawn, trials * exact, trials * exact * (1 - exact))
+
+    def test_binomial_edges(self):
+        trials = torch.tensor([5., 5, 0, 5, 7, float("nan")], device=DEVICE)
+        p = torch.tensor([0., 1, .5, float("nan"), 1, .5], device=DEVICE)
+        expected = torch.tensor([0., 5, 0, float("nan"), 7, float("nan")])
+        torch.testing.assert_close(torch.binomial(trials, p).cpu(), expected, equal_nan=True)
+        self.assertEqual(torch.binomial(torch.ones(4, 1, device=DEVICE), torch.ones(3, device=DEVICE)).shape, (4, 3))
+        self.assertEqual(torch.binomial(torch.ones(0, device=DEVICE), torch.ones(0, device=DEVICE)).shape, (0,))
+
+    def test_gamma(self):
+        for dtype in (torch.float32, torch.float64):
+            for concentration in (.05, .4, 1., 1.7, 6., 300., 1e4):
+                drawn = torch._standard_gamma(torch.full((self.COUNT,), concentration, dtype=dtype, device=DEVICE))
+                self.assertEqual(drawn.dtype, dtype)
+                self.assertTrue((drawn > 0).all().item())
+                # Uniform, if the distribution function is the right one.
+                exact = torch.full((), concentration, dtype=dtype).double()
+                places = torch.special.gammainc(exact, drawn.double().cpu())
+                counts = (places * 50).clamp(max=49).long().bincount(minlength=50)
+                self.assertLess(abs(chi_square(counts, torch.full((50,), .02))), 5, f"{dtype} {concentration}")
+        self.assertTrue((torch._standard_gamma(torch.zeros(3, device=DEVICE)) > 0).all().item())
+
+    def test_dirichlet(self):
+        concentration = torch.tensor([.5, 2., 4.])
+        drawn = torch._sample_dirichlet(concentration.expand(self.COUNT, 3).to(DEVICE)).cpu().double()
+        torch.testing.assert_close(drawn.sum(1), torch.ones(self.COUNT, dtype=torch.float64), rtol=1e-5, atol=0)
+        mean = concentration.double() / concentration.sum()
+        variance = mean * (1 - mean) / (concentration.sum() + 1)
+        for i in range(3):
+            self.assert_moments(drawn[:, i], mean[i].item(), variance[i].item())
+
+    def test_seeds(self):
+        rates = torch.full((1000,), 20., device=DEVICE)
+        for draw in (torch.poisson, torch._standard_gamma, lambda x, generator: torch.binomial(x, x / 50, generator=generator)):
+            generator = torch.Generator(DEVICE).manual_seed(4)
+            one, next_one = draw(rates, generator=generator), draw(rates, generator=generator)
+            self.assertTrue(torch.equal(one, draw(rates, generator=torch.Generator(DEVICE).manual_seed(4))))
+            self.assertFalse(torch.equal(one, next_one))
+            pairs = torch.stack([one, next_one]).double().cpu()
+            self.assertLess(abs(torch.corrcoef(pairs)[0, 1].item()), 5 / math.sqrt(1000))
+
+
 if __name__ == "__main__":
     unittest.main()
