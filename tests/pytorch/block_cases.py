@@ -324,6 +324,10 @@ def one_lstm(x, state, *weights):
     return torch.lstm(x, (state, state), weights, True, 1, 0.0, True, False, False)[0]
 
 
+def long_alignment(x):
+    return F.ctc_loss(x.log_softmax(2), torch.tensor([[1, 2, 2]], device=x.device), (len(x),), (3,))
+
+
 def long_loops():
     """For each kernel whose loops depend on sizes, a size above 65,535 iterations that is quick on a CPU driver."""
     yield Comparison("cumsum", lambda x: x.cumsum(0), (whole(8_400_001),))
@@ -372,6 +376,13 @@ def long_loops():
     yield Comparison("grid_sample, many channels, gradients",
                      gradient(lambda x, g: F.grid_sample(x, g, align_corners=False)),
                      (torch.rand(1, 9_000, 2, 2), torch.rand(1, 2, 1, 2) - 0.5), 1e-4)
+    yield Comparison("cdist, many columns", lambda x, y: torch.cdist(x, y, p=1.), (torch.rand(2, 1_100_000),
+                                                                               torch.rand(1, 1_100_000)), 1e-5)
+    yield Comparison("cdist, many rows, gradient", gradient(lambda x, y: torch.cdist(x, y, p=1.)),
+                     (torch.rand(2, 2), torch.rand(66_000, 2)), 1e-5)
+    yield Comparison("ctc_loss, many time steps", long_alignment, (torch.randn(66_000, 1, 4, dtype=torch.float64),), 1e-6)
+    yield Comparison("ctc_loss, many time steps, gradient", gradient(long_alignment),
+                     (torch.randn(66_000, 1, 4, dtype=torch.float64),), 1e-6)
 
 
 def slow_long_loops():

@@ -3,6 +3,7 @@
 page is complete.
 
     python tests/pytorch/operators_page.py --measure [--jobs N]    runs every operator in every dtype, writes the page
+    python tests/pytorch/operators_page.py --measure --only NAME…  renews the rows of these operators
     python tests/pytorch/operators_page.py --sweep FILE            writes the page with only float32, from sweep.py --out
     python tests/pytorch/operators_page.py --check                 needs no device; prints what is wrong, then status 1
 
@@ -69,9 +70,9 @@ def state(native: str | None, fallback: str | None) -> str:
     return "fallback" if fallback == "ok" else "missing"
 
 
-def measure(jobs: int, limit: float) -> dict[str, dict[str, str]]:
-    """The state of each operator in each column."""
-    positions = list(compared_operators())
+def measure(jobs: int, limit: float, only: list[str]) -> dict[str, dict[str, str]]:
+    """The state of each operator, or of the named ones, in each column."""
+    positions = [position for position, name in compared_operators().items() if not only or name in only]
     strict = ask_all(positions, Plan("dtypes", True, 2, jobs, limit))
     again = [position for position in positions
              if isinstance(strict[position], str) or set(strict[position]["dtypes"].values()) - {"ok", "no samples"}]
@@ -120,12 +121,23 @@ def render(states: dict[str, dict[str, str]]) -> str:
     return text + "\n" + "\n".join(rows) + "\n"
 
 
+def table_of_page() -> list[list[str]]:
+    """The cells of the committed page's table; the first row is its header."""
+    return [[cell.strip() for cell in line.strip("|").split("|")]
+            for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+
+
+def from_page() -> dict[str, dict[str, str]]:
+    """The state of each operator in each column, as the committed page has them."""
+    states = {mark: name for name, mark in MARKS.items()}
+    return {row[0]: dict(zip(COLUMNS, (states[mark] for mark in row[1:]))) for row in table_of_page()[1:]}
+
+
 def check() -> list[str]:
     """The mistakes in the committed page."""
     if not PAGE.exists():
         return [f"{PAGE.name} does not exist: operators_page.py --measure writes it"]
-    table = [[cell.strip() for cell in line.strip("|").split("|")]
-             for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    table = table_of_page()
     header, rows = table[0], {row[0]: row[1:] for row in table[1:]}
     faults = [] if header == ["operator", *COLUMNS] else [f"its columns are {header}"]
     names, gaps = set(compared_operators().values()), expectations.read()
@@ -150,11 +162,13 @@ def main() -> int:
     task.add_argument("--measure", action="store_true")
     task.add_argument("--sweep", type=pathlib.Path, metavar="FILE")
     task.add_argument("--check", action="store_true")
+    parser.add_argument("--only", nargs="+", metavar="NAME", default=[], help="with --measure: only these operators")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--limit", type=float, default=300, help="seconds for one operator")
     arguments = parser.parse_args()
     if arguments.measure:
-        PAGE.write_text(render(measure(arguments.jobs, arguments.limit)), encoding="utf-8")
+        measured = measure(arguments.jobs, arguments.limit, arguments.only)
+        PAGE.write_text(render(from_page() | measured if arguments.only else measured), encoding="utf-8")
         print(f"{PAGE} from {DEVICE}")
     elif arguments.sweep:
         PAGE.write_text(render(from_sweep(arguments.sweep)), encoding="utf-8")

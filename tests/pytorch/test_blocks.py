@@ -13,8 +13,9 @@ REGISTRY = pathlib.Path(__file__).resolve().parents[2] / "kernels/registry/regis
 
 #: Families whose threads run a few hundred iterations at most, whatever the sizes: dimensions, elements of a group, digits,
 #: steps of a binary search.
-CONSTANT_LOOPS = {"fill", "indexing", "grouping", "shape", "recurrent", "norm_channels", "sorting", "radix", "elementwise",
-                  "copy", "sequence", "elementwise_list", "optimizer", "winograd"}
+CONSTANT_LOOPS = {"fill", "indexing", "grouping", "counting", "shape", "recurrent", "norm_channels", "sorting", "radix", "elementwise",
+                  "copy", "sequence", "elementwise_list", "optimizer", "winograd",
+                  "variates"}
 #: Family → its cases above the limit, in long_loops() or slow_long_loops().
 LONG_LOOPS = {
     "reduction": ["sum of bytes"],
@@ -28,6 +29,8 @@ LONG_LOOPS = {
     "pooling": ["max_pool2d", "adaptive_max_pool2d", "adaptive_max_pool2d, gradient"],
     "resample": ["adaptive_avg_pool2d", "avg_pool2d", "bilinear, gradient", "fold"],
     "accumulate": ["embedding, one row", "index_add of int64, one place"],
+    "distance": ["cdist, many columns", "cdist, many rows, gradient"],
+    "alignment": ["ctc_loss, many time steps", "ctc_loss, many time steps, gradient"],
     "sampler": ["grid_sample, many channels", "grid_sample, many channels, gradients"],
 }
 #: Family → why it has no case there.

@@ -73,6 +73,22 @@ class Unary(ElementwiseOnBoth):
             with self.subTest(name=name):
                 self.check(getattr(torch, name), torch.tensor(EDGES), tolerance=loose.get(name))
 
+    def test_polygamma(self):
+        # At 0 and at negative integers the functions have poles, which rounding hides on the CPU; at infinity the CPU
+        # returns NaN instead of 0.
+        values = torch.tensor([.1, .5, .9, 1., 1.5, 2.25, 7., 9.99, 10., 33., 1e4, 1e10, math.nan,
+                               -.1, -.5, -1.5, -2.25, -10.3, -300.75])
+        for order in range(7):
+            self.check(lambda x, n=order: torch.polygamma(n, x), values.double(), tolerance=(1e-9, 1e-12))
+            self.check(lambda x, n=order: torch.polygamma(n, x), values[:13], tolerance=(1e-5, 1e-6))
+            self.check(lambda x, n=order: x.clone().polygamma_(n), values[:13], tolerance=(1e-5, 1e-6))
+        poles = torch.polygamma(2, torch.tensor([0., -1, -7]).to(DEVICE)).cpu()
+        self.assertTrue((poles == -math.inf).all())
+        for dtype in (torch.float16, torch.bfloat16, torch.int32):
+            self.check(lambda x: torch.polygamma(1, x), torch.arange(1, 9).to(dtype))
+        with self.assertRaisesRegex(RuntimeError, "does not support negative n"):
+            torch.polygamma(-1, values.to(DEVICE))
+
     def test_large_arguments_of_sines(self):
         values = torch.tensor([1e2, 1e3, 12345.678, 1e6, 1e10, 1e20, 3e38, -7e5, 22.0, 355.0])
         for function in (torch.sin, torch.cos):

@@ -5,8 +5,8 @@ import unittest
 import torch
 import torch.nn.functional as F
 
-from both_devices import NativeOnBoth
-from support import DEVICE, pytorch_before
+from both_devices import NativeOnBoth, moved
+from support import DEVICE, fallback_counts, pytorch_before
 
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
           torch.uint8, torch.bool)
@@ -286,7 +286,7 @@ class Gradients(NativeOnBoth):
     def test_embedding_bag(self):
         weight, i = torch.randn(11, 5, requires_grad=True), torch.randint(0, 11, (9,))
         offsets = torch.tensor([0, 3, 3, 7])
-        for mode in ("sum", "mean"):
+        for mode in ("sum", "mean", "max"):
             with self.subTest(mode=mode):
                 self.same(lambda w, i, o: F.embedding_bag(i, w, o, mode=mode), weight, i, offsets)
                 self.same(lambda w, i, o: F.embedding_bag(i, w, o, mode=mode, padding_idx=2), weight, i, offsets)
@@ -295,6 +295,32 @@ class Gradients(NativeOnBoth):
                   torch.tensor([0, 3, 3, 9]))
         self.same(lambda w, i, o, s: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=s), weight, i, offsets,
                   torch.randn(9, requires_grad=True))
+
+    def test_the_largest_rows_of_bags(self):
+        for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+            weight = torch.randint(-3, 3, (50, 6)).to(dtype).requires_grad_()  # many equal elements
+            i = torch.randint(0, 50, (4000,))
+            offsets = torch.cat([torch.zeros(1, dtype=torch.int64), torch.randint(0, 4000, (299,)).sort().values])
+            for padding in (None, 7):
+                self.same(lambda w, i, o: F.embedding_bag(i, w, o, mode="max", padding_idx=padding), weight, i, offsets,
+                          gradients=dtype in (torch.float32, torch.float64))
+        weight = torch.randn(5, 3, requires_grad=True)
+        self.same(lambda w, i: F.embedding_bag(i, w, mode="max", padding_idx=1), weight, torch.tensor([[1, 1], [1, 2]]))
+        self.same(lambda w, i, o: F.embedding_bag(i, w, o, mode="max"), weight, torch.zeros(0, dtype=torch.int64),
+                  torch.zeros(2, dtype=torch.int64))
+
+    def test_sparse_gradients_of_bags(self):
+        def gradient(w, i, o, mode):
+            F.embedding_bag(i, w, o, mode=mode, sparse=True).sum().backward()
+            return w.grad.coalesce().values(), w.grad.coalesce().indices()
+        weight, i, offsets = torch.randn(11, 5), torch.randint(0, 11, (9,)), torch.tensor([0, 3, 3, 7])
+        for mode in ("sum", "mean"):
+            before = fallback_counts()
+            F.embedding_bag(moved(i), moved(weight).requires_grad_(), moved(offsets), mode=mode, sparse=True).sum().backward()
+            self.assert_native(before)
+            there = gradient(moved(weight).requires_grad_(), moved(i), moved(offsets), mode)
+            for found, expected in zip(there, gradient(weight.clone().requires_grad_(), i, offsets, mode)):
+                torch.testing.assert_close(found.cpu(), expected)
 
     def test_numerical(self):
         x = torch.randn(3, 4, dtype=torch.float64).to(DEVICE).requires_grad_()

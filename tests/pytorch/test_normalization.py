@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from both_devices import CloseOnBoth, moved
+from both_devices import CloseOnBoth, NativeOnBoth, moved
 from support import DEVICE
 
 TOLERANCE = (1e-4, 1e-4)
@@ -148,6 +148,30 @@ class RowNorms(CloseOnBoth):
             lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), there))
         wide = [moved(inputs((3, 5), torch.float64)), moved(weights(5, torch.float64)), moved(weights(5, torch.float64))]
         self.assertTrue(torch.autograd.gradcheck(lambda x, w, b: F.layer_norm(x, (5,), w, b), wide))
+
+
+class WeightNorm(NativeOnBoth):
+    def test_values_and_gradients(self):
+        for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+            for shape, dim in (((5, 7), 0), ((5, 7), 1), ((4, 3, 2, 5), 0), ((4, 3, 2, 5), 3), ((6, 2, 3), 1), ((9,), 0)):
+                size = [shape[dim] if d == dim else 1 for d in range(len(shape))]
+                self.same(lambda v, g: torch._weight_norm(v, g, dim), inputs(shape, dtype),
+                          weights(shape[dim], dtype).detach().reshape(size).requires_grad_(), strides=True)
+        self.same(lambda v, g: torch._weight_norm(v, g, 0), inputs((7, 5)).detach().t().requires_grad_(),
+                  weights((5, 1)))
+
+    def test_numerical(self):
+        there = [moved(inputs((3, 4), torch.float64)), moved(weights((3, 1), torch.float64))]
+        self.assertTrue(torch.autograd.gradcheck(lambda v, g: torch._weight_norm(v, g, 0), there))
+
+    def test_modules(self):
+        def loss(x, device):
+            torch.manual_seed(3)
+            layer = nn.utils.parametrizations.weight_norm(nn.Linear(8, 5)).to(device)
+            layer(x).square().sum().backward()
+            return [p.grad for p in layer.parameters()]
+        x = torch.randn(6, 8)
+        self.same(lambda x: loss(x, x.device), x, gradients=False)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,10 @@
 #include <c10/util/BFloat16.h>
 #include <c10/util/Exception.h>
 #include <c10/util/Half.h>
+#include <deque>
+#include <map>
 #include <mutex>
+#include <string>
 
 namespace rvk {
 
@@ -50,6 +53,42 @@ class Reports {
     std::array<runtime::Buffer, maximum_devices> buffers_;
 };
 
+/// The messages of assertions, by number.
+class Messages {
+  public:
+    static Messages& instance() {
+        static auto* const messages = new Messages;
+        return *messages;
+    }
+    std::int64_t number_of(std::string_view message) {
+        const std::lock_guard lock(mutex_);
+        const auto known = numbers_.find(message);
+        if (known != numbers_.end())
+            return known->second;
+        if (texts_.size() == most) {
+            numbers_.erase(texts_.front());
+            texts_.pop_front();
+            ++first_;
+        }
+        texts_.emplace_back(message);
+        const auto number = first_ + static_cast<std::int64_t>(texts_.size()) - 1;
+        numbers_.emplace(texts_.back(), number);
+        return number;
+    }
+    std::string text_of(std::int64_t number) const {
+        const std::lock_guard lock(mutex_);
+        const auto at = static_cast<std::size_t>(number - first_);
+        return number >= first_ && at < texts_.size() ? texts_[at] : "Assertion is failed";
+    }
+
+  private:
+    static constexpr std::size_t most = 1024;
+    mutable std::mutex mutex_;
+    std::deque<std::string> texts_; ///< those with the numbers from first_ on
+    std::map<std::string, std::int64_t, std::less<>> numbers_;
+    std::int64_t first_ = 0;
+};
+
 /// The number that these bits are as an element of that dtype.
 double number_of(std::uint64_t bits, c10::ScalarType dtype) {
     switch (dtype) {
@@ -85,6 +124,8 @@ double number_of(std::uint64_t bits, c10::ScalarType dtype) {
     case Report::output_size:
         TORCH_CHECK(false, "allocated size does not match required size: output_size is ", bound,
                     ", but the repeats add up to ", value, where, "its result is meaningless)");
+    case Report::assertion:
+        TORCH_CHECK(false, Messages::instance().text_of(bound), where, "its results are meaningless)");
     default:
         TORCH_CHECK_INDEX(false, "index ", value, " is out of bounds for dimension with size ", bound, where,
                           "its result has zeros there)");
@@ -92,6 +133,10 @@ double number_of(std::uint64_t bits, c10::ScalarType dtype) {
 }
 
 } // namespace
+
+std::int64_t number_of_message(std::string_view message) {
+    return Messages::instance().number_of(message);
+}
 
 std::uint64_t index_report_address(DeviceIndex index) {
     return Reports::instance().of(index).pointer().address;

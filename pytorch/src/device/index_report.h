@@ -7,6 +7,7 @@
 #include "devices.h"
 
 #include <cstdint>
+#include <string_view>
 
 namespace rvk {
 
@@ -17,8 +18,13 @@ enum class Report : std::uint32_t {
     bernoulli = 3,            ///< RuntimeError: a probability
     binary_cross_entropy = 4, ///< RuntimeError: an input of the loss
     repeats = 5,              ///< RuntimeError: a negative number of repeats
-    output_size = 6           ///< RuntimeError: repeats that do not add up to output_size
+    output_size = 6,          ///< RuntimeError: repeats that do not add up to output_size
+    assertion = 7             ///< RuntimeError: an assertion; its bound is the number of a message
 };
+
+/// The number that stands for a message in a report of the kind `assertion`. Equal messages have the same
+/// number. Only the latest 1024 different ones are kept; thread-safe.
+std::int64_t number_of_message(std::string_view message);
 
 /// The memory that the device's kernels report to: three int64 (a Report or 0, the value, its bound).
 std::uint64_t index_report_address(DeviceIndex index);

@@ -3,7 +3,7 @@
 #include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "elementwise.h"
-#include "probabilities.h"
+#include "value_checks.h"
 
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/div.h>

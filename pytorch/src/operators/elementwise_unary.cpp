@@ -39,6 +39,7 @@
 #include <ATen/ops/logit_native.h>
 #include <ATen/ops/nan_to_num_native.h>
 #include <ATen/ops/neg_native.h>
+#include <ATen/ops/polygamma_native.h>
 #include <ATen/ops/reciprocal_native.h>
 #include <ATen/ops/round_native.h>
 #include <ATen/ops/rsqrt_native.h>
@@ -102,6 +103,17 @@ void round_decimals(at::TensorIteratorBase& iterator, std::int64_t decimals) {
              c10::Scalar(decimals < 0 ? -1.0 : 1.0), std::nullopt});
 }
 
+/// The derivative of order n of the digamma function.
+void polygamma(at::TensorIteratorBase& iterator, std::int64_t n) {
+    if (n == 0) {
+        compute(iterator, Operation::digamma);
+        return;
+    }
+    const double order = static_cast<double>(n);
+    const double factorial = std::tgamma(order + 1) * (n % 2 == 0 ? -1 : 1);
+    compute(iterator, Operation::polygamma, {c10::Scalar(order + 1), c10::Scalar(factorial), std::nullopt});
+}
+
 void logit(at::TensorIteratorBase& iterator, const c10::Scalar& epsilon) {
     const double e = epsilon.toDouble();
     compute(iterator, Operation::logit, {c10::Scalar(e), c10::Scalar(e < 0 ? -1.0 : 1.0 - e), std::nullopt});
@@ -135,6 +147,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     RVK_REGISTER(bitwise_not, )
     register_structured<at::native::structured_round_decimals_out>(m, "round.decimals", "round.decimals_out",
                                                                    "round_.decimals");
+    register_structured<at::native::structured_polygamma_out>(m, "polygamma", "polygamma.out");
+    register_operator(m, "polygamma_", &at::native::polygamma_);
     register_operator(m, "abs.out", &at::native::abs_out);
     register_operator(m, "angle", &at::native::angle);
     register_operator(m, "angle.out", &at::native::angle_out);
@@ -164,5 +178,6 @@ RVK_STUB(logical_not, logical_not)
 REGISTER_PRIVATEUSE1_DISPATCH(bitwise_not_stub, &rvk::bitwise_not)
 REGISTER_PRIVATEUSE1_DISPATCH(logit_stub, &rvk::logit)
 REGISTER_PRIVATEUSE1_DISPATCH(nan_to_num_stub, &rvk::nan_to_num)
+REGISTER_PRIVATEUSE1_DISPATCH(polygamma_stub, &rvk::polygamma)
 REGISTER_PRIVATEUSE1_DISPATCH(round_decimals_stub, &rvk::round_decimals)
 } // namespace at::native

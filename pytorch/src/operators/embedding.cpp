@@ -2,7 +2,7 @@
 
 #include "../dispatch/structured.h"
 #include "index_operation.h"
-#include "probabilities.h"
+#include "value_checks.h"
 
 #include <rekindle/kernels/families/shape.h>
 

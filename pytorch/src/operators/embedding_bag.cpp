@@ -1,18 +1,26 @@
-/// Sums and means of table rows, bag by bag, and their gradients, composed of gathers and deterministic
-/// accumulation. mode="max" runs on the CPU.
+/// Sums, means and maxima of table rows, bag by bag, and their gradients, composed of gathers and
+/// deterministic accumulation.
 
 #include "../dispatch/same_dtype.h"
 #include "../dispatch/structured.h"
 #include "index_operation.h"
 
+#include <ATen/ops/_embedding_bag_sparse_backward.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <limits>
 
 namespace rvk {
 
 namespace {
+
+/// A bag that does not exist.
+constexpr std::int64_t ignored_bag = -1;
 
 enum Mode : std::int64_t { sum = 0, mean = 1, maximum = 2 };
 using Weights = std::optional<at::Tensor>;
@@ -34,10 +42,39 @@ void add_rows(const at::Tensor& to, const at::Tensor& index, const at::Tensor& v
     operation.accumulate(to, values, to.scalar_type(), IndexReduction::sum);
 }
 
+/// Row i of `values` combined with the others of the same bag; rows of the padding, which `padding` marks if
+/// it is defined, do not count. Bags without rows keep what `to` has.
+void combine_rows(const at::Tensor& to, const at::Tensor& bag, const at::Tensor& values,
+                  const at::Tensor& padding, IndexReduction reduction) {
+    const at::Tensor to_bag = padding.defined() ? bag.masked_fill(padding, ignored_bag) : bag;
+    auto operation = IndexOperation::along(to, 0, to_bag, values);
+    operation.ignore(ignored_bag);
+    operation.accumulate(to, values, to.scalar_type(), reduction);
+}
+
+/// The largest rows, and the table's row that each of their elements is from: the first of equal ones.
+std::tuple<at::Tensor, at::Tensor> largest_rows(const at::Tensor& rows, const at::Tensor& index,
+                                                const at::Tensor& bag, const at::Tensor& sizes,
+                                                const at::Tensor& padding) {
+    const std::int64_t bags = sizes.size(0), columns = rows.size(1), count = rows.size(0);
+    const at::Tensor lowest =
+        at::full({bags, columns}, -std::numeric_limits<double>::infinity(), rows.options());
+    combine_rows(lowest, bag, rows, padding, IndexReduction::maximum);
+    const at::Tensor filled = sizes.gt(0).unsqueeze(1);
+    const at::Tensor output = at::where(filled, lowest, 0);
+    const at::Tensor matches = rows.eq(output.index_select(0, bag));
+    const at::Tensor numbers = at::arange(count, bag.options()).unsqueeze(1);
+    const at::Tensor first = at::full({bags, columns}, count, bag.options());
+    combine_rows(first, bag, at::where(matches, numbers, count), padding, IndexReduction::minimum);
+    // No element equals a maximum that is NaN.
+    const at::Tensor place = first.clamp_max(count - 1);
+    const at::Tensor from = index.index_select(0, place.view(-1)).view(place.sizes());
+    return {output, at::where(filled, from, 0)};
+}
+
 Bags embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at::Tensor& offsets, bool,
                    std::int64_t mode, bool, const Weights& sample_weights, bool include_last_offset,
                    std::int64_t padding_index) {
-    TORCH_CHECK_NOT_IMPLEMENTED(mode != Mode::maximum, "embedding_bag with mode max");
     TORCH_CHECK_NOT_IMPLEMENTED(at::isFloatingType(weight.scalar_type()), "embedding_bag of ",
                                 weight.scalar_type());
     TORCH_CHECK(indices.dim() == 1, "input has to be a 1D or 2D Tensor, but got Tensor of dimension ",
@@ -57,31 +94,40 @@ Bags embedding_bag(const at::Tensor& weight, const at::Tensor& indices, const at
     if (weighted)
         rows = rows.mul(sample_weights->unsqueeze(1));
     at::Tensor counted = at::ones({index.numel()}, bag.options());
+    at::Tensor padding;
     if (padding_index >= 0) {
-        const at::Tensor padding = index.eq(padding_index);
+        padding = index.eq(padding_index);
         rows = rows.masked_fill(padding.unsqueeze(1), 0);
         counted = counted.masked_fill(padding, 0);
     }
     at::Tensor output = at::zeros({bags, weight.size(1)}, weight.options());
     const at::Tensor sizes = at::zeros({bags}, bag.options());
+    at::Tensor largest = at::empty({0}, offsets.options());
+    if (mode == Mode::maximum)
+        largest = at::zeros({bags, weight.size(1)}, indices.options());
     if (index.numel() != 0 && bags != 0) {
-        add_rows(output, bag, rows, -1);
         sizes.index_add_(0, bag, counted);
+        if (mode == Mode::maximum) {
+            std::tie(output, largest) = largest_rows(rows, index, bag, sizes, padding);
+            largest = largest.to(indices.scalar_type());
+        } else {
+            add_rows(output, bag, rows, -1);
+        }
     }
     if (mode == Mode::mean)
         output.div_(sizes.clamp_min(1).to(output.scalar_type()).unsqueeze(1));
-    return {output, bag.to(indices.scalar_type()), sizes.to(offsets.scalar_type()),
-            at::empty({0}, offsets.options())};
+    return {output, bag.to(indices.scalar_type()), sizes.to(offsets.scalar_type()), largest};
 }
 
 at::Tensor embedding_bag_backward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor& bag,
-                                  const at::Tensor& sizes, const at::Tensor&, std::int64_t rows,
+                                  const at::Tensor& sizes, const at::Tensor& largest, std::int64_t rows,
                                   bool scale_by_frequency, std::int64_t mode, const Weights& sample_weights,
                                   std::int64_t padding_index) {
-    TORCH_CHECK_NOT_IMPLEMENTED(mode != Mode::maximum, "gradients of embedding_bag with mode max");
-    const at::Tensor result = at::zeros({rows, grad.size(1)}, grad.options());
+    at::Tensor result = at::zeros({rows, grad.size(1)}, grad.options());
     if (indices.numel() == 0)
         return result;
+    if (mode == Mode::maximum)
+        return result.scatter_add_(0, largest.to(at::kLong), grad.masked_fill(sizes.eq(0).unsqueeze(1), 0));
     const at::Tensor index = indices.to(at::kLong);
     at::Tensor of_bag = grad;
     if (mode == Mode::mean)
@@ -98,11 +144,13 @@ at::Tensor embedding_bag_backward(const at::Tensor& grad, const at::Tensor& indi
     return result;
 }
 
-at::Tensor any_backward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor&,
+at::Tensor any_backward(const at::Tensor& grad, const at::Tensor& indices, const at::Tensor& offsets,
                         const at::Tensor& bag, const at::Tensor& sizes, const at::Tensor& largest,
                         std::int64_t rows, bool scale_by_frequency, std::int64_t mode, bool sparse,
                         const Weights& sample_weights, std::int64_t padding_index) {
-    TORCH_CHECK_NOT_IMPLEMENTED(!sparse, "sparse gradients of embedding_bag");
+    if (sparse)
+        return at::_embedding_bag_sparse_backward(grad, indices, offsets, bag, sizes, rows,
+                                                  scale_by_frequency, mode, sample_weights, padding_index);
     return embedding_bag_backward(grad, indices, bag, sizes, largest, rows, scale_by_frequency, mode,
                                   sample_weights, padding_index);
 }

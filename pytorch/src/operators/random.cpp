@@ -5,7 +5,7 @@
 #include "../dispatch/structured.h"
 #include "elementwise.h"
 #include "layout.h"
-#include "probabilities.h"
+#include "value_checks.h"
 
 #include <rekindle/kernels/ceil_div.h>
 #include <rekindle/kernels/families/random.h>
@@ -21,7 +21,6 @@
 #include <ATen/ops/leaky_relu.h>
 #include <ATen/ops/log_normal_native.h>
 #include <ATen/ops/mul.h>
-#include <ATen/ops/multinomial_native.h>
 #include <ATen/ops/normal_native.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/random_native.h>
@@ -354,16 +353,6 @@ at::Tensor& rrelu_(at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
     return rrelu_out(self, noise, lower, upper, training, std::move(generator), self);
 }
 
-at::Tensor& multinomial_out(const at::Tensor& self, std::int64_t samples, bool replacement,
-                            Generator generator, at::Tensor& out) {
-    TORCH_CHECK_NOT_IMPLEMENTED(!replacement || samples == 1, "multinomial with replacement");
-    return at::native::multinomial_out(self, samples, replacement, generator, out);
-}
-at::Tensor multinomial(const at::Tensor& self, std::int64_t samples, bool replacement, Generator generator) {
-    TORCH_CHECK_NOT_IMPLEMENTED(!replacement || samples == 1, "multinomial with replacement");
-    return at::native::multinomial(self, samples, replacement, generator);
-}
-
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     using Self = at::Tensor&;
     register_operator(m, "uniform_", &at::native::uniform_);
@@ -388,8 +377,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
     register_operator(m, "rrelu_with_noise", &rrelu);
     register_operator(m, "rrelu_with_noise.out", &rrelu_out);
     register_operator(m, "rrelu_with_noise_", &rrelu_);
-    register_operator(m, "multinomial", &multinomial);
-    register_operator(m, "multinomial.out", &multinomial_out);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
-#include "probabilities.h"
+#include "value_checks.h"
 
 #include "../dispatch/launch.h"
+#include "../dispatch/structured.h"
 
 #include <rekindle/kernels/families/indexing.h>
 
@@ -61,5 +62,35 @@ void report_unless_between(const at::Tensor& tensor, std::int64_t low, std::int6
     report_unless_bits_between(tensor, static_cast<std::uint64_t>(low),
                                static_cast<std::uint64_t>(std::min(high, most)), kind, high);
 }
+
+void assert_nonzero(const at::Tensor& tensor, std::string_view message) {
+    TORCH_CHECK(tensor.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
+    TORCH_CHECK(tensor.numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
+    const at::Tensor flag = tensor.scalar_type() == at::kBool ? tensor : tensor.ne(0);
+    report_unless_bits_between(flag, 1, std::numeric_limits<std::uint8_t>::max(), Report::assertion,
+                               number_of_message(message));
+}
+
+namespace {
+
+void assert_async(const at::Tensor& self) {
+    assert_nonzero(self, "Expected Tensor with single nonzero value, but got zero");
+}
+void assert_async_with_message(const at::Tensor& self, c10::string_view message) {
+    assert_nonzero(self, message.empty() ? "Assertion is failed" : std::string_view(message));
+}
+at::Tensor functional_assert_async(const at::Tensor& self, c10::string_view message,
+                                   const at::Tensor& dependency) {
+    assert_async_with_message(self, message);
+    return dependency.clone();
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+    register_operator(m, "_assert_async", &assert_async);
+    register_operator(m, "_assert_async.msg", &assert_async_with_message);
+    register_operator(m, "_functional_assert_async.msg", &functional_assert_async);
+}
+
+} // namespace
 
 } // namespace rvk
