@@ -29,6 +29,8 @@ class MultiMargin {
         TORCH_CHECK(p.toDouble() == 1 || p.toDouble() == 2, "only p == 1 and p == 2 supported");
         std::int64_t samples = 0, classes = 0;
         at::native::multi_margin_loss_shape_check(samples, classes, self.dim(), self, target, weight);
+        TORCH_CHECK(target.scalar_type() == at::kLong, "expected scalar type Long but found ",
+                    target.scalar_type());
         const bool narrow = self.scalar_type() == at::kHalf || self.scalar_type() == at::kBFloat16;
         const at::Tensor input = (narrow ? self.to(at::kFloat) : self).reshape({samples, classes});
         own_ = target.reshape({samples, 1});

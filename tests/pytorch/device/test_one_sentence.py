@@ -158,9 +158,9 @@ class OneSentence(unittest.TestCase):
         from torch_rvk import compiler
 
         graph = torch.fx.symbolic_trace(nn.ReLU())
-        self.assertFalse(compiler._reaches_device(graph, [torch.ones(2), 3]))
-        self.assertTrue(compiler._reaches_device(graph, [torch.ones(2), ones(2)]))
-        self.assertTrue(compiler._reaches_device(nn.Linear(2, 2).to(DEVICE), []))
+        self.assertFalse(compiler.reaches_device(graph, [torch.ones(2), 3]))
+        self.assertTrue(compiler.reaches_device(graph, [torch.ones(2), ones(2)]))
+        self.assertTrue(compiler.reaches_device(nn.Linear(2, 2).to(DEVICE), []))
 
 
 if __name__ == "__main__":
