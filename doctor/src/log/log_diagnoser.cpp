@@ -21,7 +21,7 @@ constexpr double clear_lead = 0.8;     ///< maximum score of the second cause, a
 constexpr std::size_t paragraph = 600; ///< bytes; a longer line is a whole log in one line
 
 double weight_of(std::string_view strength) {
-    return strength == "decisive" ? 8 : strength == "strong" ? 4 : 2;
+    return strength == "decisive" ? 8 : strength == "strong" ? 4 : strength == "likely" ? 3 : 2;
 }
 
 double factor_of(const Condition& condition, Truth truth) {
@@ -135,6 +135,7 @@ LogDiagnoser::LogDiagnoser(const Knowledge& knowledge) : knowledge_(knowledge), 
     for (std::size_t i = 0; i < knowledge.signatures.size(); ++i) {
         for (const std::string& pattern : knowledge.signatures[i].patterns)
             add(pattern, static_cast<int>(i), "");
+        collect_log_patterns(knowledge.signatures[i].unless, conditions);
         for (const Signature::Candidate& candidate : knowledge.signatures[i].candidates)
             collect_log_patterns(candidate.when, conditions);
     }
@@ -220,7 +221,17 @@ LogDiagnoser::Scan LogDiagnoser::scan(const LogText& log, const Facts& facts) {
     add_shown(scan.situation, log_facts_.shown(), knowledge_);
     derive(scan.situation, knowledge_);
     scan.situation.log_patterns = std::move(log_patterns);
+    for (Hit& hit : scan.hits)
+        if (hit.count > 0 && !counts(hit, scan))
+            hit.count = 0;
     return scan;
+}
+
+bool LogDiagnoser::counts(const Hit& hit, const Scan& scan) {
+    const Signature& signature = *hit.signature;
+    if (signature.last_error && scan.progress.error_after(hit.last))
+        return false;
+    return signature.unless.key.empty() || evaluate(signature.unless, scan.situation).truth != Truth::yes;
 }
 
 bool LogDiagnoser::is_ruled_out(const std::string& cause, const Situation& situation) const {

@@ -2,7 +2,7 @@
 /// The engine behind diagnose_log: signatures found in a log, weighted by what is known about the host.
 ///
 /// A signature that some line matches contributes its candidates. A candidate counts strength × state:
-///   strength  decisive 8, strong 4, possible 2;
+///   strength  decisive 8, strong 4, likely 3, possible 2;
 ///   state     its condition holds 1.25, it has none 1, a fact for it is missing 0.45, it is violated 0
 ///   (out).
 /// A cause gets the value of its best candidate, plus a quarter of the value of each further signature that
@@ -53,6 +53,8 @@ class LogDiagnoser {
     struct Weighed;
 
     Scan scan(const LogText& log, const Facts& facts);
+    /// Whether nothing is there that the signature excludes.
+    static bool counts(const Hit& hit, const Scan& scan);
     void match_both(std::string_view line, std::vector<int>& numbers) const;
     bool is_ruled_out(const std::string& cause, const Situation& situation) const;
     void weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed) const;

@@ -57,7 +57,7 @@ TEST(CheckKnowledge, ReportsEveryMistakeWithItsLine) {
                     HasSubstr("signatures/a.yaml:1: pattern \"a(\": missing )"),
                     "signatures/a.yaml:4: harmless must be true or false, not \"maybe\"",
                     "signatures/a.yaml:7: cause two is not defined in any causes file",
-                    "signatures/a.yaml:8: strength must be one of decisive, strong, possible, not \"sure\"",
+                    "signatures/a.yaml:8: strength must be one of decisive, strong, likely, possible, not \"sure\"",
                     "signatures/a.yaml:9: unknown condition \"color\""));
 }
 
