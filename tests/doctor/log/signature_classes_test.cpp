@@ -175,7 +175,7 @@ TEST(SignatureClasses, Windows) {
         {"OSError: [WinError 126] The specified module could not be found. Error loading "
          "\"D:\\zluda\\venv\\Lib\\site-packages\\torch\\lib\\cublas64_11.dll\" or one of its dependencies.",
          "windows-hip-sdk-not-on-path"},
-        {"OSError: [WinError 126] Das angegebene Modul wurde nicht gefunden. Error loading "
+        {"OSError: [WinError 126] The specified module could not be found. Error loading "
          "\"C:\\e\\torch\\lib\\shm.dll\" or one of its dependencies.",
          "windows-dll-missing"},
         {"OSError: [WinError 1114] Error loading \"C:\\e\\torch\\lib\\c10.dll\" or one of its dependencies.",
