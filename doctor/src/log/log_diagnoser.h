@@ -19,6 +19,7 @@
 
 #include <rekindle/doctor/diagnosis.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,8 +57,13 @@ class LogDiagnoser {
     /// Whether nothing is there that the signature excludes.
     static bool counts(const Hit& hit, const Scan& scan);
     void match_both(std::string_view line, std::vector<int>& numbers) const;
-    bool is_ruled_out(const std::string& cause, const Situation& situation) const;
-    void weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed) const;
+    /// The fact that rules the cause out wherever it shows; none if no fact does.
+    std::optional<RuledOut> fact_against(const std::string& cause, const Situation& situation) const;
+    void weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed,
+               std::vector<RuledOut>& ruled_out) const;
+    static std::vector<Recognized> recognized_in(const Scan& scan, const LogText& log);
+    static Candidate candidate_of(const Weighed& weighed);
+    static void keep_one_each(std::vector<RuledOut>& ruled_out, const std::vector<Weighed>& weighed);
     Finding finding_of(const Weighed& weighed, const LogText& log, const Situation& situation) const;
 
     const Knowledge& knowledge_;
