@@ -19,12 +19,15 @@ class ReportStrings {
     explicit ReportStrings(Visit visit) : visit_(std::move(visit)) {}
 
     void operator()(doctor::Report& report) const {
-        auto& [facts, probes, devices, verdict, findings, host_findings, ask, noticed, plan, log, outcome] =
-            report;
+        auto& [facts, probes, devices, verdict, findings, host_findings, recognized, candidates, ruled_out,
+               ask, noticed, plan, log, outcome] = report;
         visit_("verdict", verdict);
         all("devices", devices);
         all("findings", findings);
         all("host_findings", host_findings);
+        all("recognized", recognized);
+        all("candidates", candidates);
+        all("ruled_out", ruled_out);
         all("ask", ask);
         all("noticed", noticed);
         all("probes", probes);
@@ -63,6 +66,27 @@ class ReportStrings {
             one(at + "[" + std::to_string(number++) + "]", item);
     }
     void one(const std::string& at, std::string& text) const { visit_(at, text); }
+    void one(const std::string& at, doctor::Recognized& recognized) const {
+        auto& [signature, title, means, source, line] = recognized;
+        visit_(at + ".signature", signature);
+        visit_(at + ".title", title);
+        visit_(at + ".means", means);
+        visit_(at + ".source", source);
+        visit_(at + ".line", line);
+    }
+    void one(const std::string& at, doctor::Candidate& candidate) const {
+        auto& [cause, score, missing] = candidate;
+        (void)score;
+        visit_(at + ".cause", cause);
+        all(at + ".missing", missing);
+    }
+    void one(const std::string& at, doctor::RuledOut& ruled_out) const {
+        auto& [cause, fact, value, source] = ruled_out;
+        visit_(at + ".cause", cause);
+        visit_(at + ".fact", fact);
+        visit_(at + ".value", value);
+        visit_(at + ".source", source);
+    }
     void one(const std::string& at, doctor::Evidence& evidence) const {
         auto& [what, source, value] = evidence;
         visit_(at + ".what", what);

@@ -194,6 +194,25 @@ std::string list_text(const std::string& heading, const std::vector<std::string>
     return text;
 }
 
+/// What was recognized, for a log of which no cause is known.
+std::vector<std::string> recognized_texts(const Report& report) {
+    std::vector<std::string> texts;
+    if (report.findings.empty() && report.outcome == Outcome::unknown)
+        for (const Recognized& one : report.recognized)
+            texts.push_back(fmt::format("{}: {} ({})", one.title, one.means, one.source));
+    return texts;
+}
+
+std::vector<std::string> ruled_out_texts(const Report& report, const Knowledge& knowledge, bool all) {
+    constexpr std::size_t shown = 3;
+    std::vector<std::string> texts;
+    for (const RuledOut& one : report.ruled_out)
+        if (const Cause* cause = knowledge.cause(one.cause);
+            cause != nullptr && (all || texts.size() < shown))
+            texts.push_back(fmt::format("{}: {} is {} ({})", cause->title, one.fact, one.value, one.source));
+    return texts;
+}
+
 } // namespace
 
 std::string render_devices(const std::vector<DeviceStatus>& devices, std::size_t width) {
@@ -242,6 +261,8 @@ std::string render_report(const Report& report, const Knowledge& knowledge, Scre
         text += "\nDevices\n" + render_devices(report.devices, width);
     text += findings_text("Findings", report.findings, knowledge, options);
     text += findings_text("The facts alone also show", report.host_findings, knowledge, options, true);
+    text += list_text("Recognized", recognized_texts(report), width);
+    text += list_text("Ruled out", ruled_out_texts(report, knowledge, options.verbose), width);
     text += list_text("Harmless, though often blamed", report.noticed, width);
     text += list_text("These facts would help (--facts FILE with lines \"key: value\")", report.ask, width);
     text += plan_text(report.plan, options);

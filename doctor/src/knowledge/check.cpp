@@ -252,6 +252,7 @@ class Checker {
         matches(signature, "id", signature.id, "[a-z0-9_]+([.-][a-z0-9_]+)*");
         patterns(signature, signature.patterns);
         prose(signature, {&signature.title, &signature.means});
+        check_condition(signature.unless);
         if (signature.candidates.empty() && !signature.harmless)
             wrong(signature, "no candidates, and it is not marked harmless");
         for (const Signature::Candidate& candidate : signature.candidates) {

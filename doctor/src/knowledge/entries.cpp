@@ -174,10 +174,13 @@ void read_entry(MappingReader& reader, Signature& signature) {
     reader.read("means", signature.means);
     reader.read("harmless", signature.harmless);
     reader.read("lasting", signature.lasting);
+    reader.read("last_error", signature.last_error);
+    if (const YamlNode* unless = reader.take("unless"))
+        signature.unless = read_condition(*unless, reader.origin().file, reader.mistakes());
     reader.read_items("candidates", [&](MappingReader& item) {
         Signature::Candidate& candidate = signature.candidates.emplace_back();
         item.read("cause", candidate.cause);
-        item.read_word("strength", candidate.strength, {"decisive", "strong", "possible"});
+        item.read_word("strength", candidate.strength, {"decisive", "strong", "likely", "possible"});
         candidate.origin = item.origin();
         if (const YamlNode* when = item.take("when"))
             candidate.when = read_condition(*when, signature.origin.file, item.mistakes());

@@ -5,7 +5,8 @@
 namespace rekindle::doctor {
 namespace {
 
-constexpr std::int64_t automaton_bytes = std::int64_t{64} << 20;
+constexpr std::int64_t automaton_bytes = std::int64_t{4} << 20;
+constexpr int shortest_text = 3; ///< bytes; shorter ones are in too many lines to be a filter
 
 RE2::Options options() {
     RE2::Options options(RE2::Quiet);
@@ -16,30 +17,29 @@ RE2::Options options() {
 
 } // namespace
 
-LinePatterns::LinePatterns() : options_(options()), set_(options_, RE2::UNANCHORED) {}
+LinePatterns::LinePatterns() : options_(options()), patterns_(shortest_text) {}
 
 int LinePatterns::add(std::string_view pattern) {
-    const int number = set_.Add(pattern, nullptr);
-    if (number >= 0)
-        patterns_.emplace_back(pattern);
-    return number;
+    int number = -1;
+    const auto error = patterns_.Add(re2::StringPiece(pattern.data(), pattern.size()), options_, &number);
+    return error == RE2::NoError ? number : -1;
 }
 
 void LinePatterns::compile() {
-    compiled_ = !patterns_.empty() && set_.Compile();
+    std::vector<std::string> texts;
+    compiled_ = patterns_.NumRegexps() > 0;
+    if (compiled_)
+        patterns_.Compile(&texts);
+    finder_ = TextFinder(texts);
 }
 
 void LinePatterns::match(std::string_view line, std::vector<int>& numbers) const {
     numbers.clear();
-    RE2::Set::ErrorInfo error{};
-    if (compiled_ && (set_.Match(line, &numbers, &error) || error.kind == RE2::Set::kNoError)) {
-        std::sort(numbers.begin(), numbers.end());
+    if (!compiled_)
         return;
-    }
-    numbers.clear();
-    for (std::size_t i = 0; i < patterns_.size(); ++i)
-        if (RE2::PartialMatch(line, RE2(patterns_[i], options_)))
-            numbers.push_back(static_cast<int>(i));
+    finder_.find(line, texts_);
+    patterns_.AllMatches(re2::StringPiece(line.data(), line.size()), texts_, &numbers);
+    std::sort(numbers.begin(), numbers.end());
 }
 
 } // namespace rekindle::doctor

@@ -1,15 +1,18 @@
 #pragma once
-/// Matches many patterns against one line in one pass.
+/// Matches many patterns against one line.
 
+#include "log/text_finder.h"
+
+#include <re2/filtered_re2.h>
 #include <re2/re2.h>
-#include <re2/set.h>
-#include <string>
 #include <string_view>
 #include <vector>
 
 namespace rekindle::doctor {
 
-/// RE2 patterns, case-insensitive, anywhere in a line. Not thread-safe while patterns are added.
+/// RE2 patterns, case-insensitive, anywhere in a line. A pattern is tried only on lines that contain the
+/// literal texts without which it cannot match: one automaton for all patterns would grow without bound on
+/// random text. Not thread-safe.
 class LinePatterns {
   public:
     LinePatterns();
@@ -22,8 +25,9 @@ class LinePatterns {
 
   private:
     RE2::Options options_;
-    RE2::Set set_;
-    std::vector<std::string> patterns_; ///< for when the set's automaton exceeds its memory limit
+    re2::FilteredRE2 patterns_;
+    mutable TextFinder finder_;
+    mutable std::vector<int> texts_; ///< indexes of the literal texts in the current line
     bool compiled_ = false;
 };
 

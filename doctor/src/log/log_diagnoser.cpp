@@ -2,6 +2,7 @@
 
 #include "log/clean_line.h"
 #include "log/derived_keys.h"
+#include "log/ending.h"
 #include "log/host_situation.h"
 #include "log/questions.h"
 #include "log/shown_facts.h"
@@ -21,7 +22,7 @@ constexpr double clear_lead = 0.8;     ///< maximum score of the second cause, a
 constexpr std::size_t paragraph = 600; ///< bytes; a longer line is a whole log in one line
 
 double weight_of(std::string_view strength) {
-    return strength == "decisive" ? 8 : strength == "strong" ? 4 : 2;
+    return strength == "decisive" ? 8 : strength == "strong" ? 4 : strength == "likely" ? 3 : 2;
 }
 
 double factor_of(const Condition& condition, Truth truth) {
@@ -70,6 +71,23 @@ bool is_of_absent_vendor(const std::vector<std::string>& vendors, const Situatio
     };
     const bool known = situation.find("vendor") != nullptr || situation.find("vendor_shown") != nullptr;
     return !vendors.empty() && known && std::none_of(vendors.begin(), vendors.end(), shows);
+}
+
+/// The values of a fact; whole numbers without the zeros of their fraction.
+std::string text_of(const Situation::Known& known) {
+    std::string text = fmt::format("{}", fmt::join(known.values, ", "));
+    if (text.ends_with(".0000"))
+        text.resize(text.size() - 5);
+    return text;
+}
+
+/// The first of these keys that is a known fact; words of the log rule nothing out that a fact would.
+std::optional<RuledOut> ruled_out_by(const std::string& cause, const std::vector<std::string>& keys,
+                                     const Situation& situation) {
+    for (const std::string& key : keys)
+        if (const Situation::Known* known = situation.find(key))
+            return RuledOut{cause, key, text_of(*known), known->source};
+    return std::nullopt;
 }
 
 /// The compiled extension that a line names, as pip calls it; "" when there is none.
@@ -135,6 +153,7 @@ LogDiagnoser::LogDiagnoser(const Knowledge& knowledge) : knowledge_(knowledge), 
     for (std::size_t i = 0; i < knowledge.signatures.size(); ++i) {
         for (const std::string& pattern : knowledge.signatures[i].patterns)
             add(pattern, static_cast<int>(i), "");
+        collect_log_patterns(knowledge.signatures[i].unless, conditions);
         for (const Signature::Candidate& candidate : knowledge.signatures[i].candidates)
             collect_log_patterns(candidate.when, conditions);
     }
@@ -220,25 +239,48 @@ LogDiagnoser::Scan LogDiagnoser::scan(const LogText& log, const Facts& facts) {
     add_shown(scan.situation, log_facts_.shown(), knowledge_);
     derive(scan.situation, knowledge_);
     scan.situation.log_patterns = std::move(log_patterns);
+    for (Hit& hit : scan.hits)
+        if (hit.count > 0 && !counts(hit, scan))
+            hit.count = 0;
     return scan;
 }
 
-bool LogDiagnoser::is_ruled_out(const std::string& cause, const Situation& situation) const {
-    const Cause* known = knowledge_.cause(cause);
-    if (known == nullptr)
+bool LogDiagnoser::counts(const Hit& hit, const Scan& scan) {
+    const Signature& signature = *hit.signature;
+    if (signature.last_error && scan.progress.error_after(hit.last))
         return false;
-    return is_of_absent_vendor(known->vendors, situation) ||
-           (!known->unless.key.empty() && evaluate(known->unless, situation).truth == Truth::yes);
+    return signature.unless.key.empty() || evaluate(signature.unless, scan.situation).truth != Truth::yes;
 }
 
-void LogDiagnoser::weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed) const {
+std::optional<RuledOut> LogDiagnoser::fact_against(const std::string& cause,
+                                                   const Situation& situation) const {
+    const Cause* known = knowledge_.cause(cause);
+    if (known == nullptr)
+        return std::nullopt;
+    if (is_of_absent_vendor(known->vendors, situation))
+        return ruled_out_by(cause, {"vendor", "vendor_shown"}, situation);
+    if (known->unless.key.empty())
+        return std::nullopt;
+    const ConditionVerdict verdict = evaluate(known->unless, situation);
+    if (verdict.truth != Truth::yes)
+        return std::nullopt;
+    return ruled_out_by(cause, verdict.used, situation).value_or(RuledOut{cause, "log", "", "log"});
+}
+
+void LogDiagnoser::weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed,
+                         std::vector<RuledOut>& ruled_out) const {
     for (const Signature::Candidate& candidate : hit.signature->candidates) {
-        if (is_ruled_out(candidate.cause, situation))
+        if (std::optional<RuledOut> against = fact_against(candidate.cause, situation)) {
+            ruled_out.push_back(*std::move(against));
             continue;
+        }
         ConditionVerdict verdict = evaluate(candidate.when, situation);
         const double weight = weight_of(candidate.strength) * factor_of(candidate.when, verdict.truth);
-        if (weight <= 0)
+        if (weight <= 0) {
+            if (std::optional<RuledOut> against = ruled_out_by(candidate.cause, verdict.used, situation))
+                ruled_out.push_back(*std::move(against));
             continue;
+        }
         auto found = std::find_if(weighed.begin(), weighed.end(),
                                   [&](const Weighed& other) { return other.cause == candidate.cause; });
         if (found == weighed.end()) {
@@ -304,6 +346,35 @@ std::size_t last_failure(const Hits& hits) {
 
 } // namespace
 
+std::vector<Recognized> LogDiagnoser::recognized_in(const Scan& scan, const LogText& log) {
+    std::vector<const Hit*> hits;
+    for (const Hit& hit : scan.hits)
+        if (hit.count > 0)
+            hits.push_back(&hit);
+    std::stable_sort(hits.begin(), hits.end(), [](const Hit* a, const Hit* b) { return a->last < b->last; });
+    std::vector<Recognized> recognized;
+    for (const Hit* hit : hits)
+        recognized.push_back({hit->signature->id, hit->signature->title, hit->signature->means,
+                              place_of(log.lines[hit->last]), shortened(log.lines[hit->last].text)});
+    return recognized;
+}
+
+Candidate LogDiagnoser::candidate_of(const Weighed& weighed) {
+    Candidate candidate{weighed.cause, weighed.score, {}};
+    for (const Weighed::Support& support : weighed.support)
+        for (const std::string& key : support.verdict.missing)
+            add_once(candidate.missing, key);
+    return candidate;
+}
+
+/// Each cause once, and none that another message supports.
+void LogDiagnoser::keep_one_each(std::vector<RuledOut>& ruled_out, const std::vector<Weighed>& weighed) {
+    std::set<std::string> seen;
+    for (const Weighed& one : weighed)
+        seen.insert(one.cause);
+    std::erase_if(ruled_out, [&](const RuledOut& one) { return !seen.insert(one.cause).second; });
+}
+
 LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
     const Scan found = scan(log, facts);
     std::vector<Weighed> weighed;
@@ -311,6 +382,8 @@ LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
     diagnosis.shown = with_shown(facts, found.situation, knowledge_);
     const Ground ground = ground_of(diagnosis.shown, found.situation);
     Questions questions(ground);
+    diagnosis.recognized = recognized_in(found, log);
+    diagnosis.ending = program_ending(log);
     for (const Hit& hit : found.hits) {
         if (hit.count == 0)
             continue;
@@ -320,7 +393,7 @@ LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
                                                     shortened(log.lines[hit.last].text)));
             continue;
         }
-        weigh(hit, found.situation, weighed);
+        weigh(hit, found.situation, weighed, diagnosis.ruled_out);
         for (const std::string& question : hit.signature->ask)
             if (condition_key(question) == nullptr)
                 questions.add(question, 0.5);
@@ -343,6 +416,9 @@ LogDiagnosis LogDiagnoser::diagnose(const LogText& log, const Facts& facts) {
     for (const Weighed& one : weighed)
         if (one.score >= finding_threshold)
             diagnosis.findings.push_back(finding_of(one, log, found.situation));
+        else
+            diagnosis.candidates.push_back(candidate_of(one));
+    keep_one_each(diagnosis.ruled_out, weighed);
     std::vector<Finding>& findings = diagnosis.findings;
     if (!findings.empty() && findings[0].severity != Severity::note &&
         findings[0].score >= primary_threshold &&

@@ -2,7 +2,7 @@
 /// The engine behind diagnose_log: signatures found in a log, weighted by what is known about the host.
 ///
 /// A signature that some line matches contributes its candidates. A candidate counts strength × state:
-///   strength  decisive 8, strong 4, possible 2;
+///   strength  decisive 8, strong 4, likely 3, possible 2;
 ///   state     its condition holds 1.25, it has none 1, a fact for it is missing 0.45, it is violated 0
 ///   (out).
 /// A cause gets the value of its best candidate, plus a quarter of the value of each further signature that
@@ -19,6 +19,7 @@
 
 #include <rekindle/doctor/diagnosis.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,9 +54,16 @@ class LogDiagnoser {
     struct Weighed;
 
     Scan scan(const LogText& log, const Facts& facts);
+    /// Whether nothing is there that the signature excludes.
+    static bool counts(const Hit& hit, const Scan& scan);
     void match_both(std::string_view line, std::vector<int>& numbers) const;
-    bool is_ruled_out(const std::string& cause, const Situation& situation) const;
-    void weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed) const;
+    /// The fact that rules the cause out wherever it shows; none if no fact does.
+    std::optional<RuledOut> fact_against(const std::string& cause, const Situation& situation) const;
+    void weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed,
+               std::vector<RuledOut>& ruled_out) const;
+    static std::vector<Recognized> recognized_in(const Scan& scan, const LogText& log);
+    static Candidate candidate_of(const Weighed& weighed);
+    static void keep_one_each(std::vector<RuledOut>& ruled_out, const std::vector<Weighed>& weighed);
     Finding finding_of(const Weighed& weighed, const LogText& log, const Situation& situation) const;
 
     const Knowledge& knowledge_;

@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,8 +118,10 @@ Ends ends_of_large_file(int descriptor, std::uint64_t size) {
 }
 
 /// For pipes, /proc files and everything else without a size.
-Ends ends_of_stream(int descriptor) {
+Ends ends_of_stream(int descriptor, std::string begun = "") {
     Ends ends;
+    ends.bytes = begun.size();
+    ends.head = std::move(begun);
     std::array<char, 64 << 10> buffer{};
     while (const std::size_t got = read_some(descriptor, buffer.data(), buffer.size())) {
         const std::string_view piece(buffer.data(), got);
@@ -253,10 +257,37 @@ LogText lines_of(Ends ends, std::string name) {
     return log;
 }
 
+/// Opens a named pipe without waiting forever for a program that writes. Returns its first byte, if it has
+/// one.
+std::string open_pipe(const std::filesystem::path& path, FileDescriptor& file) {
+    constexpr int patience_ms = 5000;
+    file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!file)
+        throw usage_error(std::strerror(errno)).at(path.string());
+    pollfd wait{file.get(), POLLIN, 0};
+    ::poll(&wait, 1, patience_ms);
+    char byte = 0;
+    const ssize_t got = ::read(file.get(), &byte, 1);
+    if (got == 0)
+        throw usage_error("nobody writes to this pipe")
+            .at(path.string())
+            .hint("start the program that writes to it first, or give a file");
+    const int flags = ::fcntl(file.get(), F_GETFL);
+    ::fcntl(file.get(), F_SETFL, flags & ~O_NONBLOCK); // a program writes, so waiting for it ends
+    return got == 1 ? std::string(1, byte) : "";
+}
+
 } // namespace
 
 LogText read_log(const std::filesystem::path& path) {
-    const FileDescriptor file = FileDescriptor::open_for_reading(path);
+    struct stat before {};
+    const bool pipe = ::stat(path.c_str(), &before) == 0 && S_ISFIFO(before.st_mode);
+    FileDescriptor file;
+    std::string begun;
+    if (pipe)
+        begun = open_pipe(path, file);
+    else
+        file = FileDescriptor::open_for_reading(path);
     struct stat status {};
     if (::fstat(file.get(), &status) != 0)
         throw usage_error(std::strerror(errno)).at(path.string());
@@ -264,7 +295,7 @@ LogText read_log(const std::filesystem::path& path) {
         throw usage_error("is a folder").at(path.string()).expected("a log file");
     const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
     const bool large = S_ISREG(status.st_mode) && size > head_bytes + tail_bytes;
-    Ends ends = large ? ends_of_large_file(file.get(), size) : ends_of_stream(file.get());
+    Ends ends = large ? ends_of_large_file(file.get(), size) : ends_of_stream(file.get(), std::move(begun));
     refuse_binary(ends, path.string());
     return lines_of(std::move(ends), path.string());
 }

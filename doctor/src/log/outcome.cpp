@@ -64,6 +64,15 @@ bool is_complaint(std::string_view line) {
     return RE2::PartialMatch(line, complaint) && !RE2::PartialMatch(line, of_the_kernel);
 }
 
+/// The last line of a traceback. Other processes and the launcher report afterwards that one has died: that
+/// is a consequence.
+bool is_error(std::string_view line) {
+    static const RE2 exception(R"(^(?:E\s+)?(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b\s*(?::|$))");
+    static const RE2 consequence(
+        R"(ChildFailedError|ProcessRaisedException|ProcessExitedException|CalledProcessError|SignalException|BrokenPipe|Broken pipe|ConnectionReset|Connection (?:reset|closed) by|remote process exited|EOFError|RayTaskError|died with <Signals|Triton compilation failed)");
+    return RE2::PartialMatch(line, exception) && !RE2::PartialMatch(line, consequence);
+}
+
 bool any_after(const std::vector<std::size_t>& lines, std::size_t line) {
     return !lines.empty() && lines.back() > line;
 }
@@ -86,6 +95,8 @@ Progress::Progress(const LogText& log) {
             ends_.push_back(i);
         if (is_complaint(line) || is_complaint(whole))
             last_complaint_ = i;
+        if (is_error(line))
+            last_error_ = i;
     }
 }
 

@@ -13,6 +13,8 @@ namespace rekindle::doctor {
 
 namespace {
 
+constexpr std::size_t most_questions = 3; ///< a person answers few
+
 const Finding* primary_of(const std::vector<Finding>& findings) {
     const auto found =
         std::find_if(findings.begin(), findings.end(), [](const Finding& one) { return one.primary; });
@@ -57,21 +59,38 @@ std::string host_finding_text(const Report& report) {
     return "";
 }
 
-std::string log_verdict(const Report& report, const Knowledge& knowledge) {
+/// The two or three causes that are possible, in words.
+std::string possible_causes(const Report& report, const Knowledge& knowledge) {
+    constexpr std::size_t most = 3;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(report.candidates.size(), most); ++i)
+        if (const Cause* cause = knowledge.cause(report.candidates[i].cause))
+            text += fmt::format("{}{}", text.empty() ? " Possible: " : "; ", cause->title);
+    return text.empty() ? "" : text + ".";
+}
+
+std::string log_verdict(const Report& report, const std::string& ending, const Knowledge& knowledge) {
     const bool only_notes = report.findings.empty() || report.findings.front().severity == Severity::note;
     if (only_notes && report.outcome == Outcome::finished)
         return "The log shows no failure: the run finished.";
     if (only_notes && report.outcome == Outcome::progressing)
         return "The log shows no failure: the run made progress up to its last line.";
+    const std::string own =
+        ending.empty() ? "" : fmt::format("No GPU failure in this log: it ends with {}.", ending);
+    if (report.findings.empty() && !own.empty())
+        return own;
     if (report.findings.empty())
         return report.ask.empty()
                    ? "The log shows no failure that the doctor knows."
                    : "The cause cannot be determined from this log. The facts below would help to "
                      "find it." +
-                         host_finding_text(report);
+                         possible_causes(report, knowledge) + host_finding_text(report);
     const Finding& best = report.findings.front();
     const Cause* cause = knowledge.cause(best.cause);
-    return cause == nullptr ? best.statement : fmt::format("{}: {}", cause->title, cause->sentence);
+    const bool of_program = best.cause.starts_with("user-program-") && !own.empty();
+    return cause == nullptr
+               ? best.statement
+               : fmt::format("{}{}: {}", of_program ? own + " " : "", cause->title, cause->sentence);
 }
 
 bool names_cause(const std::vector<Finding>& findings, const std::string& cause) {
@@ -105,6 +124,7 @@ Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* 
     for (Finding& finding : report.findings)
         finding.distinguishing_checks = questions_for(finding.distinguishing_checks, ground);
     std::optional<Facts> shown;
+    std::string ending;
     if (log != nullptr) {
         LogDiagnosis diagnosis = diagnose_log(*log, facts, knowledge);
         report.log = log->name;
@@ -113,12 +133,18 @@ Report make_report(Facts facts, std::vector<ProbeResult> probes, const LogText* 
             finding.primary = false;
         join_evidence(report.findings, report.host_findings);
         report.ask = std::move(diagnosis.ask);
+        report.ask.resize(std::min(report.ask.size(), most_questions));
+        report.recognized = std::move(diagnosis.recognized);
+        report.candidates = std::move(diagnosis.candidates);
+        report.ruled_out = std::move(diagnosis.ruled_out);
+        ending = std::move(diagnosis.ending);
         report.noticed = std::move(diagnosis.noticed);
         report.outcome = diagnosis.outcome;
         shown = std::move(diagnosis.shown);
     }
     report.plan = make_plan(shown ? *shown : facts, report.findings, knowledge, probes);
-    report.verdict = log == nullptr ? host_verdict(report, knowledge) : log_verdict(report, knowledge);
+    report.verdict =
+        log == nullptr ? host_verdict(report, knowledge) : log_verdict(report, ending, knowledge);
     report.facts = std::move(facts);
     report.probes = std::move(probes);
     return report;

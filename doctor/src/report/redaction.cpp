@@ -168,6 +168,11 @@ void redact(Report& report) {
             *text = redactor(*text);
     for (Step& step : report.plan.steps)
         change(step, redactor);
+    for (Recognized& one : report.recognized)
+        one.line = redactor(one.line);
+    for (RuledOut& one : report.ruled_out)
+        for (std::string* text : {&one.value, &one.source})
+            *text = redactor(*text);
     change(report.ask, redactor);
     change(report.noticed, redactor);
     change(report.plan.remarks, redactor);

@@ -45,6 +45,32 @@ Json json_of(const std::vector<Finding>& findings, const Knowledge& knowledge) {
     return list;
 }
 
+Json json_of(const std::vector<Recognized>& recognized) {
+    Json list = Json::array();
+    for (const Recognized& one : recognized)
+        list.push_back({{"signature", one.signature},
+                        {"title", one.title},
+                        {"means", one.means},
+                        {"source", one.source},
+                        {"line", one.line}});
+    return list;
+}
+
+Json json_of(const std::vector<Candidate>& candidates) {
+    Json list = Json::array();
+    for (const Candidate& one : candidates)
+        list.push_back({{"cause", one.cause}, {"missing", one.missing}});
+    return list;
+}
+
+Json json_of(const std::vector<RuledOut>& ruled_out) {
+    Json list = Json::array();
+    for (const RuledOut& one : ruled_out)
+        list.push_back(
+            {{"cause", one.cause}, {"fact", one.fact}, {"value", one.value}, {"source", one.source}});
+    return list;
+}
+
 Json json_of(const DeviceStatus& device) {
     return {{"address", device.address}, {"name", device.name}, {"target", device.target},
             {"memory", device.memory},   {"rocm", device.rocm}, {"cuda", device.cuda},
@@ -95,6 +121,9 @@ Json to_json(const Report& report, const Knowledge& knowledge) {
             {"devices", std::move(devices)},
             {"findings", json_of(report.findings, knowledge)},
             {"besides", json_of(report.host_findings, knowledge)}, // the format's name for host_findings
+            {"recognized", json_of(report.recognized)},
+            {"candidates", json_of(report.candidates)},
+            {"ruled_out", json_of(report.ruled_out)},
             {"ask", report.ask},
             {"noticed", report.noticed},
             {"plan", json_of(report.plan)},

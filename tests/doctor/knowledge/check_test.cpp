@@ -50,15 +50,16 @@ TEST(CheckKnowledge, ReportsEveryMistakeWithItsLine) {
              std::string(backing)}};
     EXPECT_THAT(
         check_knowledge(folder.path()),
-        ElementsAre("causes.yaml:7: code \"D01\" does not have the form D\\d{3}",
-                    "causes.yaml:7: remedy nothing is not defined in any remedies file",
-                    "causes.yaml:7: duplicate slug one; first at causes.yaml:1",
-                    "causes.yaml:12: unknown key \"titel\"; did you mean title?",
-                    HasSubstr("signatures/a.yaml:1: pattern \"a(\": missing )"),
-                    "signatures/a.yaml:4: harmless must be true or false, not \"maybe\"",
-                    "signatures/a.yaml:7: cause two is not defined in any causes file",
-                    "signatures/a.yaml:8: strength must be one of decisive, strong, possible, not \"sure\"",
-                    "signatures/a.yaml:9: unknown condition \"color\""));
+        ElementsAre(
+            "causes.yaml:7: code \"D01\" does not have the form D\\d{3}",
+            "causes.yaml:7: remedy nothing is not defined in any remedies file",
+            "causes.yaml:7: duplicate slug one; first at causes.yaml:1",
+            "causes.yaml:12: unknown key \"titel\"; did you mean title?",
+            HasSubstr("signatures/a.yaml:1: pattern \"a(\": missing )"),
+            "signatures/a.yaml:4: harmless must be true or false, not \"maybe\"",
+            "signatures/a.yaml:7: cause two is not defined in any causes file",
+            "signatures/a.yaml:8: strength must be one of decisive, strong, likely, possible, not \"sure\"",
+            "signatures/a.yaml:9: unknown condition \"color\""));
 }
 
 TEST(CheckKnowledge, EveryEntryNeedsEvidenceAndADate) {

@@ -223,8 +223,7 @@ TEST(Cases, APatternThatFitsOnlyOneGivenCaseHasASecondSource) {
 TEST(Cases, AnUnknownLogGivesNoCauseAndAsks) {
     LogDiagnoser diagnoser(embedded_knowledge());
     for (const char* text : {"", "Epoch 1: loss 0.3\nEpoch 2: loss 0.2\nSegmentation fault (core dumped)\n",
-                             "ValueError: Expected 2D array, got 1D array instead\n", "Aborted\n",
-                             "RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x3 and 5x2)\n"}) {
+                             "Aborted\n", "the program ended early\n"}) {
         const LogDiagnosis diagnosis = diagnose(diagnoser, text, {});
         EXPECT_TRUE(diagnosis.findings.empty()) << text << listed(diagnosis);
         EXPECT_GE(diagnosis.ask.size(), 5U) << text;

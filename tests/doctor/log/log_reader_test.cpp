@@ -230,5 +230,18 @@ TEST(LogText, AnyBytesGiveLinesWithinTheLimit) {
     }
 }
 
+TEST(ReadLog, APipeThatNobodyWritesToEndsWithASentence) {
+    const std::filesystem::path pipe =
+        std::filesystem::temp_directory_path() / ("rekindle-pipe-" + std::to_string(::getpid()));
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    try {
+        read_log(pipe);
+        ADD_FAILURE() << "it was read";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.message()).find("nobody writes"), std::string::npos) << error.message();
+    }
+    std::filesystem::remove(pipe);
+}
+
 } // namespace
 } // namespace rekindle::doctor

@@ -167,7 +167,7 @@ TEST(ForeignQuestions, EveryQuestionIsAskedWhereItBelongs) {
 std::string asked(std::string_view log_text, const Facts& facts) {
     const LogText log = log_from_text(log_text, "made");
     std::string text;
-    for (const std::string& question : make_report(facts, {}, &log, embedded_knowledge()).ask)
+    for (const std::string& question : diagnose_log(log, facts, embedded_knowledge()).ask)
         text += question + "\n";
     return text;
 }

@@ -184,10 +184,12 @@ struct Signature : Entry {
     std::vector<std::string> patterns;
     std::string means; ///< the meaning of the line, not its cause
     bool harmless = false;
-    bool lasting = false; ///< the run stays wrong even if it continues after such a line: a loss of NaN
+    bool lasting = false;    ///< the run stays wrong even if it continues after such a line: a loss of NaN
+    bool last_error = false; ///< it counts only as the last error of a log: a later one has another reason
+    Condition unless;        ///< what must not be there: where this holds, the lines do not count
     struct Candidate {
         std::string cause;
-        std::string strength; ///< "decisive", "strong", "possible"
+        std::string strength; ///< "decisive", "strong", "likely", "possible"
         Condition when;       ///< empty key: always
         std::string because;
         Origin origin;

@@ -1,0 +1,290 @@
+/// One log for each class of message, in forms that differ from the posted runs: other libraries, versions,
+/// paths and languages. The first cause must be the class's.
+
+#include "log/log_diagnoser.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rekindle::doctor {
+namespace {
+
+struct Form {
+    const char* log;
+    const char* cause;
+};
+
+std::string first_cause(LogDiagnoser& diagnoser, std::string_view text, const Facts& facts = {}) {
+    const LogDiagnosis diagnosis = diagnoser.diagnose(log_from_text(text, "written for this test"), facts);
+    return diagnosis.findings.empty() ? "" : diagnosis.findings.front().cause;
+}
+
+template <std::size_t n>
+void expect_causes(const Form (&forms)[n]) {
+    LogDiagnoser diagnoser(embedded_knowledge());
+    for (const Form& form : forms)
+        EXPECT_EQ(first_cause(diagnoser, form.log), form.cause) << form.log;
+}
+
+TEST(SignatureClasses, LibrariesOfAnotherVersion) {
+    expect_causes({
+        {"OSError: /srv/env/lib/python3.11/site-packages/nvidia/cudnn/lib/libcudnn_graph.so.9: undefined "
+         "symbol: cudnnGetLibConfig",
+         "foreign-cuda-libraries"},
+        {"ImportError: /a/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: ncclCommWindowRegister",
+         "foreign-cuda-libraries"},
+        {"Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared "
+         "object file: No such file or directory",
+         "foreign-cuda-libraries"},
+        {"RuntimeError: cuDNN version incompatibility: PyTorch was compiled against (9, 1, 0) but found "
+         "runtime version (8, 9, 2).",
+         "foreign-cuda-libraries"},
+        {"python: symbol lookup error: /usr/lib/libcublas.so.12: undefined symbol: "
+         "cublasLtMatmulPreferenceInit, version libcublasLt.so.12",
+         "foreign-cuda-libraries"},
+    });
+}
+
+TEST(SignatureClasses, ExtensionsOfAnotherTorch) {
+    expect_causes({
+        {"ImportError: /env/lib/python3.12/site-packages/torch_scatter/_scatter_cuda.so: undefined symbol: "
+         "_ZN3c1021throwNullDataPtrErrorEv",
+         "extension-built-for-other-torch"},
+        {"ImportError: /x/apex/amp_C.cpython-39-x86_64-linux-gnu.so: undefined symbol: "
+         "_ZNK2at6Tensor8data_ptrIfEEPT_v",
+         "extension-built-for-other-torch"},
+        {"RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision "
+         "versions are incompatible",
+         "extension-built-for-other-torch"},
+        {"RuntimeError: Detected that PyTorch and TorchAudio were compiled with different CUDA versions. "
+         "PyTorch has CUDA version 12.8 whereas TorchAudio has CUDA version 12.6.",
+         "extension-built-for-other-torch"},
+        {"OSError: [WinError 127] The specified procedure could not be found. Error loading "
+         "\"D:\\env\\Lib\\site-packages\\torchaudio\\lib\\libtorchaudio.pyd\"",
+         "extension-built-for-other-torch"},
+        {"import flash_attn_2_cuda as flash_attn_gpu\nImportError: libcudart.so.11.0: cannot open shared "
+         "object file: No such file or directory",
+         "extension-built-for-other-torch"},
+        {"CUDA error (/build/csrc/flash_attn/flash_fwd_launch_template.h:89): no kernel image is available "
+         "for execution on the device",
+         "extension-lacks-gfx"},
+        {"RuntimeError: FlashAttention only supports Ampere GPUs or newer.", "extension-lacks-gfx"},
+    });
+}
+
+TEST(SignatureClasses, TritonAndCompilers) {
+    expect_causes({
+        {"ptxas fatal   : Value 'sm_103a' is not defined for option 'gpu-name'", "triton-older-than-gpu"},
+        {"'sm_121' is not a recognized processor for this target (ignoring processor)\nLLVM ERROR: Cannot "
+         "select: intrinsic %llvm.nvvm.shfl",
+         "triton-older-than-gpu"},
+        {"RuntimeError: Triton Error [CUDA]: device kernel image is invalid", "triton-older-than-gpu"},
+        {"/usr/bin/ld: cannot find -lcuda: No such file or directory", "libcuda-link-missing"},
+        {"AssertionError: libcuda.so cannot found!", "libcuda-link-missing"},
+        {"main.c:1:10: fatal error: 'Python.h' file not found", "python-headers-missing"},
+        {"RuntimeError: Failed to find C compiler. Please specify via CC environment variable.",
+         "compiler-missing"},
+        {"RuntimeError: Ninja is required to load C++ extensions", "compiler-missing"},
+        {"error: #error -- unsupported GNU version! gcc versions later than 13 are not supported!",
+         "compiler-unfit"},
+        {"RuntimeError: The detected CUDA version (13.0) mismatches the version that was used to compile",
+         "nvcc-differs-from-torch-cuda"},
+        {"OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
+         "cuda-toolkit-missing"},
+        {"libtorch_cpu.so: undefined symbol: iJIT_IsProfilingActive", "mkl-too-new-for-torch"},
+        {"OMP: Error #15: Initializing libomp140.x86_64.dll, but found libiomp5md.dll already initialized.",
+         "openmp-loaded-twice"},
+        {"ImportError: libGL.so.1: cannot open shared object file: No such file or directory",
+         "system-library-missing"},
+        {"ImportError: /lib/libgomp.so.1: cannot allocate memory in static TLS block",
+         "static-tls-exhausted"},
+        {"AttributeError: module 'numpy' has no attribute 'bool'", "numpy-too-new-for-program"},
+        {"ModuleNotFoundError: No module named 'torch'", "wrong-python-environment"},
+        {"ImportError: cannot import name 'cached_download' from 'huggingface_hub'", "packages-incompatible"},
+        {"AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'",
+         "python-environment-damaged"},
+    });
+}
+
+TEST(SignatureClasses, NvidiaDriverAndHardware) {
+    expect_causes({
+        {"RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized",
+         "fabric-manager-not-running"},
+        {"cuInit(0) returned CUDA_ERROR_SYSTEM_NOT_READY", "fabric-manager-not-running"},
+        {"node7:91:112 [3] transport/nvls.cc:254 NCCL WARN Cuda failure 1 'invalid argument'",
+         "nvls-multicast-broken"},
+        {"NVRM: Xid (PCI:0000:41:00): 119, pid=2211, Timeout after 45s of waiting for RPC response from "
+         "GPU1 GSP! Expected function 76",
+         "gsp-firmware-timeout"},
+        {"NVRM: Xid (PCI:0000:c1:00): 94, pid=99, name=python, Contained: SM", "gpu-hardware-fault"},
+        {"kernel: NVRM: GPU at PCI:0000:01:00: GPU-1\nkernel: NVRM: GPU has fallen off the bus.",
+         "gpu-off-the-bus"},
+        {"cuInit failed: CUDA_ERROR_NOT_INITIALIZED", "nvidia-uvm-hmm-init-failure"},
+        {"RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment\nls: "
+         "cannot "
+         "access '/dev/nvidia-uvm': No such file or directory",
+         "nvidia-uvm-device-missing"},
+        {"kernel: PM: suspend exit\nE0000 failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error",
+         "nvidia-broken-after-suspend"},
+        {"CUDA error: an illegal memory access was encountered", "cuda-kernel-fault"},
+    });
+}
+
+TEST(SignatureClasses, ContainersAndWsl) {
+    expect_causes({
+        {"Failed to initialize NVML: Unknown Error", "container-lost-devices"},
+        {"docker: Error response from daemon: unknown or invalid runtime name: nvidia.",
+         "nvidia-container-toolkit-missing"},
+        {"Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all",
+         "nvidia-container-toolkit-missing"},
+        {"nvidia-container-cli: mount error: failed to add device rules: operation not permitted",
+         "rootless-container-needs-no-cgroups"},
+        {"nvidia-container-cli: mount error: file creation failed: /x/libnvidia-ml.so.1: file exists",
+         "container-image-has-driver-files"},
+        {"RuntimeError: DataLoader worker (pid 88) is killed by signal: Bus error. It is possible that "
+         "dataloader's workers are out of shared memory.",
+         "container-shm-too-small"},
+        {"kernel 5.15.167.4-microsoft-standard-WSL2\nOSError: libcuda.so: cannot open shared object file",
+         "wsl-libcuda-not-on-path"},
+        {"Linux pc 6.6.87.2-microsoft-standard-WSL2\nRuntimeError: CUDA error: out of memory",
+         "wsl-memory-limit"},
+    });
+}
+
+TEST(SignatureClasses, ProcessesThatCommunicate) {
+    expect_causes({
+        {"NCCL INFO NET/Socket : Using [0]docker0:172.17.0.1<0>\nsocket.cc:540 NCCL WARN Net : Connect to "
+         "172.17.0.1<51234> failed : Connection refused",
+         "nccl-wrong-interface"},
+        {"enqueue.cc:33 NCCL WARN Cuda failure 'no kernel image is available for execution on the device'",
+         "nccl-too-old-for-gpu"},
+        {"init.cc:795 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 81000",
+         "nccl-duplicate-gpu"},
+        {"RuntimeError: Distributed package doesn't have NCCL built in", "nccl-not-built-in"},
+        {"RuntimeError: Cannot re-initialize CUDA in forked subprocess.", "user-program-cuda-in-fork"},
+        {"RuntimeError: The server socket has failed to listen on any local network address. port: 29500, "
+         "code: -98, name: EADDRINUSE",
+         "user-program-port-in-use"},
+    });
+}
+
+TEST(SignatureClasses, Windows) {
+    expect_causes({
+        {"OSError: [WinError 126] The specified module could not be found. Error loading "
+         "\"D:\\zluda\\venv\\Lib\\site-packages\\torch\\lib\\cublas64_11.dll\" or one of its dependencies.",
+         "windows-hip-sdk-not-on-path"},
+        {"OSError: [WinError 126] The specified module could not be found. Error loading "
+         "\"C:\\e\\torch\\lib\\shm.dll\" or one of its dependencies.",
+         "windows-dll-missing"},
+        {"OSError: [WinError 1114] Error loading \"C:\\e\\torch\\lib\\c10.dll\" or one of its dependencies.",
+         "windows-msvc-runtime-missing"},
+        {"OSError: [WinError 1455] The paging file is too small for this operation to complete.",
+         "windows-paging-file-too-small"},
+        {"RuntimeError: An attempt has been made to start a new process before the current process has "
+         "finished its bootstrapping phase.",
+         "windows-spawn-without-main-guard"},
+        {"UserWarning: Error checking compiler version for cl: [WinError 2]", "windows-compiler-missing"},
+        {"UserWarning: The operator 'aten::lerp.Scalar_out' is not currently supported on the DML backend "
+         "and "
+         "will fall back to run on the CPU.",
+         "directml-operator-on-cpu"},
+        {"error: Distribution `torch==2.9.1` can't be installed because it doesn't have a source "
+         "distribution "
+         "or wheel for the current platform",
+         "no-such-wheel"},
+    });
+}
+
+TEST(SignatureClasses, MemoryAndVulkan) {
+    expect_causes({
+        {"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity "
+         "of 8.00 GiB of which 5.10 GiB is free. Of the allocated memory 1.20 GiB is allocated by PyTorch, "
+         "and 10.00 MiB is reserved by PyTorch but unallocated.",
+         "oom-free-memory-not-usable"},
+        {"RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate "
+         "memory: you tried to allocate 68719476736 bytes.",
+         "host-memory-exhausted"},
+        {"slurmstepd: error: Detected 1 oom_kill event in StepId=88.0", "host-memory-exhausted"},
+        {"OSError: [Errno 28] No space left on device: '/home/a/checkpoint.pt'", "disk-full"},
+        {"ggml_vulkan: Device memory allocation of size 4831838208 failed.", "vk-allocation-limit"},
+        {"vkAllocateMemory failed -2", "oom-genuine"},
+        {"vkCreateInstance failed -9", "no-vulkan-driver"},
+        {"error while loading shared libraries: libvulkan.so.1: cannot open shared object file",
+         "vulkan-loader-missing"},
+        {"radv_physical_device.c: Could not get the kernel driver version for device /dev/dri/renderD129: "
+         "Permission denied (VK_ERROR_INCOMPATIBLE_DRIVER)",
+         "sandbox-blocks-device"},
+    });
+}
+
+TEST(SignatureClasses, TheUsersOwnProgram) {
+    expect_causes({
+        {"RuntimeError: The size of tensor a (77) must match the size of tensor b (154) at dimension 1",
+         "user-program-shape-mismatch"},
+        {"FileNotFoundError: [Errno 2] No such file or directory: 'data/train.csv'",
+         "user-program-missing-file"},
+        {"KeyError: 'input_ids'", "user-program-key-error"},
+        {"ValueError: Expected more than 1 spatial element when training, got input size [1, 8, 1]",
+         "user-program-batch-of-one"},
+        {"RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.",
+         "user-program-inplace-modification"},
+        {"ValueError: optimizer got an empty parameter list", "user-program-no-gradient"},
+        {"RuntimeError: Trying to backward through the graph a second time", "user-program-second-backward"},
+        {"RuntimeError: Expected to have finished reduction in the prior iteration before starting a new "
+         "one.",
+         "user-program-ddp-unused-parameters"},
+        {"Parameter at index 73 has been marked as ready twice.", "user-program-ddp-reentrant-checkpoint"},
+        {"RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)",
+         "user-program-wrong-device"},
+        {"RuntimeError: expected scalar type Half but found Float", "user-program-dtype-mismatch"},
+        {"RuntimeError: Error(s) in loading state_dict for Net:\n\tMissing key(s) in state_dict: \"a.b\"",
+         "user-program-checkpoint-mismatch"},
+        {"KeyError: 'RANK'", "user-program-launcher-mismatch"},
+        {"IndexError: Target 10 is out of bounds.", "index-out-of-range"},
+        {"_pickle.UnpicklingError: Weights only load failed.", "user-program-safe-load"},
+        {"TypeError: Trainer.__init__() got an unexpected keyword argument 'tokenizer'",
+         "user-program-api-mismatch"},
+    });
+}
+
+/// An error of the program counts only as the last one; the launcher's report after it changes nothing.
+TEST(SignatureClasses, TheLastErrorLeads) {
+    LogDiagnoser diagnoser(embedded_knowledge());
+    const std::string key = "Traceback (most recent call last):\n  File \"t.py\", line 7, in <module>\n"
+                            "KeyError: 'labels'\n";
+    const std::string memory =
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 "
+        "has a total capacity of 8.00 GiB of which 0.10 GiB is free. Of the allocated "
+        "memory 7.50 GiB is allocated by PyTorch, and 90.00 MiB is reserved by PyTorch "
+        "but unallocated.\n";
+    EXPECT_EQ(first_cause(diagnoser, key + memory), "oom-genuine");
+    EXPECT_EQ(first_cause(diagnoser, key + "torch.distributed.elastic.multiprocessing.errors."
+                                           "ChildFailedError:\ntrain.py FAILED\n"),
+              "user-program-key-error");
+}
+
+TEST(SignatureClasses, WarningsOfHealthyRunsAreNoProblem) {
+    LogDiagnoser diagnoser(embedded_knowledge());
+    for (const char* text :
+         {"xformers: A matching Triton is not available, some optimizations will not be enabled\n"
+          "ModuleNotFoundError: No module named 'triton'\n",
+          "2026-01-02 W tf2tensorrt/utils/py_utils.cc:38] TF-TRT Warning: Could not find TensorRT\n",
+          "amdgpu 0000:0c:00.0: Direct firmware load for amdgpu/renoir_ta.bin failed with error -2\n",
+          "[W reducer.cpp:1389] Warning: find_unused_parameters=True was specified in DDP constructor, but "
+          "did not find any unused parameters in the forward pass.\n",
+          "rocblaslt error: Cannot read \"TensileLibrary_lazy_gfx1103.dat\": No such file or directory\n",
+          "FutureWarning: `torch.cuda.amp.autocast(args...)` is deprecated.\n",
+          "WARNING: lavapipe is not a conformant vulkan implementation, testing use only.\n",
+          "MIOpen(HIP): Warning [IsEnoughWorkspace] Solver <GemmFwd1x1_0_2>, workspace required: 8, provided "
+          "ptr: 0 size: 0\n"}) {
+        const LogDiagnosis diagnosis = diagnoser.diagnose(log_from_text(text, "warnings"), {});
+        EXPECT_TRUE(std::none_of(diagnosis.findings.begin(), diagnosis.findings.end(),
+                                 [](const Finding& one) { return one.severity == Severity::problem; }))
+            << text;
+    }
+}
+
+} // namespace
+} // namespace rekindle::doctor
