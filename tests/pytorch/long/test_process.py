@@ -1,6 +1,7 @@
 """Processes and threads: autoload, fork, DataLoader workers, several threads, the end of the process."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -96,12 +97,11 @@ class Autoload(ProcessTest):
         import torch_rvk
 
         with tempfile.TemporaryDirectory() as folder:
-            package = os.path.join(folder, "torch_rvk")
-            os.mkdir(package)
-            source = os.path.dirname(torch_rvk.__file__)
-            for name in os.listdir(source):
-                if name.endswith(".py"):
-                    os.symlink(os.path.realpath(os.path.join(source, name)), os.path.join(package, name))
+            source = pathlib.Path(torch_rvk.__file__).parent
+            for module in source.rglob("*.py"):
+                copy = pathlib.Path(folder, "torch_rvk", module.relative_to(source))
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.symlink_to(module.resolve())
             result = self.succeeds(
                 "import torch_rvk, torch; print(torch.ones(2)); assert not hasattr(torch, 'rvk')", PYTHONPATH=folder
             )
