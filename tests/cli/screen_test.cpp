@@ -38,6 +38,9 @@ const UnshownList never_shown{
     {{"probes[", ".errors"}, "up to 4 KiB; --json has it"},
     {{"probes[", ".values."}, "for programs; --json has it"},
     {{"log"}, "the person named it"},
+    {{"recognized["}, "only for a log whose cause is unknown"},
+    {{"candidates["}, "only for a log whose cause is unknown, by the titles of the causes"},
+    {{"ruled_out["}, "by the titles of the causes, which a mark does not have"},
 };
 
 /// Without -v, in addition.

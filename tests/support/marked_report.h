@@ -158,6 +158,11 @@ inline doctor::Report report_of_everything() {
     report.devices.resize(2);
     report.findings = findings_of_each_severity();
     report.host_findings = findings_of_each_severity();
+    report.recognized.resize(2);
+    report.candidates.resize(2);
+    for (doctor::Candidate& candidate : report.candidates)
+        candidate.missing.resize(2);
+    report.ruled_out.resize(2);
     report.ask.resize(2);
     report.noticed.resize(2);
     report.plan.steps.resize(5);

@@ -13,7 +13,7 @@ namespace rekindle::doctor {
 
 namespace {
 
-constexpr std::size_t most_questions = 3; ///< a person answers few
+constexpr std::size_t most_questions = 3; ///< people answer only a few
 
 const Finding* primary_of(const std::vector<Finding>& findings) {
     const auto found =
@@ -59,7 +59,7 @@ std::string host_finding_text(const Report& report) {
     return "";
 }
 
-/// The two or three causes that are possible, in words.
+/// Names the two or three possible causes in a sentence.
 std::string possible_causes(const Report& report, const Knowledge& knowledge) {
     constexpr std::size_t most = 3;
     std::string text;

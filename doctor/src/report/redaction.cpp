@@ -169,7 +169,8 @@ void redact(Report& report) {
     for (Step& step : report.plan.steps)
         change(step, redactor);
     for (Recognized& one : report.recognized)
-        one.line = redactor(one.line);
+        for (std::string* text : {&one.source, &one.line})
+            *text = redactor(*text);
     for (RuledOut& one : report.ruled_out)
         for (std::string* text : {&one.value, &one.source})
             *text = redactor(*text);

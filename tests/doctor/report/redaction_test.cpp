@@ -50,9 +50,25 @@ TEST(Redaction, KeepsWhatIsTheSameOnEveryHost) {
 /// A person's name in every string of a report. Ids of the knowledge, names of hardware and the states of
 /// libraries are the same on every host.
 TEST(Redaction, ChangesEveryStringOfAReport) {
-    const std::vector<std::string_view> constant{".cause",   ".signatures[", ".remedies[", ".id",
-                                                 ".where",   ".risk",        ".device",    ".code",
-                                                 ".address", ".name",        ".target",    ".memory"};
+    const std::vector<std::string_view> constant{".cause",
+                                                 ".signatures[",
+                                                 ".remedies[",
+                                                 ".id",
+                                                 ".where",
+                                                 ".risk",
+                                                 ".device",
+                                                 ".code",
+                                                 ".address",
+                                                 ".name",
+                                                 ".target",
+                                                 ".memory",
+                                                 ".means",
+                                                 ".missing[",
+                                                 ".fact",
+                                                 "recognized[0].signature",
+                                                 "recognized[0].title",
+                                                 "recognized[1].signature",
+                                                 "recognized[1].title"};
     Report report = test::report_of_everything();
     report.facts.system.user_name = {"anna", "test"};
     const test::ReportStrings fill(

@@ -1,4 +1,4 @@
-/// What a report says of a log that leads to no GPU failure, and of causes that a fact contradicts.
+/// What a report says about a log without a GPU failure, and about causes that a fact contradicts.
 
 #include <rekindle/doctor/report.h>
 
