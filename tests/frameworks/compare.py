@@ -17,7 +17,7 @@ import results
 from results import Failure, Outcome
 
 JOBS = pathlib.Path(__file__).resolve().parent / "jobs"
-# Of a loss, relative. The CPU's losses are those of float32; the device's 16-bit products round.
+# Relative tolerance of a loss. The CPU computes in float32; 16-bit products on the device round.
 TOLERANCES = {"float32": 1e-4, "bfloat16": 3e-2, "float16": 1e-2}
 HEADER = ("framework", "version", "precision", "losses", "on its own", "through run")
 
@@ -30,9 +30,9 @@ class Job:
     precisions: tuple = ("float32", "bfloat16", "float16")
     options: tuple = ()
     cpu: str = "cpu"
-    plain: str = "rvk"  # the device in the framework's words, on its own and through run
+    plain: str = "rvk"  # the framework's name for the device
     through_run: str = "cuda"
-    run_only: tuple = ()  # precisions that the framework refuses on a device that it does not know
+    run_only: tuple = ()  # precisions that the framework refuses on unknown devices
 
     def arguments(self, device, precision):
         return [str(JOBS / self.file), device, precision, *self.options]
@@ -57,7 +57,7 @@ def outcome(arguments, environment):
 
 
 def compared(job, precision, expected, prefix, device, environment):
-    """The difference of the losses, or what went wrong."""
+    """Returns the difference of the losses, or what went wrong."""
     try:
         found = outcome([*prefix, *job.arguments(device, precision)], environment)
         if found.device not in ("rvk", "cuda"):
@@ -69,7 +69,7 @@ def compared(job, precision, expected, prefix, device, environment):
 
 
 def rows(job):
-    """The cells of each row, and how many of its comparisons failed."""
+    """Yields the cells of each row, and how many of its comparisons failed."""
     expected = outcome(job.arguments(job.cpu, "float32"), results.ON_CPU).losses
     version = importlib.metadata.version(job.package)
     for precision in job.precisions:
@@ -88,15 +88,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", nargs="+", default=[], help="only the jobs whose names contain one of these")
     chosen = parser.parse_args().only
-    lines, failed = [], 0
-    for job in ALL:
-        if not chosen or any(part.lower() in job.name.lower() for part in chosen):
-            for cells, bad in rows(job):
-                print(results.row(cells), file=sys.stderr, flush=True)
-                lines.append(cells)
-                failed += bad
-    print(results.table(HEADER, lines))
-    sys.exit(1 if failed else 0)
+    jobs = [job for job in ALL if not chosen or any(part.lower() in job.name.lower() for part in chosen)]
+    results.print_table(HEADER, (row for job in jobs for row in rows(job)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Small data sets in the places and formats where other people's scripts expect theirs. Each function takes a folder."""
+"""Writes small data sets where other people's scripts expect theirs, and in their formats. Each function takes a folder."""
 
 import pickle
 import struct
@@ -10,13 +10,13 @@ SEED = 1
 
 
 def _write_idx(path, array):
-    """MNIST's format: a magic number with the number of dimensions, the sizes, the bytes."""
+    """Writes MNIST's format: a magic number that contains the number of dimensions, the sizes, and the bytes."""
     header = struct.pack(f">i{array.ndim}i", 0x800 + array.ndim, *array.shape)
     path.write_bytes(header + array.astype(numpy.uint8).tobytes())
 
 
 def digits(folder):
-    """640 and 160 pictures of a bright bar, whose row is the label."""
+    """640 training and 160 test pictures of a bright bar; the row of the bar is the label."""
     raw = folder / "MNIST" / "raw"
     raw.mkdir(parents=True)
     numbers = numpy.random.default_rng(SEED)

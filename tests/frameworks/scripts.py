@@ -31,7 +31,7 @@ COMMITS = {
 NUMBER = r"(-?\d+\.\d+(?:e[+-]?\d+)?)"
 EXACT = 2e-3  # scripts print three to six digits
 SIXTEEN_BITS = 3e-2
-RANDOM = 0.3  # of the mean of the losses, for scripts that draw numbers on the device, whose sequence is another one
+RANDOM = 0.3  # of the mean loss, for scripts that draw random numbers on the device, whose sequence differs from the CPU's
 HEADER = ("script", "command", "losses", "difference", "compared")
 
 
@@ -39,11 +39,11 @@ HEADER = ("script", "command", "losses", "difference", "compared")
 class Script:
     repository: str
     path: str
-    arguments: str  # on the device; {device} is cuda, or cpu for the reference
-    loss: str  # a pattern whose group is a loss
+    arguments: str  # {device} becomes cuda, or cpu for the reference
+    loss: str  # a pattern; its group matches a loss
     data: object = None  # a function of data.py
-    place: str = "."  # of the data, from the script's folder
-    accelerator: str = ""  # an argument that turns the accelerator on
+    place: str = "."  # folder for the data, relative to the script
+    accelerator: str = ""  # the argument that turns the accelerator on
     tolerance: float = EXACT
 
     @property
@@ -97,7 +97,7 @@ ALL = (
 
 
 def fetch(repository, cache):
-    """The folder of the repository at its commit."""
+    """Returns the folder of the repository, checked out at its commit."""
     folder = cache / repository.partition("/")[2]
     if not folder.exists():
         print(f"Fetching {repository} into {folder}.", file=sys.stderr)
@@ -115,7 +115,7 @@ def fetch(repository, cache):
 
 
 def losses(script, cache, prefix, device, environment):
-    """The losses that the script prints, in a copy of its repository."""
+    """Runs the script in a copy of its repository and returns the losses that it prints."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = pathlib.Path(scratch) / "copy"
         shutil.copytree(fetch(script.repository, cache), copy, ignore=shutil.ignore_patterns(".git"))
@@ -139,7 +139,7 @@ def difference(script, found, expected):
 
 
 def compared(script, cache):
-    """The cells of the script's row, and whether it failed."""
+    """Returns the cells of the script's row, and whether it failed."""
     kind = {RANDOM: "mean; draws random numbers on the device", EXACT: "each", SIXTEEN_BITS: "each, with float32 on the CPU"}
     reference = script
     if script.tolerance == SIXTEEN_BITS:
@@ -162,15 +162,8 @@ def main():
     parser.add_argument("--only", nargs="+", default=[], help="only scripts whose names contain one of these")
     parser.add_argument("--cache", type=pathlib.Path, default=REPOSITORY / "build" / "frameworks")
     options = parser.parse_args()
-    rows, failed = [], 0
-    for script in ALL:
-        if not options.only or any(part in script.name for part in options.only):
-            cells, bad = compared(script, options.cache)
-            print(results.row(cells), file=sys.stderr, flush=True)
-            rows.append(cells)
-            failed += bad
-    print(results.table(HEADER, rows))
-    sys.exit(1 if failed else 0)
+    scripts = [script for script in ALL if not options.only or any(part in script.name for part in options.only)]
+    results.print_table(HEADER, (compared(script, options.cache) for script in scripts))
 
 
 if __name__ == "__main__":

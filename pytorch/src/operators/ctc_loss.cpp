@@ -1,4 +1,4 @@
-/// The connectionist temporal classification loss: kernels/alignment/alignment.slang.
+/// Connectionist temporal classification (CTC) loss (kernels/alignment/alignment.slang).
 
 #include "../device/index_report.h"
 #include "../dispatch/launch.h"
@@ -34,7 +34,7 @@ struct Kernel {
     const kernels::Kernel& wide;
 };
 
-/// times × batch × classes against a labeling for each sample.
+/// The CTC loss of log-probabilities (times × batch × classes) for one label sequence per sample.
 class Alignment {
   public:
     Alignment(const at::Tensor& log_probabilities, const at::Tensor& targets, at::IntArrayRef input_lengths,
@@ -63,7 +63,8 @@ class Alignment {
     std::int64_t classes() const { return log_probabilities_.size(2); }
     std::int64_t positions() const { return 2 * longest_labels_ + 1; }
     bool is_empty() const { return times() == 0 || batch() == 0; }
-    /// Uninitialized beyond the lengths of each sample on the CPU; here no probability.
+    /// Alpha before any path is added: probability 0. On the CPU, elements beyond the lengths are
+    /// uninitialized.
     at::Tensor no_paths() const {
         return at::full({batch(), times(), positions()}, nothing, log_probabilities_.options());
     }
@@ -71,14 +72,16 @@ class Alignment {
     void sum_paths(Parameters p, const at::Tensor& states, bool backward) const {
         const bool in_group = positions() <= shared_positions;
         const std::int64_t groups_of_sample = in_group ? 1 : kernels::ceil_div(positions(), 256);
-        // Of a step and the loop over its positions, each with the test that ends it.
+        // Iterations of one step: the loop over its positions, the test that ends it, and the step itself.
         const std::int64_t iterations = kernels::ceil_div(positions(), 256) + 2;
         const std::int64_t steps = in_group ? most_iterations / iterations - 1 : 1;
         const Kernel kernel =
             backward ? Kernel{kernels::alignment_backward.kernel, kernels::alignment_backward_float64.kernel}
                      : Kernel{kernels::alignment_forward.kernel, kernels::alignment_forward_float64.kernel};
-        in_ranges(p, longest_steps_, steps, [&](const Parameters& range) {
-            queue(kernel, linear_groups(batch() * groups_of_sample, 1), range, {writes(states)},
+        in_ranges(longest_steps_, steps, [&](std::uint32_t begin, std::uint32_t end) {
+            p.begin = begin;
+            p.end = end;
+            queue(kernel, linear_groups(batch() * groups_of_sample, 1), p, {writes(states)},
                   {.in_group = in_group ? 1u : 0u});
         });
     }
@@ -88,10 +91,11 @@ class Alignment {
     }
     void collect(Parameters p, const at::Tensor& alpha, const at::Tensor& beta,
                  const at::Tensor& output) const {
-        in_ranges(p, positions(), most_iterations - 1, [&](const Parameters& range) {
+        in_ranges(positions(), most_iterations - 1, [&](std::uint32_t begin, std::uint32_t end) {
+            p.begin = begin;
+            p.end = end;
             queue({kernels::alignment_collect.kernel, kernels::alignment_collect_float64.kernel},
-                  linear_groups(batch() * times(), 256), range, {reads(alpha), reads(beta), writes(output)},
-                  {});
+                  linear_groups(batch() * times(), 256), p, {reads(alpha), reads(beta), writes(output)}, {});
         });
     }
     void finish(const Parameters& p, const at::Tensor& losses, const at::Tensor& gradient,
@@ -115,7 +119,8 @@ class Alignment {
     }
 
   private:
-    /// Throws PyTorch's errors; returns the number of each sample's first label in the contiguous targets.
+    /// Throws PyTorch's errors for invalid lengths. Returns the index of each sample's first label in the
+    /// contiguous targets.
     std::vector<std::int64_t> check(const at::Tensor& targets, at::IntArrayRef input_lengths,
                                     at::IntArrayRef target_lengths) const {
         const at::CheckedFrom from = "ctc_loss_allocate_outputs";
@@ -149,15 +154,6 @@ class Alignment {
                         ", but got value ", length, " (while checking arguments for ", from, ")");
         }
         return firsts;
-    }
-    /// Calls launch_range for ranges of at most `most` of `count`.
-    template <class F>
-    static void in_ranges(Parameters p, std::int64_t count, std::int64_t most, F&& launch_range) {
-        for (std::int64_t begin = 0; begin < count; begin += most) {
-            p.begin = static_cast<std::uint32_t>(begin);
-            p.end = static_cast<std::uint32_t>(std::min(begin + most, count));
-            launch_range(p);
-        }
     }
     void queue(const Kernel& kernel, Groups groups, const Parameters& p, std::initializer_list<Access> others,
                const kernels::AlignmentConstants& constants) const {
@@ -212,7 +208,7 @@ at::Tensor ctc_loss_backward(const at::Tensor& grad, const at::Tensor& log_proba
     return output;
 }
 
-/// The lengths are numbers that the host needs to plan with.
+/// Copies the lengths to the host, which needs them to plan the launches.
 std::vector<std::int64_t> lengths_of(const at::Tensor& lengths) {
     TORCH_CHECK(at::isIntegralType(lengths.scalar_type(), /*includeBool=*/false),
                 "input_lengths must be integral");

@@ -1,4 +1,4 @@
-/// Distances between all pairs of rows: kernels/distance/distance.slang.
+/// Distances between all pairs of rows (kernels/distance/distance.slang).
 
 #include "../dispatch/launch.h"
 #include "../dispatch/limits.h"
@@ -32,7 +32,7 @@ std::uint32_t norm_of(double p) {
     return p == 0 ? nonzero : p == 1 ? one : p == 2 ? two : std::isinf(p) ? largest : any;
 }
 
-/// Two batches of matrices with the same number of columns; contiguous.
+/// Two contiguous batches of matrices with the same number of columns.
 struct Rows {
     at::Tensor first, second;
     std::int64_t batch = 0;
@@ -65,14 +65,6 @@ void require_kernel(const at::Tensor& first, const at::Tensor& second) {
     require_float64(type, first.device());
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     TORCH_CHECK_NOT_IMPLEMENTED(first.numel() <= most && second.numel() <= most, "cdist of 2^31 elements");
-}
-
-/// Calls launch(begin, end) for ranges of at most `most` of `count`.
-template <class F>
-void in_ranges(std::int64_t count, std::int64_t most, F&& launch_range) {
-    for (std::int64_t begin = 0; begin < count; begin += most)
-        launch_range(static_cast<std::uint32_t>(begin),
-                     static_cast<std::uint32_t>(std::min(begin + most, count)));
 }
 
 void measure(const Rows& rows, const at::Tensor& distances) {
@@ -125,7 +117,7 @@ void check_rows(const at::Tensor& x1, const at::Tensor& x2, double p) {
     TORCH_CHECK(p >= 0, "cdist only supports non-negative p values");
 }
 
-/// PyTorch's rule for distances from a product of matrices, which is faster and less accurate.
+/// Whether PyTorch computes these distances with a matrix product, which is faster but less accurate.
 bool uses_product(const Rows& rows, std::int64_t mode) {
     return rows.p == 2 && (mode == 1 || (mode == 0 && (rows.first_rows() > 25 || rows.second_rows() > 25)));
 }

@@ -1,4 +1,4 @@
-/// Distinct elements and rows: sorted, then compared with their neighbors. Only the number of results is
+/// Finds distinct elements and rows by sorting them and comparing neighbors. Only the number of results is
 /// copied to the host.
 
 #include "../dispatch/structured.h"
@@ -21,7 +21,7 @@ at::Tensor no_integers(const at::Tensor& like) {
     return at::empty({0}, like.options().dtype(at::kLong));
 }
 
-/// For each row of a tensor with at least one: whether it differs from the row before.
+/// Returns for each row whether it differs from the previous one. The tensor has at least one row.
 at::Tensor begins_run(const at::Tensor& rows) {
     const std::int64_t count = rows.size(0);
     at::Tensor differs = rows.narrow(0, 1, count - 1).ne(rows.narrow(0, 0, count - 1));
@@ -30,10 +30,10 @@ at::Tensor begins_run(const at::Tensor& rows) {
     return at::cat({at::ones({1}, differs.options()), differs});
 }
 
-/// The runs of equal rows of a tensor with at least one row.
+/// Runs of equal consecutive rows. The tensor has at least one row.
 struct Runs {
-    at::Tensor begins; ///< bool: whether a row differs from the one before
-    at::Tensor number; ///< int64: the run of each row
+    at::Tensor begins; ///< bool: whether a row starts a run
+    at::Tensor number; ///< int64: the number of each row's run
 
     explicit Runs(const at::Tensor& rows) : begins(begins_run(rows)), number(begins.cumsum(0).sub_(1)) {}
 };
@@ -69,7 +69,13 @@ std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool, bool wit
     return {values, inverse};
 }
 
-/// The tensor as one row for each position along the dimension, or an empty result if it has no elements.
+std::int64_t sliced_dimension(const at::Tensor& self, std::int64_t dim) {
+    require_sortable(self);
+    TORCH_CHECK_NOT_IMPLEMENTED(self.dim() > 0, "distinct slices of a number");
+    return c10::maybe_wrap_dim(dim, self.dim());
+}
+/// Returns the result if the dimension is empty; nothing otherwise. Throws PyTorch's errors if another
+/// dimension is empty.
 std::optional<Unique> empty_result(const at::Tensor& self, std::int64_t dim) {
     const auto empty_dimensions = std::ranges::count(self.sizes(), std::int64_t{0});
     if (self.size(dim) == 0) {
@@ -84,14 +90,14 @@ std::optional<Unique> empty_result(const at::Tensor& self, std::int64_t dim) {
 at::Tensor rows_along(const at::Tensor& self, std::int64_t dim) {
     return self.moveaxis(dim, 0).contiguous().view({self.size(dim), -1});
 }
-/// The rows as slices along the dimension of a tensor like `self`.
+/// Converts rows back into slices of `self` along the dimension.
 at::Tensor slices_of(const at::Tensor& rows, const at::Tensor& self, std::int64_t dim) {
     std::vector<std::int64_t> sizes = self.moveaxis(dim, 0).sizes().vec();
     sizes[0] = rows.size(0);
     return rows.view(sizes).moveaxis(0, dim);
 }
 
-/// For each column: the ranks of its elements, from 0, equal ones having the same.
+/// Ranks the elements of each column from 0; equal elements share a rank.
 at::Tensor ranks_of(const at::Tensor& columns) {
     const auto [sorted, order] = at::sort(columns, /*stable=*/true, /*dim=*/0, /*descending=*/false);
     const std::int64_t count = columns.size(0);
@@ -99,8 +105,8 @@ at::Tensor ranks_of(const at::Tensor& columns) {
     const at::Tensor ranks = at::constant_pad_nd(differs.cumsum(0), {0, 0, 1, 0});
     return at::empty(order.sizes(), order.options()).scatter_(0, order, ranks);
 }
-/// The ranks of rows in lexicographic order: those of the elements of each column, then of pairs of adjacent
-/// columns, of four, and so on.
+/// Ranks rows in lexicographic order: ranks the elements of each column, then combines the ranks of two
+/// adjacent columns at a time until one column is left.
 at::Tensor ranks_of_rows(const at::Tensor& rows) {
     at::Tensor ranks = ranks_of(rows);
     while (ranks.size(1) > 1) {
@@ -113,9 +119,7 @@ at::Tensor ranks_of_rows(const at::Tensor& rows) {
 }
 
 Unique distinct_slices(const at::Tensor& self, std::int64_t dim, bool, bool, bool) {
-    require_sortable(self);
-    TORCH_CHECK_NOT_IMPLEMENTED(self.dim() > 0, "distinct slices of a number");
-    dim = c10::maybe_wrap_dim(dim, self.dim());
+    dim = sliced_dimension(self, dim);
     if (auto result = empty_result(self, dim))
         return *std::move(result);
     const at::Tensor rows = rows_along(self, dim);
@@ -128,9 +132,7 @@ Unique distinct_slices(const at::Tensor& self, std::int64_t dim, bool, bool, boo
 }
 
 Unique distinct_neighbors_along(const at::Tensor& self, std::int64_t dim, bool, bool) {
-    require_sortable(self);
-    TORCH_CHECK_NOT_IMPLEMENTED(self.dim() > 0, "distinct slices of a number");
-    dim = c10::maybe_wrap_dim(dim, self.dim());
+    dim = sliced_dimension(self, dim);
     if (auto result = empty_result(self, dim))
         return *std::move(result);
     const at::Tensor rows = rows_along(self, dim);

@@ -1,4 +1,4 @@
-"""Python imports this at its start where the folder is on PYTHONPATH: at its end, it says how much memory rvk gave out."""
+"""Python imports this module at startup if its folder is on PYTHONPATH. At exit, it prints how much memory rvk allocated."""
 
 import atexit
 import sys

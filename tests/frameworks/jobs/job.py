@@ -2,8 +2,8 @@
 one framework and prints its losses, one for each step, as the last line of standard output.
 
 DEVICE is a device in the framework's own words; PRECISION is float32, bfloat16 or float16 (mixed precision). Weights and
-data are drawn on the CPU from a fixed seed, and nothing is drawn on the device, so every device has the same losses up to
-rounding.
+data are drawn on the CPU from a fixed seed, and nothing is drawn on the device, so losses agree up to rounding on every
+device.
 """
 
 import json
@@ -52,5 +52,5 @@ def scratch_folder():
 
 
 def finish(losses, device):
-    """Prints the result; `device` is that of a tensor which was trained."""
+    """Prints the result; `device` is the device of a trained tensor."""
     print(json.dumps({"losses": [float(loss) for loss in losses], "device": torch.device(device).type}))
