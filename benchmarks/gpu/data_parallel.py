@@ -2,7 +2,7 @@
 
     python benchmarks/gpu/data_parallel.py [--device rvk|cuda] [--batch N] [--steps N]
 
-Prints the median step of each, and the ratio; the two alternate, so that they share what else the machine does.
+Prints the median time of a step for each, and the ratio. The two alternate, so both see the same load on the machine.
 """
 
 import argparse

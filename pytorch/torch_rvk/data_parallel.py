@@ -1,6 +1,6 @@
-"""nn.DataParallel over rvk devices, and the functions of torch.nn.parallel.comm that it calls. PyTorch has them in its CUDA
-and ROCm builds only, for CUDA's tensors; there, those for tensors of rvk are put in front of them. Where PyTorch can use a
-CUDA device, the device of the module decides which kind of devices DataParallel uses."""
+"""nn.DataParallel on rvk devices, and the functions of torch.nn.parallel.comm that it calls. Only CUDA and ROCm builds of
+PyTorch have these functions, for CUDA tensors; wrappers there handle rvk tensors first. If PyTorch can use a CUDA device,
+DataParallel uses the kind of device that the module is on."""
 
 import contextvars
 import functools
@@ -12,7 +12,7 @@ import torch
 from .library import NAME
 
 
-#: Whether DataParallel or data_parallel is running for a module of rvk.
+#: Whether DataParallel or data_parallel is running for a module on rvk.
 _FOR_RVK = contextvars.ContextVar("for_rvk", default=False)
 
 
@@ -62,8 +62,8 @@ def _gather_out(tensors, out, dim):
 
 
 def _is_ours(tensors):
-    """Whether tensors, one or a sequence, belong to rvk. Those on the CPU go to the devices of the module that runs, else
-    to the devices that PyTorch itself would number: CUDA's if there are any."""
+    """Whether rvk handles a tensor or a sequence of tensors. CPU tensors go to the devices of the running module;
+    without one, to CUDA devices if there are any."""
     kinds = {tensor.device.type for tensor in ([tensors] if isinstance(tensors, torch.Tensor) else tensors)}
     return NAME in kinds or (kinds <= {"cpu"} and (_FOR_RVK.get() or not torch.cuda.is_available()))
 
@@ -79,7 +79,7 @@ def _in_front_of(theirs, ours, decides, is_ours=_is_ours):
 
 
 def _kind_of_devices(theirs):
-    """The kind of devices whose numbers DataParallel uses; PyTorch prefers CUDA if it can use a CUDA device."""
+    """Makes DataParallel number rvk devices while a module on rvk runs; otherwise PyTorch decides, and prefers CUDA."""
 
     @functools.wraps(theirs)
     def _get_available_device_type():
@@ -89,7 +89,7 @@ def _kind_of_devices(theirs):
 
 
 def _following(function, module_number, is_ours):
-    """A function of DataParallel that follows the tensors of the module in this argument."""
+    """Wraps a function of DataParallel so that the tensors of the module in this argument decide."""
 
     @functools.wraps(function)
     def call(*arguments, **keywords):

@@ -71,7 +71,7 @@ def state(native: str | None, fallback: str | None) -> str:
 
 
 def measure(jobs: int, limit: float, only: list[str]) -> dict[str, dict[str, str]]:
-    """The state of each operator, or of the named ones, in each column."""
+    """Returns the state of each operator, or of the named ones, in each column."""
     positions = [position for position, name in compared_operators().items() if not only or name in only]
     strict = ask_all(positions, Plan("dtypes", True, 2, jobs, limit))
     again = [position for position in positions
@@ -122,13 +122,13 @@ def render(states: dict[str, dict[str, str]]) -> str:
 
 
 def table_of_page() -> list[list[str]]:
-    """The cells of the committed page's table; the first row is its header."""
+    """Returns the cells of the table on the committed page; the first row is the header."""
     return [[cell.strip() for cell in line.strip("|").split("|")]
             for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
 
 
 def from_page() -> dict[str, dict[str, str]]:
-    """The state of each operator in each column, as the committed page has them."""
+    """Returns the state of each operator in each column according to the committed page."""
     states = {mark: name for name, mark in MARKS.items()}
     return {row[0]: dict(zip(COLUMNS, (states[mark] for mark in row[1:]))) for row in table_of_page()[1:]}
 

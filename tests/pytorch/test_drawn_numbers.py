@@ -1,4 +1,4 @@
-"""Random numbers whose parameters are tensors, and the assertions about these: nothing is copied to the host."""
+"""Random numbers whose parameters are tensors, and assertions about them. Nothing is copied to the host."""
 
 import math
 import unittest
@@ -10,7 +10,7 @@ from support import DEVICE, device_module
 
 
 def chi_square(counts, probabilities):
-    """How far counts are from their expectation, in standard deviations of the chi-square distribution."""
+    """Returns how far counts are from their expectation, in standard deviations of the chi-square distribution."""
     probabilities = probabilities.double()
     possible = probabilities > 0
     expected = probabilities[possible] * counts.sum()
@@ -155,18 +155,18 @@ class Variates(DrawnTestCase):
     COUNT = 100_000
 
     def assert_counts(self, drawn, distribution, largest):
-        """Chi-square of the counts of integers, those above `largest` together."""
+        """Chi-square of the counts of integers; counts above `largest` are merged."""
         drawn = drawn.double().cpu()
         self.assertTrue((drawn == drawn.floor()).all() and (drawn >= 0).all())
         probabilities = distribution.log_prob(torch.arange(largest + 1, dtype=torch.float64)).exp()
         probabilities = torch.cat([probabilities, (1 - probabilities.sum()).clamp(min=0)[None]])
         counts = drawn.clamp(max=largest + 1).long().bincount(minlength=largest + 2)
-        common = probabilities * self.COUNT > 5  # the others together
+        common = probabilities * self.COUNT > 5  # the rest are merged
         merged = [torch.cat([x[common], x[~common].sum()[None]]) for x in (counts, probabilities)]
         self.assertLess(abs(chi_square(*merged)), 5)
 
     def assert_moments(self, drawn, mean, variance):
-        """Within five standard errors; the variance's is that of distributions with tails like the normal's."""
+        """Within five standard errors; the standard error of the variance assumes tails like the normal distribution's."""
         drawn, count = drawn.double().cpu(), drawn.numel()
         self.assertLess(abs(drawn.mean().item() - mean), 5 * math.sqrt(variance / count))
         self.assertLess(abs(drawn.var().item() / variance - 1), 5 * math.sqrt(3 / count) + 0.01)
@@ -176,7 +176,7 @@ class Variates(DrawnTestCase):
             for rate in (.01, .5, 3., 9.5, 10., 14., 100.):
                 drawn = torch.poisson(torch.full((self.COUNT,), rate, dtype=dtype, device=DEVICE))
                 self.assertEqual(drawn.dtype, dtype)
-                if dtype != torch.bfloat16 or rate < 14:  # beyond, not all integers are numbers of the dtype
+                if dtype != torch.bfloat16 or rate < 14:  # beyond that, the dtype cannot represent every integer
                     exact = torch.full((), rate, dtype=dtype).double()
                     self.assert_counts(drawn, torch.distributions.Poisson(exact), int(rate + 8 * math.sqrt(rate) + 3))
         for rate in (1e3, 1e5, 1e7):
@@ -225,7 +225,7 @@ class Variates(DrawnTestCase):
                 drawn = torch._standard_gamma(torch.full((self.COUNT,), concentration, dtype=dtype, device=DEVICE))
                 self.assertEqual(drawn.dtype, dtype)
                 self.assertTrue((drawn > 0).all().item())
-                # Uniform, if the distribution function is the right one.
+                # Uniform if the distribution is right.
                 exact = torch.full((), concentration, dtype=dtype).double()
                 places = torch.special.gammainc(exact, drawn.double().cpu())
                 counts = (places * 50).clamp(max=49).long().bincount(minlength=50)

@@ -28,7 +28,7 @@ class MultiMargin(NativeOnBoth):
             for shape, target in (((7,), torch.tensor(3)), ((7,), torch.tensor([3])), ((1, 7), torch.tensor([3]))):
                 self.same(lambda x, t: F.multi_margin_loss(x, t, reduction=reduction),
                           torch.randn(shape, requires_grad=True), target)
-        # The CPU reduces no samples to whatever its memory held.
+        # With no samples, the CPU returns uninitialized memory.
         for reduction, expected in (("none", []), ("sum", 0.)):
             found = F.multi_margin_loss(*moved([torch.ones(0, 7), torch.zeros(0, dtype=torch.int64)]), reduction=reduction)
             self.assertEqual(found.tolist(), expected)

@@ -88,7 +88,8 @@ for module_name in {MODULES!r}:
 print(json.dumps([tried, failed]))
 """
 
-# Arguments for functions and classes that need some, by name, or by the full name where modules differ; x is a tensor.
+# Arguments of functions and classes that cannot be called without any. Keys are names, or full names where two modules
+# use the same name differently. x is a tensor.
 ARGUMENTS = {
     "CUDAPluggableAllocator": "'allocator.so', 'allocate', 'free'",
     "CudaError": "0",
@@ -157,11 +158,11 @@ ARGUMENTS = {
     "tune_gemm_in_file": "'file'",
     "use_mem_pool": "None",
 }
-# A decorator from PyTorch's own code that torch.cuda imports.
+# A decorator that torch.cuda imports from elsewhere in PyTorch.
 NOT_CALLED = {"classproperty"}
 
-# Calls every function and creates an object of every class; prints how each call ended, and which ones need an argument
-# that is not in ARGUMENTS. A context manager is entered.
+# Calls every function and constructor, and enters context managers. Prints how each call ended, and which calls need
+# arguments that ARGUMENTS lacks.
 CALL_ALL = f"""
 import enum, importlib, inspect, json, torch
 x = torch.ones(2, 1, device="cuda")
@@ -183,7 +184,7 @@ for module_name in {MODULES!r}:
         try: inspect.signature(value).bind()
         except TypeError:
             if not arguments: without_arguments.append(f"{{module_name}}.{{name}}")
-        except ValueError: pass  # a class of C++
+        except ValueError: pass  # a C++ class
         try: call(value, arguments); outcome = "done"
         except BaseException as error: outcome = f"{{type(error).__name__}}: {{error}}"
         outcomes[f"{{module_name}}.{{name}}"] = outcome

@@ -194,7 +194,7 @@ std::string list_text(const std::string& heading, const std::vector<std::string>
     return text;
 }
 
-/// What was recognized, for a log of which no cause is known.
+/// Prints what was recognized in a log whose cause is unknown.
 std::vector<std::string> recognized_texts(const Report& report) {
     std::vector<std::string> texts;
     if (report.findings.empty() && report.outcome == Outcome::unknown)

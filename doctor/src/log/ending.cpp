@@ -9,7 +9,7 @@
 namespace rekindle::doctor {
 namespace {
 
-/// A traceback, as far as it was read.
+/// The part of a traceback read so far.
 struct Traceback {
     std::string frame;     ///< "train.py:77"
     std::string exception; ///< "KeyError"

@@ -1,5 +1,5 @@
 #pragma once
-/// With which exception of a Python program a log ends.
+/// Finds the Python exception that a log ends with.
 
 #include <rekindle/doctor/diagnosis.h>
 
@@ -7,9 +7,9 @@
 
 namespace rekindle::doctor {
 
-/// "KeyError in train.py:77": the last exception after a traceback, and the innermost frame that is in the
-/// user's own files. "" if the log does not end with an exception, or if its text is about a GPU, its driver
-/// or a library that cannot be loaded.
+/// Returns the exception of the last traceback and the innermost frame in the user's own files: "KeyError in
+/// train.py:77". Returns "" if the log does not end with an exception, or if its message is about a GPU, a
+/// driver, or a library that cannot be loaded.
 std::string program_ending(const LogText& log);
 
 } // namespace rekindle::doctor

@@ -6,7 +6,7 @@ namespace rekindle::doctor {
 namespace {
 
 constexpr std::int64_t automaton_bytes = std::int64_t{4} << 20;
-constexpr int shortest_text = 3; ///< bytes; shorter ones are in too many lines to be a filter
+constexpr int shortest_text = 3; ///< bytes; shorter texts occur in too many lines to filter by
 
 RE2::Options options() {
     RE2::Options options(RE2::Quiet);

@@ -10,9 +10,9 @@
 
 namespace rekindle::doctor {
 
-/// RE2 patterns, case-insensitive, anywhere in a line. A pattern is tried only on lines that contain the
-/// literal texts without which it cannot match: one automaton for all patterns would grow without bound on
-/// random text. Not thread-safe.
+/// The patterns are RE2's and match case-insensitively anywhere in a line. A pattern is tried only on lines
+/// that contain the literal texts it needs to match, because a single automaton for all patterns would grow
+/// without bound on random text. Not thread-safe.
 class LinePatterns {
   public:
     LinePatterns();
@@ -27,7 +27,7 @@ class LinePatterns {
     RE2::Options options_;
     re2::FilteredRE2 patterns_;
     mutable TextFinder finder_;
-    mutable std::vector<int> texts_; ///< indexes of the literal texts in the current line
+    mutable std::vector<int> texts_; ///< indexes of the literal texts found in the current line
     bool compiled_ = false;
 };
 

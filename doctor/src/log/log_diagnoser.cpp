@@ -73,7 +73,7 @@ bool is_of_absent_vendor(const std::vector<std::string>& vendors, const Situatio
     return !vendors.empty() && known && std::none_of(vendors.begin(), vendors.end(), shows);
 }
 
-/// The values of a fact; whole numbers without the zeros of their fraction.
+/// Formats the values of a fact, whole numbers without a decimal point.
 std::string text_of(const Situation::Known& known) {
     std::string text = fmt::format("{}", fmt::join(known.values, ", "));
     if (text.ends_with(".0000"))
@@ -81,7 +81,7 @@ std::string text_of(const Situation::Known& known) {
     return text;
 }
 
-/// The first of these keys that is a known fact; words of the log rule nothing out that a fact would.
+/// Returns the first key with a known fact. Only facts rule a cause out; the words of a log do not.
 std::optional<RuledOut> ruled_out_by(const std::string& cause, const std::vector<std::string>& keys,
                                      const Situation& situation) {
     for (const std::string& key : keys)
@@ -367,7 +367,7 @@ Candidate LogDiagnoser::candidate_of(const Weighed& weighed) {
     return candidate;
 }
 
-/// Each cause once, and none that another message supports.
+/// Keeps each cause once and drops those that another message supports.
 void LogDiagnoser::keep_one_each(std::vector<RuledOut>& ruled_out, const std::vector<Weighed>& weighed) {
     std::set<std::string> seen;
     for (const Weighed& one : weighed)

@@ -54,10 +54,10 @@ class LogDiagnoser {
     struct Weighed;
 
     Scan scan(const LogText& log, const Facts& facts);
-    /// Whether nothing is there that the signature excludes.
+    /// Whether the log and the facts contain nothing that the signature excludes.
     static bool counts(const Hit& hit, const Scan& scan);
     void match_both(std::string_view line, std::vector<int>& numbers) const;
-    /// The fact that rules the cause out wherever it shows; none if no fact does.
+    /// Returns the fact that rules the cause out for every signature; empty if there is none.
     std::optional<RuledOut> fact_against(const std::string& cause, const Situation& situation) const;
     void weigh(const Hit& hit, const Situation& situation, std::vector<Weighed>& weighed,
                std::vector<RuledOut>& ruled_out) const;

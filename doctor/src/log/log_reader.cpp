@@ -257,8 +257,7 @@ LogText lines_of(Ends ends, std::string name) {
     return log;
 }
 
-/// Opens a named pipe without waiting forever for a program that writes. Returns its first byte, if it has
-/// one.
+/// Opens a named pipe, but does not wait forever for a writer. Returns the first byte, if there is one.
 std::string open_pipe(const std::filesystem::path& path, FileDescriptor& file) {
     constexpr int patience_ms = 5000;
     file = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -273,7 +272,7 @@ std::string open_pipe(const std::filesystem::path& path, FileDescriptor& file) {
             .at(path.string())
             .hint("start the program that writes to it first, or give a file");
     const int flags = ::fcntl(file.get(), F_GETFL);
-    ::fcntl(file.get(), F_SETFL, flags & ~O_NONBLOCK); // a program writes, so waiting for it ends
+    ::fcntl(file.get(), F_SETFL, flags & ~O_NONBLOCK); // there is a writer now, so reads do not block forever
     return got == 1 ? std::string(1, byte) : "";
 }
 

@@ -64,8 +64,8 @@ bool is_complaint(std::string_view line) {
     return RE2::PartialMatch(line, complaint) && !RE2::PartialMatch(line, of_the_kernel);
 }
 
-/// The last line of a traceback. Other processes and the launcher report afterwards that one has died: that
-/// is a consequence.
+/// Whether this is the last line of a traceback. Later reports that a process died, by other processes or the
+/// launcher, are consequences and do not count.
 bool is_error(std::string_view line) {
     static const RE2 exception(R"(^(?:E\s+)?(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b\s*(?::|$))");
     static const RE2 consequence(

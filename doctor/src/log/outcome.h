@@ -15,7 +15,7 @@ class Progress {
 
     /// Whether the run made progress, or finished, after this line.
     bool progressed_after(std::size_t line) const;
-    /// Whether an exception was raised after this line that is not merely a consequence of an earlier one.
+    /// Whether a later exception is more than a consequence of an earlier one.
     bool error_after(std::size_t line) const noexcept { return last_error_ != npos && last_error_ > line; }
     /// `last_failure`: index of the last line that a signature takes for a failure; npos for none.
     Outcome outcome(std::size_t last_failure) const;
@@ -28,7 +28,7 @@ class Progress {
     std::vector<std::size_t> steps_;    ///< lines that report progress, ascending
     std::vector<std::size_t> ends_;     ///< lines that say that the run finished
     std::size_t last_complaint_ = npos; ///< the last line with a word that means failure
-    std::size_t last_error_ = npos;     ///< the last line that names an exception of its own
+    std::size_t last_error_ = npos;     ///< the last line with an exception that is not a consequence
 };
 
 } // namespace rekindle::doctor

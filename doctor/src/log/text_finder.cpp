@@ -38,7 +38,8 @@ void TextFinder::add(const std::string& text, int index) {
     text_[static_cast<std::size_t>(state)] = index;
 }
 
-/// Turns the tree into an automaton, breadth first: where a text does not go on, its longest suffix does.
+/// Turns the tree of texts into an automaton, breadth-first: a mismatch continues in the state of the longest
+/// suffix that is in the tree.
 void TextFinder::add_fallbacks() {
     shorter_.assign(text_.size(), none);
     std::vector<std::int32_t> fallback(text_.size(), 0);
@@ -77,7 +78,7 @@ void TextFinder::find(std::string_view line, std::vector<int>& found) {
             const std::int32_t text = text_[static_cast<std::size_t>(end)];
             std::uint32_t& seen = seen_[static_cast<std::size_t>(text)];
             if (seen == line_)
-                break; // and so were its suffixes
+                break; // its suffixes were found with it
             seen = line_;
             found.push_back(text);
         }

@@ -1,5 +1,5 @@
 #pragma once
-/// Finds which of many short texts occur in a line, in one pass over it (Aho and Corasick 1975).
+/// Finds which of many short texts occur in a line, in a single pass (Aho and Corasick, 1975).
 
 #include <array>
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace rekindle::doctor {
 
-/// The texts are lowercase; lines are read as if they were. Not thread-safe.
+/// The texts are lowercase, and matching ignores the case of the line. Not thread-safe.
 class TextFinder {
   public:
     TextFinder() = default;
     explicit TextFinder(const std::vector<std::string>& texts);
 
-    /// The indexes of the texts that occur in `line`, each once, in no particular order.
+    /// Returns the indexes of the texts that occur in `line`, each once, in no particular order.
     void find(std::string_view line, std::vector<int>& found);
 
   private:

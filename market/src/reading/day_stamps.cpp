@@ -26,9 +26,9 @@ class Weekdays {
         for (const std::int32_t date : dates)
             ++count_[static_cast<std::size_t>(weekday_of(date))];
     }
-    /// Sunday to Thursday: timestamps are the evening before, when the trading day begins.
+    /// Timestamps fall on Sunday to Thursday: the evening before, when the trading day begins.
     bool begin_the_evening_before() const { return enough() && is_common(6) && is_rare(4) && is_rare(5); }
-    /// Tuesday to Saturday: timestamps are after midnight, when the trading day ends.
+    /// Timestamps fall on Tuesday to Saturday: after midnight, when the trading day ends.
     bool end_the_day_after() const { return enough() && is_common(5) && is_rare(6) && is_rare(0); }
     /// Monday to Friday.
     bool are_business_days() const { return enough() && is_rare(5) && is_rare(6) && is_common(4); }

@@ -23,7 +23,7 @@ class DayStamps {
     static std::optional<DayStamps> recognize(const RowParser::Times& times, const StampFormat& format,
                                               const ReadOptions& options);
 
-    /// Whether the date of a bar can be taken as written: timestamps have no time of day, or all are
+    /// Whether each timestamp's date is the bar's date, because timestamps have no time of day or are all
     /// 00:00:00.
     bool dates_as_written() const noexcept { return dates_as_written_; }
     /// The date of a bar. `stamp` is an instant, or (raw labels, dates as written) the label.

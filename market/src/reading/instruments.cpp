@@ -39,7 +39,7 @@ Error different(const InputFile& one, const InputFile& other, const std::string&
         .hint(hint);
 }
 
-/// The earlier file's last row up to that time, or its first row if all are later.
+/// Returns the earlier file's last row up to that time, or its first row if all are later.
 std::uint64_t row_at(const FileRows& earlier, std::int64_t instant, const BarColumns& rows) {
     const auto time = rows.time.subspan(earlier.begin, earlier.end - earlier.begin);
     const auto after = std::upper_bound(time.begin(), time.end(), instant) - time.begin();

@@ -95,7 +95,7 @@ constexpr OtherFormat zip{"PK", "a zip archive", "Extract it first."};
 constexpr OtherFormat workbook{"PK", "a spreadsheet (Excel, .xlsx)", "Save it as CSV."};
 constexpr OtherFormat arrays{"PK", "NumPy arrays (.npz)", with_numpy};
 
-/// The names of a zip archive's first entries tell what kind of file it is.
+/// Tells a zip archive's format from the names of its first entries.
 const OtherFormat& kind_of_archive(std::string_view text) {
     const std::string_view names = text.substr(0, 4096);
     if (names.find("[Content_Types].xml") != std::string_view::npos ||

@@ -19,8 +19,7 @@ constexpr std::array<std::pair<int, int>, 12> known_ratios{
 /// the splits of Apple (2020), Tesla (2022), Amazon (2022) and NVIDIA (2024); NVIDIA's fall of 31 % on
 /// 2004-08-06, after its earnings, is 4.1 % from 3:2.
 constexpr double tolerance = 0.035;
-/// As a multiple of the median change. For normally distributed changes, whose median is 0.67 std, this is 8
-/// std.
+/// As a multiple of the median change: 8 std if the changes are normally distributed.
 constexpr double unusual = 12;
 constexpr Ticks fewest_ticks = 50;
 constexpr std::int64_t longest_pause_before_split = 10 * day_seconds;

@@ -53,7 +53,7 @@ class Reports {
     std::array<runtime::Buffer, maximum_devices> buffers_;
 };
 
-/// The messages of assertions, by number.
+/// Maps numbers to the messages of assertions.
 class Messages {
   public:
     static Messages& instance() {
@@ -84,7 +84,7 @@ class Messages {
   private:
     static constexpr std::size_t most = 1024;
     mutable std::mutex mutex_;
-    std::deque<std::string> texts_; ///< those with the numbers from first_ on
+    std::deque<std::string> texts_; ///< numbered consecutively from first_
     std::map<std::string, std::int64_t, std::less<>> numbers_;
     std::int64_t first_ = 0;
 };

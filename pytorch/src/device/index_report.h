@@ -22,8 +22,8 @@ enum class Report : std::uint32_t {
     assertion = 7             ///< RuntimeError: an assertion; its bound is the number of a message
 };
 
-/// The number that stands for a message in a report of the kind `assertion`. Equal messages have the same
-/// number. Only the latest 1024 different ones are kept; thread-safe.
+/// Returns the number that identifies a message in reports of kind `assertion`. Equal messages share a
+/// number. Only the latest 1024 distinct messages are kept. Thread-safe.
 std::int64_t number_of_message(std::string_view message);
 
 /// The memory that the device's kernels report to: three int64 (a Report or 0, the value, its bound).

@@ -141,7 +141,7 @@ bool takes_device(const c10::FunctionSchema& schema) {
     });
 }
 
-/// In CUDA and ROCm builds: replaces PyTorch's kernels for this key of the operators with a device argument.
+/// Replaces the kernels that CUDA and ROCm builds have for this key of operators that take a device.
 void replace_kernels(DispatchKey key, std::deque<torch::Library>& kernels) {
     std::map<std::string, torch::Library*> by_namespace;
     for (const auto& name : c10::Dispatcher::singleton().getAllOpNamesForDispatchKey(key)) {
@@ -156,7 +156,7 @@ void replace_kernels(DispatchKey key, std::deque<torch::Library>& kernels) {
     }
 }
 
-/// PyTorch warns about each kernel that replaces another one.
+/// Suppresses PyTorch's warnings about replaced kernels.
 class NoWarnings final : public c10::WarningHandler {
   public:
     void process(const c10::Warning&) override {}

@@ -1,4 +1,4 @@
-/// Sums, means and maxima of table rows, bag by bag, and their gradients, composed of gathers and
+/// Sums, means, and maxima of the table rows in each bag, and their gradients, composed of gathers and
 /// deterministic accumulation.
 
 #include "../dispatch/same_dtype.h"
@@ -19,7 +19,7 @@ namespace rvk {
 
 namespace {
 
-/// A bag that does not exist.
+/// Stands for rows that belong to no bag.
 constexpr std::int64_t ignored_bag = -1;
 
 enum Mode : std::int64_t { sum = 0, mean = 1, maximum = 2 };
@@ -42,8 +42,8 @@ void add_rows(const at::Tensor& to, const at::Tensor& index, const at::Tensor& v
     operation.accumulate(to, values, to.scalar_type(), IndexReduction::sum);
 }
 
-/// Row i of `values` combined with the others of the same bag; rows of the padding, which `padding` marks if
-/// it is defined, do not count. Bags without rows keep what `to` has.
+/// Combines the rows of `values` that belong to the same bag. Skips padding rows, which `padding` marks if it
+/// is defined. Bags without rows keep the values of `to`.
 void combine_rows(const at::Tensor& to, const at::Tensor& bag, const at::Tensor& values,
                   const at::Tensor& padding, IndexReduction reduction) {
     const at::Tensor to_bag = padding.defined() ? bag.masked_fill(padding, ignored_bag) : bag;
@@ -52,7 +52,8 @@ void combine_rows(const at::Tensor& to, const at::Tensor& bag, const at::Tensor&
     operation.accumulate(to, values, to.scalar_type(), reduction);
 }
 
-/// The largest rows, and the table's row that each of their elements is from: the first of equal ones.
+/// The elementwise maximum of each bag, and the table row that each element comes from, the first if several
+/// are equal.
 std::tuple<at::Tensor, at::Tensor> largest_rows(const at::Tensor& rows, const at::Tensor& index,
                                                 const at::Tensor& bag, const at::Tensor& sizes,
                                                 const at::Tensor& padding) {

@@ -1,5 +1,5 @@
-/// How often numbers occur: bincount and histc (kernels/indexing/counting.slang). histc of integers has
-/// CUDA's results; the CPU has no kernel for them.
+/// bincount and histc (kernels/indexing/counting.slang). histc of integers gives CUDA's results, because the
+/// CPU has no kernel for integers.
 
 #include "../dispatch/launch.h"
 #include "../dispatch/structured.h"
@@ -47,7 +47,7 @@ at::Tensor counts_of(const at::Tensor& numbers, std::int64_t bins) {
 
 namespace {
 
-/// The smallest and the largest element, on the host.
+/// Returns the smallest and the largest element, copied to the host.
 template <class T>
 std::pair<T, T> extremes_of(const at::Tensor& self) {
     const AllowCopyToHost allow("the bins depend on values");
@@ -101,7 +101,7 @@ at::Tensor bins_of_integers(const at::Tensor& self, std::int64_t bins, const at:
     return at::where(counted, bin, -1);
 }
 
-/// The number as an element of that dtype.
+/// Rounds the number to the dtype.
 double rounded_to(at::ScalarType type, double value) {
     switch (type) {
     case at::kHalf:
@@ -128,7 +128,7 @@ std::pair<double, double> counted_reals(const at::Tensor& self, const at::Scalar
     TORCH_CHECK(low < high, "torch.histc: max must be larger than min");
     return {low, high};
 }
-/// Rounds like the CPU, which computes in the tensor's dtype.
+/// Rounds as the CPU does, which computes in the tensor's dtype.
 at::Tensor bins_of_reals(const at::Tensor& self, std::int64_t bins, const at::Scalar& min,
                          const at::Scalar& max) {
     const auto type = self.scalar_type();

@@ -17,8 +17,8 @@ namespace {
 
 using Optional = std::optional<at::Tensor>;
 
-/// Losses of samples × classes: for each class but the sample's own, the excess of
-/// margin - input[own] + input[class] over 0, to the power of p, times the weight of its own class.
+/// Multi-class margin loss of samples × classes. Each class except the target adds
+/// max(0, margin - input[target] + input[class])^p, times the weight of the target.
 class MultiMargin {
   public:
     MultiMargin(const at::Tensor& self, const at::Tensor& target, const at::Scalar& p,
@@ -44,9 +44,9 @@ class MultiMargin {
                           .mul(factor_);
     }
 
-    /// Of each sample.
+    /// Returns the loss of each sample.
     at::Tensor losses() const { return (squares_ ? excess_.square() : excess_).mul(factor_).sum(1); }
-    /// Of each sample's loss by the input.
+    /// Returns the gradient of each sample's loss with respect to the input.
     at::Tensor gradients() const {
         const at::Tensor slopes =
             (squares_ ? excess_.mul(2) : excess_.gt(0).to(excess_.scalar_type())).mul(factor_);
@@ -55,9 +55,9 @@ class MultiMargin {
 
   private:
     bool squares_;
-    at::Tensor own_;    ///< samples × 1: the class of each sample
-    at::Tensor excess_; ///< samples × classes; 0 at the sample's own class
-    at::Tensor factor_; ///< samples × 1, or one number for all
+    at::Tensor own_;    ///< samples × 1: the target of each sample
+    at::Tensor excess_; ///< samples × classes; 0 at the target
+    at::Tensor factor_; ///< samples × 1, or 1 × 1 for all samples
 };
 
 at::Tensor reduced(const at::Tensor& losses, std::int64_t reduction) {

@@ -1,4 +1,4 @@
-/// isin: a binary search in the sorted elements.
+/// isin: searches the sorted test elements.
 
 #include "../dispatch/structured.h"
 

@@ -1,5 +1,5 @@
-/// Categories drawn with given probabilities. PyTorch draws without replacement by sorting; with replacement,
-/// a uniform number selects a category from the running sums of the probabilities.
+/// multinomial. PyTorch itself draws without replacement, by sorting; with replacement, a uniform random
+/// number selects a category from the cumulative probabilities.
 
 #include "../dispatch/structured.h"
 #include "value_checks.h"
@@ -26,8 +26,8 @@ void check_probabilities(const at::Tensor& probabilities, const at::Tensor& sums
     assert_nonzero(sums.select(1, -1).gt(0).all(), problem + "(sum of probabilities <= 0)");
 }
 
-/// The number of each category or, where its probability is 0, of the category before that has one: rounding
-/// may select a category without probability.
+/// Maps each category with probability 0, which rounding may select, to the preceding category with a nonzero
+/// probability, and every other category to itself.
 at::Tensor possible_categories(const at::Tensor& probabilities) {
     const at::Tensor numbers = at::arange(probabilities.size(1), probabilities.options().dtype(at::kLong));
     const at::Tensor possible = at::where(probabilities.gt(0), numbers.unsqueeze(0), 0);

@@ -1,4 +1,4 @@
-/// Normal numbers whose mean or standard deviation is a tensor.
+/// Normally distributed numbers whose mean or standard deviation is a tensor.
 
 #include "../dispatch/structured.h"
 #include "value_checks.h"

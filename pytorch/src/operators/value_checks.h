@@ -17,7 +17,7 @@ void report_unless_probability(const at::Tensor& tensor, Report kind);
 void report_unless_between(const at::Tensor& tensor, std::int64_t low, std::int64_t high, Report kind);
 
 /// Reports `message` (RuntimeError) if the only element of the tensor is zero. Throws c10::Error if the
-/// tensor does not have one element. Asynchronous on the current stream.
+/// tensor does not have exactly one element. Asynchronous on the current stream.
 void assert_nonzero(const at::Tensor& tensor, std::string_view message);
 
 } // namespace rvk

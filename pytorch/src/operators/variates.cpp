@@ -1,4 +1,4 @@
-/// Random numbers of distributions with a parameter for each: kernels/random/variates.slang.
+/// Random numbers whose distribution parameters are tensors (kernels/random/variates.slang).
 
 #include "../device/generator.h"
 #include "../dispatch/launch.h"
@@ -22,10 +22,10 @@ static_assert(sizeof(Parameters) == sizeof(kernels::VariatesFloat64Parameters));
 
 enum class Variate : std::uint32_t { poisson, binomial, gamma };
 
-/// More than a thread can use: 500 proposals of at most four numbers of two words.
+/// Upper bound on what a thread draws: 500 proposals of at most four numbers of two words.
 constexpr std::uint64_t words_per_thread = 4096;
 
-/// second: of the same dtype and size as `first`, or undefined.
+/// second: has the dtype and sizes of `first`, or is undefined.
 at::Tensor drawn(Variate variate, const at::Tensor& first, const at::Tensor& second,
                  const Generator& generator) {
     const auto type = first.scalar_type();
@@ -79,7 +79,7 @@ at::Tensor standard_gamma(const at::Tensor& self, Generator generator) {
     return drawn(Variate::gamma, self, {}, generator);
 }
 
-/// Gamma numbers divided by their sum.
+/// Gamma-distributed numbers divided by their sum.
 at::Tensor dirichlet(const at::Tensor& self, Generator generator) {
     const at::Tensor numbers = standard_gamma(self, std::move(generator));
     return numbers.div(numbers.sum(-1, /*keepdim=*/true));

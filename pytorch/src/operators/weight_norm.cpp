@@ -1,5 +1,5 @@
-/// torch.nn.utils.weight_norm: a weight v scaled to the norms g of its slices along the first or the last
-/// dimension.
+/// torch.nn.utils.weight_norm: scales the slices of a weight v, along the first or last dimension, to the
+/// norms g.
 
 #include "../dispatch/structured.h"
 
@@ -9,13 +9,13 @@ namespace rvk {
 
 namespace {
 
-/// The tensor in the dtype of the norms: float32 for 16 bits.
+/// Converts the tensor to the dtype of the norms: float32 for 16-bit tensors.
 at::Tensor widened(const at::Tensor& tensor) {
     const auto type = tensor.scalar_type();
     return type == at::kHalf || type == at::kBFloat16 ? tensor.to(at::kFloat) : tensor;
 }
 
-/// The dimensions over which the norms are sums: all but one.
+/// The dimensions that the norms reduce: all but one.
 std::vector<std::int64_t> summed_dimensions(const at::Tensor& v, std::int64_t dim) {
     TORCH_CHECK(dim == 0 || dim == v.dim() - 1, "fused kernels can only be applied for first or last dim");
     std::vector<std::int64_t> summed;
@@ -42,7 +42,7 @@ std::tuple<at::Tensor, at::Tensor> weight_norm(const at::Tensor& v, const at::Te
     return {w, norms};
 }
 
-/// With s, the sum of grad_w v over a slice: grad_g = s / |v|, and grad_v = g (grad_w - v s / |v|^2) / |v|.
+/// Where s is the sum of grad_w v over a slice: grad_g = s / |v| and grad_v = g (grad_w - v s / |v|^2) / |v|.
 std::tuple<at::Tensor, at::Tensor> weight_norm_backward(const at::Tensor& grad_w, const at::Tensor& v,
                                                         const at::Tensor& g, const at::Tensor& norms,
                                                         std::int64_t dim) {

@@ -1,7 +1,7 @@
 """Lightning: Trainer(accelerator="rvk") and Fabric(accelerator="rvk"), through Lightning's registry of accelerators.
 
-For an accelerator that it does not know, Lightning chooses a strategy for the CPU. The Trainer passes its strategy to the
-accelerator before it moves the model, so this one corrects it. Fabric does not, so it needs
+Lightning picks a CPU strategy for an accelerator that it does not know. The Trainer hands its strategy to the accelerator
+before moving the model, so RvkAccelerator corrects the device there. Fabric does not, so it needs
 strategy=SingleDeviceStrategy(device="rvk"), and an error says so.
 """
 
@@ -13,13 +13,13 @@ from ..devices import device_count, is_available, set_device
 from ..imports import when_imported
 from ..library import NAME
 
-# Two packages have the same code: `lightning`, and `pytorch_lightning` with `lightning_fabric`.
+# The same code is published twice: as `lightning`, and as `pytorch_lightning` with `lightning_fabric`.
 _TRAINERS = ("lightning.pytorch", "pytorch_lightning")
 _FABRICS = ("lightning.fabric", "lightning_fabric")
 
 
 def _numbers(devices):
-    """The numbers of the devices for every form of Trainer(devices=…): a count, -1, a list, or text with one of these."""
+    """Converts every form of Trainer(devices=…) to device numbers: a count, -1, a list, or any of these as a string."""
     if isinstance(devices, str):
         parts = devices.split(",")
         devices = int(devices) if len(parts) == 1 else [int(part) for part in parts if part.strip()]
@@ -38,7 +38,7 @@ def _numbers(devices):
 
 
 def _accelerator(base, setup_device, setup):
-    """The accelerator for one of Lightning's packages, whose class Accelerator is `base`."""
+    """Returns the accelerator class for one of Lightning's packages, whose Accelerator is `base`."""
 
     class RvkAccelerator(base):
         def setup_device(self, device):
@@ -63,7 +63,7 @@ def _accelerator(base, setup_device, setup):
 
         @staticmethod
         def auto_device_count():
-            return 1  # several need torch.distributed
+            return 1  # more than one would need torch.distributed
 
         @staticmethod
         def is_available():
@@ -102,7 +102,7 @@ def _register_for_fabric(accelerators):
 
 
 def _replace_cuda(amp):
-    """Lightning creates mixed precision for CUDA on every accelerator but the CPU's and Apple's."""
+    """Lightning sets up mixed precision for CUDA on every accelerator except the CPU's and Apple's."""
     original = amp.MixedPrecision.__init__
 
     @functools.wraps(original)

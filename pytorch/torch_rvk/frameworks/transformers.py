@@ -8,7 +8,7 @@ from ..library import NAME
 
 
 def _allow_bfloat16(import_utils):
-    """TrainingArguments asks this function, which knows the names of some devices."""
+    """TrainingArguments calls this function, which knows only some device types."""
     original = import_utils.is_torch_bf16_gpu_available
 
     @functools.wraps(original)

@@ -10,7 +10,7 @@ from ..library import NAME
 
 
 def _choose_devices(torch_utils):
-    """select_device() turns every argument device=… into a device, and knows the names of some."""
+    """Ultralytics resolves device=… with select_device(), which knows only some device types."""
     original = torch_utils.select_device
 
     @functools.wraps(original)
@@ -18,7 +18,7 @@ def _choose_devices(torch_utils):
         if str(device).partition(":")[0] != NAME:
             return original(device, newline, verbose)
         chosen = torch.device(NAME, index_of(device))
-        name = get_device_name(chosen)  # raises an error if there is no such device
+        name = get_device_name(chosen)  # raises if the device does not exist
         torch.accelerator.set_device_index(chosen)
         if verbose:
             torch_utils.LOGGER.info(f"Ultralytics {torch_utils.__version__} torch-{torch.__version__} {chosen} ({name})")
@@ -28,7 +28,7 @@ def _choose_devices(torch_utils):
 
 
 def _scale_gradients(trainer):
-    """The trainer creates a scaler for CUDA, which does nothing here."""
+    """The trainer creates a gradient scaler for CUDA, which has no effect on rvk."""
     if trainer.device.type == NAME and trainer.amp:
         trainer.scaler = torch.amp.GradScaler(NAME, enabled=trainer.args.amp != "bf16")
 

@@ -216,7 +216,7 @@ def _map_key(key):
 
 
 def _without_autocast(kernel):
-    """Kernels for AutocastCUDA call the operator again without that key; here, the key of rvk must be left out."""
+    """A kernel for AutocastCUDA excludes that key and calls the operator again; on rvk, rvk's key must be excluded."""
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
 
     @functools.wraps(kernel)

@@ -82,7 +82,7 @@ def _map_compile():
 
 
 def _run_graphs_eagerly(compile_fx):
-    """The ways to TorchInductor that do not go through torch.compile, such as torch._dynamo.optimize("inductor")."""
+    """Handles calls that reach TorchInductor without torch.compile, such as torch._dynamo.optimize("inductor")."""
     original = compile_fx.compile_fx
 
     @functools.wraps(original)

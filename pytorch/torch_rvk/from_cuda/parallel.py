@@ -1,4 +1,4 @@
-"""nn.DataParallel over the rvk devices; it leaves out devices that are not there."""
+"""nn.DataParallel on the rvk devices; device numbers that do not exist are dropped."""
 
 import functools
 import sys
@@ -10,7 +10,7 @@ from .report import say
 
 
 def _over_rvk(function):
-    """For DataParallel.__init__(self, module, device_ids, output_device, …) and
+    """Wraps DataParallel.__init__(self, module, device_ids, output_device, …) or
     data_parallel(module, inputs, device_ids, output_device, …)."""
 
     @functools.wraps(function)

@@ -244,7 +244,7 @@ void VulkanStream::wait(const Event& event) {
     const std::shared_ptr<EventStream>& other = event.state()->stream;
     if (other == core_)
         return;
-    // Devices of different drivers share no semaphores.
+    // Devices cannot wait for each other's semaphores.
     if (&other->device() != &device_) {
         event.wait();
         return;

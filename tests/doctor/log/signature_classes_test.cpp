@@ -1,5 +1,5 @@
-/// One log for each class of message, in forms that differ from the posted runs: other libraries, versions,
-/// paths and languages. The first cause must be the class's.
+/// One log for each class of message, worded differently from the posted runs: other libraries, versions,
+/// paths, and languages. The doctor must name the class's cause first.
 
 #include "log/log_diagnoser.h"
 
@@ -249,7 +249,7 @@ TEST(SignatureClasses, TheUsersOwnProgram) {
     });
 }
 
-/// An error of the program counts only as the last one; the launcher's report after it changes nothing.
+/// A program's error counts only if it is the last one; the launcher's report after it does not matter.
 TEST(SignatureClasses, TheLastErrorLeads) {
     LogDiagnoser diagnoser(embedded_knowledge());
     const std::string key = "Traceback (most recent call last):\n  File \"t.py\", line 7, in <module>\n"

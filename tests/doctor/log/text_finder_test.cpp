@@ -1,4 +1,4 @@
-/// The literal texts of patterns, found in one pass, against a plain search.
+/// Compares the one-pass search with a plain search.
 
 #include "log/line_patterns.h"
 #include "log/text_finder.h"

@@ -116,7 +116,7 @@ std::vector<Facts> where_it_holds(const Condition& unless, const CaseFile& one) 
         const bool amd = one.cause == "wheel-lacks-gfx";
         all.push_back(host_with_wheel(amd ? "gfx1100" : "sm_86", amd ? "2.5.1+rocm6.2" : "2.4.1+cu121"));
     }
-    if (unless.key == "not") // of RDNA1 only
+    if (unless.key == "not") // the knowledge has it for RDNA1 only
         for (const char* other : {"gfx1030", "gfx1100", "gfx1201"})
             all.push_back(host_with_wheel(other, "2.9.1+rocm6.4"));
     if (unless.key == "vram_used_share")

@@ -43,7 +43,7 @@ TEST_F(WaitingLaunchesTest, KeepTheirOrderAndTheirParameters) {
     EXPECT_EQ(contents(*s, b), Words(64, y));
 }
 
-/// Launches that each need the result of the one before, and the same arithmetic on the host.
+/// Launches that each need the previous one's result, and the same arithmetic on the host.
 class WaitingChainTest : public WaitingLaunchesTest {
   protected:
     /// Submits hold at most `operations`.

@@ -42,34 +42,34 @@ enum class Outcome {
     finished,    ///< it finished
 };
 
-/// A message that was recognized, whether or not it led to a cause.
+/// A log message that a signature recognized, even if it led to no cause.
 struct Recognized {
     std::string signature; ///< id in knowledge/signatures
     std::string title;
-    std::string means;  ///< the meaning of the line, not its cause
+    std::string means;  ///< what the line means, not why it was printed
     std::string source; ///< "log line 12"
-    std::string line;   ///< unchanged, shortened if it is long
+    std::string line;   ///< as printed; truncated if it is long
 };
 
-/// A cause that the log alone would allow and that a known fact contradicts.
+/// A cause that the log suggests but a known fact contradicts.
 struct RuledOut {
     std::string cause;
     std::string fact;   ///< key of a condition: "wheel_contains_gfx"
     std::string value;  ///< "true"
-    std::string source; ///< of the fact
+    std::string source; ///< where the fact comes from
 };
 
-/// A cause that may apply, but for which too little is known to report it.
+/// A possible cause without enough evidence to report it.
 struct Candidate {
     std::string cause;
-    double score = 0;                 ///< order among candidates
-    std::vector<std::string> missing; ///< keys of conditions that would decide
+    double score = 0;                 ///< candidates are sorted by it
+    std::vector<std::string> missing; ///< keys of the conditions that would decide
 };
 
 struct LogDiagnosis {
     std::vector<Finding> findings;      ///< best first, empty when nothing is recognized
     std::vector<Recognized> recognized; ///< in the order of the log
-    std::vector<Candidate> candidates;  ///< best first, without those of the findings
+    std::vector<Candidate> candidates;  ///< best first; causes of findings are left out
     std::vector<RuledOut> ruled_out;
     std::string ending; ///< "KeyError in train.py:77" if the log ends with the program's own exception
     std::vector<std::string> ask;     ///< facts that would help to decide and that such a host has, most

@@ -185,8 +185,8 @@ struct Signature : Entry {
     std::string means; ///< the meaning of the line, not its cause
     bool harmless = false;
     bool lasting = false;    ///< the run stays wrong even if it continues after such a line: a loss of NaN
-    bool last_error = false; ///< it counts only as the last error of a log: a later one has another reason
-    Condition unless;        ///< what must not be there: where this holds, the lines do not count
+    bool last_error = false; ///< counts only if it is the log's last error; a later error has another reason
+    Condition unless;        ///< if this holds, the lines do not count
     struct Candidate {
         std::string cause;
         std::string strength; ///< "decisive", "strong", "likely", "possible"

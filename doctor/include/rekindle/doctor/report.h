@@ -20,9 +20,9 @@ struct Report {
     std::string verdict;                ///< one sentence
     std::vector<Finding> findings;      ///< best first; with a log, only what the log supports
     std::vector<Finding> host_findings; ///< with a log: what the facts alone show about the host
-    std::vector<Recognized> recognized; ///< messages of the log
-    std::vector<Candidate> candidates;  ///< causes for which too little is known, best first
-    std::vector<RuledOut> ruled_out;    ///< causes that a fact contradicts
+    std::vector<Recognized> recognized; ///< messages in the log
+    std::vector<Candidate> candidates;  ///< causes without enough evidence, best first
+    std::vector<RuledOut> ruled_out;    ///< causes that a known fact contradicts
     std::vector<std::string> ask;       ///< at most three, the most decisive first
     std::vector<std::string> noticed;
     Plan plan;

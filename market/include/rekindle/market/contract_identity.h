@@ -22,8 +22,8 @@ struct ContractIdentity {
 /// "BTC-28JUN24") and continuous names ("ES1!", "@ES#"). Any other name is its own instrument; "" has none.
 ContractIdentity identify_contract(std::string_view name);
 
-/// The words of a file name that may name the instrument, in lower case, separated by spaces. Dates, part
-/// numbers, bar lengths, and words such as "history" or "train" are left out. "btcusdt" for
+/// Returns the words of a file name that may name the instrument, in lowercase, separated by spaces. Dates,
+/// part numbers, bar lengths, and words such as "history" or "train" are left out. "btcusdt" for
 /// "BTCUSDT-1m-2024-01.csv", "7203 t" for "7203.T.csv", "" for "2024.csv".
 std::string instrument_words(const std::filesystem::path& file);
 

@@ -24,12 +24,12 @@ struct SuspectedSplit {
 /// Compares each session's open with the close before it, within one contract. A ratio is reported if it is
 /// within 3.5 % of n:1 or 1:n (n = 2, 3, 4, 5, 7, 8, 10, 15, 20, 25, 50) or of 3:2, is at least twelve times
 /// the usual change between sessions of this series, both prices are at least 50 ticks, and no session is
-/// missing between the two. A real crash by exactly such a ratio looks like a split.
+/// missing between the two. A real price move by exactly such a ratio looks like a split.
 std::vector<SuspectedSplit> suspected_splits(const BarTable& bars, std::span<const Session> sessions);
 
 /// "4:1"; "1:10 reverse".
 std::string split_text(const SuspectedSplit& split);
-/// A warning with the dates, the prices, and what to do; "" if there are no splits.
+/// Returns a warning with the dates, the prices, and what to do; "" if there are no splits.
 std::string split_warning(std::span<const SuspectedSplit> splits, TickSize tick);
 
 } // namespace rekindle::market
