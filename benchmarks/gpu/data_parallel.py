@@ -1,4 +1,4 @@
-"""Times training of ResNet-18 with nn.DataParallel on all devices and on the first one.
+"""Times training of torchvision's ResNet-18 with nn.DataParallel on all devices and on the first one.
 
     python benchmarks/gpu/data_parallel.py [--device rvk|cuda] [--batch N] [--steps N]
 
@@ -10,7 +10,6 @@ import statistics
 import time
 
 import torch
-import torchvision
 from torch import nn
 
 
@@ -40,6 +39,8 @@ def main():
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--steps", type=int, default=10)
     options = parser.parse_args()
+    import torchvision
+
     if options.device == "rvk":
         import torch_rvk  # noqa: F401
     count = torch.get_device_module(options.device).device_count()

@@ -7,8 +7,8 @@ has_frameworks() {
 import sys
 from importlib.metadata import version
 for line in open(sys.argv[1]):
-    name, pinned, wanted = line.partition("==")
-    if pinned and version(name).partition("+")[0] != wanted.strip():
+    name, exact, required = line.partition("==")
+    if exact and version(name).partition("+")[0] != required.strip():
         sys.exit(1)
 import torch, torchvision
 PYTHON
