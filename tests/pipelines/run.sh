@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Usage: tests/pipelines/run.sh TOOL [--pages]
 #
-# Compares docs/reference/kernels.md and docs/reference/isa.tsv with the registry and checks the modules with spirv-val.
+# Compares docs/reference/kernels.md and docs/reference/isa.tsv with the registry and checks with spirv-val the modules and
+# what the runtime makes of them for each kernel and audit case.
 # Then, unless --pages is given, runs the pipeline matrix: TOOL (rekindle_kernel_tool) creates every kernel and audit
 # case with the drivers of the system's Mesa (lavapipe, and RADV for GPUs that are not present; once under the
 # validation layers) and with those of Mesa 25 or newer, for more GPU families. It takes minutes: each kernel of a
@@ -15,7 +16,7 @@ source "$REPOSITORY/scripts/lib/mesa.sh"
 tool=$(realpath -- "$1")
 cache=$(mktemp -d)
 trap 'rm -rf -- "$cache"' EXIT
-mkdir "$cache/modules" "$cache/outputs"
+mkdir "$cache/modules" "$cache/specialized" "$cache/outputs"
 unset REKINDLE_VISIBLE_DEVICES VK_INSTANCE_LAYERS
 drivers=0 pipelines=0 failed=0 broken=0
 
@@ -71,25 +72,37 @@ all_of() {
     done
 }
 
-# validate: runs spirv-val on every module. Debian 12's version does not know cooperative matrices.
+# validate_one MODULE: runs spirv-val; prints "valid", "skipped", or the module with what is wrong.
+validate_one() {
+    local output
+    if output=$(spirv-val --target-env vulkan1.2 --scalar-block-layout "$1" 2>&1); then
+        echo valid
+    elif [[ $output == *'Invalid capability operand: 6022'* ]]; then
+        echo skipped
+    else
+        echo "${1##*/}: $output"
+    fi
+}
+export -f validate_one
+
+# validate: runs spirv-val on every module and on every specialized one. Debian 12's version does not know cooperative
+# matrices.
 validate() {
-    local module output valid=0
+    local kind results wrong
     if ! command -v spirv-val >/dev/null; then
         say 'skipped: spirv-val: it is not installed'
         return
     fi
-    "$tool" modules "$cache/modules"
-    for module in "$cache"/modules/*.spv; do
-        if output=$(spirv-val --target-env vulkan1.2 --scalar-block-layout "$module" 2>&1); then
-            valid=$((valid + 1))
-        elif [[ $output == *'Invalid capability operand: 6022'* ]]; then
-            say "skipped: spirv-val of $(basename -- "$module"): it does not know cooperative matrices"
-        else
-            say "$(basename -- "$module"): $output"
-            broken=$((broken + 1))
-        fi
+    for kind in modules specialized; do
+        "$tool" "$kind" "$cache/$kind"
+        # shellcheck disable=SC2016
+        results=$(find "$cache/$kind" -name '*.spv' -print0 |
+            xargs -0 -P "$(nproc)" -n 1 bash -c 'validate_one "$1"' validate_one)
+        wrong=$(grep -v -x -e valid -e skipped <<<"$results" || true)
+        [[ -z $wrong ]] || { say "$wrong"; broken=$((broken + 1)); }
+        say "spirv-val: $kind: $(grep -c -x valid <<<"$results" || true) are valid; skipped:" \
+            "$(grep -c -x skipped <<<"$results" || true) (it does not know cooperative matrices)"
     done
-    say "spirv-val: $valid modules are valid"
 }
 
 # check_pages: checks that docs/reference/kernels.md and docs/reference/isa.tsv match the registry.

@@ -6,8 +6,12 @@ import torch
 from torch.autograd import profiler as autograd_profiler
 from torch.profiler import ProfilerActivity
 
+from ..versions import minor_version
 from .devices import mapped
 from .report import say
+
+# Earlier versions have no place for a device's kernels; they time its operators with events, without Kineto.
+_KINETO_KNOWS_DEVICES = minor_version(torch.__version__) >= (2, 13)
 
 
 def _mapped(activity):
@@ -41,7 +45,10 @@ def _map_device(original):
     def __init__(self, enabled=True, *, use_cuda=False, use_device=None, **kwargs):
         use_device = "rvk" if use_cuda else mapped(use_device)
         if use_device == "rvk":
-            kwargs.setdefault("use_kineto", True)
+            if _KINETO_KNOWS_DEVICES:
+                kwargs.setdefault("use_kineto", True)
+            else:
+                kwargs["use_kineto"] = not kwargs.get("use_cpu", True)
         original(self, enabled, use_device=use_device, **kwargs)
 
     return __init__

@@ -1,7 +1,7 @@
 #include "pipeline/pipeline_store.h"
 
 #include "device/vulkan_structure.h"
-#include "pipeline/chosen_cases.h"
+#include "pipeline/specialized_module.h"
 
 #include <algorithm>
 #include <charconv>
@@ -148,7 +148,7 @@ void PipelineStore::require_features(const kernels::Kernel& kernel) const {
 
 std::shared_ptr<VkShaderModule_T> PipelineStore::module_of(const kernels::Kernel& kernel,
                                                            std::span<const std::uint32_t> values) {
-    const std::vector<std::uint32_t> words = with_chosen_cases(kernel.module, kernel.constants, values);
+    const std::vector<std::uint32_t> words = specialized_module(kernel, values);
     auto info = structure<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
     info.codeSize = words.size() * sizeof(std::uint32_t);
     info.pCode = words.data();
@@ -179,12 +179,6 @@ std::uint32_t PipelineStore::required_subgroup(const kernels::Kernel& kernel,
 
 VkPipeline PipelineStore::compile(const kernels::Kernel& kernel, std::span<const std::uint32_t> values) {
     const std::string entry(kernel.name);
-    std::vector<VkSpecializationMapEntry> entries;
-    for (std::uint32_t i = 0; i < kernel.constants.size(); ++i)
-        entries.push_back({kernel.constants[i].id, static_cast<std::uint32_t>(i * sizeof(std::uint32_t)),
-                           sizeof(std::uint32_t)});
-    const VkSpecializationInfo specialization{static_cast<std::uint32_t>(entries.size()), entries.data(),
-                                              values.size() * sizeof(std::uint32_t), values.data()};
     auto subgroup = structure<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
         VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
     subgroup.requiredSubgroupSize = required_subgroup(kernel, values);
@@ -196,7 +190,6 @@ VkPipeline PipelineStore::compile(const kernels::Kernel& kernel, std::span<const
     const auto module = module_of(kernel, values);
     info.stage.module = module.get();
     info.stage.pName = entry.c_str();
-    info.stage.pSpecializationInfo = entries.empty() ? nullptr : &specialization;
     if (subgroup.requiredSubgroupSize != 0) {
         info.stage.pNext = &subgroup;
         if (kernel.threads % subgroup.requiredSubgroupSize == 0)

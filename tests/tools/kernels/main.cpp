@@ -1,4 +1,5 @@
-/// Usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | compile | list | docs | modules FOLDER
+/// Usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | compile | list | docs | modules FOLDER |
+///        specialized FOLDER
 ///
 /// matrix  creates the pipeline of every kernel and audit case on the first device; prints each one that the
 /// driver rejects, and "N pipelines, M failed, K not for this device (it lacks …)". Status 1: one failed, or
@@ -10,11 +11,14 @@
 /// each takes. list    prints every kernel and audit case of the registry, one line each: family, kernel,
 /// case and the bytes of shared memory that it may use, separated by tabs. docs    prints
 /// docs/reference/kernels.md. modules writes the embedded modules as FOLDER/<family>.spv. Nothing runs on the
-/// device, so it need not be present (RADV_FORCE_FAMILY).
+/// device, so it need not be present (RADV_FORCE_FAMILY). specialized writes what the runtime hands to the
+/// driver for each kernel and audit case as FOLDER/<kernel>-<number>.spv.
 
 #include "audit_row.h"
 #include "compile_times.h"
 #include "documentation.h"
+#include "pipeline/pipeline_identity.h"
+#include "pipeline/specialized_module.h"
 
 #include <rekindle/kernels/kernel.h>
 #include <rekindle/runtime/device.h>
@@ -114,15 +118,28 @@ int audit(std::string_view family) {
     return status_of(counts);
 }
 
-/// Throws if a file cannot be written.
+/// Throws if the file cannot be written.
+void write_words(const std::filesystem::path& path, std::span<const std::uint32_t> words) {
+    std::ofstream stream(path, std::ios::binary);
+    stream.exceptions(std::ios::failbit | std::ios::badbit);
+    stream.write(reinterpret_cast<const char*>(words.data()),
+                 static_cast<std::streamsize>(words.size_bytes()));
+    stream.close();
+}
+
 int write_modules(const std::filesystem::path& folder) {
-    for (const kernels::Kernel& kernel : kernels::all()) {
-        std::ofstream stream(folder / (std::string(kernel.family) + ".spv"), std::ios::binary);
-        stream.exceptions(std::ios::failbit | std::ios::badbit);
-        stream.write(reinterpret_cast<const char*>(kernel.module.data()),
-                     static_cast<std::streamsize>(kernel.module.size_bytes()));
-        stream.close();
-    }
+    for (const kernels::Kernel& kernel : kernels::all())
+        write_words(folder / (std::string(kernel.family) + ".spv"), kernel.module);
+    return 0;
+}
+
+int write_specialized_modules(const std::filesystem::path& folder) {
+    for (const kernels::Kernel& kernel : kernels::all())
+        for (std::size_t i = 0; i < kernel.audit.size(); ++i) {
+            const runtime::PipelineIdentity identity(kernel, kernel.audit[i].constants);
+            write_words(folder / (std::string(kernel.name) + "-" + std::to_string(i) + ".spv"),
+                        runtime::specialized_module(kernel, identity.values));
+        }
     return 0;
 }
 
@@ -159,6 +176,8 @@ int main(int argc, char** argv) {
             return list();
         if (command == "modules" && argc == 3)
             return write_modules(argument);
+        if (command == "specialized" && argc == 3)
+            return write_specialized_modules(argument);
         if (command == "docs" && argc == 2) {
             write_documentation(std::cout);
             return 0;
@@ -168,6 +187,6 @@ int main(int argc, char** argv) {
         return 1;
     }
     std::cerr << "usage: rekindle_kernel_tool matrix [FAMILY] | audit [FAMILY] | compile | list | docs | "
-                 "modules FOLDER\n";
+                 "modules FOLDER | specialized FOLDER\n";
     return 2;
 }
