@@ -13,8 +13,8 @@ bool is_type_declaration(Op op) {
     return (number >= first_type && number <= last_type) || number == op_type_matrix_khr;
 }
 
-/// Operations whose results `computed` may know; all of their operands are ids.
-bool is_computed(Op op) {
+/// True for operations that folded() may handle. All their operands are ids, with no literals among them.
+bool is_foldable(Op op) {
     const auto number = static_cast<Word>(op);
     return op == Op::bitcast || op == Op::bitwise_not ||
            (number >= static_cast<Word>(Op::i_add) && number <= static_cast<Word>(Op::s_rem)) ||
@@ -23,13 +23,13 @@ bool is_computed(Op op) {
            (number >= static_cast<Word>(Op::shift_right) && number <= static_cast<Word>(Op::bitwise_and));
 }
 
-std::int32_t with_sign(Word number) {
+std::int32_t as_signed(Word number) {
     return static_cast<std::int32_t>(number);
 }
 
-/// An operation on two numbers; none if the specification leaves the result undefined.
-std::optional<Word> of_two(Op op, Word a, Word b) {
-    const std::int32_t x = with_sign(a), y = with_sign(b);
+/// Returns nothing where the specification leaves the result undefined, and for operations it does not fold.
+std::optional<Word> folded_pair(Op op, Word a, Word b) {
+    const std::int32_t x = as_signed(a), y = as_signed(b);
     switch (op) {
     case Op::i_add:
         return a + b;
@@ -94,51 +94,51 @@ void KnownValues::read_global(const Instruction& instruction) {
     const Op op = instruction.op();
     if (is_type_declaration(op)) {
         const bool word = op == Op::type_int && instruction[2] == 32;
-        kinds_[instruction[1]] = op == Op::type_bool ? Kind::boolean : word ? Kind::word : Kind::other;
+        kinds_[instruction[1]] = op == Op::type_bool ? Kind::boolean : word ? Kind::integer32 : Kind::other;
     } else if (op == Op::constant_true || op == Op::constant_false) {
         record(instruction[2], instruction[1], op == Op::constant_true ? 1 : 0);
     } else if (op == Op::constant || op == Op::spec_constant) {
         record(instruction[2], instruction[1], instruction[3]);
     } else if (op == Op::spec_constant_op) {
         record(instruction[2], instruction[1],
-               computed(static_cast<Op>(instruction[3]), instruction.words.subspan(4)));
-    } else if (instruction.words.size() > 2 && is_type(instruction[1])) {
+               folded(static_cast<Op>(instruction[3]), instruction.words.subspan(4)));
+    } else if (has_result(instruction)) {
         record(instruction[2], instruction[1], std::nullopt);
     }
 }
 
 std::optional<Word> KnownValues::number(Id id) const {
-    return values_[id].state == State::known ? std::optional(values_[id].number) : std::nullopt;
+    return values_[id].state == State::constant ? std::optional(values_[id].number) : std::nullopt;
 }
 
 void KnownValues::record(Id id, Id type, std::optional<Word> number) {
     Value& value = values_[id];
-    const bool kept = number && (kinds_[type] == Kind::boolean || kinds_[type] == Kind::word);
-    const bool differs = value.state == State::known && kept && value.number != *number;
-    const State state = kept && !differs ? State::known : State::varying;
+    const bool kept = number && (kinds_[type] == Kind::boolean || kinds_[type] == Kind::integer32);
+    const bool differs = value.state == State::constant && kept && value.number != *number;
+    const State state = kept && !differs ? State::constant : State::varying;
     if (value.state >= state)
         return;
     value = {state, kept ? *number : 0};
     ++changes_;
 }
 
-bool KnownValues::all_settled(std::span<const Word> operands) const {
-    return std::ranges::none_of(operands, [&](Id id) { return values_[id].state == State::open; });
+bool KnownValues::none_unknown(std::span<const Word> operands) const {
+    return std::ranges::none_of(operands, [&](Id id) { return values_[id].state == State::unknown; });
 }
 
-std::optional<Word> KnownValues::one_decides(Op op, std::span<const Word> operands) const {
+std::optional<Word> KnownValues::decided_by_one(Op op, std::span<const Word> operands) const {
     const Word decisive = op == Op::logical_or ? 1 : 0;
     const bool decided = (op == Op::logical_or || op == Op::logical_and) &&
                          (number(operands[0]) == decisive || number(operands[1]) == decisive);
     return decided ? std::optional(decisive) : std::nullopt;
 }
 
-std::optional<Word> KnownValues::computed(Op op, std::span<const Word> operands) const {
+std::optional<Word> KnownValues::folded(Op op, std::span<const Word> operands) const {
     if (operands.size() == 2) {
-        if (const auto decided = one_decides(op, operands))
+        if (const auto decided = decided_by_one(op, operands))
             return decided;
         const auto a = number(operands[0]), b = number(operands[1]);
-        return a && b ? of_two(op, *a, *b) : std::nullopt;
+        return a && b ? folded_pair(op, *a, *b) : std::nullopt;
     }
     if (op == Op::select && operands.size() == 3) {
         const auto condition = number(operands[0]);
@@ -151,20 +151,20 @@ std::optional<Word> KnownValues::computed(Op op, std::span<const Word> operands)
         return *only == 0 ? 1 : 0;
     if (op == Op::bitwise_not && only)
         return ~*only;
-    // Between integers: numbers of other sizes are never known.
+    // OpBitcast between signed and unsigned integers; operands of other types are never constants.
     return op == Op::bitcast ? only : std::nullopt;
 }
 
 void KnownValues::evaluate(const Instruction& instruction) {
-    if (instruction.words.size() < 3 || !is_type(instruction[1]) || varies(instruction[2]))
+    if (!has_result(instruction) || varies(instruction[2]))
         return;
     const auto operands = instruction.words.subspan(3);
-    if (!is_computed(instruction.op())) {
+    if (!is_foldable(instruction.op())) {
         record(instruction[2], instruction[1], std::nullopt);
         return;
     }
-    const auto result = computed(instruction.op(), operands);
-    if (result || all_settled(operands))
+    const auto result = folded(instruction.op(), operands);
+    if (result || none_unknown(operands))
         record(instruction[2], instruction[1], result);
 }
 

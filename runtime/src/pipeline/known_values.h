@@ -1,5 +1,5 @@
 #pragma once
-/// What is known about the values of a SPIR-V module once its specialization constants have values.
+/// Folds the constants of a SPIR-V module whose specialization constants have their final values.
 
 #include "pipeline/spirv.h"
 
@@ -7,40 +7,49 @@
 
 namespace rekindle::runtime::spirv {
 
-/// Booleans and 32-bit integers whose values are known. A value is not computed yet, known, or varying, and
-/// only moves in that order.
+/// For each result id, whether it is a constant, and which one. The state of an id only moves from unknown to
+/// constant to varying, so that constant propagation ends. Only Booleans and 32-bit integers become
+/// constants.
 class KnownValues {
   public:
     explicit KnownValues(const Module& module);
 
-    /// The number, or 0 and 1 for false and true.
+    /// The constant, with 0 for false and 1 for true; nothing if the id is unknown or varying.
     std::optional<Word> number(Id id) const;
     bool varies(Id id) const { return values_[id].state == State::varying; }
-    /// Records the result of an instruction of a function, other than a call or OpPhi, from what is known of
-    /// its operands.
+    /// Folds an instruction of a function and records its result. OpFunctionCall and OpPhi depend on more
+    /// than their operands: their callers use record().
     void evaluate(const Instruction& instruction);
-    /// No number: the value varies. So does one that was known to be another number.
+    /// Records that an id is this constant, or varying if there is none. An id that already is a different
+    /// constant becomes varying.
     void record(Id id, Id type, std::optional<Word> number);
-    /// True if ids of this type are types of values; no other first operand of an instruction is one.
-    bool is_type(Id id) const { return id < kinds_.size() && kinds_[id] != Kind::none; }
-    /// How often something new became known.
+    /// True if the instruction has a type and a result: only then is its first operand a type.
+    bool has_result(const Instruction& instruction) const {
+        return instruction.words.size() > 2 && instruction[1] < kinds_.size() &&
+               kinds_[instruction[1]] != Kind::none;
+    }
+    /// True if the instruction's result is a constant.
+    bool is_constant(const Instruction& instruction) const {
+        return has_result(instruction) && number(instruction[2]).has_value();
+    }
+    /// Counts changes of state; constant propagation repeats until a pass makes none.
     std::size_t changes() const { return changes_; }
 
-    /// The constant as an instruction of the global section.
+    /// Appends the declaration of the constant `id`.
     void append_constant(std::vector<Word>& to, Id type, Id id) const;
 
   private:
-    enum class State : std::uint8_t { open, known, varying };
-    enum class Kind : std::uint8_t { none, other, boolean, word };
+    enum class State : std::uint8_t { unknown, constant, varying };
+    enum class Kind : std::uint8_t { none, other, boolean, integer32 };
     struct Value {
-        State state = State::open;
+        State state = State::unknown;
         Word number = 0;
     };
 
     void read_global(const Instruction& instruction);
-    std::optional<Word> computed(Op op, std::span<const Word> operands) const;
-    std::optional<Word> one_decides(Op op, std::span<const Word> operands) const;
-    bool all_settled(std::span<const Word> operands) const;
+    std::optional<Word> folded(Op op, std::span<const Word> operands) const;
+    std::optional<Word> decided_by_one(Op op, std::span<const Word> operands) const;
+    bool none_unknown(std::span<const Word> operands) const;
 
     std::vector<Value> values_;
     std::vector<Kind> kinds_;

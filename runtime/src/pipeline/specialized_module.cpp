@@ -1,9 +1,11 @@
 #include "pipeline/specialized_module.h"
 
-#include "pipeline/live_code.h"
+#include "pipeline/reachable_code.h"
 
 #include <algorithm>
-#include <string>
+#include <bit>
+#include <stdexcept>
+#include <string_view>
 
 namespace rekindle::runtime {
 
@@ -11,7 +13,7 @@ namespace {
 
 using namespace spirv;
 
-/// Global instructions with the constants' values in place of their initial ones.
+/// Copies the module and replaces the initial value of each specialization constant by the given one.
 std::vector<Word> with_values(const kernels::Kernel& kernel, std::span<const std::uint32_t> values) {
     std::vector<Word> words(kernel.module.begin(), kernel.module.end());
     std::unordered_map<Id, Word> given;
@@ -32,17 +34,11 @@ std::vector<Word> with_values(const kernels::Kernel& kernel, std::span<const std
     return words;
 }
 
-/// The name of an OpEntryPoint: zero-terminated, little-endian.
-std::string name_of(const Instruction& entry) {
-    std::string name;
-    for (const Word word : entry.words.subspan(3))
-        for (int byte = 0; byte < 4; ++byte) {
-            const char c = static_cast<char>(word >> (8 * byte) & 0xff);
-            if (c == 0)
-                return name;
-            name += c;
-        }
-    return name;
+/// SPIR-V stores strings zero-terminated with the first byte in the lowest bits, which on a little-endian
+/// host is how a C string lies in memory.
+static_assert(std::endian::native == std::endian::little);
+std::string_view name_of(const Instruction& entry_point) {
+    return reinterpret_cast<const char*>(&entry_point.words[3]);
 }
 
 const Instruction& entry_point_of(const Module& module, std::string_view name) {
@@ -51,24 +47,30 @@ const Instruction& entry_point_of(const Module& module, std::string_view name) {
     });
 }
 
-/// A selection whose condition is known can lose its OpSelectionMerge, unless a block in a nested construct
-/// leaves it through the merge block, as `break` in a switch does.
-class Selections {
+/// Finds the selections that need no OpSelectionMerge because only one of their branches can be taken. A
+/// selection must keep it if a nested construct branches to its merge block, as `break` in an `if` in a
+/// `switch` does: SPIR-V allows that only to the merge block of a switch or a loop.
+class UnneededMerges {
   public:
-    Selections(const LiveFunction& function, const KnownValues& known) : function_(function), known_(known) {
-        // From the innermost to the outermost: a header precedes the blocks of its construct.
+    UnneededMerges(const ReachableFunction& function, const KnownValues& known)
+        : function_(function), known_(known) {
+        // Inner constructs come first in reverse order, because a header precedes the blocks of its
+        // construct.
         for (auto block = function.source->blocks.rbegin(); block != function.source->blocks.rend(); ++block)
-            if (function.is_live(block->label) && block->merge != 0 && !block->has_loop() &&
-                successors(*block, known).size() == 1 && !nested_exit(*block))
-                dissolved_.insert(block->label);
+            if (function.is_reachable(block->label) && block->merge != 0 && !block->is_loop_header() &&
+                successors(*block, known).size() == 1 && !has_nested_exit(*block))
+                headers_.insert(block->label);
     }
 
-    bool dissolved(const Block& block) const { return dissolved_.contains(block.label); }
+    /// True for the header of such a selection.
+    bool contains(const Block& block) const { return headers_.contains(block.label); }
 
   private:
-    bool is_header(const Block& block) const { return block.merge != 0 && !dissolved(block); }
+    bool is_header(const Block& block) const { return block.merge != 0 && !contains(block); }
 
-    bool nested_exit(const Block& header) const {
+    /// Follows all paths from the header to its merge block. May return true without need, if a path leaves
+    /// the construct and comes back to it through an enclosing loop.
+    bool has_nested_exit(const Block& header) const {
         std::unordered_set<Id> seen{header.label, header.merge};
         std::vector<Id> left = successors(header, known_);
         while (!left.empty()) {
@@ -91,6 +93,7 @@ class Selections {
         return false;
     }
 
+    /// True if a path from the header leads to the target without passing the header's own merge block.
     bool construct_reaches(const Block& header, Id target) const {
         std::unordered_set<Id> seen{header.merge};
         std::vector<Id> left{header.label};
@@ -107,20 +110,22 @@ class Selections {
         return false;
     }
 
-    const LiveFunction& function_;
+    const ReachableFunction& function_;
     const KnownValues& known_;
-    std::unordered_set<Id> dissolved_;
+    std::unordered_set<Id> headers_; ///< labels
 };
 
+/// Writes the reachable blocks of the reachable functions, and the global section that they need.
 class Writer {
   public:
-    Writer(const Module& module, const KnownValues& known, const LiveCode& code, const Instruction& entry)
+    Writer(const Module& module, const KnownValues& known, const ReachableCode& code,
+           const Instruction& entry)
         : module_(module), known_(known), code_(code), entry_(entry), bound_(module.header[bound_word]) {}
 
     std::vector<Word> write() {
         for (const Function& function : module_.functions) {
             const auto live = code_.functions().find(function.id());
-            if (live != code_.functions().end() && !live->second.result)
+            if (live != code_.functions().end() && !live->second.constant_result)
                 write_function(live->second);
         }
         std::vector<Word> result(module_.header.begin(), module_.header.end());
@@ -142,89 +147,89 @@ class Writer {
         if (op == Op::decorate && (instruction[2] == decoration_spec_id || !exists(instruction[1])))
             return;
         const bool folded = op == Op::spec_constant || op == Op::spec_constant_op;
-        if (folded && known_.number(instruction[2]))
+        if (folded && known_.is_constant(instruction))
             known_.append_constant(to, instruction[1], instruction[2]);
         else
             append(to, instruction);
     }
 
-    /// False for results of functions and blocks that are not written.
+    /// False if the id is the result of an instruction that was left out.
     bool exists(Id id) const { return !in_functions_.contains(id) || written_.contains(id); }
 
-    void write_function(const LiveFunction& function) {
+    void write_function(const ReachableFunction& function) {
         for (const Instruction& instruction : function.source->head)
             write_instruction(instruction);
-        const Selections selections(function, known_);
-        // The blocks that must exist because a construct names them: the merge block, or the block that
-        // continues a loop, with the loop's header.
+        const UnneededMerges unneeded(function, known_);
+        // A merge instruction names its merge block and continue target, so they must exist even where no
+        // branch reaches them.
         std::unordered_set<Id> merges;
-        std::unordered_map<Id, Id> continues;
+        std::unordered_map<Id, Id> headers; // by continue target
         for (const Block& block : function.source->blocks)
-            if (function.is_live(block.label) && block.merge != 0 && !selections.dissolved(block)) {
+            if (function.is_reachable(block.label) && block.merge != 0 && !unneeded.contains(block)) {
                 merges.insert(block.merge);
-                if (block.has_loop())
-                    continues.emplace(block.continues, block.label);
+                if (block.is_loop_header())
+                    headers.emplace(block.continue_target, block.label);
             }
         for (const Block& block : function.source->blocks) {
-            const bool live = function.is_live(block.label);
-            const auto loop = continues.find(block.label);
-            if (!live && loop == continues.end() && !merges.contains(block.label))
+            const bool live = function.is_reachable(block.label);
+            const auto header = headers.find(block.label);
+            if (!live && header == headers.end() && !merges.contains(block.label))
                 continue;
             append(functions_, Op::label, {block.label});
             if (live)
-                write_block(function, block, selections);
-            else if (loop != continues.end())
-                append(functions_, Op::branch, {loop->second});
+                write_block(function, block, unneeded);
+            else if (header != headers.end())
+                append(functions_, Op::branch, {header->second});
             else
                 append(functions_, Op::unreachable, {});
         }
         append(functions_, Op::function_end, {});
     }
 
-    void write_block(const LiveFunction& function, const Block& block, const Selections& selections) {
+    void write_block(const ReachableFunction& function, const Block& block, const UnneededMerges& unneeded) {
         for (const Instruction& instruction : block.instructions) {
             const Op op = instruction.op();
-            if (&instruction == &block.end())
-                write_end(block, selections);
+            if (&instruction == &block.terminator())
+                write_terminator(block, unneeded);
             else if (op == Op::phi)
                 write_phi(function, block, instruction);
-            else if (op != Op::selection_merge || !selections.dissolved(block))
+            else if (op != Op::selection_merge || !unneeded.contains(block))
                 write_instruction(instruction);
         }
     }
 
-    void write_end(const Block& block, const Selections& selections) {
-        const Instruction& end = block.end();
-        const bool decides = end.op() == Op::branch_conditional || end.op() == Op::switch_;
+    void write_terminator(const Block& block, const UnneededMerges& unneeded) {
+        const Instruction& terminator = block.terminator();
+        const bool decides = terminator.op() == Op::branch_conditional || terminator.op() == Op::switch_;
         const std::vector<Id> next = successors(block, known_);
         if (!decides || next.size() > 1)
-            append(functions_, end);
-        else if (block.merge != 0 && !block.has_loop() && !selections.dissolved(block))
-            append(functions_, Op::switch_, {a_number(end), next.front()});
+            append(functions_, terminator);
+        else if (block.merge != 0 && !block.is_loop_header() && !unneeded.contains(block))
+            append(functions_, Op::switch_, {selector_for(terminator), next.front()});
         else
             append(functions_, Op::branch, {next.front()});
     }
 
-    /// The selector of a switch with a single target.
-    Id a_number(const Instruction& end) {
-        if (end.op() == Op::switch_)
-            return end[1];
+    /// A selector for a switch whose only target is its default: any integer will do.
+    Id selector_for(const Instruction& terminator) const {
+        if (terminator.op() == Op::switch_)
+            return terminator[1];
         for (const Instruction& instruction : module_.globals)
-            if (instruction.op() == Op::constant && known_.number(instruction[2]))
+            if (instruction.op() == Op::constant && known_.is_constant(instruction))
                 return instruction[2];
-        throw std::logic_error("a module has no 32-bit constant");
+        throw std::logic_error("the module declares no constant");
     }
 
-    void write_phi(const LiveFunction& function, const Block& block, const Instruction& phi) {
-        if (hoisted(phi))
+    void write_phi(const ReachableFunction& function, const Block& block, const Instruction& phi) {
+        if (replaced_by_constant(phi))
             return;
         std::vector<Word> words{0, phi[1], phi[2]};
         for (std::size_t at = 3; at + 1 < phi.words.size(); at += 2)
             if (function.has_edge(phi[at + 1], block.label))
                 words.insert(words.end(), {phi[at], phi[at + 1]});
-        if (block.has_loop() && !function.is_live(block.continues)) {
+        if (block.is_loop_header() && !function.is_reachable(block.continue_target)) {
             append(new_globals_, Op::undef, {phi[1], bound_});
-            words.insert(words.end(), {bound_++, block.continues});
+            words.insert(words.end(), {bound_++, block.continue_target});
         }
         words[0] = static_cast<Word>(words.size() << 16) | static_cast<Word>(Op::phi);
         functions_.insert(functions_.end(), words.begin(), words.end());
@@ -232,16 +237,17 @@ class Writer {
     }
 
     void write_instruction(const Instruction& instruction) {
-        if (hoisted(instruction))
+        if (replaced_by_constant(instruction))
             return;
         append(functions_, instruction);
-        if (instruction.words.size() > 2 && known_.is_type(instruction[1]))
+        if (known_.has_result(instruction))
             written_.insert(instruction[2]);
     }
 
-    /// A result that is known becomes a constant with the same id.
-    bool hoisted(const Instruction& instruction) {
-        if (instruction.words.size() < 3 || !known_.is_type(instruction[1]) || !known_.number(instruction[2]))
+    /// Declares a result that is a constant in the global section, under the same id, so that the instruction
+    /// can be left out. Returns false if the result is not a constant.
+    bool replaced_by_constant(const Instruction& instruction) {
+        if (!known_.is_constant(instruction))
             return false;
         known_.append_constant(new_globals_, instruction[1], instruction[2]);
         written_.insert(instruction[2]);
@@ -250,17 +256,17 @@ class Writer {
 
     const Module& module_;
     const KnownValues& known_;
-    const LiveCode& code_;
+    const ReachableCode& code_;
     const Instruction& entry_;
     Word bound_;
     std::vector<Word> new_globals_, functions_;
     std::unordered_set<Id> written_;
-    std::unordered_set<Id> in_functions_ = ids_of_functions();
+    std::unordered_set<Id> in_functions_ = results_in_functions();
 
-    std::unordered_set<Id> ids_of_functions() const {
+    std::unordered_set<Id> results_in_functions() const {
         std::unordered_set<Id> ids;
         const auto add = [&](const Instruction& instruction) {
-            if (instruction.words.size() > 2 && known_.is_type(instruction[1]))
+            if (known_.has_result(instruction))
                 ids.insert(instruction[2]);
         };
         for (const Function& function : module_.functions) {
@@ -280,7 +286,7 @@ std::vector<std::uint32_t> specialized_module(const kernels::Kernel& kernel,
     const Module module(words);
     const Instruction& entry = entry_point_of(module, kernel.name);
     KnownValues known(module);
-    const LiveCode code(module, known, entry[2]);
+    const ReachableCode code(module, known, entry[2]);
     return Writer(module, known, code, entry).write();
 }
 

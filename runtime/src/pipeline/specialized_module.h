@@ -1,5 +1,5 @@
 #pragma once
-/// SPIR-V reduced to one pipeline.
+/// Reduces a SPIR-V module to what one pipeline needs.
 
 #include <rekindle/kernels/kernel.h>
 
@@ -9,11 +9,11 @@
 
 namespace rekindle::runtime {
 
-/// The kernel's module with its specialization constants replaced by `values` (in the order of
-/// Kernel::constants): one entry point, the functions that it calls, and in these only the blocks that the
-/// values leave reachable. A driver would remove the same blocks, but only after it has translated and
-/// inlined all of them, which is most of the compile time of a family with many variants. The result is valid
-/// SPIR-V for pipelines without VkSpecializationInfo.
+/// Returns the kernel's module with `values` (in the order of Kernel::constants) in place of its
+/// specialization constants. Only the kernel's entry point and the code that it can reach with these values
+/// remain. Drivers remove unreachable code, too, but only after they have translated and inlined all of it,
+/// which takes most of the compile time of families with many variants. The result is valid SPIR-V; create
+/// pipelines from it without VkSpecializationInfo.
 std::vector<std::uint32_t> specialized_module(const kernels::Kernel& kernel,
                                               std::span<const std::uint32_t> values);
 

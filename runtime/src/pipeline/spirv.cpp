@@ -28,7 +28,7 @@ Module::Module(std::span<const Word> words) : header(words.first(header_words)) 
             if (instruction.op() == Op::selection_merge || instruction.op() == Op::loop_merge)
                 block.merge = instruction[1];
             if (instruction.op() == Op::loop_merge)
-                block.continues = instruction[2];
+                block.continue_target = instruction[2];
         }
     }
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// SPIR-V as lists of instructions, and the few operations that specialization needs to know. Numbers are
-/// from the SPIR-V specification, version 1.6, section 3.
+/// Splits a SPIR-V module into functions, blocks and instructions. The operation codes come from the SPIR-V
+/// specification, version 1.6, section 3.
 
 #include <cstdint>
 #include <span>
@@ -13,6 +13,7 @@ using Id = std::uint32_t;
 
 constexpr std::size_t header_words = 5, bound_word = 3;
 
+/// Only the operations that specialization handles; an instruction may have any other code.
 enum class Op : std::uint16_t {
     undef = 1,
     entry_point = 15,
@@ -74,7 +75,8 @@ enum class Op : std::uint16_t {
 };
 constexpr Word decoration_spec_id = 1;
 
-/// The words of one instruction, whose first holds the length and the operation. Refers to the module.
+/// A view of one instruction in a module's words. The first word holds the length in words and the operation
+/// code.
 struct Instruction {
     std::span<const Word> words;
 
@@ -84,22 +86,22 @@ struct Instruction {
 
 struct Block {
     Id label = 0;
-    std::vector<Instruction> instructions; ///< without the label; the last one ends the block
-    Id merge = 0;                          ///< of its OpSelectionMerge or OpLoopMerge
-    Id continues = 0;                      ///< of its OpLoopMerge: where the next iteration continues
+    std::vector<Instruction> instructions; ///< after the label; the last one is the terminator
+    Id merge = 0;           ///< merge block that its OpSelectionMerge or OpLoopMerge names; 0 if it has none
+    Id continue_target = 0; ///< the one that its OpLoopMerge names; 0 if it has none
 
-    const Instruction& end() const { return instructions.back(); }
-    bool has_loop() const { return continues != 0; }
+    const Instruction& terminator() const { return instructions.back(); }
+    bool is_loop_header() const { return continue_target != 0; }
 };
 
 struct Function {
     std::vector<Instruction> head; ///< OpFunction and OpFunctionParameter
-    std::vector<Block> blocks;     ///< the first one is the entry
+    std::vector<Block> blocks;     ///< the first one is the entry block
 
     Id id() const { return head.front()[2]; }
 };
 
-/// A module that the build has validated.
+/// A parsed module. Refers to the words that it was made from, which must be valid SPIR-V.
 struct Module {
     explicit Module(std::span<const Word> words);
 
@@ -108,7 +110,7 @@ struct Module {
     std::vector<Function> functions;
 };
 
-/// Appends an instruction with these operands.
+/// Appends an instruction to a module's words.
 void append(std::vector<Word>& to, Op op, std::initializer_list<Word> operands);
 void append(std::vector<Word>& to, const Instruction& instruction);
 
