@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: tests/pipelines/run.sh TOOL [--pages]
 #
-# Compares docs/reference/kernels.md and docs/reference/isa.tsv with the registry and checks with spirv-val the modules and
-# what the runtime makes of them for each kernel and audit case.
+# Compares docs/reference/kernels.md and docs/reference/isa.tsv with the registry, and runs spirv-val on the modules and on
+# those that drivers receive for each kernel and audit case.
 # Then, unless --pages is given, runs the pipeline matrix: TOOL (rekindle_kernel_tool) creates every kernel and audit
 # case with the drivers of the system's Mesa (lavapipe, and RADV for GPUs that are not present; once under the
 # validation layers) and with those of Mesa 25 or newer, for more GPU families. It takes minutes: each kernel of a
@@ -72,7 +72,7 @@ all_of() {
     done
 }
 
-# validate_one MODULE: runs spirv-val; prints "valid", "skipped", or the module with what is wrong.
+# validate_one MODULE: runs spirv-val; prints "valid", "skipped", or the module's name and the error.
 validate_one() {
     local output
     if output=$(spirv-val --target-env vulkan1.2 --scalar-block-layout "$1" 2>&1); then

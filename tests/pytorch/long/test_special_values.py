@@ -65,7 +65,7 @@ def clipped(x, order):
 
 
 def norms(order):
-    """The norms with this order: name, function, and one that is exact where the CPU's is not, or None."""
+    """Yields the name of each norm, the norm, and None, or a function that is right where the CPU's norm is not."""
     yield "vector_norm", lambda x: torch.linalg.vector_norm(x, order), None
     yield "foreach_norm", lambda x: torch._foreach_norm([x], order)[0], None
     yield "clip_grad_norm_", lambda x: clipped(x, order), None
@@ -74,7 +74,7 @@ def norms(order):
         yield "normalize", lambda x: F.normalize(x[None], order), None
     if order >= 0:
         yield "pairwise_distance", lambda x: F.pairwise_distance(x[None], torch.zeros_like(x)[None], order), None
-        # The largest difference: CPUs ignore NaN in cdist, and only there.
+        # Of all norms of infinite order, only cdist ignores NaN on CPUs.
         largest = (lambda x: torch.linalg.vector_norm(x, order)[None, None]) if order == INFINITY else None
         yield "cdist", lambda x: torch.cdist(x[None], torch.zeros_like(x)[None], order), largest
         yield "pdist", lambda x: F.pdist(torch.stack([x, torch.zeros_like(x)]), order), None
@@ -98,7 +98,7 @@ def with_its_options(op, dtype):
 
 
 def exact_polygamma(order):
-    """CPUs lose digits of polygamma between its poles, even in float64, and give NaN for infinity."""
+    """CPUs lose digits of polygamma between its poles, even in float64, and return NaN for infinity. mpmath does not."""
     def one(x):
         if math.isnan(x) or x <= 0 and (math.isinf(x) or x == math.floor(x)):
             return torch.polygamma(order, torch.tensor(x, dtype=torch.float64)).item()
@@ -107,6 +107,7 @@ def exact_polygamma(order):
 
 
 def exact_version(op, dtype):
+    """The function to compare with where the CPU's is inexact, or None."""
     if op.name == "polygamma":
         options, _ = op.sample_kwargs("cpu", dtype, torch.ones(1, dtype=dtype))
         return exact_polygamma(options["n"])

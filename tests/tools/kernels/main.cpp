@@ -11,8 +11,8 @@
 /// each takes. list    prints every kernel and audit case of the registry, one line each: family, kernel,
 /// case and the bytes of shared memory that it may use, separated by tabs. docs    prints
 /// docs/reference/kernels.md. modules writes the embedded modules as FOLDER/<family>.spv. Nothing runs on the
-/// device, so it need not be present (RADV_FORCE_FAMILY). specialized writes what the runtime hands to the
-/// driver for each kernel and audit case as FOLDER/<kernel>-<number>.spv.
+/// device, so it need not be present (RADV_FORCE_FAMILY). specialized writes the module
+/// that the driver receives for each kernel and audit case as FOLDER/<kernel>-<number>.spv.
 
 #include "audit_row.h"
 #include "compile_times.h"
@@ -118,13 +118,13 @@ int audit(std::string_view family) {
     return status_of(counts);
 }
 
-/// Throws if the file cannot be written.
 void write_words(const std::filesystem::path& path, std::span<const std::uint32_t> words) {
     std::ofstream stream(path, std::ios::binary);
-    stream.exceptions(std::ios::failbit | std::ios::badbit);
     stream.write(reinterpret_cast<const char*>(words.data()),
                  static_cast<std::streamsize>(words.size_bytes()));
     stream.close();
+    if (!stream)
+        throw std::runtime_error("cannot write " + path.string());
 }
 
 int write_modules(const std::filesystem::path& folder) {
