@@ -10,8 +10,8 @@ from ..versions import minor_version
 from .devices import mapped
 from .report import say
 
-# Earlier versions have no place for a device's kernels; they time its operators with events, without Kineto.
-_KINETO_KNOWS_DEVICES = minor_version(torch.__version__) >= (2, 13)
+# Before 2.13, Kineto accepts no kernels from other devices, so the profiler times operators with the device's events.
+_KINETO_TAKES_KERNELS = minor_version(torch.__version__) >= (2, 13)
 
 
 def _mapped(activity):
@@ -45,7 +45,7 @@ def _map_device(original):
     def __init__(self, enabled=True, *, use_cuda=False, use_device=None, **kwargs):
         use_device = "rvk" if use_cuda else mapped(use_device)
         if use_device == "rvk":
-            if _KINETO_KNOWS_DEVICES:
+            if _KINETO_TAKES_KERNELS:
                 kwargs.setdefault("use_kineto", True)
             else:
                 kwargs["use_kineto"] = not kwargs.get("use_cpu", True)
