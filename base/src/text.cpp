@@ -60,6 +60,15 @@ std::string format_duration(double seconds) {
     return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
+std::string shell_word(std::string_view word) {
+    if (!word.empty() && word.find_first_of(" \t\r\n'\"\\$`*?[]{};&|<>()#!~^") == std::string_view::npos)
+        return std::string(word);
+    std::string quoted = "'";
+    for (const char c : word)
+        quoted += c == '\'' ? std::string_view("'\\''") : std::string_view(&c, 1);
+    return quoted + "'";
+}
+
 std::string format_bytes(std::uint64_t bytes) {
     constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
     if (bytes < 1024)

@@ -49,14 +49,21 @@ std::string commands_with_option(std::string_view written) {
     return names;
 }
 
+/// For commands that run another one.
+std::string_view separator_hint(const CommandSpec& command) {
+    return command.positional.starts_with("[--") ? " An option of the command to run comes after --." : "";
+}
+
 [[noreturn]] void refuse_unknown(const CommandSpec& command, std::string_view written) {
     if (const std::string others = commands_with_option(written); !others.empty())
         throw usage_error(
             fmt::format("rekindle {} has no option {}: it belongs to {}", command.name, written, others))
-            .hint(fmt::format("rekindle {} --help lists all options.", command.name));
+            .hint(fmt::format("rekindle {} --help lists all options.{}", command.name,
+                              separator_hint(command)));
     Error error = usage_error(fmt::format("unknown option {}", written));
     const std::string near = nearest_option(command.name, written);
-    const std::string all = fmt::format("rekindle {} --help lists all options.", command.name);
+    const std::string all =
+        fmt::format("rekindle {} --help lists all options.{}", command.name, separator_hint(command));
     error.hint(near.empty() ? all : fmt::format("Did you mean {}? {}", near, all));
     throw error;
 }

@@ -49,6 +49,14 @@ TEST(Text, WithThousands) {
     EXPECT_EQ(with_thousands(std::numeric_limits<std::int64_t>::min()), "-9,223,372,036,854,775,808");
 }
 
+TEST(Text, ShellWord) {
+    for (const char* plain : {"train.py", "--lr=0.1", "/a/b-c_d.e:f,g@h+i"})
+        EXPECT_EQ(shell_word(plain), plain);
+    EXPECT_EQ(shell_word(""), "''");
+    EXPECT_EQ(shell_word("a b"), "'a b'");
+    EXPECT_EQ(shell_word("it's $1"), "'it'\\''s $1'");
+}
+
 TEST(Text, FormatDuration) {
     EXPECT_EQ(format_duration(0), "0.0 ms");
     EXPECT_EQ(format_duration(0.0043), "4.3 ms");

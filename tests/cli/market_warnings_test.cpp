@@ -20,10 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 /// ES-like minutes of some weeks in UTC.
 class SimulatedFile {
     TemporaryFolder folder_;

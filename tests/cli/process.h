@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rekindle::cli {
@@ -13,6 +14,10 @@ using Words = std::vector<std::string>;
 inline Words joined(Words first, const Words& second) {
     first.insert(first.end(), second.begin(), second.end());
     return first;
+}
+
+inline bool contains(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
 }
 
 struct Finished {

@@ -20,7 +20,7 @@ class ReportStrings {
 
     void operator()(doctor::Report& report) const {
         auto& [facts, probes, devices, verdict, findings, host_findings, recognized, candidates, ruled_out,
-               ask, noticed, plan, log, outcome] = report;
+               ask, noticed, plan, log, outcome, run, second_run] = report;
         visit_("verdict", verdict);
         all("devices", devices);
         all("findings", findings);
@@ -33,6 +33,9 @@ class ReportStrings {
         all("probes", probes);
         one("plan", plan);
         visit_("log", log);
+        for (std::optional<doctor::RunResult>* one_run : {&run, &second_run})
+            if (*one_run)
+                all("run.command", (*one_run)->command);
     }
     void one(const std::string& at, doctor::Plan& plan) const {
         auto& [steps, remarks, verification_stages, stop] = plan;
@@ -151,6 +154,7 @@ inline std::vector<doctor::Finding> findings_of_each_severity() {
 /// Two of everything, and every string still empty; steps[0] has no commands, and there are five steps.
 inline doctor::Report report_of_everything() {
     doctor::Report report;
+    report.run = report.second_run = doctor::RunResult{.command = {"python", "train.py"}};
     report.probes.resize(2);
     report.probes[0].status = doctor::ProbeStatus::failed;
     for (doctor::ProbeResult& probe : report.probes)

@@ -1,4 +1,6 @@
+#include "../doctor/report_output.h"
 #include "../doctor/requests.h"
+#include "../doctor/run.h"
 #include "../doctor/screen.h"
 #include "commands.h"
 
@@ -36,7 +38,7 @@ class ChosenKnowledge {
 void check_modes(const CommandLine& line) {
     std::vector<std::string> modes;
     for (const char* key :
-         {"log", "replay", "root", "review", "explain", "matrix", "check_knowledge", "alternatives"})
+         {"run", "log", "replay", "root", "review", "explain", "matrix", "check_knowledge", "alternatives"})
         if (line.has(key))
             modes.push_back(std::string("--") + key);
     for (std::string& mode : modes)
@@ -56,6 +58,14 @@ void check_modes(const CommandLine& line) {
                             line.has("facts") ? "--facts names another machine's facts"
                                               : "--log is about another machine without --facts"))
                 .expected("--facts here");
+    if (!line.flag("run")) {
+        if (!line.positionals.empty())
+            throw usage_error(fmt::format("unexpected argument \"{}\"", line.positionals.front()))
+                .hint("--run -- COMMAND runs a command and explains its failure");
+        for (const char* key : {"finish", "silence"})
+            if (line.has(key))
+                throw usage_error(fmt::format("--{} needs --run", key)).expected("--run -- COMMAND");
+    }
     if (line.flag("yes") && !line.has("fix"))
         throw usage_error("--yes without --fix").expected("--fix ID --yes");
     if ((line.has("hours_per_month") || line.has("price")) && !line.flag("alternatives"))
@@ -94,26 +104,6 @@ LogText read_chosen_log(const std::string& path) {
     return path == "-" ? log_from_text(read_text("-"), "standard input") : read_log(path);
 }
 
-std::string dump(const nlohmann::ordered_json& json, const Stream& stream) {
-    return json.dump(2, ' ', !stream.traits().utf8, nlohmann::json::error_handler_t::replace);
-}
-
-void write_report(const std::string& path, Report report, const Knowledge& knowledge, bool remove_names) {
-    if (remove_names)
-        redact(report);
-    const bool json = path.ends_with(".json");
-    write_file_atomically(
-        path,
-        json ? to_json(report, knowledge).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
-             : report_markdown(report, knowledge));
-}
-
-bool has_findings(const Report& report) {
-    const auto counts = [](const Finding& one) { return one.severity != Severity::note; };
-    return std::any_of(report.findings.begin(), report.findings.end(), counts) ||
-           (!report.log.empty() && !report.ask.empty());
-}
-
 ExitStatus examine(Context& context, const Knowledge& knowledge) {
     const CommandLine& line = context.line;
     Recording recording = gather(line, knowledge);
@@ -122,20 +112,7 @@ ExitStatus examine(Context& context, const Knowledge& knowledge) {
         log = read_chosen_log(line.text("log"));
     Report report = make_report(std::move(recording.facts), std::move(recording.probes),
                                 log ? &*log : nullptr, knowledge);
-    const ExitStatus status = has_findings(report) ? ExitStatus::failed : ExitStatus::success;
-    if (line.has("report"))
-        write_report(line.text("report"), report, knowledge, !line.has("redact") || line.flag("redact"));
-    if (line.flag("redact"))
-        redact(report);
-    if (line.flag("json"))
-        context.output.line(dump(to_json(report, knowledge), context.output));
-    else
-        context.output.write(
-            render_report(report, knowledge,
-                          {.width = context.output.traits().width, .verbose = context.messages.verbose}));
-    if (line.has("report") && !line.flag("json"))
-        context.output.line(fmt::format("\nReport written to {}.", line.text("report")));
-    return status;
+    return show_report(context, std::move(report), knowledge);
 }
 
 const Step& step_named(const Plan& plan, const std::string& id) {
@@ -258,6 +235,8 @@ ExitStatus run_doctor(Context& context) {
     if (line.has("check_knowledge"))
         return check(context);
     const ChosenKnowledge knowledge(line);
+    if (line.flag("run"))
+        return run_and_diagnose(context, knowledge.get());
     if (line.has("review"))
         return review(context, knowledge.get());
     if (line.has("explain"))

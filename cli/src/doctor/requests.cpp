@@ -28,10 +28,13 @@ void check_pythons(const std::vector<std::string>& requested, const doctor::Fact
 
 } // namespace
 
-doctor::Facts read_host(const CommandLine& line) {
+doctor::Facts read_host(const CommandLine& line, const std::string& python) {
     doctor::HostOptions options;
     options.root = line.text("root", "/");
-    options.pythons = line.list("python");
+    const std::vector<std::string> requested = line.list("python");
+    options.pythons = requested;
+    if (requested.empty() && !python.empty())
+        options.pythons.push_back(python);
     options.pid = line.integer("pid", 0);
     if (!std::filesystem::is_directory(options.root))
         throw usage_error("no such folder")
@@ -43,7 +46,7 @@ doctor::Facts read_host(const CommandLine& line) {
                                       facts.environment.variables.unread))
             .at("--pid")
             .expected("a running process of the same user");
-    check_pythons(options.pythons, facts);
+    check_pythons(requested, facts);
     return facts;
 }
 

@@ -4,6 +4,7 @@
 #include <rekindle/cli/text_layout.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -254,9 +255,22 @@ std::string render_step(const Step& step, std::size_t width) {
     return text;
 }
 
+std::string render_run(const RunResult& run) {
+    std::vector<std::string> words;
+    words.reserve(run.command.size());
+    for (const std::string& word : run.command)
+        words.push_back(shell_word(word));
+    return fmt::format("{} {} after {}.", fmt::join(words, " "), ending_of(run),
+                       format_duration(run.seconds));
+}
+
 std::string render_report(const Report& report, const Knowledge& knowledge, ScreenOptions options) {
     const std::size_t width = options.width;
-    std::string text = indented(report.verdict, width, 0);
+    std::string text;
+    for (const std::optional<RunResult>* run : {&report.run, &report.second_run})
+        if (*run)
+            text += render_run(**run) + "\n"; // not wrapped, so that it can be copied
+    text += indented(report.verdict, width, 0);
     if (report.log.empty())
         text += "\nDevices\n" + render_devices(report.devices, width);
     text += findings_text("Findings", report.findings, knowledge, options);

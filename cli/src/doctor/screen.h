@@ -17,6 +17,8 @@ struct ScreenOptions {
 /// Verdict, devices, findings and plan: ten seconds of reading, or everything with `verbose`.
 std::string render_report(const doctor::Report& report, const doctor::Knowledge& knowledge,
                           ScreenOptions options);
+/// "python train.py exited with status 1 after 12.3 s."
+std::string render_run(const doctor::RunResult& run);
 /// The devices alone.
 std::string render_devices(const std::vector<doctor::DeviceStatus>& devices, std::size_t width);
 /// One step in full: why, what it changes, commands, check, undo.

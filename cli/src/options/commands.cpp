@@ -104,16 +104,21 @@ CommandSpec verify() {
 CommandSpec doctor() {
     return {
         .name = "doctor",
+        .positional = "[-- COMMAND...]",
         .brief = "Find out why GPU training fails on this machine",
         .detail =
             "Reads what the kernel, the drivers, the Python environments and the bytes of the libraries say, "
             "tests the GPUs in child processes, and prints a verdict, what each device can train with today, "
             "the findings with their evidence and a plan whose first steps are cheap and reversible. It "
             "needs no Python, no PyTorch, no ROCm and no Vulkan, changes nothing and sends nothing "
-            "anywhere.\n\n--log diagnoses a posted log, --review checks a document or script, --explain and "
-            "--matrix look things up. Status 0: nothing is wrong; 1: there are findings; 2: usage error.",
+            "anywhere.\n\n--run runs a training command and explains its failure, --log diagnoses a posted "
+            "log, "
+            "--review checks a document or script, --explain and --matrix look things up. Status 0: nothing "
+            "is "
+            "wrong; 1: there are findings; 2: usage error. With --run: the command's status.",
         .examples = {{"", "this machine"},
                      {"--python ~/venv/bin/python3 -v", "with the PyTorch you train with, and all evidence"},
+                     {"--run -- python train.py", "run it, and explain why it fails"},
                      {"--log train.log --facts here", "why did that job die?"},
                      {"--review fix-rocm.md", "is this advice correct?"},
                      {"--matrix gfx1010", "which wheels have code for an RX 5600 XT"},

@@ -6,6 +6,7 @@ namespace {
 
 const std::vector<std::string_view> doctor_alone{"doctor"};
 constexpr std::string_view host = "Host";
+constexpr std::string_view training = "A training run on this machine";
 constexpr std::string_view log = "Log or recording from another machine";
 constexpr std::string_view lookup = "Lookups";
 constexpr std::string_view repair = "Fixes";
@@ -69,6 +70,46 @@ std::vector<OptionSpec> host_rows() {
          .detail = "Everything is read below it, and nothing from this machine is mixed in. No probes run.",
          .example = "--root /mnt/rescue",
          .commands = doctor_alone},
+    };
+}
+
+std::vector<OptionSpec> run_rows() {
+    return {
+        {.name = "run",
+         .kind = ValueKind::flag,
+         .group = training,
+         .brief = "Run the command after --, and explain its failure",
+         .detail =
+             "The command runs unchanged, with this terminal, and its output is kept. If it fails, the cause "
+             "is sought in that output and in the facts of this machine at that moment: environment, memory "
+             "holders, kernel log. The exit status is the command's. With --json, its standard output goes "
+             "to "
+             "standard error.",
+         .example = "--run -- python train.py --epochs 3",
+         .commands = doctor_alone,
+         .not_with = not_with("the command runs on this machine, now",
+                              {"log", "facts", "replay", "root", "pid", "fix", "alternatives"})},
+        {.name = "finish",
+         .kind = ValueKind::flag,
+         .group = training,
+         .brief = "If it fails, run it again on Vulkan",
+         .detail =
+             "Through python -m torch_rvk.run, in the same environment; both outcomes and times are printed. "
+             "The exit status is that of the second run.",
+         .example = "--run --finish -- python train.py",
+         .commands = doctor_alone},
+        {.name = "silence",
+         .kind = ValueKind::integer,
+         .value_name = "SECONDS",
+         .range = {.low = 0, .high = 604800},
+         .group = training,
+         .brief = "Say what the command does after this time without output",
+         .detail = "Its processes, their threads and where they wait in the kernel, and their Python stacks "
+                   "if py-spy "
+                   "is installed. The command keeps running. 0: never.",
+         .example = "--run --silence 60 -- torchrun --nproc-per-node 2 train.py",
+         .commands = doctor_alone,
+         .default_text = "300"},
     };
 }
 
@@ -234,7 +275,7 @@ std::vector<OptionSpec> output_rows() {
 
 std::vector<OptionSpec> doctor() {
     std::vector<OptionSpec> all;
-    for (auto* make : {host_rows, log_rows, lookup_rows, output_rows})
+    for (auto* make : {host_rows, run_rows, log_rows, lookup_rows, output_rows})
         for (OptionSpec& row : make())
             all.push_back(std::move(row));
     return all;

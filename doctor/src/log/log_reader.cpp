@@ -79,10 +79,10 @@ void close_holes(std::string& text) {
 }
 
 /// Programs, images and archives are not logs. Text with colors, progress lines or another code page is.
-void refuse_binary(const Ends& ends, const std::string& path) {
+void refuse_binary(std::string_view beginning, const std::string& path) {
     constexpr std::size_t sample = 256 << 10;
     constexpr std::size_t max_percent = 5;
-    const std::string_view head = std::string_view(ends.head).substr(0, sample);
+    const std::string_view head = beginning.substr(0, sample);
     const auto is_control = [](char c) {
         const auto byte = static_cast<unsigned char>(c);
         return byte < 0x20 && byte != 0 &&
@@ -113,35 +113,6 @@ Ends ends_of_large_file(int descriptor, std::uint64_t size) {
     ends.lines_counted = false;
     read_at(descriptor, 0, head_bytes, ends.head);
     read_at(descriptor, size - tail_bytes, tail_bytes, ends.tail);
-    drop_first_line(ends);
-    return ends;
-}
-
-/// For pipes, /proc files and everything else without a size.
-Ends ends_of_stream(int descriptor, std::string begun = "") {
-    Ends ends;
-    ends.bytes = begun.size();
-    ends.head = std::move(begun);
-    std::array<char, 64 << 10> buffer{};
-    while (const std::size_t got = read_some(descriptor, buffer.data(), buffer.size())) {
-        const std::string_view piece(buffer.data(), got);
-        ends.bytes += got;
-        const std::size_t to_head = std::min(got, head_bytes - ends.head.size());
-        ends.head.append(piece.substr(0, to_head));
-        ends.tail.append(piece.substr(to_head));
-        if (ends.tail.size() > 2 * tail_bytes) {
-            const std::size_t surplus = ends.tail.size() - tail_bytes;
-            ends.lines_before_tail += count_lines(std::string_view(ends.tail).substr(0, surplus));
-            ends.tail.erase(0, surplus);
-            ends.shortened = true;
-        }
-    }
-    if (!ends.shortened) {
-        ends.head += ends.tail;
-        ends.tail.clear();
-        return ends;
-    }
-    ends.lines_before_tail += count_lines(ends.head);
     drop_first_line(ends);
     return ends;
 }
@@ -257,6 +228,16 @@ LogText lines_of(Ends ends, std::string name) {
     return log;
 }
 
+/// For pipes, /proc files and everything else without a size.
+LogCollector collect_stream(int descriptor, std::string_view begun) {
+    LogCollector collector;
+    collector.append(begun);
+    std::array<char, 64 << 10> buffer{};
+    while (const std::size_t got = read_some(descriptor, buffer.data(), buffer.size()))
+        collector.append(std::string_view(buffer.data(), got));
+    return collector;
+}
+
 /// Opens a named pipe, but does not wait forever for a writer. Returns the first byte, if there is one.
 std::string open_pipe(const std::filesystem::path& path, FileDescriptor& file) {
     constexpr int patience_ms = 5000;
@@ -293,10 +274,42 @@ LogText read_log(const std::filesystem::path& path) {
     if (S_ISDIR(status.st_mode))
         throw usage_error("is a folder").at(path.string()).expected("a log file");
     const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
-    const bool large = S_ISREG(status.st_mode) && size > head_bytes + tail_bytes;
-    Ends ends = large ? ends_of_large_file(file.get(), size) : ends_of_stream(file.get(), std::move(begun));
-    refuse_binary(ends, path.string());
-    return lines_of(std::move(ends), path.string());
+    if (S_ISREG(status.st_mode) && size > head_bytes + tail_bytes) {
+        Ends ends = ends_of_large_file(file.get(), size);
+        refuse_binary(ends.head, path.string());
+        return lines_of(std::move(ends), path.string());
+    }
+    const LogCollector collector = collect_stream(file.get(), begun);
+    refuse_binary(collector.beginning(), path.string());
+    return collector.text(path.string());
+}
+
+void LogCollector::append(std::string_view bytes) {
+    bytes_ += bytes.size();
+    const std::size_t to_head = std::min(bytes.size(), head_bytes - head_.size());
+    head_.append(bytes.substr(0, to_head));
+    tail_.append(bytes.substr(to_head));
+    if (tail_.size() <= 2 * tail_bytes)
+        return;
+    const std::size_t surplus = tail_.size() - tail_bytes;
+    lines_before_tail_ += count_lines(std::string_view(tail_).substr(0, surplus));
+    tail_.erase(0, surplus);
+    shortened_ = true;
+}
+
+LogText LogCollector::text(std::string name) const {
+    Ends ends;
+    ends.bytes = bytes_;
+    ends.shortened = shortened_;
+    ends.head = head_;
+    if (shortened_) {
+        ends.tail = tail_;
+        ends.lines_before_tail = lines_before_tail_ + count_lines(head_);
+        drop_first_line(ends);
+    } else {
+        ends.head += tail_;
+    }
+    return lines_of(std::move(ends), std::move(name));
 }
 
 LogText log_from_text(std::string_view text, std::string name) {

@@ -180,6 +180,9 @@ void redact(Report& report) {
     change(report.plan.verification_stages, redactor);
     report.plan.stop = redactor(report.plan.stop);
     report.verdict = redactor(report.verdict);
+    for (std::optional<RunResult>* run : {&report.run, &report.second_run})
+        if (*run)
+            change((*run)->command, redactor);
     report.log = report.log.empty() ? "" : "<log>";
 }
 

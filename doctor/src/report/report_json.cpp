@@ -105,6 +105,13 @@ Json json_of(const Plan& plan) {
             {"stop", plan.stop}};
 }
 
+Json json_of(const RunResult& run) {
+    return {{"command", run.command},
+            {"exit_status", run.exit_status},
+            {"signal", run.signal},
+            {"seconds", run.seconds}};
+}
+
 } // namespace
 
 Json to_json(const Report& report, const Knowledge& knowledge) {
@@ -114,21 +121,26 @@ Json to_json(const Report& report, const Knowledge& knowledge) {
     Json probes = Json::array();
     for (const ProbeResult& probe : report.probes)
         probes.push_back(to_json(probe));
-    return {{"schema", fmt::format("rekindle-doctor/{}", facts_schema)},
-            {"program", version_number()},
-            {"verdict", report.verdict},
-            {"log", report.log},
-            {"devices", std::move(devices)},
-            {"findings", json_of(report.findings, knowledge)},
-            {"besides", json_of(report.host_findings, knowledge)}, // the format's name for host_findings
-            {"recognized", json_of(report.recognized)},
-            {"candidates", json_of(report.candidates)},
-            {"ruled_out", json_of(report.ruled_out)},
-            {"ask", report.ask},
-            {"noticed", report.noticed},
-            {"plan", json_of(report.plan)},
-            {"probes", std::move(probes)},
-            {"facts", to_json(report.facts)}};
+    Json json{{"schema", fmt::format("rekindle-doctor/{}", facts_schema)},
+              {"program", version_number()},
+              {"verdict", report.verdict},
+              {"log", report.log},
+              {"devices", std::move(devices)},
+              {"findings", json_of(report.findings, knowledge)},
+              {"besides", json_of(report.host_findings, knowledge)}, // the format's name for host_findings
+              {"recognized", json_of(report.recognized)},
+              {"candidates", json_of(report.candidates)},
+              {"ruled_out", json_of(report.ruled_out)},
+              {"ask", report.ask},
+              {"noticed", report.noticed},
+              {"plan", json_of(report.plan)},
+              {"probes", std::move(probes)},
+              {"facts", to_json(report.facts)}};
+    if (report.run)
+        json["run"] = json_of(*report.run);
+    if (report.second_run)
+        json["second_run"] = json_of(*report.second_run);
+    return json;
 }
 
 } // namespace rekindle::doctor

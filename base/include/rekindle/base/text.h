@@ -27,6 +27,9 @@ std::string counted(Number number, std::string_view noun, std::string_view plura
 std::string ordinal(std::int64_t number);
 /// Seconds → "4.3 ms", "0.43 s", "2 min 05 s", "1 h 02 min". Precondition: finite and not negative.
 std::string format_duration(double seconds);
+
+/// `word` as a POSIX shell reads it back: in single quotes if it contains anything special.
+std::string shell_word(std::string_view word);
 /// Bytes → "512 B", "1.5 KiB", "20.3 MiB".
 std::string format_bytes(std::uint64_t bytes);
 /// The shortest decimal text that reads back as the same double; "nan", "inf" or "-inf" if it is not finite.

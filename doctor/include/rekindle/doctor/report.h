@@ -5,9 +5,11 @@
 #include <rekindle/doctor/diagnosis.h>
 #include <rekindle/doctor/plan.h>
 #include <rekindle/doctor/recording.h>
+#include <rekindle/doctor/watched_run.h>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +28,10 @@ struct Report {
     std::vector<std::string> ask;       ///< at most three, the most decisive first
     std::vector<std::string> noticed;
     Plan plan;
-    std::string log;                    ///< name of the log that was read, "" for none
-    Outcome outcome = Outcome::unknown; ///< of the run that wrote it
+    std::string log;                     ///< name of the log that was read, "" for none
+    Outcome outcome = Outcome::unknown;  ///< of the run that wrote it
+    std::optional<RunResult> run;        ///< the command that was run here and wrote the log
+    std::optional<RunResult> second_run; ///< the same one on Vulkan
 };
 
 /// Applies rules and plan to what was read. `log` may be nullptr. A log that is not understood gives no
