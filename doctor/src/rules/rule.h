@@ -109,6 +109,7 @@ Findings settings_nothing_reads(const HostView& view);
 Findings scheduler_firmware_hang(const HostView& view);
 Findings firmware_missing(const HostView& view);
 Findings gpu_was_reset(const HostView& view);
+Findings nvidia_reported_error(const HostView& view);
 
 // probes.cpp
 Findings failed_probes(const HostView& view);

@@ -48,6 +48,7 @@ constexpr std::array rules{
     Rule{"failed-probes", failed_probes},
     // Possible problems later.
     Rule{"gpu-was-reset", gpu_was_reset},
+    Rule{"nvidia-reported-error", nvidia_reported_error},
     Rule{"acs-redirects-peers", acs_redirects_peers},
     Rule{"iommu-without-passthrough", iommu_without_passthrough},
     Rule{"shared-memory-too-small", shared_memory_too_small},
