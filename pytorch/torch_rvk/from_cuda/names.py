@@ -49,6 +49,7 @@ ANSWERS = {
         "set_per_process_memory_fraction": None,
         "set_sync_debug_mode": None,
     },
+    "torch.cuda.green_contexts": {"get_num_locality_domains": 1, "is_localization_supported": False},
     "torch.cuda.memory": {
         "_dump_snapshot": None,
         "_record_memory_history": None,
@@ -62,6 +63,7 @@ ANSWERS = {
     "torch.cuda.profiler": {"start": None, "stop": None},
     "torch.cuda.tunable": {
         "enable": None,
+        "get_cublaslt_requested_algo_count": 0,
         "get_filename": "",
         "get_max_tuning_duration": 0,
         "get_max_tuning_iterations": 0,
@@ -73,6 +75,7 @@ ANSWERS = {
         "read_file": False,
         "record_untuned_enable": None,
         "record_untuned_is_enabled": False,
+        "set_cublaslt_requested_algo_count": None,
         "set_filename": None,
         "set_max_tuning_duration": None,
         "set_max_tuning_iterations": None,
@@ -123,7 +126,7 @@ REFUSED = {
         "gds_deregister_buffer": _STORAGE,
         "gds_register_buffer": _STORAGE,
     },
-    "torch.cuda.green_contexts": {"GreenContext": _PARTITIONS},
+    "torch.cuda.green_contexts": {"GreenContext": _PARTITIONS, "SMPartition": _PARTITIONS},
     "torch.cuda.jiterator": {
         "_create_jit_fn": "the jiterator compiles CUDA source; use the operation's PyTorch implementation",
         "_create_multi_output_jit_fn": "the jiterator compiles CUDA source; use the operation's PyTorch implementation",
