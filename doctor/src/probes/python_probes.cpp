@@ -1,5 +1,6 @@
 #include "probes/python_probes.h"
 
+#include "probes/find_program.h"
 #include "probes/gpu_trouble.h"
 #include "probes/library_folders.h"
 #include "probes/probe_lines.h"
@@ -244,11 +245,6 @@ class DeviceRun {
     int hangs_ = 0;
 };
 
-bool is_program(const fs::path& path) {
-    std::error_code unreadable;
-    return fs::is_regular_file(path, unreadable) && ::access(path.c_str(), X_OK) == 0;
-}
-
 template <std::size_t size>
 std::vector<std::string> names(const std::array<const char*, size>& ids) {
     return {ids.begin(), ids.end()};
@@ -258,18 +254,11 @@ std::vector<std::string> names(const std::array<const char*, size>& ids) {
 
 std::string find_interpreter(const std::string& named) {
     std::error_code unreadable;
-    if (fs::is_directory(named, unreadable)) {
-        for (const char* program : {"bin/python3", "bin/python"})
-            if (is_program(fs::path(named) / program))
-                return (fs::path(named) / program).string();
-        return {};
-    }
-    if (named.find('/') != std::string::npos)
-        return is_program(named) ? named : std::string();
-    const char* path = std::getenv("PATH");
-    for (const std::string_view folder : split(path != nullptr ? path : "", ':'))
-        if (!folder.empty() && is_program(fs::path(folder) / named))
-            return (fs::path(folder) / named).string();
+    if (!fs::is_directory(named, unreadable))
+        return find_program(named);
+    for (const char* program : {"bin/python3", "bin/python"})
+        if (const std::string found = find_program((fs::path(named) / program).string()); !found.empty())
+            return found;
     return {};
 }
 

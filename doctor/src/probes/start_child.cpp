@@ -69,15 +69,6 @@ std::vector<std::string> environment_of(const ChildCommand& command) {
     return entries;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& strings) {
-    std::vector<char*> pointers;
-    pointers.reserve(strings.size() + 1);
-    for (std::string& text : strings)
-        pointers.push_back(text.data());
-    pointers.push_back(nullptr);
-    return pointers;
-}
-
 /// The data that the child needs between fork and exec, where nothing may be allocated.
 struct Launch {
     const char* program;
@@ -139,6 +130,15 @@ void set_nonblocking(const FileDescriptor& descriptor) {
 }
 
 } // namespace
+
+std::vector<char*> pointers_to(std::vector<std::string>& strings) {
+    std::vector<char*> pointers;
+    pointers.reserve(strings.size() + 1);
+    for (std::string& text : strings)
+        pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    return pointers;
+}
 
 StartedChild start_child(const ChildCommand& command) {
     StartedChild child;

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace rekindle::doctor {
 
@@ -16,6 +17,9 @@ struct StartedChild {
     FileDescriptor results; ///< its result_descriptor; non-blocking
     std::string error;      ///< why it could not be started; "" when it runs
 };
+
+/// The null-terminated array that exec functions take. It points into `strings`.
+std::vector<char*> pointers_to(std::vector<std::string>& strings);
 
 /// Returns when the new program runs or cannot. Other threads may run as long as none changes the
 /// environment.

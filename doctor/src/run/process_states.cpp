@@ -1,7 +1,7 @@
 #include "run/process_states.h"
 
 #include "probes/child_process.h"
-#include "run/find_program.h"
+#include "probes/find_program.h"
 
 #include <rekindle/base/text.h>
 
@@ -113,7 +113,7 @@ std::string word_of(char state) {
     }
 }
 
-/// "12 threads; futex_wait_queue: 11, running: 1".
+/// "12 threads: 11 in futex_wait_queue, 1 running".
 std::string threads_of(pid_t pid) {
     std::map<std::string, std::size_t> places;
     std::size_t threads = 0;

@@ -1,6 +1,6 @@
 /// Commands that run a Python program.
 
-#include "run/find_program.h"
+#include "probes/find_program.h"
 
 #include <rekindle/base/text.h>
 #include <rekindle/doctor/watched_run.h>
@@ -36,7 +36,8 @@ std::string interpreter_in_first_line(const std::string& program) {
     return found;
 }
 
-/// The index of the script, of -m or of -c; the size of the command if there is none.
+/// The index of the script, -m or -c among the words of an interpreter's command; command.size() if there is
+/// none.
 std::size_t position_of_program(const std::vector<std::string>& command) {
     std::size_t i = 1;
     for (; i < command.size(); ++i) {

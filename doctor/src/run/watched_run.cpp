@@ -1,4 +1,5 @@
-#include "run/find_program.h"
+#include "probes/find_program.h"
+#include "probes/start_child.h"
 #include "run/output_channel.h"
 #include "run/process_states.h"
 
@@ -25,17 +26,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long output is awaited after the command has ended: a process that it left behind may hold the
-/// stream open.
+/// How long to keep reading after the command has exited. A background process that it started may keep the
+/// pipe open forever.
 constexpr std::chrono::milliseconds rest_of_output{500};
-constexpr std::chrono::milliseconds longest_wait{1000};
+constexpr std::chrono::milliseconds longest_wait{1000}; ///< between two checks for silence
 
-/// Blocks the signals that concern a running command, and reads them from a descriptor instead.
+/// Blocks the signals that this program must handle while the command runs, and reads them from a signalfd.
 class HeldSignals {
   public:
     HeldSignals() {
         struct sigaction collected {};
-        collected.sa_handler = SIG_DFL; // if it is ignored, the kernel keeps no exit status
+        collected.sa_handler = SIG_DFL; // while SIGCHLD is ignored, waitpid() returns no exit status
         ::sigaction(SIGCHLD, &collected, &child_before_);
         ::sigemptyset(&signals_);
         for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE, SIGWINCH})
@@ -44,7 +45,7 @@ class HeldSignals {
         descriptor_ = FileDescriptor(::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
     }
     ~HeldSignals() {
-        take([](int, bool) {}); // what arrived since belongs to the command that has ended
+        take([](int, bool) {}); // discard signals that were meant for the command
         ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
         ::sigaction(SIGCHLD, &child_before_, nullptr);
     }
@@ -54,7 +55,7 @@ class HeldSignals {
     int descriptor() const noexcept { return descriptor_.get(); }
     const sigset_t& before() const noexcept { return before_; }
 
-    /// Calls `act(signal, from_terminal)` for each signal that arrived.
+    /// Calls `act(signal, from_terminal)` for each pending signal.
     template <class Act>
     void take(Act&& act) const {
         signalfd_siginfo info{};
@@ -105,25 +106,21 @@ pid_t start(const std::vector<std::string>& command, const OutputChannels& chann
         throw usage_error(fmt::format("there is no program \"{}\"", command.empty() ? "" : command.front()))
             .expected("a program in PATH, or a path to one");
     std::vector<std::string> words = command;
-    std::vector<char*> pointers;
-    pointers.reserve(words.size() + 1);
-    for (std::string& word : words)
-        pointers.push_back(word.data());
-    pointers.push_back(nullptr);
+    const std::vector<char*> arguments = pointers_to(words);
     SpawnActions actions;
     actions.connect(channels.of_output(), STDOUT_FILENO);
     actions.connect(channels.of_errors(), STDERR_FILENO);
     const SpawnAttributes attributes(signals.before());
     pid_t pid = -1;
     const int error =
-        ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), pointers.data(), environ);
+        ::posix_spawn(&pid, program.c_str(), actions.get(), attributes.get(), arguments.data(), environ);
     if (error != 0)
         throw usage_error(fmt::format("{} cannot be started: {}", program, std::strerror(error)))
             .expected("a program");
     return pid;
 }
 
-/// Reports once per silence.
+/// Calls `on_silence` once each time the command stays silent for `limit`.
 class SilenceWatch {
   public:
     SilenceWatch(std::chrono::milliseconds limit, const OnSilence& on_silence)
@@ -152,11 +149,11 @@ class SilenceWatch {
     std::chrono::milliseconds limit_;
     const OnSilence& on_silence_;
     Clock::time_point last_output_ = Clock::now();
-    std::optional<double> cpu_before_; ///< soon after the last output: /proc is not read for every line
+    std::optional<double> cpu_before_; ///< sampled once per silence, so that /proc is not read for every line
     bool reported_ = false;
 };
 
-/// The line that a shell prints for a command that a signal ended.
+/// The line that a shell prints when a signal ends a command; "" if it prints none.
 std::string_view line_of_shell(int signal) {
     switch (signal) {
     case SIGKILL:
@@ -178,7 +175,8 @@ std::string_view line_of_shell(int signal) {
     }
 }
 
-/// Ctrl-C reaches the whole process group; what another process sent reached only this one.
+/// Forwards signals that another process sent. The terminal sends Ctrl-C to the command as well, because it
+/// is in the same process group.
 void pass_on(pid_t pid, int signal, bool from_terminal, const OutputChannels& channels) {
     if (signal == SIGWINCH)
         channels.follow_window_size();
@@ -186,7 +184,7 @@ void pass_on(pid_t pid, int signal, bool from_terminal, const OutputChannels& ch
         ::kill(pid, signal);
 }
 
-/// Copies output until the command has ended; returns its wait status.
+/// Copies the output until the command exits. Returns its wait status.
 int follow(pid_t pid, OutputChannels& channels, const HeldSignals& signals, SilenceWatch& watch,
            LogCollector& log) {
     int status = 0;

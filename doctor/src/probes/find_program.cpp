@@ -1,4 +1,4 @@
-#include "run/find_program.h"
+#include "probes/find_program.h"
 
 #include <rekindle/base/text.h>
 
