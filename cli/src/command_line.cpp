@@ -49,7 +49,7 @@ std::string commands_with_option(std::string_view written) {
     return names;
 }
 
-/// For commands that run another one.
+/// A reminder of `--`, for the commands that run another program.
 std::string_view separator_hint(const CommandSpec& command) {
     return command.positional.starts_with("[--") ? " An option of the command to run comes after --." : "";
 }

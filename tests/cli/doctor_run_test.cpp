@@ -102,12 +102,11 @@ TEST(DoctorRun, AProcessLeftBehindDoesNotHoldItUp) {
     EXPECT_EQ(::kill(left, SIGKILL), 0) << "it must still run: the doctor kills nothing";
 }
 
-/// A Python whose module torch_rvk.run says what it was given.
+/// Provides a fake module torch_rvk.run that prints its arguments, and a script that fails.
 class DoctorFinish : public ::testing::Test {
   protected:
     void SetUp() override {
-        if (!is_installed("python3"))
-            GTEST_SKIP() << "skipped: there is no python3";
+        ASSERT_TRUE(is_installed("python3")); // the build needs it too
         run_process({"mkdir", folder_.path() + "/torch_rvk"});
         folder_.file("torch_rvk/__init__.py", "");
         folder_.file("torch_rvk/run.py", "import sys\nprint('on Vulkan:', sys.argv[1:])\n");
@@ -130,6 +129,16 @@ TEST_F(DoctorFinish, RunsAFailedProgramOnVulkan) {
                                               " --epochs 3 exited with "
                                               "status 0 after"))
         << finished.output;
+}
+
+TEST_F(DoctorFinish, TheWrittenReportHasBothRuns) {
+    for (const char* name : {"report.md", "report.json"}) {
+        const std::string report = folder_.path() + "/" + name;
+        EXPECT_EQ(run({"python3", script_}, {"--finish", "--report", report}, with_package()).status, 0);
+        std::ostringstream text;
+        text << std::ifstream(report).rdbuf();
+        EXPECT_TRUE(contains(text.str(), "torch_rvk.run")) << text.str();
+    }
 }
 
 TEST_F(DoctorFinish, RunsALauncherWithItsInterpreter) {

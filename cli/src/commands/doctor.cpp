@@ -104,15 +104,23 @@ LogText read_chosen_log(const std::string& path) {
     return path == "-" ? log_from_text(read_text("-"), "standard input") : read_log(path);
 }
 
+bool has_findings(const Report& report) {
+    const auto counts = [](const Finding& one) { return one.severity != Severity::note; };
+    return std::any_of(report.findings.begin(), report.findings.end(), counts) ||
+           (!report.log.empty() && !report.ask.empty());
+}
+
 ExitStatus examine(Context& context, const Knowledge& knowledge) {
     const CommandLine& line = context.line;
     Recording recording = gather(line, knowledge);
     std::optional<LogText> log;
     if (line.has("log"))
         log = read_chosen_log(line.text("log"));
-    Report report = make_report(std::move(recording.facts), std::move(recording.probes),
-                                log ? &*log : nullptr, knowledge);
-    return show_report(context, std::move(report), knowledge);
+    const Report report = make_report(std::move(recording.facts), std::move(recording.probes),
+                                      log ? &*log : nullptr, knowledge);
+    print_report(context, report, knowledge);
+    write_report_file(context, report, knowledge);
+    return has_findings(report) ? ExitStatus::failed : ExitStatus::success;
 }
 
 const Step& step_named(const Plan& plan, const std::string& id) {

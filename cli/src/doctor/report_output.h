@@ -1,5 +1,5 @@
 #pragma once
-/// Prints the doctor's report and writes it to --report FILE.
+/// Prints the doctor's report and writes it to the file of --report.
 
 #include "../commands/commands.h"
 
@@ -7,8 +7,9 @@
 
 namespace rekindle::cli {
 
-/// Prints the report as --json, --redact and -v ask for it, and writes --report FILE. Returns `failed` if
-/// there are findings or open questions about a log, otherwise `success`.
-ExitStatus show_report(Context& context, doctor::Report report, const doctor::Knowledge& knowledge);
+/// Prints the report in the form that --json, --redact and -v select.
+void print_report(Context& context, doctor::Report report, const doctor::Knowledge& knowledge);
+/// Writes the file of --report, if it is given, and says so unless standard output is JSON.
+void write_report_file(Context& context, doctor::Report report, const doctor::Knowledge& knowledge);
 
 } // namespace rekindle::cli

@@ -8,8 +8,9 @@
 namespace rekindle::cli {
 
 /// The facts of this host, or of the one below --root, with the Pythons that --python names and the variables
-/// of --pid. `python`: also read this interpreter or environment, unless it is "" or --python is given.
-/// Throws usage_error for a Python of --python, a folder or a process that does not exist.
+/// of --pid. If --python is not given, also
+/// reads the interpreter or environment `python`, unless it is "". Throws usage_error if the Python of
+/// --python, the folder of --root or the process of --pid does not exist.
 doctor::Facts read_host(const CommandLine& line, const std::string& python = "");
 /// --probe and the first --python.
 doctor::ProbeOptions probe_options(const CommandLine& line, const doctor::Facts& facts);

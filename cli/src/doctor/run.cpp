@@ -9,7 +9,6 @@
 #include <rekindle/doctor/watched_run.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -59,8 +58,8 @@ std::optional<RunResult> finish_on_vulkan(Context& context, const RunResult& fai
                         failed.command.front()));
         return std::nullopt;
     }
-    context.errors.line(fmt::format("\nrekindle doctor: running it on Vulkan: {}\n",
-                                    fmt::format("{}", fmt::join(command, " "))));
+    context.errors.line(
+        fmt::format("\nrekindle doctor: running it on Vulkan: {}\n", render_command(command)));
     const WatchedRun run = run_in_foreground(context, std::move(command));
     const auto lacks_package = [](const LogText::Line& one) {
         return one.text.find("No module named 'torch_rvk'") != std::string::npos;
@@ -90,17 +89,15 @@ ExitStatus run_and_diagnose(Context& context, const Knowledge& knowledge) {
     }
     Report report = diagnose(context, std::move(run), knowledge);
     if (!json)
-        show_report(context, report, knowledge);
-    std::optional<RunResult> second;
+        print_report(context, report, knowledge);
     if (line.flag("finish") && !result.succeeded() && !result.interrupted())
-        second = finish_on_vulkan(context, result);
-    if (json) {
-        report.second_run = second;
-        show_report(context, std::move(report), knowledge);
-    } else if (second) {
-        context.output.line(fmt::format("\n{}\n{}", render_run(result), render_run(*second)));
-    }
-    return static_cast<ExitStatus>((second ? *second : result).shell_status());
+        report.second_run = finish_on_vulkan(context, result);
+    if (json)
+        print_report(context, report, knowledge);
+    else if (report.second_run)
+        context.output.line(fmt::format("\n{}\n{}", render_run(result), render_run(*report.second_run)));
+    write_report_file(context, report, knowledge);
+    return static_cast<ExitStatus>(report.second_run.value_or(result).shell_status());
 }
 
 } // namespace rekindle::cli

@@ -7,9 +7,9 @@
 
 namespace rekindle::cli {
 
-/// Runs the command that follows `--`. If it fails, prints the diagnosis from its output and from this
-/// machine as it is then; with --finish, runs it again through torch_rvk.run. Returns the status of the last
-/// run, as a shell would.
+/// Runs the command that follows `--`. If it fails, diagnoses its output together with the current facts of
+/// this machine and prints the report; with --finish, then runs it again through torch_rvk.run. Returns the
+/// shell status of the last run.
 ExitStatus run_and_diagnose(Context& context, const doctor::Knowledge& knowledge);
 
 } // namespace rekindle::cli

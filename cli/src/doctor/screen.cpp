@@ -4,7 +4,6 @@
 #include <rekindle/cli/text_layout.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -255,12 +254,15 @@ std::string render_step(const Step& step, std::size_t width) {
     return text;
 }
 
+std::string render_command(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words)
+        text += (text.empty() ? "" : " ") + shell_word(word);
+    return text;
+}
+
 std::string render_run(const RunResult& run) {
-    std::vector<std::string> words;
-    words.reserve(run.command.size());
-    for (const std::string& word : run.command)
-        words.push_back(shell_word(word));
-    return fmt::format("{} {} after {}.", fmt::join(words, " "), ending_of(run),
+    return fmt::format("{} {} after {}.", render_command(run.command), ending_of(run),
                        format_duration(run.seconds));
 }
 

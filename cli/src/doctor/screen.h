@@ -17,6 +17,8 @@ struct ScreenOptions {
 /// Verdict, devices, findings and plan: ten seconds of reading, or everything with `verbose`.
 std::string render_report(const doctor::Report& report, const doctor::Knowledge& knowledge,
                           ScreenOptions options);
+/// The words joined into a line, quoted for a shell where they need it.
+std::string render_command(const std::vector<std::string>& words);
 /// "python train.py exited with status 1 after 12.3 s."
 std::string render_run(const doctor::RunResult& run);
 /// The devices alone.
