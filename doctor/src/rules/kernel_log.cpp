@@ -58,8 +58,8 @@ struct XidMeaning {
     std::vector<int> numbers;
 };
 
-/// docs.nvidia.com, Xid errors. Those of a single program (13, 31, 32, 43, 45, 68) are missing: the GPU keeps
-/// working. So are those that only report what the driver does about another one.
+/// docs.nvidia.com, Xid errors. Those of a single program (13, 31, 32, 43, 45, 68) are omitted: the GPU keeps
+/// working. So are those that report how the driver recovers from another one.
 const std::vector<XidMeaning>& xid_meanings() {
     static const std::vector<XidMeaning> meanings{
         {"gpu-off-the-bus", "The driver lost the GPU on PCI Express since this host was booted.", {79}},

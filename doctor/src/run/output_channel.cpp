@@ -36,7 +36,7 @@ bool same_place(int one, int other) {
 bool write_all(int descriptor, std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-        if (count < 0 && errno == EAGAIN) { // a terminal or pipe that another program made non-blocking
+        if (count < 0 && errno == EAGAIN) { // another program made this terminal or pipe non-blocking
             pollfd wait{descriptor, POLLOUT, 0};
             ::poll(&wait, 1, -1);
             continue;
@@ -67,7 +67,7 @@ OutputChannel::OutputChannel(int descriptor) : descriptor_(descriptor), terminal
         return;
     termios mode{};
     if (::tcgetattr(ends[1], &mode) == 0) {
-        mode.c_oflag &= ~static_cast<tcflag_t>(OPOST); // the real terminal does it
+        mode.c_oflag &= ~static_cast<tcflag_t>(OPOST); // otherwise both terminals would expand line feeds
         ::tcsetattr(ends[1], TCSANOW, &mode);
     }
     follow_window_size();
@@ -84,13 +84,13 @@ bool OutputChannel::copy(LogCollector& log) {
     const ssize_t count = near_end_ ? ::read(near_end_.get(), buffer.data(), buffer.size()) : 0;
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    if (count <= 0) { // a terminal whose far end is closed gives EIO
+    if (count <= 0) { // end of file; a pseudoterminal reports EIO instead
         near_end_ = FileDescriptor();
         return false;
     }
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
     log.append(bytes);
-    if (!write_all(descriptor_, bytes)) // the command then sees a closed pipe, as without this program
+    if (!write_all(descriptor_, bytes)) // so that the command sees a closed pipe too
         near_end_ = FileDescriptor();
     return true;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// The streams of a command: what it writes goes on to this program's streams and into a log.
+/// Copies a command's output to this program's output and into a log.
 
 #include <rekindle/base/file.h>
 #include <rekindle/doctor/diagnosis.h>
@@ -9,18 +9,20 @@
 
 namespace rekindle::doctor {
 
-/// One stream. Where this program's stream is a terminal, the command sees a terminal of the same size.
+/// One output stream of a command: a pseudoterminal of the same size if this program's stream is a terminal,
+/// otherwise a pipe.
 class OutputChannel {
   public:
-    /// `descriptor`: this program's stream. Throws Error if no pipe or terminal can be had.
+    /// `descriptor`: the stream of this program to copy to. Throws Error if no pipe or pseudoterminal can be
+    /// created.
     explicit OutputChannel(int descriptor);
 
     int far_end() const noexcept { return far_end_.get(); }
     void close_far_end() noexcept { far_end_ = FileDescriptor(); }
     int near_end() const noexcept { return near_end_.get(); }
     bool open() const noexcept { return static_cast<bool>(near_end_); }
-    /// Copies what is there, at most 64 KiB. Returns whether there was anything. Closes the near end when
-    /// the command has closed its end, or when this program's stream can no longer be written.
+    /// Copies at most 64 KiB without waiting. Returns whether anything was copied. Closes the near end when
+    /// the command has closed its end, or when writing to this program's stream fails.
     bool copy(LogCollector& log);
     void follow_window_size() const;
 
@@ -31,8 +33,8 @@ class OutputChannel {
     FileDescriptor far_end_;
 };
 
-/// Standard output and error; one channel for both where both go to the same place, so that their order is
-/// kept.
+/// Standard output and standard error. They share one channel if both go to the same file or terminal, so
+/// that their lines stay in order.
 class OutputChannels {
   public:
     explicit OutputChannels(bool output_to_errors);

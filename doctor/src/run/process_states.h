@@ -1,5 +1,5 @@
 #pragma once
-/// What running processes are doing, from /proc.
+/// Describes what running processes are doing, from /proc.
 
 #include <string>
 #include <sys/types.h>
@@ -10,8 +10,9 @@ namespace rekindle::doctor {
 /// CPU time that the process and all its descendants have used, in seconds.
 double cpu_seconds(pid_t root);
 
-/// One line for `root` and for each descendant, with its state, threads and where they wait in the kernel,
-/// followed by the Python stack where py-spy is in PATH. Processes that end meanwhile are left out.
+/// Describes `root` and each descendant in one line: its state, and how many of its threads wait at which
+/// place in the kernel. If py-spy is in PATH, the Python stack follows, indented. Skips processes that exit
+/// meanwhile.
 std::vector<std::string> process_states(pid_t root);
 
 } // namespace rekindle::doctor

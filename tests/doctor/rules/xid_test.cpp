@@ -39,7 +39,7 @@ TEST(Xid, ErrorsOfTheGpuHaveTheirCause) {
         Causes{"gpu-hardware-fault"});
 }
 
-/// The last line is from an H100 on which an index was out of range.
+/// An H100 logged the line with channel 0x0000000a after an embedding index was out of range.
 TEST(Xid, FaultsOfOneProgramAreNoFindingAboutTheHost) {
     for (const int number : {13, 31, 32, 43, 45, 68, 154})
         EXPECT_EQ(causes_of({"[1.0] NVRM: Xid (PCI:0000:00:06): " + std::to_string(number) + ", pid=835"}),

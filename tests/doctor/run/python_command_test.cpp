@@ -2,37 +2,27 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
+#include <temporary_folder.h>
 
 namespace rekindle::doctor {
 namespace {
 
 using Words = std::vector<std::string>;
 
-/// A folder with programs, which is removed with the object.
+/// A folder with programs.
 class Programs {
   public:
-    Programs() {
-        std::string name = (std::filesystem::temp_directory_path() / "programs-XXXXXX").string();
-        folder_ = ::mkdtemp(name.data());
-    }
-    ~Programs() { std::filesystem::remove_all(folder_); }
-    Programs(const Programs&) = delete;
-    Programs& operator=(const Programs&) = delete;
-
     std::string add(const std::string& name, std::string_view first_line) const {
-        const std::string path = folder_ + "/" + name;
+        const std::string path = (folder_ / name).string();
         std::ofstream(path) << first_line << "\n";
         std::filesystem::permissions(path, std::filesystem::perms::owner_all);
         return path;
     }
 
   private:
-    std::string folder_;
+    test::TemporaryFolder folder_;
 };
 
 TEST(PythonCommand, TheInterpreterOfEachKindOfCommand) {
@@ -80,8 +70,8 @@ TEST(PythonCommand, RunsTheSameProgramOnVulkan) {
 }
 
 TEST(LogCollector, KeepsWhatTheFileWouldGive) {
-    const std::filesystem::path file =
-        std::filesystem::temp_directory_path() / ("collected-" + std::to_string(::getpid()));
+    const test::TemporaryFolder folder;
+    const std::filesystem::path file = folder / "collected.log";
     for (const std::size_t lines : {std::size_t{3}, std::size_t{300'000}, std::size_t{2'000'000}}) {
         std::string text;
         for (std::size_t i = 0; i < lines; ++i)
@@ -98,7 +88,6 @@ TEST(LogCollector, KeepsWhatTheFileWouldGive) {
         EXPECT_EQ(collected.lines.back().text, read.lines.back().text);
         EXPECT_EQ(collected.lines.back().number, lines);
     }
-    std::filesystem::remove(file);
 }
 
 } // namespace

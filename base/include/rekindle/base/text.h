@@ -28,7 +28,7 @@ std::string ordinal(std::int64_t number);
 /// Seconds → "4.3 ms", "0.43 s", "2 min 05 s", "1 h 02 min". Precondition: finite and not negative.
 std::string format_duration(double seconds);
 
-/// `word` as a POSIX shell reads it back: in single quotes if it contains anything special.
+/// `word` quoted for a POSIX shell, if it needs quotes.
 std::string shell_word(std::string_view word);
 /// Bytes → "512 B", "1.5 KiB", "20.3 MiB".
 std::string format_bytes(std::uint64_t bytes);

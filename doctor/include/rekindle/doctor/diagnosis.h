@@ -35,20 +35,20 @@ struct LogText {
 LogText read_log(const std::filesystem::path& path);
 LogText log_from_text(std::string_view text, std::string name);
 
-/// Keeps a log that is still being written, in constant memory: what read_log() would keep of the file.
+/// Collects a log while it is being written, in constant memory. Keeps the same lines as read_log() would.
 class LogCollector {
   public:
     void append(std::string_view bytes);
     /// The first MiB, or less.
     std::string_view beginning() const noexcept { return head_; }
-    /// Everything so far.
+    /// The log as received so far.
     LogText text(std::string name) const;
 
   private:
     std::string head_;
     std::string tail_;
     std::uint64_t bytes_ = 0;
-    std::uint64_t lines_before_tail_ = 0; ///< counted only after the tail was shortened
+    std::uint64_t lines_before_tail_ = 0; ///< lines dropped between head and tail
     bool shortened_ = false;
 };
 

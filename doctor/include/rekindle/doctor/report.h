@@ -30,8 +30,8 @@ struct Report {
     Plan plan;
     std::string log;                     ///< name of the log that was read, "" for none
     Outcome outcome = Outcome::unknown;  ///< of the run that wrote it
-    std::optional<RunResult> run;        ///< the command that was run here and wrote the log
-    std::optional<RunResult> second_run; ///< the same one on Vulkan
+    std::optional<RunResult> run;        ///< --run: the command that wrote the log
+    std::optional<RunResult> second_run; ///< --finish: the same command, run on Vulkan
 };
 
 /// Applies rules and plan to what was read. `log` may be nullptr. A log that is not understood gives no
