@@ -1,5 +1,6 @@
 /// Sparse, nested and quantized tensors. The first two keep their component tensors on the device;
-/// computations with them run on the CPU unless PyTorch composes them from operators of dense tensors.
+/// computations with them run on the CPU unless PyTorch composes them from operators of dense tensors or
+/// operators/sparse_product.cpp computes them.
 /// Quantized tensors are not supported.
 
 #include "fallback.h"
@@ -118,8 +119,9 @@ TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, m) {
     m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse_quantized>());
 }
 
-/// After the registrations above.
-const int direct = [] {
+} // namespace
+
+int register_layout_fallbacks() {
     int registered = 0;
     registered += register_directly(
         DispatchKey::SparsePrivateUse1, DispatchKey::SparseCPU,
@@ -131,8 +133,6 @@ const int direct = [] {
         DispatchKey::NestedTensorPrivateUse1, DispatchKey::NestedTensorCPU,
         &torch::CppFunction::makeFromBoxedFunction<&compute_on_cpu<DispatchKey::NestedTensorCPU>>);
     return registered;
-}();
-
-} // namespace
+}
 
 } // namespace rvk

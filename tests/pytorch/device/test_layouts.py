@@ -95,14 +95,17 @@ class Sparse(LayoutTest):
             made = torch.sparse_coo_tensor(indices.to(place), values.to(place), (2, 3), device=DEVICE)
             self.assertEqual(made.coalesce().values().cpu().tolist(), [3.0, 9.0])
 
-    def test_gradients_of_a_product(self):
-        gradients = {}
-        for device in ("cpu", DEVICE):
-            left = self.values.to(device).to_sparse().requires_grad_()
-            right = self.other.clone().to(device).requires_grad_()
-            torch.sparse.mm(left, right).square().sum().backward()
-            gradients[device] = dense(left.grad), right.grad.cpu()
-        torch.testing.assert_close(gradients[DEVICE], gradients["cpu"])
+    def test_gradients_of_a_product_are_computed_on_the_device(self):
+        for layout in ("coo", "csr"):
+            gradients = {}
+            for device in ("cpu", DEVICE):
+                left = LAYOUTS[layout](self.values).to(device).requires_grad_()
+                right = self.other.clone().to(device).requires_grad_()
+                device_module().reset_fallback_stats()
+                torch.sparse.mm(left, right).square().sum().backward()
+                self.assertEqual(device_module().fallback_stats(), {}, layout)
+                gradients[device] = dense(left.grad), right.grad.cpu()
+            torch.testing.assert_close(gradients[DEVICE], gradients["cpu"])
 
     def test_reduced_products_and_their_gradients(self):
         for reduce in ("sum", "mean", "amax", "amin"):
@@ -131,10 +134,46 @@ class Sparse(LayoutTest):
                     weights[device] = network.weight.detach().cpu()
                 torch.testing.assert_close(weights[DEVICE], weights["cpu"])
 
+    def products(self, sparse, right, device):
+        left, base = torch.ones(2, sparse.size(0), device=device, dtype=right.dtype), torch.ones(1, 7, device=device, dtype=right.dtype)
+        yield "matrix", sparse @ right
+        yield "vector", sparse @ right[:, 0]
+        yield "transposed", sparse.t() @ torch.ones(sparse.size(0), 3, device=device, dtype=right.dtype)
+        yield "dense times sparse", left @ sparse
+        yield "torch.sparse.mm", torch.sparse.mm(sparse, right)
+        yield "addmm", torch.addmm(base, sparse, right, beta=0.5, alpha=-2)
+        yield "addmm without base", torch.addmm(base * float("nan"), sparse, right, beta=0)
+        yield "addmm_", base.repeat(sparse.size(0), 1).addmm_(sparse, right)
+        yield "out", torch.mm(sparse, right, out=torch.empty(0, device=device, dtype=right.dtype))
+
+    def test_products_run_on_the_device_in_every_dtype(self):
+        generator = torch.Generator().manual_seed(0)
+        matrix = torch.randn(50, 40, generator=generator) * (torch.rand(50, 40, generator=generator) < 0.2)
+        other = torch.randn(40, 7, generator=generator)
+        tolerances = {torch.float32: 1e-5, torch.float64: 1e-13, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+        for layout in ("coo", "csr", "csc"):
+            for dtype, tolerance in tolerances.items():
+                exact = matrix.to(dtype).double(), other.to(dtype).double()
+                expected = dict(self.products(*exact, "cpu"))
+                there = LAYOUTS[layout](matrix.to(dtype)).to(DEVICE), other.to(dtype).to(DEVICE)
+                device_module().reset_fallback_stats()
+                found = dict(self.products(*there, DEVICE))
+                self.assertEqual(device_module().fallback_stats(), {}, layout)
+                for name, result in found.items():
+                    with self.subTest(f"{name}, {layout}, {dtype}"):
+                        self.assertEqual(result.dtype, dtype)
+                        torch.testing.assert_close(result.cpu().double(), expected[name], rtol=tolerance, atol=tolerance)
+
+    def test_products_with_repeated_and_without_elements(self):
+        there = torch.ones(5, 3, device=DEVICE)
+        repeated = torch.sparse_coo_tensor([[3, 0, 0], [2, 1, 1]], [1.0, 2.0, 3.0], (4, 5)).to(DEVICE)
+        self.assertEqual((repeated @ there).cpu().tolist(), [[5.0] * 3, [0.0] * 3, [0.0] * 3, [1.0] * 3])
+        empty = torch.sparse_coo_tensor(torch.zeros(2, 0, dtype=torch.long), torch.zeros(0), (4, 5)).to(DEVICE)
+        self.assertEqual((empty @ there).cpu().tolist(), [[0.0] * 3] * 4)
+
     def test_arithmetic_is_counted_as_a_fallback(self):
         device_module().reset_fallback_stats()
-        sparse = self.values.to(DEVICE).to_sparse()
-        torch.sparse.mm(sparse, self.other.to(DEVICE))
+        torch.sparse.softmax(self.values.to(DEVICE).to_sparse(), 1)
         self.assertTrue(device_module().fallback_stats())
 
 
