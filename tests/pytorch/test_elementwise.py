@@ -213,6 +213,31 @@ class Binary(ElementwiseOnBoth):
 
 
 class Ternary(ElementwiseOnBoth):
+    def test_quotients_are_rounded_to_the_nearest_number(self):
+        """As on CPUs and CUDA: 41 / 41 is 1, also where a driver multiplies by the reciprocal."""
+        whole = torch.arange(1.0, 100_000.0)
+        there = whole.to(DEVICE)
+        self.assertEqual((there / there).unique().tolist(), [1.0])
+        self.assertEqual(torch.div(there * 3, there, rounding_mode="trunc").unique().tolist(), [3.0])
+        self.assertEqual(torch.addcdiv(there * 0, there, there).unique().tolist(), [1.0])
+        generator = torch.Generator().manual_seed(0)
+        exponents = torch.randint(-45, 45, (2, 1 << 16), generator=generator)
+        x, y = (torch.rand(2, 1 << 16, generator=generator) + 1) * 2.0**exponents
+        for function in (torch.div, torch.Tensor.__rtruediv__, lambda a, b: torch.reciprocal(b),
+                         lambda a, b: torch._foreach_div([a], [b])[0]):
+            self.assertTrue(torch.equal(function(moved(x), moved(y)).cpu(), function(x, y)))
+
+    def test_quotients_by_the_largest_numbers(self):
+        large = torch.tensor([8e37, 8.6e37, 1.7e38, 3.4e38, -3.4e38, math.inf])
+        for x in (1.0, 3e38, -1e38, math.inf, math.nan):
+            self.check(torch.div, torch.full_like(large, x), large)
+            self.check(torch.atan2, torch.full_like(large, x), large)
+            self.check(torch.addcdiv, large * 0, torch.full_like(large, x), large)
+            for mode in ("trunc", "floor"):
+                self.check(lambda a, b, mode=mode: torch.div(a, b, rounding_mode=mode), torch.full_like(large[:5], x), large[:5])
+        self.check(torch.nn.functional.softsign, large)
+        self.check(torch.hypot, large[:5] / 2, large[:5] / 4)
+
     def test_where(self):
         condition = spread(torch.bool, 4, 1)
         for dtype in (*FLOATS, *INTEGERS, torch.bool):
