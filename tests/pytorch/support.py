@@ -65,11 +65,16 @@ def flushes_subnormals() -> bool:
     return flushes
 
 
+def are_flushed(numbers: torch.Tensor) -> torch.Tensor:
+    """Which numbers the device treats as zero, besides zero itself."""
+    if numbers.dtype not in (torch.float32, torch.bfloat16) or not flushes_subnormals():
+        return torch.zeros_like(numbers, dtype=torch.bool)
+    return (numbers != 0) & (numbers.abs() < torch.finfo(numbers.dtype).tiny)
+
+
 def without_flushed(numbers: torch.Tensor) -> torch.Tensor:
     """The numbers without those that the device treats as zero."""
-    if numbers.dtype not in (torch.float32, torch.bfloat16) or not flushes_subnormals():
-        return numbers
-    return numbers[(numbers == 0) | ~(numbers.abs() < torch.finfo(numbers.dtype).tiny)]
+    return numbers[~are_flushed(numbers)]
 
 
 #: A PyTorch with CUDA asks only CUDA for pinned memory, whatever the accelerator is.
