@@ -75,6 +75,7 @@ constexpr std::array keys{
     KeyInfo{"space_in_path", KeyKind::flag, {"other: the path of the Python environment"}},
     KeyInfo{"vram_gib", KeyKind::number, {"gpu: its memory in GiB"}},
     KeyInfo{"kernel_vram_gib", KeyKind::number, ask_kernel_log},
+    KeyInfo{"oom_kills", KeyKind::number, ask_kernel_log},
     KeyInfo{"vram_used_share",
             KeyKind::number,
             {"VRAM in use before the program starts: cat /sys/class/drm/card*/device/mem_info_vram_used",

@@ -15,9 +15,9 @@ constexpr std::size_t max_lines = 2000;
 constexpr std::int64_t tail_of_a_log = 8 << 20;
 
 /// Words in lines from GPU drivers and IOMMU drivers, and in lines about killed processes.
-constexpr std::array words{"amdgpu", "radeon",  "kfd",  "[drm",          " drm",     "NVRM",
-                           "nvidia", "nouveau", "i915", " xe ",          "vfio",     "AMD-Vi",
-                           "DMAR",   "iommu:",  "dxgk", "Out of memory", "oom-kill", "segfault"};
+constexpr std::array words{"amdgpu", "radeon",  "kfd",  "[drm",         " drm",     "NVRM",
+                           "nvidia", "nouveau", "i915", " xe ",         "vfio",     "AMD-Vi",
+                           "DMAR",   "iommu:",  "dxgk", "ut of memory", "oom-kill", "segfault"};
 
 /// Replaces "\x0a" in a record's text by the byte.
 std::string unescaped(std::string_view text) {

@@ -4,6 +4,8 @@
 #include "knowledge/gpu_model.h"
 #include "log/derived_keys.h"
 
+#include <algorithm>
+
 namespace rekindle::doctor {
 namespace {
 
@@ -146,6 +148,18 @@ void state_drivers(Situation& situation, const Drivers& drivers) {
         add_fact(situation, "driver", module.version);
 }
 
+/// How many processes the kernel killed because memory ran out. A posted log may be an excerpt.
+void state_oom_kills(Situation& situation, const Facts& facts) {
+    const Fact<std::vector<std::string>>& lines = facts.kernel_log.lines;
+    if (!complete(facts) || !lines)
+        return;
+    const auto is_kill = [](const std::string& line) {
+        return line.find("ut of memory: Killed process") != std::string::npos;
+    };
+    const auto kills = std::count_if(lines->begin(), lines->end(), is_kill);
+    situation.set_number("oom_kills", static_cast<double>(kills), lines.source);
+}
+
 void state_environment(Situation& situation, const Facts& facts) {
     const ProcessEnvironment& environment = facts.environment;
     if (!environment.variables)
@@ -179,6 +193,7 @@ Situation stated_by(const Facts& facts, const Knowledge& knowledge) {
         state_python(situation, *python);
     for (const RocmInstallation& installation : facts.rocm.installations)
         add_fact(situation, "rocm_system", installation.version);
+    state_oom_kills(situation, facts);
     state_environment(situation, facts);
     // If a person says what fails and names no torch, torch is not involved, unless the log shows one.
     const bool stated = situation.find("torch") != nullptr || situation.find("torch_kind") != nullptr;

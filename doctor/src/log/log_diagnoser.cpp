@@ -157,6 +157,8 @@ LogDiagnoser::LogDiagnoser(const Knowledge& knowledge) : knowledge_(knowledge), 
         for (const Signature::Candidate& candidate : knowledge.signatures[i].candidates)
             collect_log_patterns(candidate.when, conditions);
     }
+    for (const Cause& cause : knowledge.causes)
+        collect_log_patterns(cause.unless, conditions);
     std::sort(conditions.begin(), conditions.end());
     conditions.erase(std::unique(conditions.begin(), conditions.end()), conditions.end());
     for (const std::string& pattern : conditions)

@@ -171,6 +171,30 @@ TEST(LogDiagnosis, NamesNoCauseOfAnotherVendor) {
                 expect_none(log, vendor, wsl);
 }
 
+TEST(LogDiagnosis, AKilledWorkerIsNoExhaustedMemoryWhereTheKernelKilledNothing) {
+    const std::string worker = "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed. \n";
+    const std::string refused = "MemoryError: Unable to allocate 80.0 GiB for an array\n";
+    using Lines = std::vector<std::string>;
+    const Lines other{"[   12.0] amdgpu 0000:03:00.0: reset"};
+    const Lines kill{"[   99.0] Memory cgroup out of memory: Killed process 4711 (python3)"};
+    Facts facts;
+    facts.origin = "this machine";
+    const auto names_memory = [&](const std::string& text) {
+        const LogDiagnosis diagnosis =
+            diagnose_log(log_from_text(text, "posted"), facts, embedded_knowledge());
+        return std::ranges::count(diagnosis.findings, "host-memory-exhausted", &Finding::cause) > 0;
+    };
+    EXPECT_TRUE(names_memory(worker)) << "the kernel's log is unknown";
+    facts.kernel_log.lines = {other, "/dev/kmsg"};
+    EXPECT_FALSE(names_memory(worker));
+    EXPECT_TRUE(names_memory(refused));
+    facts.kernel_log.lines = {kill, "/dev/kmsg"};
+    EXPECT_TRUE(names_memory(worker));
+    facts.origin = "a posted case";
+    facts.kernel_log.lines = {other, "posted"};
+    EXPECT_TRUE(names_memory(worker)) << "an excerpt proves nothing";
+}
+
 TEST_F(Engine, NumbersInAMessageAreFacts) {
     const char* full =
         "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity "
