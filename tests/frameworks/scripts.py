@@ -21,12 +21,24 @@ import results
 from results import Failure
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-AT_EXIT = pathlib.Path(__file__).resolve().parent / "at_exit"
+HERE = pathlib.Path(__file__).resolve().parent
+AT_EXIT = HERE / "at_exit"
 COMMITS = {
     "pytorch/examples": "77f55b912142e11fcfdf5b530231fb9c52f181e8",
     "karpathy/minGPT": "37baab71b9abea1b76ab957409a1cc2fbfba8a26",
     "karpathy/nanoGPT": "3adf61e154c3fe3fca428ad6bc3818b27a3b8291",
     "huggingface/pytorch-image-models": "aa4b5850c1543fa488abf260f18390eda46cf85d",
+    "pytorch/vision": "945bdad7523806b15d3740ce6ace2fced9ef9d3b",
+    "huggingface/diffusers": "58eb52c0803ea9af3abec60841c2a093bdf1f951",
+    "huggingface/transformers": "f12b50a09220260697f62400a921c6e596246c0a",
+    "Lightning-AI/pytorch-lightning": "7f0c3436cd3f6ad3753125672024fc415cbcb414",
+}
+# The only folder that is fetched of a repository whose package is installed.
+FOLDERS = {
+    "pytorch/vision": "references",
+    "huggingface/diffusers": "examples/unconditional_image_generation",
+    "huggingface/transformers": "examples/pytorch/language-modeling",
+    "Lightning-AI/pytorch-lightning": "examples/fabric/image_classifier",
 }
 NUMBER = r"(-?\d+\.\d+(?:e[+-]?\d+)?)"
 EXACT = 2e-3  # scripts print three to six digits
@@ -40,11 +52,12 @@ class Script:
     repository: str
     path: str
     arguments: str  # {device} becomes cuda, or cpu for the reference
-    loss: str  # a pattern; its group matches a loss
+    loss: str  # a pattern; its first group matches a loss, and a group named step its step, if lines repeat
     data: object = None  # a function of data.py
     place: str = "."  # folder for the data, relative to the script
     accelerator: str = ""  # the argument that turns the accelerator on
     tolerance: float = EXACT
+    seeded: bool = False  # whether the script needs its generators seeded before it starts
 
     @property
     def name(self):
@@ -67,6 +80,33 @@ _TIMM = ("--data-dir data --dataset ImageFolder --model resnet18 --num-classes 2
          "--epochs 1 --warmup-epochs 0 --workers 1 --log-interval 1 --lr 0.01 --aa original --no-prefetcher --crop-pct 1.0 "
          "--device {device}")
 _TIMM_LOSS = rf"Train: .*?Loss: *{NUMBER}"
+# Batch norm over few values amplifies rounding errors of gradients, so the learning rate is small.
+_VISION = "--data-path data --workers 0 --epochs 1 --print-freq 1 --lr 1e-4 --device {device} "
+_VISION_LOSS = rf"Epoch: .*? loss: [0-9.]+ \({NUMBER}\)"
+
+
+def _vision(path, arguments, make, **options):
+    return Script("pytorch/vision", f"references/{path}", _VISION + arguments, _VISION_LOSS, make, "data", seeded=True, **options)
+
+
+def _classes(folder):
+    data.pictures(folder, count=12, classes="abcde")
+
+
+_CLASSIFICATION = "--batch-size 20 --model resnet18 --train-crop-size 32 --val-resize-size 32 --val-crop-size 32"
+_SEGMENTATION = "--batch-size 2 --dataset voc --model lraspp_mobilenet_v3_large"
+_LANGUAGE = ("--train_file words/train.txt --tokenizer_name words --do_train --max_steps 8 --logging_steps 1 --report_to none "
+             "--per_device_train_batch_size 4 --learning_rate 1e-2 --output_dir out --model_type ")
+_GPT2 = ("gpt2 --block_size 32 --config_overrides vocab_size=36,n_embd=32,n_layer=2,n_head=2,resid_pdrop=0.0,embd_pdrop=0.0,"
+         "attn_pdrop=0.0")
+_BERT = ("bert --max_seq_length 32 --config_overrides vocab_size=36,hidden_size=32,num_hidden_layers=2,num_attention_heads=2,"
+         "intermediate_size=64,hidden_dropout_prob=0.0,attention_probs_dropout_prob=0.0")
+
+
+def _language(name, arguments, **options):
+    return Script("huggingface/transformers", f"examples/pytorch/language-modeling/{name}.py", _LANGUAGE + arguments,
+                  rf"'loss': '?{NUMBER}", data.tokenized, "words", **options)
+
 
 ALL = (
     _example("mnist/main.py", "--epochs 1 --log-interval 1", _EPOCH, data.digits, "../data", tolerance=RANDOM),
@@ -78,6 +118,9 @@ ALL = (
              "pictures", accelerator="--accel", tolerance=RANDOM),
     _example("gat/main.py", "--epochs 2 --val-every 1 --dropout-p 0 --hidden-dim 8 --num-heads 2", rf"loss_train: {NUMBER}",
              data.citations, "cora"),
+    _example("imagenet/main.py", "--arch resnet18 --epochs 1 --batch-size 4 --workers 0 --print-freq 1 --lr 1e-4 --seed 1 data",
+             rf"Epoch: .*?Loss {NUMBER}", lambda folder: data.pictures(folder, count=3, classes="abcde"), "data",
+             accelerator="--gpu=0"),
     _example("super_resolution/main.py", "--upscale_factor 4 --batchSize 2 --testBatchSize 2 --nEpochs 1 --threads 0", rf"Loss: {NUMBER}",
              lambda folder: data.pictures(folder, ("train", "test"), 64, 6, "jpg", ()), "dataset/BSDS300/images",
              accelerator="--accel"),
@@ -93,6 +136,23 @@ ALL = (
     Script("huggingface/pytorch-image-models", "train.py", _TIMM, _TIMM_LOSS, data.pictures, "data"),
     Script("huggingface/pytorch-image-models", "train.py", _TIMM + " --amp", _TIMM_LOSS, data.pictures, "data",
            tolerance=SIXTEEN_BITS),
+    _vision("classification/train.py", _CLASSIFICATION, _classes),
+    _vision("classification/train.py", _CLASSIFICATION + " --amp", _classes, tolerance=SIXTEEN_BITS),
+    _vision("segmentation/train.py", _SEGMENTATION, data.segments),
+    _vision("segmentation/train.py", _SEGMENTATION + " --amp", data.segments, tolerance=SIXTEEN_BITS),
+    _vision("detection/train.py", "--batch-size 2 --model ssdlite320_mobilenet_v3_large", data.objects),
+    _vision("detection/train.py", "--batch-size 2 --model fasterrcnn_mobilenet_v3_large_320_fpn", data.objects,
+            tolerance=RANDOM),
+    Script("huggingface/diffusers", "examples/unconditional_image_generation/train_unconditional.py",
+           "--train_data_dir data --model_config_name_or_path data/unet.json --resolution 16 --train_batch_size 4 --num_epochs 2 "
+           "--dataloader_num_workers 0 --output_dir out --cache_dir cache --ddpm_num_inference_steps 2 --eval_batch_size 1 "
+           "--use_ema --learning_rate 1e-3 --lr_warmup_steps 1",
+           r"loss=([\d.e+-]+), lr=.*?step=(?P<step>\d+)", data.diffusion, "data", tolerance=RANDOM, seeded=True),
+    _language("run_clm", _GPT2),
+    *(_language("run_clm", _GPT2 + precision, tolerance=SIXTEEN_BITS) for precision in (" --bf16", " --fp16")),
+    _language("run_mlm", _BERT),
+    Script("Lightning-AI/pytorch-lightning", "examples/fabric/image_classifier/train_fabric.py",
+           "--epochs 1 --log-interval 1", _EPOCH, data.digits, "../../../Datasets", tolerance=RANDOM),
 )
 
 
@@ -104,12 +164,15 @@ def fetch(repository, cache):
         unfinished = folder.with_suffix(".part")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        for command in (
-            ["git", "init", "--quiet"],
-            ["git", "fetch", "--quiet", "--depth", "1", f"https://github.com/{repository}", COMMITS[repository]],
-            ["git", "checkout", "--quiet", "FETCH_HEAD"],
+        part = FOLDERS.get(repository)
+        for words in (
+            "init --quiet",
+            f"remote add origin https://github.com/{repository}",
+            *([f"sparse-checkout set {part}"] if part else []),
+            f"fetch --quiet --depth 1 --filter=blob:none origin {COMMITS[repository]}",
+            "checkout --quiet FETCH_HEAD",
         ):
-            subprocess.run(command, cwd=unfinished, check=True)
+            subprocess.run(["git", *words.split()], cwd=unfinished, check=True)
         unfinished.rename(folder)
     return folder
 
@@ -123,11 +186,14 @@ def losses(script, cache, prefix, device, environment):
         if script.data:
             script.data(folder / script.place)
         path = ":".join(filter(None, (str(copy), str(AT_EXIT), results.python_path())))
-        command = [*prefix, str(copy / script.path), *script.words(device)]
-        text = "".join(results.run(command, folder, {"PYTHONPATH": path} | environment))
+        seeded = [str(HERE / "seeded.py")] if script.seeded else []
+        command = [*prefix, *seeded, str(copy / script.path), *script.words(device)]
+        offline = {"HF_HOME": scratch, "HF_HUB_OFFLINE": "1"}
+        text = "".join(results.run(command, folder, {"PYTHONPATH": path} | offline | environment))
     if bool(re.search(r"rvk: at most [1-9]\d* bytes in use", text)) != bool(prefix):
         raise Failure("the script did not use the device" if prefix else "the reference used the device")
-    return [float(number) for number in re.findall(script.loss, text)]
+    matches = re.finditer(script.loss, text)
+    return list({match.groupdict().get("step", match.start()): float(match[1]) for match in matches}.values())
 
 
 def difference(script, found, expected):
@@ -143,7 +209,7 @@ def compared(script, cache):
     kind = {RANDOM: "mean; draws random numbers on the device", EXACT: "each", SIXTEEN_BITS: "each, with float32 on the CPU"}
     reference = script
     if script.tolerance == SIXTEEN_BITS:
-        plain = re.sub(r"(--dtype=)\w+", r"\1float32", script.arguments).replace(" --amp", "")
+        plain = re.sub(r" --(amp|bf16|fp16)", "", re.sub(r"(--dtype=)\w+", r"\1float32", script.arguments))
         reference = dataclasses.replace(script, arguments=plain)
     command = f"`{script.path} {' '.join(script.words('cuda'))}`"
     try:
