@@ -52,6 +52,12 @@ TEST(KnowledgeData, TheEmbeddedKnowledgeEqualsTheFolder) {
     EXPECT_GT(embedded.gpus.size(), 200U);
 }
 
+TEST(KnowledgeData, AChecksSuccessIsMoreThanAVariablesValue) {
+    for (const Remedy& remedy : embedded_knowledge().remedies)
+        for (const char* shown : {"printenv", "echo $", "echo %"})
+            EXPECT_EQ(remedy.verify.find(shown), std::string::npos) << remedy.id << ": " << remedy.verify;
+}
+
 TEST(KnowledgeData, KernelVersionNumbersNameTheTargets) {
     for (const GfxTarget& target : embedded_knowledge().gfx_targets)
         EXPECT_EQ(gfx_of_kfd_version(target.kfd_version), target.name);

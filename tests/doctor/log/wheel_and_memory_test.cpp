@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 namespace rekindle::doctor {
@@ -83,14 +84,19 @@ TEST(WheelWithTheTarget, WithoutItTheCauseIsNamed) {
     EXPECT_EQ(diagnosis.findings.front().cause, "wheel-lacks-gfx");
 }
 
-/// Logs that lead to a cause: the cases, and a line for the cause that has none.
+/// Lines that lead to causes without a case.
+const std::map<std::string, std::string, std::less<>> other_logs{
+    {"cpu-wheel", "AssertionError: Torch not compiled with CUDA enabled\n"},
+    {"host-memory-exhausted", "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.\n"}};
+
+/// Logs that lead to a cause: the cases, or a line for a cause that has none.
 std::vector<CaseFile> logs_of_cause(const std::string& cause) {
     std::vector<CaseFile> logs = read_case_files(embedded_knowledge());
     std::erase_if(logs, [&](const CaseFile& one) { return one.cause != cause; });
-    if (cause == "cpu-wheel") {
+    if (const auto line = other_logs.find(cause); line != other_logs.end()) {
         CaseFile& one = logs.emplace_back();
         one.name = one.cause = cause;
-        one.log = "AssertionError: Torch not compiled with CUDA enabled\n";
+        one.log = line->second;
     }
     return logs;
 }
@@ -119,6 +125,11 @@ std::vector<Facts> where_it_holds(const Condition& unless, const CaseFile& one) 
     if (unless.key == "not") // the knowledge has it for RDNA1 only
         for (const char* other : {"gfx1030", "gfx1100", "gfx1201"})
             all.push_back(host_with_wheel(other, "2.9.1+rocm6.4"));
+    if (one.cause == "host-memory-exhausted") {
+        Facts& facts = all.emplace_back(one.facts);
+        facts.origin = "this machine";
+        facts.kernel_log.lines = {{"[   12.0] amdgpu 0000:03:00.0: reset"}, "/dev/kmsg"};
+    }
     if (unless.key == "vram_used_share")
         for (const std::uint64_t used : {95ull, 100ull}) {
             Facts& facts = all.emplace_back(one.facts);
