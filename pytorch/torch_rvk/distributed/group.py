@@ -162,12 +162,14 @@ class Group:
         return self._exchange(function, tensor, f"receive from rank {self.name_of(source)}", source)
 
     def receive_from_any(self, tensor, tag):
-        """Waits; returns Gloo's work, which knows the sender."""
+        """Waits, because c10d's work has to know the sender when it is created."""
         host = torch.empty(tensor.shape, dtype=tensor.dtype)
         work = self._gloo.recv_anysource([host], tag)
         work.wait()
         tensor.copy_(host)
-        return work
+        job = _Job(None, [tensor], tensor.device)
+        job.finish()
+        return torch.ops.rvk.work(job.future, job.tensors, work._source_rank())
 
     def _exchange(self, function, tensor, what, peer):
         """Starts in order on the group's thread for this, and waits on a thread of a pool."""

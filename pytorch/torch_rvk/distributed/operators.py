@@ -271,7 +271,7 @@ def recv_(tensors, process_group, src, tag):
 
 
 def recv_any_source_(tensors, process_group, tag):
-    return _group(process_group).receive_from_any(_check_one("recv", tensors).detach(), tag).boxed()
+    return _group(process_group).receive_from_any(_check_one("recv", tensors).detach(), tag)
 
 
 _OPERATORS = (
