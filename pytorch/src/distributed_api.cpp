@@ -18,6 +18,7 @@
 #include <string>
 #include <torch/csrc/distributed/c10d/Types.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
+#include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 #include <torch/custom_class.h>
 #include <torch/library.h>
 #include <tuple>
@@ -126,6 +127,22 @@ TORCH_LIBRARY_FRAGMENT(rvk, m) {
           torch::CppFunction::makeFromBoxedFunction<&fail_future>());
 }
 
+/// When DistributedDataParallel's steps were queued, as seen by the host; it warns about devices without a timer.
+class QueueTimer final : public c10d::Timer {
+  public:
+    explicit QueueTimer(c10::Device) {}
+    std::optional<std::int64_t> measureDifference(Event start, Event end) override {
+        const std::optional<std::int64_t> from = getTimestamp(start), to = getTimestamp(end);
+        if (!from || !to || *to < *from) // not recorded in this iteration
+            return std::nullopt;
+        return *to - *from;
+    }
+};
+
 } // namespace
 
 } // namespace rvk
+
+namespace c10d {
+C10_REGISTER_TYPED_CLASS(TimerRegistry, c10::kPrivateUse1, rvk::QueueTimer)
+}

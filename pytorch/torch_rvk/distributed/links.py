@@ -23,6 +23,7 @@ from .staging import PIECE
 _SLOTS = 2
 _ROUND, _FAILED = b"r", b"f"
 _LONGEST = 4096  # bytes of a message
+_FIRST = "the group's first operation"
 
 
 def _host():
@@ -56,7 +57,7 @@ class Directory:
         while not self._store.check(keys):
             if time.monotonic() > end:
                 missing = [name_of(rank) for rank, key in enumerate(keys) if not self._store.check([key])]
-                raise PeerFailed(failures.is_late(missing, "the group's first operation", timeout))
+                raise PeerFailed(failures.is_late(missing, _FIRST, timeout))
             time.sleep(pause)
             pause = min(2 * pause, 0.05)
         return [json.loads(self._store.get(key)) for key in keys]
@@ -74,7 +75,7 @@ class Links:
         self._name_of = name_of
         self._round = 0
         self._peers = self._connect(directory, entries, timeout)
-        self._memories = self._share_memory()
+        self._memories = self._share_memory(timeout)
         self._slots = [memory.split(PIECE) for memory in self._memories]
 
     def _connect(self, directory, entries, timeout):
@@ -84,9 +85,13 @@ class Links:
             peers[rank].settimeout(timeout)
             peers[rank].connect(f"\0{entries[rank]['address']}")
             peers[rank].send(struct.pack("i", self.rank))
-        directory.listener.settimeout(timeout)
+        end = time.monotonic() + timeout
         while len(peers) < self.size - 1:
-            connection, _ = directory.listener.accept()
+            directory.listener.settimeout(max(end - time.monotonic(), 0.001))
+            try:
+                connection, _ = directory.listener.accept()
+            except TimeoutError:
+                self._say_late(set(range(self.size)) - set(peers) - {self.rank}, timeout)
             if not _same_user(connection):
                 connection.close()
                 continue
@@ -96,7 +101,11 @@ class Links:
         directory.listener.close()
         return dict(sorted(peers.items()))
 
-    def _share_memory(self):
+    def _say_late(self, ranks, timeout):
+        names = [self._name_of(rank) for rank in sorted(ranks)]
+        raise PeerFailed(failures.is_late(names, _FIRST, timeout)) from None
+
+    def _share_memory(self, timeout):
         bytes_of_all = _SLOTS * PIECE
         own = os.memfd_create("rekindle")
         os.ftruncate(own, bytes_of_all)
@@ -104,15 +113,25 @@ class Links:
         for peer in self._peers.values():
             socket.send_fds(peer, [b"m"], [own])
         for rank, peer in self._peers.items():
-            message, received, *_ = socket.recv_fds(peer, _LONGEST, 1)
-            if message != b"m":
-                raise PeerFailed(failures.is_gone(self._name_of(rank), "the group's first operation"))
-            descriptors[rank] = received[0]
+            descriptors[rank] = self._receive_descriptor(rank, peer, timeout)
         memories = []
         for rank in range(self.size):
             memories.append(torch.frombuffer(mmap.mmap(descriptors[rank], bytes_of_all), dtype=torch.uint8))
             os.close(descriptors[rank])
         return memories
+
+    def _receive_descriptor(self, rank, peer, timeout):
+        try:
+            message, received, *_ = socket.recv_fds(peer, _LONGEST, 1)
+        except TimeoutError:
+            self._say_late([rank], timeout)
+        except OSError:
+            message = b""
+        if message[:1] == _FAILED:
+            raise PeerFailed(message[1:].decode())
+        if not message:
+            raise PeerFailed(failures.is_gone(self._name_of(rank), _FIRST))
+        return received[0]
 
     def slot(self, rank=None):
         """The slot of a rank, by default this one, in the current round."""

@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 SECONDS = 900  # a hang fails the test; the machine may be busy
+_AFTER_A_FAILURE = 60  # seconds that the other ranks have to end
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -27,18 +29,33 @@ def run(module, function, size, *arguments, environment=None, check=True):
     with tempfile.TemporaryDirectory() as folder:
         path = os.pathsep.join(filter(None, [_HERE, os.environ.get("PYTHONPATH")]))
         variables = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **(environment or {})}
-        started = [
-            subprocess.Popen(
-                _command(module, function, rank, size, folder, arguments), env=variables, stderr=subprocess.PIPE, text=True
-            )
-            for rank in range(size)
-        ]
-        try:
-            errors = [process.communicate(timeout=SECONDS)[1] for process in started]
-        finally:
-            for process in started:
-                process.kill()
+        started = [_start(module, function, rank, size, folder, arguments, variables) for rank in range(size)]
+        _wait(started)
+        errors = [_read(folder, rank) for rank in range(size)]
         return [_result(folder, rank, process, errors, check) for rank, process in enumerate(started)]
+
+
+def _start(module, function, rank, size, folder, arguments, variables):
+    command = _command(module, function, rank, size, folder, arguments)
+    with open(os.path.join(folder, f"errors{rank}"), "w", encoding="utf-8") as errors:
+        return subprocess.Popen(command, env=variables, stderr=errors)
+
+
+def _read(folder, rank):
+    with open(os.path.join(folder, f"errors{rank}"), encoding="utf-8") as file:
+        return file.read()
+
+
+def _wait(started):
+    """Waits for all; ends the others some time after one has failed."""
+    end = time.monotonic() + SECONDS
+    while any(process.poll() is None for process in started) and time.monotonic() < end:
+        if any(process.poll() for process in started):
+            end = min(end, time.monotonic() + _AFTER_A_FAILURE)
+        time.sleep(0.05)
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 def _result(folder, rank, process, errors, check):
@@ -56,11 +73,12 @@ def child(module, function, rank, size, folder, arguments):
     import torch
     import torch.distributed as dist
 
-    os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank))
+    device = rank % torch.rvk.device_count()  # ranks may share one
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(device))
     store = dist.FileStore(os.path.join(folder, "store"), size)
     backend = os.environ.get("TEST_BACKEND") or None
     timeout = datetime.timedelta(seconds=float(os.environ.get("TEST_TIMEOUT", 300)))
-    torch.rvk.set_device(rank % torch.rvk.device_count())
+    torch.rvk.set_device(device)
     try:
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=timeout)
         result = getattr(__import__(module), function)(*arguments)
