@@ -6,7 +6,7 @@ import time
 
 import torch
 
-from . import compiler, data_parallel, exchange, fake_tensors, frameworks, library
+from . import compiler, data_parallel, distributed, exchange, fake_tensors, frameworks, library
 
 _registered = False
 
@@ -57,7 +57,7 @@ def register():
     torch.utils.generate_methods_for_privateuse1_backend(
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
-    for part in (exchange, data_parallel, compiler, fake_tensors, frameworks):
+    for part in (exchange, data_parallel, distributed, compiler, fake_tensors, frameworks):
         part.install()
     atexit.register(_finish)
     if os.environ.get("TORCH_RVK_FROM_CUDA") == "1":  # this process runs a script of torch_rvk.run

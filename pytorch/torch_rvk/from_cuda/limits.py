@@ -10,25 +10,9 @@ from ..imports import when_imported
 from .cuda_module import stopper
 from .report import say, stop
 
-_NCCL = "NCCL needs NVIDIA GPUs; torch_rvk.run uses one device per program, so run it without torch.distributed"
 _EXTENSION = "CUDA source runs only on NVIDIA GPUs; use the extension's PyTorch implementation"
 _EAGERLY = "runs eagerly: there is no code generator for rvk"
 _TRITON = "Triton generates kernels only for CUDA and ROCm; use the operation's PyTorch implementation"
-
-
-def _stop_distributed():
-    distributed = torch.distributed
-    if not distributed.is_available():
-        return
-    original = distributed.init_process_group
-
-    @functools.wraps(original)
-    def call(backend=None, *args, **kwargs):
-        if backend is None or "nccl" in str(backend):
-            stop(f"torch.distributed.init_process_group({backend!r})", _NCCL)
-        return original(backend, *args, **kwargs)
-
-    distributed.init_process_group = call
 
 
 class _TritonFinder:
@@ -108,7 +92,6 @@ def _stop_ahead_of_time(compile_fx):
 
 
 def install():
-    _stop_distributed()
     _map_compile()
     sys.meta_path.insert(0, _TritonFinder)
     when_imported("torch.utils.cpp_extension", _stop_extensions)

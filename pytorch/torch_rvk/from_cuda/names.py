@@ -1,11 +1,14 @@
 """How each name of torch.cuda without a counterpart in torch.rvk is handled."""
 
 _GRAPHS = "torch-rvk has no CUDA graphs; run the same steps eagerly"
-_NCCL = "NCCL needs NVIDIA GPUs; torch_rvk.run uses one device per program, so run it without torch.distributed"
+_NCCL = "NCCL needs NVIDIA GPUs; use torch.distributed, whose backend nccl becomes rvk"
 _ALLOCATOR = "torch-rvk has its own memory allocator"
 _RUNTIME = "there is no CUDA runtime"
 _STORAGE = "GPUDirect Storage needs NVIDIA GPUs; read the file into CPU memory and copy it"
 _PARTITIONS = "Vulkan cannot reserve a part of a GPU"
+
+#: Scripts compare it before they use bfloat16 in torch.distributed; the backend rvk has what this version has.
+NCCL_VERSION = (2, 27, 3)
 
 MODULES = (
     "torch",
@@ -58,7 +61,7 @@ ANSWERS = {
         "_set_allocator_settings": None,
         "_snapshot": {"segments": [], "device_traces": []},
     },
-    "torch.cuda.nccl": {"is_available": False},
+    "torch.cuda.nccl": {"is_available": True, "version": NCCL_VERSION},
     "torch.cuda.nvtx": {"mark": None, "range_end": None, "range_pop": 0, "range_push": 0, "range_start": 0},
     "torch.cuda.profiler": {"start": None, "stop": None},
     "torch.cuda.tunable": {
@@ -132,6 +135,6 @@ REFUSED = {
         "_create_multi_output_jit_fn": "the jiterator compiles CUDA source; use the operation's PyTorch implementation",
     },
     "torch.cuda.nccl": dict.fromkeys(
-        ("all_gather", "all_reduce", "broadcast", "init_rank", "reduce", "reduce_scatter", "unique_id", "version"), _NCCL
+        ("all_gather", "all_reduce", "broadcast", "init_rank", "reduce", "reduce_scatter", "unique_id"), _NCCL
     ),
 }

@@ -1,0 +1,59 @@
+"""The backend `rvk` of torch.distributed: collectives for tensors of this device, between processes of one or more hosts.
+
+    torch.distributed.init_process_group()          # or "rvk", or "cpu:gloo,rvk:rvk"
+
+operators.py receives the calls, group.py runs them on a thread of the group, one_host.py and between_hosts.py move the
+data, staging.py copies between device and host. CPU tensors go to Gloo. docs/distributed.md describes the rest.
+"""
+
+import atexit
+import functools
+import sys
+
+import torch
+
+from ..library import NAME
+
+
+def _create(options, _backend_options):
+    """PyTorch calls this for every new group. Returns the backend for CPU tensors and for what a backend is asked for
+    besides collectives; those of rvk tensors go through operators.py."""
+    from . import operators
+    from .group import Group
+
+    operators.GROUPS.add(options.group_id, Group(options))
+    return torch.distributed.ProcessGroupGloo(
+        options.store, options.group_rank, options.group_size, timeout=options.timeout
+    )
+
+
+def replace(name, wrap):
+    """Replaces a function of torch.distributed, in every module of PyTorch that has imported it by name."""
+    original = getattr(torch.distributed, name)
+    wrapped = functools.wraps(original)(wrap(original))
+    for module in [module for key, module in sys.modules.items() if key.startswith("torch.distributed")]:
+        if vars(module).get(name) is original:
+            setattr(module, name, wrapped)
+
+
+def _with_default(init_process_group):
+    """Without a backend, PyTorch takes the accelerator's for its tensors and none for CPU tensors."""
+
+    def call(backend=None, *arguments, **keywords):
+        if backend is None and torch._C._get_accelerator().type == NAME:
+            backend = NAME
+        return init_process_group(backend, *arguments, **keywords)
+
+    return call
+
+
+def install():
+    distributed = torch.distributed
+    if not distributed.is_available() or not distributed.is_gloo_available():
+        return
+    from . import operators
+
+    distributed.Backend.register_backend(NAME, _create, extended_api=True, devices=["cpu", NAME])
+    operators.install()
+    replace("init_process_group", _with_default)
+    atexit.register(operators.GROUPS.close)

@@ -1,0 +1,70 @@
+"""Errors of a group: one sentence that names the rank, where it can be known."""
+
+import contextlib
+import time
+
+_GRACE = 2.0  # seconds in which a waiting rank writes that it waits
+
+
+class PeerFailed(Exception):
+    """A peer died, hung, or called another operation. The message is one sentence."""
+
+
+def seconds(duration):
+    return f"{duration:g} s"
+
+
+def is_gone(rank, what):
+    return f"Rank {rank} ended or closed its connection while the other ranks of the group were in {what}."
+
+
+def is_late(ranks, what, timeout):
+    who = f"Rank {ranks[0]}" if len(ranks) == 1 else f"Ranks {', '.join(map(str, ranks))}"
+    return (
+        f"{who} did not join {what} within {seconds(timeout)}; if the work before it takes longer, pass a longer timeout "
+        "to init_process_group."
+    )
+
+
+class Roll:
+    """Finds out through the group's store which ranks are still there after an operation has failed."""
+
+    def __init__(self, store, rank, size):
+        self._store, self._rank, self._size = store, rank, size
+
+    def absent(self, number):
+        """Signs in for the failed operation with this number, and returns the ranks that do not sign in soon."""
+        try:
+            self._store.set(f"waits/{number}/{self._rank}", "1")
+            end = time.monotonic() + _GRACE
+            missing = set(range(self._size)) - {self._rank}
+            while missing and time.monotonic() < end:
+                missing -= {rank for rank in missing if self._store.check([f"waits/{number}/{rank}"])}
+                time.sleep(0.05)
+            return sorted(missing)
+        except Exception:  # the store was lost with the process that had it
+            return None
+
+
+def sentence(problem, roll, what, number, timeout):
+    """The sentence for an exception of Gloo, which does not know ranks."""
+    text = str(problem).strip().split("\n")[0]
+    absent = roll.absent(number)
+    if absent is None:
+        return f"The process with the group's store, usually rank 0 or the launcher, ended during {what} ({text})."
+    if absent and "timed out" in text.lower():
+        return is_late(absent, what, timeout)
+    if absent:
+        return is_gone(", ".join(map(str, absent)), what)
+    return f"{what} failed on every rank: {text}"
+
+
+@contextlib.contextmanager
+def described(roll, what, number, timeout):
+    """Turns exceptions of Gloo into PeerFailed."""
+    try:
+        yield
+    except PeerFailed:
+        raise
+    except RuntimeError as problem:
+        raise PeerFailed(sentence(problem, roll, what, number, timeout)) from problem

@@ -1,0 +1,195 @@
+"""Connects the ranks of a group that run on one host: a socket and shared memory for each pair.
+
+Every rank has a memory of two slots, which all ranks map, and works in rounds: it fills a slot, tells the others with a
+message, and reads theirs after their messages have come. A rank that sends the message for a round has read the slots of
+the round before, so two slots are enough. Waiting for a message blocks in the kernel; a process that dies closes its
+sockets, which ends the wait at once.
+"""
+
+import json
+import mmap
+import os
+import socket
+import struct
+import time
+import uuid
+
+import torch
+
+from . import failures
+from .failures import PeerFailed
+from .staging import PIECE
+
+_SLOTS = 2
+_ROUND, _FAILED = b"r", b"f"
+_LONGEST = 4096  # bytes of a message
+_FIRST = "the group's first operation"
+
+
+def _host():
+    """Equal in all processes that can connect to each other with abstract sockets."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        boot = file.read().strip()
+    return f"{boot} {os.stat('/proc/self/ns/net').st_ino} {os.getuid()}"
+
+
+def _same_user(connection):
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return struct.unpack("3i", credentials)[1] == os.getuid()
+
+
+class Directory:
+    """What the ranks of a group tell each other through the store: their hosts and the addresses of their sockets."""
+
+    def __init__(self, store, rank, size):
+        self._store, self.rank, self.size = store, rank, size
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        address = f"rekindle-{uuid.uuid4().hex}"
+        self.listener.bind(f"\0{address}")
+        self.listener.listen(size)
+        store.set(f"link/{rank}", json.dumps({"host": _host(), "address": address}))
+
+    def read(self, timeout, name_of):
+        """The entries of all ranks; raises PeerFailed and names those that are missing after `timeout` seconds."""
+        keys = [f"link/{rank}" for rank in range(self.size)]
+        end = time.monotonic() + timeout
+        pause = 0.001
+        while not self._store.check(keys):
+            if time.monotonic() > end:
+                missing = [name_of(rank) for rank, key in enumerate(keys) if not self._store.check([key])]
+                raise PeerFailed(failures.is_late(missing, _FIRST, timeout))
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+        return [json.loads(self._store.get(key)) for key in keys]
+
+
+def are_on_one_host(entries):
+    return len({entry["host"] for entry in entries}) == 1
+
+
+class Links:
+    """The sockets and memories of a group. The methods belong to the group's thread."""
+
+    def __init__(self, directory, entries, timeout, name_of):
+        self.rank, self.size = directory.rank, directory.size
+        self._name_of = name_of
+        self._round = 0
+        self._peers = self._connect(directory, entries, timeout)
+        self._memories = self._share_memory(timeout)
+        self._slots = [memory.split(PIECE) for memory in self._memories]
+
+    def _connect(self, directory, entries, timeout):
+        peers = {}
+        for rank in range(self.rank):
+            peers[rank] = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            peers[rank].settimeout(timeout)
+            peers[rank].connect(f"\0{entries[rank]['address']}")
+            peers[rank].send(struct.pack("i", self.rank))
+        end = time.monotonic() + timeout
+        while len(peers) < self.size - 1:
+            directory.listener.settimeout(max(end - time.monotonic(), 0.001))
+            try:
+                connection, _ = directory.listener.accept()
+            except TimeoutError:
+                self._say_late(set(range(self.size)) - set(peers) - {self.rank}, timeout)
+            if not _same_user(connection):
+                connection.close()
+                continue
+            connection.settimeout(timeout)
+            (rank,) = struct.unpack("i", connection.recv(_LONGEST))
+            peers[rank] = connection
+        directory.listener.close()
+        return dict(sorted(peers.items()))
+
+    def _say_late(self, ranks, timeout):
+        names = [self._name_of(rank) for rank in sorted(ranks)]
+        raise PeerFailed(failures.is_late(names, _FIRST, timeout)) from None
+
+    def _share_memory(self, timeout):
+        bytes_of_all = _SLOTS * PIECE
+        own = os.memfd_create("rekindle")
+        os.ftruncate(own, bytes_of_all)
+        descriptors = {self.rank: own}
+        for peer in self._peers.values():
+            socket.send_fds(peer, [b"m"], [own])
+        for rank, peer in self._peers.items():
+            descriptors[rank] = self._receive_descriptor(rank, peer, timeout)
+        memories = []
+        for rank in range(self.size):
+            memories.append(torch.frombuffer(mmap.mmap(descriptors[rank], bytes_of_all), dtype=torch.uint8))
+            os.close(descriptors[rank])
+        return memories
+
+    def _receive_descriptor(self, rank, peer, timeout):
+        try:
+            message, received, *_ = socket.recv_fds(peer, _LONGEST, 1)
+        except TimeoutError:
+            self._say_late([rank], timeout)
+        except OSError:
+            message = b""
+        if message[:1] == _FAILED:
+            raise PeerFailed(message[1:].decode())
+        if not message:
+            raise PeerFailed(failures.is_gone(self._name_of(rank), _FIRST))
+        return received[0]
+
+    def slot(self, rank=None):
+        """The slot of a rank, by default this one, in the current round."""
+        return self._slots[self.rank if rank is None else rank][self._round % _SLOTS]
+
+    def meet(self, what, end, timeout):
+        """Says that this rank's slot is filled, and waits until all are. `what` describes the operation in its first
+        round and must be the same on every rank; it is empty later. `end` is a time of the monotonic clock."""
+        message = _ROUND + what.encode()
+        for rank, peer in self._peers.items():
+            self._send(rank, peer, message)
+        for rank, peer in self._peers.items():
+            theirs = self._receive(rank, peer, what, end, timeout)
+            if theirs != message:
+                raise PeerFailed(
+                    f"The ranks call different operations: rank {self._name_of(self.rank)} is in {what}, and rank "
+                    f"{self._name_of(rank)} in {theirs[1:].decode() or 'a longer operation'}."
+                )
+
+    def advance(self):
+        """Ends the round: this rank has read the others' slots."""
+        self._round += 1
+
+    def _send(self, rank, peer, message):
+        try:
+            peer.send(message[:_LONGEST])
+        except OSError:
+            self._explain(rank, peer)
+
+    def _receive(self, rank, peer, what, end, timeout):
+        peer.settimeout(max(end - time.monotonic(), 0.001))
+        try:
+            message = peer.recv(_LONGEST)
+        except TimeoutError:
+            raise PeerFailed(failures.is_late([self._name_of(rank)], what or "an operation", timeout)) from None
+        except OSError:
+            message = b""
+        if not message:
+            raise PeerFailed(failures.is_gone(self._name_of(rank), what or "an operation"))
+        if message[:1] == _FAILED:
+            raise PeerFailed(message[1:].decode())
+        return message
+
+    def _explain(self, rank, peer):
+        """Raises the error that a rank sent before it closed its socket."""
+        while True:
+            self._receive(rank, peer, "", time.monotonic() + 1, 1)
+
+    def fail(self, sentence):
+        """Tells every other rank why this one gives up."""
+        for peer in self._peers.values():
+            try:
+                peer.settimeout(0.1)
+                peer.send((_FAILED + sentence.encode())[:_LONGEST])
+            except OSError:
+                pass
+        self.close()
+
+    def close(self):
+        for peer in self._peers.values():
+            peer.close()

@@ -1,0 +1,299 @@
+"""The operators of c10d for rvk tensors. torch.distributed, DistributedDataParallel, FSDP and DTensor call all of these
+through PyTorch's dispatcher, from Python and from C++."""
+
+import functools
+import warnings
+
+import torch
+import torch.distributed as dist
+
+from .group import Groups
+from .reductions import Reduction
+
+GROUPS = Groups()
+_LIBRARY = torch.library.Library("c10d", "IMPL")
+
+
+def _group(script_object):
+    return GROUPS.of(dist.ProcessGroup.unbox(script_object))
+
+
+def _flat(tensor):
+    """A flat tensor with the same memory; a copy of a tensor that does not fill one contiguous range."""
+    return tensor.detach().reshape(-1)
+
+
+def _dense(tensor):
+    return tensor.is_contiguous()
+
+
+def _describe(name, tensor, more=""):
+    return f"{name} of {tensor.numel()} {str(tensor.dtype).removeprefix('torch.')} elements{more}"
+
+
+class _Outputs:
+    """Flat tensors to write to. Those that cannot be views are copied back at the end."""
+
+    def __init__(self, tensors):
+        self._tensors = [tensor.detach() for tensor in tensors]
+        self.flat = []
+        for tensor in self._tensors:
+            self.flat.append(tensor.view(-1) if _dense(tensor) else tensor.contiguous().view(-1))
+
+    def write_back(self):
+        for tensor, flat in zip(self._tensors, self.flat):
+            if not _dense(tensor):
+                tensor.copy_(flat.view(tensor.shape))
+
+
+def _check_one(name, tensors):
+    if len(tensors) != 1:
+        raise ValueError(f"{name} of the backend rvk takes one tensor per process, but got {len(tensors)}.")
+    return tensors[0]
+
+
+def _start(group, what, timeout, outputs, inputs, run):
+    """Queues run(transport, operation, staging, flat outputs, flat inputs)."""
+
+    def on_thread(transport, operation, staging):
+        targets = _Outputs(outputs)
+        run(transport, operation, staging, targets.flat, [_flat(each) for each in inputs])
+        targets.write_back()
+
+    return group.start(what, timeout, [*outputs, *inputs], on_thread)
+
+
+def _in_place(name, tensors, group, timeout, method, *arguments, more=""):
+    """An operation that overwrites its tensors, one after the other."""
+
+    def run(transport, operation, staging, flat, _):
+        for each in flat:
+            getattr(transport, method)(operation, staging, each, *arguments)
+
+    total = _describe(name, tensors[0], more) if len(tensors) == 1 else f"{name} of {len(tensors)} tensors{more}"
+    return _start(group, total, timeout, tensors, [], run)
+
+
+def _reduction(script_object, tensors):
+    reduction = Reduction.of(script_object)
+    for tensor in tensors:
+        reduction.check(tensor.dtype)
+    return reduction
+
+
+def allreduce_(tensors, process_group, reduce_op, sparse_indices, async_op=True, timeout=-1):
+    reduction = _reduction(reduce_op, tensors)
+    more = f" ({reduction.name})"
+    return tensors, _in_place("all_reduce", tensors, _group(process_group), timeout, "all_reduce", reduction, more=more)
+
+
+def allreduce_coalesced_(tensors, process_group, reduce_op, async_op=True, timeout=-1):
+    return allreduce_(tensors, process_group, reduce_op, None, async_op, timeout)[1]
+
+
+def broadcast_(tensors, process_group, root_rank, root_tensor, async_op=True, timeout=-1):
+    group = _group(process_group)
+    more = f" from rank {group.name_of(root_rank)}"
+    return tensors, _in_place("broadcast", tensors, group, timeout, "broadcast", root_rank, more=more)
+
+
+def reduce_(tensors, process_group, reduce_op, root_rank, root_tensor, async_op=True, timeout=-1):
+    reduction = _reduction(reduce_op, tensors)
+    group = _group(process_group)
+    more = f" ({reduction.name}) to rank {group.name_of(root_rank)}"
+    return _in_place("reduce", tensors, group, timeout, "reduce", reduction, root_rank, more=more)
+
+
+def _all_gather(group, outputs, tensor, timeout, name="all_gather"):
+    def run(transport, operation, staging, flat, inputs):
+        transport.all_gather(operation, staging, flat, inputs[0])
+
+    _check_dtypes(name, outputs, tensor)
+    return _start(group, name, timeout, outputs, [tensor], run)
+
+
+def _check_dtypes(name, outputs, tensor):
+    for output in outputs:
+        if output.dtype is not tensor.dtype:
+            raise ValueError(f"{name}: the output is {output.dtype}, but the input is {tensor.dtype}.")
+
+
+def allgather_(output_tensors, input_tensors, process_group, async_op=True, timeout=-1):
+    tensor = _check_one("all_gather", input_tensors)
+    work = _all_gather(_group(process_group), output_tensors[0], tensor, timeout)
+    return output_tensors, work
+
+
+def _parts(group, tensor, name):
+    """A tensor's equal parts, one for each rank, as views."""
+    if tensor.numel() % group.size:
+        raise ValueError(f"{name}: {tensor.numel()} elements cannot be divided by the {group.size} ranks.")
+    if not _dense(tensor):
+        raise ValueError(f"{name} needs contiguous tensors.")
+    return list(tensor.detach().view(-1).chunk(group.size)) if tensor.numel() else [tensor.detach().view(-1)] * group.size
+
+
+def _check_size(name, whole, part, group):
+    if whole.numel() != part.numel() * group.size:
+        raise ValueError(f"{name}: {whole.numel()} elements are not {group.size} × {part.numel()}.")
+
+
+def _allgather_base_(output_tensor, input_tensor, process_group, async_op=True, timeout=-1):
+    group = _group(process_group)
+    _check_size("all_gather_into_tensor", output_tensor, input_tensor, group)
+    outputs = _parts(group, output_tensor, "all_gather_into_tensor")
+    return output_tensor, _all_gather(group, outputs, input_tensor, timeout, "all_gather_into_tensor")
+
+
+def allgather_into_tensor_coalesced_(outputs, inputs, process_group, async_op=True, timeout=-1):
+    group = _group(process_group)
+    for whole, part in zip(outputs, inputs):
+        _check_size("all_gather_into_tensor", whole, part, group)
+    lists = [_parts(group, output, "all_gather_into_tensor") for output in outputs]
+    return _several_gathers(group, lists, inputs, timeout)
+
+
+def allgather_coalesced_(output_lists, input_list, process_group, async_op=True, timeout=-1):
+    group = _group(process_group)
+    lists = [[each[number] for each in output_lists] for number in range(len(input_list))]
+    return _several_gathers(group, lists, input_list, timeout)
+
+
+def _several_gathers(group, lists, inputs, timeout):
+    def run(transport, operation, staging, flat, tensors):
+        for number, tensor in enumerate(tensors):
+            transport.all_gather(operation, staging, flat[number * group.size : (number + 1) * group.size], tensor)
+
+    outputs = [output for each in lists for output in each]
+    return _start(group, f"all_gather of {len(inputs)} tensors", timeout, outputs, inputs, run)
+
+
+def _reduce_scatter(group, outputs, lists, reduction, timeout):
+    def run(transport, operation, staging, flat, inputs):
+        for number, output in enumerate(flat):
+            parts = inputs[number * group.size : (number + 1) * group.size]
+            transport.reduce_scatter(operation, staging, output, parts, reduction)
+
+    inputs = [each for parts in lists for each in parts]
+    what = f"reduce_scatter ({reduction.name}) of {len(outputs)} tensor{'s' if len(outputs) > 1 else ''}"
+    return _start(group, what, timeout, outputs, inputs, run)
+
+
+def reduce_scatter_(output_tensors, input_tensors, process_group, reduce_op, async_op=True, timeout=-1):
+    _check_one("reduce_scatter", output_tensors)
+    reduction = _reduction(reduce_op, output_tensors)
+    return output_tensors, _reduce_scatter(_group(process_group), output_tensors, input_tensors, reduction, timeout)
+
+
+def _reduce_scatter_base_(output_tensor, input_tensor, process_group, reduce_op, async_op=True, timeout=-1):
+    work = reduce_scatter_tensor_coalesced_([output_tensor], [input_tensor], process_group, reduce_op, async_op, timeout)
+    return output_tensor, work
+
+
+def reduce_scatter_tensor_coalesced_(outputs, inputs, process_group, reduce_op, async_op=True, timeout=-1):
+    group = _group(process_group)
+    for part, whole in zip(outputs, inputs):
+        _check_size("reduce_scatter_tensor", whole, part, group)
+        _check_dtypes("reduce_scatter_tensor", [part], whole)
+    lists = [_parts(group, each, "reduce_scatter_tensor") for each in inputs]
+    return _reduce_scatter(group, outputs, lists, _reduction(reduce_op, outputs), timeout)
+
+
+def gather_(output_tensors, input_tensors, process_group, root_rank, async_op=True, timeout=-1):
+    tensor = _check_one("gather", input_tensors)
+    group = _group(process_group)
+    outputs = output_tensors[0] if group.rank == root_rank else []
+    return _gather(group, outputs, tensor, root_rank, timeout)
+
+
+def _gather(group, outputs, tensor, root, timeout):
+    def run(transport, operation, staging, flat, inputs):
+        transport.gather(operation, staging, flat, inputs[0], root)
+
+    what = _describe("gather", tensor, f" to rank {group.name_of(root)}")
+    return _start(group, what, timeout, outputs, [tensor], run)
+
+
+def gather_into_tensor_(output_tensor, input_tensor, process_group, root_rank, async_op=True, timeout=-1):
+    group = _group(process_group)
+    outputs = _parts(group, output_tensor, "gather_into_tensor") if group.rank == root_rank else []
+    return output_tensor, _gather(group, outputs, input_tensor, root_rank, timeout)
+
+
+def scatter_(output_tensors, input_tensors, process_group, root_rank, async_op=True, timeout=-1):
+    output = _check_one("scatter", output_tensors)
+    group = _group(process_group)
+
+    def run(transport, operation, staging, flat, inputs):
+        transport.scatter(operation, staging, flat[0], inputs, root_rank)
+
+    inputs = input_tensors[0] if group.rank == root_rank else []
+    what = _describe("scatter", output, f" from rank {group.name_of(root_rank)} to each rank")
+    return output_tensors, _start(group, what, timeout, output_tensors, inputs, run)
+
+
+def _all_to_all(group, outputs, inputs, timeout):
+    def run(transport, operation, staging, flat, tensors):
+        transport.all_to_all(operation, staging, flat, tensors)
+
+    return _start(group, "all_to_all", timeout, outputs, inputs, run)
+
+
+def alltoall_(output_tensors, input_tensors, process_group, async_op=True, timeout=-1):
+    return output_tensors, _all_to_all(_group(process_group), output_tensors, input_tensors, timeout)
+
+
+def alltoall_base_(output, input, process_group, output_split_sizes, input_split_sizes, async_op=True, timeout=-1):
+    group = _group(process_group)
+    outputs = _split(group, output, output_split_sizes)
+    return _all_to_all(group, outputs, _split(group, input, input_split_sizes), timeout)
+
+
+def _split(group, tensor, sizes):
+    if not sizes:
+        return _parts(group, tensor, "all_to_all_single")
+    if sum(sizes) != tensor.size(0) or len(sizes) != group.size:
+        raise ValueError(f"all_to_all_single: split sizes {list(sizes)} do not add up to {tensor.size(0)} rows.")
+    return list(tensor.detach().split(list(sizes)))
+
+
+def barrier(tensor, process_group, device_ids, async_op=True, timeout=-1):
+    group = _group(process_group)
+    return group.start("barrier", timeout, [tensor], lambda transport, *rest: transport.barrier(*rest))
+
+
+def send(tensors, process_group, dst, tag):
+    return _group(process_group).send(_check_one("send", tensors).detach(), dst, tag)
+
+
+def recv_(tensors, process_group, src, tag):
+    return _group(process_group).receive(_check_one("recv", tensors).detach(), src, tag)
+
+
+def recv_any_source_(tensors, process_group, tag):
+    return _group(process_group).receive_from_any(_check_one("recv", tensors).detach(), tag)
+
+
+_OPERATORS = (
+    allreduce_, allreduce_coalesced_, broadcast_, reduce_, allgather_, _allgather_base_, allgather_coalesced_,
+    allgather_into_tensor_coalesced_, reduce_scatter_, _reduce_scatter_base_, reduce_scatter_tensor_coalesced_, gather_,
+    gather_into_tensor_, scatter_, alltoall_, alltoall_base_, barrier, send, recv_, recv_any_source_,
+)  # fmt: skip
+
+
+def _without_gradients(function):
+    @functools.wraps(function)
+    def call(*arguments, **keywords):
+        with torch.no_grad():
+            return function(*arguments, **keywords)
+
+    return call
+
+
+def install():
+    """Replaces PyTorch's kernels for devices like rvk, which call a backend in C++."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
+        for function in _OPERATORS:
+            if hasattr(torch.ops.c10d, function.__name__):  # gather_into_tensor_ is new in 2.15
+                _LIBRARY.impl(function.__name__, _without_gradients(function), "PrivateUse1")

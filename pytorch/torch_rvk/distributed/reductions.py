@@ -1,0 +1,75 @@
+"""The reductions of torch.distributed on host tensors: sum, average, premultiplied sum, product, minimum, maximum, bits."""
+
+import functools
+import operator
+
+import torch
+
+_SUM, _AVG, _PRODUCT, _MIN, _MAX, _BAND, _BOR, _BXOR, _PREMUL_SUM = range(9)  # as in c10d::ReduceOp::RedOpType
+_NAMES = ("sum", "avg", "product", "min", "max", "band", "bor", "bxor", "premul_sum")
+_BITS = {_BAND: operator.and_, _BOR: operator.or_, _BXOR: operator.xor}
+_16_BIT = (torch.float16, torch.bfloat16)
+
+
+class Reduction:
+    """One reduction. Every rank that combines the same parts in the same order gets the same bits."""
+
+    def __init__(self, kind=_SUM, factor=None):
+        self.kind = kind
+        self.factor = factor  # of a premultiplied sum, a float
+
+    @staticmethod
+    def of(script_object):
+        """From the object that an operator of c10d receives."""
+        kind, factor = torch.ops.rvk.reduce_op(script_object)
+        return Reduction(kind, None if factor is None else factor.item())
+
+    @property
+    def name(self):
+        return _NAMES[self.kind]
+
+    def check(self, dtype):
+        """Raises a ValueError if elements of this dtype cannot be reduced in this way."""
+        if self.kind in _BITS and (dtype.is_floating_point or dtype.is_complex):
+            raise ValueError(f"Cannot use ReduceOp.{self.name.upper()} with {dtype}; it is for integers and bool.")
+        if dtype.is_complex and self.kind in (_MIN, _MAX):
+            raise ValueError(f"Cannot use ReduceOp.{self.name.upper()} with {dtype}: complex numbers have no order.")
+
+    def combine(self, parts, out):
+        """Reduces host tensors of one shape and dtype, one for each rank in order, into `out`. 16-bit numbers are
+        accumulated in float32."""
+        if self.kind == _SUM and len(parts) == 2 and out.dtype is not torch.bool:
+            torch.add(*parts, out=out)  # rounds once, also in 16 bits
+            return
+        out.copy_(self._combined(parts))
+
+    def _combined(self, parts):
+        if parts[0].dtype is torch.bool:
+            return functools.reduce(self._of_bools(), parts)
+        if parts[0].dtype in _16_BIT:
+            parts = [part.float() for part in parts]
+        if self.kind in _BITS:
+            return functools.reduce(_BITS[self.kind], parts)
+        if self.kind in (_MIN, _MAX):
+            return functools.reduce(torch.minimum if self.kind == _MIN else torch.maximum, parts)
+        if self.kind == _PRODUCT:
+            return functools.reduce(torch.mul, parts)
+        return self._sum(parts)
+
+    def _sum(self, parts):
+        if self.kind == _PREMUL_SUM:
+            parts = [part * self.factor for part in parts]
+        total = functools.reduce(torch.add, parts)
+        if self.kind != _AVG:
+            return total
+        whole = not (total.dtype.is_floating_point or total.dtype.is_complex)
+        return torch.div(total, len(parts), rounding_mode="trunc" if whole else None)
+
+    def _of_bools(self):
+        """Sums, averages and maxima of bools are or, products and minima are and."""
+        if self.kind == _BXOR:
+            return torch.logical_xor
+        return torch.logical_and if self.kind in (_PRODUCT, _MIN, _BAND) else torch.logical_or
+
+
+SUM = Reduction()

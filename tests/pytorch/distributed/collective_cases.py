@@ -1,0 +1,313 @@
+"""The collectives, in processes: each returns the names of the cases with wrong results."""
+
+import functools
+import operator
+
+import torch
+import torch.distributed as dist
+
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+INTEGERS = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
+DTYPES = (*FLOATS, *INTEGERS, torch.bool, torch.complex64)
+#: One element, an odd number, and more than one piece of 4 MiB.
+SIZES = (1, 1021, 1_400_003)
+_TOLERANCES = {torch.float32: 1e-6, torch.float64: 1e-14, torch.float16: 1e-3, torch.bfloat16: 8e-3, torch.complex64: 1e-6}
+
+
+def _device():
+    return torch.device("rvk", torch.rvk.current_device())
+
+
+def values(dtype, count, rank, small=False):
+    """A CPU tensor that every rank can compute for every other."""
+    generator = torch.Generator().manual_seed(1000 * rank + count % 997)
+    if dtype is torch.bool:
+        return torch.randint(0, 2, (count,), generator=generator).bool()
+    if dtype.is_floating_point or dtype.is_complex:
+        return torch.randn(count, generator=generator, dtype=dtype)
+    return torch.randint(0 if dtype is torch.uint8 else -3, 4 if small else 20, (count,), generator=generator).to(dtype)
+
+
+def _all(dtype, count):
+    return [values(dtype, count, rank) for rank in range(dist.get_world_size())]
+
+
+def _wide(parts):
+    dtype = parts[0].dtype
+    return [part.double() if dtype.is_floating_point else part for part in parts]
+
+
+def _reduced(parts, name):
+    dtype = parts[0].dtype
+    parts = _wide(parts)
+    if dtype is torch.bool:
+        both = {"product": torch.logical_and, "min": torch.logical_and, "band": torch.logical_and, "bxor": torch.logical_xor}
+        return functools.reduce(both.get(name, torch.logical_or), parts)
+    if name == "avg":
+        total = functools.reduce(torch.add, parts)
+        return total / len(parts) if not _is_whole(dtype) else torch.div(total, len(parts), rounding_mode="trunc")
+    if name == "premul_sum":
+        return functools.reduce(torch.add, [part * 0.5 for part in parts])
+    functions = {
+        "sum": torch.add, "product": torch.mul, "min": torch.minimum, "max": torch.maximum,
+        "band": operator.and_, "bor": operator.or_, "bxor": operator.xor,
+    }  # fmt: skip
+    return functools.reduce(functions[name], parts)
+
+
+def _is_whole(dtype):
+    return not (dtype.is_floating_point or dtype.is_complex)
+
+
+def _close(result, expected):
+    result = result.cpu()
+    if _is_whole(result.dtype):
+        return torch.equal(result, expected.to(result.dtype))
+    tolerance = _TOLERANCES[result.dtype]
+    return torch.allclose(result, expected.to(result.dtype), rtol=tolerance, atol=tolerance)
+
+
+def _operations(dtype):
+    names = ["sum", "avg", "product"]
+    if not dtype.is_complex:
+        names += ["min", "max"]
+    if _is_whole(dtype):
+        names += ["band", "bor", "bxor"]
+    elif not dtype.is_complex:
+        names += ["premul_sum"]
+    return names
+
+
+def _operation(name):
+    if name == "premul_sum":
+        return torch._C._distributed_c10d._make_nccl_premul_sum(0.5)
+    return getattr(dist.ReduceOp, name.upper())
+
+
+def all_reduce(report):
+    for dtype in DTYPES:
+        for name in _operations(dtype):
+            if dtype.is_complex and name != "sum":  # torch.distributed passes complex numbers as pairs, for sums only
+                continue
+            for count in SIZES if name in ("sum", "avg") else SIZES[:2]:
+                parts = _all(dtype, count)
+                tensor = parts[dist.get_rank()].to(_device())
+                dist.all_reduce(tensor, _operation(name))
+                report(f"all_reduce {name} {dtype} {count}", _close(tensor, _reduced(parts, name)))
+
+
+def reduce(report):
+    last = dist.get_world_size() - 1
+    for dtype in DTYPES:
+        for count in SIZES:
+            parts = _all(dtype, count)
+            tensor = parts[dist.get_rank()].to(_device())
+            dist.reduce(tensor, last, dist.ReduceOp.SUM)
+            if dist.get_rank() == last:
+                report(f"reduce {dtype} {count}", _close(tensor, _reduced(parts, "sum")))
+            else:
+                report(f"reduce keeps other ranks' tensors {dtype} {count}", _close(tensor, parts[dist.get_rank()]))
+
+
+def broadcast(report):
+    for dtype in DTYPES:
+        for count in SIZES:
+            for root in range(dist.get_world_size()):
+                tensor = values(dtype, count, dist.get_rank()).to(_device())
+                dist.broadcast(tensor, root)
+                report(f"broadcast {dtype} {count}", _close(tensor, values(dtype, count, root)))
+
+
+def all_gather(report):
+    for dtype in DTYPES:
+        for count in SIZES:
+            parts = _all(dtype, count)
+            mine = parts[dist.get_rank()].to(_device())
+            outputs = [torch.empty_like(mine) for _ in parts]
+            dist.all_gather(outputs, mine)
+            report(f"all_gather {dtype} {count}", all(map(_close, outputs, parts)))
+            whole = torch.empty(count * len(parts), dtype=dtype, device=_device())
+            dist.all_gather_into_tensor(whole, mine)
+            report(f"all_gather_into_tensor {dtype} {count}", _close(whole, torch.cat(parts)))
+    rows = torch.arange(6.0, device=_device()).view(2, 3).t()  # not contiguous
+    outputs = [torch.empty(2, 3, device=_device()).t() for _ in range(dist.get_world_size())]
+    dist.all_gather(outputs, rows)
+    report("all_gather of transposed tensors", all(torch.equal(each.cpu(), rows.cpu()) for each in outputs))
+
+
+def gather_and_scatter(report):
+    size, rank = dist.get_world_size(), dist.get_rank()
+    for dtype in DTYPES:
+        for count in SIZES:
+            parts = _all(dtype, count)
+            outputs = [torch.empty(count, dtype=dtype, device=_device()) for _ in parts] if rank == 0 else None
+            dist.gather(parts[rank].to(_device()), outputs, 0)
+            if rank == 0:
+                report(f"gather {dtype} {count}", all(map(_close, outputs, parts)))
+            output = torch.empty(count, dtype=dtype, device=_device())
+            dist.scatter(output, [part.to(_device()) for part in parts] if rank == size - 1 else None, size - 1)
+            report(f"scatter {dtype} {count}", _close(output, parts[rank]))
+
+
+def reduce_scatter(report):
+    size, rank = dist.get_world_size(), dist.get_rank()
+    for dtype in DTYPES:
+        for name in ("sum", "avg", *(["premul_sum"] if dtype in FLOATS else [])):
+            if dtype.is_complex and name != "sum":
+                continue
+            for count in SIZES:
+                parts = _all(dtype, count * size)
+                expected = _reduced(parts, name).chunk(size)[rank]
+                output = torch.empty(count, dtype=dtype, device=_device())
+                dist.reduce_scatter_tensor(output, parts[rank].to(_device()), _operation(name))
+                report(f"reduce_scatter_tensor {name} {dtype} {count}", _close(output, expected))
+                output.zero_()
+                dist.reduce_scatter(output, list(parts[rank].to(_device()).chunk(size)), _operation(name))
+                report(f"reduce_scatter {name} {dtype} {count}", _close(output, expected))
+
+
+def all_to_all(report):
+    size, rank = dist.get_world_size(), dist.get_rank()
+    for dtype in DTYPES:
+        for count in SIZES:
+            parts = _all(dtype, count * size)
+            output = torch.empty(count * size, dtype=dtype, device=_device())
+            dist.all_to_all_single(output, parts[rank].to(_device()))
+            expected = torch.cat([part.chunk(size)[rank] for part in parts])
+            report(f"all_to_all_single {dtype} {count}", _close(output, expected))
+        sizes = [[(sender + 2 * receiver) * 70_001 % 300_000 for receiver in range(size)] for sender in range(size)]
+        inputs = [values(dtype, sum(row), sender).split(row) for sender, row in enumerate(sizes)]
+        outputs = [torch.empty(sizes[sender][rank], dtype=dtype, device=_device()) for sender in range(size)]
+        dist.all_to_all(outputs, [each.to(_device()) for each in inputs[rank]])
+        report(f"all_to_all uneven {dtype}", all(_close(outputs[s], inputs[s][rank]) for s in range(size)))
+
+
+def coalesced(report):
+    size, rank = dist.get_world_size(), dist.get_rank()
+    parts = [_all(torch.float32, count) for count in SIZES]
+    tensors = [each[rank].to(_device()) for each in parts]
+    dist.all_reduce_coalesced(tensors)
+    report("all_reduce_coalesced", all(_close(t, _reduced(each, "sum")) for t, each in zip(tensors, parts)))
+    group = dist.group.WORLD
+    inputs = [each[rank].to(_device()) for each in parts]
+    outputs = [torch.empty(size * each.numel(), device=_device()) for each in inputs]
+    group.allgather_into_tensor_coalesced(outputs, inputs).wait()
+    report("all_gather_into_tensor_coalesced", all(_close(o, torch.cat(each)) for o, each in zip(outputs, parts)))
+    wholes = [_all(torch.float32, count * size) for count in SIZES]
+    outputs = [torch.empty(count, device=_device()) for count in SIZES]
+    group.reduce_scatter_tensor_coalesced(outputs, [each[rank].to(_device()) for each in wholes]).wait()
+    report("reduce_scatter_tensor_coalesced", all(
+        _close(o, _reduced(each, "sum").chunk(size)[rank]) for o, each in zip(outputs, wholes)))  # fmt: skip
+    with dist._coalescing_manager(async_ops=True) as manager:
+        again = [each[rank].to(_device()) for each in parts]
+        for each in again:
+            dist.all_reduce(each)
+    manager.wait()
+    report("coalescing manager", all(_close(t, _reduced(each, "sum")) for t, each in zip(again, parts)))
+
+
+def send_and_receive(report):
+    size, rank = dist.get_world_size(), dist.get_rank()
+    following, before = (rank + 1) % size, (rank - 1) % size
+    for dtype in DTYPES:
+        for count in SIZES:
+            received = torch.empty(count, dtype=dtype, device=_device())
+            works = [
+                dist.P2POp(dist.irecv, received, before),
+                dist.P2POp(dist.isend, values(dtype, count, rank).to(_device()), following),
+            ]
+            for work in dist.batch_isend_irecv(works):
+                work.wait()
+            report(f"batch_isend_irecv {dtype} {count}", _close(received, values(dtype, count, before)))
+    tensor = torch.zeros(5, device=_device())
+    if rank == 0:
+        senders = [dist.recv(tensor) for _ in range(size - 1)]
+        report("recv from any rank", sorted(senders) == list(range(1, size)))
+    else:
+        dist.send(tensor + rank, 0)
+
+
+def objects_and_groups(report):
+    size, rank = dist.get_world_size(), dist.get_rank()
+    gathered = [None] * size
+    dist.all_gather_object(gathered, {"rank": rank, "tensor": torch.ones(2)})
+    report("all_gather_object", [each["rank"] for each in gathered] == list(range(size)))
+    box = [rank, "text"]
+    dist.broadcast_object_list(box, 1, device=_device())
+    report("broadcast_object_list on the device", box == [1, "text"])
+    for number in range(size):
+        group = dist.new_group([number, (number + 1) % size])
+        if group is not dist.GroupMember.NON_GROUP_MEMBER:
+            tensor = torch.full((3,), float(rank), device=_device())
+            dist.all_reduce(tensor, group=group)
+            report("sub-group", tensor.tolist() == [float(number + (number + 1) % size)] * 3)
+            dist.destroy_process_group(group)
+    cpu = torch.ones(3)
+    dist.all_reduce(cpu)
+    report("CPU tensors", cpu.tolist() == [float(size)] * 3)
+    dist.barrier()
+
+
+def asynchronous(report):
+    tensor = torch.full((1_000_000,), 1.0, device=_device())
+    works = [dist.all_reduce(tensor, async_op=True) for _ in range(4)]
+    for work in works:
+        work.wait()
+    report("four at once", torch.equal(tensor.cpu(), torch.full((1_000_000,), float(dist.get_world_size()) ** 4)))
+    report("is_completed", all(work.is_completed() for work in works))
+    future = dist.all_reduce(tensor.fill_(1), async_op=True).get_future().then(lambda f: f.value()[0] * 2)
+    report("future", future.wait().cpu().unique().tolist() == [2.0 * dist.get_world_size()])
+
+
+def functional(report):
+    import torch.distributed._functional_collectives as functional
+
+    size, rank = dist.get_world_size(), dist.get_rank()
+    parts = _all(torch.float32, 1021 * size)
+    mine = parts[rank].to(_device())
+    group = dist.group.WORLD
+    report("functional all_reduce", _close(functional.all_reduce(mine, "avg", group) + 0, _reduced(parts, "avg")))
+    report("functional all_gather", _close(functional.all_gather_tensor(mine, 0, group) + 0, torch.cat(parts)))
+    scattered = functional.reduce_scatter_tensor(mine, "sum", 0, group) + 0
+    report("functional reduce_scatter", _close(scattered, _reduced(parts, "sum").chunk(size)[rank]))
+    exchanged = functional.all_to_all_single(mine, None, None, group) + 0
+    report("functional all_to_all", _close(exchanged, torch.cat([part.chunk(size)[rank] for part in parts])))
+    report("functional broadcast", _close(functional.broadcast(mine, 0, group) + 0, parts[0]))
+
+
+CASES = (
+    all_reduce, reduce, broadcast, all_gather, gather_and_scatter, reduce_scatter, all_to_all, coalesced, send_and_receive,
+    objects_and_groups, asynchronous, functional,
+)  # fmt: skip
+
+
+def run(case, as_between_hosts):
+    """Returns the number of comparisons and the names of the wrong ones."""
+    import warnings
+
+    warnings.simplefilter("ignore", FutureWarning)
+    if as_between_hosts:
+        from torch_rvk.distributed import links
+
+        links.are_on_one_host = lambda entries: False
+    total, wrong = 0, []
+
+    def report(name, right):
+        nonlocal total
+        total += 1
+        if not right:
+            wrong.append(name)
+
+    for each in CASES:
+        if case in (None, each.__name__):
+            each(report)
+    return total, wrong
+
+
+def different_operations():
+    """Rank 0 calls another operation than the others."""
+    tensor = torch.ones(3, device=_device())
+    try:
+        dist.all_reduce(tensor) if dist.get_rank() == 0 else dist.broadcast(tensor, 0)
+    except dist.DistBackendError as error:
+        return str(error)

@@ -1,0 +1,89 @@
+"""Peers that die, hang or call something else: each returns the error's text and the seconds until it came."""
+
+import os
+import signal
+import time
+
+import torch
+import torch.distributed as dist
+
+VICTIM = 1
+
+
+def _tensor():
+    return torch.ones(1000, device=torch.device("rvk", torch.rvk.current_device()))
+
+
+def _error(function):
+    start = time.monotonic()
+    try:
+        function()
+    except RuntimeError as error:
+        return type(error).__name__, str(error), time.monotonic() - start
+    return None
+
+
+def _as_between_hosts(asked):
+    if asked:
+        from torch_rvk.distributed import links
+
+        links.are_on_one_host = lambda entries: False
+
+
+def killed(between_hosts):
+    _as_between_hosts(between_hosts)
+    dist.all_reduce(_tensor())
+    if dist.get_rank() == VICTIM:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return _leave(_error(lambda: dist.all_reduce(_tensor())))
+
+
+def hung(between_hosts):
+    _as_between_hosts(between_hosts)
+    dist.all_reduce(_tensor())
+    if dist.get_rank() == VICTIM:
+        time.sleep(20)
+        return _leave(None)
+    return _leave(_error(lambda: dist.all_reduce(_tensor())))
+
+
+def absent():
+    """A rank that never calls anything."""
+    if dist.get_rank() == VICTIM:
+        time.sleep(20)
+        return _leave(None)
+    return _leave(_error(lambda: dist.all_reduce(_tensor())))
+
+
+def killed_in_backward():
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(50, 50).to(_tensor().device))
+    model(_tensor()[:50]).sum().backward()
+    loss = model(_tensor()[:50]).sum()
+    if dist.get_rank() == VICTIM:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return _leave(_error(loss.backward))
+
+
+def killed_sender():
+    dist.all_reduce(_tensor())
+    if dist.get_rank() == VICTIM:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if dist.get_rank() == 0:
+        return _leave(_error(lambda: dist.recv(_tensor(), VICTIM)))
+    return _leave(None)
+
+
+def different_operations():
+    function = (lambda: dist.all_reduce(_tensor())) if dist.get_rank() == 0 else (lambda: dist.broadcast(_tensor(), 0))
+    return _leave(_error(function))
+
+
+def wrong_backend():
+    group = dist.new_group(backend="gloo")
+    return _error(lambda: dist.all_reduce(_tensor(), group=group))
+
+
+def _leave(result):
+    """Ends the process without destroying the group, which would wait for the others."""
+    dist.destroy_process_group = lambda: os._exit(0)
+    return result

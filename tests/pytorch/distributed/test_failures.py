@@ -1,0 +1,69 @@
+"""A peer that dies or hangs ends everyone within the timeout, with one sentence that names it."""
+
+import sys
+import unittest
+
+sys.path.insert(0, __file__.rpartition("/")[0])
+sys.path.insert(0, __file__.rpartition("/distributed")[0])
+import processes  # noqa: E402
+from support import require_device  # noqa: E402
+
+setUpModule = require_device
+
+TIMEOUT = 10
+
+
+class Failures(unittest.TestCase):
+    def errors(self, name, *arguments, size=3, timeout=TIMEOUT):
+        """The errors of the ranks that live."""
+        environment = {"TEST_TIMEOUT": str(timeout)}
+        results = processes.run("failure_cases", name, size, *arguments, environment=environment, check=False)
+        return [result for rank, result in enumerate(results) if rank != 1 and result is not None]
+
+    def check_names_rank_1(self, errors, within, text):
+        self.assertTrue(errors)
+        for kind, message, seconds in errors:
+            self.assertEqual(kind, "DistBackendError")
+            self.assertIn("ank 1 " + text, message)
+            self.assertEqual(len(message.strip().splitlines()), 1, message)
+            self.assertLess(seconds, within)
+
+    def test_killed(self):
+        errors = self.errors("killed", False, timeout=200)
+        self.check_names_rank_1(errors, 60, "ended or closed its connection")
+
+    def test_killed_between_hosts(self):
+        errors = self.errors("killed", True, timeout=200)
+        self.check_names_rank_1(errors, 60, "ended or closed its connection")
+
+    def test_hung(self):
+        self.check_names_rank_1(self.errors("hung", False), TIMEOUT + 8, f"did not join all_reduce of 1000 float32 elements (sum) within {TIMEOUT} s")
+
+    def test_hung_between_hosts(self):
+        self.check_names_rank_1(self.errors("hung", True), TIMEOUT + 8, "did not join")
+
+    def test_absent(self):
+        self.check_names_rank_1(self.errors("absent"), TIMEOUT + 8, "did not join the group's first operation")
+
+    def test_killed_in_backward(self):
+        errors = self.errors("killed_in_backward", timeout=200)
+        self.check_names_rank_1(errors, 60, "ended or closed its connection")
+
+    def test_killed_sender(self):
+        errors = self.errors("killed_sender", timeout=200)
+        self.check_names_rank_1(errors, 60, "ended or closed its connection")
+
+    def test_different_operations(self):
+        for _, message, _ in self.errors("different_operations", timeout=200):
+            self.assertIn("The ranks call different operations: rank", message)
+            self.assertIn("all_reduce of 1000 float32 elements (sum)", message)
+            self.assertIn("broadcast of 1000 float32 elements from rank 0", message)
+
+    def test_a_group_with_another_backend_says_which_it_needs(self):
+        for kind, message, _ in self.errors("wrong_backend", timeout=200):
+            self.assertEqual(kind, "RuntimeError")
+            self.assertIn("create it with the backend", message)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,213 @@
+"""Ways to train on several processes, compared with one device: each returns the losses of both."""
+
+import copy
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard
+from torch.nn.parallel import DistributedDataParallel
+
+STEPS = 20
+BATCH = 12
+WIDTH = 48
+
+
+def device():
+    return torch.device("rvk", torch.rvk.current_device())
+
+
+class Block(nn.Module):
+    def __init__(self, inside, outside):
+        super().__init__()
+        self.first = nn.Linear(inside, 4 * WIDTH)
+        self.second = nn.Linear(4 * WIDTH, outside)
+
+    def forward(self, x):
+        return self.second(torch.tanh(self.first(x)))
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(Block(16, WIDTH), Block(WIDTH, WIDTH), Block(WIDTH, 8)).to(device())
+
+
+def batches():
+    generator = torch.Generator().manual_seed(1)
+    return [
+        (torch.randn(BATCH, 16, generator=generator).to(device()), torch.randn(BATCH, 8, generator=generator).to(device()))
+        for _ in range(STEPS)
+    ]
+
+
+def own(tensor):
+    return tensor.chunk(dist.get_world_size())[dist.get_rank()]
+
+
+def everything(tensor):
+    return tensor
+
+
+def train(model, share=everything, optimizer=None):
+    """The losses, averaged over the processes if each has a share of the batch."""
+    optimizer = optimizer or torch.optim.AdamW(model.parameters(), lr=1e-3)
+    losses = []
+    for x, y in batches():
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(share(x)), share(y))
+        loss.backward()
+        optimizer.step()
+        loss = loss.detach().clone()
+        if share is own:
+            dist.all_reduce(loss, dist.ReduceOp.AVG)
+        losses.append(loss.item())
+    return losses
+
+
+def ddp():
+    return train(network()), train(DistributedDataParallel(network(), device_ids=[device()]), own)
+
+
+def ddp_small_buckets():
+    model = DistributedDataParallel(network(), bucket_cap_mb=0.01, gradient_as_bucket_view=True, static_graph=True)
+    return train(network()), train(model, own)
+
+
+def ddp_with_a_hook():
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+
+    model = DistributedDataParallel(network())
+    model.register_comm_hook(dist.group.WORLD, default_hooks.allreduce_hook)
+    return train(network()), train(model, own)
+
+
+def ddp_with_unused_parameters():
+    class Partly(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.used, self.unused = network(), nn.Linear(3, 3).to(device())
+
+        def forward(self, x):
+            return self.used(x)
+
+    return train(Partly()), train(DistributedDataParallel(Partly(), find_unused_parameters=True), own)
+
+
+def sharded(**options):
+    model = network()
+    for block in model:
+        fully_shard(block, **options)
+    return fully_shard(model, **options)
+
+
+def fsdp2():
+    return train(network()), train(sharded(), own)
+
+
+def fsdp2_mixed_precision():
+    """Parameters in bfloat16, gradients reduced in float32; the same on one process is the reference."""
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32, output_dtype=torch.float32)
+    alone = None
+    for rank in range(dist.get_world_size()):
+        mesh = dist.DeviceMesh("rvk", [rank])
+        alone = mesh if rank == dist.get_rank() else alone
+    return train(sharded(mp_policy=policy, mesh=alone)), train(sharded(mp_policy=policy), own)
+
+
+def fsdp2_cpu_offload():
+    return train(network()), train(sharded(offload_policy=CPUOffloadPolicy()), own)
+
+
+def fsdp1():
+    from torch.distributed.fsdp import FullyShardedDataParallel
+
+    model = FullyShardedDataParallel(network(), device_id=device(), use_orig_params=True)
+    return train(network()), train(model, own)
+
+
+def zero_redundancy_optimizer():
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    model = DistributedDataParallel(network())
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, lr=1e-3)
+    return train(network()), train(model, own, optimizer)
+
+
+def tensor_parallel():
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    mesh = dist.init_device_mesh("rvk", (dist.get_world_size(),))
+    model = network()
+    for block in model:
+        parallelize_module(block, mesh, {"first": ColwiseParallel(), "second": RowwiseParallel()})
+    return train(network()), train(model)
+
+
+def pipeline(schedule="Schedule1F1B"):
+    from torch.distributed import pipelining
+
+    size, rank = dist.get_world_size(), dist.get_rank()
+    whole = network()
+    per_stage = -(-len(whole) // size)
+    stage_module = copy.deepcopy(whole[rank * per_stage : (rank + 1) * per_stage])
+    stage = pipelining.PipelineStage(stage_module, rank, size, device())
+    runner = getattr(pipelining, schedule)(stage, n_microbatches=4, loss_fn=nn.functional.mse_loss)
+    optimizer = torch.optim.AdamW(stage_module.parameters(), lr=1e-3)
+    losses = []
+    for x, y in batches():
+        optimizer.zero_grad()
+        parts = []
+        if rank == 0:
+            runner.step(x, **({"target": y, "losses": parts} if rank == size - 1 else {}))
+        else:
+            runner.step(target=y, losses=parts)
+        optimizer.step()
+        loss = torch.stack(parts).mean().detach() if parts else torch.zeros((), device=device())
+        dist.broadcast(loss, size - 1)
+        losses.append(loss.item())
+    return train(whole), losses
+
+
+def pipeline_gpipe():
+    return pipeline("ScheduleGPipe")
+
+
+CASES = (
+    ddp, ddp_small_buckets, ddp_with_a_hook, ddp_with_unused_parameters, fsdp2, fsdp2_mixed_precision, fsdp2_cpu_offload,
+    fsdp1, zero_redundancy_optimizer, tensor_parallel, pipeline, pipeline_gpipe,
+)  # fmt: skip
+
+
+def run(name):
+    return {case.__name__: case for case in CASES}[name]()
+
+
+def save_checkpoint(folder):
+    """Trains a sharded model, saves it, and returns the losses of further steps."""
+    import torch.distributed.checkpoint as checkpoint
+
+    model = sharded()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    train(model, own, optimizer)
+    checkpoint.save(_state(model, optimizer), checkpoint_id=folder)
+    return train(model, own, optimizer)
+
+
+def load_checkpoint(folder):
+    """Loads it, with any number of processes, and returns the losses of the same further steps."""
+    import torch.distributed.checkpoint as checkpoint
+    from torch.distributed.checkpoint.state_dict import set_state_dict
+
+    model = sharded()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    state = _state(model, optimizer)
+    checkpoint.load(state, checkpoint_id=folder)
+    set_state_dict(model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"])
+    return train(model, own, optimizer)
+
+
+def _state(model, optimizer):
+    from torch.distributed.checkpoint.state_dict import get_state_dict
+
+    weights, moments = get_state_dict(model, optimizer)
+    return {"model": weights, "optimizer": moments}
