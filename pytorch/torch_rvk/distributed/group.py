@@ -6,6 +6,7 @@ stream wait for the upload.
 """
 
 import concurrent.futures
+import contextlib
 import queue
 import threading
 import weakref
@@ -24,6 +25,19 @@ _MOST_WAITING = 256  # sends and receives that wait at the same time
 
 def _devices(tensors):
     return sorted({tensor.device for tensor in tensors}, key=str)
+
+
+@contextlib.contextmanager
+def _profiled(name, tensors):
+    """A range in PyTorch's profiler, such as rvk:all_reduce."""
+    if not torch.autograd._profiler_enabled():
+        yield
+        return
+    handle = torch.autograd._record_function_with_args_enter(f"rvk:{name}", *tensors)
+    try:
+        yield
+    finally:
+        torch.autograd._record_function_with_args_exit(handle)
 
 
 class _Job:
@@ -103,7 +117,8 @@ class Group:
             self._prepare(timeout)
             run(self._transport, Operation(what, timeout), self._staging_of(device))
 
-        return self._put("collectives", self._run_collective, _Job(function, tensors, device))
+        with _profiled(what.split()[0], tensors):
+            return self._put("collectives", self._run_collective, _Job(function, tensors, device))
 
     def _put(self, name, run, job):
         with self._lock:

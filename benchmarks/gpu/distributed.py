@@ -1,0 +1,235 @@
+"""Times training with DistributedDataParallel on one and on several devices, and all_reduce beside the host link's copies.
+
+    python benchmarks/gpu/distributed.py [--processes N] [--devices rvk,cuda] [--steps N] [--only ROW…] [--small]
+
+Each process has one device. rvk uses the backend rvk, cuda uses NCCL; cuda is measured if PyTorch can use it. Prints a
+table: the median time of a step on one device and on N, and the speed-up at the same batch for each device. --small
+shrinks everything, to try the program on a CPU driver.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+ROWS = ("resnet18", "gpt2", "all_reduce")
+MIB = 1 << 20
+
+
+def resnet18(device, small):
+    """Batch 64 of 224 × 224 images, SGD."""
+    import torch
+
+    sys.path.insert(0, str(REPOSITORY / "tests" / "pytorch"))
+    try:
+        from torchvision.models import resnet18 as make
+
+        network = make()
+    except ImportError:
+        from models.residual import ResNet18
+
+        network = ResNet18(1000)
+    side, batch = (32, 4) if small else (224, 64)
+    x, y = torch.randn(batch, 3, side, side, device=device), torch.randint(0, 1000, (batch,)).to(device)
+    network.to(device)
+    return network, lambda run: torch.nn.functional.cross_entropy(run(x), y), torch.optim.SGD(network.parameters(), 0.01, 0.9)
+
+
+def gpt2(device, small):
+    """GPT-2 small, 8 sequences of 512 tokens, float32, AdamW."""
+    import torch
+    from torch import nn
+
+    layers, width, heads, length, batch, words = (2, 64, 4, 32, 2, 100) if small else (12, 768, 12, 512, 8, 50257)
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.before, self.between = nn.LayerNorm(width), nn.LayerNorm(width)
+            self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+            self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU("tanh"), nn.Linear(4 * width, width))
+
+        def forward(self, x):
+            q, k, v = (t.unflatten(2, (heads, -1)).transpose(1, 2) for t in self.qkv(self.before(x)).chunk(3, 2))
+            attended = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.out(attended.transpose(1, 2).flatten(2))
+            return x + self.mlp(self.between(x))
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.places = nn.Embedding(words, width), nn.Embedding(length, width)
+            self.blocks, self.last = nn.Sequential(*[Block() for _ in range(layers)]), nn.LayerNorm(width)
+
+        def forward(self, x):
+            x = self.words(x) + self.places.weight
+            return self.last(self.blocks(x)) @ self.words.weight.t()
+
+    network = Network().to(device)
+    x, y = (torch.randint(0, words, (batch, length)).to(device) for _ in range(2))
+    return network, lambda run: nn.functional.cross_entropy(run(x).flatten(0, 1), y.flatten()), torch.optim.AdamW(network.parameters(), 1e-4)
+
+
+def seconds_of_training(make, device, options):
+    """The median time of a step; with several processes, through DistributedDataParallel."""
+    import torch
+    import torch.distributed as dist
+
+    torch.manual_seed(0)
+    network, loss_of, optimizer = make(device, options.small)
+    run = torch.nn.parallel.DistributedDataParallel(network, device_ids=[device]) if dist.is_initialized() else network
+
+    def step():
+        optimizer.zero_grad()
+        loss = loss_of(run)
+        loss.backward()
+        optimizer.step()
+        return loss.item()  # waits for the device
+
+    for _ in range(3):
+        step()
+    return statistics.median(timed(step) for _ in range(options.steps))
+
+
+def timed(function):
+    begin = time.perf_counter()
+    function()
+    return time.perf_counter() - begin
+
+
+def rates_of_copies(device, options):
+    """MiB/s of pinned copies of the all_reduce's size: to the host, to the device, and both at the same time."""
+    import torch
+
+    module = torch.get_device_module(device.type)
+    size = (4 if options.small else 256) * MIB
+    on_device = [torch.zeros(size, dtype=torch.uint8, device=device) for _ in range(2)]
+    on_host = [torch.zeros(size, dtype=torch.uint8).pin_memory() for _ in range(2)]
+    streams = [torch.Stream(device) for _ in range(2)]
+
+    def copy(directions):
+        for number in directions:
+            with module.stream(streams[number]):
+                pair = (on_host[0], on_device[0]) if number == 0 else (on_device[1], on_host[1])
+                pair[0].copy_(pair[1], non_blocking=True)
+        module.synchronize()
+
+    rates = {}
+    for name, directions in ("to the host", [0]), ("to the device", [1]), ("both", [0, 1]):
+        copy(directions)
+        rates[name] = size / MIB / statistics.median(timed(lambda: copy(directions)) for _ in range(5))
+    return rates
+
+
+def all_reduce(device, options):
+    """MiB/s of an all_reduce of float32, and the host link's."""
+    import torch
+    import torch.distributed as dist
+
+    size = (4 if options.small else 256) * MIB
+    tensor = torch.ones(size // 4, device=device)
+    module = torch.get_device_module(device.type)
+
+    def reduce():
+        dist.all_reduce(tensor, dist.ReduceOp.AVG)
+        module.synchronize()
+
+    for _ in range(2):
+        reduce()
+    seconds = []
+    for _ in range(5):
+        dist.barrier()
+        seconds.append(timed(reduce))
+    if not torch.equal(tensor[:1000].cpu(), torch.ones(1000)):
+        sys.exit("all_reduce has a wrong result")
+    dist.barrier()
+    return {"all_reduce": size / MIB / statistics.median(seconds), **rates_of_copies(device, options)}
+
+
+def worker(kind, rank, size, folder, options):
+    """One process: writes its figures."""
+    import torch
+
+    if kind == "rvk":
+        import torch_rvk  # noqa: F401
+    import torch.distributed as dist
+
+    device = torch.device(kind, rank % torch.get_device_module(kind).device_count())
+    torch.get_device_module(kind).set_device(device)
+    if size > 1:
+        store = dist.FileStore(os.path.join(folder, "store"), size)
+        dist.init_process_group("nccl" if kind == "cuda" else "rvk", store=store, rank=rank, world_size=size)
+    figures = {"device": torch.get_device_module(kind).get_device_name(device)}
+    for name, make in ("resnet18", resnet18), ("gpt2", gpt2):
+        if name in options.only:
+            figures[name] = seconds_of_training(make, device, options)
+    if size > 1 and "all_reduce" in options.only:
+        figures.update(all_reduce(device, options))
+    if rank == 0:
+        with open(os.path.join(folder, "figures"), "w", encoding="utf-8") as file:
+            json.dump(figures, file)
+    if size > 1:
+        dist.barrier()
+        dist.destroy_process_group()
+
+
+def run(kind, size, arguments):
+    """The figures of rank 0 with `size` processes."""
+    with tempfile.TemporaryDirectory() as folder:
+        variables = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+        command = [sys.executable, __file__, *arguments, "--worker"]
+        started = [subprocess.Popen([*command, kind, str(rank), str(size), folder], env=variables) for rank in range(size)]
+        if any([process.wait() for process in started]):
+            sys.exit(f"{kind} with {size} processes failed")
+        with open(os.path.join(folder, "figures"), encoding="utf-8") as file:
+            return json.load(file)
+
+
+def available(kinds):
+    probe = "import torch; print(torch.cuda.is_available())"
+    variables = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    cuda = subprocess.run([sys.executable, "-c", probe], env=variables, capture_output=True, text=True, check=True).stdout
+    return [kind for kind in kinds if kind != "cuda" or cuda.strip() == "True"]
+
+
+def print_table(kind, size, one, several):
+    backend = "NCCL" if kind == "cuda" else "rvk"
+    print(f"\n{kind} ({one['device']}), backend {backend}, {size} processes\n")
+    print(f"| training | one device, ms | {size} devices, ms | speed-up |\n|---|---|---|---|")
+    for name in ("resnet18", "gpt2"):
+        if name in one:
+            ratio = size * one[name] / several[name]
+            print(f"| {name} | {1e3 * one[name]:.1f} | {1e3 * several[name]:.1f} | {ratio:.2f} |")
+    if "all_reduce" in several:
+        print("\n| pinned copies and all_reduce | GB/s |\n|---|---|")
+        for name in ("to the host", "to the device", "both", "all_reduce"):
+            print(f"| {name} | {several[name] * MIB / 1e9:.2f} |")
+        print(f"\nall_reduce has {several['all_reduce'] / several['both']:.2f} of the rate of both copies at once.")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--devices", default="rvk,cuda")
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--only", nargs="+", default=ROWS, choices=ROWS)
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        kind, rank, size, folder = options.worker
+        worker(kind, int(rank), int(size), folder, options)
+        return
+    for kind in available(options.devices.split(",")):
+        one = run(kind, 1, sys.argv[1:])
+        print_table(kind, options.processes, one, run(kind, options.processes, sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()
