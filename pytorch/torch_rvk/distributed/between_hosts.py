@@ -8,6 +8,7 @@ import datetime
 
 import torch
 import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
 
 from .failures import Roll, described
 from .reductions import Reduction
@@ -91,7 +92,7 @@ class BetweenHosts:
         return out
 
     def _gathered(self, operation, parts, host):
-        options = _options(dist.AllgatherOptions, operation.timeout)
+        options = _options(c10d.AllgatherOptions, operation.timeout)
         bytes_of_parts = [part.view(torch.uint8) for part in parts]
         self._wait(operation, lambda: self._gloo.allgather([bytes_of_parts], [host.view(torch.uint8)], options))
 
