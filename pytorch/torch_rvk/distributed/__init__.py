@@ -51,9 +51,10 @@ def install():
     distributed = torch.distributed
     if not distributed.is_available() or not distributed.is_gloo_available():
         return
-    from . import operators
+    from . import operators, sync_batch_norm
 
     distributed.Backend.register_backend(NAME, _create, extended_api=True, devices=["cpu", NAME])
     operators.install()
+    sync_batch_norm.install()
     replace("init_process_group", _with_default)
     atexit.register(operators.GROUPS.close)

@@ -9,6 +9,7 @@ import time
 
 import torch
 
+from .host_threads import copy
 from .staging import count, length_of, piece
 
 _AHEAD = 2  # downloads that are started before their round
@@ -49,7 +50,7 @@ class OneHost:
                 post = downloads.pop(number).wait
             if post is not None:
                 filled = post()
-                self._links.slot()[: filled.nbytes].view(filled.dtype).copy_(filled)
+                copy(self._links.slot()[: filled.nbytes].view(filled.dtype), filled)
             self._links.meet("" if number else operation.what, operation.end, operation.timeout)
             consume(number)
             self._links.advance()
@@ -99,7 +100,7 @@ class OneHost:
         def gather(host, length):
             for rank in range(self.size):
                 begin, end = bounds(rank, length)
-                host[begin:end].copy_(self._read(rank, host[begin:end]))
+                copy(host[begin:end], self._read(rank, host[begin:end]))
 
         posts = []
         for number in range(count(tensor)):
@@ -110,7 +111,7 @@ class OneHost:
         def consume(number):
             if self.rank != root and tensor.numel():
                 target = piece(tensor, number)
-                staging.upload(target, lambda host: host.copy_(self._read(root, target)))
+                staging.upload(target, lambda host: copy(host, self._read(root, target)))
 
         numbers = range(max(count(tensor), 1))
         posts = [[piece(tensor, number)] if self.rank == root else None for number in numbers]
@@ -128,7 +129,7 @@ class OneHost:
             for rank, output in enumerate(outputs or ()):
                 target = piece(output, number)
                 if rank != self.rank and target.numel():
-                    staging.upload(target, lambda host, rank=rank: host.copy_(self._read(rank, host)))
+                    staging.upload(target, lambda host, rank=rank: copy(host, self._read(rank, host)))
 
         posts = [[piece(tensor, number)] for number in range(max(rounds, 1))]
         self._rounds(operation, staging, posts, consume)
@@ -146,7 +147,7 @@ class OneHost:
             receiver, number = divmod(number, rounds)
             target = piece(output, number)
             if receiver == self.rank != root and target.numel():
-                staging.upload(target, lambda host: host.copy_(self._read(root, host)))
+                staging.upload(target, lambda host: copy(host, self._read(root, host)))
 
         self._rounds(operation, staging, posts, consume)
         if self.rank == root:

@@ -5,6 +5,8 @@ import operator
 
 import torch
 
+from .host_threads import in_parts
+
 _SUM, _AVG, _PRODUCT, _MIN, _MAX, _BAND, _BOR, _BXOR, _PREMUL_SUM = range(9)  # as in c10d::ReduceOp::RedOpType
 _NAMES = ("sum", "avg", "product", "min", "max", "band", "bor", "bxor", "premul_sum")
 _BITS = {_BAND: operator.and_, _BOR: operator.or_, _BXOR: operator.xor}
@@ -36,8 +38,11 @@ class Reduction:
             raise ValueError(f"Cannot use ReduceOp.{self.name.upper()} with {dtype}: complex numbers have no order.")
 
     def combine(self, parts, out):
-        """Reduces host tensors of one shape and dtype, one for each rank in order, into `out`. 16-bit numbers are
+        """Reduces flat host tensors of one size and dtype, one for each rank in order, into `out`. 16-bit numbers are
         accumulated in float32."""
+        in_parts(lambda target, *each: self._combine(each, target), out, *parts)
+
+    def _combine(self, parts, out):
         if self.kind == _SUM and len(parts) == 2 and out.dtype is not torch.bool:
             torch.add(*parts, out=out)  # rounds once, also in 16 bits
             return

@@ -1,8 +1,9 @@
 """Lightning: Trainer(accelerator="rvk") and Fabric(accelerator="rvk"), through Lightning's registry of accelerators.
 
 Lightning picks a CPU strategy for an accelerator that it does not know. The Trainer hands its strategy to the accelerator
-before moving the model, so RvkAccelerator corrects the device there. Fabric does not, so it needs
-strategy=SingleDeviceStrategy(device="rvk"), and an error says so.
+before moving the model, so RvkAccelerator corrects the device there. Fabric does not, so on one device it needs
+strategy=SingleDeviceStrategy(device="rvk"), and an error says so. Several devices are used with strategy="ddp", through
+the backend rvk of torch.distributed.
 """
 
 import functools
@@ -29,11 +30,6 @@ def _numbers(devices):
     for number in numbers:
         if not 0 <= number < device_count():
             raise ValueError(f"There is no device rvk:{number}; torch.rvk.device_count() is {device_count()}.")
-    if len(numbers) > 1:
-        raise ValueError(
-            f'accelerator="rvk" trains on one device, but devices has {len(numbers)}: torch.distributed cannot move '
-            "tensors of rvk. Pass devices=1, or devices=[1] for the second device."
-        )
     return numbers
 
 
@@ -63,7 +59,7 @@ def _accelerator(base, setup_device, setup):
 
         @staticmethod
         def auto_device_count():
-            return 1  # more than one would need torch.distributed
+            return device_count()
 
         @staticmethod
         def is_available():
@@ -78,9 +74,15 @@ def _accelerator(base, setup_device, setup):
 
 def _move_trainer(trainer):
     strategy = trainer.strategy
-    if strategy.root_device.type != NAME:
+    if strategy.root_device.type != NAME:  # a strategy for one device
         strategy._root_device = torch.device(NAME, trainer.device_ids[0])
     set_device(strategy.root_device)
+
+
+def _set_device_of_trainer(device):
+    """Before the processes of a strategy for several devices connect."""
+    if device.type == NAME:
+        set_device(device)
 
 
 def _set_device_of_fabric(device):
@@ -92,7 +94,7 @@ def _set_device_of_fabric(device):
 
 
 def _register_for_trainer(accelerators):
-    cls = _accelerator(accelerators.Accelerator, setup_device=lambda device: None, setup=_move_trainer)
+    cls = _accelerator(accelerators.Accelerator, setup_device=_set_device_of_trainer, setup=_move_trainer)
     accelerators.AcceleratorRegistry.register(NAME, cls, description="Rekindle on Vulkan")
 
 
@@ -112,6 +114,22 @@ def _replace_cuda(amp):
     amp.MixedPrecision.__init__ = __init__
 
 
+def _without_cuda_streams(ddp):
+    """Lightning constructs DistributedDataParallel on a CUDA stream, unless the strategy names no devices."""
+    for name in ("determine_ddp_device_ids", "_determine_ddp_device_ids"):  # of the Trainer and of Fabric
+        original = getattr(ddp.DDPStrategy, name, None)
+        if original is not None:
+            setattr(ddp.DDPStrategy, name, _no_ids_for_rvk(original))
+
+
+def _no_ids_for_rvk(original):
+    @functools.wraps(original)
+    def device_ids(self):
+        return None if self.root_device.type == NAME else original(self)
+
+    return device_ids
+
+
 def install():
     for package in _TRAINERS:
         when_imported(f"{package}.accelerators", _register_for_trainer)
@@ -119,3 +137,4 @@ def install():
         when_imported(f"{package}.accelerators", _register_for_fabric)
     for package in _TRAINERS + _FABRICS:
         when_imported(f"{package}.plugins.precision.amp", _replace_cuda)
+        when_imported(f"{package}.strategies.ddp", _without_cuda_streams)

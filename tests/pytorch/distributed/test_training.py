@@ -34,6 +34,9 @@ class Training(unittest.TestCase):
     def test_ddp_with_unused_parameters(self):
         self.check("ddp_with_unused_parameters")
 
+    def test_ddp_with_sync_batch_norm(self):
+        self.check("ddp_with_sync_batch_norm")
+
     def test_fsdp2(self):
         self.check("fsdp2")
 

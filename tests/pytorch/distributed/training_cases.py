@@ -93,6 +93,18 @@ def ddp_with_unused_parameters():
     return train(Partly()), train(DistributedDataParallel(Partly(), find_unused_parameters=True), own)
 
 
+def ddp_with_sync_batch_norm():
+    """Statistics of the whole batch, as one device has them."""
+
+    def make():
+        torch.manual_seed(0)
+        layers = nn.Conv1d(1, 6, 3), nn.BatchNorm1d(6), nn.ReLU(), nn.Flatten(), nn.Linear(84, 8)
+        return nn.Sequential(nn.Unflatten(1, (1, 16)), *layers).to(device())
+
+    model = DistributedDataParallel(nn.SyncBatchNorm.convert_sync_batchnorm(make()))
+    return train(make()), train(model, own)
+
+
 def sharded(**options):
     model = network()
     for block in model:
@@ -173,7 +185,7 @@ def pipeline_gpipe():
 
 
 CASES = (
-    ddp, ddp_small_buckets, ddp_with_a_hook, ddp_with_unused_parameters, fsdp2, fsdp2_mixed_precision, fsdp2_cpu_offload,
+    ddp, ddp_small_buckets, ddp_with_a_hook, ddp_with_unused_parameters, ddp_with_sync_batch_norm, fsdp2, fsdp2_mixed_precision, fsdp2_cpu_offload,
     fsdp1, zero_redundancy_optimizer, tensor_parallel, pipeline, pipeline_gpipe,
 )  # fmt: skip
 
