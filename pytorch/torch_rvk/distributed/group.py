@@ -17,6 +17,7 @@ import torch.distributed as dist
 from . import failures, links
 from .between_hosts import BetweenHosts
 from .failures import PeerFailed
+from .host_threads import compute_alone
 from .one_host import OneHost, Operation
 from .staging import Staging
 
@@ -78,6 +79,7 @@ class _Thread:
         self._thread.join(timeout)
 
     def _loop(self):
+        compute_alone()
         with torch.no_grad():
             while (job := self._jobs.get()) is not None:
                 self._run(job)

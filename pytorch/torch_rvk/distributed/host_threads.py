@@ -1,11 +1,13 @@
 """Copies and reductions of host memory on several threads: one alone does not keep up with the link to a GPU.
 
-PyTorch's own threads are no help here, because launchers such as torchrun set OMP_NUM_THREADS=1.
+PyTorch's own threads are no help here: launchers such as torchrun set OMP_NUM_THREADS=1, and without that, those of
+several processes wait for each other's CPUs, which takes seven times as long.
 """
 
 import concurrent.futures
 import functools
 import os
+import threading
 
 import torch
 
@@ -20,9 +22,22 @@ def _threads():
     return max(1, min(_MOST, len(os.sched_getaffinity(0)) // max(processes, 1)))
 
 
+_lock = threading.Lock()
+
+
+def compute_alone():
+    """From now on, PyTorch's operators use no other threads in this thread."""
+    with _lock:
+        count = torch.get_num_threads()
+        torch.set_num_threads(1)  # for this thread, and for every thread that starts to compute later
+        restore = threading.Thread(target=torch.set_num_threads, args=(count,))
+        restore.start()
+        restore.join()
+
+
 @functools.cache
 def _pool():
-    return concurrent.futures.ThreadPoolExecutor(_threads() - 1, "rvk host memory")
+    return concurrent.futures.ThreadPoolExecutor(_threads() - 1, "rvk host memory", compute_alone)
 
 
 def _without_gradients(function, parts):
