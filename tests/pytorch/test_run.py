@@ -284,13 +284,37 @@ class Packages(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (0, "Trainer\n"), result.stderr)
 
 
+class Distributed(unittest.TestCase):
+    SCRIPT = """
+import os, torch, torch.distributed as dist
+assert dist.is_nccl_available() and torch.cuda.nccl.version() >= (2, 10)
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl", device_id=torch.device("cuda", 0))
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 1).cuda(), device_ids=[0])
+model(torch.ones(2, 3, device="cuda")).sum().backward()
+print(dist.get_backend(), model.module.weight.grad.device)
+dist.destroy_process_group()
+"""
+
+    def test_nccl_becomes_rvk(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "script.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(self.SCRIPT)
+            launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1"]
+            command = [sys.executable, *launcher, "-m", "torch_rvk.run", path]
+            launched = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+            for result in launched, run(*launcher, path):
+                self.assertEqual((result.returncode, result.stdout), (0, "nccl rvk:0\n"), result.stderr)
+                self.assertIn("torch.distributed's backend nccl → the backend rvk", result.stderr)
+
+
 class Limits(unittest.TestCase):
     """A call that cannot be mapped ends with status 3 and FILE:LINE on standard error."""
 
     STATEMENTS = {
         "torch.cuda.CUDAGraph": "g = torch.cuda.CUDAGraph()",
         "torch.cuda.make_graphed_callables": "torch.cuda.make_graphed_callables(lambda x: x, (torch.ones(1),))",
-        "init_process_group('nccl')": "import torch.distributed as dist; dist.init_process_group('nccl')",
         "import triton": "import triton",
         "CUDAExtension": "from torch.utils.cpp_extension import CUDAExtension; CUDAExtension('x', ['x.cu'])",
         "torch.utils.cpp_extension.load with CUDA sources": "from torch.utils import cpp_extension; "

@@ -8,6 +8,7 @@ data, staging.py copies between device and host. CPU tensors go to Gloo. docs/di
 
 import atexit
 import functools
+import os
 import sys
 
 import torch
@@ -21,10 +22,14 @@ def _create(options, _backend_options):
     from . import operators
     from .group import Group
 
-    operators.GROUPS.add(options.group_id, Group(options))
-    return torch.distributed.ProcessGroupGloo(
-        options.store, options.group_rank, options.group_size, timeout=options.timeout
-    )
+    store = _of_this_start(options.store)
+    operators.GROUPS.add(options.group_id, Group(options, torch.distributed.PrefixStore(NAME, store)))
+    return torch.distributed.ProcessGroupGloo(store, options.group_rank, options.group_size, timeout=options.timeout)
+
+
+def _of_this_start(store):
+    """torchrun may keep its store when it restarts processes; the addresses of those that died are not for the new ones."""
+    return torch.distributed.PrefixStore(f"start{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
 
 
 def replace(name, wrap):

@@ -8,7 +8,7 @@ import datetime
 
 import torch
 import torch.distributed as dist
-from torch.distributed import distributed_c10d as c10d
+from torch._C import _distributed_c10d as c10d
 
 from .failures import Roll, described
 from .reductions import Reduction
@@ -48,7 +48,7 @@ class BetweenHosts:
             start().wait()
 
     def barrier(self, operation, staging):
-        self._wait(operation, lambda: self._gloo.barrier(_options(dist.BarrierOptions, operation.timeout)))
+        self._wait(operation, lambda: self._gloo.barrier(_options(c10d.BarrierOptions, operation.timeout)))
 
     def _pieces(self, staging, tensor):
         """Each piece of a flat tensor and its elements on the host; the next one is downloaded meanwhile."""
@@ -78,7 +78,7 @@ class BetweenHosts:
             return self._gathered_and_reduced(operation, host, reduction)
         if reduction.name == "premul_sum":
             wide = wide * reduction.factor
-        options = _options(dist.AllreduceOptions, operation.timeout, reduceOp=_GLOO[name])
+        options = _options(c10d.AllreduceOptions, operation.timeout, reduceOp=_GLOO[name])
         self._wait(operation, lambda: self._gloo.allreduce([wide], options))
         if reduction.name == "avg":
             wide = torch.div(wide, self.size, rounding_mode=None if wide.dtype.is_floating_point else "trunc")
@@ -97,7 +97,7 @@ class BetweenHosts:
         self._wait(operation, lambda: self._gloo.allgather([bytes_of_parts], [host.view(torch.uint8)], options))
 
     def _broadcast(self, operation, host, root):
-        options = _options(dist.BroadcastOptions, operation.timeout, rootRank=root, rootTensor=0)
+        options = _options(c10d.BroadcastOptions, operation.timeout, rootRank=root, rootTensor=0)
         self._wait(operation, lambda: self._gloo.broadcast([host.view(torch.uint8)], options))
 
     def broadcast(self, operation, staging, tensor, root):
@@ -144,7 +144,7 @@ class BetweenHosts:
         sent = torch.cat([host for each in inputs for _, host in self._copies(staging, each)] or [torch.empty(0, dtype=inputs[0].dtype)])
         received = torch.empty(sum(each.numel() for each in outputs), dtype=sent.dtype)
         sizes = [[each.nbytes for each in group] for group in (outputs, inputs)]
-        options = _options(dist.AllToAllOptions, operation.timeout)
+        options = _options(c10d.AllToAllOptions, operation.timeout)
         self._wait(
             operation,
             lambda: self._gloo.alltoall_base(received.view(torch.uint8), sent.view(torch.uint8), *sizes, options),

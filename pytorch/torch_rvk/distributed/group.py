@@ -86,10 +86,10 @@ class _Thread:
 
 
 class Group:
-    def __init__(self, options):
+    def __init__(self, options, store):
         self.rank, self.size = options.group_rank, options.group_size
         self.timeout = options.timeout.total_seconds()
-        self._store = dist.PrefixStore("rvk", options.store)
+        self._store = store
         self._ranks = list(options.global_ranks_in_group) or list(range(self.size))
         self._gloo = dist.ProcessGroupGloo(self._store, self.rank, self.size, timeout=options.timeout)
         self._directory = links.Directory(self._store, self.rank, self.size)

@@ -1,6 +1,9 @@
 """A peer that dies or hangs ends everyone within the timeout, with one sentence that names it."""
 
+import os
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, __file__.rpartition("/")[0])
@@ -11,6 +14,33 @@ from support import require_device  # noqa: E402
 setUpModule = require_device
 
 TIMEOUT = 10
+
+
+RESTARTED = """
+import os, signal, torch, torch.distributed as dist
+torch.rvk.set_device(int(os.environ["LOCAL_RANK"]) % torch.rvk.device_count())
+dist.init_process_group()
+tensor = torch.ones(1000, device=torch.device("rvk", torch.rvk.current_device()))
+dist.all_reduce(tensor)
+if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and dist.get_rank() == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+dist.all_reduce(tensor)
+print(tensor[0].item())
+dist.destroy_process_group()
+"""
+
+
+class Restart(unittest.TestCase):
+    def test_torchrun_restarts_all_after_kill(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "script.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(RESTARTED)
+            launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--max-restarts", "1", path]
+            result = subprocess.run(
+                [sys.executable, *launcher], capture_output=True, text=True, timeout=processes.SECONDS, check=False
+            )
+        self.assertEqual((result.returncode, result.stdout), (0, "4.0\n4.0\n"), result.stderr)
 
 
 class Failures(unittest.TestCase):
