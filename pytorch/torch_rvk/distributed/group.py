@@ -5,6 +5,7 @@ future is completed when the last upload has been queued, so wait() blocks the h
 stream wait for the upload.
 """
 
+import collections
 import concurrent.futures
 import contextlib
 import queue
@@ -98,6 +99,7 @@ class Group:
         self._failure = None
         self._threads = {}
         self._waiting = None
+        self._to_itself = collections.defaultdict(queue.SimpleQueue)  # by tag
         self._lock = threading.Lock()
 
     def name_of(self, rank):
@@ -167,16 +169,28 @@ class Group:
         def function(job):
             job.ready.synchronize()
             host = tensor.cpu()
-            return self._gloo.send([host], to, tag), lambda: None
+            if to == self.rank:
+                self._to_itself[tag].put(host)
+                return lambda: None, lambda: None
+            return self._gloo.send([host], to, tag).wait, lambda: None
 
         return self._exchange(function, tensor, f"send to rank {self.name_of(to)}", to)
 
     def receive(self, tensor, source, tag):
         def function(job):
             host = torch.empty(tensor.shape, dtype=tensor.dtype)
-            return self._gloo.recv([host], source, tag), lambda: tensor.copy_(host)
+            if source == self.rank:
+                return lambda: host.copy_(self._take(tag)), lambda: tensor.copy_(host)
+            return self._gloo.recv([host], source, tag).wait, lambda: tensor.copy_(host)
 
         return self._exchange(function, tensor, f"receive from rank {self.name_of(source)}", source)
+
+    def _take(self, tag):
+        """The next tensor that this rank sends to itself."""
+        try:
+            return self._to_itself[tag].get(timeout=self.timeout)
+        except queue.Empty:
+            raise RuntimeError("timed out") from None
 
     def receive_from_any(self, tensor, tag):
         """Waits, because c10d's work has to know the sender when it is created."""
@@ -198,18 +212,18 @@ class Group:
         job = described.job
         try:
             with torch.rvk.device(job.device):
-                work, finish = job.function(job)
+                wait, finish = job.function(job)
         except RuntimeError as problem:
             job.fail(self._sentence_of(problem, described))
             return
         if self._waiting is None:
             self._waiting = concurrent.futures.ThreadPoolExecutor(_MOST_WAITING, "rvk send and receive")
-        self._waiting.submit(self._finish_exchange, described, work, finish)
+        self._waiting.submit(self._finish_exchange, described, wait, finish)
 
-    def _finish_exchange(self, described, work, finish):
+    def _finish_exchange(self, described, wait, finish):
         job = described.job
         try:
-            work.wait()
+            wait()
             with torch.no_grad(), torch.rvk.device(job.device):
                 torch.accelerator.current_stream(job.device).wait_event(job.ready)
                 finish()

@@ -219,6 +219,11 @@ def send_and_receive(report):
             for work in dist.batch_isend_irecv(works):
                 work.wait()
             report(f"batch_isend_irecv {dtype} {count}", _close(received, values(dtype, count, before)))
+    received = torch.empty(3, device=_device())
+    to_itself = dist.P2POp(dist.isend, torch.full((3,), 7.0, device=_device()), rank)
+    for work in dist.batch_isend_irecv([dist.P2POp(dist.irecv, received, rank), to_itself]):
+        work.wait()
+    report("to itself", received.tolist() == [7.0] * 3)
     tensor = torch.zeros(5, device=_device())
     if rank == 0:
         senders = [dist.recv(tensor) for _ in range(size - 1)]
