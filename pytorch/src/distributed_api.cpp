@@ -1,9 +1,11 @@
 /// What torch_rvk/distributed needs from C++, as operators, so that the library does not depend on Python:
 ///
-///   reduce_op(ReduceOp op) -> (int kind, Tensor? factor)   kind: c10d's enumeration; the factor of a premultiplied sum
-///   work(Future future, Tensor[] tensors, int source_rank) -> Work   wait() throws the future's error, which c10d's own
-///                                                         work of a future does not
-///   fail_future(Future future, str message) -> ()          whoever waits gets a DistBackendError with this message
+///   reduce_op(ReduceOp op) -> (int kind, Tensor? factor)
+///       kind: c10d's enumeration; factor: of a premultiplied sum
+///   work(Future future, Tensor[] tensors, int source_rank) -> Work
+///       wait() throws the future's error, which c10d's own work of a future does not
+///   fail_future(Future future, str message) -> ()
+///       whoever waits gets a DistBackendError with this message
 ///
 /// There are none in a PyTorch built without torch.distributed.
 
@@ -29,12 +31,10 @@ namespace rvk {
 
 namespace {
 
-std::tuple<std::int64_t, std::optional<at::Tensor>>
-reduce_op(const c10::intrusive_ptr<c10d::ReduceOp>& op) {
+std::tuple<std::int64_t, std::optional<at::Tensor>> reduce_op(const c10::intrusive_ptr<c10d::ReduceOp>& op) {
     if (op->op_ != c10d::ReduceOp::PREMUL_SUM)
         return {op->op_, std::nullopt};
-    const auto* const supplement =
-        dynamic_cast<const c10d::NCCLPreMulSumSupplement*>(op->supplement_.get());
+    const auto* const supplement = dynamic_cast<const c10d::NCCLPreMulSumSupplement*>(op->supplement_.get());
     TORCH_CHECK_VALUE(supplement, "This premultiplied sum has no factor.");
     if (supplement->tensor_factor.defined())
         return {op->op_, supplement->tensor_factor};
@@ -127,7 +127,8 @@ TORCH_LIBRARY_FRAGMENT(rvk, m) {
           torch::CppFunction::makeFromBoxedFunction<&fail_future>());
 }
 
-/// When DistributedDataParallel's steps were queued, as seen by the host; it warns about devices without a timer.
+/// When DistributedDataParallel's steps were queued, as seen by the host; it warns about devices without a
+/// timer.
 class QueueTimer final : public c10d::Timer {
   public:
     explicit QueueTimer(c10::Device) {}
