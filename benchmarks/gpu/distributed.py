@@ -73,7 +73,8 @@ def gpt2(device, small):
 
     network = Network().to(device)
     x, y = (torch.randint(0, words, (batch, length)).to(device) for _ in range(2))
-    return network, lambda run: nn.functional.cross_entropy(run(x).flatten(0, 1), y.flatten()), torch.optim.AdamW(network.parameters(), 1e-4)
+    optimizer = torch.optim.AdamW(network.parameters(), 1e-4)
+    return network, lambda run: nn.functional.cross_entropy(run(x).flatten(0, 1), y.flatten()), optimizer
 
 
 def seconds_of_training(make, device, options):

@@ -1,11 +1,11 @@
 /// What torch_rvk/distributed needs from C++, as operators, so that the library does not depend on Python:
 ///
-///   reduce_op(ReduceOp op) -> (int kind, Tensor? factor)   kind: c10d's enumeration; the factor of a
-///   premultiplied sum work(Future future, Tensor[] tensors, int source_rank) -> Work   wait() throws the
-///   future's error, which c10d's own
-///                                                         work of a future does not
-///   fail_future(Future future, str message) -> ()          whoever waits gets a DistBackendError with this
-///   message
+///   reduce_op(ReduceOp op) -> (int kind, Tensor? factor)
+///       kind: c10d's enumeration; factor: of a premultiplied sum
+///   work(Future future, Tensor[] tensors, int source_rank) -> Work
+///       wait() throws the future's error, which c10d's own work of a future does not
+///   fail_future(Future future, str message) -> ()
+///       whoever waits gets a DistBackendError with this message
 ///
 /// There are none in a PyTorch built without torch.distributed.
 

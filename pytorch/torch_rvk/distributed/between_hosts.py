@@ -141,7 +141,8 @@ class BetweenHosts:
 
     def _exchange(self, operation, staging, outputs, inputs):
         """inputs[r] goes to rank r, through host tensors of the whole size."""
-        sent = torch.cat([host for each in inputs for _, host in self._copies(staging, each)] or [torch.empty(0, dtype=inputs[0].dtype)])
+        hosts = [host for each in inputs for _, host in self._copies(staging, each)]
+        sent = torch.cat(hosts) if hosts else torch.empty(0, dtype=inputs[0].dtype)
         received = torch.empty(sum(each.numel() for each in outputs), dtype=sent.dtype)
         sizes = [[each.nbytes for each in group] for group in (outputs, inputs)]
         options = _options(c10d.AllToAllOptions, operation.timeout)

@@ -188,10 +188,9 @@ class OneHost:
         self._rounds(operation, staging, [lambda: sizes], consume_sizes)
         length = length_of(inputs[0], self.size)
         for rank, output in enumerate(outputs):
-            if table[rank][self.rank] != output.numel():
-                raise ValueError(
-                    f"all_to_all: rank {rank} sends {table[rank][self.rank]} elements, but the output for it has {output.numel()}."
-                )
+            sent = table[rank][self.rank]
+            if sent != output.numel():
+                raise ValueError(f"all_to_all: rank {rank} sends {sent} elements, but the output has {output.numel()}.")
         rounds = -(-max(max(row) for row in table) // length)
         posts = [[piece(each, number, self.size) for each in inputs] for number in range(rounds)]
         self._rounds(operation, staging, posts, consume)

@@ -67,7 +67,8 @@ class Failures(unittest.TestCase):
         self.check_names_rank_1(errors, 60, "ended or closed its connection")
 
     def test_hung(self):
-        self.check_names_rank_1(self.errors("hung", False), TIMEOUT + 8, f"did not join all_reduce of 1000 float32 elements (sum) within {TIMEOUT} s")
+        text = f"did not join all_reduce of 1000 float32 elements (sum) within {TIMEOUT} s"
+        self.check_names_rank_1(self.errors("hung", False), TIMEOUT + 8, text)
 
     def test_hung_between_hosts(self):
         self.check_names_rank_1(self.errors("hung", True), TIMEOUT + 8, "did not join")

@@ -67,7 +67,8 @@ class Checkpoints(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             expected = processes.run("training_cases", "save_checkpoint", 4, folder)[0]
             for size in (2, 1):
-                for step, (one, several) in enumerate(zip(expected, processes.run("training_cases", "load_checkpoint", size, folder)[0])):
+                losses = processes.run("training_cases", "load_checkpoint", size, folder)[0]
+                for step, (one, several) in enumerate(zip(expected, losses)):
                     self.assertAlmostEqual(one, several, delta=1e-5, msg=f"step {step}, {size} processes")
 
 

@@ -185,8 +185,8 @@ def pipeline_gpipe():
 
 
 CASES = (
-    ddp, ddp_small_buckets, ddp_with_a_hook, ddp_with_unused_parameters, ddp_with_sync_batch_norm, fsdp2, fsdp2_mixed_precision, fsdp2_cpu_offload,
-    fsdp1, zero_redundancy_optimizer, tensor_parallel, pipeline, pipeline_gpipe,
+    ddp, ddp_small_buckets, ddp_with_a_hook, ddp_with_unused_parameters, ddp_with_sync_batch_norm, fsdp2,
+    fsdp2_mixed_precision, fsdp2_cpu_offload, fsdp1, zero_redundancy_optimizer, tensor_parallel, pipeline, pipeline_gpipe,
 )  # fmt: skip
 
 
