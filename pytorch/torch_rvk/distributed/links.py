@@ -38,6 +38,15 @@ def _same_user(connection):
     return struct.unpack("3i", credentials)[1] == os.getuid()
 
 
+def _read(peer):
+    """A message, and the descriptor that came with it, if any."""
+    try:
+        message, descriptors, *_ = socket.recv_fds(peer, _LONGEST, 1)
+    except ConnectionResetError:  # the peer ended before it read everything; what it sent can still be read
+        message, descriptors, *_ = socket.recv_fds(peer, _LONGEST, 1)
+    return message, descriptors
+
+
 class Directory:
     """What the ranks of a group tell each other through the store: their hosts and the addresses of their sockets."""
 
@@ -74,12 +83,17 @@ class Links:
         self.rank, self.size = directory.rank, directory.size
         self._name_of = name_of
         self._round = 0
-        self._peers = self._connect(directory, entries, timeout)
-        self._memories = self._share_memory(timeout)
+        self._peers = {}
+        try:
+            self._connect(directory, entries, timeout)
+            self._memories = self._share_memory(timeout)
+        except PeerFailed as problem:
+            self.fail(str(problem))
+            raise
         self._slots = [memory.split(PIECE) for memory in self._memories]
 
     def _connect(self, directory, entries, timeout):
-        peers = {}
+        peers = self._peers
         for rank in range(self.rank):
             peers[rank] = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             peers[rank].settimeout(timeout)
@@ -99,7 +113,6 @@ class Links:
             (rank,) = struct.unpack("i", connection.recv(_LONGEST))
             peers[rank] = connection
         directory.listener.close()
-        return dict(sorted(peers.items()))
 
     def _say_late(self, ranks, timeout):
         names = [self._name_of(rank) for rank in sorted(ranks)]
@@ -122,7 +135,7 @@ class Links:
 
     def _receive_descriptor(self, rank, peer, timeout):
         try:
-            message, received, *_ = socket.recv_fds(peer, _LONGEST, 1)
+            message, received = _read(peer)
         except TimeoutError:
             self._say_late([rank], timeout)
         except OSError:
@@ -164,7 +177,7 @@ class Links:
     def _receive(self, rank, peer, what, end, timeout):
         peer.settimeout(max(end - time.monotonic(), 0.001))
         try:
-            message = peer.recv(_LONGEST)
+            message, _ = _read(peer)
         except TimeoutError:
             raise PeerFailed(failures.is_late([self._name_of(rank)], what or "an operation", timeout)) from None
         except OSError:
