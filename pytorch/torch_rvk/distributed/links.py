@@ -23,6 +23,7 @@ from .staging import PIECE
 _SLOTS = 2
 _ROUND, _FAILED = b"r", b"f"
 _LONGEST = 4096  # bytes of a message
+_GRACE = 3  # seconds in which a connected rank can tell that it misses another one
 _FIRST = "the group's first operation"
 
 
@@ -134,6 +135,7 @@ class Links:
         return memories
 
     def _receive_descriptor(self, rank, peer, timeout):
+        peer.settimeout(timeout + _GRACE)
         try:
             message, received = _read(peer)
         except TimeoutError:
