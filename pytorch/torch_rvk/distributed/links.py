@@ -23,6 +23,7 @@ from .staging import PIECE
 _SLOTS = 2
 _ROUND, _FAILED = b"r", b"f"
 _LONGEST = 4096  # bytes of a message
+_GRACE = 3  # seconds in which a connected rank can tell that it misses another one
 _FIRST = "the group's first operation"
 
 
@@ -38,13 +39,13 @@ def _same_user(connection):
     return struct.unpack("3i", credentials)[1] == os.getuid()
 
 
-def _despite_reset(receive, *arguments):
-    """Receives from a peer. If it closed its socket before it had read everything, the first attempt only reports that,
-    and what the peer sent before comes with the second."""
+def _read(peer):
+    """A message, and the descriptor that came with it, if any."""
     try:
-        return receive(*arguments)
-    except ConnectionResetError:
-        return receive(*arguments)
+        message, descriptors, *_ = socket.recv_fds(peer, _LONGEST, 1)
+    except ConnectionResetError:  # the peer ended before it read everything; what it sent can still be read
+        message, descriptors, *_ = socket.recv_fds(peer, _LONGEST, 1)
+    return message, descriptors
 
 
 class Directory:
@@ -87,7 +88,7 @@ class Links:
         try:
             self._connect(directory, entries, timeout)
             self._memories = self._share_memory(timeout)
-        except PeerFailed as problem:  # the others wait for this rank too
+        except PeerFailed as problem:
             self.fail(str(problem))
             raise
         self._slots = [memory.split(PIECE) for memory in self._memories]
@@ -113,7 +114,6 @@ class Links:
             (rank,) = struct.unpack("i", connection.recv(_LONGEST))
             peers[rank] = connection
         directory.listener.close()
-        self._peers = dict(sorted(peers.items()))
 
     def _say_late(self, ranks, timeout):
         names = [self._name_of(rank) for rank in sorted(ranks)]
@@ -135,8 +135,9 @@ class Links:
         return memories
 
     def _receive_descriptor(self, rank, peer, timeout):
+        peer.settimeout(timeout + _GRACE)
         try:
-            message, received, *_ = _despite_reset(socket.recv_fds, peer, _LONGEST, 1)
+            message, received = _read(peer)
         except TimeoutError:
             self._say_late([rank], timeout)
         except OSError:
@@ -178,7 +179,7 @@ class Links:
     def _receive(self, rank, peer, what, end, timeout):
         peer.settimeout(max(end - time.monotonic(), 0.001))
         try:
-            message = _despite_reset(peer.recv, _LONGEST)
+            message, _ = _read(peer)
         except TimeoutError:
             raise PeerFailed(failures.is_late([self._name_of(rank)], what or "an operation", timeout)) from None
         except OSError:
