@@ -61,7 +61,7 @@ ANSWERS = {
         "_set_allocator_settings": None,
         "_snapshot": {"segments": [], "device_traces": []},
     },
-    "torch.cuda.nccl": {"is_available": True, "version": NCCL_VERSION},
+    "torch.cuda.nccl": {"is_available": False, "version": NCCL_VERSION},
     "torch.cuda.nvtx": {"mark": None, "range_end": None, "range_pop": 0, "range_push": 0, "range_start": 0},
     "torch.cuda.profiler": {"start": None, "stop": None},
     "torch.cuda.tunable": {
