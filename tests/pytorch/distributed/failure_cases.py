@@ -8,6 +8,7 @@ import torch
 import torch.distributed as dist
 
 VICTIM = 1
+OUTLIVES = 2 * float(os.environ["TEST_TIMEOUT"])  # seconds after which the others have given up, also on a busy machine
 
 
 def _tensor():
@@ -42,7 +43,7 @@ def hung(between_hosts):
     _as_between_hosts(between_hosts)
     dist.all_reduce(_tensor())
     if dist.get_rank() == VICTIM:
-        time.sleep(20)
+        time.sleep(OUTLIVES)
         return _leave(None)
     return _leave(_error(lambda: dist.all_reduce(_tensor())))
 
@@ -50,7 +51,7 @@ def hung(between_hosts):
 def absent():
     """A rank that never calls anything."""
     if dist.get_rank() == VICTIM:
-        time.sleep(20)
+        time.sleep(OUTLIVES)
         return _leave(None)
     return _leave(_error(lambda: dist.all_reduce(_tensor())))
 

@@ -13,7 +13,7 @@ from support import require_device  # noqa: E402
 
 setUpModule = require_device
 
-TIMEOUT = 10
+TIMEOUT = 30  # the ranks of a busy machine arrive that much apart
 
 
 RESTARTED = """
@@ -68,13 +68,13 @@ class Failures(unittest.TestCase):
 
     def test_hung(self):
         text = f"did not join all_reduce of 1000 float32 elements (sum) within {TIMEOUT} s"
-        self.check_names_rank_1(self.errors("hung", False), TIMEOUT + 8, text)
+        self.check_names_rank_1(self.errors("hung", False), 2 * TIMEOUT, text)
 
     def test_hung_between_hosts(self):
-        self.check_names_rank_1(self.errors("hung", True), TIMEOUT + 8, "did not join")
+        self.check_names_rank_1(self.errors("hung", True), 2 * TIMEOUT, "did not join")
 
     def test_absent(self):
-        self.check_names_rank_1(self.errors("absent"), TIMEOUT + 8, "did not join the group's first operation")
+        self.check_names_rank_1(self.errors("absent"), 2 * TIMEOUT, "did not join the group's first operation")
 
     def test_killed_in_backward(self):
         errors = self.errors("killed_in_backward", timeout=200)
