@@ -19,6 +19,8 @@ TYPE = torch.device(DEVICE).type
 
 NATIVE = comparison.native_operators()
 
+SPARSE_OUTPUT = {"sparse.sampled_addmm"}  # the list's function returns a dense copy, so its result is no valid out=
+
 # Families whose derivative is implemented by hand: PyTorch checks it against finite differences in float64.
 GRADCHECKED = frozenset((
     "add", "mul", "div", "pow", "exp", "log", "tanh", "sigmoid", "sqrt", "sin", "where", "clamp", "sum", "mean", "var", "prod",
@@ -58,7 +60,7 @@ class TestNativeOperators(TestCase):
                 self.assertIs(result, given.input)
                 torch.testing.assert_close(result.cpu(), expected, rtol=1e-3, atol=1e-3, equal_nan=True)
 
-    @ops([op for op in NATIVE if op.supports_out], allowed_dtypes=(torch.float32,))
+    @ops([op for op in NATIVE if op.supports_out and op.full_name not in SPARSE_OUTPUT], allowed_dtypes=(torch.float32,))
     def test_out(self, device, dtype, op):
         for sample in first_samples(op, dtype, 2):
             given = comparison.sample_on(op, sample, device)
