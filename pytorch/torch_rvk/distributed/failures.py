@@ -10,6 +10,11 @@ class PeerFailed(Exception):
     """A peer died, hung, or called another operation. The message is one sentence."""
 
 
+def counted(count, noun):
+    """The number and the noun that agrees with it: "1 element", "2 elements"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def seconds(duration):
     return f"{duration:g} s"
 

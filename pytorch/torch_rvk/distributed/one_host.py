@@ -9,6 +9,7 @@ import time
 
 import torch
 
+from .failures import counted
 from .host_threads import copy
 from .staging import count, length_of, piece
 
@@ -190,7 +191,7 @@ class OneHost:
         for rank, output in enumerate(outputs):
             sent = table[rank][self.rank]
             if sent != output.numel():
-                raise ValueError(f"all_to_all: rank {rank} sends {sent} elements, but the output has {output.numel()}.")
+                raise ValueError(f"all_to_all: rank {rank} sends {counted(sent, 'element')}, but the output has {output.numel()}.")
         rounds = -(-max(max(row) for row in table) // length)
         posts = [[piece(each, number, self.size) for each in inputs] for number in range(rounds)]
         self._rounds(operation, staging, posts, consume)

@@ -7,6 +7,7 @@ import warnings
 import torch
 import torch.distributed as dist
 
+from .failures import counted
 from .group import Groups
 from .reductions import Reduction
 
@@ -28,7 +29,8 @@ def _dense(tensor):
 
 
 def _describe(name, tensor, more=""):
-    return f"{name} of {tensor.numel()} {str(tensor.dtype).removeprefix('torch.')} elements{more}"
+    noun = f"{str(tensor.dtype).removeprefix('torch.')} element"
+    return f"{name} of {counted(tensor.numel(), noun)}{more}"
 
 
 class _Outputs:
@@ -70,7 +72,7 @@ def _in_place(name, tensors, group, timeout, method, *arguments, more=""):
         for each in flat:
             getattr(transport, method)(operation, staging, each, *arguments)
 
-    total = _describe(name, tensors[0], more) if len(tensors) == 1 else f"{name} of {len(tensors)} tensors{more}"
+    total = _describe(name, tensors[0], more) if len(tensors) == 1 else f"{name} of {counted(len(tensors), 'tensor')}{more}"
     return _start(group, total, timeout, tensors, [], run)
 
 
@@ -127,7 +129,7 @@ def allgather_(output_tensors, input_tensors, process_group, async_op=True, time
 def _parts(group, tensor, name):
     """A tensor's equal parts, one for each rank, as views."""
     if tensor.numel() % group.size:
-        raise ValueError(f"{name}: {tensor.numel()} elements cannot be divided by the {group.size} ranks.")
+        raise ValueError(f"{name}: {counted(tensor.numel(), 'element')} cannot be divided evenly among {group.size} ranks.")
     if not _dense(tensor):
         raise ValueError(f"{name} needs contiguous tensors.")
     return list(tensor.detach().view(-1).chunk(group.size)) if tensor.numel() else [tensor.detach().view(-1)] * group.size
@@ -135,7 +137,7 @@ def _parts(group, tensor, name):
 
 def _check_size(name, whole, part, group):
     if whole.numel() != part.numel() * group.size:
-        raise ValueError(f"{name}: {whole.numel()} elements are not {group.size} × {part.numel()}.")
+        raise ValueError(f"{name}: the whole has {counted(whole.numel(), 'element')} instead of {group.size} × {part.numel()}.")
 
 
 def _allgather_base_(output_tensor, input_tensor, process_group, async_op=True, timeout=-1):
@@ -165,7 +167,7 @@ def _several_gathers(group, lists, inputs, timeout):
             transport.all_gather(operation, staging, flat[number * group.size : (number + 1) * group.size], tensor)
 
     outputs = [output for each in lists for output in each]
-    return _start(group, f"all_gather of {len(inputs)} tensors", timeout, outputs, inputs, run)
+    return _start(group, f"all_gather of {counted(len(inputs), 'tensor')}", timeout, outputs, inputs, run)
 
 
 def _reduce_scatter(group, outputs, lists, reduction, timeout):
@@ -253,7 +255,7 @@ def _split(group, tensor, sizes):
     if not sizes:
         return _parts(group, tensor, "all_to_all_single")
     if sum(sizes) != tensor.size(0) or len(sizes) != group.size:
-        raise ValueError(f"all_to_all_single: split sizes {list(sizes)} do not add up to {tensor.size(0)} rows.")
+        raise ValueError(f"all_to_all_single: split sizes {list(sizes)} do not add up to the tensor's first size, {tensor.size(0)}.")
     return list(tensor.detach().split(list(sizes)))
 
 
