@@ -301,7 +301,7 @@ dist.destroy_process_group()
             path = os.path.join(folder, "script.py")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(self.SCRIPT)
-            launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1"]
+            launcher = ["-m", "torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "1"]
             command = [sys.executable, *launcher, "-m", "torch_rvk.run", path]
             launched = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
             for result in launched, run(*launcher, path):
