@@ -36,7 +36,8 @@ class Restart(unittest.TestCase):
             path = os.path.join(folder, "script.py")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(RESTARTED)
-            launcher = ["-m", "torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1", "--nproc-per-node", "2", "--max-restarts", "1", path]
+            options = "--standalone --local-addr 127.0.0.1 --nproc-per-node 2 --max-restarts 1"
+            launcher = ["-m", "torch.distributed.run", *options.split(), path]
             result = subprocess.run(
                 [sys.executable, *launcher], capture_output=True, text=True, timeout=processes.SECONDS, check=False
             )
