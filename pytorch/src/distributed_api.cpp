@@ -1,13 +1,14 @@
-/// What torch_rvk/distributed needs from C++, as operators, so that the library does not depend on Python:
+/// Operators that give Python code in torch_rvk/distributed access to C++ parts of c10d. They are operators
+/// because the library must not depend on one version of Python:
 ///
 ///   reduce_op(ReduceOp op) -> (int kind, Tensor? factor)
-///       kind: c10d's enumeration; factor: of a premultiplied sum
+///       Reads a reduction: its number in c10d's enumeration, and the factor of a premultiplied sum.
 ///   work(Future future, Tensor[] tensors, int source_rank) -> Work
-///       wait() throws the future's error, which c10d's own work of a future does not
+///       Makes a Work from a future. Its wait() throws the future's error; the Work that c10d makes does not.
 ///   fail_future(Future future, str message) -> ()
-///       whoever waits gets a DistBackendError with this message
+///       Completes the future with a DistBackendError.
 ///
-/// There are none in a PyTorch built without torch.distributed.
+/// They are not registered if PyTorch was built without torch.distributed.
 
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -41,8 +42,8 @@ std::tuple<std::int64_t, std::optional<at::Tensor>> reduce_op(const c10::intrusi
     return {op->op_, at::scalar_tensor(supplement->double_factor, at::kDouble)};
 }
 
-/// The work of an operation that completes a future. wait() blocks the host until then, makes the current
-/// streams wait for the device's part, and throws the future's error.
+/// A Work whose result is a future. wait() blocks until the future is complete, makes the current streams
+/// wait for the operation's work on the device, and throws the future's error.
 class FutureWork final : public c10d::Work {
   public:
     FutureWork(c10::intrusive_ptr<c10::ivalue::Future> future, std::vector<at::Tensor> tensors,
@@ -99,7 +100,7 @@ class FutureWork final : public c10d::Work {
     std::shared_ptr<Done> done_ = std::make_shared<Done>(); ///< may outlive this object
 };
 
-// Boxed, because PyTorch infers no schema for futures.
+// These kernels are boxed because PyTorch cannot infer a schema for functions that take futures.
 
 void work(const c10::OperatorHandle&, torch::jit::Stack* stack) {
     const auto source_rank = static_cast<int>(torch::jit::pop(*stack).toInt());
@@ -127,8 +128,8 @@ TORCH_LIBRARY_FRAGMENT(rvk, m) {
           torch::CppFunction::makeFromBoxedFunction<&fail_future>());
 }
 
-/// When DistributedDataParallel's steps were queued, as seen by the host; it warns about devices without a
-/// timer.
+/// Gives DistributedDataParallel host times: when it queued each step. Without a timer for the device, it
+/// would print a warning.
 class QueueTimer final : public c10d::Timer {
   public:
     explicit QueueTimer(c10::Device) {}

@@ -148,7 +148,8 @@ void state_drivers(Situation& situation, const Drivers& drivers) {
         add_fact(situation, "driver", module.version);
 }
 
-/// How many processes the kernel killed because memory ran out. A posted log may be an excerpt.
+/// Adds the number of processes that the kernel killed because memory ran out. Skips posted logs: they can be
+/// excerpts, so a missing line proves nothing.
 void state_oom_kills(Situation& situation, const Facts& facts) {
     const Fact<std::vector<std::string>>& lines = facts.kernel_log.lines;
     if (!complete(facts) || !lines)

@@ -33,8 +33,8 @@ int register_direct_fallbacks();
 /// dense tensors, only operators with a detour through out= do. Returns how many it registered.
 int register_directly(c10::DispatchKey key, c10::DispatchKey cpu_key, torch::CppFunction (*make_kernel)());
 
-/// register_directly for sparse and nested tensors. Called once, after all other registrations. Returns how
-/// many it registered.
+/// Calls register_directly for sparse and nested tensors. Must be called once, after all other registrations.
+/// Returns the number of operators that it registered.
 int register_layout_fallbacks();
 
 } // namespace rvk

@@ -1,5 +1,6 @@
-/// Products of a sparse and a dense matrix: each stored element adds its multiple of a row of the dense
-/// matrix to a row of the result, with the deterministic accumulation of index_add. Layouts COO, CSR and CSC.
+/// Products of a sparse matrix (COO, CSR or CSC) and a dense matrix. For each stored element, a row of the
+/// dense matrix is multiplied by the element's value and added to a row of the result. index_add does the
+/// additions, so the result is deterministic.
 
 #include "../dispatch/fallback.h"
 
@@ -21,8 +22,8 @@ namespace {
 
 using c10::DispatchKey;
 
-/// The most numbers that a product multiplies at a time: 1 GiB of float32.
-constexpr std::int64_t most_multiples = 1 << 28;
+/// Limits the size of the temporary tensor of scaled rows, in elements: 1 GiB in float32.
+constexpr std::int64_t max_temporary_elements = 1 << 28;
 
 /// beta * self + alpha * left * right; without `self`, left * right.
 struct Terms {
@@ -34,15 +35,16 @@ struct Terms {
     const at::Tensor& dense() const { return left_is_sparse() ? right : left; }
 };
 
-/// The stored elements of a matrix: where they are, and their values.
+/// The row index, column index, and value of each stored element.
 struct Elements {
     at::Tensor rows, columns, values;
 };
 
-/// For each of `count` stored elements, the line that it belongs to, where line i ends before ends[i + 1].
-at::Tensor lines_of(const at::Tensor& ends, std::int64_t count) {
-    const at::Tensor numbers = at::arange(count, ends.options());
-    return at::searchsorted(ends.narrow(0, 1, ends.size(0) - 1), numbers, /*out_int32=*/false,
+/// Expands compressed pointers (CSR's crow_indices, CSC's ccol_indices) to one index per stored element.
+/// `count` is the number of stored elements.
+at::Tensor expanded(const at::Tensor& pointers, std::int64_t count) {
+    const at::Tensor numbers = at::arange(count, pointers.options());
+    return at::searchsorted(pointers.narrow(0, 1, pointers.size(0) - 1), numbers, /*out_int32=*/false,
                             /*right=*/true);
 }
 
@@ -51,11 +53,11 @@ Elements elements_of(const at::Tensor& sparse) {
         return {sparse._indices().select(0, 0), sparse._indices().select(0, 1), sparse._values()};
     const at::Tensor values = sparse.values();
     if (sparse.layout() == at::kSparseCsr)
-        return {lines_of(sparse.crow_indices(), values.size(0)), sparse.col_indices().to(at::kLong), values};
-    return {sparse.row_indices().to(at::kLong), lines_of(sparse.ccol_indices(), values.size(0)), values};
+        return {expanded(sparse.crow_indices(), values.size(0)), sparse.col_indices().to(at::kLong), values};
+    return {sparse.row_indices().to(at::kLong), expanded(sparse.ccol_indices(), values.size(0)), values};
 }
 
-/// Whether this matrix has a layout whose elements are single numbers.
+/// Whether this is a matrix in one of the supported layouts whose stored elements are scalars.
 bool has_elements(const at::Tensor& matrix) {
     if (matrix.layout() == at::kSparse)
         return matrix.sparse_dim() == 2 && matrix.dense_dim() == 0;
@@ -63,13 +65,14 @@ bool has_elements(const at::Tensor& matrix) {
            matrix.dense_dim() == 0;
 }
 
-/// Whether `self` can be added to the product.
+/// Whether `self` can be broadcast to the shape of the product.
 bool is_expandable(const at::Tensor& self, const Terms& terms) {
     const std::array<std::int64_t, 2> sizes{terms.left.size(0), terms.right.size(1)};
     return at::is_expandable_to(self.sizes(), sizes);
 }
 
-/// Whether multiply accepts these terms. The CPU computes the others, or says why they are wrong.
+/// Whether multiply() supports these operands. All others go to the CPU, which computes the product or
+/// reports the error.
 bool accepted(const Terms& terms) {
     const at::Tensor &sparse = terms.sparse(), &dense = terms.dense();
     const bool as_expected = has_elements(sparse) && dense.layout() == at::kStrided && dense.dim() == 2 &&
@@ -83,14 +86,14 @@ bool accepted(const Terms& terms) {
            self.scalar_type() == sparse.scalar_type() && is_expandable(self, terms);
 }
 
-/// Adds alpha * sparse * dense to `result`, some columns at a time.
+/// Adds alpha * sparse * dense to `result`, in blocks of columns to limit temporary memory.
 void add_multiples(const at::Tensor& result, const Elements& elements, const at::Tensor& dense,
                    const at::Scalar& alpha) {
     const std::int64_t count = elements.values.size(0), columns = dense.size(1);
     if (count == 0)
         return;
     const at::Tensor values = elements.values.to(result.scalar_type()).mul(alpha).unsqueeze(1);
-    const std::int64_t step = std::max<std::int64_t>(most_multiples / count, 1);
+    const std::int64_t step = std::max<std::int64_t>(max_temporary_elements / count, 1);
     for (std::int64_t first = 0; first < columns; first += step) {
         const std::int64_t width = std::min(step, columns - first);
         const at::Tensor part = dense.narrow(1, first, width).index_select(0, elements.columns);
@@ -99,7 +102,7 @@ void add_multiples(const at::Tensor& result, const Elements& elements, const at:
     }
 }
 
-/// Sums of 16-bit numbers are computed in float32.
+/// Computes the product. Accumulates 16-bit dtypes in float32.
 at::Tensor multiply(const Terms& terms) {
     const at::ScalarType dtype = terms.dense().scalar_type();
     const auto sums = terms.dense().options().dtype(dtype == at::kDouble ? at::kDouble : at::kFloat);
@@ -116,7 +119,7 @@ at::Tensor multiply(const Terms& terms) {
     return result.to(dtype);
 }
 
-/// Where an operator puts its result.
+/// Where an operator writes its result: to a new tensor, to `self`, or to `out`.
 enum class Place { fresh, self, out };
 
 Terms terms_of(const c10::OperatorHandle& op, const c10::IValue* arguments) {
@@ -129,7 +132,7 @@ Terms terms_of(const c10::OperatorHandle& op, const c10::IValue* arguments) {
     return {at::Tensor(), arguments[0].toTensor(), right};
 }
 
-/// mm, mv and addmm for the tensors of a sparse dispatch key.
+/// The boxed kernel of mm, mv and addmm, for the sparse dispatch key that corresponds to `cpu_key`.
 template <DispatchKey cpu_key, Place place>
 void product(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const std::size_t count = op.schema().arguments().size();
@@ -153,7 +156,8 @@ void product(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     torch::jit::push(*stack, out.copy_(result));
 }
 
-/// The elements of a dense matrix where the mask has elements.
+/// sparse_mask(self, mask): a sparse matrix with the elements of `self` at the positions of the mask's
+/// elements.
 template <DispatchKey cpu_key>
 void masked(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const std::size_t count = op.schema().arguments().size();
@@ -172,8 +176,9 @@ void masked(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
                                                            values.options().layout(at::kSparse), true));
 }
 
-/// sparse_sampled_addmm(self, left, right, beta, alpha): beta * self + alpha * left * right where the CSR
-/// matrix `self` has elements, the gradient of a product's sparse factor.
+/// sparse_sampled_addmm(self, left, right, beta, alpha): computes beta * self + alpha * left * right only at
+/// the positions of the stored elements of `self`, which is in CSR. Autograd uses it for the gradient of a
+/// CSR factor.
 void sampled_product(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     const std::size_t count = op.schema().arguments().size();
     const Terms terms = terms_of(op, &stack->back() + 1 - count);

@@ -84,12 +84,12 @@ TEST(WheelWithTheTarget, WithoutItTheCauseIsNamed) {
     EXPECT_EQ(diagnosis.findings.front().cause, "wheel-lacks-gfx");
 }
 
-/// Lines that lead to causes without a case.
+/// For causes that no case file has: a log line for which the doctor names the cause.
 const std::map<std::string, std::string, std::less<>> other_logs{
     {"cpu-wheel", "AssertionError: Torch not compiled with CUDA enabled\n"},
     {"host-memory-exhausted", "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed.\n"}};
 
-/// Logs that lead to a cause: the cases, or a line for a cause that has none.
+/// Returns every log for which the doctor should name this cause: its case files and its entry in other_logs.
 std::vector<CaseFile> logs_of_cause(const std::string& cause) {
     std::vector<CaseFile> logs = read_case_files(embedded_knowledge());
     std::erase_if(logs, [&](const CaseFile& one) { return one.cause != cause; });
