@@ -59,7 +59,7 @@ def _accelerator(base, setup_device, setup):
 
         @staticmethod
         def auto_device_count():
-            return device_count()
+            return 1  # all devices would include integrated GPUs; devices=2 asks for several
 
         @staticmethod
         def is_available():
@@ -74,13 +74,13 @@ def _accelerator(base, setup_device, setup):
 
 def _move_trainer(trainer):
     strategy = trainer.strategy
-    if strategy.root_device.type != NAME:  # a strategy for one device
+    if strategy.root_device.type != NAME:  # strategies for one device stay on the CPU
         strategy._root_device = torch.device(NAME, trainer.device_ids[0])
     set_device(strategy.root_device)
 
 
 def _set_device_of_trainer(device):
-    """Before the processes of a strategy for several devices connect."""
+    """Lightning calls this before the processes of a strategy for several devices connect."""
     if device.type == NAME:
         set_device(device)
 
@@ -115,8 +115,8 @@ def _replace_cuda(amp):
 
 
 def _without_cuda_streams(ddp):
-    """Lightning constructs DistributedDataParallel on a CUDA stream, unless the strategy names no devices."""
-    for name in ("determine_ddp_device_ids", "_determine_ddp_device_ids"):  # of the Trainer and of Fabric
+    """Makes DDPStrategy pass no device ids; with them, Lightning constructs DistributedDataParallel on a CUDA stream."""
+    for name in ("determine_ddp_device_ids", "_determine_ddp_device_ids"):  # the Trainer's name, and Fabric's
         original = getattr(ddp.DDPStrategy, name, None)
         if original is not None:
             setattr(ddp.DDPStrategy, name, _no_ids_for_rvk(original))
