@@ -17,8 +17,8 @@ from ..library import NAME
 
 
 def _create(options, _backend_options):
-    """PyTorch calls this for every new group. Returns the backend for CPU tensors and for what a backend is asked for
-    besides collectives; those of rvk tensors go through operators.py."""
+    """PyTorch calls this for every new group. Returns Gloo's backend, which handles CPU tensors and every call that is not
+    an operator. Operators on rvk tensors go through operators.py instead."""
     from . import operators
     from .group import Group
 
@@ -28,12 +28,12 @@ def _create(options, _backend_options):
 
 
 def _of_this_start(store):
-    """torchrun may keep its store when it restarts processes; the addresses of those that died are not for the new ones."""
+    """Separates the keys of each start, because torchrun can keep its store when it restarts the processes."""
     return torch.distributed.PrefixStore(f"start{os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
 
 
 def replace(name, wrap):
-    """Replaces a function of torch.distributed, in every module of PyTorch that has imported it by name."""
+    """Replaces a function of torch.distributed, also in the modules of PyTorch that imported it by name."""
     original = getattr(torch.distributed, name)
     wrapped = functools.wraps(original)(wrap(original))
     for module in [module for key, module in sys.modules.items() if key.startswith("torch.distributed")]:
@@ -42,7 +42,7 @@ def replace(name, wrap):
 
 
 def _with_default(init_process_group):
-    """Without a backend, PyTorch takes the accelerator's for its tensors and none for CPU tensors."""
+    """Chooses rvk if the caller names no backend. PyTorch would choose it only for rvk tensors, and none for CPU tensors."""
 
     def call(backend=None, *arguments, **keywords):
         if backend is None and torch._C._get_accelerator().type == NAME:

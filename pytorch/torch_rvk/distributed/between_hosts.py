@@ -1,7 +1,7 @@
-"""The collectives between processes of several hosts: pieces are staged in pinned memory and Gloo moves them.
+"""Collectives between processes on several hosts. Tensors are copied to pinned memory in pieces, and Gloo transfers them.
 
-Gloo lacks some reductions and dtypes; those are gathered and reduced here. 16-bit numbers travel as float32, so that they
-are accumulated in float32.
+For reductions and dtypes that Gloo lacks, every rank gathers all tensors and reduces them itself. 16-bit numbers are sent as
+float32, so that Gloo accumulates in float32.
 """
 
 import datetime
@@ -27,7 +27,7 @@ def _options(kind, timeout, **fields):
 
 
 class BetweenHosts:
-    """Has the methods of one_host.OneHost."""
+    """Has the same methods as one_host.OneHost."""
 
     def __init__(self, gloo, store, rank, size):
         self._gloo = gloo
@@ -36,7 +36,7 @@ class BetweenHosts:
         self.rank, self.size = rank, size
 
     def fail(self, sentence):
-        pass  # the others find the same failure
+        pass  # Gloo fails on the other ranks too
 
     def close(self):
         pass
@@ -51,7 +51,7 @@ class BetweenHosts:
         self._wait(operation, lambda: self._gloo.barrier(_options(c10d.BarrierOptions, operation.timeout)))
 
     def _pieces(self, staging, tensor):
-        """Each piece of a flat tensor and its elements on the host; the next one is downloaded meanwhile."""
+        """Yields each piece of a flat tensor with its host copy, while the next piece is being downloaded."""
         total = count(tensor)
         following = staging.download([piece(tensor, 0)]) if total else None
         for number in range(total):
@@ -71,7 +71,7 @@ class BetweenHosts:
                 staging.upload(target, lambda out, result=result: out.copy_(result))
 
     def _reduced(self, operation, host, reduction):
-        """The reduction of a host tensor over all ranks."""
+        """Returns the reduction of a host tensor over all ranks."""
         name = {"avg": "sum", "premul_sum": "sum"}.get(reduction.name, reduction.name)
         wide = host.float() if host.dtype in (torch.float16, torch.bfloat16) else host.clone()
         if name not in _GLOO or wide.dtype not in _DTYPES:
@@ -109,7 +109,7 @@ class BetweenHosts:
             staging.upload(piece(tensor, number), lambda host: self._broadcast(operation, host, root))
 
     def all_gather(self, operation, staging, outputs, tensor):
-        """The outputs may have different sizes: each rank broadcasts its own."""
+        """Each rank broadcasts its tensor, so the sizes may differ."""
         for rank, output in enumerate(outputs):
             self.broadcast(operation, staging, tensor if rank == self.rank else output, rank)
         outputs[self.rank].copy_(tensor)
@@ -123,33 +123,35 @@ class BetweenHosts:
         self._exchange(operation, staging, outputs, inputs if self.rank == root else [output[:0]] * self.size)
 
     def reduce_scatter(self, operation, staging, output, inputs, reduction):
-        """Every rank receives the parts that it reduces."""
-        received = [torch.empty_like(output) for _ in range(self.size)]
-        self._exchange(operation, staging, received, inputs)
-        parts = [[host for _, host in self._copies(staging, each)] for each in received]
+        """Every rank receives its part from all others, and reduces it."""
+        parts = self._received(operation, staging, [output.numel()] * self.size, inputs)
         for number in range(count(output)):
             staging.upload(
-                piece(output, number), lambda host, n=number: reduction.combine([part[n] for part in parts], host)
+                piece(output, number), lambda host, n=number: reduction.combine([piece(part, n) for part in parts], host)
             )
-
-    def _copies(self, staging, tensor):
-        for target, host in self._pieces(staging, tensor):
-            yield target, host.clone()
 
     def all_to_all(self, operation, staging, outputs, inputs):
         self._exchange(operation, staging, outputs, inputs)
 
     def _exchange(self, operation, staging, outputs, inputs):
-        """inputs[r] goes to rank r, through host tensors of the whole size."""
-        hosts = [host for each in inputs for _, host in self._copies(staging, each)]
-        sent = torch.cat(hosts) if hosts else torch.empty(0, dtype=inputs[0].dtype)
-        received = torch.empty(sum(each.numel() for each in outputs), dtype=sent.dtype)
-        sizes = [[each.nbytes for each in group] for group in (outputs, inputs)]
+        """Sends inputs[r] to rank r."""
+        received = self._received(operation, staging, [each.numel() for each in outputs], inputs)
+        for output, host in zip(outputs, received):
+            for number in range(count(output)):
+                staging.upload(piece(output, number), lambda out, n=number, host=host: out.copy_(piece(host, n)))
+
+    def _received(self, operation, staging, numels, inputs):
+        """Sends inputs[r] to rank r. Returns what each rank sends here, on the host; numels[r] is the number of elements.
+        Needs host memory for everything that is sent and received."""
+        sent = torch.empty(sum(each.numel() for each in inputs), dtype=inputs[0].dtype)
+        for host, each in zip(sent.split([each.numel() for each in inputs]), inputs):
+            for number, (_, part) in enumerate(self._pieces(staging, each)):
+                piece(host, number).copy_(part)
+        received = torch.empty(sum(numels), dtype=sent.dtype)
+        sizes = [numel * sent.element_size() for numel in numels], [each.nbytes for each in inputs]
         options = _options(c10d.AllToAllOptions, operation.timeout)
         self._wait(
             operation,
             lambda: self._gloo.alltoall_base(received.view(torch.uint8), sent.view(torch.uint8), *sizes, options),
         )
-        for output, host in zip(outputs, received.split([each.numel() for each in outputs])):
-            for number in range(count(output)):
-                staging.upload(piece(output, number), lambda out, n=number, host=host: out.copy_(piece(host, n)))
+        return received.split(numels)

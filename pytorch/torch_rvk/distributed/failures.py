@@ -1,9 +1,9 @@
-"""Errors of a group: one sentence that names the rank, where it can be known."""
+"""Error messages of a group: one sentence each, which names the rank that failed if it can be determined."""
 
 import contextlib
 import time
 
-_GRACE = 2.0  # seconds in which a waiting rank writes that it waits
+_GRACE = 2.0  # seconds that the other ranks have to sign in
 
 
 class PeerFailed(Exception):
@@ -32,13 +32,14 @@ def is_late(ranks, what, timeout):
 
 
 class Roll:
-    """Finds out through the group's store which ranks are still there after an operation has failed."""
+    """Determines, through the group's store, which ranks are still alive after an operation has failed."""
 
     def __init__(self, store, rank, size):
         self._store, self._rank, self._size = store, rank, size
 
     def absent(self, number):
-        """Signs in for the failed operation with this number, and returns the ranks that do not sign in soon."""
+        """Signs in under the number of the failed operation. Returns the ranks that do not sign in within the grace period, or
+        None if the store is gone."""
         try:
             self._store.set(f"waits/{number}/{self._rank}", "1")
             end = time.monotonic() + _GRACE
@@ -47,12 +48,12 @@ class Roll:
                 missing -= {rank for rank in missing if self._store.check([f"waits/{number}/{rank}"])}
                 time.sleep(0.05)
             return sorted(missing)
-        except Exception:  # the store was lost with the process that had it
+        except Exception:  # the process that served the store has ended
             return None
 
 
 def sentence(problem, roll, what, number, timeout):
-    """The sentence for an exception of Gloo, which does not know ranks."""
+    """Returns the sentence for an exception of Gloo, whose own message names no rank."""
     text = str(problem).strip().split("\n")[0]
     absent = roll.absent(number)
     if absent is None:

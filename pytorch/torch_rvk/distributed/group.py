@@ -1,8 +1,8 @@
-"""A process group's part for rvk tensors: a thread that runs its collectives in order, and one for send and receive.
+"""Runs a process group's operations on rvk tensors: one thread for collectives, in order, and one for send and receive.
 
-An operation starts when the work that its caller's stream had at the call is done, and the caller goes on at once. Its
-future is completed when the last upload has been queued, so wait() blocks the host until then, and makes the caller's
-stream wait for the upload.
+A call queues the operation and returns at once. The operation starts after the work that was on the caller's stream at
+that time. Its future is completed when the last upload has been queued: wait() blocks the host until then, and makes the
+caller's stream wait for the upload itself.
 """
 
 import collections
@@ -22,7 +22,7 @@ from .host_threads import compute_alone
 from .one_host import OneHost, Operation
 from .staging import Staging
 
-_MOST_WAITING = 256  # sends and receives that wait at the same time
+_MOST_WAITING = 256  # sends and receives in flight at the same time
 
 
 def _devices(tensors):
@@ -31,7 +31,7 @@ def _devices(tensors):
 
 @contextlib.contextmanager
 def _profiled(name, tensors):
-    """A range in PyTorch's profiler, such as rvk:all_reduce."""
+    """Records the block in PyTorch's profiler, as rvk:all_reduce for example."""
     if not torch.autograd._profiler_enabled():
         yield
         return
@@ -43,10 +43,12 @@ def _profiled(name, tensors):
 
 
 class _Job:
-    """A function that a thread of the group runs, and the future that tells its end."""
+    """An operation for a thread of the group, and the future that it completes. Errors of a send or receive say what it
+    was and who the peer is."""
 
-    def __init__(self, function, tensors, device):
+    def __init__(self, function, tensors, device, what="", peer=None):
         self.function = function
+        self.what, self.peer = what, peer
         self.tensors = tensors
         self.device = device
         self.future = torch.futures.Future(devices=_devices(tensors) or [device])
@@ -56,7 +58,7 @@ class _Job:
         return torch.ops.rvk.work(self.future, self.tensors, -1)
 
     def finish(self):
-        """Called with the stream current that has the last copies."""
+        """Completes the future. The current stream must be the one with the last copies."""
         self.future.set_result(list(self.tensors))
 
     def fail(self, sentence):
@@ -103,7 +105,7 @@ class Group:
         self._lock = threading.Lock()
 
     def name_of(self, rank):
-        """The global number of a rank of this group, for messages."""
+        """Returns the global rank of a rank of this group, for messages."""
         return self._ranks[rank]
 
     def seconds(self, milliseconds):
@@ -112,8 +114,8 @@ class Group:
     # collectives
 
     def start(self, what, milliseconds, tensors, run, device=None):
-        """Queues run(transport, operation, staging), which writes or reads the tensors; returns c10d's work as a
-        script object."""
+        """Queues run(transport, operation, staging), which reads and writes the tensors. Returns c10d's Work as a script
+        object."""
         device = device or tensors[0].device
         timeout = self.seconds(milliseconds)
 
@@ -132,7 +134,7 @@ class Group:
         return job.work()
 
     def _prepare(self, timeout):
-        """Connects the ranks when the first operation runs."""
+        """Connects the ranks, before the first operation."""
         if self._transport is not None:
             return
         entries = self._directory.read(timeout, self.name_of)
@@ -157,7 +159,7 @@ class Group:
                     tensor.record_stream(staging.stream)
                 job.function(job)
                 job.finish()
-        except BaseException as problem:  # whoever waits for the future gets it
+        except BaseException as problem:  # raised in the thread that waits for the future
             self._failure = str(problem) if isinstance(problem, PeerFailed) else f"{type(problem).__name__}: {problem}"
             if self._transport is not None:
                 self._transport.fail(self._failure)
@@ -186,14 +188,14 @@ class Group:
         return self._exchange(function, tensor, f"receive from rank {self.name_of(source)}", source)
 
     def _take(self, tag):
-        """The next tensor that this rank sends to itself."""
+        """Waits for the next tensor that this rank sends to itself."""
         try:
             return self._to_itself[tag].get(timeout=self.timeout)
         except queue.Empty:
             raise RuntimeError("timed out") from None
 
     def receive_from_any(self, tensor, tag):
-        """Waits, because c10d's work has to know the sender when it is created."""
+        """Blocks until the tensor has arrived, because a Work must know the sender when it is created."""
         host = torch.empty(tensor.shape, dtype=tensor.dtype)
         work = self._gloo.recv_anysource([host], tag)
         work.wait()
@@ -203,25 +205,22 @@ class Group:
         return torch.ops.rvk.work(job.future, job.tensors, work._source_rank())
 
     def _exchange(self, function, tensor, what, peer):
-        """Starts in order on the group's thread for this, and waits on a thread of a pool."""
-        job = _Job(function, [tensor], tensor.device)
+        """Sends and receives start in order on one thread, and each is waited for on a thread of a pool."""
         tensor.record_stream(torch.accelerator.current_stream(tensor.device))
-        return self._put("send and receive", lambda each: self._run_exchange(each), _Described(job, what, peer))
+        return self._put("send and receive", self._run_exchange, _Job(function, [tensor], tensor.device, what, peer))
 
-    def _run_exchange(self, described):
-        job = described.job
+    def _run_exchange(self, job):
         try:
             with torch.rvk.device(job.device):
                 wait, finish = job.function(job)
         except RuntimeError as problem:
-            job.fail(self._sentence_of(problem, described))
+            job.fail(self._sentence_of(problem, job))
             return
         if self._waiting is None:
             self._waiting = concurrent.futures.ThreadPoolExecutor(_MOST_WAITING, "rvk send and receive")
-        self._waiting.submit(self._finish_exchange, described, wait, finish)
+        self._waiting.submit(self._finish_exchange, job, wait, finish)
 
-    def _finish_exchange(self, described, wait, finish):
-        job = described.job
+    def _finish_exchange(self, job, wait, finish):
         try:
             wait()
             with torch.no_grad(), torch.rvk.device(job.device):
@@ -229,18 +228,18 @@ class Group:
                 finish()
                 job.finish()
         except RuntimeError as problem:
-            job.fail(self._sentence_of(problem, described))
+            job.fail(self._sentence_of(problem, job))
 
-    def _sentence_of(self, problem, described):
+    def _sentence_of(self, problem, job):
         text = str(problem).strip().split("\n")[0]
         if "timed out" in text.lower():
-            return failures.is_late([self.name_of(described.peer)], described.what, self.timeout)
+            return failures.is_late([self.name_of(job.peer)], job.what, self.timeout)
         if "closed" in text.lower() or "reset" in text.lower():
-            return failures.is_gone(self.name_of(described.peer), described.what)
-        return f"{described.what} failed: {text}"
+            return failures.is_gone(self.name_of(job.peer), job.what)
+        return f"{job.what} failed: {text}"
 
     def close(self):
-        """Ends the threads; work that is not complete fails."""
+        """Ends the threads. Operations that are not complete fail."""
         for thread in self._threads.values():
             thread.end(1)
         if self._waiting is not None:
@@ -249,18 +248,8 @@ class Group:
             self._transport.close()
 
 
-class _Described:
-    """A job of send or receive, with what an error says about it."""
-
-    def __init__(self, job, what, peer):
-        self.job, self.what, self.peer = job, what, peer
-
-    def work(self):
-        return self.job.work()
-
-
 class Groups:
-    """The groups of this process by their names, which are unique among live groups."""
+    """All groups of this process, by name. Names are unique among live groups."""
 
     def __init__(self):
         self._by_name = {}
@@ -273,7 +262,7 @@ class Groups:
         self._by_name[name] = group
 
     def of(self, process_group):
-        """The part for rvk of a torch.distributed.ProcessGroup; ends when that is destroyed."""
+        """Returns the Group that belongs to a torch.distributed.ProcessGroup. It is closed when that is destroyed."""
         group = self._by_name.get(process_group.group_name)
         if group is None:
             raise RuntimeError(

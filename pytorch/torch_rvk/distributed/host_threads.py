@@ -1,7 +1,7 @@
-"""Copies and reductions of host memory on several threads: one alone does not keep up with the link to a GPU.
+"""Copies and reduces host memory on several threads, because one thread is slower than the link to a GPU.
 
-PyTorch's own threads are no help here: launchers such as torchrun set OMP_NUM_THREADS=1, and without that, those of
-several processes wait for each other's CPUs, which takes seven times as long.
+PyTorch's own thread pool cannot be used. Under torchrun it has one thread (OMP_NUM_THREADS=1). Otherwise the pools of all
+processes together have more threads than there are CPUs, and all_reduce took seven times as long.
 """
 
 import concurrent.futures
@@ -11,13 +11,13 @@ import threading
 
 import torch
 
-_SMALLEST = 512 << 10  # bytes that are worth a thread
+_SMALLEST = 512 << 10  # bytes; smaller parts are not worth a thread
 _MOST = 4
 
 
 @functools.cache
 def _threads():
-    """This process's share of the CPUs, at most four threads. torchrun says how many processes the host has."""
+    """The number of threads to use: this process's share of the CPUs, at most four."""
     processes = int(os.environ.get("LOCAL_WORLD_SIZE") or os.environ.get("WORLD_SIZE") or 1)
     return max(1, min(_MOST, len(os.sched_getaffinity(0)) // max(processes, 1)))
 
@@ -26,10 +26,10 @@ _lock = threading.Lock()
 
 
 def compute_alone():
-    """From now on, PyTorch's operators use no other threads in this thread."""
+    """Makes PyTorch's operators single-threaded when the current thread calls them."""
     with _lock:
         count = torch.get_num_threads()
-        torch.set_num_threads(1)  # for this thread, and for every thread that starts to compute later
+        torch.set_num_threads(1)  # of this thread, and the default of new threads, so restore that
         restore = threading.Thread(target=torch.set_num_threads, args=(count,))
         restore.start()
         restore.join()
@@ -46,7 +46,8 @@ def _without_gradients(function, parts):
 
 
 def in_parts(function, *tensors):
-    """Calls function(*parts) for parts of flat tensors of one length, on several threads if they are large."""
+    """Splits flat tensors of equal length into parts and calls function(*parts) for each, on several threads if the tensors
+    are large."""
     count = min(_threads(), tensors[0].nbytes // _SMALLEST)
     if count < 2:
         function(*tensors)

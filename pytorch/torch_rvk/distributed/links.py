@@ -1,9 +1,9 @@
-"""Connects the ranks of a group that run on one host: a socket and shared memory for each pair.
+"""Connects the ranks of a group on one host: a socket for each pair of ranks, and shared memory that all of them map.
 
-Every rank has a memory of two slots, which all ranks map, and works in rounds: it fills a slot, tells the others with a
-message, and reads theirs after their messages have come. A rank that sends the message for a round has read the slots of
-the round before, so two slots are enough. Waiting for a message blocks in the kernel; a process that dies closes its
-sockets, which ends the wait at once.
+The memory of each rank has two slots. Ranks work in rounds: each fills a slot, sends a message to the others, waits for
+their messages, and reads their slots. A rank sends its message for a round only after it has read the slots of the previous
+round, so two slots are enough. Waiting blocks in the kernel. The sockets of a process that dies are closed, which wakes the
+others at once.
 """
 
 import json
@@ -22,13 +22,13 @@ from .staging import PIECE
 
 _SLOTS = 2
 _ROUND, _FAILED = b"r", b"f"
-_LONGEST = 4096  # bytes of a message
-_GRACE = 3  # seconds in which a connected rank can tell that it misses another one
+_LONGEST = 4096  # bytes in a message
+_GRACE = 3  # seconds by which a rank that waits for a message outlasts a rank that waits for a connection
 _FIRST = "the group's first operation"
 
 
 def _host():
-    """Equal in all processes that can connect to each other with abstract sockets."""
+    """A key that is equal for processes that can reach each other through abstract sockets."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         boot = file.read().strip()
     return f"{boot} {os.stat('/proc/self/ns/net').st_ino} {os.getuid()}"
@@ -40,16 +40,16 @@ def _same_user(connection):
 
 
 def _read(peer):
-    """A message, and the descriptor that came with it, if any."""
+    """Receives a message, and the file descriptor that came with it, if any."""
     try:
         message, descriptors, *_ = socket.recv_fds(peer, _LONGEST, 1)
-    except ConnectionResetError:  # the peer ended before it read everything; what it sent can still be read
+    except ConnectionResetError:  # the peer closed with unread messages; its own can still be read
         message, descriptors, *_ = socket.recv_fds(peer, _LONGEST, 1)
     return message, descriptors
 
 
 class Directory:
-    """What the ranks of a group tell each other through the store: their hosts and the addresses of their sockets."""
+    """Exchanges the hosts and socket addresses of a group's ranks through the store."""
 
     def __init__(self, store, rank, size):
         self._store, self.rank, self.size = store, rank, size
@@ -60,7 +60,7 @@ class Directory:
         store.set(f"link/{rank}", json.dumps({"host": _host(), "address": address}))
 
     def read(self, timeout, name_of):
-        """The entries of all ranks; raises PeerFailed and names those that are missing after `timeout` seconds."""
+        """Returns the entries of all ranks. After `timeout` seconds, raises PeerFailed, which names the missing ranks."""
         keys = [f"link/{rank}" for rank in range(self.size)]
         end = time.monotonic() + timeout
         pause = 0.001
@@ -78,7 +78,7 @@ def are_on_one_host(entries):
 
 
 class Links:
-    """The sockets and memories of a group. The methods belong to the group's thread."""
+    """The sockets and shared memory of a group. Only the group's thread may call the methods."""
 
     def __init__(self, directory, entries, timeout, name_of):
         self.rank, self.size = directory.rank, directory.size
@@ -149,12 +149,13 @@ class Links:
         return received[0]
 
     def slot(self, rank=None):
-        """The slot of a rank, by default this one, in the current round."""
+        """Returns a rank's slot for the current round; by default, this rank's."""
         return self._slots[self.rank if rank is None else rank][self._round % _SLOTS]
 
     def meet(self, what, end, timeout):
-        """Says that this rank's slot is filled, and waits until all are. `what` describes the operation in its first
-        round and must be the same on every rank; it is empty later. `end` is a time of the monotonic clock."""
+        """Announces that this rank's slot is filled, and waits for all others. In the first round of an operation, `what`
+        describes it and must be the same on every rank; in later rounds it is empty. `end` is a deadline on the monotonic
+        clock."""
         message = _ROUND + what.encode()
         for rank, peer in self._peers.items():
             self._send(rank, peer, message)
@@ -167,7 +168,7 @@ class Links:
                 )
 
     def advance(self):
-        """Ends the round: this rank has read the others' slots."""
+        """Ends the round, after this rank has read the others' slots."""
         self._round += 1
 
     def _send(self, rank, peer, message):
@@ -191,12 +192,12 @@ class Links:
         return message
 
     def _explain(self, rank, peer):
-        """Raises the error that a rank sent before it closed its socket."""
+        """Raises the error message that a rank sent before it closed its socket, if any."""
         while True:
             self._receive(rank, peer, "", time.monotonic() + 1, 1)
 
     def fail(self, sentence):
-        """Tells every other rank why this one gives up."""
+        """Tells the other ranks why this one gives up, and closes the connections."""
         for peer in self._peers.values():
             try:
                 peer.settimeout(0.1)

@@ -1,8 +1,8 @@
-"""The collectives between processes of one host, through memory that all of them map (links.py).
+"""Collectives between processes on one host, through shared memory (links.py).
 
-Tensors are flat. Every rank downloads the next pieces while it waits for the others, reduces on the host what it is
-responsible for, and uploads results while the next round runs. Two ranks reduce everything twice instead of
-exchanging results; more ranks reduce a part each, and exchange the parts in a second round.
+All tensors are flat. A rank downloads the next pieces while it waits for the others, reduces its share on the CPU, and
+uploads results during the next round. With two ranks, both reduce everything, which saves exchanging the results. With more,
+each rank reduces a part, and a second round exchanges the parts.
 """
 
 import time
@@ -13,12 +13,12 @@ from .failures import counted
 from .host_threads import copy
 from .staging import count, length_of, piece
 
-_AHEAD = 2  # downloads that are started before their round
-_SMALL = 64 << 10  # bytes up to which every rank reduces everything
+_AHEAD = 2  # downloads in flight, including the current round's
+_SMALL = 64 << 10  # bytes; smaller tensors are reduced completely by every rank
 
 
 class Operation:
-    """One collective operation: its name for errors and its deadline."""
+    """A collective operation: its description for error messages, and its deadline."""
 
     def __init__(self, what, timeout):
         self.what = what
@@ -38,8 +38,8 @@ class OneHost:
         self._links.close()
 
     def _rounds(self, operation, staging, posts, consume):
-        """A round for each post: a list of tensors on the device, or a function that returns a host tensor, or None.
-        consume(number) is called when all ranks have filled their slots."""
+        """Runs a round for each post, which is what this rank puts into its slot: a list of tensors on the device, a
+        function that returns a host tensor, or None. Calls consume(number) when all ranks have filled their slots."""
         downloads = {}
         started = 0
         for number, post in enumerate(posts):
@@ -57,7 +57,7 @@ class OneHost:
             self._links.advance()
 
     def _read(self, rank, like, offset=0):
-        """What a rank has posted: a host tensor like the given one, `offset` bytes behind the start of the slot."""
+        """Returns a view of a rank's slot, `offset` bytes from its start, with the size and dtype of `like`."""
         return self._links.slot(rank)[offset : offset + like.nbytes].view(like.dtype)
 
     def barrier(self, operation, staging):
@@ -119,7 +119,7 @@ class OneHost:
         self._rounds(operation, staging, posts, consume)
 
     def all_gather(self, operation, staging, outputs, tensor):
-        """The outputs may have different sizes, those of the ranks' tensors."""
+        """The sizes of the ranks' tensors may differ; outputs[r] has the size of rank r's."""
         self._gather(operation, staging, outputs, tensor, max(count(output) for output in outputs))
 
     def gather(self, operation, staging, outputs, tensor, root):
@@ -138,7 +138,7 @@ class OneHost:
             outputs[self.rank].copy_(tensor)
 
     def scatter(self, operation, staging, output, inputs, root):
-        """The root posts one rank's tensor after the other."""
+        """The root posts the tensors of all ranks, one after the other."""
         rounds = max(count(output), 1)
         posts = [None] * (rounds * self.size)
         if self.rank == root:
@@ -155,7 +155,7 @@ class OneHost:
             output.copy_(inputs[root])
 
     def reduce_scatter(self, operation, staging, output, inputs, reduction):
-        """inputs[r] goes to rank r; their sizes may differ, but are the same on every rank."""
+        """Rank r gets the reduction of all inputs[r]. The sizes may depend on r, but not on the rank that calls."""
 
         def consume(number):
             target = piece(output, number, self.size)
@@ -169,7 +169,7 @@ class OneHost:
         self._rounds(operation, staging, posts, consume)
 
     def all_to_all(self, operation, staging, outputs, inputs):
-        """inputs[r] goes to rank r. Only its sender and its receiver know the size, so a first round exchanges sizes."""
+        """Sends inputs[r] to rank r. Only the sender and the receiver know its size, so a first round exchanges all sizes."""
         sizes = torch.tensor([each.numel() for each in inputs])
         table = []
 
@@ -191,7 +191,8 @@ class OneHost:
         for rank, output in enumerate(outputs):
             sent = table[rank][self.rank]
             if sent != output.numel():
-                raise ValueError(f"all_to_all: rank {rank} sends {counted(sent, 'element')}, but the output has {output.numel()}.")
+                has = counted(sent, "element")
+                raise ValueError(f"all_to_all: rank {rank} sends {has}, but the output for it has {output.numel()}.")
         rounds = -(-max(max(row) for row in table) // length)
         posts = [[piece(each, number, self.size) for each in inputs] for number in range(rounds)]
         self._rounds(operation, staging, posts, consume)

@@ -1,5 +1,5 @@
-"""The operators of c10d for rvk tensors. torch.distributed, DistributedDataParallel, FSDP and DTensor call all of these
-through PyTorch's dispatcher, from Python and from C++."""
+"""Implements c10d's operators for rvk tensors. torch.distributed, DistributedDataParallel, FSDP and DTensor call them through
+PyTorch's dispatcher, from Python and from C++."""
 
 import functools
 import warnings
@@ -20,7 +20,7 @@ def _group(script_object):
 
 
 def _flat(tensor):
-    """A flat tensor with the same memory; a copy of a tensor that does not fill one contiguous range."""
+    """Returns a flat view, or a flat copy if the tensor is not contiguous."""
     return tensor.detach().reshape(-1)
 
 
@@ -34,7 +34,7 @@ def _describe(name, tensor, more=""):
 
 
 class _Outputs:
-    """Flat tensors to write to. Those that cannot be views are copied back at the end."""
+    """Flat views of the outputs. Outputs that are not contiguous get a temporary tensor, which write_back() copies."""
 
     def __init__(self, tensors):
         self._tensors = [tensor.detach() for tensor in tensors]
@@ -55,7 +55,7 @@ def _check_one(name, tensors):
 
 
 def _start(group, what, timeout, outputs, inputs, run):
-    """Queues run(transport, operation, staging, flat outputs, flat inputs)."""
+    """Queues run(transport, operation, staging, outputs, inputs), which gets the tensors flat."""
 
     def on_thread(transport, operation, staging):
         targets = _Outputs(outputs)
@@ -66,7 +66,7 @@ def _start(group, what, timeout, outputs, inputs, run):
 
 
 def _in_place(name, tensors, group, timeout, method, *arguments, more=""):
-    """An operation that overwrites its tensors, one after the other."""
+    """Queues an operation that overwrites its tensors, one after the other."""
 
     def run(transport, operation, staging, flat, _):
         for each in flat:
@@ -127,7 +127,7 @@ def allgather_(output_tensors, input_tensors, process_group, async_op=True, time
 
 
 def _parts(group, tensor, name):
-    """A tensor's equal parts, one for each rank, as views."""
+    """Splits a tensor into equal views, one for each rank."""
     if tensor.numel() % group.size:
         raise ValueError(f"{name}: {counted(tensor.numel(), 'element')} cannot be divided evenly among {group.size} ranks.")
     if not _dense(tensor):
@@ -137,7 +137,8 @@ def _parts(group, tensor, name):
 
 def _check_size(name, whole, part, group):
     if whole.numel() != part.numel() * group.size:
-        raise ValueError(f"{name}: the whole has {counted(whole.numel(), 'element')} instead of {group.size} × {part.numel()}.")
+        has = counted(whole.numel(), "element")
+        raise ValueError(f"{name}: the whole tensor has {has} instead of {group.size} × {part.numel()}.")
 
 
 def _allgather_base_(output_tensor, input_tensor, process_group, async_op=True, timeout=-1):
@@ -177,7 +178,7 @@ def _reduce_scatter(group, outputs, lists, reduction, timeout):
             transport.reduce_scatter(operation, staging, output, parts, reduction)
 
     inputs = [each for parts in lists for each in parts]
-    what = f"reduce_scatter ({reduction.name}) of {len(outputs)} tensor{'s' if len(outputs) > 1 else ''}"
+    what = f"reduce_scatter ({reduction.name}) of {counted(len(outputs), 'tensor')}"
     return _start(group, what, timeout, outputs, inputs, run)
 
 
@@ -255,7 +256,9 @@ def _split(group, tensor, sizes):
     if not sizes:
         return _parts(group, tensor, "all_to_all_single")
     if sum(sizes) != tensor.size(0) or len(sizes) != group.size:
-        raise ValueError(f"all_to_all_single: split sizes {list(sizes)} do not add up to the tensor's first size, {tensor.size(0)}.")
+        raise ValueError(
+            f"all_to_all_single needs {group.size} split sizes that add up to {tensor.size(0)}, but got {list(sizes)}."
+        )
     return list(tensor.detach().split(list(sizes)))
 
 
@@ -293,7 +296,7 @@ def _without_gradients(function):
 
 
 def install():
-    """Replaces PyTorch's kernels for devices like rvk, which call a backend in C++."""
+    """Registers the operators in place of PyTorch's kernels for PrivateUse1, which would call a C++ backend."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "(?s).*Overriding a previously registered kernel")
         for function in _OPERATORS:

@@ -1,4 +1,4 @@
-"""The reductions of torch.distributed on host tensors: sum, average, premultiplied sum, product, minimum, maximum, bits."""
+"""Reductions of host tensors: sum, average, premultiplied sum, product, minimum, maximum, and the bitwise ones."""
 
 import functools
 import operator
@@ -14,15 +14,15 @@ _16_BIT = (torch.float16, torch.bfloat16)
 
 
 class Reduction:
-    """One reduction. Every rank that combines the same parts in the same order gets the same bits."""
+    """A reduction operation. It is deterministic: ranks that combine the same parts in the same order get identical results."""
 
     def __init__(self, kind=_SUM, factor=None):
         self.kind = kind
-        self.factor = factor  # of a premultiplied sum, a float
+        self.factor = factor  # a float, for premultiplied sums
 
     @staticmethod
     def of(script_object):
-        """From the object that an operator of c10d receives."""
+        """Reads the ReduceOp that c10d passes to its operators."""
         kind, factor = torch.ops.rvk.reduce_op(script_object)
         return Reduction(kind, None if factor is None else factor.item())
 
@@ -38,8 +38,8 @@ class Reduction:
             raise ValueError(f"Cannot use ReduceOp.{self.name.upper()} with {dtype}: complex numbers have no order.")
 
     def combine(self, parts, out):
-        """Reduces flat host tensors of one size and dtype, one for each rank in order, into `out`. 16-bit numbers are
-        accumulated in float32."""
+        """Reduces `parts`, one flat host tensor for each rank, into `out`. All have the same size and dtype. Accumulates
+        16-bit dtypes in float32."""
         in_parts(lambda target, *each: self._combine(each, target), out, *parts)
 
     def _combine(self, parts, out):
@@ -71,7 +71,7 @@ class Reduction:
         return torch.div(total, len(parts), rounding_mode="trunc" if whole else None)
 
     def _of_bools(self):
-        """Sums, averages and maxima of bools are or, products and minima are and."""
+        """For bool, sum, average and maximum mean "or"; product and minimum mean "and"."""
         if self.kind == _BXOR:
             return torch.logical_xor
         return torch.logical_and if self.kind in (_PRODUCT, _MIN, _BAND) else torch.logical_or

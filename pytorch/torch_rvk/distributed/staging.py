@@ -1,5 +1,5 @@
-"""Copies between the device and the host in pieces: two rings of pinned buffers and a stream of their own, so that copies
-in both directions run while the caller computes and while the host reduces."""
+"""Copies between the device and the host in pieces, through two rings of pinned buffers and on a separate stream. Copies in
+both directions overlap with the caller's computation and with reductions on the CPU."""
 
 import torch
 
@@ -9,7 +9,7 @@ _DEPTH = 3
 
 
 class _Buffer:
-    """Pinned memory that is free again when the copy from or to it has finished."""
+    """Pinned memory that can be reused when the last copy from or to it has finished."""
 
     def __init__(self):
         self.bytes = torch.empty(PIECE, dtype=torch.uint8).pin_memory()
@@ -27,7 +27,7 @@ class _Buffer:
 
 
 class Download:
-    """Tensors of the device on their way to consecutive places in pinned memory."""
+    """A copy of tensors from the device to consecutive addresses in pinned memory, in progress."""
 
     def __init__(self, buffer, stream, tensors):
         self._buffer = buffer
@@ -39,13 +39,13 @@ class Download:
         buffer.record(stream)
 
     def wait(self):
-        """The bytes on the host, which stay until the third download from now."""
+        """Waits for the copy. Returns the bytes, which remain valid until the third download after this one starts."""
         self._buffer.wait()
         return self._buffer.bytes[: self.bytes]
 
 
 class Staging:
-    """Belongs to one thread and one device. `with staging:` makes its device and stream current."""
+    """The buffers and stream of one device, for one thread. `with staging:` makes the device and the stream current."""
 
     def __init__(self, device):
         self.device = device
@@ -65,14 +65,14 @@ class Staging:
         return self._context.__exit__(*exception)
 
     def download(self, tensors):
-        """Starts to copy flat tensors of at most PIECE bytes together; at most two further downloads may start before
-        this one is used."""
+        """Starts to copy flat tensors, which have at most PIECE bytes in total, to the host. At most two more downloads may
+        start before this one's wait()."""
         buffer = self._down[self._downloads % _DEPTH]
         self._downloads += 1
         return Download(buffer, self.stream, tensors)
 
     def upload(self, target, fill):
-        """Calls fill(host) with a host tensor like the flat tensor `target`, and starts to copy it there."""
+        """Calls fill(host), where `host` has the size and dtype of the flat tensor `target`, and starts to copy it there."""
         buffer = self._up[self._uploads % _DEPTH]
         self._uploads += 1
         buffer.wait()
@@ -83,16 +83,16 @@ class Staging:
 
 
 def length_of(tensor, parts=1):
-    """The elements of a piece that fills the `parts`-th part of a buffer."""
+    """The number of elements in a piece if a buffer holds the pieces of `parts` tensors."""
     return PIECE // parts // tensor.element_size()
 
 
 def piece(tensor, number, parts=1):
-    """The piece of a flat tensor with this number, which is empty behind the end."""
+    """The piece of a flat tensor with this number. Empty if the tensor has fewer pieces."""
     length = length_of(tensor, parts)
     return tensor[number * length : (number + 1) * length]
 
 
 def count(tensor, parts=1):
-    """How many pieces a flat tensor has."""
+    """The number of pieces of a flat tensor."""
     return -(-tensor.numel() // length_of(tensor, parts))

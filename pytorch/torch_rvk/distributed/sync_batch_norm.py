@@ -1,5 +1,5 @@
-"""The operators of nn.SyncBatchNorm, which PyTorch has for CUDA only, as compositions of the device's operators. Statistics
-are float32, or float64 for float64 inputs."""
+"""The operators of nn.SyncBatchNorm, which PyTorch implements only for CUDA, composed of other operators. Statistics are in
+float32, or in float64 for float64 inputs."""
 
 import torch
 
@@ -25,7 +25,7 @@ def batch_norm_stats(input, eps):
 
 
 def batch_norm_gather_stats_with_counts(input, mean, invstd, running_mean, running_var, momentum, eps, counts):
-    """mean and invstd have a row for each process; updates the running statistics."""
+    """Merges the statistics of all processes: mean and invstd have a row for each. Updates the running statistics."""
     weights = counts.to(mean.dtype).view(-1, 1)
     total = weights.sum()
     of_all = (weights * mean).sum(0) / total

@@ -1,4 +1,4 @@
-"""torch.distributed with NCCL: the backend rvk under NCCL's name. CPU tensors go to Gloo."""
+"""Lets scripts that ask torch.distributed for NCCL use the backend rvk."""
 
 import functools
 import sys
@@ -12,7 +12,7 @@ from .report import say
 
 
 def _backend(name):
-    """The backend for a name or a list such as "cpu:gloo,cuda:nccl"."""
+    """Replaces nccl in a backend's name or in a list such as "cpu:gloo,cuda:nccl"."""
     if name is None or "nccl" not in str(name).lower():
         return name
     say("torch.distributed's backend nccl", "the backend rvk")
@@ -20,18 +20,18 @@ def _backend(name):
     return NAME if text == "nccl" else text.replace("cuda:nccl", f"{NAME}:{NAME}").replace("nccl", NAME)
 
 
-def _with_backend(position):
-    """Maps the backend, which has this position among the arguments, and devices; drops options for NCCL."""
+def _mapping(position, name, change, **others):
+    """Returns a decorator that passes an argument through `change`, whether it is given by position or by name, and the
+    keyword arguments in `others` through their functions."""
 
     def wrap(original):
         def call(*arguments, **keywords):
             arguments = list(arguments)
             if len(arguments) > position:
-                arguments[position] = _backend(arguments[position])
-            elif "backend" in keywords:
-                keywords["backend"] = _backend(keywords["backend"])
-            if "device_id" in keywords:
-                keywords["device_id"] = _device(keywords["device_id"])
+                arguments[position] = change(arguments[position])
+            for key, each in {name: change, **others}.items():
+                if key in keywords:
+                    keywords[key] = each(keywords[key])
             return original(*arguments, **keywords)
 
         return call
@@ -44,7 +44,7 @@ def _device(device):
 
 
 def _named_nccl(original):
-    """Scripts compare the name with "nccl"."""
+    """Reports rvk as "nccl", because scripts compare the name."""
 
     def get_backend(*arguments, **keywords):
         name = original(*arguments, **keywords)
@@ -53,31 +53,12 @@ def _named_nccl(original):
     return get_backend
 
 
-def _for_device(original):
-    def get_default_backend_for_device(device):
-        return original(mapped(device))
-
-    return get_default_backend_for_device
-
-
 def _map_meshes(module):
-    """A mesh of "cuda" has the devices of rvk, which the tensors are on."""
+    """Creates a mesh of "cuda" with the device type rvk, because that is the device of the tensors."""
     mesh = module.DeviceMesh
-    mesh.__init__ = functools.wraps(mesh.__init__)(_with_mapped(mesh.__init__, 1))
-    mesh.from_group = staticmethod(functools.wraps(mesh.from_group)(_with_mapped(mesh.from_group, 1)))
-    replace("init_device_mesh", lambda original: _with_mapped(original, 0))
-
-
-def _with_mapped(original, position):
-    def call(*arguments, **keywords):
-        arguments = list(arguments)
-        if len(arguments) > position:
-            arguments[position] = mapped(arguments[position])
-        if "device_type" in keywords:
-            keywords["device_type"] = mapped(keywords["device_type"])
-        return original(*arguments, **keywords)
-
-    return call
+    mesh.__init__ = functools.wraps(mesh.__init__)(_mapping(1, "device_type", mapped)(mesh.__init__))
+    mesh.from_group = staticmethod(functools.wraps(mesh.from_group)(_mapping(1, "device_type", mapped)(mesh.from_group)))
+    replace("init_device_mesh", _mapping(0, "device_type", mapped))
 
 
 def install():
@@ -85,8 +66,8 @@ def install():
     if not distributed.is_available():
         return
     for name, position in ("init_process_group", 0), ("new_group", 2):
-        replace(name, _with_backend(position))
+        replace(name, _mapping(position, "backend", _backend, device_id=_device))
     replace("get_backend", _named_nccl)
-    replace("get_default_backend_for_device", _for_device)
-    distributed.is_nccl_available = lambda: True  # PyTorch's own modules keep the function that tells about NCCL itself
+    replace("get_default_backend_for_device", _mapping(0, "device", mapped))
+    distributed.is_nccl_available = lambda: True  # only for scripts: PyTorch's modules keep the original
     _map_meshes(sys.modules["torch.distributed.device_mesh"])
