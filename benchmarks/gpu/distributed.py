@@ -1,10 +1,10 @@
-"""Times training with DistributedDataParallel on one and on several devices, and all_reduce beside the host link's copies.
+"""Measures training with DistributedDataParallel on one and on several devices, and the rates of all_reduce and of pinned copies.
 
     python benchmarks/gpu/distributed.py [--processes N] [--devices rvk,cuda] [--steps N] [--only ROW…] [--small]
 
-Each process has one device. rvk uses the backend rvk, cuda uses NCCL; cuda is measured if PyTorch can use it. Prints a
-table: the median time of a step on one device and on N, and the speed-up at the same batch for each device. --small
-shrinks everything, to try the program on a CPU driver.
+Each process uses one device: rvk with the backend rvk, and cuda with NCCL if PyTorch can use CUDA. Prints the median time of
+a step on one device and on N, and the speed-up with the same batch size per device. --small makes everything small enough
+to try the program on a CPU driver.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def gpt2(device, small):
 
 
 def seconds_of_training(make, device, options):
-    """The median time of a step; with several processes, through DistributedDataParallel."""
+    """Returns the median time of a step. With several processes, trains through DistributedDataParallel."""
     import torch
     import torch.distributed as dist
 
@@ -105,7 +105,7 @@ def timed(function):
 
 
 def rates_of_copies(device, options):
-    """MiB/s of pinned copies of the all_reduce's size: to the host, to the device, and both at the same time."""
+    """Returns the rates of pinned copies in MiB/s: to the host, to the device, and in both directions at once."""
     import torch
 
     module = torch.get_device_module(device.type)
@@ -129,7 +129,7 @@ def rates_of_copies(device, options):
 
 
 def all_reduce(device, options):
-    """MiB/s of an all_reduce of float32, and the host link's."""
+    """Returns the rates of an all_reduce in float32 and of pinned copies, in MiB/s."""
     import torch
     import torch.distributed as dist
 
@@ -154,7 +154,7 @@ def all_reduce(device, options):
 
 
 def worker(kind, rank, size, folder, options):
-    """One process: writes its figures."""
+    """Runs the measurements in one process. Rank 0 writes the results to a file."""
     import torch
 
     if kind == "rvk":
@@ -181,7 +181,7 @@ def worker(kind, rank, size, folder, options):
 
 
 def run(kind, size, arguments):
-    """The figures of rank 0 with `size` processes."""
+    """Starts `size` processes and returns the results of rank 0."""
     with tempfile.TemporaryDirectory() as folder:
         variables = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
         command = [sys.executable, __file__, *arguments, "--worker"]

@@ -78,7 +78,7 @@ def run_apart(arguments, folder, threads):
     environment = dict(os.environ, REKINDLE_CACHE_DIR=os.path.join(folder, "rekindle"), REKINDLE_LOG="1")
     environment.update({name: os.path.join(folder, name) for name in DRIVER_CACHES})
     if "rvk" in arguments:
-        environment["CUDA_VISIBLE_DEVICES"] = ""  # or transformers initializes CUDA in the first step: 0.18 s
+        environment["CUDA_VISIBLE_DEVICES"] = ""  # otherwise transformers initializes CUDA in the first step, which takes 0.18 s
     if threads is not None:
         environment["REKINDLE_COMPILE_THREADS"] = str(threads)
     done = subprocess.run(

@@ -82,7 +82,7 @@ def tokens(folder):
 
 
 def tokenized(folder):
-    """The sentences of words(), with a tokenizer for transformers."""
+    """The sentences of words(), and a tokenizer for them in the format of transformers."""
     import tokenizers
     import transformers
 
@@ -106,7 +106,7 @@ def diffusion(folder):
 
 
 def _squares(folder, count, size=96):
-    """Dark pictures with one bright square each, in NUMBER.jpg. Returns the upper left corners and the side of the squares."""
+    """Dark pictures with one bright square each, in NUMBER.jpg. Returns the squares' upper left corners and their side length."""
     folder.mkdir(parents=True)
     numbers = numpy.random.default_rng(SEED)
     corners = numbers.integers(8, size // 2, (count, 2))

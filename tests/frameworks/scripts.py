@@ -33,7 +33,7 @@ COMMITS = {
     "huggingface/transformers": "f12b50a09220260697f62400a921c6e596246c0a",
     "Lightning-AI/pytorch-lightning": "7f0c3436cd3f6ad3753125672024fc415cbcb414",
 }
-# The only folder that is fetched of a repository whose package is installed.
+# Repositories of which only this folder is fetched, because their package is installed.
 FOLDERS = {
     "pytorch/vision": "references",
     "huggingface/diffusers": "examples/unconditional_image_generation",
@@ -52,12 +52,12 @@ class Script:
     repository: str
     path: str
     arguments: str  # {device} becomes cuda, or cpu for the reference
-    loss: str  # a pattern; its first group matches a loss, and a group named step its step, if lines repeat
+    loss: str  # a pattern: group 1 is the loss; a group named step, if any, identifies repeated lines
     data: object = None  # a function of data.py
     place: str = "."  # folder for the data, relative to the script
     accelerator: str = ""  # the argument that turns the accelerator on
     tolerance: float = EXACT
-    seeded: bool = False  # whether the script needs its generators seeded before it starts
+    seeded: bool = False  # whether seeded.py must seed the random number generators
 
     @property
     def name(self):
@@ -80,7 +80,7 @@ _TIMM = ("--data-dir data --dataset ImageFolder --model resnet18 --num-classes 2
          "--epochs 1 --warmup-epochs 0 --workers 1 --log-interval 1 --lr 0.01 --aa original --no-prefetcher --crop-pct 1.0 "
          "--device {device}")
 _TIMM_LOSS = rf"Train: .*?Loss: *{NUMBER}"
-# Batch norm over few values amplifies rounding errors of gradients, so the learning rate is small.
+# With small batches, batch norm amplifies rounding errors in gradients; a small learning rate keeps the losses comparable.
 _VISION = "--data-path data --workers 0 --epochs 1 --print-freq 1 --lr 1e-4 --device {device} "
 _VISION_LOSS = rf"Epoch: .*? loss: [0-9.]+ \({NUMBER}\)"
 

@@ -1,4 +1,4 @@
-"""Runs a script that does not seed its generators, after seeding them: python seeded.py SCRIPT ARGUMENT…"""
+"""Seeds the random number generators, then runs a script that does not: python seeded.py SCRIPT ARGUMENT…"""
 
 import os
 import random

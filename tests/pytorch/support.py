@@ -66,7 +66,7 @@ def flushes_subnormals() -> bool:
 
 
 def are_flushed(numbers: torch.Tensor) -> torch.Tensor:
-    """Which numbers the device treats as zero, besides zero itself."""
+    """A mask of the nonzero numbers that the device treats as zero."""
     if numbers.dtype not in (torch.float32, torch.bfloat16) or not flushes_subnormals():
         return torch.zeros_like(numbers, dtype=torch.bool)
     return (numbers != 0) & (numbers.abs() < torch.finfo(numbers.dtype).tiny)

@@ -214,7 +214,7 @@ class Binary(ElementwiseOnBoth):
 
 class Ternary(ElementwiseOnBoth):
     def test_quotients_are_rounded_to_the_nearest_number(self):
-        """As on CPUs and CUDA: 41 / 41 is 1, also where a driver multiplies by the reciprocal."""
+        """41 / 41 is 1, as on CPUs and CUDA, even if the driver multiplies by the reciprocal."""
         whole = torch.arange(1.0, 100_000.0)
         there = whole.to(DEVICE)
         self.assertEqual((there / there).unique().tolist(), [1.0])

@@ -164,6 +164,15 @@ class Sparse(LayoutTest):
                         self.assertEqual(result.dtype, dtype)
                         torch.testing.assert_close(result.cpu().double(), expected[name], rtol=tolerance, atol=tolerance)
 
+    def test_sampled_product_with_out(self):
+        mask = (self.values @ self.values.t()).to_sparse_csr()
+        expected = torch.sparse.sampled_addmm(mask, self.other, self.other.t(), beta=0.5)
+        there, other = mask.to(DEVICE), self.other.to(DEVICE)
+        for out in (there.clone(), there):
+            result = torch.sparse.sampled_addmm(there, other, other.t(), beta=0.5, out=out)
+            self.assertIs(result, out)
+            torch.testing.assert_close(dense(out), dense(expected))
+
     def test_products_with_repeated_and_without_elements(self):
         there = torch.ones(5, 3, device=DEVICE)
         repeated = torch.sparse_coo_tensor([[3, 0, 0], [2, 1, 1]], [1.0, 2.0, 3.0], (4, 5)).to(DEVICE)

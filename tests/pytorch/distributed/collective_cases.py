@@ -1,4 +1,4 @@
-"""The collectives, in processes: each returns the names of the cases with wrong results."""
+"""Calls every collective in several processes, and reports the cases with wrong results."""
 
 import functools
 import operator
@@ -19,7 +19,7 @@ def _device():
 
 
 def values(dtype, count, rank, small=False):
-    """A CPU tensor that every rank can compute for every other."""
+    """The CPU tensor of a rank. Every rank can compute it, so every rank knows the expected result."""
     generator = torch.Generator().manual_seed(1000 * rank + count % 997)
     if dtype is torch.bool:
         return torch.randint(0, 2, (count,), generator=generator).bool()
@@ -287,7 +287,7 @@ CASES = (
 
 
 def run(case, as_between_hosts):
-    """Returns the number of comparisons and the names of the wrong ones."""
+    """Returns the number of comparisons and the names of those that failed."""
     import warnings
 
     warnings.simplefilter("ignore", FutureWarning)

@@ -1,4 +1,5 @@
-"""Peers that die, hang or call something else: each returns the error's text and the seconds until it came."""
+"""Ranks that die, hang or call another operation. Each function returns the error of the rank that calls it: its type, its
+text, and after how many seconds it came."""
 
 import os
 import signal
@@ -8,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 VICTIM = 1
-OUTLIVES = 2 * float(os.environ["TEST_TIMEOUT"])  # seconds after which the others have given up, also on a busy machine
+OUTLIVES = 2 * float(os.environ["TEST_TIMEOUT"])  # seconds; longer than the other ranks wait
 
 
 def _tensor():
@@ -49,7 +50,7 @@ def hung(between_hosts):
 
 
 def absent():
-    """A rank that never calls anything."""
+    """One rank never calls an operation."""
     if dist.get_rank() == VICTIM:
         time.sleep(OUTLIVES)
         return _leave(None)

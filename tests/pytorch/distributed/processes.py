@@ -1,4 +1,4 @@
-"""Runs a function in several processes that form a process group."""
+"""Runs a test function in several processes that form a process group."""
 
 import datetime
 import json
@@ -9,7 +9,7 @@ import tempfile
 import time
 import traceback
 
-SECONDS = 900  # a hang fails the test; the machine may be busy
+SECONDS = 900  # after which a hang fails the test; long, because the machine may be busy
 _AFTER_A_FAILURE = 60  # seconds that the other ranks have to end
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -24,8 +24,8 @@ def _command(module, function, rank, size, folder, arguments):
 
 
 def run(module, function, size, *arguments, environment=None, check=True):
-    """Calls module.function(*arguments) on `size` ranks; returns the results, which must fit into JSON, one for each rank.
-    With check=False, a rank that failed has (exit status, standard error) instead."""
+    """Calls module.function(*arguments) in `size` processes. Returns the result of each rank, which must be representable in
+    JSON. With check=False, the result of a rank that failed is (exit status, standard error)."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.pathsep.join(filter(None, [_HERE, os.environ.get("PYTHONPATH")]))
         variables = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **(environment or {})}
@@ -47,7 +47,7 @@ def _read(folder, rank):
 
 
 def _wait(started):
-    """Waits for all; ends the others some time after one has failed."""
+    """Waits for all processes. If one fails, kills the others after a while."""
     end = time.monotonic() + SECONDS
     while any(process.poll() is None for process in started) and time.monotonic() < end:
         if any(process.poll() for process in started):

@@ -1,4 +1,4 @@
-"""Every collective and dtype between processes that share the first device, through both ways to move data."""
+"""Every collective in every dtype, between processes that share a device, as on one host and as on several."""
 
 import sys
 import unittest

@@ -1,4 +1,5 @@
-"""Training on several processes has the losses of one device; checkpoints fit other numbers of processes."""
+"""Training with several processes gives the same losses as on one device. Checkpoints can be loaded with another number of
+processes."""
 
 import sys
 import tempfile
@@ -41,7 +42,7 @@ class Training(unittest.TestCase):
         self.check("fsdp2")
 
     def test_fsdp2_mixed_precision(self):
-        self.check("fsdp2_mixed_precision", tolerance=2e-3)  # 8 bits of bfloat16
+        self.check("fsdp2_mixed_precision", tolerance=2e-3)  # bfloat16 has 8 bits
 
     def test_fsdp2_cpu_offload(self):
         self.check("fsdp2_cpu_offload")

@@ -1,4 +1,4 @@
-"""Ways to train on several processes, compared with one device: each returns the losses of both."""
+"""Ways to train with several processes. Each function returns the losses on one device and those with the processes."""
 
 import copy
 
@@ -49,7 +49,7 @@ def everything(tensor):
 
 
 def train(model, share=everything, optimizer=None):
-    """The losses, averaged over the processes if each has a share of the batch."""
+    """The losses; averaged over the processes if they share the batch."""
     optimizer = optimizer or torch.optim.AdamW(model.parameters(), lr=1e-3)
     losses = []
     for x, y in batches():
@@ -94,7 +94,7 @@ def ddp_with_unused_parameters():
 
 
 def ddp_with_sync_batch_norm():
-    """Statistics of the whole batch, as one device has them."""
+    """Batch norm with the statistics of the whole batch, as on one device."""
 
     def make():
         torch.manual_seed(0)
@@ -117,7 +117,7 @@ def fsdp2():
 
 
 def fsdp2_mixed_precision():
-    """Parameters in bfloat16, gradients reduced in float32; the same on one process is the reference."""
+    """Parameters in bfloat16, gradients reduced in float32. The reference is the same policy with one process."""
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32, output_dtype=torch.float32)
     alone = None
     for rank in range(dist.get_world_size()):
@@ -206,7 +206,7 @@ def save_checkpoint(folder):
 
 
 def load_checkpoint(folder):
-    """Loads it, with any number of processes, and returns the losses of the same further steps."""
+    """Loads that model with any number of processes, and returns the losses of the same further steps."""
     import torch.distributed.checkpoint as checkpoint
     from torch.distributed.checkpoint.state_dict import set_state_dict
 

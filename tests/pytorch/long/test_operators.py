@@ -19,7 +19,7 @@ TYPE = torch.device(DEVICE).type
 
 NATIVE = comparison.native_operators()
 
-SPARSE_OUTPUT = {"sparse.sampled_addmm"}  # the list's function returns a dense copy, so its result is no valid out=
+SPARSE_OUTPUT = {"sparse.sampled_addmm"}  # the listed function returns a dense copy; device/test_layouts.py tests out=
 
 # Families whose derivative is implemented by hand: PyTorch checks it against finite differences in float64.
 GRADCHECKED = frozenset((
