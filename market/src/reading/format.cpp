@@ -32,7 +32,7 @@ const std::vector<Role>& roles() {
         {"time",
          &ColumnMap::time,
          {"timestamp", "datetime", "date/time", "gmttime", "tsevent", "windowstart", "opentime", "time",
-          "date", "t"}},
+          "date", "t", "indexlevel0"}},
         {"date", &ColumnMap::date, {"date"}},
         {"clock", &ColumnMap::clock, {"time"}},
         {"open", &ColumnMap::open, {"open", "o"}},
@@ -336,6 +336,14 @@ void recognize_stamps(const FileHead& head, FileLayout& layout) {
 }
 
 } // namespace
+
+std::vector<int> ColumnMap::used() const {
+    std::vector<int> positions;
+    for (const int position : {time, date, clock, open, high, low, close, volume, tick_volume, contract, vix})
+        if (position != no_column)
+            positions.push_back(position);
+    return positions;
+}
 
 bool is_header(const std::vector<std::string>& fields) {
     return std::none_of(fields.begin(), fields.end(), [](const std::string& field) {

@@ -27,6 +27,9 @@ struct ColumnMap {
     int contract = no_column;
     int vix = no_column;
     bool without_volume = false; ///< volume=none was requested
+
+    /// The positions that are used.
+    std::vector<int> used() const;
 };
 
 /// A line of a file that is neither blank nor a comment.

@@ -18,7 +18,7 @@ constexpr std::size_t sample_size = 1 << 13;
 
 bool is_bar_file(const std::filesystem::path& path) {
     const std::string name = path.filename().string();
-    constexpr std::array endings{".csv", ".txt", ".csv.gz", ".txt.gz"};
+    constexpr std::array endings{".csv", ".txt", ".csv.gz", ".txt.gz", ".parquet"};
     return !name.starts_with('.') && std::any_of(endings.begin(), endings.end(),
                                                  [&](const char* ending) { return name.ends_with(ending); });
 }
@@ -38,7 +38,7 @@ std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& 
     if (files.empty())
         throw usage_error("the folder contains no bar files")
             .at(folder.string())
-            .expected("*.csv, *.txt, *.csv.gz or *.txt.gz");
+            .expected("*.csv, *.txt, *.csv.gz, *.txt.gz or *.parquet");
     std::sort(files.begin(), files.end());
     std::sort(not_read.begin(), not_read.end());
     return files;
@@ -54,6 +54,13 @@ InputFile inspect_file(const std::filesystem::path& path, const ReadOptions& opt
     file.layout = recognize_layout(read_head(path, text), options.columns, options.contract);
     file.bytes = source->bytes_total();
     file.packed = source->packed();
+    file.rows = source->rows();
+    if (const std::string format = source->table_format(); !format.empty()) {
+        file.layout.format = format;
+        file.layout.data_line = 1; // rows are counted without the header
+    }
+    for (std::string& note : source->notes())
+        file.layout.notes.push_back(std::move(note));
     text.remove_prefix(file.layout.data_offset);
     const auto lines = std::count(text.begin(), text.end(), '\n');
     if (lines > 0)
@@ -80,7 +87,7 @@ bool has_volume(const InputFile& file) {
     Hasher unused;
     const RowParser parser(
         {.layout = file.layout, .tick = TickConverter(TickSize{1}), .contract_filter = ""});
-    const auto source = open_text_source(file.path, unused);
+    const auto source = open_text_source(file.path, unused, file.layout.columns.used());
     std::size_t before_rows = file.layout.data_offset;
     for (std::string_view text = source->next(piece_size); !text.empty(); text = source->next(piece_size)) {
         const std::size_t skip = std::min(before_rows, text.size());
@@ -139,7 +146,8 @@ std::string describe_not_read(const std::vector<std::filesystem::path>& files) {
     std::string names;
     for (std::size_t i = 0; i < std::min(files.size(), max_named); ++i)
         names += (i > 0 ? ", " : "") + files[i].filename().string();
-    return "Not read, because only *.csv, *.txt, *.csv.gz and *.txt.gz files are read from a folder: " +
+    return "Not read, because only *.csv, *.txt, *.csv.gz, *.txt.gz and *.parquet files are read from a "
+           "folder: " +
            names +
            (files.size() > max_named ? " and " + std::to_string(files.size() - max_named) + " more." : ".");
 }

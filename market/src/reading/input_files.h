@@ -16,15 +16,16 @@ struct InputFile {
     FileLayout layout;
     std::uint64_t bytes = 0;
     double bytes_per_row = 64; ///< at the beginning, uncompressed
+    std::uint64_t rows = 0;    ///< if the file says so, else 0
     bool packed = false;
     bool newest_first = false;     ///< the beginning runs from newest to oldest
     bool lacks_volumes = false;    ///< no row of the beginning has a volume
     std::optional<DayStamps> days; ///< if a bar is a day or more
 };
 
-/// Expands folders to their *.csv, *.txt, *.csv.gz and *.txt.gz files, sorted by name. Throws Error (usage)
-/// naming a path that does not exist or a folder without such files. Other files of folders are added to
-/// `not_read`.
+/// Expands folders to their *.csv, *.txt, *.csv.gz, *.txt.gz and *.parquet files, sorted by name. Throws
+/// Error (usage) naming a path that does not exist or a folder without such files. Other files of folders are
+/// added to `not_read`.
 std::vector<std::filesystem::path> expand_paths(const std::vector<std::filesystem::path>& paths,
                                                 std::vector<std::filesystem::path>& not_read);
 /// A sentence that lists them.

@@ -2,6 +2,8 @@
 
 #include "reading/gzip_source.h"
 #include "reading/other_formats.h"
+#include "reading/parquet/parquet_rows.h"
+#include "reading/table_source.h"
 
 #include <rekindle/base/error.h>
 #include <rekindle/base/file.h>
@@ -73,12 +75,17 @@ class MappedSource final : public TextSource {
 
 } // namespace
 
-std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path, Hasher& hasher) {
+std::unique_ptr<TextSource> open_text_source(const std::filesystem::path& path, Hasher& hasher,
+                                             std::span<const int> used_columns) {
     MappedFile file(path);
     if (file.bytes().empty())
         throw usage_error("the file is empty").at(path.string()).expected("at least one row");
     if (is_gzip(file.text()))
         return open_gzip_source(path, std::move(file), hasher);
+    if (parquet::is_parquet(file.text())) {
+        const auto shared = std::make_shared<const MappedFile>(std::move(file));
+        return make_table_source(shared, hasher, parquet::read_parquet(path, shared, used_columns));
+    }
     require_text(path, file.text());
     return std::make_unique<MappedSource>(path, std::move(file), hasher);
 }

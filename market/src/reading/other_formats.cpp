@@ -28,8 +28,6 @@ struct OtherFormat {
 
 constexpr std::string_view unpack_first =
     "Decompress it first. Files compressed with gzip can be read directly.";
-constexpr std::string_view with_pandas_parquet =
-    "Convert it: python -c \"import pandas; pandas.read_parquet('FILE').to_csv('bars.csv')\"";
 constexpr std::string_view with_pandas_feather =
     "Convert it: python -c \"import pandas; pandas.read_feather('FILE').to_csv('bars.csv')\"";
 constexpr std::string_view with_pandas_pickle =
@@ -51,7 +49,7 @@ constexpr std::array other_formats{
     OtherFormat{"\x5D\x00\x00"sv, "compressed with LZMA (Dukascopy's bi5, for example)",
                 "Decompress and convert it to CSV; Dukascopy's own export writes CSV."},
     OtherFormat{"ustar"sv, "a tar archive", "Extract it first.", 257},
-    OtherFormat{"PAR1"sv, "a Parquet file", with_pandas_parquet},
+    OtherFormat{"PAR1"sv, "a Parquet file inside another file", unpack_first},
     OtherFormat{"ARROW1"sv, "an Arrow file (Feather)", with_pandas_feather},
     OtherFormat{"FEA1"sv, "a Feather file, version 1", with_pandas_feather},
     OtherFormat{"\xFF\xFF\xFF\xFF"sv, "an Arrow stream",

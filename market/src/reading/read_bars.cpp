@@ -131,7 +131,9 @@ class BarReader {
     std::size_t expected_rows() const {
         double rows = 1000;
         for (const InputFile& file : files_)
-            rows += static_cast<double>(file.bytes) * (file.packed ? 4 : 1.03) / file.bytes_per_row;
+            rows += file.rows > 0
+                        ? static_cast<double>(file.rows)
+                        : static_cast<double>(file.bytes) * (file.packed ? 4 : 1.03) / file.bytes_per_row;
         return static_cast<std::size_t>(rows);
     }
 
@@ -165,7 +167,7 @@ class BarReader {
             target = static_cast<std::size_t>(
                 std::min(static_cast<double>(piece_size),
                          static_cast<double>(options_.chunk_size) * file.bytes_per_row));
-        const auto source = open_text_source(file.path, pass_->hasher);
+        const auto source = open_text_source(file.path, pass_->hasher, file.layout.columns.used());
         pass_->collector.begin_file(file.path, file.layout, file.newest_first,
                                     file.days ? &*file.days : nullptr);
         const auto report_progress = [&] {

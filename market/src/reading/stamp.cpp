@@ -308,6 +308,11 @@ std::optional<Stamp> parse_stamp(const StampFormat& format, std::string_view tex
         if (parse_common(text, stamp.label))
             return stamp;
     }
+    if (format == StampFormat{DateFormat::iso, TimeFormat::colons, true} && text.ends_with('Z')) {
+        Stamp stamp;
+        if (parse_common(text.substr(0, text.size() - 1), stamp.label))
+            return stamp;
+    }
     if (const UnixUnit* unit = unix_unit(format.date)) {
         const auto stamp = parse_unix(*unit, trim(text));
         return stamp && (!format.midnight || is_midnight(*stamp)) ? stamp : std::nullopt;

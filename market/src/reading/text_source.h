@@ -30,6 +30,12 @@ class TextSource {
     /// file.
     virtual std::vector<std::string> samples(std::size_t count, std::size_t size) const = 0;
     virtual bool packed() const = 0;
+    /// The name of a binary format whose rows were turned into text; "" for a file of text.
+    virtual std::string table_format() const { return ""; }
+    /// The number of rows, 0 if it is not known.
+    virtual std::uint64_t rows() const { return 0; }
+    /// Sentences for the user about the file.
+    virtual std::vector<std::string> notes() const { return {}; }
 
     virtual std::uint64_t bytes_done() const = 0;
     virtual std::uint64_t bytes_total() const = 0;

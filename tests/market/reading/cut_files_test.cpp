@@ -96,7 +96,6 @@ TEST(CutFiles, OtherFormatsAreNamed) {
           {"b.csv.Z", std::string("\x1F\x9D\x90"), "compressed with compress"},
           {"b.7z", std::string("7z\xBC\xAF\x27\x1C"), "a 7-Zip archive"},
           {"b.rar", std::string("Rar!\x1A\x07\x01\0", 8), "a RAR archive"},
-          {"b.parquet", std::string("PAR1\x15\x04"), "a Parquet file"},
           {"b.feather", std::string("ARROW1\0\0", 8), "an Arrow file"},
           {"b.h5", std::string("\x89HDF\r\n\x1A\n"), "an HDF5 file"},
           {"b.pdf", std::string("%PDF-1.4\n"), "a PDF file"},
@@ -132,7 +131,8 @@ TEST(CutFiles, OtherFormatsAreNamed) {
                                        HasSubstr("ownload"), HasSubstr("xtract it"), HasSubstr("Export")));
         }
     }
-    EXPECT_THAT(error_of(packed("PAR1\x15\x04"), {}, "b.gz"), HasSubstr("the file is a Parquet file"));
+    EXPECT_THAT(error_of(packed("PAR1\x15\x04"), {}, "b.gz"),
+                HasSubstr("the file is a Parquet file inside another file"));
     EXPECT_THAT(error_of("\x1F", {}, "b.csv.gz"), HasSubstr("cut short"));
     EXPECT_THAT(error_of("", {}, "b.csv.gz"), HasSubstr("the file is empty"));
     EXPECT_THAT(error_of(packed(""), {}, "b.csv.gz"), HasSubstr("no rows"));

@@ -22,8 +22,8 @@ namespace rekindle::market {
 
 /// The files to read and how to interpret them.
 struct ReadOptions {
-    /// Files or folders. A folder means all its *.csv, *.txt, *.csv.gz and *.txt.gz files, sorted by name. At
-    /// least one.
+    /// Files or folders. A folder means all its *.csv, *.txt, *.csv.gz, *.txt.gz and *.parquet files, sorted
+    /// by name. At least one.
     std::vector<std::filesystem::path> paths;
     /// "time=1,open=Open,…": the keys are time, date, clock, open, high, low, close, volume, contract and
     /// vix; a value is a position, counted from 1, or a name from the header; volume=none is for series

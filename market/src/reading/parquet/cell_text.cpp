@@ -1,0 +1,117 @@
+#include "reading/parquet/cell_text.h"
+
+#include "reading/table_text.h"
+
+#include <rekindle/market/clock.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <iterator>
+
+namespace rekindle::market::parquet {
+
+namespace {
+
+__extension__ using Wide = __int128;
+__extension__ using UnsignedWide = unsigned __int128;
+
+/// A big-endian integer of at most 16 bytes.
+Wide decode_big_endian(std::string_view bytes) {
+    Wide value = !bytes.empty() && static_cast<signed char>(bytes.front()) < 0 ? -1 : 0;
+    for (const char byte : bytes)
+        value = static_cast<Wide>(static_cast<UnsignedWide>(value) << 8) | static_cast<unsigned char>(byte);
+    return value;
+}
+
+void append_decimal(Wide value, int scale, std::string& text) {
+    std::string digits;
+    UnsignedWide left = value < 0 ? -static_cast<UnsignedWide>(value) : static_cast<UnsignedWide>(value);
+    for (; left > 0 || static_cast<int>(digits.size()) <= scale; left /= 10)
+        digits += static_cast<char>('0' + static_cast<int>(left % 10));
+    if (value < 0)
+        text += '-';
+    while (static_cast<int>(digits.size()) > scale)
+        text += digits.back(), digits.pop_back();
+    if (scale == 0)
+        return;
+    text += '.';
+    text.append(digits.rbegin(), digits.rend());
+}
+
+/// Spark's and Impala's old timestamps: nanoseconds of the day and a Julian day number.
+void append_int96(std::string_view bytes, std::string& text) {
+    constexpr std::int64_t julian_day_of_1970 = 2'440'588;
+    constexpr std::int64_t per_second = 1'000'000'000;
+    std::int64_t nanoseconds = 0;
+    std::int32_t day = 0;
+    std::memcpy(&nanoseconds, bytes.data(), sizeof nanoseconds);
+    std::memcpy(&day, bytes.data() + sizeof nanoseconds, sizeof day);
+    const std::int64_t seconds = (day - julian_day_of_1970) * day_seconds + nanoseconds / per_second;
+    reading::append_time(seconds, nanoseconds % per_second, per_second, text);
+}
+
+void append_timestamp(const Column& column, std::int64_t count, std::string& text) {
+    std::int64_t seconds = count / column.per_second;
+    std::int64_t rest = count % column.per_second;
+    if (rest < 0)
+        --seconds, rest += column.per_second;
+    reading::append_time(seconds, rest, column.per_second, text);
+    if (column.utc)
+        text += 'Z';
+}
+
+} // namespace
+
+void append_quoted(std::string_view value, std::string& text) {
+    const bool quote = value.find_first_of(",\"") != std::string_view::npos;
+    if (quote)
+        text += '"';
+    for (const char c : value) {
+        if (c == '"')
+            text += '"';
+        text += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    }
+    if (quote)
+        text += '"';
+}
+
+void append_cell(const Column& column, const Value& value, std::string& text) {
+    const auto integer = static_cast<std::int64_t>(value.bits);
+    switch (column.logical) {
+    case Logical::date:
+        return reading::append_date(integer, text);
+    case Logical::time_of_day:
+        return reading::append_clock(integer / column.per_second, integer % column.per_second,
+                                     column.per_second, text);
+    case Logical::timestamp:
+        return append_timestamp(column, integer, text);
+    case Logical::decimal:
+        return append_decimal(holds_bytes(column.physical) ? decode_big_endian(value.bytes) : Wide{integer},
+                              column.scale, text);
+    case Logical::unsigned_integer:
+        fmt::format_to(std::back_inserter(text), "{}", value.bits);
+        return;
+    case Logical::other:
+        return;
+    default:
+        break;
+    }
+    switch (column.physical) {
+    case Physical::real32:
+        return reading::append_real(std::bit_cast<float>(static_cast<std::uint32_t>(value.bits)), text);
+    case Physical::real64:
+        return reading::append_real(std::bit_cast<double>(value.bits), text);
+    case Physical::int96:
+        return append_int96(value.bytes, text);
+    case Physical::byte_array:
+    case Physical::fixed_byte_array:
+        return append_quoted(value.bytes, text);
+    default:
+        fmt::format_to(std::back_inserter(text), "{}", integer);
+    }
+}
+
+} // namespace rekindle::market::parquet

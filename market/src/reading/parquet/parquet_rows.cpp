@@ -1,0 +1,169 @@
+#include "reading/parquet/parquet_rows.h"
+
+#include "reading/parquet/cell_text.h"
+#include "reading/parquet/column_reader.h"
+#include "reading/parquet/damage.h"
+#include "reading/parquet/metadata.h"
+
+#include <rekindle/base/error.h>
+#include <rekindle/base/text.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace rekindle::market::parquet {
+
+namespace {
+
+constexpr std::size_t rows_at_a_time = 1024;
+
+/// A column's cells of the current row group.
+struct Cursor {
+    std::optional<ColumnReader> reader; ///< empty: the cells are empty
+    std::span<const std::string_view> cells;
+    std::size_t position = 0;
+    std::size_t left() const noexcept { return cells.size() - position; }
+};
+
+class ParquetRows final : public reading::TableRows {
+  public:
+    ParquetRows(std::filesystem::path path, std::shared_ptr<const MappedFile> file, std::span<const int> used)
+        : path_(std::move(path)), file_(std::move(file)), read_all_(used.empty()) {
+        guarded([&] { metadata_ = read_metadata(file_->text()); });
+        used_.resize(metadata_.columns.size(), read_all_);
+        for (const int column : used)
+            used_.at(static_cast<std::size_t>(column)) = true;
+        for (const Column& column : metadata_.columns) {
+            if (!header_.empty())
+                header_ += ',';
+            append_quoted(column.name, header_);
+        }
+        header_ += '\n';
+    }
+
+    std::string format() const override { return "Parquet"; }
+    const std::string& header() const override { return header_; }
+    std::uint64_t rows() const override { return static_cast<std::uint64_t>(metadata_.rows); }
+
+    bool append(std::string& text) override {
+        bool appended = false;
+        guarded([&] {
+            while (rows_left_ == 0 && next_group_ < metadata_.groups.size())
+                begin_group(metadata_.groups[next_group_++]);
+            if (rows_left_ == 0)
+                return;
+            append_rows(text);
+            appended = true;
+        });
+        return appended;
+    }
+
+    std::uint64_t bytes_done() const override {
+        const std::uint64_t size = file_->text().size();
+        return metadata_.rows == 0
+                   ? size
+                   : static_cast<std::uint64_t>(static_cast<double>(size) * static_cast<double>(rows_done_) /
+                                                static_cast<double>(metadata_.rows));
+    }
+
+    std::vector<std::string> notes() const override {
+        std::string names;
+        for (const Column& column : metadata_.columns)
+            if (column.nested)
+                names += (names.empty() ? "" : ", ") + column.name;
+        if (names.empty())
+            return {};
+        return {fmt::format("These columns of {} are lists or structures and were not read: {}.",
+                            path_.string(), names)};
+    }
+
+  private:
+    template <class Step>
+    void guarded(const Step& step) const {
+        try {
+            step();
+        } catch (const Damage& damage) {
+            throw usage_error(fmt::format("the Parquet file is damaged: {}", damage.what))
+                .at(path_.string())
+                .expected("a complete file")
+                .hint("Copy or download the file again.");
+        } catch (const Unsupported& unsupported) {
+            throw usage_error(fmt::format("this kind of Parquet file is not read: {}", unsupported.what))
+                .at(path_.string())
+                .expected("a flat table in pages of up to 64 MiB, uncompressed or compressed with snappy, "
+                          "zstd, gzip, brotli or lz4")
+                .hint(fmt::format("Write it again: python -c \"import pandas; "
+                                  "pandas.read_parquet('{}').to_parquet('bars.parquet')\"",
+                                  path_.string()));
+        }
+    }
+
+    void begin_group(const RowGroup& group) {
+        rows_left_ = static_cast<std::size_t>(group.rows);
+        cursors_.clear();
+        cursors_.resize(metadata_.columns.size());
+        for (std::size_t i = 0; i < cursors_.size(); ++i) {
+            const Column& column = metadata_.columns[i];
+            if (used_[i] && !column.nested && column.logical != Logical::other)
+                cursors_[i].reader.emplace(file_->text(), column, group.chunks[column.leaf]);
+        }
+    }
+
+    void refill(Cursor& cursor, std::size_t most) const {
+        cursor.position = 0;
+        try {
+            cursor.cells = cursor.reader->read(most);
+        } catch (const Unsupported&) {
+            if (!read_all_)
+                throw;
+            cursor.reader.reset();
+        }
+    }
+
+    void append_rows(std::string& text) {
+        std::size_t count = std::min(rows_at_a_time, rows_left_);
+        for (Cursor& cursor : cursors_) {
+            if (cursor.reader && cursor.left() == 0)
+                refill(cursor, rows_at_a_time);
+            if (cursor.reader)
+                count = std::min(count, cursor.left());
+        }
+        for (std::size_t row = 0; row < count; ++row) {
+            for (Cursor& cursor : cursors_) {
+                if (cursor.reader)
+                    text += cursor.cells[cursor.position++];
+                text += ',';
+            }
+            text.back() = '\n';
+        }
+        rows_left_ -= count;
+        rows_done_ += count;
+    }
+
+    std::filesystem::path path_;
+    std::shared_ptr<const MappedFile> file_;
+    bool read_all_;
+    FileMetadata metadata_;
+    std::vector<bool> used_;
+    std::string header_;
+    std::vector<Cursor> cursors_;
+    std::size_t next_group_ = 0;
+    std::size_t rows_left_ = 0; ///< of the current group
+    std::uint64_t rows_done_ = 0;
+};
+
+} // namespace
+
+bool is_parquet(std::string_view bytes) noexcept {
+    return bytes.starts_with("PAR1") || bytes.starts_with("PARE");
+}
+
+std::unique_ptr<reading::TableRows>
+read_parquet(std::filesystem::path path, std::shared_ptr<const MappedFile> file, std::span<const int> used) {
+    return std::make_unique<ParquetRows>(std::move(path), std::move(file), used);
+}
+
+} // namespace rekindle::market::parquet

@@ -1,0 +1,121 @@
+#include "reading_support.h"
+
+#include <rekindle/base/file.h>
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+namespace rekindle::market {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::filesystem::path table(const std::string& name) {
+    return std::filesystem::path(REKINDLE_TEST_DATA) / "tables" / name;
+}
+
+/// The Parquet files that make_tables.py wrote, without those whose content differs from bars.csv.
+std::vector<std::string> equal_tables() {
+    const std::set<std::string> others{"missing-volumes.parquet"};
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(table("")))
+        if (const std::string name = entry.path().filename().string();
+            entry.path().extension() == ".parquet" && !others.contains(name))
+            names.push_back(name);
+    return names;
+}
+
+TEST(Parquet, EveryEncodingAndCompressionGivesTheBarsOfTheCsv) {
+    const ReadResult expected = read_with(options_for(table("bars.csv")));
+    ASSERT_EQ(expected.report.rows, 200U);
+    const auto names = equal_tables();
+    ASSERT_GE(names.size(), 25U);
+    for (const std::string& name : names) {
+        SCOPED_TRACE(name);
+        const ReadResult result = read_with(options_for(table(name)), 2);
+        EXPECT_EQ(result.report.format, "Parquet");
+        EXPECT_EQ(copy_of(result.bars.columns().time), copy_of(expected.bars.columns().time));
+        EXPECT_EQ(copy_of(result.bars.columns().open), copy_of(expected.bars.columns().open));
+        EXPECT_EQ(copy_of(result.bars.columns().high), copy_of(expected.bars.columns().high));
+        EXPECT_EQ(copy_of(result.bars.columns().low), copy_of(expected.bars.columns().low));
+        EXPECT_EQ(copy_of(result.bars.columns().close), copy_of(expected.bars.columns().close));
+        EXPECT_EQ(copy_of(result.bars.columns().volume), copy_of(expected.bars.columns().volume));
+        EXPECT_EQ(result.bars.metadata().tick.points, 0.25);
+        EXPECT_EQ(result.report.data_hash.hex(), hash128(read_file(table(name))).hex());
+    }
+}
+
+TEST(Parquet, ContractsComeFromTheirColumnAndListsAreSkipped) {
+    for (const std::string& name : equal_tables()) {
+        if (!name.starts_with("contracts"))
+            continue;
+        SCOPED_TRACE(name);
+        const ReadResult result = read_with(options_for(table(name)));
+        EXPECT_EQ(result.report.contracts, (std::vector<ContractRows>{{"ES 03-24", 100}, {"ES 06-24", 100}}));
+        EXPECT_THAT(result.report.notes, ::testing::Contains(HasSubstr("lists or structures")));
+    }
+}
+
+TEST(Parquet, ColumnsCanBeChosenByPositionAndName) {
+    ReadOptions options = options_for(table("contracts.parquet"));
+    options.columns = "time=2,open=close,high=high,low=low,close=close,volume=volume";
+    const ReadResult result = read_with(options);
+    EXPECT_EQ(copy_of(result.bars.columns().open), copy_of(result.bars.columns().close));
+}
+
+TEST(Parquet, MissingValuesAreRejectedWithTheNumberOfTheirRow) {
+    ReadOptions options = options_for(table("missing-volumes.parquet"));
+    options.skip_bad_rows = true;
+    const ReadResult result = read_with(options);
+    ASSERT_EQ(result.rejected.size(), 29U); // rows 3, 10, 17 … from 0
+    EXPECT_EQ(result.rejected[0].line, 4U);
+    EXPECT_EQ(result.rejected[28].line, 200U);
+    EXPECT_THAT(result.rejected[0].reason, HasSubstr("volume is missing"));
+}
+
+TEST(Parquet, MemoryBoundedReadingGivesTheSameBars) {
+    const TestFolder folder;
+    ReadOptions options = options_for(table("pages-v2.parquet"));
+    const ReadResult whole = read_with(options);
+    options.chunk_size = 16;
+    options.column_file = folder.path() / "bars.rkbars";
+    expect_same_bars(read_with(options).bars, whole.bars);
+}
+
+TEST(Parquet, AFileCutOffAnywhereIsAnErrorThatSaysSo) {
+    const std::string content = read_file(table("codec-zstd.parquet"));
+    for (std::size_t size = 4; size < content.size(); size += 131)
+        EXPECT_THAT(error_of(content.substr(0, size), {}, "bars.parquet"),
+                    HasSubstr("bars.parquet: the Parquet file is damaged"))
+            << size;
+}
+
+TEST(Parquet, DamagedPagesAreFoundByTheirChecksum) {
+    std::string content = read_file(table("pages-v1-crc.parquet"));
+    content[200] = static_cast<char>(content[200] ^ 0x10);
+    EXPECT_THAT(error_of(content, {}, "bars.parquet"), HasSubstr("wrong checksum"));
+}
+
+TEST(Parquet, NoDamageGivesMoreRowsOrAnInternalError) {
+    for (const char* name : {"split-and-delta.parquet", "contracts-delta-byte-array.parquet",
+                             "pages-v2.parquet", "codec-snappy.parquet"}) {
+        const std::string content = read_file(table(name));
+        for (std::size_t at = 4; at < content.size(); at += 67) {
+            std::string damaged = content;
+            damaged[at] = static_cast<char>(damaged[at] + 1 + static_cast<int>(at % 250));
+            ReadOptions options;
+            options.skip_bad_rows = true;
+            const TestFolder folder;
+            options.paths = {folder.write("bars.parquet", damaged)};
+            try {
+                EXPECT_LE(read_with(options).report.rows, 200U);
+            } catch (const Error& error) {
+                EXPECT_EQ(error.status(), ExitStatus::usage) << name << " " << at << error.render();
+            }
+        }
+    }
+}
+
+} // namespace
+} // namespace rekindle::market
