@@ -70,11 +70,9 @@ class TensorAllocator final : public c10::DeviceAllocator {
         if (bytes == 0)
             return {nullptr, nullptr, &c10::detail::deleteNothing, device};
         try {
-            auto made = std::make_unique<Allocation>();
-            made->buffer = rvk::device(index).allocator().allocate(bytes, runtime::MemoryKind::device,
-                                                                   &current_stream(index));
-            void* const data = reinterpret_cast<void*>(made->buffer.pointer().address);
-            return {data, made.release(), &release, device};
+            return storage_of(rvk::device(index).allocator().allocate(bytes, runtime::MemoryKind::device,
+                                                                      &current_stream(index)),
+                              index);
         } catch (const runtime::OutOfMemory& error) {
             TORCH_CHECK_WITH(OutOfMemoryError, false, error.what());
         }
@@ -156,6 +154,12 @@ REGISTER_ALLOCATOR(c10::kPrivateUse1, &tensor_allocator)
 
 c10::DeviceAllocator& device_allocator() {
     return tensor_allocator;
+}
+
+c10::DataPtr storage_of(runtime::Buffer buffer, DeviceIndex index) {
+    auto made = std::make_unique<Allocation>(std::move(buffer));
+    void* const data = reinterpret_cast<void*>(made->buffer.pointer().address);
+    return {data, made.release(), &release, c10::Device(c10::kPrivateUse1, index)};
 }
 
 void make_shareable(c10::StorageImpl& storage) {

@@ -14,6 +14,9 @@ namespace rvk {
 /// c10::OutOfMemoryError.
 c10::DeviceAllocator& device_allocator();
 
+/// A storage for a block that the device's allocator did not make; owns the block.
+c10::DataPtr storage_of(runtime::Buffer buffer, DeviceIndex index);
+
 /// Prepares memory of this allocator for deferred copies (torch._lazy_clone): PyTorch's copy-on-write accepts
 /// only memory that is released by its address.
 void make_shareable(c10::StorageImpl& storage);

@@ -145,7 +145,7 @@ void CachingAllocator::warn_unchecked() {
 
 void CachingAllocator::check_sentinels_locked(const Pending& pending, Finished& finished) {
     const auto& memory = *pending.place->segment->memory;
-    if (!memory.host)
+    if (!memory.host || memory.imported)
         return;
     const Neighborhood around = neighborhood(*pending.place, pending.begin, pending.bytes);
     if (const auto i = changed_byte(around.before))

@@ -75,6 +75,19 @@ Buffer CachingAllocator::allocate_on(std::uint64_t bytes, MemoryKind kind,
     return Buffer(std::move(block));
 }
 
+Buffer CachingAllocator::import_pages(std::span<std::byte> pages, std::shared_ptr<const void> keep) {
+    require_usable();
+    auto block = std::make_shared<Buffer::Block>(*this, source_->keep_alive());
+    block->bytes = pages.size();
+    block->kind = MemoryKind::readback;
+    auto memory = source_->import(pages, std::move(keep));
+    const std::lock_guard lock(mutex_);
+    BlockArena::Block* const place = pool(block->kind).arena.add_taken(0, pages.size());
+    add_single_locked(block->kind, *place->segment, std::move(memory));
+    put_in_use_locked(*block, place);
+    return Buffer(std::move(block));
+}
+
 bool CachingAllocator::take_at_once(Buffer::Block& block, const std::shared_ptr<StreamTimeline>& stream,
                                     std::uint64_t size) {
     if (options_.guard_pages)
@@ -190,27 +203,35 @@ BlockArena::Block* CachingAllocator::add_locked(MemoryKind kind, std::uint32_t b
                                                 std::uint64_t segment_bytes, std::uint64_t size,
                                                 std::unique_ptr<DriverMemory> memory) {
     Pool& pool = this->pool(kind);
-    const std::uint64_t address = memory->address;
-    BlockArena::Block* place = nullptr;
     if (options_.guard_pages) {
-        place = pool.arena.add_taken(bin, size);
-        place->segment->memory = std::move(memory);
-    } else {
-        BlockArena::Segment& segment = pool.arena.add(bin, segment_bytes, pool.arena.rules().is_small(size));
-        segment.memory = std::move(memory);
-        place = pool.arena.take_in(segment, size);
+        BlockArena::Block* const place = pool.arena.add_taken(bin, size);
+        add_single_locked(kind, *place->segment, std::move(memory));
+        return place;
     }
-    const BlockArena::Segment& added = *place->segment;
-    segments_.insert_or_assign(address, SegmentPlace{&added, kind});
-    for (BlockLevels* const levels : levels_of(pool, added)) {
+    BlockArena::Segment& segment = pool.arena.add(bin, segment_bytes, pool.arena.rules().is_small(size));
+    segment.memory = std::move(memory);
+    count_added_locked(kind, segment);
+    return pool.arena.take_in(segment, size);
+}
+
+void CachingAllocator::add_single_locked(MemoryKind kind, BlockArena::Segment& segment,
+                                         std::unique_ptr<DriverMemory> memory) {
+    segment.single = true;
+    segment.memory = std::move(memory);
+    count_added_locked(kind, segment);
+}
+
+void CachingAllocator::count_added_locked(MemoryKind kind, const BlockArena::Segment& segment) {
+    Pool& pool = this->pool(kind);
+    segments_.insert_or_assign(segment.memory->address, SegmentPlace{&segment, kind});
+    for (BlockLevels* const levels : levels_of(pool, segment)) {
         levels->segments.rise(1);
-        levels->reserved_bytes.rise(added.size);
+        levels->reserved_bytes.rise(segment.size);
     }
     MemoryStatistics& s = pool.statistics;
     ++s.driver_allocations;
     s.reserved_bytes = pool.arena.reserved();
     s.reserved_peak_bytes = std::max(s.reserved_peak_bytes, s.reserved_bytes);
-    return place;
 }
 
 BlockArena::Block* CachingAllocator::take_after_giving_back(MemoryKind kind,
@@ -242,7 +263,7 @@ std::unique_ptr<SegmentMemory> CachingAllocator::remove_locked(Pool& pool, Block
 
 void CachingAllocator::put_in_use_locked(Buffer::Block& block, BlockArena::Block* place) {
     auto& memory = static_cast<DriverMemory&>(*place->segment->memory);
-    block.begin = options_.poison && !options_.guard_pages ? sentinel_bytes : 0;
+    block.begin = options_.poison && !place->segment->single ? sentinel_bytes : 0;
     const std::uint64_t offset = place->offset + block.begin;
     const std::uint64_t address = memory.address + offset;
     block.pointer = {options_.poison ? address | poison_bit : address};

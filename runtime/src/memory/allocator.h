@@ -16,7 +16,7 @@ namespace rekindle::runtime {
 struct AllocatorOptions {
     BlockRules rules; ///< largest_segment is set from the source
     bool poison = false;
-    /// Every block is its own segment, which goes back to the source.
+    /// Every block is its own segment, which goes back to the source when it is released.
     bool guard_pages = false;
 };
 
@@ -55,6 +55,8 @@ class CachingAllocator final : public DeviceAllocator {
     Buffer allocate(std::uint64_t bytes, MemoryKind kind, Stream* stream) override;
     Buffer allocate_on(std::uint64_t bytes, MemoryKind kind,
                        const std::shared_ptr<StreamTimeline>& stream) override;
+    Buffer import_pages(std::span<std::byte> pages, std::shared_ptr<const void> keep) override;
+    std::uint64_t import_alignment() const override { return source_->import_alignment(); }
     void record_stream(const Buffer& buffer, Stream& stream) override;
     void record(const Buffer& buffer, const std::shared_ptr<StreamTimeline>& stream);
     void empty_cache() override;
@@ -140,6 +142,9 @@ class CachingAllocator final : public DeviceAllocator {
     static bool idle(const Pool& pool, const BlockArena::Segment& segment);
     BlockArena::Block* add_locked(MemoryKind kind, std::uint32_t bin, std::uint64_t segment_bytes,
                                   std::uint64_t size, std::unique_ptr<DriverMemory> memory);
+    void add_single_locked(MemoryKind kind, BlockArena::Segment& segment,
+                           std::unique_ptr<DriverMemory> memory);
+    void count_added_locked(MemoryKind kind, const BlockArena::Segment& segment);
     void finish_locked(Pool& pool, Pending& pending, Finished& finished);
     /// The live block that contains the address or ends there.
     std::optional<Live> find_locked(std::uint64_t address) const;

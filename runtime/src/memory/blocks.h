@@ -47,6 +47,7 @@ struct SegmentMemory {
     virtual ~SegmentMemory() = default;
     std::uint64_t address = 0; ///< as the device sees it
     std::byte* host = nullptr; ///< where it is mapped; null: not mapped
+    bool imported = false;     ///< pages of the host, which others may use: no sentinels, never overwritten
 };
 
 /// Free and taken blocks in segments. A segment belongs to a bin (one stream's memory); a search covers one
@@ -71,6 +72,7 @@ class BlockArena {
         std::uint64_t size = 0;
         std::uint32_t bin = 0;
         bool small = false;
+        bool single = false; ///< for the owner of the arena: its memory goes when its only block is released
         std::uint64_t taken = 0;    ///< bytes of blocks that are not free
         std::uint64_t last_use = 0; ///< for the owner of the arena: when a block was last returned
         std::unique_ptr<SegmentMemory> memory;

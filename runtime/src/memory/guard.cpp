@@ -140,9 +140,7 @@ class GuardedMemory final : public DriverMemory {
 
 class GuardedSource final : public VulkanSource {
   public:
-    explicit GuardedSource(VulkanDevice& device)
-        : VulkanSource(device), page_(std::max(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)),
-                                               device.enabled().external_host_alignment)) {
+    explicit GuardedSource(VulkanDevice& device) : VulkanSource(device), page_(import_alignment()) {
         if (!device.enabled().external_host_memory)
             throw Unsupported(device_name() + ": guard pages need VK_EXT_external_memory_host",
                               "REKINDLE_GUARD_PAGES=1 is for CPU drivers such as lavapipe.");
@@ -155,11 +153,9 @@ class GuardedSource final : public VulkanSource {
     std::unique_ptr<DriverMemory> take(MemoryKind kind, std::uint64_t bytes) override {
         device_.throw_if_lost();
         auto memory = std::make_unique<GuardedMemory>(device_, bytes, page_);
-        auto external =
-            structure<VkExternalMemoryBufferCreateInfo>(VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
-        external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-        device_.check(make_.make(memory->whole(), &external, memory->buffer), "vkCreateBuffer");
-        const VkResult imported = import(kind, *memory);
+        const VkResult imported =
+            import_into(kind, {memory->pages(), static_cast<std::size_t>(memory->whole())}, memory->buffer,
+                        memory->memory());
         if (BufferMaker::exhausted(imported))
             return nullptr;
         device_.check(imported, "vkAllocateMemory of imported pages");
@@ -170,24 +166,6 @@ class GuardedSource final : public VulkanSource {
     }
 
   private:
-    VkResult import(MemoryKind kind, GuardedMemory& memory) {
-        constexpr auto handle = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-        auto can =
-            structure<VkMemoryHostPointerPropertiesEXT>(VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT);
-        device_.check(
-            device_.vk().vkGetMemoryHostPointerPropertiesEXT(device_.handle(), handle, memory.pages(), &can),
-            "vkGetMemoryHostPointerPropertiesEXT");
-        auto info = structure<VkImportMemoryHostPointerInfoEXT>(
-            VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
-        info.handleType = handle;
-        info.pHostPointer = memory.pages();
-        const VkMemoryRequirements needs = make_.requirements(memory.buffer);
-        for (const std::uint32_t type : types(kind))
-            if ((needs.memoryTypeBits & can.memoryTypeBits) >> type & 1)
-                return make_.allocate(memory.whole(), type, &info, memory.memory());
-        throw Unsupported(device_name() + ": no memory type accepts imported pages");
-    }
-
     std::uint64_t page_;
 };
 

@@ -90,13 +90,13 @@ void CachingAllocator::release(Buffer::Block& block) noexcept {
 }
 
 void CachingAllocator::finish_locked(Pool& pool, Pending& pending, Finished& finished) {
+    BlockArena::Segment& segment = *pending.place->segment;
     if (waits_always())
         check_sentinels_locked(pending, finished);
-    if (!options_.guard_pages) {
+    if (!segment.single) {
         give_locked(pool, pending.place);
         return;
     }
-    BlockArena::Segment& segment = *pending.place->segment;
     for (BlockLevels* const levels : levels_of(pool, segment)) {
         levels->active.fall(1);
         levels->active_bytes.fall(pending.place->size);

@@ -1,12 +1,17 @@
 #include "memory/source.h"
 
 #include "device/counted.h"
+#include "device/hexadecimal.h"
 #include "device/vulkan_structure.h"
+
+#include <rekindle/runtime/vulkan_result.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <tuple>
+#include <unistd.h>
+#include <utility>
 
 namespace rekindle::runtime {
 
@@ -72,10 +77,12 @@ class VulkanMemory final : public DriverMemory {
     VulkanMemory& operator=(const VulkanMemory&) = delete;
 
     VkDeviceMemory& memory() { return memory_; }
+    void keep(std::shared_ptr<const void> pages) { pages_ = std::move(pages); }
 
   private:
     VulkanDevice& device_;
     VkDeviceMemory memory_ = VK_NULL_HANDLE;
+    std::shared_ptr<const void> pages_; ///< of imported memory
 };
 
 } // namespace
@@ -170,6 +177,63 @@ MemoryInfo VulkanSource::memory_info(std::uint64_t reserved) const {
     if (heap.budget_bytes && heap.used_bytes)
         return {std::min(left(*heap.budget_bytes, *heap.used_bytes), heap.bytes), heap.bytes, true};
     return {left(heap.bytes, reserved), heap.bytes, false};
+}
+
+std::uint64_t VulkanSource::import_alignment() const {
+    return std::max(static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)),
+                    device_.enabled().external_host_alignment);
+}
+
+std::unique_ptr<DriverMemory> VulkanSource::import(std::span<std::byte> pages,
+                                                   std::shared_ptr<const void> keep) {
+    device_.throw_if_lost();
+    const auto misaligned = [&](std::uint64_t value) { return value % import_alignment() != 0; };
+    if (pages.empty() || misaligned(reinterpret_cast<std::uintptr_t>(pages.data())) ||
+        misaligned(pages.size()))
+        throw Error(device_name() + ": imported memory must begin and end at multiples of " +
+                    counted(import_alignment(), "byte"));
+    if (!device_.enabled().external_host_memory)
+        throw Unsupported(device_name() + ": importing host memory needs VK_EXT_external_memory_host");
+    auto memory = std::make_unique<VulkanMemory>(device_);
+    memory->keep(std::move(keep));
+    const VkResult imported = import_into(MemoryKind::readback, pages, memory->buffer, memory->memory());
+    if (imported != VK_SUCCESS)
+        throw Unsupported(device_name() + ": the driver does not import this host memory (" +
+                          name_of(imported) + ")");
+    device_.check(device_.vk().vkBindBufferMemory(device_.handle(), memory->buffer, memory->memory(), 0),
+                  "vkBindBufferMemory");
+    memory->address = make_.address(memory->buffer);
+    memory->host = pages.data();
+    memory->imported = true;
+    if (memory->address % BlockRules::alignment != 0)
+        throw Unsupported(device_name() + ": imported memory has the address " +
+                          hexadecimal(memory->address) + ", which is not a multiple of " +
+                          counted(BlockRules::alignment, "byte"));
+    return memory;
+}
+
+VkResult VulkanSource::import_into(MemoryKind kind, std::span<std::byte> pages, VkBuffer& buffer,
+                                   VkDeviceMemory& memory) const {
+    constexpr auto handle = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    auto external =
+        structure<VkExternalMemoryBufferCreateInfo>(VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
+    external.handleTypes = handle;
+    device_.check(make_.make(pages.size(), &external, buffer), "vkCreateBuffer");
+    auto can =
+        structure<VkMemoryHostPointerPropertiesEXT>(VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT);
+    const VkResult known =
+        device_.vk().vkGetMemoryHostPointerPropertiesEXT(device_.handle(), handle, pages.data(), &can);
+    if (known != VK_SUCCESS)
+        return known;
+    auto info =
+        structure<VkImportMemoryHostPointerInfoEXT>(VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+    info.handleType = handle;
+    info.pHostPointer = pages.data();
+    const VkMemoryRequirements needs = make_.requirements(buffer);
+    for (const std::uint32_t type : types(kind))
+        if ((needs.memoryTypeBits & can.memoryTypeBits) >> type & 1)
+            return make_.allocate(pages.size(), type, &info, memory);
+    throw Unsupported(device_name() + ": no memory type accepts imported pages");
 }
 
 std::string VulkanSource::device_name() const {

@@ -42,6 +42,11 @@ class MemorySource {
     /// At least `bytes` at an address that is a multiple of 256 (guarded memory: 16); null when the driver
     /// has no more memory. Throws Error, DeviceLost.
     virtual std::unique_ptr<DriverMemory> take(MemoryKind kind, std::uint64_t bytes) = 0;
+    /// Pages of the host as readback memory. Throws Unsupported if the device cannot import them,
+    /// OutOfMemory, Error.
+    virtual std::unique_ptr<DriverMemory> import(std::span<std::byte> pages,
+                                                 std::shared_ptr<const void> keep) = 0;
+    virtual std::uint64_t import_alignment() const = 0;
     /// The largest size of one piece.
     virtual std::uint64_t largest(MemoryKind kind) const = 0;
     /// "heap 0 holds 8.00 GiB (7.20 GiB for this process now, 1.10 GiB of it used)" for every heap that the
@@ -92,6 +97,9 @@ class BufferMaker {
 class VulkanSource : public MemorySource {
   public:
     explicit VulkanSource(VulkanDevice& device);
+    std::unique_ptr<DriverMemory> import(std::span<std::byte> pages,
+                                         std::shared_ptr<const void> keep) override;
+    std::uint64_t import_alignment() const override;
     std::uint64_t largest(MemoryKind kind) const override;
     std::string describe_heaps(MemoryKind kind) const override;
     MemoryInfo memory_info(std::uint64_t reserved) const override;
@@ -101,6 +109,10 @@ class VulkanSource : public MemorySource {
     void log(LogLevel level, std::string_view text) override { device_.log(level, text); }
 
   protected:
+    /// Makes a buffer and its memory from pages of the host. Both belong to the caller, even when the result
+    /// is an error. Throws Unsupported, Error.
+    VkResult import_into(MemoryKind kind, std::span<std::byte> pages, VkBuffer& buffer,
+                         VkDeviceMemory& memory) const;
     const std::vector<std::uint32_t>& types(MemoryKind kind) const {
         return types_[static_cast<std::size_t>(kind)];
     }

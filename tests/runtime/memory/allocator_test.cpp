@@ -85,6 +85,10 @@ class FakeSource final : public MemorySource {
         driver_.next_address += round_up(bytes, 1 << 20);
         return std::make_unique<FakeMemory>(driver_, bytes, begin);
     }
+    std::unique_ptr<DriverMemory> import(std::span<std::byte>, std::shared_ptr<const void>) override {
+        throw Unsupported("the fake driver imports nothing");
+    }
+    std::uint64_t import_alignment() const override { return 4096; }
     std::uint64_t largest(MemoryKind) const override { return 512 << 20; }
     std::string describe_heaps(MemoryKind) const override { return "heap 0 holds 1.00 GiB"; }
     MemoryInfo memory_info(std::uint64_t reserved) const override {

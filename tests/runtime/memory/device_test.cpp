@@ -10,6 +10,10 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <vector>
 
 namespace rekindle::runtime::test {
@@ -33,6 +37,73 @@ class MemoryTest : public DeviceTest {
         return host ? host + block.place->offset + block.begin : nullptr;
     }
 };
+
+/// Anonymous memory that is mapped twice, as by two processes.
+class SharedPages {
+  public:
+    explicit SharedPages(std::size_t bytes) : bytes_(bytes) {
+        const int file = ::memfd_create("pages", MFD_CLOEXEC);
+        EXPECT_EQ(::ftruncate(file, static_cast<off_t>(bytes)), 0);
+        for (void*& view : views_)
+            view = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        ::close(file);
+    }
+    ~SharedPages() {
+        for (void* const view : views_)
+            ::munmap(view, bytes_);
+    }
+    SharedPages(const SharedPages&) = delete;
+    SharedPages& operator=(const SharedPages&) = delete;
+    std::span<std::byte> view(std::size_t number) const {
+        return {static_cast<std::byte*>(views_[number]), bytes_};
+    }
+
+  private:
+    std::size_t bytes_;
+    std::array<void*, 2> views_{};
+};
+
+TEST_F(MemoryTest, ImportsPagesOfTheHost) {
+    const auto device = open();
+    const auto stream = device->make_stream();
+    Allocator& allocator = device->allocator();
+    const auto pages = std::make_shared<const SharedPages>(2 * allocator.import_alignment());
+    const std::span<std::byte> first = pages->view(0), second = pages->view(1);
+    Buffer imported = allocator.import_pages(first, pages);
+    EXPECT_EQ(imported.host().data(), first.data());
+    EXPECT_EQ(imported.bytes(), first.size());
+
+    const Buffer target = allocator.allocate(first.size(), MemoryKind::device);
+    std::ranges::fill(second, std::byte{7});
+    stream->copy(target.pointer(), imported.pointer(), first.size());
+    std::vector<std::byte> back(first.size());
+    stream->download(back, target.pointer());
+    EXPECT_THAT(back, Each(std::byte{7})) << "the device reads what the other mapping wrote";
+
+    stream->fill(imported.pointer() + 256, first.size() - 256, 0x09090909);
+    stream->synchronize();
+    EXPECT_THAT(second.first(256), Each(std::byte{7}));
+    EXPECT_THAT(second.subspan(256), Each(std::byte{9})) << "the other mapping sees what the device wrote";
+
+    const std::weak_ptr<const SharedPages> kept = pages;
+    const auto before = allocator.statistics(MemoryKind::readback);
+    imported = {};
+    stream->synchronize();
+    internal(*device).collect();
+    const auto after = allocator.statistics(MemoryKind::readback);
+    EXPECT_EQ(before.reserved_bytes - after.reserved_bytes, first.size());
+    EXPECT_EQ(kept.use_count(), 1) << "the memory is the test's alone";
+    EXPECT_EQ(std::ranges::count(second.subspan(256), std::byte{9}), second.size() - 256)
+        << "released pages keep their values";
+}
+
+TEST_F(MemoryTest, ImportsWholePagesOnly) {
+    const auto device = open();
+    Allocator& allocator = device->allocator();
+    const auto pages = std::make_shared<const SharedPages>(2 * allocator.import_alignment());
+    for (const auto part : {pages->view(0).subspan(256), pages->view(0).first(300), pages->view(0).first(0)})
+        EXPECT_THROW(allocator.import_pages(part, pages), Error);
+}
 
 TEST_F(MemoryTest, BlocksOfAllKindsWithoutGuardPages) {
     no_guard_pages();
