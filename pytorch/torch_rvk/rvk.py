@@ -52,6 +52,7 @@ from .random import (
     set_rng_state,
     set_rng_state_all,
 )
+from .readings import clock_rate, memory_usage, power_draw, temperature, utilization
 from .streams import (
     Event,
     Stream,
@@ -69,6 +70,7 @@ __all__ = [
     "StreamContext",
     "amp",
     "can_device_access_peer",
+    "clock_rate",
     "current_device",
     "current_stream",
     "default_generators",
@@ -101,6 +103,8 @@ __all__ = [
     "memory_reserved",
     "memory_stats",
     "memory_summary",
+    "memory_usage",
+    "power_draw",
     "reset_accumulated_memory_stats",
     "reset_fallback_stats",
     "reset_max_memory_allocated",
@@ -114,6 +118,8 @@ __all__ = [
     "set_stream",
     "stream",
     "synchronize",
+    "temperature",
+    "utilization",
 ]
 
 

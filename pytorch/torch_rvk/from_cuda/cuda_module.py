@@ -47,16 +47,6 @@ def _answer(what, value, original):
     return call
 
 
-def _not_reported(what, original):
-    """PyTorch raises the same type of error where NVIDIA's library for these numbers is missing."""
-
-    @functools.wraps(original)
-    def call(*_args, **_kwargs):
-        raise ModuleNotFoundError(f"{what}() has no value on rvk: Vulkan does not report it.")
-
-    return call
-
-
 def stopper(what, why, original):
     """A function, or a class that may be named, annotated and subclassed; a call ends the program."""
     if isinstance(original, type):
@@ -135,9 +125,6 @@ def _install_table(module, prefix):
     for name, value in names.ANSWERS.get(prefix, {}).items():
         if hasattr(module, name):  # names differ between versions of PyTorch
             _set(module, name, _answer(f"{prefix}.{name}", value, getattr(module, name)))
-    for name in names.NOT_REPORTED.get(prefix, ()):
-        if hasattr(module, name):
-            _set(module, name, _not_reported(f"{prefix}.{name}", getattr(module, name)))
     for name, why in names.REFUSED.get(prefix, {}).items():
         if hasattr(module, name):
             _set(module, name, stopper(f"{prefix}.{name}", why, getattr(module, name)))

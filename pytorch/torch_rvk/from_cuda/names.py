@@ -100,9 +100,6 @@ ANSWERS = {
     },
 }
 
-# Figures that neither Vulkan nor PyTorch provides.
-NOT_REPORTED = {"torch.cuda": ("clock_rate", "memory_usage", "power_draw", "temperature", "utilization")}
-
 # Functions and classes whose call ends the program, and why.
 REFUSED = {
     "torch.cuda": {
