@@ -61,7 +61,7 @@ const UnshownList only_with_verbose{
 /// With a log: its host is not this one.
 const UnshownList not_with_a_log{{{"devices["}, "`rekindle doctor` shows them"}};
 
-UnshownList joined(UnshownList first, const UnshownList& second) {
+UnshownList both_lists(UnshownList first, const UnshownList& second) {
     first.insert(first.end(), second.begin(), second.end());
     return first;
 }
@@ -100,9 +100,9 @@ TEST(DoctorScreen, ShowsEveryStringOfAReport) {
             SCOPED_TRACE(fmt::format("log {}, verbose {}", with_log, verbose));
             Report report = test::report_of_everything();
             const auto names = mark(report);
-            UnshownList unshown = verbose ? never_shown : joined(never_shown, only_with_verbose);
+            UnshownList unshown = verbose ? never_shown : both_lists(never_shown, only_with_verbose);
             if (with_log)
-                unshown = joined(unshown, not_with_a_log);
+                unshown = both_lists(unshown, not_with_a_log);
             else
                 report.log.clear();
             expect_all(names, on_screen(report, verbose), unshown);

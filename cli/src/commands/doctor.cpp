@@ -2,6 +2,7 @@
 #include "../doctor/requests.h"
 #include "../doctor/run.h"
 #include "../doctor/screen.h"
+#include "../doctor/watch.h"
 #include "commands.h"
 
 #include <rekindle/base/file.h>
@@ -43,6 +44,8 @@ void check_modes(const CommandLine& line) {
             modes.push_back(std::string("--") + key);
     for (std::string& mode : modes)
         std::replace(mode.begin() + 2, mode.end(), '_', '-');
+    if (line.flag("watch") && !line.has("root") && !modes.empty())
+        modes.emplace_back("--watch");
     const bool only_facts = modes == std::vector<std::string>{"--log", "--replay"};
     if (modes.size() > 1 && !only_facts)
         throw usage_error(fmt::format("{} and {} cannot be combined", modes[0], modes[1]))
@@ -58,10 +61,15 @@ void check_modes(const CommandLine& line) {
                             line.has("facts") ? "--facts names another machine's facts"
                                               : "--log is about another machine without --facts"))
                 .expected("--facts here");
+    if (!line.flag("watch"))
+        for (const char* key : {"csv", "interval", "count"})
+            if (line.has(key))
+                throw usage_error(fmt::format("--{} needs --watch", key)).expected("--watch");
     if (!line.flag("run")) {
-        if (!line.positionals.empty())
+        if (!line.positionals.empty() && !line.flag("watch"))
             throw usage_error(fmt::format("unexpected argument \"{}\"", line.positionals.front()))
-                .hint("--run -- COMMAND runs a command and explains its failure");
+                .hint("--run -- COMMAND runs a command and explains its failure; --watch -- COMMAND shows "
+                      "the GPUs while it runs");
         for (const char* key : {"finish", "silence"})
             if (line.has(key))
                 throw usage_error(fmt::format("--{} needs --run", key)).expected("--run -- COMMAND");
@@ -243,6 +251,8 @@ ExitStatus run_doctor(Context& context) {
     if (line.has("check_knowledge"))
         return check(context);
     const ChosenKnowledge knowledge(line);
+    if (line.flag("watch"))
+        return watch_gpus(context, knowledge.get());
     if (line.flag("run"))
         return run_and_diagnose(context, knowledge.get());
     if (line.has("review"))

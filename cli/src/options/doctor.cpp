@@ -7,6 +7,7 @@ namespace {
 const std::vector<std::string_view> doctor_alone{"doctor"};
 constexpr std::string_view host = "Host";
 constexpr std::string_view training = "A training run on this machine";
+constexpr std::string_view watching = "Readings of the GPUs";
 constexpr std::string_view log = "Log or recording from another machine";
 constexpr std::string_view lookup = "Lookups";
 constexpr std::string_view repair = "Fixes";
@@ -110,6 +111,53 @@ std::vector<OptionSpec> run_rows() {
          .example = "--run --silence 60 -- torchrun --nproc-per-node 2 train.py",
          .commands = doctor_alone,
          .default_text = "300"},
+    };
+}
+
+std::vector<OptionSpec> watch_rows() {
+    return {
+        {.name = "watch",
+         .kind = ValueKind::flag,
+         .group = watching,
+         .brief = "Show load, memory, heat, power and clocks of the GPUs",
+         .detail = "Until Ctrl-C, or while the command after -- runs, whose exit status it returns. On a "
+                   "terminal one row for each GPU is refreshed in place, below the output of the command; "
+                   "otherwise lines are printed. Also shows what limits the clocks, the processes that hold "
+                   "memory, and new errors in the kernel log. A value that the driver does not report is "
+                   "empty, with the reason once. A summary follows.",
+         .example = "--watch --csv gpu.csv -- python train.py",
+         .commands = doctor_alone,
+         .not_with =
+             not_with("the GPUs are read now", {"log", "facts", "replay", "pid", "fix", "alternatives",
+                                                "probe", "report", "json", "redact"})},
+        {.name = "csv",
+         .kind = ValueKind::path,
+         .value_name = "FILE",
+         .group = watching,
+         .brief = "Also write the readings to a new file; - is standard output",
+         .detail = "One row for each GPU and reading; docs/formats/doctor.md describes the columns. If the "
+                   "output is not a terminal, only the file and the summary are written.",
+         .example = "--watch --csv gpu.csv",
+         .commands = doctor_alone},
+        {.name = "interval",
+         .kind = ValueKind::number,
+         .value_name = "SECONDS",
+         .range = {.low = 0.1, .high = 3600},
+         .group = watching,
+         .brief = "Time between two readings",
+         .detail = "A reading takes some milliseconds of processor time for each process of the host.",
+         .example = "--watch --interval 0.5",
+         .commands = doctor_alone,
+         .default_text = "1"},
+        {.name = "count",
+         .kind = ValueKind::integer,
+         .value_name = "N",
+         .range = {.low = 1, .high = 1000000000},
+         .group = watching,
+         .brief = "End after this many readings",
+         .detail = "Without it, --watch ends with Ctrl-C or with the command. A command continues unwatched.",
+         .example = "--watch --count 10",
+         .commands = doctor_alone},
     };
 }
 
@@ -275,7 +323,7 @@ std::vector<OptionSpec> output_rows() {
 
 std::vector<OptionSpec> doctor() {
     std::vector<OptionSpec> all;
-    for (auto* make : {host_rows, run_rows, log_rows, lookup_rows, output_rows})
+    for (auto* make : {host_rows, run_rows, watch_rows, log_rows, lookup_rows, output_rows})
         for (OptionSpec& row : make())
             all.push_back(std::move(row));
     return all;

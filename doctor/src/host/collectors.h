@@ -82,14 +82,25 @@ std::vector<std::string> graphics_lines(const std::vector<std::string>& lines, c
 /// rocm.cpp: installations, linker paths, tools, package sources.
 void read_rocm(HostFiles& files, const Variables& variables, RocmUserSpace& rocm);
 
-/// holders.cpp: which processes hold GPU memory, from KFD's and DRM's files for each process.
-void read_holders(HostFiles& files, const KfdIds& ids, Facts& facts);
+/// How long a DRM client has used an engine: in nanoseconds, or in cycles out of `total` where the driver
+/// counts those. Source: Linux, Documentation/gpu/drm-usage-stats.rst.
+struct EngineUse {
+    std::uint64_t busy = 0;
+    std::uint64_t total = 0; ///< cycles of the engine; 0: `busy` is in nanoseconds
+};
+/// GPU address → (client, engine) → use.
+using EngineUses = std::map<std::string, std::map<std::pair<std::uint64_t, std::string>, EngineUse>>;
+
+/// holders.cpp: which processes hold GPU memory, from KFD's and DRM's files for each process; with `uses`,
+/// also how long they have used its engines.
+void read_holders(HostFiles& files, const KfdIds& ids, Facts& facts, EngineUses* uses = nullptr);
 /// A DRM client of a process, from /proc/PID/fdinfo/N.
 struct DrmClient {
     std::string address; ///< "" when it is not a DRM client
     std::uint64_t id = 0;
     std::uint64_t vram = 0;
     std::uint64_t gtt = 0;
+    std::map<std::string, EngineUse> engines;
 };
 DrmClient parse_fdinfo(std::string_view text);
 

@@ -63,13 +63,17 @@ std::optional<std::vector<std::string>> graphics_descriptors(HostFiles& files, c
 
 /// `clients` are those counted already: a forked child shares its parent's.
 void read_process(HostFiles& files, std::int64_t pid, const std::vector<std::string>& descriptors,
-                  Holders& holders, std::set<std::pair<std::string, std::uint64_t>>& clients) {
+                  Holders& holders, std::set<std::pair<std::string, std::uint64_t>>& clients,
+                  EngineUses* uses) {
     std::map<std::string, DrmClient> sums;
     for (const std::string& number : descriptors) {
         const Fact<std::string> text = files.read(fmt::format("/proc/{}/fdinfo/{}", pid, number));
         const DrmClient client = text.known() ? parse_fdinfo(*text) : DrmClient{};
         if (client.address.empty() || !clients.emplace(client.address, client.id).second)
             continue;
+        for (const auto& [engine, use] : client.engines)
+            if (uses != nullptr)
+                (*uses)[client.address][{client.id, engine}] = use;
         DrmClient& sum = sums[client.address];
         sum.vram += client.vram;
         sum.gtt += client.gtt;
@@ -88,7 +92,7 @@ void read_process(HostFiles& files, std::int64_t pid, const std::vector<std::str
     }
 }
 
-int read_processes(HostFiles& files, Holders& holders) {
+int read_processes(HostFiles& files, Holders& holders, EngineUses* uses) {
     int hidden = 0;
     std::set<std::pair<std::string, std::uint64_t>> clients;
     for (const std::string& name : files.names("/proc")) {
@@ -96,11 +100,26 @@ int read_processes(HostFiles& files, Holders& holders) {
         if (!pid)
             continue;
         if (const auto descriptors = graphics_descriptors(files, "/proc/" + name))
-            read_process(files, *pid, *descriptors, holders, clients);
+            read_process(files, *pid, *descriptors, holders, clients, uses);
         else
             ++hidden;
     }
     return hidden;
+}
+
+/// "drm-engine-render: 9288864723 ns", "drm-cycles-rcs: 28257900", "drm-total-cycles-rcs: 7655183225".
+void read_engine(std::string_view key, std::string_view value, std::map<std::string, EngineUse>& engines) {
+    const std::uint64_t number = parse_number<std::uint64_t>(value.substr(0, value.find(' '))).value_or(0);
+    const auto engine_after = [&](std::string_view prefix) {
+        return key.starts_with(prefix) ? std::string(key.substr(prefix.size())) : std::string();
+    };
+    if (const std::string total = engine_after("drm-total-cycles-"); !total.empty())
+        engines[total].total = number;
+    else if (const std::string cycles = engine_after("drm-cycles-"); !cycles.empty())
+        engines[cycles].busy = number;
+    else if (const std::string engine = engine_after("drm-engine-");
+             !engine.empty() && !engine.starts_with("capacity-"))
+        engines[engine].busy = number;
 }
 
 } // namespace
@@ -128,22 +147,24 @@ DrmClient parse_fdinfo(std::string_view text) {
             client.id = parse_number<std::uint64_t>(value).value_or(0);
         else if (key == "drm-memory-vram")
             client.vram = bytes(value);
-        else if (key == "drm-resident-vram" || key == "drm-resident-vram0")
+        else if (key == "drm-resident-vram" || key == "drm-resident-vram0" || key == "drm-resident-local0")
             resident = bytes(value);
         else if (key == "drm-memory-gtt")
             client.gtt = bytes(value);
+        else
+            read_engine(key, value, client.engines);
     }
     client.vram = std::max(client.vram, resident); // newer kernels print both names
     return client;
 }
 
-void read_holders(HostFiles& files, const KfdIds& ids, Facts& facts) {
+void read_holders(HostFiles& files, const KfdIds& ids, Facts& facts, EngineUses* uses) {
     if (facts.gpus.empty())
         return;
     Holders holders;
     read_kfd_processes(files, ids, holders);
     if (files.exists("/proc"))
-        facts.system.hidden_processes = {read_processes(files, holders), "/proc/*/fd"};
+        facts.system.hidden_processes = {read_processes(files, holders, uses), "/proc/*/fd"};
     const bool same_numbers =
         !files.live() || files.link("/proc/self/ns/pid").is(std::string(first_pid_namespace));
     for (Gpu& gpu : facts.gpus) {

@@ -19,7 +19,7 @@ namespace {
 
 using ProbeFunction = void (*)(const ProbeRequest&, const ProbeReport&);
 
-constexpr std::array<std::pair<std::string_view, ProbeFunction>, 9> probes{{
+constexpr std::array<std::pair<std::string_view, ProbeFunction>, 10> probes{{
     {"hip-init", probe_hip_init},
     {"blas-handle", probe_blas_handle},
     {"hiprtc-vector-add", probe_hiprtc_vector_add},
@@ -27,6 +27,7 @@ constexpr std::array<std::pair<std::string_view, ProbeFunction>, 9> probes{{
     {"rccl-two-gpus", probe_rccl},
     {"cuda-driver", probe_cuda_driver},
     {"cuda-vector-add", probe_cuda_vector_add},
+    {"nvml-readings", probe_nvml_readings},
     {"vulkan-devices", probe_vulkan_devices},
     {"vulkan-self-test", probe_vulkan_self_test},
 }};

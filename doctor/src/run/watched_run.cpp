@@ -184,9 +184,34 @@ void pass_on(pid_t pid, int signal, bool from_terminal, const OutputChannels& ch
         ::kill(pid, signal);
 }
 
+/// Calls RunRequest::on_tick when it is due.
+class Ticker {
+  public:
+    explicit Ticker(const RunRequest& request) : request_(request) {}
+
+    /// At most `longest`.
+    std::chrono::milliseconds until_next(std::chrono::milliseconds longest) const {
+        if (request_.tick.count() == 0)
+            return longest;
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_ - Clock::now());
+        return std::clamp(left, std::chrono::milliseconds(0), longest);
+    }
+    void look() {
+        if (request_.tick.count() == 0 || Clock::now() < next_)
+            return;
+        request_.on_tick();
+        next_ = std::max(next_ + request_.tick, Clock::now());
+    }
+
+  private:
+    const RunRequest& request_;
+    Clock::time_point next_ = Clock::now();
+};
+
 /// Copies the output until the command exits. Returns its wait status.
-int follow(pid_t pid, OutputChannels& channels, const HeldSignals& signals, SilenceWatch& watch,
-           LogCollector& log) {
+int follow(pid_t pid, const RunRequest& request, OutputChannels& channels, const HeldSignals& signals,
+           SilenceWatch& watch, LogCollector& log) {
+    Ticker ticker(request);
     int status = 0;
     Clock::time_point ended{};
     bool running = true;
@@ -194,7 +219,10 @@ int follow(pid_t pid, OutputChannels& channels, const HeldSignals& signals, Sile
         std::vector<pollfd> polled{{signals.descriptor(), POLLIN, 0}};
         channels.add_to(polled);
         ::poll(polled.data(), polled.size(),
-               static_cast<int>((running ? longest_wait : rest_of_output).count()));
+               static_cast<int>((running ? ticker.until_next(longest_wait) : rest_of_output).count()));
+        if (request.before_output &&
+            std::any_of(polled.begin() + 1, polled.end(), [](const pollfd& one) { return one.revents != 0; }))
+            request.before_output();
         if (channels.copy(log))
             watch.output_arrived();
         signals.take([&](int signal, bool from_terminal) { pass_on(pid, signal, from_terminal, channels); });
@@ -202,8 +230,10 @@ int follow(pid_t pid, OutputChannels& channels, const HeldSignals& signals, Sile
             running = false;
             ended = Clock::now();
         }
-        if (running)
+        if (running) {
             watch.look(pid);
+            ticker.look();
+        }
     }
     return status;
 }
@@ -223,7 +253,7 @@ WatchedRun run_watched(const RunRequest& request, const OnSilence& on_silence) {
     const Clock::time_point begin = Clock::now();
     const pid_t pid = start(request.command, channels, signals);
     channels.close_far_ends();
-    const int status = follow(pid, channels, signals, watch, log);
+    const int status = follow(pid, request, channels, signals, watch, log);
     WatchedRun run;
     run.result.command = request.command;
     run.result.seconds = std::chrono::duration<double>(Clock::now() - begin).count();

@@ -17,6 +17,10 @@ struct RunRequest {
     std::chrono::milliseconds silence{0};
     /// Copies the command's standard output to this program's standard error.
     bool output_to_errors = false;
+    /// run_watched() calls `on_tick` this often, first when the command has started. 0: never.
+    std::chrono::milliseconds tick{0};
+    std::function<void()> on_tick = {};
+    std::function<void()> before_output = {}; ///< called before output of the command is copied
 };
 
 /// How a command ended.
