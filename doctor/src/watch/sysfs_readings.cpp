@@ -69,7 +69,7 @@ Fact<std::uint64_t> ras_errors(HostFiles& files, const std::string& folder) {
     return derive<std::uint64_t>(files.read(folder + "/ras/umc_err_count"),
                                  [](const std::string& text) -> std::optional<std::uint64_t> {
                                      for (const std::string_view line : split(text, '\n'))
-                                         if (line.starts_with("ue:"))
+                                         if (line.starts_with("ue:")) // codespell:ignore
                                              return parse_number<std::uint64_t>(trim(line.substr(3)));
                                      return std::nullopt;
                                  });

@@ -59,7 +59,7 @@ TEST(GpuMonitor, ReadsTheFilesOfAmdgpu) {
     tree.file(hwmon + "freq1_input", "1620000000\n");
     tree.file(folder + "/pp_dpm_mclk", "0: 100Mhz\n1: 875Mhz *\n2: 900Mhz\n");
     tree.file(folder + "/gpu_metrics", metrics(1, 3, 120, 112, 1ULL << 0 | 1ULL << 36));
-    tree.file(folder + "/ras/umc_err_count", "ue: 3\nce: 7\n");
+    tree.file(folder + "/ras/umc_err_count", "ue: 3\nce: 7\n"); // codespell:ignore
     tree.file(folder + "/pcie_replay_count", "12\n");
     tree.file("/proc/4711/comm", "python\n");
     tree.file("/proc/4711/fdinfo/5",
